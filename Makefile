@@ -1,0 +1,62 @@
+# `make demo` and `make test` set everything up themselves.
+SHELL := /bin/sh
+PYTHON ?= python3
+PORT ?= 8000
+export PORT
+BIN := .venv/bin
+WEB := .venv/web.stamp
+FULL := .venv/full.stamp
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo run metrics test lint format bench requirements clean
+
+help:          ## list the targets
+	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' Makefile | expand -t 14
+
+setup: $(FULL) ## install everything, the metric stack and test tools included
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Plumbline needs Python 3.11 or newer; name one with make PYTHON=/path/to/python"; exit 1; }
+	$(PYTHON) -m venv .venv
+
+$(WEB): $(BIN)/python requirements-web.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-web.txt
+	@touch "$@"
+
+$(FULL): $(WEB) requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch "$@"
+
+demo: $(WEB)   ## serve a filled study on http://127.0.0.1:$PORT
+	$(BIN)/python manage.py demo
+
+run: $(WEB)    ## serve your own data on http://127.0.0.1:$PORT
+	$(BIN)/python manage.py serve
+
+metrics: $(FULL) ## install the learned metrics' packages and list what is ready
+	$(BIN)/python manage.py metrics
+
+test: $(FULL)  ## run every test
+	$(BIN)/python -m pytest -n auto --dist loadgroup $(ARGS)
+
+lint: $(FULL)  ## formatting, rules, import directions, types, missing migrations
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports
+	$(BIN)/mypy
+	$(BIN)/python manage.py makemigrations --check --dry-run
+
+format: $(FULL) ## rewrite the code in the project's format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(FULL) ## run the benchmarks
+	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script"; done
+
+requirements: $(FULL) ## resolve pyproject.toml into the two pinned lists
+	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --no-annotate --no-header -q -o requirements-web.txt
+	$(BIN)/uv pip compile pyproject.toml --extra metrics --extra dev --universal --python-version 3.11 --no-annotate --no-header -q -o requirements.txt
+
+clean:         ## remove the environment; data in var/ stays
+	rm -rf .venv .pytest_cache .ruff_cache .mypy_cache .import_linter_cache

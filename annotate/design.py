@@ -1,0 +1,1 @@
+"""Assignment of units to annotators: pure, from ids and a seed."""

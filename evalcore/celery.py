@@ -1,0 +1,21 @@
+"""The Celery application; `celery -A evalcore.celery worker` runs it."""
+
+import os
+from pathlib import Path
+
+from celery import Celery
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "evalcore.settings")
+
+app = Celery("plumbline")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks()
+
+
+@app.on_configure.connect
+def make_queue_folders(sender: Celery, **_kwargs: object) -> None:
+    """Create the folders of the filesystem broker, which expects them to exist."""
+    options = sender.conf.broker_transport_options or {}
+    for folder in options.values():
+        if isinstance(folder, str):
+            Path(folder).mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,119 @@
+"""Content-addressed pictures: pixels kept exactly, metadata removed.
+
+A stored original lies at `MEDIA_ROOT/original/ab/abcd....png`. What people see are
+renditions in one format for all methods (WebP), made on first use:
+`MEDIA_ROOT/display/...` (at most 2048 px) and `MEDIA_ROOT/thumb/...` (320 px).
+"""
+
+import hashlib
+import io
+import os
+import tempfile
+from pathlib import Path
+from typing import Literal
+
+from django.conf import settings
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from evalcore.models import MediaFile
+
+Rendition = Literal["display", "thumb"]
+
+MAX_PIXELS = 64_000_000
+LONGEST_SIDE: dict[str, int] = {"display": 2048, "thumb": 320}
+
+
+class UnreadablePictureError(ValueError):
+    """The file is no picture that can be shown; the message says why."""
+
+
+def store_picture(data: bytes) -> MediaFile:
+    """Store a picture without its metadata and return its row.
+
+    Storing the same bytes again returns the row that exists.
+    """
+    source_sha256 = hashlib.sha256(data).hexdigest()
+    known = MediaFile.objects.filter(source_sha256=source_sha256).first()
+    if known is not None and original_path(known).is_file():
+        return known
+    picture = open_picture(data)
+    clean = _png(picture)
+    sha256 = hashlib.sha256(clean).hexdigest()
+    media, _created = MediaFile.objects.get_or_create(
+        sha256=sha256,
+        defaults={
+            "source_sha256": source_sha256,
+            "content_type": "image/png",
+            "extension": "png",
+            "bytes": len(clean),
+            "width": picture.width,
+            "height": picture.height,
+        },
+    )
+    _write_once(original_path(media), clean)
+    return media
+
+
+def open_picture(data: bytes) -> Image.Image:
+    """Decode a picture completely, upright and in RGB.
+
+    Raises
+    ------
+    UnreadablePictureError
+        The data are no picture, are cut short, or hold too many pixels.
+    """
+    try:
+        with Image.open(io.BytesIO(data)) as picture:
+            if picture.width * picture.height > MAX_PIXELS:
+                raise UnreadablePictureError(
+                    f"{picture.width} x {picture.height} pixels; "
+                    f"at most {MAX_PIXELS:,} are accepted"
+                )
+            picture.load()
+            upright = ImageOps.exif_transpose(picture)
+            return upright.convert("RGB")
+    except UnreadablePictureError:
+        raise
+    except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
+        raise UnreadablePictureError(f"not a readable picture ({error})") from error
+    except Image.DecompressionBombError as error:
+        raise UnreadablePictureError(f"picture bomb ({error})") from error
+
+
+def original_path(media: MediaFile) -> Path:
+    """Return where the stored original lies."""
+    name = f"{media.sha256}.{media.extension}"
+    return settings.MEDIA_ROOT / "original" / media.sha256[:2] / name
+
+
+def rendition_path(media: MediaFile, rendition: Rendition) -> Path:
+    """Return the WebP picture of that size, made on first use."""
+    path = settings.MEDIA_ROOT / rendition / media.sha256[:2] / f"{media.sha256}.webp"
+    if not path.is_file():
+        picture = open_picture(original_path(media).read_bytes())
+        side = LONGEST_SIDE[rendition]
+        picture.thumbnail((side, side), Image.Resampling.LANCZOS)
+        buffer = io.BytesIO()
+        picture.save(buffer, "WEBP", quality=90, method=3)
+        _write_once(path, buffer.getvalue())
+    return path
+
+
+def _png(picture: Image.Image) -> bytes:
+    buffer = io.BytesIO()
+    Image.frombytes(picture.mode, picture.size, picture.tobytes()).save(
+        buffer, "PNG", compress_level=6
+    )
+    return buffer.getvalue()
+
+
+def _write_once(path: Path, data: bytes) -> None:
+    """Write a file so that a reader never sees half of it."""
+    if path.is_file():
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent)
+    with os.fdopen(handle, "wb") as stream:
+        stream.write(data)
+    os.chmod(temporary, 0o644)
+    os.replace(temporary, path)

@@ -1,0 +1,303 @@
+"""What is judged (benchmark, story, shot, method, output) and its automatic scores."""
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+
+class Benchmark(models.Model):
+    """A published set of stories, or the user's own."""
+
+    slug = models.SlugField(max_length=80, unique=True)
+    title = models.CharField(max_length=200)
+    source = models.TextField(blank=True, help_text="Where it was imported from.")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class Story(models.Model):
+    """The thing to be rendered: an ordered list of shots with characters."""
+
+    benchmark = models.ForeignKey(
+        Benchmark, on_delete=models.CASCADE, related_name="stories"
+    )
+    key = models.CharField(max_length=200, help_text="`story` in the three tables.")
+    title = models.CharField(max_length=300, blank=True)
+    tags = models.JSONField(
+        default=dict, blank=True, help_text="Strata: genre, style, domain, ..."
+    )
+
+    class Meta:
+        verbose_name_plural = "stories"
+        ordering = ["benchmark", "key"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["benchmark", "key"], name="story_key_unique_in_benchmark"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.title or self.key
+
+
+class MediaFile(models.Model):
+    """One stored picture or video, addressed by its content.
+
+    `sha256` is the hash of the stored bytes, which carry no metadata;
+    `source_sha256` is the hash of the bytes as they were imported.
+    """
+
+    sha256 = models.CharField(max_length=64, primary_key=True)
+    source_sha256 = models.CharField(max_length=64, db_index=True)
+    content_type = models.CharField(max_length=50)
+    extension = models.CharField(max_length=8)
+    bytes = models.PositiveBigIntegerField()
+    width = models.PositiveIntegerField()
+    height = models.PositiveIntegerField()
+    duration_seconds = models.FloatField(null=True, blank=True)
+
+    @property
+    def is_video(self) -> bool:
+        return self.content_type.startswith("video/")
+
+
+class Character(models.Model):
+    """A recurring figure of a story, with reference pictures."""
+
+    story = models.ForeignKey(
+        Story, on_delete=models.CASCADE, related_name="characters"
+    )
+    key = models.CharField(max_length=200)
+    names = models.JSONField(default=dict, help_text='{"en": ..., "zh": ...}')
+    descriptions = models.JSONField(default=dict, help_text='{"en": ..., "zh": ...}')
+    kind = models.CharField(
+        max_length=40,
+        blank=True,
+        help_text="realistic_human, unrealistic_human, non_human",
+    )
+
+    class Meta:
+        ordering = ["story", "key"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["story", "key"], name="character_key_unique_in_story"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class CharacterImage(models.Model):
+    """A reference picture of a character."""
+
+    character = models.ForeignKey(
+        Character, on_delete=models.CASCADE, related_name="images"
+    )
+    ordinal = models.PositiveSmallIntegerField()
+    media = models.ForeignKey(MediaFile, on_delete=models.PROTECT, related_name="+")
+
+    class Meta:
+        ordering = ["character", "ordinal"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["character", "ordinal"], name="character_image_ordinal_unique"
+            )
+        ]
+
+
+class Shot(models.Model):
+    """One step of a story.
+
+    `text` maps language ("en", "zh") to a dictionary of the fields that exist:
+    setting, plot, static, camera (ViStoryBench), caption (StoryBench),
+    prompt, explanation (Envision).
+    """
+
+    story = models.ForeignKey(Story, on_delete=models.CASCADE, related_name="shots")
+    number = models.PositiveIntegerField(help_text="1-based position in the story.")
+    text = models.JSONField(default=dict, blank=True)
+    start_seconds = models.FloatField(null=True, blank=True)
+    end_seconds = models.FloatField(null=True, blank=True)
+    characters = models.ManyToManyField(Character, blank=True, related_name="shots")
+
+    class Meta:
+        ordering = ["story", "number"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["story", "number"], name="shot_number_unique_in_story"
+            ),
+            models.CheckConstraint(
+                condition=Q(number__gte=1), name="shot_number_from_1"
+            ),
+        ]
+
+
+class Method(models.Model):
+    """A system that renders stories; `name` is `method` in the three tables."""
+
+    name = models.CharField(max_length=200, unique=True)
+    family = models.CharField(max_length=100, blank=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Output(models.Model):
+    """One method's rendering of one story.
+
+    It may have no frames at all: a table of scores or ratings can name outputs
+    whose pictures are not here.
+    """
+
+    story = models.ForeignKey(Story, on_delete=models.CASCADE, related_name="outputs")
+    method = models.ForeignKey(Method, on_delete=models.CASCADE, related_name="outputs")
+    video = models.ForeignKey(
+        MediaFile, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    mode = models.CharField(max_length=100, blank=True)
+    language = models.CharField(max_length=10, blank=True)
+    timestamp = models.CharField(max_length=20, blank=True)
+    index_shift = models.SmallIntegerField(
+        default=0, help_text="Added to the file's number to get the shot's number."
+    )
+    source = models.TextField(blank=True, help_text="Folder it was imported from.")
+
+    class Meta:
+        ordering = ["story", "method"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["story", "method"], name="output_unique_per_story_and_method"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.method} / {self.story}"
+
+
+class Frame(models.Model):
+    """One picture of an output; without media the shot is missing, and says so."""
+
+    output = models.ForeignKey(Output, on_delete=models.CASCADE, related_name="frames")
+    shot = models.ForeignKey(Shot, on_delete=models.CASCADE, related_name="frames")
+    number = models.PositiveIntegerField(help_text="The shot's number, copied.")
+    media = models.ForeignKey(
+        MediaFile, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+
+    class Meta:
+        ordering = ["output", "number"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["output", "number"], name="frame_number_unique_in_output"
+            )
+        ]
+
+    @property
+    def is_missing(self) -> bool:
+        return self.media_id is None
+
+
+class MetricRun(models.Model):
+    """One computation, or one imported file, of metric scores.
+
+    A worker takes a queued run; `heartbeat_at` tells a live worker from a killed
+    one, and the scores already stored tell what is left to do.
+    """
+
+    class State(models.TextChoices):
+        QUEUED = "queued"
+        RUNNING = "running"
+        DONE = "done"
+        FAILED = "failed"
+
+    class Source(models.TextChoices):
+        COMPUTED = "computed"
+        IMPORTED = "imported"
+
+    benchmark = models.ForeignKey(
+        Benchmark, on_delete=models.CASCADE, related_name="metric_runs"
+    )
+    source = models.CharField(max_length=10, choices=Source.choices)
+    metrics = models.JSONField(default=list, help_text="Names of the metrics.")
+    state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
+    total = models.PositiveIntegerField(default=0)
+    done = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    started_at = models.DateTimeField(null=True, blank=True)
+    heartbeat_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    error = models.TextField(blank=True)
+    file_name = models.CharField(max_length=300, blank=True)
+    file_sha256 = models.CharField(max_length=64, blank=True)
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(state__in=["queued", "running", "done", "failed"]),
+                name="metric_run_state_known",
+            ),
+            models.CheckConstraint(
+                condition=Q(source__in=["computed", "imported"]),
+                name="metric_run_source_known",
+            ),
+        ]
+
+
+class MetricScore(models.Model):
+    """The value of a metric for a method, an output, or a shot of an output.
+
+    Without story it is a method-level value (a published table); without shot it
+    belongs to the whole output. A missing value is an absent row, never 0.
+    """
+
+    run = models.ForeignKey(MetricRun, on_delete=models.CASCADE, related_name="scores")
+    benchmark = models.ForeignKey(
+        Benchmark, on_delete=models.CASCADE, related_name="metric_scores"
+    )
+    method = models.ForeignKey(Method, on_delete=models.CASCADE, related_name="scores")
+    story = models.ForeignKey(
+        Story, on_delete=models.CASCADE, null=True, blank=True, related_name="scores"
+    )
+    shot = models.ForeignKey(
+        Shot, on_delete=models.CASCADE, null=True, blank=True, related_name="scores"
+    )
+    metric = models.CharField(max_length=100)
+    metric_version = models.CharField(max_length=60, blank=True)
+    backend = models.CharField(max_length=100, blank=True)
+    higher_is_better = models.BooleanField(default=True)
+    value = models.FloatField()
+
+    class Meta:
+        ordering = ["metric", "method", "story", "shot"]
+        indexes = [
+            models.Index(fields=["benchmark", "metric"], name="score_by_metric"),
+        ]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["benchmark", "metric", "metric_version", "backend", "method"],
+                condition=Q(story__isnull=True),
+                name="score_unique_for_method",
+            ),
+            models.UniqueConstraint(
+                fields=["metric", "metric_version", "backend", "method", "story"],
+                condition=Q(story__isnull=False, shot__isnull=True),
+                name="score_unique_for_output",
+            ),
+            models.UniqueConstraint(
+                fields=["metric", "metric_version", "backend", "method", "shot"],
+                condition=Q(shot__isnull=False),
+                name="score_unique_for_shot",
+            ),
+            models.CheckConstraint(
+                condition=Q(shot__isnull=True) | Q(story__isnull=False),
+                name="score_of_shot_names_its_story",
+            ),
+        ]

@@ -1,0 +1,15 @@
+"""The table of contents of the site; each app lists its own pages."""
+
+from django.contrib import admin
+from django.urls import include, path
+
+from evalcore.views import healthz
+
+urlpatterns = [
+    path("healthz", healthz, name="healthz"),
+    path("", include("annotate.urls")),
+    path("", include("analysis.web.urls")),
+    path("api/v1/", include("annotate.api.urls")),
+    path("i18n/", include("django.conf.urls.i18n")),
+    path("admin/", admin.site.urls),
+]

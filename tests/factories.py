@@ -1,0 +1,122 @@
+"""Small real studies for tests, built straight from the models."""
+
+import io
+
+from PIL import Image, ImageDraw
+
+from annotate.models import Annotator, Invitation, Question, Slot, Study, Unit
+from evalcore import media
+from evalcore.models import Benchmark, Frame, Method, Output, Shot, Story
+
+METHODS = ("Alder", "Birch", "Cedar")
+
+
+def picture_bytes(label: str, size: tuple[int, int] = (96, 64), fmt="PNG") -> bytes:
+    """A small picture whose pixels depend on the label."""
+    hue = sum(label.encode()) * 37 % 256
+    picture = Image.new("RGB", size, (hue, 255 - hue, 128))
+    ImageDraw.Draw(picture).text((4, 4), label, fill="white")
+    buffer = io.BytesIO()
+    picture.save(buffer, fmt)
+    return buffer.getvalue()
+
+
+def make_benchmark(
+    *, slug="woods", stories=2, shots=3, methods=METHODS, pictures=True
+) -> Benchmark:
+    """A benchmark whose stories every method has rendered completely."""
+    benchmark = Benchmark.objects.create(slug=slug, title=slug.title())
+    rows = [Method.objects.get_or_create(name=name)[0] for name in methods]
+    for i in range(1, stories + 1):
+        story = Story.objects.create(
+            benchmark=benchmark, key=f"{i:02}", title=f"Story {i}"
+        )
+        shot_rows = [
+            Shot.objects.create(
+                story=story,
+                number=n,
+                text={
+                    "en": {"setting": f"A wood, part {n}", "plot": f"Fox walks {n}"},
+                    "zh": {"setting": f"森林 {n}", "plot": f"狐狸走路 {n}"},
+                },
+            )
+            for n in range(1, shots + 1)
+        ]
+        for method in rows:
+            output = Output.objects.create(story=story, method=method)
+            for shot in shot_rows:
+                stored = None
+                if pictures:
+                    label = f"{story.key} {method.name} {shot.number}"
+                    stored = media.store_picture(picture_bytes(label))
+                Frame.objects.create(
+                    output=output, shot=shot, number=shot.number, media=stored
+                )
+    return benchmark
+
+
+def make_study(
+    *, protocol="likert", benchmark=None, annotators=2, slug="trial", state="open", **kw
+) -> Study:
+    """An open study: every annotator holds one slot of every unit, in order.
+
+    Redundancy equals the number of annotators. Annotators are named A01, A02, ...
+    and invited; their sessions have `session_size` slots.
+    """
+    benchmark = benchmark or make_benchmark()
+    study = Study.objects.create(
+        slug=slug,
+        title=f"Trial {slug}",
+        benchmark=benchmark,
+        protocol=protocol,
+        state=state,
+        redundancy=annotators,
+        consent={"en": "You agree to take part.", "zh": "您同意参加。"},
+        instructions={"en": "Look at all shots.", "zh": "请看所有镜头。"},
+        **{"session_size": 3, **kw},
+    )
+    likert = protocol == "likert"
+    for ordinal, key in enumerate(("character", "aesthetics"), start=1):
+        Question.objects.create(
+            study=study,
+            key=key,
+            ordinal=ordinal,
+            titles={"en": key.title(), "zh": f"问题{ordinal}"},
+            texts={"en": f"How good is {key}?", "zh": f"如何评价{ordinal}?"},
+            anchors={"0": {"en": "none"}, "4": {"en": "perfect"}} if likert else {},
+            scale_min=0 if likert else None,
+            scale_max=4 if likert else None,
+        )
+    units = make_units(study)
+    for a in range(1, annotators + 1):
+        annotator = Annotator.objects.create(
+            study=study, name=f"A{a:02}", state=Annotator.State.INVITED
+        )
+        Invitation.objects.create(annotator=annotator)
+        for position, unit in enumerate(units, start=1):
+            Slot.objects.create(
+                study=study,
+                unit=unit,
+                ordinal=a,
+                annotator=annotator,
+                session=1 + (position - 1) // study.session_size,
+                position=position,
+                a_is_left=(a + position) % 2 == 0,
+            )
+    return study
+
+
+def make_units(study: Study) -> list[Unit]:
+    """One unit per output (Likert) or per pair of outputs of a story (pairwise)."""
+    units = []
+    for story in study.benchmark.stories.all():
+        outputs = list(story.outputs.order_by("method__name"))
+        if study.is_pairwise:
+            pairs = [(a, b) for i, a in enumerate(outputs) for b in outputs[i + 1 :]]
+        else:
+            pairs = [(a, None) for a in outputs]
+        units += [
+            Unit.objects.create(study=study, story=story, output_a=a, output_b=b)
+            for a, b in pairs
+        ]
+    return units
