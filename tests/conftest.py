@@ -1,8 +1,15 @@
 """Fixtures that all tests share."""
 
+import os
+import shutil
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import sync_playwright
+
+# Playwright runs an event loop in the tests' own thread, and Django would refuse
+# to touch the database there.
+os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
@@ -22,3 +29,30 @@ def own_data_folders(settings, tmp_path_factory):
     settings.DATA_DIR = folder
     settings.MEDIA_ROOT = folder / "media"
     settings.REPORTS_ROOT = folder / "reports"
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """Debian's Chromium, driven by Playwright; one process for all tests."""
+    path = shutil.which("chromium")
+    if path is None:
+        pytest.skip("needs Chromium: apt-get install chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=path,
+            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(chromium):
+    """A fresh desktop page without cookies; pages that throw fail the test."""
+    context = chromium.new_context(viewport={"width": 1440, "height": 900})
+    page = context.new_page()
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    yield page
+    context.close()
+    assert not errors, errors
