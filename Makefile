@@ -29,7 +29,7 @@ $(FULL): $(WEB) requirements.txt
 	@touch "$@"
 
 demo: $(WEB)   ## serve a filled study on http://127.0.0.1:$PORT
-	$(BIN)/python manage.py demo
+	DEMO=1 DATABASE_URL= DATA_DIR="$${DATA_DIR:-var/demo}" $(BIN)/python manage.py demo
 
 run: $(WEB)    ## serve your own data on http://127.0.0.1:$PORT
 	$(BIN)/python manage.py serve

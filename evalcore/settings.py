@@ -21,6 +21,7 @@ ENVIRONMENT = {
     "DATA_DIR": "where the SQLite file, media, queue and reports live (default var/)",
     "MEDIA_ROOT": "folder of the pictures (default DATA_DIR/media)",
     "ALLOWED_HOSTS": "comma-separated host names that this server answers to",
+    "DEMO": "1 shows the demo's front page with its open doors (never in production)",
     "PORT": "port of `make demo` and `make run` (default 8000)",
     "EVALCORE_WEIGHTS_DIR": "folder with weights of learned metrics",
 }
@@ -41,8 +42,9 @@ def _port() -> int:
 
 
 def _database() -> dict:
-    default = f"sqlite:///{DATA_DIR / 'plumbline.sqlite3'}"
-    url = os.environ.get("DATABASE_URL", default)
+    url = os.environ.get("DATABASE_URL", "")
+    if not url:
+        return _sqlite(DATA_DIR / "plumbline.sqlite3")
     try:
         database = dj_database_url.parse(url, conn_max_age=60, conn_health_checks=True)
     except (ValueError, dj_database_url.ParseError) as error:
@@ -51,26 +53,33 @@ def _database() -> dict:
             "(sqlite:///path or postgres://user:password@host/name)."
         ) from error
     engine = database["ENGINE"].rsplit(".", 1)[-1]
-    if engine not in ("sqlite3", "postgresql"):
+    if engine == "sqlite3":
+        return _sqlite(database["NAME"])
+    if engine != "postgresql":
         raise ImproperlyConfigured(
             f"DATABASE_URL names {engine}: Plumbline runs on sqlite or postgres."
         )
-    if engine == "sqlite3":
-        # WAL lets annotators read while one writes; IMMEDIATE takes the write
-        # lock up front, so that a transaction waits instead of failing half-way.
-        database["CONN_MAX_AGE"] = 0
-        # Tests use a file too: an in-memory database has no WAL and other locks.
-        database["TEST"] = {"NAME": str(DATA_DIR / "test.sqlite3")}
-        database["OPTIONS"] = {
-            "transaction_mode": "IMMEDIATE",
-            "timeout": 20,
-            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
-        }
     return database
 
 
+def _sqlite(path: str | Path) -> dict:
+    # WAL lets annotators read while one writes; IMMEDIATE takes the write lock up
+    # front, so that a transaction waits instead of failing half-way.
+    return {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": str(path),
+        "OPTIONS": {
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 20,
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+        },
+        # Tests use a file too: an in-memory database has no WAL and other locks.
+        "TEST": {"NAME": str(DATA_DIR / "test.sqlite3")},
+    }
+
+
 def _broker() -> str:
-    url = os.environ.get("BROKER_URL", "filesystem://")
+    url = os.environ.get("BROKER_URL") or "filesystem://"
     if url.split("://")[0] not in ("filesystem", "redis", "rediss", "amqp", "amqps"):
         raise ImproperlyConfigured(
             f"BROKER_URL={url!r}: write filesystem://, redis://... or amqp://..."
@@ -79,6 +88,11 @@ def _broker() -> str:
 
 
 PRODUCTION = _flag("PRODUCTION")
+DEMO = _flag("DEMO")
+if DEMO and PRODUCTION:
+    raise ImproperlyConfigured(
+        "DEMO=1 and PRODUCTION=1: the demo's passwords are public; set only one."
+    )
 DEBUG = False
 PORT = _port()
 DATA_DIR = Path(os.environ.get("DATA_DIR") or BASE_DIR / "var").resolve()
@@ -102,7 +116,9 @@ if not SECRET_KEY:
     SECRET_KEY = "development-key-of-plumbline-not-for-public-servers"
 
 ALLOWED_HOSTS = [
-    host.strip() for host in os.environ.get("ALLOWED_HOSTS", "").split(",") if host
+    host.strip()
+    for host in os.environ.get("ALLOWED_HOSTS", "").split(",")
+    if host.strip()
 ]
 if not ALLOWED_HOSTS:
     if PRODUCTION:
@@ -127,6 +143,7 @@ INSTALLED_APPS = [
     "evalcore.apps.EvalcoreConfig",
     "annotate.apps.AnnotateConfig",
     "analysis.web.apps.AnalysisWebConfig",
+    "fixtures",
 ]
 
 MIDDLEWARE = [
