@@ -6,9 +6,12 @@ export PORT
 BIN := .venv/bin
 WEB := .venv/web.stamp
 FULL := .venv/full.stamp
+# The Chinese catalogue; `make messages` collects new texts into the .po file.
+PO := annotate/locale/zh_Hans/LC_MESSAGES/django.po
+MO := $(PO:.po=.mo)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo run metrics test lint format bench requirements clean
+.PHONY: help setup demo run metrics test lint format messages bench requirements clean
 
 help:          ## list the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' Makefile | expand -t 14
@@ -28,16 +31,22 @@ $(FULL): $(WEB) requirements.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
 	@touch "$@"
 
-demo: $(WEB)   ## serve a filled study on http://127.0.0.1:$PORT
+$(MO): $(PO) $(WEB)
+	$(BIN)/python -m annotate.catalogue --compile-only
+
+messages: $(WEB) ## collect new texts of pages for translation
+	$(BIN)/python -m annotate.catalogue
+
+demo: $(MO)   ## serve a filled study on http://127.0.0.1:$PORT
 	DEMO=1 DATABASE_URL= DATA_DIR="$${DATA_DIR:-var/demo}" $(BIN)/python manage.py demo
 
-run: $(WEB)    ## serve your own data on http://127.0.0.1:$PORT
+run: $(MO)    ## serve your own data on http://127.0.0.1:$PORT
 	$(BIN)/python manage.py serve
 
 metrics: $(FULL) ## install the learned metrics' packages and list what is ready
 	$(BIN)/python manage.py metrics
 
-test: $(FULL)  ## run every test
+test: $(FULL) $(MO)  ## run every test
 	$(BIN)/python -m pytest -n auto --dist loadgroup $(ARGS)
 
 lint: $(FULL)  ## formatting, rules, import directions, types, missing migrations
