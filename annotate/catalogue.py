@@ -66,6 +66,8 @@ def update() -> Catalog:
     stored.update(find_messages(), no_fuzzy_matching=True)
     stored.obsolete.clear()
     stored.fuzzy = False
+    stored.header_comment = "# Plumbline in Chinese. `make messages` keeps this file."
+    stored.project, stored.version = "Plumbline", "1"
     stored.creation_date = stored.revision_date = FIXED_DATE
     buffer = io.BytesIO()
     write_po(buffer, stored, omit_header=False, sort_output=True, width=88)
@@ -94,8 +96,8 @@ def placeholders(text: str) -> list[str]:
     return re.findall(r"%(?:\(\w+\))?[sd]", text)
 
 
-def _forms(string: str | tuple[str, ...]) -> tuple[str, ...]:
-    return (string,) if isinstance(string, str) else string
+def _forms(string: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    return string if isinstance(string, tuple) else (string or "",)
 
 
 if __name__ == "__main__":
