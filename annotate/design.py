@@ -1,1 +1,513 @@
-"""Assignment of units to annotators: pure, from ids and a seed."""
+"""Balanced partial assignment of units to annotators.
+
+Pure: ids and a seed in, a plan and its balance report out. `plan` keeps, for every
+design that it accepts,
+
+* each unit exactly `redundancy` slots in each round, all of different annotators;
+* loads of annotators within one slot of each other;
+* each annotator meets each method equally often, within one;
+* no story twice in a session, sessions of at most `session_size` slots;
+* left and right balanced within one for every unit and every pair of methods;
+* an order drawn anew for each annotator.
+
+A design that cannot keep them is refused with the reason and the nearest one that can.
+"""
+
+import math
+import random
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+
+class ImpossibleDesignError(ValueError):
+    """The numbers contradict each other; the message names the nearest design."""
+
+
+@dataclass(frozen=True)
+class DesignUnit:
+    """What is shown at once: one output, or a pair of outputs of one story.
+
+    Parameters
+    ----------
+    id
+        Names the unit in the plan.
+    story
+        The story that is shown.
+    methods
+        One method (Likert) or two different ones in the unit's order (pairwise).
+    """
+
+    id: int
+    story: str
+    methods: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """One planned slot: who judges which unit, when, and which method stands left."""
+
+    annotator: int
+    unit: int
+    round: int
+    session: int
+    position: int
+    a_is_left: bool
+
+
+@dataclass(frozen=True)
+class BalanceReport:
+    """The measured balance of a plan, each as (smallest, largest)."""
+
+    units: int
+    annotators: int
+    slots: int
+    redundancy: tuple[int, int]
+    load: tuple[int, int]
+    sessions: tuple[int, int]
+    session_size: tuple[int, int]
+    method_spread: int
+    repeated_units: int
+    stories_twice_in_session: int
+    left_spread_unit: int
+    left_spread_pair: int
+    left_spread_annotator: int
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the numbers for storage."""
+        return dict(vars(self))
+
+    def lines(self) -> list[str]:
+        """Return the report as sentences, one a line."""
+        text = [
+            f"{self.units} units, {self.annotators} annotators, {self.slots} slots",
+            f"slots per unit and round: {_span(self.redundancy)}",
+            f"slots per annotator: {_span(self.load)}",
+            f"sessions per annotator: {_span(self.sessions)}, "
+            f"of {_span(self.session_size)} slots",
+            "an annotator's counts of the methods differ by at most "
+            f"{self.method_spread}",
+            f"units seen twice by one annotator: {self.repeated_units}",
+            f"stories seen twice in a session: {self.stories_twice_in_session}",
+        ]
+        if self.left_spread_pair >= 0:
+            text.append(
+                "left minus right differs by at most "
+                f"{self.left_spread_unit} per unit, {self.left_spread_pair} per pair "
+                f"of methods, {self.left_spread_annotator} per annotator"
+            )
+        return text
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A complete plan and its measured balance."""
+
+    assignments: tuple[Assignment, ...]
+    balance: BalanceReport
+
+
+@dataclass
+class _State:
+    """Who has which unit while the plan grows."""
+
+    units: Sequence[DesignUnit]
+    annotators: int
+    holders: list[set[int]] = field(default_factory=list)
+    load: list[int] = field(default_factory=list)
+    met: list[Counter[str]] = field(default_factory=list)
+    stories: list[Counter[str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.holders = [set() for _ in self.units]
+        self.load = [0] * self.annotators
+        self.met = [Counter() for _ in range(self.annotators)]
+        self.stories = [Counter() for _ in range(self.annotators)]
+
+    def give(self, unit: int, annotator: int, sign: int = 1) -> None:
+        """Add (or with sign -1 remove) a unit to an annotator."""
+        if sign > 0:
+            self.holders[unit].add(annotator)
+        else:
+            self.holders[unit].discard(annotator)
+        self.load[annotator] += sign
+        self.stories[annotator][self.units[unit].story] += sign
+        for method in self.units[unit].methods:
+            self.met[annotator][method] += sign
+
+
+def plan(
+    units: Sequence[DesignUnit],
+    *,
+    annotators: int,
+    redundancy: int,
+    session_size: int,
+    seed: int,
+    rounds: int = 1,
+) -> Plan:
+    """Distribute the units over the annotators.
+
+    Parameters
+    ----------
+    units
+        What is to be judged.
+    annotators
+        Number of people.
+    redundancy
+        Different annotators per unit (and round).
+    session_size
+        Largest number of slots in one sitting.
+    seed
+        Fixes every random choice.
+    rounds
+        How often the whole assignment is repeated by the same people.
+
+    Returns
+    -------
+    Plan
+        All slots, sorted by annotator and position, and the balance report.
+
+    Raises
+    ------
+    ImpossibleDesignError
+        The numbers contradict each other.
+    """
+    _check_sizes(units, annotators, redundancy, session_size, rounds)
+    dice = random.Random(seed)
+    state = _distribute(units, annotators, redundancy, dice)
+    _even_out(state, dice)
+    sessions = _sessions(state, session_size, rounds, dice)
+    sides = _sides(units, sessions, dice)
+    assignments = []
+    for annotator, own in enumerate(sessions):
+        position = 0
+        for number, (round_, session) in enumerate(own, start=1):
+            for unit in session:
+                position += 1
+                assignments.append(
+                    Assignment(
+                        annotator, units[unit].id, round_, number, position,
+                        sides[annotator, unit, round_],
+                    )
+                )  # fmt: skip
+    result = tuple(assignments)
+    return Plan(result, measure(units, result, annotators=annotators))
+
+
+def _check_sizes(
+    units: Sequence[DesignUnit],
+    annotators: int,
+    redundancy: int,
+    session_size: int,
+    rounds: int,
+) -> None:
+    if not units:
+        raise ImpossibleDesignError("There is nothing to judge: no unit was given.")
+    if min(annotators, redundancy, session_size, rounds) < 1:
+        raise ImpossibleDesignError(
+            "Annotators, redundancy, session size and rounds must be at least 1."
+        )
+    if redundancy > annotators:
+        raise ImpossibleDesignError(
+            f"{redundancy} ratings per unit need at least {redundancy} annotators, "
+            f"because nobody judges a unit twice; there are {annotators}. "
+            f"Nearest possible: redundancy {annotators}, or {redundancy} annotators."
+        )
+    if any(len(set(unit.methods)) != len(unit.methods) for unit in units):
+        raise ImpossibleDesignError("A pair needs two different methods.")
+    if len({unit.id for unit in units}) != len(units):
+        raise ImpossibleDesignError("A unit is given twice.")
+
+
+def _distribute(
+    units: Sequence[DesignUnit], annotators: int, redundancy: int, dice: random.Random
+) -> _State:
+    """Give each unit its annotators, the neediest first.
+
+    Units come story by story with the methods rotated; an annotator is the better a
+    candidate the fewer slots, encounters with the unit's methods, and outputs of the
+    story this person has.
+    """
+    state = _State(units, annotators)
+    by_methods: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for index, unit in enumerate(units):
+        by_methods[unit.methods].append(index)
+    groups = list(by_methods.values())
+    dice.shuffle(groups)
+    for group in groups:
+        dice.shuffle(group)
+        for index in group:
+            for _ in range(redundancy):
+                state.give(index, _neediest(state, index, dice))
+    return state
+
+
+def _neediest(state: _State, index: int, dice: random.Random) -> int:
+    unit = state.units[index]
+    return min(
+        (a for a in range(state.annotators) if a not in state.holders[index]),
+        key=lambda a: (
+            sum(state.met[a][method] for method in unit.methods),
+            state.stories[a][unit.story],
+            state.load[a],
+            dice.random(),
+        ),
+    )
+
+
+def _even_out(state: _State, dice: random.Random) -> None:
+    """Move and swap units until loads and method counts differ by at most one."""
+    all_methods = sorted({m for unit in state.units for m in unit.methods})
+    for _sweep in range(200):
+        before = _imbalance(state, all_methods)
+        if before == 0:
+            return
+        _improve(state, all_methods, dice)
+        if _imbalance(state, all_methods) >= before:
+            break
+    if _imbalance(state, all_methods):
+        _anneal(state, all_methods, dice)
+
+
+def _imbalance(state: _State, methods: Sequence[str]) -> int:
+    """Return by how much the limits of one are exceeded, summed up."""
+    total = max(0, max(state.load) - min(state.load) - 1)
+    for met in state.met:
+        counts = [met[method] for method in methods]
+        total += max(0, max(counts) - min(counts) - 1)
+    return total
+
+
+def _improve(state: _State, methods: Sequence[str], dice: random.Random) -> None:
+    """Make each single move that lowers the sum of squared counts."""
+    order = list(range(len(state.units)))
+    dice.shuffle(order)
+    for index in order:
+        for giver in sorted(state.holders[index]):
+            taker = min(
+                (a for a in range(state.annotators) if a not in state.holders[index]),
+                key=lambda a, i=index, g=giver: _gain(state, i, g, a),  # type: ignore[misc]
+                default=None,
+            )
+            if taker is not None and _gain(state, index, giver, taker) < 0:
+                state.give(index, giver, -1)
+                state.give(index, taker)
+
+
+def _gain(state: _State, index: int, giver: int, taker: int) -> int:
+    """Return the change of the sum of squares if the unit moves; negative is better."""
+    change = 2 * (state.load[taker] - state.load[giver] + 1)
+    for method in state.units[index].methods:
+        change += 2 * (state.met[taker][method] - state.met[giver][method] + 1)
+    return change
+
+
+def _anneal(state: _State, methods: Sequence[str], dice: random.Random) -> None:
+    """Swap units between two annotators at random, keeping what does not hurt."""
+    held: list[list[int]] = [[] for _ in range(state.annotators)]
+    for index, holders in enumerate(state.holders):
+        for annotator in sorted(holders):
+            held[annotator].append(index)
+    best = _imbalance(state, methods)
+    for _try in range(60_000):
+        if best == 0:
+            return
+        giver, taker = dice.sample(range(state.annotators), 2)
+        if not held[giver] or not held[taker]:
+            continue
+        i, j = dice.randrange(len(held[giver])), dice.randrange(len(held[taker]))
+        one, other = held[giver][i], held[taker][j]
+        if taker in state.holders[one] or giver in state.holders[other]:
+            continue
+        before = _squares(state, giver) + _squares(state, taker)
+        for unit, source, target in ((one, giver, taker), (other, taker, giver)):
+            state.give(unit, source, -1)
+            state.give(unit, target)
+        if _squares(state, giver) + _squares(state, taker) > before:
+            for unit, source, target in ((one, taker, giver), (other, giver, taker)):
+                state.give(unit, source, -1)
+                state.give(unit, target)
+            continue
+        held[giver][i], held[taker][j] = other, one
+        best = _imbalance(state, methods) if _try % 50 == 0 else best
+    if _imbalance(state, methods):
+        raise ImpossibleDesignError(
+            "No plan was found in which every annotator meets every method equally "
+            "often; choose a number of annotators that divides the slots of a method."
+        )
+
+
+def _squares(state: _State, annotator: int) -> int:
+    return sum(count * count for count in state.met[annotator].values())
+
+
+def _sessions(
+    state: _State, session_size: int, rounds: int, dice: random.Random
+) -> list[list[tuple[int, list[int]]]]:
+    """Cut each annotator's units into sessions without a story twice."""
+    result = []
+    for annotator in range(state.annotators):
+        own = [i for i, holders in enumerate(state.holders) if annotator in holders]
+        cut: list[tuple[int, list[int]]] = []
+        for round_ in range(1, rounds + 1):
+            cut += [(round_, s) for s in _cut(state, own, session_size, dice)]
+        result.append(cut)
+    return result
+
+
+def _cut(
+    state: _State, own: Sequence[int], session_size: int, dice: random.Random
+) -> list[list[int]]:
+    """Deal units story by story over the sessions, the commonest story first."""
+    if not own:
+        return []
+    by_story: dict[str, list[int]] = defaultdict(list)
+    for index in own:
+        by_story[state.units[index].story].append(index)
+    count = max(
+        math.ceil(len(own) / session_size), max(len(s) for s in by_story.values())
+    )
+    sessions: list[list[int]] = [[] for _ in range(count)]
+    groups = list(by_story.values())
+    dice.shuffle(groups)
+    for group in sorted(groups, key=len, reverse=True):
+        dice.shuffle(group)
+        shortest = sorted(range(count), key=lambda s: (len(sessions[s]), dice.random()))
+        for index, place in zip(group, shortest, strict=False):
+            sessions[place].append(index)
+    for session in sessions:
+        dice.shuffle(session)
+    dice.shuffle(sessions)
+    return sessions
+
+
+def _sides(
+    units: Sequence[DesignUnit],
+    sessions: Sequence[Sequence[tuple[int, Sequence[int]]]],
+    dice: random.Random,
+) -> dict[tuple[int, int, int], bool]:
+    """Let sides alternate along trails that pass each unit, pair and annotator.
+
+    Slots of a unit are matched two by two, the odd ones out of a method pair are
+    matched two by two as well, and each couple gets opposite sides. Coupling slots
+    also two by two within an annotator makes a graph whose vertices have at most two
+    edges of two kinds, that is paths and even cycles: it can be coloured alternately.
+    """
+    slots = [
+        (annotator, unit, round_)
+        for annotator, own in enumerate(sessions)
+        for round_, session in own
+        for unit in session
+    ]
+    partner: list[dict[tuple[int, int, int], tuple[int, int, int]]] = [{}, {}]
+    loose: dict[object, list[tuple[int, int, int]]] = defaultdict(list)
+    for group in _grouped(slots, key=lambda s: s[1]):
+        dice.shuffle(group)
+        odd = _couple(group, partner[0])
+        if odd is not None:
+            loose[units[odd[1]].methods].append(odd)
+    for group in loose.values():
+        dice.shuffle(group)
+        _couple(group, partner[0])
+    for group in _grouped(slots, key=lambda s: s[0]):
+        dice.shuffle(group)
+        _couple(group, partner[1])
+    side: dict[tuple[int, int, int], bool] = {}
+    for start in slots:
+        if start in side:
+            continue
+        first = dice.random() < 0.5
+        side[start] = first
+        for kind in (0, 1):
+            current, value, edge = start, first, kind
+            while (following := partner[edge].get(current)) is not None:
+                if following in side:
+                    break
+                value = not value
+                side[following] = value
+                current, edge = following, 1 - edge
+    return side
+
+
+def _grouped(
+    slots: Iterable[tuple[int, int, int]], key: object
+) -> list[list[tuple[int, int, int]]]:
+    groups: dict[object, list[tuple[int, int, int]]] = defaultdict(list)
+    for slot in slots:
+        groups[key(slot)].append(slot)  # type: ignore[operator]
+    return list(groups.values())
+
+
+def _couple(
+    group: list[tuple[int, int, int]],
+    partner: dict[tuple[int, int, int], tuple[int, int, int]],
+) -> tuple[int, int, int] | None:
+    """Match a group two by two and return the one left over, if any."""
+    for one, other in zip(group[::2], group[1::2], strict=False):
+        partner[one], partner[other] = other, one
+    return group[-1] if len(group) % 2 else None
+
+
+def measure(
+    units: Sequence[DesignUnit],
+    assignments: Sequence[Assignment],
+    *,
+    annotators: int,
+) -> BalanceReport:
+    """Measure the balance of any plan, made here or elsewhere."""
+    by_id = {unit.id: unit for unit in units}
+    per_unit = Counter((a.unit, a.round) for a in assignments)
+    load = Counter(a.annotator for a in assignments)
+    sessions = Counter((a.annotator, a.session) for a in assignments)
+    met: dict[int, Counter[str]] = {a: Counter() for a in range(annotators)}
+    stories = Counter(
+        (a.annotator, a.session, by_id[a.unit].story) for a in assignments
+    )
+    repeats = Counter((a.annotator, a.unit, a.round) for a in assignments)
+    for a in assignments:
+        met[a.annotator].update(by_id[a.unit].methods)
+    methods = sorted({m for unit in units for m in unit.methods})
+    loads = [load[a] for a in range(annotators)]
+    own = Counter(annotator for annotator, _session in sessions)
+    pairwise = any(len(unit.methods) == 2 for unit in units)
+    rounds = {a.round for a in assignments}
+    return BalanceReport(
+        units=len(units),
+        annotators=annotators,
+        slots=len(assignments),
+        redundancy=_limits(per_unit[u.id, r] for u in units for r in rounds),
+        load=_limits(loads),
+        sessions=_limits(own[a] for a in range(annotators)),
+        session_size=_limits(sessions.values()),
+        method_spread=max(
+            max(m[x] for x in methods) - min(m[x] for x in methods)
+            for m in met.values()
+        ),
+        repeated_units=sum(count - 1 for count in repeats.values()),
+        stories_twice_in_session=sum(count - 1 for count in stories.values()),
+        left_spread_unit=_lean(assignments, lambda a: a.unit) if pairwise else -1,
+        left_spread_pair=(
+            _lean(assignments, lambda a: by_id[a.unit].methods) if pairwise else -1
+        ),
+        left_spread_annotator=(
+            _lean(assignments, lambda a: a.annotator) if pairwise else -1
+        ),
+    )
+
+
+def _lean(assignments: Sequence[Assignment], key: object) -> int:
+    """Return the largest difference between left and right in any group."""
+    balance: Counter[object] = Counter()
+    for a in assignments:
+        balance[key(a)] += 1 if a.a_is_left else -1  # type: ignore[operator]
+    return max((abs(value) for value in balance.values()), default=0)
+
+
+def _limits(values: Iterable[int]) -> tuple[int, int]:
+    listed = list(values)
+    return min(listed, default=0), max(listed, default=0)
+
+
+def _span(limits: tuple[int, int]) -> str:
+    low, high = limits
+    return str(low) if low == high else f"{low} to {high}"

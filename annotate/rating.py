@@ -1,0 +1,217 @@
+"""The only writer of answers."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from annotate.models import Annotator, Choice, Event, Question, Rating, Slot, Study
+
+SIDES = ("left", "right", "tie", "both_bad")
+
+
+class AnswerError(ValueError):
+    """The answer cannot be stored; the message says why, for the annotator."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """All answers of one annotator to one slot, given elsewhere or simulated.
+
+    Choices are given as a, b, tie or both_bad in the unit's order.
+    """
+
+    slot: Slot
+    answers: dict[Question, int | str]
+    submitted_at: datetime
+    seconds: float | None = None
+
+
+def record_answer(
+    *,
+    slot: Slot,
+    annotator: Annotator,
+    question: Question,
+    value: int | str,
+    client_key: str = "",
+) -> Rating | Choice:
+    """Store one answer as it is given and return the current row.
+
+    The same value again, or the same `client_key` again, changes nothing. Another
+    value becomes the next revision; the earlier one is kept. Before the slot is
+    submitted the answer is a draft, and giving it renews the lease.
+    """
+    if question.study_id != slot.study_id:
+        raise AnswerError("This question belongs to another study.")
+    with transaction.atomic():
+        held = _held_slot(slot, annotator)
+        model, fields = _checked(held, question, value)
+        row = _next_revision(model, held, annotator, question, fields, client_key)
+        if held.state == Slot.State.LEASED:
+            held.lease_until = timezone.now() + lease_length(held.study)
+            held.save(update_fields=["lease_until"])
+    return row
+
+
+def _held_slot(slot: Slot, annotator: Annotator) -> Slot:
+    """Return the slot, locked, if the annotator may answer it now."""
+    held = (
+        Slot.objects.select_for_update(of=("self",))
+        .select_related("study", "unit")
+        .get(pk=slot.pk)
+    )
+    if held.study.state != Study.State.OPEN:
+        raise AnswerError("The study does not take answers at the moment.")
+    if annotator.state == Annotator.State.REVOKED:
+        raise AnswerError("This invitation is no longer valid.")
+    if held.annotator_id != annotator.pk:
+        raise AnswerError("This story is now with somebody else.")
+    if held.state == Slot.State.EXCLUDED:
+        raise AnswerError("This answer is closed and cannot be changed.")
+    if held.state == Slot.State.OPEN:
+        # The lease ran out, but nobody else has taken the slot.
+        now = timezone.now()
+        held.state = Slot.State.LEASED
+        held.started_at = held.started_at or now
+        held.lease_until = now + lease_length(held.study)
+        held.save(update_fields=["state", "started_at", "lease_until"])
+    return held
+
+
+def lease_length(study: Study) -> timedelta:
+    """Return how long a slot stays with an annotator who gives no sign."""
+    return timedelta(minutes=study.lease_minutes)
+
+
+def _checked(
+    slot: Slot, question: Question, value: int | str
+) -> tuple[type[Rating] | type[Choice], dict]:
+    """Return the model and the fields of a valid answer."""
+    if slot.study.is_pairwise:
+        return Choice, {
+            "value": _as_choice(slot, question, value),
+            "a_is_left": slot.a_is_left,
+        }
+    return Rating, _rating_fields(question, value)
+
+
+def _rating_fields(question: Question, value: int | str) -> dict:
+    low, high = question.scale_min, question.scale_max
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise AnswerError(f"{value!r} is no whole number.")
+    if low is None or high is None or not low <= value <= high:
+        raise AnswerError(f"{value} is outside the scale from {low} to {high}.")
+    return {"value": value, "scale_min": low, "scale_max": high}
+
+
+def _as_choice(slot: Slot, question: Question, value: int | str) -> str:
+    """Turn what the annotator saw (left, right) into the unit's order (a, b)."""
+    if value not in SIDES:
+        raise AnswerError(f"{value!r} is none of {', '.join(SIDES)}.")
+    if value == "tie" and not question.allow_tie:
+        raise AnswerError("This question asks for a decision: left or right.")
+    if value in ("left", "right"):
+        return "a" if (value == "left") == slot.a_is_left else "b"
+    return str(value)
+
+
+def _next_revision(
+    model: type[Rating] | type[Choice],
+    slot: Slot,
+    annotator: Annotator,
+    question: Question,
+    fields: dict,
+    client_key: str,
+) -> Rating | Choice:
+    given = model.objects.filter(slot=slot, annotator=annotator, question=question)
+    current = given.filter(is_current=True).first()
+    if current is not None:
+        repeated = client_key and given.filter(client_key=client_key).exists()
+        if repeated or current.value == fields["value"]:
+            return current
+        given.filter(is_current=True).update(is_current=False)
+    try:
+        with transaction.atomic():
+            return model.objects.create(
+                slot=slot,
+                annotator=annotator,
+                question=question,
+                revision=1 if current is None else current.revision + 1,
+                client_key=client_key,
+                **fields,
+            )
+    except IntegrityError as error:
+        raise AnswerError(
+            "This answer was changed elsewhere; load the page."
+        ) from error
+
+
+def current_answers(slot: Slot, annotator: Annotator) -> dict[int, Rating | Choice]:
+    """Return the annotator's current answers to a slot by question id."""
+    model = Choice if slot.study.is_pairwise else Rating
+    rows = model.objects.filter(slot=slot, annotator=annotator, is_current=True)
+    return {row.question_id: row for row in rows}
+
+
+def submit_slot(
+    *, slot: Slot, annotator: Annotator, seconds: float | None = None
+) -> Slot:
+    """Close a slot whose questions are all answered; a second time changes nothing."""
+    with transaction.atomic():
+        held = _held_slot(slot, annotator)
+        if held.state == Slot.State.SUBMITTED:
+            return held
+        answered = current_answers(held, annotator)
+        missing = [q for q in held.study.questions.all() if q.pk not in answered]
+        if missing:
+            titles = ", ".join(question.title for question in missing)
+            raise AnswerError(f"Not answered yet: {titles}.")
+        held.state = Slot.State.SUBMITTED
+        held.submitted_at = timezone.now()
+        held.seconds = seconds
+        held.lease_until = None
+        held.save()
+        Event.objects.create(
+            study=held.study, kind="slot submitted", annotator=annotator, slot=held
+        )
+    return held
+
+
+@transaction.atomic
+def store_judgements(judgements: Iterable[Judgement]) -> int:
+    """Store complete answers of open slots at once; return how many slots closed.
+
+    For imports and simulations: the same checks as one by one, a few queries in all.
+    """
+    slots, ratings, choices = [], [], []
+    for judgement in judgements:
+        slot = judgement.slot
+        if slot.state != Slot.State.OPEN or slot.annotator_id is None:
+            raise AnswerError(f"Slot {slot.code} is not open for an annotator.")
+        for question, value in judgement.answers.items():
+            common = {
+                "slot": slot,
+                "question": question,
+                "annotator_id": slot.annotator_id,
+                "created_at": judgement.submitted_at,
+            }
+            if question.scale_min is None:
+                if value not in Choice.Value.values:
+                    raise AnswerError(f"{value!r} is no choice.")
+                choices.append(Choice(value=value, a_is_left=slot.a_is_left, **common))
+            else:
+                ratings.append(Rating(**_rating_fields(question, value), **common))
+        slot.state = Slot.State.SUBMITTED
+        slot.submitted_at = judgement.submitted_at
+        slot.started_at = judgement.submitted_at - timedelta(
+            seconds=judgement.seconds or 0
+        )
+        slot.seconds = judgement.seconds
+        slots.append(slot)
+    Rating.objects.bulk_create(ratings, batch_size=1000)
+    Choice.objects.bulk_create(choices, batch_size=1000)
+    fields = ["state", "submitted_at", "started_at", "seconds"]
+    Slot.objects.bulk_update(slots, fields, batch_size=500)
+    return len(slots)
