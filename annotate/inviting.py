@@ -1,0 +1,92 @@
+"""Links in and out: inviting, replacing a lost link, revoking, filling in."""
+
+from django.db import transaction
+from django.utils import timezone
+
+from annotate import leasing
+from annotate.models import Annotator, Event, Invitation, Study, User, new_token
+
+
+class InvitingError(ValueError):
+    """Nobody can be invited as asked; the message says why."""
+
+
+@transaction.atomic
+def invite(
+    study: Study, *, count: int | None = None, note: str = "", user: User | None = None
+) -> list[Invitation]:
+    """Create links for the next planned annotators; without count for all of them."""
+    waiting = list(
+        study.annotators.select_for_update()
+        .filter(state=Annotator.State.PLANNED)
+        .order_by("name")
+    )
+    wanted = len(waiting) if count is None else count
+    if wanted < 1:
+        raise InvitingError("Everybody who was planned is invited already.")
+    if wanted > len(waiting):
+        raise InvitingError(
+            f"{wanted} invitations asked for, but {len(waiting)} planned annotators "
+            "wait for one; add people first."
+        )
+    invitations = []
+    for annotator in waiting[:wanted]:
+        annotator.state = Annotator.State.INVITED
+        annotator.save(update_fields=["state"])
+        invitations.append(
+            Invitation.objects.create(annotator=annotator, note=note, created_by=user)
+        )
+        _log("annotator invited", annotator, user)
+    return invitations
+
+
+@transaction.atomic
+def add_annotator(study: Study, *, user: User | None = None) -> Annotator:
+    """Add a person without a plan, who takes over free slots one by one."""
+    numbers = [
+        int(name[1:])
+        for name in study.annotators.values_list("name", flat=True)
+        if name[:1] == "A" and name[1:].isdigit()
+    ]
+    name = f"A{max(numbers, default=0) + 1:02}"
+    annotator = Annotator.objects.create(study=study, name=name)
+    _log("annotator added", annotator, user)
+    return annotator
+
+
+@transaction.atomic
+def reissue(annotator: Annotator, *, user: User | None = None) -> Invitation:
+    """Replace a lost link; the old one stops working, the answers stay."""
+    if annotator.state == Annotator.State.REVOKED:
+        raise InvitingError(f"{annotator.name} was revoked; add a new person instead.")
+    invitation = annotator.invitation
+    invitation.token = new_token()
+    invitation.save(update_fields=["token"])
+    _log("link replaced", annotator, user)
+    return invitation
+
+
+@transaction.atomic
+def revoke(annotator: Annotator, *, user: User | None = None) -> int:
+    """Close a link and free the slots that are not submitted; return how many.
+
+    Submitted answers stay, and drafts stay with the annotator.
+    """
+    Invitation.objects.filter(annotator=annotator, revoked_at__isnull=True).update(
+        revoked_at=timezone.now()
+    )
+    annotator.state = Annotator.State.REVOKED
+    annotator.save(update_fields=["state"])
+    freed = leasing.free_unfinished(annotator)
+    _log("annotator revoked", annotator, user, freed_slots=freed)
+    return freed
+
+
+def _log(kind: str, annotator: Annotator, user: User | None, **details: object) -> None:
+    Event.objects.create(
+        study_id=annotator.study_id,
+        kind=kind,
+        annotator=annotator,
+        user=user,
+        details=details,
+    )
