@@ -1,22 +1,69 @@
 """The three tables that join data collection and statistics.
 
 Ratings, choices and scores are tidy: one row an answer or a value. This module
-knows their columns and checks them; it imports nothing of Django.
+knows their columns and what a problem in them looks like; it imports nothing else,
+so that any part of the project may use it.
 """
 
-RATING_KEYS = ("story", "method", "dimension", "annotator")
-RATING_COLUMNS = (*RATING_KEYS, "rating")
-RATING_OPTIONAL = (
-    "shot", "round", "session", "slot", "started_at", "submitted_at", "seconds",
-    "is_gold", "is_repeat", "excluded", "comment",
-)  # fmt: skip
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
+RATING_COLUMNS = ("story", "method", "dimension", "annotator", "rating")
+RATING_KEY = ("story", "method", "shot", "round", "dimension", "annotator")
 CHOICE_COLUMNS = ("story", "method_a", "method_b", "criterion", "annotator", "choice")
-CHOICE_OPTIONAL = (
-    "left_method", "round", "session", "slot", "started_at", "submitted_at", "seconds",
-    "is_gold", "is_repeat", "excluded", "comment",
-)  # fmt: skip
+CHOICE_KEY = ("story", "method_a", "method_b", "round", "criterion", "annotator")
 CHOICE_VALUES = ("a", "b", "tie", "both_bad")
-
 SCORE_COLUMNS = ("story", "method", "metric", "score")
+SCORE_KEY = ("story", "method", "shot", "metric", "metric_version", "backend")
+FLAGS = ("is_gold", "is_repeat", "excluded")
+ANSWER_OPTIONAL = (
+    "shot", "round", "session", "slot", "started_at", "submitted_at", "seconds",
+    *FLAGS, "comment",
+)  # fmt: skip
 SCORE_OPTIONAL = ("shot", "higher_is_better", "metric_version", "backend")
+
+SHOWN_PROBLEMS = 20
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong with an input, and what would be right.
+
+    Parameters
+    ----------
+    file
+        File name or path.
+    expected
+        What was expected, in words.
+    line
+        Line in the file, 1 being the header; None where lines do not apply.
+    column
+        Column name, or empty.
+    value
+        The offending text, or empty.
+    """
+
+    file: str
+    expected: str
+    line: int | None = None
+    column: str = ""
+    value: str = ""
+
+    def __str__(self) -> str:
+        where = self.file if self.line is None else f"{self.file}:{self.line}"
+        parts = [where, self.column, self.value, self.expected]
+        return ": ".join(part for part in parts if part)
+
+
+class InputError(ValueError):
+    """An input was refused; `problems` lists every reason."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems: Sequence[Problem] = tuple(problems)
+        super().__init__("\n".join(self.lines()))
+
+    def lines(self, limit: int = SHOWN_PROBLEMS) -> list[str]:
+        """Return the first problems, one a line, and how many more there are."""
+        shown = [str(problem) for problem in self.problems[:limit]]
+        rest = len(self.problems) - limit
+        return [*shown, f"... and {rest} more problems"] if rest > 0 else shown
