@@ -4,10 +4,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from analysis.results import OptionError
 
-class OptionError(ValueError):
-    """An option that the data cannot satisfy; the message says what would be right."""
-
+__all__ = ["Analysis", "AlignOptions", "OptionError", "agree", "align", "rank"]
 
 @dataclass(frozen=True)
 class AlignOptions:

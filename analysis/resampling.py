@@ -1,1 +1,254 @@
-"""To be written."""
+"""Cluster resampling: whole stories, methods, annotators or units are drawn."""
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.results import NAN, Array, Counts, Estimate, Mask, OptionError
+
+PARTS = ("stories", "methods", "annotators", "units")
+# A resample in which a statistic is undefined is left out; with fewer defined
+# ones than this share, percentiles would describe only the convenient draws.
+LEAST_DEFINED = 0.5
+
+
+def resample_parts(
+    text: str | None, *, default: str, allowed: tuple[str, ...] = PARTS
+) -> tuple[str, ...]:
+    """Split a resampling unit such as ``stories+methods`` into its parts.
+
+    Parameters
+    ----------
+    text
+        One or two of `PARTS` joined by ``+``; None means `default`.
+    default
+        The unit of the analysis that asks.
+    allowed
+        The parts which this analysis can draw.
+
+    Returns
+    -------
+    tuple of str
+        In the order of `PARTS`, so that ``methods+stories`` is the same.
+
+    Raises
+    ------
+    OptionError
+        When a part is unknown, repeated, or not `allowed`.
+
+    Examples
+    --------
+    >>> resample_parts("methods+stories", default="units")
+    ('stories', 'methods')
+    """
+    parts = [part.strip() for part in (text or default).split("+")]
+    wrong = [part for part in parts if part not in allowed]
+    if wrong or len(set(parts)) != len(parts) or len(parts) > 2:
+        raise OptionError(
+            f"--resample: {text!r}: expected one of {', '.join(allowed)}, "
+            "or two different ones joined by '+'"
+        )
+    return tuple(part for part in PARTS if part in parts)
+
+
+def stream(seed: int, *names: str) -> np.random.Generator:
+    """Return the random stream of one step of an analysis.
+
+    Each step has its own stream, so adding a question or a metric does not
+    change the intervals of the others.
+    """
+    return np.random.default_rng([seed, *(zlib.crc32(name.encode()) for name in names)])
+
+
+def cluster_counts(n: int, resamples: int, rng: np.random.Generator) -> Counts:
+    """Draw `n` of `n` clusters with replacement, `resamples` times.
+
+    Returns
+    -------
+    array of shape (resamples, n)
+        How often each cluster was drawn. A single cluster is always kept.
+
+    Examples
+    --------
+    >>> cluster_counts(4, 2, np.random.default_rng(0)).sum(axis=1)
+    array([4, 4])
+    """
+    return rng.multinomial(n, np.full(n, 1 / n), size=resamples)
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Resamples of a stories-by-methods table, as counts.
+
+    Attributes
+    ----------
+    stories
+        Shape (B, S): how often each story was drawn.
+    methods
+        Shape (B, M).
+    units
+        Shape (B, S, M): how often each cell was drawn, or None for once each.
+    annotators
+        Shape (B, A), or None when annotators are kept as they are.
+    """
+
+    stories: Counts
+    methods: Counts
+    units: Counts | None = None
+    annotators: Counts | None = None
+
+    @property
+    def resamples(self) -> int:
+        """The number of resamples, B."""
+        return len(self.stories)
+
+    def chunks(self, size: int) -> Iterator["Draws"]:
+        """Yield the resamples in runs of at most `size`, to bound memory."""
+        for start in range(0, self.resamples, size):
+            rows = slice(start, start + size)
+            yield Draws(
+                self.stories[rows],
+                self.methods[rows],
+                None if self.units is None else self.units[rows],
+                None if self.annotators is None else self.annotators[rows],
+            )
+
+
+def no_draws(n_stories: int, n_methods: int) -> Draws:
+    """Return the data as they are: one resample in which all is drawn once."""
+    return Draws(np.ones((1, n_stories), int), np.ones((1, n_methods), int))
+
+
+def draw(
+    parts: tuple[str, ...],
+    *,
+    cells: Mask,
+    n_annotators: int,
+    resamples: int,
+    rng: np.random.Generator,
+) -> Draws:
+    """Draw clusters with replacement.
+
+    Parameters
+    ----------
+    parts
+        What is drawn; everything else is kept once. Two parts are drawn
+        independently, and a cell counts as often as the product of its counts.
+    cells
+        Shape (S, M): which cells exist.
+    n_annotators
+        Number of annotators.
+    resamples
+        Number of resamples.
+    rng
+        The stream of this step.
+    """
+
+    def counts(part: str, n: int) -> Counts:
+        if part in parts:
+            return cluster_counts(n, resamples, rng)
+        return np.ones((resamples, n), int)
+
+    n_stories, n_methods = cells.shape
+    stories = counts("stories", n_stories)
+    methods = counts("methods", n_methods)
+    annotators = counts("annotators", n_annotators) if "annotators" in parts else None
+    units = None
+    if "units" in parts:
+        units = np.zeros((resamples, n_stories, n_methods), int)
+        units[:, cells] = cluster_counts(int(cells.sum()), resamples, rng)
+    return Draws(stories, methods, units, annotators)
+
+
+def interval(draws: Array, confidence: float) -> tuple[float, float, str]:
+    """Return the percentile interval of resampled values.
+
+    Parameters
+    ----------
+    draws
+        One value a resample; NaN where the statistic was undefined there.
+    confidence
+        Coverage, for example 0.95.
+
+    Returns
+    -------
+    tuple
+        Low, high, and the reason when both are NaN.
+
+    Notes
+    -----
+    Undefined resamples are left out. When fewer than half are defined the
+    interval stays empty, and the reason says so.
+
+    Examples
+    --------
+    >>> low, high, reason = interval(np.arange(101.0), 0.9)
+    >>> round(low, 6), round(high, 6), reason
+    (5.0, 95.0, '')
+    """
+    defined = draws[np.isfinite(draws)]
+    if draws.size == 0:
+        return NAN, NAN, ""
+    if defined.size < LEAST_DEFINED * draws.size:
+        return (
+            NAN,
+            NAN,
+            f"no interval: undefined in {draws.size - defined.size} of "
+            f"{draws.size} resamples",
+        )
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(defined, [tail, 1 - tail])
+    return float(low), float(high), ""
+
+
+def bootstrap_p(draws: Array) -> float:
+    """Return the two-sided p-value of "zero" from bootstrap values.
+
+    Notes
+    -----
+    ``p = min(1, 2 (c + 1) / (k + 1))`` with `k` defined resamples and `c` the
+    smaller of the numbers at or below and at or above zero: the test that goes
+    with the percentile interval. It is never 0 (Davison & Hinkley 1997,
+    section 4.2: count the observed value among the draws).
+
+    Examples
+    --------
+    >>> bootstrap_p(np.ones(999))
+    0.002
+    """
+    defined = draws[np.isfinite(draws)]
+    if defined.size == 0 or defined.size < LEAST_DEFINED * draws.size:
+        return NAN
+    tail = min(int((defined <= 0).sum()), int((defined >= 0).sum()))
+    return min(1.0, 2 * (tail + 1) / (defined.size + 1))
+
+
+def estimate(
+    value: float,
+    draws: Array,
+    confidence: float,
+    *,
+    n: int,
+    n_groups: int = 1,
+    p_value: float | None = None,
+) -> Estimate:
+    """Join a defined value with what its resamples say.
+
+    Parameters
+    ----------
+    value
+        The statistic on the data as they are.
+    draws
+        Its values in the resamples; empty for no interval.
+    confidence
+        Coverage of the interval.
+    n, n_groups
+        Points and groups behind the value.
+    p_value
+        A p-value from another test; None takes it from the resamples.
+    """
+    low, high, reason = interval(draws, confidence)
+    p = bootstrap_p(draws) if p_value is None else p_value
+    return Estimate(value, low, high, n=n, n_groups=n_groups, p_value=p, reason=reason)
