@@ -10,6 +10,7 @@ import io
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,6 +29,8 @@ from analysis.tables import (
     InputError,
     Problem,
 )
+
+Mask = Any  # a boolean array or series, one entry a row
 
 TRUE, FALSE = {"true", "1", "yes"}, {"false", "0", "no", ""}
 MEAN_OF_RATERS = "mean"
@@ -186,9 +189,9 @@ class _Check:
                 for column in missing
             )
 
-    def refuse(self, bad: "pd.Series[bool]", column: str, expected: str) -> None:
+    def refuse(self, bad: Mask, column: str, expected: str) -> None:
         """Note a problem for each marked row."""
-        for line, value in self.frame.loc[bad.to_numpy(), column].items():
+        for line, value in self.frame.loc[np.asarray(bad), column].items():
             shown = "" if pd.isna(value) else str(value)
             self.problems.append(
                 Problem(self.file, expected, int(str(line)), column, shown or "(empty)")
@@ -408,10 +411,11 @@ def _long(
         part[name] = column
         part[value] = raw[column]
         parts.append(part[raw[column].map(_as_text).to_numpy() != ""])
-    return pd.concat(parts)
+    long: pd.DataFrame = pd.concat(parts)
+    return long
 
 
-def _is_numeric(column: "pd.Series[object]") -> bool:
+def _is_numeric(column: "pd.Series[Any]") -> bool:
     filled = column[column.notna() & (column.map(_as_text) != "")]
     if filled.empty:
         return False
