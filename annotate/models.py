@@ -137,7 +137,7 @@ class Question(models.Model):
     """A dimension (Likert) or a criterion (pairwise), with wording and anchors."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="questions")
-    key = models.SlugField(max_length=80, help_text="`dimension` or `criterion`.")
+    key = models.CharField(max_length=80, help_text="`dimension` or `criterion`.")
     ordinal = models.PositiveSmallIntegerField()
     titles = models.JSONField(default=dict)
     texts = models.JSONField(default=dict)

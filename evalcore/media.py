@@ -70,14 +70,24 @@ def open_picture(data: bytes) -> Image.Image:
                     f"at most {MAX_PIXELS:,} are accepted"
                 )
             picture.load()
-            upright = ImageOps.exif_transpose(picture)
-            return upright.convert("RGB")
+            return _rgb(ImageOps.exif_transpose(picture))
     except UnreadablePictureError:
         raise
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
         raise UnreadablePictureError(f"not a readable picture ({error})") from error
     except Image.DecompressionBombError as error:
         raise UnreadablePictureError(f"picture bomb ({error})") from error
+
+
+def _rgb(picture: Image.Image) -> Image.Image:
+    """Return eight bits a channel, transparent parts on white."""
+    if picture.mode.startswith("I;16") or picture.mode in ("I", "F"):
+        picture = picture.convert("I").point(lambda level: level / 256).convert("L")
+    if "A" in picture.getbands() or "transparency" in picture.info:
+        layer = picture.convert("RGBA")
+        paper = Image.new("RGBA", layer.size, "white")
+        return Image.alpha_composite(paper, layer).convert("RGB")
+    return picture.convert("RGB")
 
 
 def original_path(media: MediaFile) -> Path:

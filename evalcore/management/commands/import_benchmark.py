@@ -1,0 +1,28 @@
+import argparse
+from pathlib import Path
+
+from analysis.tables import InputError
+from evalcore.importing.commands import ImportCommand
+from evalcore.importing.vistorybench import import_benchmark
+
+
+class Command(ImportCommand):
+    help = (
+        "Read a ViStoryBench data set (stories, shots, characters). Example: "
+        "import_benchmark path/to/ViStory --benchmark vistory"
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("path", type=Path)
+        parser.add_argument("--benchmark", required=True, help="its short name here")
+        parser.add_argument("--title", default="")
+
+    def handle(self, *, path: Path, **options: str) -> None:
+        try:
+            summary = import_benchmark(
+                path, slug=options["benchmark"], title=options["title"]
+            )
+        except InputError as error:
+            raise self.refuse(error) from error
+        self.warn(summary.warnings)
+        self.stdout.write(summary.line())

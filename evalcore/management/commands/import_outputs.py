@@ -1,0 +1,55 @@
+import argparse
+from pathlib import Path
+
+from analysis.tables import InputError
+from evalcore.importing.commands import ImportCommand
+from evalcore.importing.folder import import_outputs
+from evalcore.models import Benchmark
+
+
+class Command(ImportCommand):
+    help = (
+        "Read rendered stories from folders. Example: import_outputs path/to/outputs "
+        "--benchmark vistory (all methods), or import_outputs path/to/uno --method UNO "
+        "--benchmark vistory (one method's folder)"
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("path", type=Path)
+        parser.add_argument("--benchmark", required=True)
+        parser.add_argument("--method", default="", help="PATH is this method's folder")
+        parser.add_argument("--mode", default="", help="take only this mode")
+        parser.add_argument("--language", default="", help="take only en or zh")
+        parser.add_argument("--timestamp", default="", help="instead of the newest")
+        parser.add_argument(
+            "--create-stories",
+            action="store_true",
+            help="make stories without text (and the benchmark) from the folders",
+        )
+
+    def handle(self, *, path: Path, **options: object) -> None:
+        slug = str(options["benchmark"])
+        created = False
+        if options["create_stories"]:
+            benchmark, created = Benchmark.objects.get_or_create(
+                slug=slug, defaults={"title": slug}
+            )
+        else:
+            benchmark = self.benchmark(slug)
+        try:
+            summary = import_outputs(
+                path,
+                benchmark=benchmark,
+                method=str(options["method"]),
+                mode=str(options["mode"]),
+                language=str(options["language"]),
+                timestamp=str(options["timestamp"]),
+                create_stories=bool(options["create_stories"]),
+            )
+        except InputError as error:
+            if created:
+                benchmark.delete()
+            raise self.refuse(error) from error
+        self.warn(summary.warnings)
+        self.warn(f"missing: {shot}" for shot in summary.missing)
+        self.stdout.write(summary.line())

@@ -1,0 +1,54 @@
+import argparse
+from pathlib import Path
+
+from analysis.tables import InputError
+from evalcore.importing.commands import ImportCommand
+from evalcore.importing.scores import import_scores
+
+
+class Command(ImportCommand):
+    help = (
+        "Read metric scores computed elsewhere (story, method, metric, score). "
+        "Example: import_scores cids.csv --benchmark vistory"
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("path", type=Path, help=".csv, .jsonl or .parquet")
+        parser.add_argument("--benchmark", required=True)
+        parser.add_argument("--wide", action="store_true", help="one column a metric")
+        parser.add_argument("--method-column", default="method")
+        parser.add_argument("--story-column", default="story")
+        parser.add_argument("--metric-version", default="")
+        parser.add_argument("--lower-is-better", default="", help='"fid,fvd"')
+        parser.add_argument(
+            "--create", action="store_true", help="make missing stories and methods"
+        )
+        parser.add_argument(
+            "--replace", action="store_true", help="overwrite values that differ"
+        )
+
+    def handle(self, *, path: Path, **options: object) -> None:
+        # pandas is loaded only where a table is read.
+        from analysis.inputs import read_scores
+
+        benchmark = self.benchmark(str(options["benchmark"]))
+        lower = str(options["lower_is_better"]).split(",")
+        try:
+            scores = read_scores(
+                path,
+                wide=bool(options["wide"]),
+                method_column=str(options["method_column"]),
+                story_column=str(options["story_column"]),
+            )
+            summary = import_scores(
+                scores,
+                benchmark=benchmark,
+                file=path.name,
+                create=bool(options["create"]),
+                replace=bool(options["replace"]),
+                lower_is_better=frozenset(name.strip() for name in lower if name),
+                metric_version=str(options["metric_version"]),
+            )
+        except InputError as error:
+            raise self.refuse(error) from error
+        self.stdout.write(summary.line())
