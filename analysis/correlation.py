@@ -84,15 +84,16 @@ def correlate(
     if ranked:
         sums = _rank_sums(human, scores, weights, spearman="spearman" in ranked)
         if "kendall" in ranked:
-            found["kendall"] = _ratio(sums.pairs, sums.human_pairs, sums.metric_pairs)
+            found["kendall"] = ratio(sums.pairs, sums.human_pairs, sums.metric_pairs)
         if "spearman" in ranked:
-            found["spearman"] = _ratio(sums.ranks, sums.human_ranks, sums.metric_ranks)
+            found["spearman"] = ratio(sums.ranks, sums.human_ranks, sums.metric_ranks)
     if "pearson" in coefficients:
         found["pearson"] = _pearson(human, scores, weights)
     return {name: found[name] for name in coefficients}
 
 
-def _ratio(product: Array, human: Array, metric: Array) -> Array:
+def ratio(product: Array, human: Array, metric: Array) -> Array:
+    """Return product / sqrt(human metric); NaN where a side has no variation."""
     square = human * metric
     with np.errstate(invalid="ignore", divide="ignore"):
         # sqrt(a) * sqrt(a) is not a: a perfect order must give exactly 1.
