@@ -1,0 +1,110 @@
+"""Side-by-side answers: orientation, counts, majorities, win rates."""
+
+import numpy as np
+import pandas as pd
+
+from analysis.results import Array
+
+OUTCOMES = ("a", "b", "tie", "both_bad")
+WIN_RATE_COLUMNS = (
+    "criterion", "method_a", "method_b", "wins_a", "ties", "wins_b",
+    "majority_wins_a", "majority_ties", "majority_wins_b", "n_stories",
+)  # fmt: skip
+
+
+def ordered_choices(choices: pd.DataFrame) -> pd.DataFrame:
+    """Put the two methods of every row into alphabetical order.
+
+    Examples
+    --------
+    >>> row = {"method_a": "uno", "method_b": "sora", "choice": "a"}
+    >>> ordered_choices(pd.DataFrame([row])).loc[0, "choice"]
+    'b'
+    """
+    turned = choices["method_a"] > choices["method_b"]
+    rows = choices.copy()
+    rows.loc[turned, ["method_a", "method_b"]] = choices.loc[
+        turned, ["method_b", "method_a"]
+    ].to_numpy()
+    rows.loc[turned, "choice"] = choices.loc[turned, "choice"].replace(
+        {"a": "b", "b": "a"}
+    )
+    return rows
+
+
+def majority(votes: Array) -> Array:
+    """Return the preference of more than half of the votes.
+
+    Parameters
+    ----------
+    votes
+        Shape (..., 4): numbers of answers in the order of `OUTCOMES`.
+
+    Returns
+    -------
+    array
+        1 for the first method, -1 for the second, 0 when neither has more than
+        half: no majority is a tie.
+
+    Examples
+    --------
+    >>> majority(np.array([[2.0, 1, 0, 0], [1, 1, 1, 0], [2, 0, 2, 0]]))
+    array([1., 0., 0.])
+    """
+    half = votes.sum(axis=-1) / 2
+    return (votes[..., 0] > half).astype(float) - (votes[..., 1] > half)
+
+
+def vote_counts(choices: pd.DataFrame) -> tuple[pd.DataFrame, Array]:
+    """Count answers by story, pair of methods and annotator.
+
+    Parameters
+    ----------
+    choices
+        Rows of one criterion, methods in alphabetical order.
+
+    Returns
+    -------
+    DataFrame
+        One row a story and pair: story, method_a, method_b, sorted.
+    array
+        Shape (A, P, 4): answers of each annotator in the order of `OUTCOMES`.
+    """
+    keys = ["story", "method_a", "method_b"]
+    groups = choices.groupby(keys, sort=True)
+    pairs = groups.size().index.to_frame(index=False)
+    annotators, who = np.unique(choices["annotator"], return_inverse=True)
+    votes = np.zeros((len(annotators), len(pairs), len(OUTCOMES)))
+    answer = choices["choice"].map(OUTCOMES.index).to_numpy(int)
+    np.add.at(votes, (who, groups.ngroup().to_numpy(int), answer), 1)
+    return pairs, votes
+
+
+def win_rates(choices: pd.DataFrame) -> pd.DataFrame:
+    """Count wins and ties of every pair of methods, by votes and by majority.
+
+    Parameters
+    ----------
+    choices
+        Kept rows, methods in alphabetical order.
+
+    Returns
+    -------
+    DataFrame
+        The columns of ``win_rates.csv``. Answers "both bad" are in neither the
+        wins nor the ties of votes; a story without a majority is a tie.
+    """
+    rows = []
+    for criterion, answers in choices.groupby("criterion", sort=True):
+        pairs, votes = vote_counts(answers)
+        total = votes.sum(axis=0)
+        verdict = majority(total)
+        counts = pairs[["method_a", "method_b"]].assign(
+            wins_a=total[:, 0], ties=total[:, 2], wins_b=total[:, 1],
+            majority_wins_a=verdict == 1, majority_ties=verdict == 0,
+            majority_wins_b=verdict == -1, n_stories=1,
+        )  # fmt: skip
+        summed = counts.groupby(["method_a", "method_b"], as_index=False).sum()
+        rows.append(summed.assign(criterion=criterion))
+    table = pd.concat(rows, ignore_index=True)[list(WIN_RATE_COLUMNS)]
+    return table.astype(dict.fromkeys(WIN_RATE_COLUMNS[3:], int))
