@@ -1,0 +1,138 @@
+"""What an annotator is shown of a slot: pictures and texts without any name."""
+
+from dataclasses import dataclass
+
+from django.utils.translation import get_language
+
+from annotate.models import Question, Slot
+from annotate.rating import current_answers
+from evalcore.models import Character, Frame, Output, Shot
+
+TEXT_FIELDS = (
+    "setting",
+    "plot",
+    "static",
+    "camera",
+    "caption",
+    "prompt",
+    "explanation",
+)
+
+
+@dataclass(frozen=True)
+class ShownShot:
+    """One shot: its number, its texts, and on which sides there is a picture."""
+
+    number: int
+    texts: dict[str, str]
+    present: dict[str, bool]
+
+
+@dataclass(frozen=True)
+class ShownCharacter:
+    """A character with as many reference pictures as it has."""
+
+    index: int
+    name: str
+    description: str
+    pictures: range
+
+
+@dataclass(frozen=True)
+class ShownQuestion:
+    """A question with the answer given so far, in the words of the page."""
+
+    question: Question
+    options: tuple[tuple[str, str, str], ...]  # value, label, key on the keyboard
+    answer: str
+
+
+def sides(slot: Slot) -> dict[str, Output]:
+    """Return the outputs by where they stand: only, or left and right."""
+    unit = slot.unit
+    if unit.output_b is None:
+        return {"only": unit.output_a}
+    pair = (unit.output_a, unit.output_b)
+    left, right = pair if slot.a_is_left else pair[::-1]
+    return {"left": left, "right": right}
+
+
+def shown_shots(slot: Slot) -> list[ShownShot]:
+    """Return the story's shots in order, with the annotator's language first."""
+    present: dict[str, set[int]] = {}
+    for side, output in sides(slot).items():
+        frames = Frame.objects.filter(output=output, media__isnull=False)
+        present[side] = set(frames.values_list("number", flat=True))
+    return [
+        ShownShot(
+            shot.number,
+            shot_texts(shot),
+            {side: shot.number in numbers for side, numbers in present.items()},
+        )
+        for shot in slot.unit.story.shots.all()
+    ]
+
+
+def shot_texts(shot: Shot) -> dict[str, str]:
+    """Return the shot's texts in the reader's language, else in English."""
+    texts = shot.text.get(content_language()) or shot.text.get("en") or {}
+    if not texts and shot.text:
+        texts = next(iter(shot.text.values()))
+    return {field: texts[field] for field in TEXT_FIELDS if texts.get(field)}
+
+
+def content_language() -> str:
+    """Return the language of stories that fits the page's language."""
+    return (get_language() or "en").split("-")[0]
+
+
+def shown_characters(slot: Slot) -> list[ShownCharacter]:
+    """Return the story's characters with their reference pictures."""
+    language = content_language()
+    shown = []
+    for index, character in enumerate(story_characters(slot)):
+        names, told = character.names, character.descriptions
+        shown.append(
+            ShownCharacter(
+                index,
+                names.get(language) or names.get("en") or character.key,
+                told.get(language) or told.get("en") or "",
+                range(1, character.images.count() + 1),
+            )
+        )
+    return shown
+
+
+def story_characters(slot: Slot) -> list[Character]:
+    """Return the story's characters in a fixed order."""
+    characters = slot.unit.story.characters.prefetch_related("images")
+    return list(characters.order_by("key"))
+
+
+def shown_questions(slot: Slot, labels: dict[str, str]) -> list[ShownQuestion]:
+    """Return the questions with their options and the answers given so far.
+
+    `labels` names the options of a choice: left, tie, right.
+    """
+    answers = current_answers(slot, slot.annotator)
+    shown = []
+    for question in slot.study.questions.all():
+        given = answers.get(question.pk)
+        if slot.study.is_pairwise:
+            sides_ = (
+                ["left", "tie", "right"] if question.allow_tie else ["left", "right"]
+            )
+            options = [(s, labels[s], str(i)) for i, s in enumerate(sides_, start=1)]
+            answer = _as_side(given.value, slot.a_is_left) if given else ""
+        else:
+            options = [(str(v), anchor, str(v)) for v, anchor in question.steps]
+            answer = str(given.value) if given else ""
+        shown.append(ShownQuestion(question, tuple(options), answer))
+    return shown
+
+
+def _as_side(value: str, a_is_left: bool) -> str:
+    """Turn a stored choice (a, b) back into what stood left or right."""
+    if value in ("a", "b"):
+        return "left" if (value == "a") == a_is_left else "right"
+    return value

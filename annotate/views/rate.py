@@ -1,0 +1,359 @@
+"""The annotator's pages under an invitation link.
+
+The token in the address is the identity; every slot and picture is looked up through
+it. Answers are stored by `annotate.rating` alone.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone, translation
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from annotate import leasing, rating, viewing
+from annotate.models import Annotator, Event, Invitation, Question, Slot, Study
+from evalcore import media
+from evalcore.models import Frame, MediaFile
+
+View = Callable[..., HttpResponse]
+PICTURE_SECONDS = 24 * 3600
+
+
+def for_annotator(view: View) -> View:
+    """Look up the annotator by token and hand the row to the view.
+
+    An unknown link is not found; a revoked one, or one of a study that takes no
+    answers now, gets a page that says so.
+    """
+
+    @wraps(view)
+    def wrapped(request: HttpRequest, token: str, **kwargs: object) -> HttpResponse:
+        invitation = (
+            Invitation.objects.filter(token=token)
+            .select_related("annotator__study__benchmark")
+            .first()
+        )
+        if invitation is None:
+            raise Http404
+        annotator = invitation.annotator
+        request.token = token
+        if invitation.revoked_at is not None:
+            return _stopped(request, annotator, "revoked", 410)
+        study = annotator.study
+        if study.state != Study.State.OPEN and annotator.state != "finished":
+            return _stopped(request, annotator, study.state, 403)
+        return view(request, annotator, **kwargs)
+
+    return wrapped
+
+
+def _stopped(
+    request: HttpRequest, annotator: Annotator, why: str, status: int
+) -> HttpResponse:
+    context = {"annotator": annotator, "study": annotator.study, "why": why}
+    return render(request, "rate/stopped.html", context, status=status)
+
+
+@never_cache
+@require_safe
+@for_annotator
+def entry(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    """Lead to whatever comes next: consent, instructions, work, or thanks."""
+    if annotator.consented_at is None:
+        return redirect("rate-consent", request.token)
+    if annotator.instructed_at is None:
+        return redirect("rate-instructions", request.token)
+    if leasing.next_slot(annotator) is None:
+        return redirect("rate-done", request.token)
+    return redirect("rate-pause", request.token)
+
+
+@never_cache
+@for_annotator
+def consent(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    """Show the consent text; agreeing stores when, and to which version."""
+    if request.method == "POST":
+        if annotator.consented_at is None:
+            annotator.consented_at = timezone.now()
+            annotator.consent_version = annotator.study.consent_version
+            annotator.state = Annotator.State.ACTIVE
+            annotator.language = translation.get_language() or ""
+            annotator.save()
+            Event.objects.create(
+                study=annotator.study,
+                kind="consent given",
+                annotator=annotator,
+                details={"version": annotator.consent_version},
+            )
+        return redirect("rate-instructions", request.token)
+    return _page(request, annotator, "rate/consent.html")
+
+
+@never_cache
+@for_annotator
+def instructions(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    """Show the instructions; starting takes the first slot."""
+    if annotator.consented_at is None:
+        return redirect("rate-consent", request.token)
+    if request.method == "POST":
+        if annotator.instructed_at is None:
+            annotator.instructed_at = timezone.now()
+            annotator.save(update_fields=["instructed_at"])
+        return _to_next(request, annotator)
+    questions = annotator.study.questions.all()
+    return _page(request, annotator, "rate/instructions.html", questions=questions)
+
+
+@never_cache
+@for_annotator
+def pause(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    """Stand between two sessions, and before going on after an absence."""
+    if annotator.instructed_at is None:
+        return redirect("rate-entry", request.token)
+    if request.method == "POST":
+        return _to_next(request, annotator)
+    return _page(request, annotator, "rate/pause.html", progress=_progress(annotator))
+
+
+@never_cache
+@require_safe
+@for_annotator
+def done(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    """Thank, and show the completion code when nothing is left."""
+    if leasing.next_slot(annotator) is not None:
+        return redirect("rate-entry", request.token)
+    return _page(request, annotator, "rate/done.html", progress=_progress(annotator))
+
+
+@never_cache
+@require_safe
+@for_annotator
+def slot(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
+    """Show one story, or two side by side, with the questions."""
+    return _slot_page(request, annotator, _get_slot(annotator, code))
+
+
+@never_cache
+@require_POST
+@for_annotator
+def answer(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
+    """Store one answer as it is given."""
+    row = _get_slot(annotator, code)
+    question = row.study.questions.filter(key=request.POST.get("question", "")).first()
+    if question is None:
+        return JsonResponse({"error": _("This question does not exist.")}, status=400)
+    try:
+        stored = _record(
+            row, annotator, question, request.POST.get("value", ""),
+            request.POST.get("client_key", ""),
+        )  # fmt: skip
+    except rating.AnswerError as error:
+        return JsonResponse({"error": str(error)}, status=409)
+    return JsonResponse({"revision": stored.revision})
+
+
+@never_cache
+@require_POST
+@for_annotator
+def submit(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
+    """Store whatever the form holds, close the slot, and go on.
+
+    Without JavaScript this is the only request of a page; with it the answers are
+    stored already and storing them again changes nothing.
+    """
+    row = _get_slot(annotator, code)
+    try:
+        for question in row.study.questions.all():
+            value = request.POST.get(question.key, "")
+            if value:
+                _record(row, annotator, question, value)
+        rating.submit_slot(slot=row, annotator=annotator, seconds=_seconds(request))
+    except rating.AnswerError as error:
+        return _slot_page(request, annotator, row, error=str(error), status=422)
+    return _after(request, annotator, row)
+
+
+def _record(
+    row: Slot, annotator: Annotator, question: Question, value: str, key: str = ""
+) -> object:
+    given = int(value) if value.lstrip("-").isdecimal() else value
+    return rating.record_answer(
+        slot=row,
+        annotator=annotator,
+        question=question,
+        value=given,
+        client_key=key[:40],
+    )
+
+
+def _seconds(request: HttpRequest) -> float | None:
+    """Return the time on the page that the browser measured, if it is plausible."""
+    try:
+        seconds = float(request.POST.get("seconds", ""))
+    except ValueError:
+        return None
+    return seconds if 0 < seconds < 24 * 3600 else None
+
+
+def _after(request: HttpRequest, annotator: Annotator, row: Slot) -> HttpResponse:
+    """Go to the next slot, to the pause after a session, or to the last page."""
+    following = leasing.next_slot(annotator)
+    if following is None:
+        _finish(annotator)
+        return redirect("rate-done", request.token)
+    if following.annotator_id is not None and following.session != row.session:
+        return redirect("rate-pause", request.token)
+    return _to_next(request, annotator)
+
+
+def _finish(annotator: Annotator) -> None:
+    if annotator.state == Annotator.State.ACTIVE:
+        annotator.state = Annotator.State.FINISHED
+        annotator.finished_at = timezone.now()
+        annotator.save(update_fields=["state", "finished_at"])
+        Event.objects.create(
+            study=annotator.study, kind="annotator finished", annotator=annotator
+        )
+
+
+def _to_next(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    """Take the next slot and lead to its page; try again if someone was faster."""
+    leasing.release_expired()
+    while (following := leasing.next_slot(annotator)) is not None:
+        try:
+            taken = leasing.take(following, annotator)
+        except leasing.SlotTakenError:
+            continue
+        Annotator.objects.filter(pk=annotator.pk).update(last_seen_at=timezone.now())
+        return redirect("rate-slot", request.token, taken.code)
+    return redirect("rate-done", request.token)
+
+
+def _get_slot(annotator: Annotator, code: str) -> Slot:
+    """Return the annotator's slot of that code; anybody else's does not exist."""
+    row = (
+        Slot.objects.filter(annotator=annotator, code=code)
+        .exclude(state=Slot.State.EXCLUDED)
+        .select_related(
+            "study", "annotator", "unit__story", "unit__output_a", "unit__output_b"
+        )
+        .first()
+    )
+    if row is None:
+        raise Http404
+    return row
+
+
+def _slot_page(
+    request: HttpRequest,
+    annotator: Annotator,
+    row: Slot,
+    *,
+    error: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    labels = {"left": _("Left"), "tie": _("No preference"), "right": _("Right")}
+    return _page(
+        request,
+        annotator,
+        "rate/slot.html",
+        status=status,
+        slot=row,
+        shots=viewing.shown_shots(row),
+        characters=viewing.shown_characters(row),
+        questions=viewing.shown_questions(row, labels),
+        sides=list(viewing.sides(row)),
+        side_names={"only": "", "left": labels["left"], "right": labels["right"]},
+        progress=_progress(annotator, row),
+        previous=leasing.own_slots(annotator).filter(position__lt=row.position).last(),
+        error=error,
+    )
+
+
+def _progress(annotator: Annotator, row: Slot | None = None) -> dict[str, int]:
+    """Return how far the annotator is, in all and in the session at hand."""
+    own = list(leasing.own_slots(annotator).values_list("session", "state", "position"))
+    at = row or leasing.next_slot(annotator)
+    session = (at.session if at else None) or 1
+    here = [entry for entry in own if entry[0] == session]
+    submitted = [entry for entry in own if entry[1] == Slot.State.SUBMITTED]
+    return {
+        "session": session,
+        "sessions": max((entry[0] or 1 for entry in own), default=1),
+        "number": 1 + sum(e[2] < at.position for e in here)
+        if at and at.position
+        else 1,
+        "size": len(here),
+        "submitted": len(submitted),
+        "planned": len(own),
+    }
+
+
+@require_safe
+@for_annotator
+def picture(
+    request: HttpRequest,
+    annotator: Annotator,
+    code: str,
+    side: str,
+    number: str,
+    rendition: media.Rendition,
+) -> HttpResponse:
+    """Send one shot's picture; the address says only where it stands."""
+    output = viewing.sides(_get_slot(annotator, code)).get(side)
+    frame = Frame.objects.filter(output=output, number=number).first()
+    if output is None or frame is None or frame.media is None:
+        raise Http404
+    return _send(frame.media, rendition)
+
+
+@require_safe
+@for_annotator
+def character(
+    request: HttpRequest,
+    annotator: Annotator,
+    code: str,
+    index: str,
+    number: str,
+    rendition: media.Rendition,
+) -> HttpResponse:
+    """Send one reference picture of a character."""
+    characters = viewing.story_characters(_get_slot(annotator, code))
+    if int(index) >= len(characters):
+        raise Http404
+    images = list(characters[int(index)].images.all())
+    if not 1 <= int(number) <= len(images):
+        raise Http404
+    return _send(images[int(number) - 1].media, rendition)
+
+
+def _send(stored: MediaFile, rendition: media.Rendition) -> HttpResponse:
+    """Send a picture with headers that are the same for all methods.
+
+    No ETag, date or file name: equal pictures could be recognised by them.
+    """
+    data = media.rendition_path(stored, rendition).read_bytes()
+    response = HttpResponse(data, content_type="image/webp")
+    response["Cache-Control"] = f"private, max-age={PICTURE_SECONDS}"
+    return response
+
+
+def _page(
+    request: HttpRequest,
+    annotator: Annotator,
+    template: str,
+    status: int = 200,
+    **context: object,
+) -> HttpResponse:
+    context |= {
+        "annotator": annotator,
+        "study": annotator.study,
+        "token": request.token,
+    }
+    response = render(request, template, context, status=status)
+    response["Referrer-Policy"] = "same-origin"
+    return response
