@@ -3,7 +3,7 @@
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path, re_path
 
-from annotate.views import home, rate
+from annotate.views import home, manage, rate
 
 account_urls = [
     path("", home.home, name="home"),
@@ -16,7 +16,45 @@ account_urls = [
 ]
 
 # /studies/...: what managers and researchers see
-study_urls: list = []
+study_urls = [
+    path("studies/", manage.study_list, name="study-list"),
+    path("studies/<slug:slug>/", manage.study_detail, name="study-detail"),
+    path("studies/<slug:slug>/coverage/", manage.study_coverage, name="study-coverage"),
+    path("studies/<slug:slug>/slots/", manage.slot_list, name="slot-list"),
+    path("studies/<slug:slug>/slots/<code>/", manage.slot_detail, name="slot-detail"),
+    path(
+        "studies/<slug:slug>/slots/<code>/exclude/",
+        manage.slot_exclude,
+        name="slot-exclude",
+    ),
+    path(
+        "studies/<slug:slug>/slots/<code>/restore/",
+        manage.slot_restore,
+        name="slot-restore",
+    ),
+    path(
+        "studies/<slug:slug>/annotators/", manage.annotator_list, name="annotator-list"
+    ),
+    path(
+        "studies/<slug:slug>/annotators/invite/",
+        manage.annotator_invite,
+        name="annotator-invite",
+    ),
+    path(
+        "studies/<slug:slug>/annotators/<int:pk>/reissue/",
+        manage.annotator_reissue,
+        name="annotator-reissue",
+    ),
+    path(
+        "studies/<slug:slug>/annotators/<int:pk>/revoke/",
+        manage.annotator_revoke,
+        name="annotator-revoke",
+    ),
+    path(
+        "studies/<slug:slug>/frames/<int:pk>/", manage.frame_thumb, name="frame-thumb"
+    ),
+    path("studies/<slug:slug>/do/<action>/", manage.study_action, name="study-action"),
+]
 
 # /rate/<token>/...: what an annotator sees
 rate_urls = [

@@ -1,0 +1,32 @@
+import argparse
+
+from django.core.management.base import BaseCommand, CommandError
+
+from annotate.models import Study
+from annotate.verifying import problems
+
+
+class Command(BaseCommand):
+    help = (
+        "Check every promise about a study from the raw tables. Example: verify pilot"
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("study", nargs="?", help="default: every study")
+
+    def handle(self, *, study: str | None, **_options: object) -> None:
+        studies = Study.objects.all()
+        if study is not None:
+            studies = studies.filter(slug=study)
+            if not studies:
+                raise CommandError(f"No study {study!r}.", returncode=2)
+        broken = 0
+        for row in studies:
+            found = problems(row)
+            broken += len(found)
+            for problem in found:
+                self.stderr.write(f"{row.slug}: {problem}")
+            if not found:
+                self.stdout.write(f"{row.slug}: every promise holds.")
+        if broken:
+            raise CommandError(f"{broken} promises are broken.", returncode=1)

@@ -1,0 +1,92 @@
+"""Checks every promise about a study from the raw tables."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from django.db.models import Count, F, Q
+
+from annotate.models import Choice, Rating, Slot, Study, Unit
+
+State = Slot.State
+
+
+def problems(study: Study) -> list[str]:
+    """Return a sentence for each promise that the stored data break."""
+    return [
+        *_units(study),
+        *_redundancy(study),
+        *_people(study),
+        *_answers(study),
+        *_values(study),
+    ]
+
+
+def _units(study: Study) -> Iterator[str]:
+    alien = Unit.objects.filter(study=study).filter(
+        ~Q(output_a__story=F("story"))
+        | (Q(output_b__isnull=False) & ~Q(output_b__story=F("story")))
+        | ~Q(story__benchmark=F("study__benchmark"))
+    )
+    for unit in alien:
+        yield f"unit {unit.pk}: its outputs belong to another story or benchmark"
+    wrong = Unit.objects.filter(study=study, output_b__isnull=study.is_pairwise)
+    for unit in wrong:
+        yield f"unit {unit.pk}: shows the wrong number of outputs for {study.protocol}"
+
+
+def _redundancy(study: Study) -> Iterator[str]:
+    inside = Q(slots__ordinal__isnull=False) & ~Q(slots__state=State.EXCLUDED)
+    for round_ in range(1, study.rounds + 1):
+        units = Unit.objects.filter(study=study).annotate(
+            n=Count("slots", filter=inside & Q(slots__round=round_))
+        )
+        for unit in units.filter(n__gt=study.redundancy):
+            yield (
+                f"unit {unit.pk}: {unit.n} slots in round {round_}, "
+                f"redundancy is {study.redundancy}"
+            )
+
+
+def _people(study: Study) -> Iterator[str]:
+    held = study.slots.filter(annotator__isnull=False).values_list(
+        "unit", "round", "annotator"
+    )
+    for (unit, round_, annotator), count in Counter(held).items():
+        if count > 1:
+            yield f"unit {unit}: annotator {annotator} holds {count} slots, round {round_}"
+    for slot in study.slots.exclude(annotator__isnull=True).exclude(
+        annotator__study=F("study")
+    ):
+        yield f"slot {slot.code}: its annotator belongs to another study"
+
+
+def _answers(study: Study) -> Iterator[str]:
+    name, model = ("choices", Choice) if study.is_pairwise else ("ratings", Rating)
+    wanted = study.questions.count()
+    closed = study.slots.filter(state__in=[State.SUBMITTED, State.EXCLUDED])
+    related = "choices" if study.is_pairwise else "ratings"
+    current = Q(**{f"{related}__is_current": True}) & Q(
+        **{f"{related}__annotator": F("annotator")}
+    )
+    for slot in closed.annotate(n=Count(related, filter=current)).exclude(n=wanted):
+        if (study.questions.count() and slot.n > wanted) or slot.n == 0:
+            yield f"slot {slot.code}: {slot.n} current {name} for {wanted} questions"
+    doubled = (
+        model.objects.filter(slot__study=study, is_current=True)
+        .values("slot", "question", "annotator")
+        .annotate(n=Count("pk"))
+        .filter(n__gt=1)
+    )
+    for row in doubled:
+        yield f"slot {row['slot']}: {row['n']} current answers to one question"
+
+
+def _values(study: Study) -> Iterator[str]:
+    outside = Rating.objects.filter(slot__study=study).exclude(
+        scale_min=F("question__scale_min"),
+        scale_max=F("question__scale_max"),
+        value__gte=F("question__scale_min"),
+        value__lte=F("question__scale_max"),
+    )
+    for rating in outside:
+        yield f"rating {rating.pk}: {rating.value} is outside its question's scale"
