@@ -53,7 +53,7 @@ def _people(study: Study) -> Iterator[str]:
     )
     for (unit, round_, annotator), count in Counter(held).items():
         if count > 1:
-            yield f"unit {unit}: annotator {annotator} holds {count} slots, round {round_}"
+            yield f"unit {unit}, round {round_}: {count} slots of annotator {annotator}"
     for slot in study.slots.exclude(annotator__isnull=True).exclude(
         annotator__study=F("study")
     ):
@@ -61,15 +61,17 @@ def _people(study: Study) -> Iterator[str]:
 
 
 def _answers(study: Study) -> Iterator[str]:
+    """Check that each closed slot has one current answer to each question.
+
+    An imported table may leave questions open, but never a whole slot.
+    """
     name, model = ("choices", Choice) if study.is_pairwise else ("ratings", Rating)
     wanted = study.questions.count()
+    least = wanted if study.template else 1
+    current = Q(**{f"{name}__is_current": True, f"{name}__annotator": F("annotator")})
     closed = study.slots.filter(state__in=[State.SUBMITTED, State.EXCLUDED])
-    related = "choices" if study.is_pairwise else "ratings"
-    current = Q(**{f"{related}__is_current": True}) & Q(
-        **{f"{related}__annotator": F("annotator")}
-    )
-    for slot in closed.annotate(n=Count(related, filter=current)).exclude(n=wanted):
-        if (study.questions.count() and slot.n > wanted) or slot.n == 0:
+    for slot in closed.annotate(n=Count(name, filter=current)):
+        if not least <= slot.n <= wanted:
             yield f"slot {slot.code}: {slot.n} current {name} for {wanted} questions"
     doubled = (
         model.objects.filter(slot__study=study, is_current=True)
