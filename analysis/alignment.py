@@ -6,8 +6,7 @@ import pandas as pd
 
 from analysis.results import OptionError
 
-__all__ = ["AlignOptions", "Analysis", "OptionError", "agree", "align", "rank"]
-
+__all__ = ["Analysis", "AlignOptions", "OptionError", "agree", "align", "rank"]
 
 @dataclass(frozen=True)
 class AlignOptions:

@@ -3,7 +3,7 @@
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path, re_path
 
-from annotate.views import home, manage, rate
+from annotate.views import home, manage, rate, scoring
 
 account_urls = [
     path("", home.home, name="home"),
@@ -56,6 +56,12 @@ study_urls = [
     path("studies/<slug:slug>/do/<action>/", manage.study_action, name="study-action"),
 ]
 
+scoring_urls = [
+    path("metrics/", scoring.metric_list, name="metric-list"),
+    path("studies/<slug:slug>/scoring/", scoring.study_scoring, name="study-scoring"),
+    path("studies/<slug:slug>/scoring/run/", scoring.study_score, name="study-score"),
+]
+
 # /rate/<token>/...: what an annotator sees
 rate_urls = [
     path("rate/<token>/", rate.entry, name="rate-entry"),
@@ -80,4 +86,4 @@ rate_urls = [
     ),
 ]
 
-urlpatterns = account_urls + study_urls + rate_urls
+urlpatterns = account_urls + study_urls + scoring_urls + rate_urls

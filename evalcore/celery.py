@@ -4,12 +4,14 @@ import os
 from pathlib import Path
 
 from celery import Celery
+from celery.signals import worker_ready
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "evalcore.settings")
 
 app = Celery("plumbline")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+app.autodiscover_tasks(["analysis.web"])
 
 
 @app.on_configure.connect
@@ -19,3 +21,10 @@ def make_queue_folders(sender: Celery, **_kwargs: object) -> None:
     for folder in options.values():
         if isinstance(folder, str):
             Path(folder).mkdir(parents=True, exist_ok=True)
+
+
+@worker_ready.connect
+def look_for_work(**_kwargs: object) -> None:
+    """Look for work that was left while no worker ran; the bell may be lost."""
+    for name in ("evalcore.tasks.sweep", "analysis.web.tasks.sweep_reports"):
+        app.send_task(name)

@@ -264,6 +264,11 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TASK_DEFAULT_QUEUE = "cpu"
 CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_BEAT_SCHEDULE = {
+    "scores": {"task": "evalcore.tasks.sweep", "schedule": 60},
+    "reports": {"task": "analysis.web.tasks.sweep_reports", "schedule": 60},
+}
+CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat")
 if CELERY_BROKER_URL.startswith("filesystem"):
     _queue = DATA_DIR / "queue"
     CELERY_BROKER_TRANSPORT_OPTIONS = {

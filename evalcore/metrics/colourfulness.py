@@ -1,0 +1,69 @@
+"""How colourful a picture is."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from evalcore.metrics.base import Floats, MetricInfo, Picture, Value
+from evalcore.metrics.pixels import normalised
+
+
+def colourfulness(rgb: Floats) -> float:
+    """Return the colourfulness of one picture.
+
+    Parameters
+    ----------
+    rgb
+        Height x width x 3, from 0 to 255.
+
+    Returns
+    -------
+    float
+        0 for a grey picture; about 100 for a very colourful one.
+
+    Notes
+    -----
+    M = sqrt(var(rg) + var(yb)) + 0.3 sqrt(mean(rg)^2 + mean(yb)^2), with rg = R - G and
+    yb = (R + G) / 2 - B.
+
+    References
+    ----------
+    Hasler and Suesstrunk (2003), Measuring colourfulness in natural images, eq. 10.
+
+    Examples
+    --------
+    >>> colourfulness(np.full((2, 2, 3), 7.0))
+    0.0
+    """
+    red, green, blue = rgb[..., 0], rgb[..., 1], rgb[..., 2]
+    rg, yb = red - green, (red + green) / 2 - blue
+    spread = np.sqrt(rg.var() + yb.var())
+    return float(spread + 0.3 * np.sqrt(rg.mean() ** 2 + yb.mean() ** 2))
+
+
+class Colourfulness:
+    """Colourfulness of each shot."""
+
+    info = MetricInfo(
+        name="colourfulness",
+        title="Colourfulness",
+        scores="shot",
+        higher_is_better=True,
+        low=0,
+        high=None,
+        version="1",
+        source="Hasler and Suesstrunk 2003, equation 10; baseline",
+        measures="How colourful a shot is. It knows nothing of the story.",
+    )
+
+    def missing(self) -> str:
+        """Return nothing: it is always ready."""
+        return ""
+
+    def score(self, pictures: Sequence[tuple[int, Picture | None]]) -> list[Value]:
+        """Return one value a shot that is there."""
+        return [
+            Value(colourfulness(normalised(picture)), shot)
+            for shot, picture in pictures
+            if picture is not None
+        ]

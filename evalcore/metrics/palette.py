@@ -1,0 +1,85 @@
+"""How much of the palette the shots of a story share."""
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+
+from evalcore.metrics.base import Floats, MetricInfo, Picture, Value
+from evalcore.metrics.pixels import normalised
+
+LEVELS = 8  # steps a channel
+
+
+def histogram(rgb: Floats) -> Floats:
+    """Return the share of pixels in each of 8 x 8 x 8 colours.
+
+    Parameters
+    ----------
+    rgb
+        Height x width x 3, from 0 to 255.
+    """
+    steps = np.minimum(rgb // (256 / LEVELS), LEVELS - 1).astype(int)
+    index = (steps[..., 0] * LEVELS + steps[..., 1]) * LEVELS + steps[..., 2]
+    counts = np.bincount(index.ravel(), minlength=LEVELS**3)
+    shares: Floats = counts / counts.sum()
+    return shares
+
+
+def palette_consistency(histograms: Sequence[Floats]) -> float:
+    """Return the mean intersection of the histograms of all pairs of shots.
+
+    Parameters
+    ----------
+    histograms
+        At least two, each summing to 1.
+
+    Returns
+    -------
+    float
+        1 when all shots use the same colours in the same shares, 0 when no two shots
+        share a colour.
+
+    References
+    ----------
+    Swain and Ballard (1991), Color indexing: histogram intersection.
+
+    Examples
+    --------
+    >>> palette_consistency([np.array([1.0, 0.0]), np.array([0.5, 0.5])])
+    0.5
+    """
+    shared = [np.minimum(a, b).sum() for a, b in combinations(histograms, 2)]
+    return float(np.mean(shared))
+
+
+class PaletteConsistency:
+    """Palette consistency of an output."""
+
+    info = MetricInfo(
+        name="palette_consistency",
+        title="Palette consistency",
+        scores="output",
+        higher_is_better=True,
+        low=0,
+        high=1,
+        version="1",
+        source="histogram intersection (Swain and Ballard 1991) of shots; baseline",
+        measures=(
+            "Whether the shots share their colours. Copying one picture scores 1; a "
+            "story that moves from day to night scores low."
+        ),
+    )
+
+    def missing(self) -> str:
+        """Return nothing: it is always ready."""
+        return ""
+
+    def score(self, pictures: Sequence[tuple[int, Picture | None]]) -> list[Value]:
+        """Return one value; undefined for fewer than two shots."""
+        histograms = [
+            histogram(normalised(p)) for _shot, p in pictures if p is not None
+        ]
+        if len(histograms) < 2:
+            return [Value(None, reason="fewer than two shots have a picture")]
+        return [Value(palette_consistency(histograms))]

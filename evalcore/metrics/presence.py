@@ -1,0 +1,44 @@
+"""How many of the story's shots were rendered at all."""
+
+from collections.abc import Sequence
+
+from evalcore.metrics.base import MetricInfo, Picture, Value
+
+
+def share_present(present: int, wanted: int) -> float:
+    """Return the share of the shots that have a picture.
+
+    Examples
+    --------
+    >>> share_present(3, 4)
+    0.75
+    """
+    return present / wanted
+
+
+class ShotsPresent:
+    """Share of shots with a picture."""
+
+    info = MetricInfo(
+        name="shots_present",
+        title="Shots present",
+        scores="output",
+        higher_is_better=True,
+        low=0,
+        high=1,
+        version="1",
+        source="baseline of this project",
+        measures="The share of the story's shots that have a picture at all.",
+        backend="counting",
+    )
+
+    def missing(self) -> str:
+        """Return nothing: it is always ready."""
+        return ""
+
+    def score(self, pictures: Sequence[tuple[int, Picture | None]]) -> list[Value]:
+        """Return one value; undefined for a story without shots."""
+        if not pictures:
+            return [Value(None, reason="the story has no shots")]
+        present = sum(picture is not None for _shot, picture in pictures)
+        return [Value(share_present(present, len(pictures)))]

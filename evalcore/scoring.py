@@ -1,0 +1,159 @@
+"""Which outputs lack a score, and computing them.
+
+What is left to do stands in the database: a value that exists is not computed again, so
+a run that was killed goes on where it stopped, and running it twice is harmless.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
+
+import numpy as np
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from evalcore import media
+from evalcore.metrics import registry
+from evalcore.metrics.base import Metric, Picture
+from evalcore.models import Benchmark, Frame, MetricRun, MetricScore, Output
+
+logger = logging.getLogger(__name__)
+
+# A running job without a sign for this long was killed.
+SILENT = timedelta(seconds=90)
+Progress = Callable[[int, int], None]
+
+
+def queue_run(benchmark: Benchmark, metrics: Sequence[str]) -> MetricRun:
+    """Ask for the missing scores of a benchmark; a worker, or `run`, computes them.
+
+    Raises
+    ------
+    evalcore.metrics.registry.UnknownMetricError
+        A metric does not exist.
+    """
+    for name in metrics:
+        registry.load(name)
+    return MetricRun.objects.create(
+        benchmark=benchmark,
+        source=MetricRun.Source.COMPUTED,
+        metrics=sorted(set(metrics)),
+    )
+
+
+def waiting_runs() -> list[int]:
+    """Return the runs that nobody works on: queued, or left by a killed worker."""
+    silent = Q(heartbeat_at__isnull=True) | Q(heartbeat_at__lt=timezone.now() - SILENT)
+    queued = Q(state=MetricRun.State.QUEUED)
+    left = Q(state=MetricRun.State.RUNNING) & silent
+    return list(
+        MetricRun.objects.filter(queued | left)
+        .order_by("pk")
+        .values_list("pk", flat=True)
+    )
+
+
+def run(run_id: int, progress: Progress | None = None) -> MetricRun:
+    """Compute what a run lacks; return at once if another worker has it."""
+    claimed = MetricRun.objects.filter(pk=run_id, pk__in=waiting_runs()).update(
+        state=MetricRun.State.RUNNING,
+        started_at=timezone.now(),
+        heartbeat_at=timezone.now(),
+    )
+    row = MetricRun.objects.select_related("benchmark").get(pk=run_id)
+    if not claimed:
+        return row
+    try:
+        _compute(row, progress)
+    except Exception as error:
+        logger.exception("metric run %s failed", run_id)
+        row.state = MetricRun.State.FAILED
+        row.error = f"{type(error).__name__}: {error}"
+    else:
+        row.state = MetricRun.State.DONE
+    row.finished_at = timezone.now()
+    row.save(update_fields=["state", "error", "finished_at"])
+    return row
+
+
+def _compute(row: MetricRun, progress: Progress | None) -> None:
+    metrics = [registry.load(name) for name in row.metrics]
+    lacking = [m.info.name for m in metrics if m.missing()]
+    if lacking:
+        raise RuntimeError(
+            f"not ready here: {', '.join(lacking)}; see manage.py metrics"
+        )
+    outputs = _outputs_to_score(row.benchmark, metrics)
+    row.total, row.done = len(outputs), 0
+    row.save(update_fields=["total", "done"])
+    for output, wanted in outputs:
+        _score_output(row, output, wanted)
+        row.done += 1
+        row.heartbeat_at = timezone.now()
+        row.save(update_fields=["done", "heartbeat_at"])
+        if progress is not None:
+            progress(row.done, row.total)
+
+
+def _outputs_to_score(
+    benchmark: Benchmark, metrics: Iterable[Metric]
+) -> list[tuple[Output, list[Metric]]]:
+    """Return the outputs that have frames, with the metrics that each one lacks."""
+    metrics = list(metrics)
+    have = set(
+        MetricScore.objects.filter(
+            benchmark=benchmark, metric__in=[m.info.name for m in metrics]
+        ).values_list("metric", "metric_version", "backend", "story", "method")
+    )
+    outputs = (
+        Output.objects.filter(story__benchmark=benchmark, frames__isnull=False)
+        .distinct()
+        .select_related("story", "method")
+        .order_by("pk")
+    )
+    todo = []
+    for output in outputs:
+        lacking = [
+            m
+            for m in metrics
+            if (m.info.name, m.info.version, m.info.backend,
+                output.story_id, output.method_id) not in have
+        ]  # fmt: skip
+        if lacking:
+            todo.append((output, lacking))
+    return todo
+
+
+@transaction.atomic
+def _score_output(row: MetricRun, output: Output, metrics: Iterable[Metric]) -> None:
+    """Store every value of one output at once, so that none is half there."""
+    frames = list(output.frames.select_related("media").order_by("number"))
+    shots = {frame.number: frame.shot_id for frame in frames}
+    pictures = [(frame.number, _pixels(frame)) for frame in frames]
+    scores = [
+        MetricScore(
+            run=row,
+            benchmark_id=row.benchmark_id,
+            method_id=output.method_id,
+            story_id=output.story_id,
+            shot_id=None if value.shot is None else shots[value.shot],
+            metric=metric.info.name,
+            metric_version=metric.info.version,
+            backend=metric.info.backend,
+            higher_is_better=metric.info.higher_is_better,
+            value=value.value,
+        )
+        for metric in metrics
+        for value in metric.score(pictures)
+        if value.value is not None
+    ]
+    MetricScore.objects.bulk_create(scores, ignore_conflicts=True)
+
+
+def _pixels(frame: Frame) -> Picture | None:
+    stored = frame.media
+    if stored is None:
+        return None
+    picture = media.open_picture(media.original_path(stored).read_bytes())
+    return np.asarray(picture)
