@@ -7,14 +7,14 @@ that all of them cover.
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
 from analysis.results import Array, Mask, OptionError
+from analysis.tables import FLAGS
 
-FLAGS = ("is_gold", "is_repeat", "excluded")
 # Means of equal sums may differ in the last bit; people's means closer than
 # this are the same value. Scores are compared as given.
 HUMAN_TOLERANCE = 1e-9
@@ -222,6 +222,16 @@ class Grid:
         """Whether people's values hold for methods, not for stories."""
         return self.stories == ("",)
 
+    def with_metrics(self, names: tuple[str, ...]) -> "Grid":
+        """Return the same cells with some of the metrics."""
+        kept = [self.metrics.index(name) for name in names]
+        return replace(
+            self,
+            metrics=names,
+            scores=self.scores[kept],
+            method_level=self.method_level & set(names),
+        )
+
 
 def score_cube(
     table: ScoreTable,
@@ -287,44 +297,57 @@ def common_grid(
     list of str
         What was dropped, in sentences.
     """
-    notes = []
-    if (by_annotator["story"] != "").any() and (by_annotator["story"] == "").any():
-        notes.append(
-            f"{question}: ratings without a story were left out, since others name one."
-        )
-        by_annotator = by_annotator[by_annotator["story"] != ""]
+    grid = rated_grid(question, by_annotator)
+    cube, method_level = score_cube(table, table.metrics, grid.stories, grid.methods)
+    covered = np.isfinite(cube) & grid.cells
+    usable = covered.any(axis=(1, 2))
+    cells = grid.cells & covered[usable].all(axis=0) & usable.any()
+    notes = _coverage_notes(question, table.metrics, grid.cells, covered, cells)
+    metrics = tuple(np.array(table.metrics, object)[usable])
+    signs = np.array([1 if table.higher_is_better[m] else -1 for m in metrics])
+    turned = cube[usable] * signs.reshape(-1, 1, 1)
+    found = Grid(
+        question, grid.stories, grid.methods, metrics, cells,
+        np.where(cells, grid.human, 0.0), np.where(cells, turned, 0.0),
+        grid.votes, method_level & set(metrics),
+    )  # fmt: skip
+    return found, notes
+
+
+def rated_grid(question: str, by_annotator: pd.DataFrame) -> Grid:
+    """Lay out all cells of one question that people rated; no metric yet.
+
+    Parameters
+    ----------
+    question
+        A dimension.
+    by_annotator
+        Rows of `annotator_cells` of this dimension only; either all name a story
+        or none does.
+    """
     human = human_cells(by_annotator)
     stories = tuple(sorted(human["story"].unique()))
     methods = tuple(sorted(human["method"].unique()))
     rated = laid_out(human, "human", stories, methods)
-    cube, method_level = score_cube(table, table.metrics, stories, methods)
-    covered = np.isfinite(cube) & np.isfinite(rated)
-    usable = covered.any(axis=(1, 2))
-    cells = np.isfinite(rated) & covered[usable].all(axis=0) & usable.any()
-    notes += _coverage_notes(question, table.metrics, rated, covered, cells)
-    metrics = tuple(np.array(table.metrics, object)[usable])
-    signs = np.array([1 if table.higher_is_better[m] else -1 for m in metrics])
-    turned = cube[usable] * signs.reshape(-1, 1, 1)
     votes = [
         laid_out(rows, "rating", stories, methods)
         for _, rows in by_annotator.groupby("annotator")
     ]
-    grid = Grid(
-        question, stories, methods, metrics, cells,
-        np.where(cells, rated, 0.0), np.where(cells, turned, 0.0),
-        np.stack(votes), method_level & set(metrics),
+    cells = np.isfinite(rated)
+    return Grid(
+        question, stories, methods, (), cells, np.where(cells, rated, 0.0),
+        np.zeros((0, *cells.shape)), np.stack(votes), frozenset(),
     )  # fmt: skip
-    return grid, notes
 
 
 def _coverage_notes(
     question: str,
     metrics: tuple[str, ...],
-    rated: Array,
+    rated: Mask,
     covered: Mask,
     cells: Mask,
 ) -> list[str]:
-    n_rated = int(np.isfinite(rated).sum())
+    n_rated = int(rated.sum())
     lacking = {
         metric: n_rated - int(covered[k].sum())
         for k, metric in enumerate(metrics)

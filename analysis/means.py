@@ -1,0 +1,94 @@
+"""How people rate each method: means, spread over annotators, intervals."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from analysis.cells import rated_grid
+from analysis.levels import can_vary, method_means
+from analysis.resampling import draw, estimate, no_draws, stream
+from analysis.results import Estimate
+
+
+@dataclass(frozen=True)
+class MethodMean:
+    """One method's mean rating on one dimension.
+
+    Attributes
+    ----------
+    method
+        Its name.
+    mean
+        Mean of its cells; `n` is the number of cells.
+    sd_annotators
+        Standard deviation (n - 1) of the annotators' means of this method; NaN
+        with one annotator.
+    n_ratings, n_annotators
+        Ratings and people behind it.
+    """
+
+    method: str
+    mean: Estimate
+    sd_annotators: float
+    n_ratings: int
+    n_annotators: int
+
+
+def mean_ratings(
+    ratings: pd.DataFrame,
+    by_annotator: pd.DataFrame,
+    *,
+    dimension: str,
+    parts: tuple[str, ...],
+    resamples: int,
+    confidence: float,
+    seed: int,
+) -> list[MethodMean]:
+    """Average the cells of every method.
+
+    Parameters
+    ----------
+    ratings, by_annotator
+        Kept rows of one dimension, and their means over shots and rounds.
+    dimension
+        The question.
+    parts
+        Clusters to draw. Drawing methods does not move a method's own mean, so
+        only stories, annotators and units count.
+    resamples, confidence, seed
+        Number of resamples (0 for no intervals), coverage, seed.
+
+    Returns
+    -------
+    list of MethodMean
+        Sorted by method.
+    """
+    grid = rated_grid(dimension, by_annotator)
+    means = method_means(grid, no_draws(*grid.cells.shape))[0][0]
+    kept = tuple(part for part in parts if part != "methods")
+    draws = draw(
+        kept, cells=grid.cells, n_annotators=len(grid.votes), resamples=resamples,
+        rng=stream(seed, "means", dimension),
+    )  # fmt: skip
+    drawn = np.empty((0, len(grid.methods)))
+    if can_vary(kept, grid, draws):
+        values, _, weights = method_means(grid, draws)
+        drawn = np.where(weights > 0, values, np.nan)
+    own = by_annotator.groupby(["method", "annotator"])["rating"].mean()
+    spread = own.groupby("method").std(ddof=1)
+    people = own.groupby("method").size()
+    answers = ratings.groupby("method").size()
+    return [
+        MethodMean(
+            method,
+            estimate(
+                float(means[i]), drawn[:, i], confidence,
+                n=int(grid.cells[:, i].sum()),
+            ),
+            float(spread[method]),
+            int(answers[method]),
+            int(people[method]),
+        )
+        for i, method in enumerate(grid.methods)
+    ]  # fmt: skip
