@@ -74,7 +74,8 @@ def same_within_tolerance(values: Array) -> Array:
     """
     levels, where = np.unique(values, return_inverse=True)
     new_level = np.diff(levels, prepend=-np.inf) > HUMAN_TOLERANCE
-    return levels[new_level][np.cumsum(new_level) - 1][where].reshape(values.shape)
+    same = levels[new_level][np.cumsum(new_level) - 1]
+    return np.asarray(same[where].reshape(values.shape))
 
 
 def annotator_cells(ratings: pd.DataFrame) -> pd.DataFrame:
@@ -92,13 +93,13 @@ def annotator_cells(ratings: pd.DataFrame) -> pd.DataFrame:
         four.
     """
     keys = ["dimension", "story", "method", "annotator"]
-    return ratings.groupby(keys, as_index=False)["rating"].mean()
+    return ratings.groupby(keys)["rating"].mean().reset_index()
 
 
 def human_cells(by_annotator: pd.DataFrame) -> pd.DataFrame:
     """Average annotators: columns dimension, story, method, human."""
     keys = ["dimension", "story", "method"]
-    cells = by_annotator.groupby(keys, as_index=False)["rating"].mean()
+    cells = by_annotator.groupby(keys)["rating"].mean().reset_index()
     cells["rating"] = same_within_tolerance(cells["rating"].to_numpy(float))
     return cells.rename(columns={"rating": "human"})
 
@@ -153,19 +154,23 @@ def score_table(scores: pd.DataFrame) -> ScoreTable:
     better = _directions(rows)
     keys = ["metric", "story", "method"]
     if rows.duplicated(keys).any():
-        grouped = rows.groupby(keys, as_index=False)["score"]
-        cells = grouped.agg(lambda values: math.fsum(values) / len(values))
+        cells = rows.groupby(keys)["score"].agg(_exact_mean).reset_index()
     else:
         cells = rows[[*keys, "score"]].sort_values(keys, ignore_index=True)
     return ScoreTable(cells, better)
+
+
+def _exact_mean(values: "pd.Series[float]") -> float:
+    return math.fsum(values) / len(values)
 
 
 def _versioned_names(rows: pd.DataFrame) -> pd.Series:
     tags = [tag for tag in ("metric_version", "backend") if tag in rows]
     if not tags:
         return rows["metric"]
-    texts = rows[tags].map(_key_text)
-    label = texts.agg(lambda row: ", ".join(filter(None, row)), axis=1)
+    texts = rows[tags].map(_key_text).to_numpy(str)
+    joined = [", ".join(filter(None, row)) for row in texts]
+    label = pd.Series(joined, index=rows.index, dtype=str)
     several = label.groupby(rows["metric"]).transform("nunique") > 1
     return rows["metric"].where(~several, rows["metric"] + " (" + label + ")")
 
@@ -173,7 +178,8 @@ def _versioned_names(rows: pd.DataFrame) -> pd.Series:
 def _directions(rows: pd.DataFrame) -> dict[str, bool]:
     if "higher_is_better" not in rows:
         return dict.fromkeys(rows["metric"].unique(), True)
-    better = rows["higher_is_better"].map(lambda v: pd.isna(v) or _is_true(v))
+    texts = rows["higher_is_better"].map(_key_text)
+    better = pd.Series([text == "" or _is_true(text) for text in texts], rows.index)
     found = {}
     for metric, values in better.groupby(rows["metric"]):
         if values.nunique() > 1:
@@ -259,9 +265,7 @@ def score_cube(
             method_level.add(metric)
             cube[k] = rows.set_index("method")["score"].reindex(methods).to_numpy()
         elif stories == ("",):
-            means = with_story.groupby("method")["score"].agg(
-                lambda values: math.fsum(values) / len(values)
-            )
+            means = with_story.groupby("method")["score"].agg(_exact_mean)
             cube[k] = means.reindex(methods).to_numpy()
         else:
             cube[k] = laid_out(with_story, "score", stories, methods)

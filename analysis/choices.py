@@ -52,7 +52,7 @@ def majority(votes: Array) -> Array:
     array([1., 0., 0.])
     """
     half = votes.sum(axis=-1) / 2
-    return (votes[..., 0] > half).astype(float) - (votes[..., 1] > half)
+    return np.asarray((votes[..., 0] > half).astype(float) - (votes[..., 1] > half))
 
 
 def vote_counts(choices: pd.DataFrame) -> tuple[pd.DataFrame, Array]:

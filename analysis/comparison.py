@@ -307,11 +307,12 @@ def _pair_sums(kernels: Kernels, s: Signs, s_rows: Signs) -> Pair:
     stay, move = aa - ab, ba - bb  # what a partner's coin changes
     constant = (aa + ab + ba + bb).sum(axis=(1, 2), dtype=np.float64)[:, None]
     quadratic = np.matmul(s, (stay - move).transpose(0, 2, 1))
-    even = constant + np.sum(s_rows * quadratic, axis=2, dtype=np.float64)
+    squares: Array = np.sum(s_rows * quadratic, axis=2, dtype=np.float64)
     own = ((aa + ab) - (ba + bb)).sum(axis=2)[:, None, :]
-    odd = np.sum(s_rows * own, axis=2, dtype=np.float64)
-    odd += np.sum(s * (stay + move).sum(axis=1)[:, None, :], axis=2, dtype=np.float64)
-    return even / 4, odd / 4
+    partners = (stay + move).sum(axis=1)[:, None, :]
+    held: Array = np.sum(s_rows * own, axis=2, dtype=np.float64)
+    moved: Array = np.sum(s * partners, axis=2, dtype=np.float64)
+    return np.asarray((constant + squares) / 4), np.asarray((held + moved) / 4)
 
 
 def _swapped_ranks(kernels: Kernels, s: Signs, s_rows: Signs) -> Iterator[Array]:

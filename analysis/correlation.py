@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from analysis.results import Array
+from analysis.results import Array, Mask
 
 COEFFICIENTS = ("kendall", "spearman", "pearson")
 LEVELS = ("method", "story", "pooled")
@@ -115,16 +115,13 @@ class _RankSums:
 
 def dense_ranks(values: Array) -> Signs:
     """Replace values by whole numbers of the same order, exact in float32."""
-    return (
-        np.unique(values, return_inverse=True)[1]
-        .reshape(values.shape)
-        .astype(np.float32)
-    )
+    order = np.unique(values, return_inverse=True)[1].reshape(values.shape)
+    return order.astype(np.float32)
 
 
 def signs(left: Signs, right: Signs) -> Signs:
     """Return sgn(left_i - right_j), shape (G, R, N)."""
-    return np.sign(left[:, :, None] - right[:, None, :])
+    return np.asarray(np.sign(left[:, :, None] - right[:, None, :]))
 
 
 def blocks(groups: int, points: int, resamples: int) -> Iterator[tuple[slice, slice]]:
@@ -153,10 +150,10 @@ def _rank_sums(
 
         def total(kernel: Signs, wg: Signs = wg, wp: Signs = wp) -> Array:
             product = np.matmul(wg, kernel.transpose(0, 2, 1))
-            return np.sum(wp * product, axis=2, dtype=np.float64)
+            return np.asarray(np.sum(wp * product, axis=2, dtype=np.float64))
 
         def ranks(kernel: Signs, wg: Signs = wg) -> Array:
-            return np.matmul(wg, kernel.transpose(0, 2, 1)).astype(np.float64)
+            return np.asarray(np.matmul(wg, kernel.transpose(0, 2, 1)), np.float64)
 
         sh = signs(h[groups][:, points], h[groups])
         sums.human_pairs[:, groups] += total(np.abs(sh))
@@ -174,7 +171,7 @@ def _rank_sums(
     return sums
 
 
-def standardise(values: Array, used: Array) -> Array:
+def standardise(values: Array, used: Array | Mask) -> Array:
     """Subtract the mean and divide by the deviation over the used points.
 
     Parameters
@@ -201,13 +198,14 @@ def standardise(values: Array, used: Array) -> Array:
 
 
 def _pearson(human: Array, scores: Array, weights: Array) -> Array:
-    used = (weights > 0).any(axis=1)
+    used = np.asarray((weights > 0).any(axis=1))
     h, x = standardise(human, used), standardise(scores, used)
     w = weights.astype(float)
     total = np.maximum(w.sum(axis=2), 1)  # (G, B)
 
     def mean(values: Array) -> Array:
-        return np.einsum("gbn,...gn->...gb", w, values, optimize=True) / total
+        summed = np.einsum("gbn,...gn->...gb", w, values, optimize=True)
+        return np.asarray(summed / total)
 
     mh, mx = mean(h), mean(x)
     covariance = mean(h * x) - mh * mx

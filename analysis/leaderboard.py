@@ -9,7 +9,7 @@ from scipy import sparse
 from analysis.choices import OUTCOMES, majority, vote_counts
 from analysis.levels import CHUNK
 from analysis.resampling import cluster_counts, interval, stream
-from analysis.results import NAN, Array, Counts
+from analysis.results import NAN, Array, Counts, Mask
 
 ELO_SCALE = 400 / np.log(10)
 ELO_MEAN = 1000.0
@@ -59,10 +59,12 @@ class _Votes:
     second: Counts
     outcome: Counts  # 0 first wins, 1 second wins, 2 tie
 
-    def kept(self, rows: Array) -> "_Votes":
+    def kept(self, rows: Mask) -> "_Votes":
         """Return the selected answers."""
-        columns = (self.story, self.annotator, self.unit, self.first, self.second)
-        return _Votes(self.methods, *(c[rows] for c in columns), self.outcome[rows])
+        return _Votes(
+            self.methods, self.story[rows], self.annotator[rows], self.unit[rows],
+            self.first[rows], self.second[rows], self.outcome[rows],
+        )  # fmt: skip
 
 
 def leaderboard(
@@ -179,7 +181,8 @@ def _ranks(ratings: Array) -> Array:
 
 
 def _elo(theta: Array) -> Array:
-    return ELO_MEAN + ELO_SCALE * (theta - theta.mean(axis=-1, keepdims=True))
+    centred = theta - theta.mean(axis=-1, keepdims=True)
+    return np.asarray(ELO_MEAN + ELO_SCALE * centred)
 
 
 def _votes(choices: pd.DataFrame, *, by_majority: bool) -> _Votes:
@@ -348,7 +351,7 @@ def fit(counts: Array, *, ties: str = "half") -> tuple[Array, Array]:
 
 
 def _expectations(
-    parameters: Array, total: Array, some_ties: Array, only_ties: Array
+    parameters: Array, total: Array, some_ties: Mask, only_ties: Mask
 ) -> tuple[Array, Array]:
     """Return expected sufficient statistics and the information matrix."""
     M = total.shape[-1]

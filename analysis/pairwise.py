@@ -232,7 +232,16 @@ def pair_agreement(
             estimates.append(Estimate(value, low, high, n=n, reason=reason))
         in_sample = epsilon == "insample" and name != "constant"
         found.append(
-            PairAgreement(name, *estimates, tie_rate, n, acc_eq, threshold, in_sample)
+            PairAgreement(
+                name,
+                estimates[0],
+                estimates[1],
+                tie_rate,
+                n,
+                acc_eq,
+                threshold,
+                in_sample,
+            )
         )
     return found
 

@@ -48,7 +48,7 @@ class Reliability:
     @property
     def complete(self) -> Mask:
         """Units that every annotator answered."""
-        return np.isfinite(self.answers).all(axis=1)
+        return np.asarray(np.isfinite(self.answers).all(axis=1))
 
 
 def rating_reliability(
@@ -96,7 +96,7 @@ def _reliability(
     ).tocsr()
     answers = np.full((len(first), len(annotators)), np.nan)
     answers[u, a] = given
-    method_columns = [column for column in first if column.startswith("method")]
+    method_columns = [key for key in keys if key.startswith("method")]
     methods = np.unique(first[method_columns].to_numpy(str), return_inverse=True)[1]
     clusters = {
         "stories": _codes(first, ["story"]),
@@ -108,4 +108,4 @@ def _reliability(
 
 
 def _codes(rows: pd.DataFrame, keys: list[str]) -> Counts:
-    return rows.groupby(keys, sort=True).ngroup().to_numpy(int)[:, None]
+    return np.asarray(rows.groupby(keys, sort=True).ngroup(), int)[:, None]

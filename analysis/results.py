@@ -1,12 +1,13 @@
 """A number never travels alone: value, interval, how many, and why not."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
+Counts = npt.NDArray[np.integer[Any]]
 Mask = npt.NDArray[np.bool_]
 NAN = float("nan")
 

@@ -1,0 +1,111 @@
+"""Answers that enter a report: kept rows, and remarks on what was left out."""
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from analysis.cells import ScoreTable, kept_rows, without_methods
+from analysis.choices import OUTCOMES, ordered_choices
+from analysis.options import AlignOptions
+from analysis.results import OptionError
+
+RATING_KEYS = ("dimension", "story", "method", "annotator", "shot", "round")
+CHOICE_KEYS = ("criterion", "story", "method_a", "method_b", "annotator", "round")
+
+
+@dataclass(frozen=True)
+class People:
+    """Kept and sorted answers, and what was left out."""
+
+    ratings: pd.DataFrame | None
+    choices: pd.DataFrame | None
+    notes: list[str]
+
+
+def kept_people(
+    ratings: pd.DataFrame | None, choices: pd.DataFrame | None, options: AlignOptions
+) -> People:
+    """Drop rows that enter no table, put the rest in order, and say what went."""
+    notes = []
+    kept: list[pd.DataFrame | None] = []
+    for name, frame, keys, columns in (
+        ("ratings", ratings, RATING_KEYS, ("method",)),
+        ("choices", choices, CHOICE_KEYS, ("method_a", "method_b")),
+    ):
+        if frame is None:
+            kept.append(None)
+            continue
+        rows = kept_rows(frame, keys)
+        if len(rows) < len(frame):
+            notes.append(
+                f"{len(frame) - len(rows)} of {len(frame)} {name} are gold, repeated "
+                "or excluded and enter no table."
+            )
+        rows = without_methods(rows, options.exclude_methods, columns)
+        if rows.empty:
+            raise OptionError(f"{name}: no row is left to analyse")
+        kept.append(rows)
+    rated, chosen = kept
+    if rated is not None:
+        rated = _one_kind_of_row(rated, notes)
+    if chosen is not None:
+        chosen = kept_rows(ordered_choices(chosen), CHOICE_KEYS)
+        notes += _both_bad_notes(chosen)
+    return People(rated, chosen, notes)
+
+
+def _one_kind_of_row(ratings: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
+    """Where some ratings of a dimension name a story, drop those that do not."""
+    named = ratings["story"] != ""
+    stray = ~named & named.groupby(ratings["dimension"]).transform("any")
+    for dimension, count in stray.groupby(ratings["dimension"]).sum().items():
+        if count:
+            notes.append(
+                f"{dimension}: {count} ratings without a story were left out, since "
+                "others name one."
+            )
+    return ratings[~stray].reset_index(drop=True)
+
+
+def _both_bad_notes(choices: pd.DataFrame) -> list[str]:
+    bad = choices[choices["choice"] == OUTCOMES[3]].groupby("criterion").size()
+    return [
+        f"{criterion}: {count} answers say that both are bad; they are neither wins "
+        "nor ties in win rates, and ties in the leaderboard."
+        for criterion, count in bad.items()
+    ]
+
+
+def exclusion_notes(
+    frames: list[pd.DataFrame | None], options: AlignOptions
+) -> list[str]:
+    """Say which methods were left out; refuse names that no table knows."""
+    if not options.exclude_methods:
+        return []
+    columns = ("method", "method_a", "method_b")
+    known = {
+        str(name)
+        for frame in frames
+        if frame is not None
+        for column in columns
+        if column in frame
+        for name in frame[column].unique()
+    }
+    for name in options.exclude_methods:
+        if name not in known:
+            raise OptionError(
+                f"--exclude-methods: {name!r}: expected one of "
+                f"{', '.join(sorted(known))}"
+            )
+    return [f"Left out as asked: {', '.join(options.exclude_methods)}."]
+
+
+def direction_notes(table: ScoreTable) -> list[str]:
+    """Say which metrics have their sign turned."""
+    lower = [m for m in table.metrics if not table.higher_is_better[m]]
+    if not lower:
+        return []
+    return [
+        f"Lower is better for {', '.join(lower)}: the sign is turned before "
+        "comparing, so that positive always means agreement with people."
+    ]

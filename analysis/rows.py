@@ -1,0 +1,343 @@
+"""Rows of the tables of a report, with the columns of the contract."""
+
+import numpy as np
+import pandas as pd
+
+from analysis import leaderboard as boards
+from analysis.agreement import Agreement, agreement
+from analysis.cells import Grid, ScoreTable
+from analysis.choices import WIN_RATE_COLUMNS, win_rates
+from analysis.comparison import swap_tests
+from analysis.levels import level_estimates
+from analysis.means import mean_ratings
+from analysis.options import AlignOptions
+from analysis.pairwise import Pairs, pair_agreement
+from analysis.reliability import Reliability
+from analysis.resampling import interval
+from analysis.results import NAN, Array, Estimate, undefined
+from analysis.significance import EXACT_BELOW, holm
+
+COLUMNS = {
+    "method_means": (
+        "dimension", "method", "mean", "sd_annotators", "n_ratings", "n_annotators",
+        "n_stories", "low", "high",
+    ),
+    "agreement": (
+        "question", "statistic", "value", "low", "high", "n_units", "n_annotators",
+        "n_answers", "reason",
+    ),
+    "correlations": (
+        "dimension", "metric", "level", "coefficient", "value", "low", "high", "n",
+        "n_groups", "p_value", "reason",
+    ),
+    "pairwise_accuracy": (
+        "question", "metric", "source", "ppa_strict", "ppa_strict_low",
+        "ppa_strict_high", "ppa_half", "ppa_half_low", "ppa_half_high",
+        "metric_tie_rate", "n_pairs", "acc_eq", "epsilon", "epsilon_in_sample",
+    ),
+    "metric_comparisons": (
+        "dimension", "level", "coefficient", "metric_a", "metric_b", "difference",
+        "low", "high", "p_value", "p_adjusted", "test",
+    ),
+    "leaderboard": (
+        "criterion", "method", "rating", "low", "high", "rank", "rank_low",
+        "rank_high", "n_comparisons",
+    ),
+    "win_rates": WIN_RATE_COLUMNS,
+    "cells": ("question", "metric", "story", "method", "human", "score"),
+}  # fmt: skip
+# Digits kept in tables: sums may differ in the last bits between machines.
+DIGITS = 12
+# Answers are skewed where alpha is below the first and AC above the second.
+LOW_ALPHA, HIGH_AC = 0.2, 0.6
+Row = dict[str, object]
+
+
+class Tables:
+    """Collects the rows of all tables, and remarks."""
+
+    def __init__(self, options: AlignOptions) -> None:
+        self.options = options
+        self.rows: dict[str, list[Row]] = {}
+        self.notes: list[str] = []
+
+    def add(self, table: str, row: Row) -> None:
+        """Append one row."""
+        self.rows.setdefault(table, []).append(row)
+
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """Return the tables that have rows, cells included."""
+        return {
+            name: _frame(self.rows[name], columns)
+            for name, columns in COLUMNS.items()
+            if name in self.rows
+        }
+
+
+def _frame(rows: list[Row], columns: tuple[str, ...]) -> pd.DataFrame:
+    frame = pd.DataFrame(rows, columns=list(columns))
+    for column in frame.select_dtypes("float"):
+        frame[column] = [_rounded(value) for value in frame[column]]
+    for column in ("rank", "rank_low", "rank_high"):
+        if column in frame:
+            frame[column] = frame[column].astype("Int64")
+    return frame
+
+
+def _rounded(value: float) -> float:
+    # Adding 0.0 turns -0.0 into 0.0.
+    return float(f"{value:.{DIGITS}g}") + 0.0
+
+
+def add_means(
+    ratings: pd.DataFrame,
+    cells: pd.DataFrame,
+    dimension: str,
+    parts: tuple[str, ...],
+    found: Tables,
+) -> None:
+    """Add the mean rating of every method."""
+    options = found.options
+    for row in mean_ratings(
+        ratings, cells, dimension=dimension, parts=parts, resamples=options.resamples,
+        confidence=options.confidence, seed=options.seed,
+    ):  # fmt: skip
+        found.add(
+            "method_means",
+            {
+                "dimension": dimension,
+                "method": row.method,
+                "mean": row.mean.value,
+                "sd_annotators": row.sd_annotators,
+                "n_ratings": row.n_ratings,
+                "n_annotators": row.n_annotators,
+                "n_stories": row.mean.n,
+                "low": row.mean.low,
+                "high": row.mean.high,
+            },
+        )
+
+
+def add_cells(grid: Grid, table: ScoreTable, found: Tables) -> None:
+    """Add the points behind the figures, scores as given."""
+    for k, metric in enumerate(grid.metrics):
+        sign = 1 if table.higher_is_better[metric] else -1
+        for s, m in np.argwhere(grid.cells):
+            found.add(
+                "cells",
+                {
+                    "question": grid.question,
+                    "metric": metric,
+                    "story": grid.stories[s],
+                    "method": grid.methods[m],
+                    "human": grid.human[s, m],
+                    "score": sign * grid.scores[k, s, m],
+                },
+            )
+
+
+def add_levels(
+    grid: Grid, metrics: tuple[str, ...], parts: tuple[str, ...], found: Tables
+) -> None:
+    """Add correlations of all metrics at all levels, and their comparisons."""
+    options = found.options
+    estimates: dict[tuple[str, str, str], Estimate] = {}
+    for level in options.levels:
+        usable = tuple(m for m in grid.metrics if _level_exists(grid, level, m))
+        part = grid.with_metrics(usable)
+        here, draws = level_estimates(
+            part, level, coefficients=options.coefficients, parts=parts,
+            resamples=options.resamples, confidence=options.confidence,
+            seed=options.seed,
+        )  # fmt: skip
+        estimates |= {(m, level, name): value for (m, name), value in here.items()}
+        _add_comparisons(part, level, parts, here, draws, found)
+    n_methods = int(grid.cells.any(axis=0).sum())
+    if "method" in options.levels and 0 < n_methods < EXACT_BELOW:
+        found.notes.append(
+            f"{grid.question}: the method level rests on {n_methods} methods and is "
+            "nearly uninformative; its p-values are exact."
+        )
+    for metric in metrics:
+        for level in options.levels:
+            for name in options.coefficients:
+                value = estimates.get(
+                    (metric, level, name), _no_level(grid, level, metric)
+                )
+                _add_correlation(grid.question, metric, level, name, value, found)
+
+
+def _level_exists(grid: Grid, level: str, metric: str) -> bool:
+    return level == "method" or not (
+        grid.human_is_method_level or metric in grid.method_level
+    )
+
+
+def _no_level(grid: Grid, level: str, metric: str) -> Estimate:
+    if metric not in grid.metrics:
+        return undefined("no rated output has a score of this metric")
+    side = "ratings" if grid.human_is_method_level else "scores"
+    return undefined(f"{side} are method-level values, without stories")
+
+
+def _add_correlation(
+    dimension: str, metric: str, level: str, name: str, value: Estimate, found: Tables
+) -> None:
+    found.add(
+        "correlations",
+        {
+            "dimension": dimension,
+            "metric": metric,
+            "level": level,
+            "coefficient": name,
+            "value": value.value,
+            "low": value.low,
+            "high": value.high,
+            "n": value.n,
+            "n_groups": value.n_groups,
+            "p_value": value.p_value,
+            "reason": value.reason,
+        },
+    )
+
+
+def _add_comparisons(
+    grid: Grid,
+    level: str,
+    parts: tuple[str, ...],
+    estimates: dict[tuple[str, str], Estimate],
+    draws: dict[str, Array],
+    found: Tables,
+) -> None:
+    """Add all pairs of metrics; Holm's adjustment is within level and coefficient."""
+    options = found.options
+    tests = {
+        (test.metric_a, test.metric_b, test.coefficient): test
+        for test in swap_tests(
+            grid, level, coefficients=options.coefficients, parts=parts,
+            resamples=options.resamples, seed=options.seed,
+        )
+    }  # fmt: skip
+    pairs = [
+        (a, b)
+        for a in range(len(grid.metrics))
+        for b in range(a + 1, len(grid.metrics))
+    ]
+    for name in options.coefficients:
+        rows = []
+        for a, b in pairs:
+            first, second = grid.metrics[a], grid.metrics[b]
+            low, high, _ = interval(draws[name][a] - draws[name][b], options.confidence)
+            test = tests.get((first, second, name))
+            difference = estimates[first, name].value - estimates[second, name].value
+            rows.append(
+                {
+                    "dimension": grid.question,
+                    "level": level,
+                    "coefficient": name,
+                    "metric_a": first,
+                    "metric_b": second,
+                    "difference": difference,
+                    "low": low if np.isfinite(difference) else NAN,
+                    "high": high if np.isfinite(difference) else NAN,
+                    "p_value": test.p_value if test else NAN,
+                    "test": test.test if test else "",
+                }
+            )
+        adjusted = holm(np.array([row["p_value"] for row in rows], float))
+        for row, p_value in zip(rows, adjusted, strict=True):
+            found.add("metric_comparisons", {**row, "p_adjusted": float(p_value)})
+
+
+def add_pairs(pairs: Pairs, parts: tuple[str, ...], found: Tables) -> None:
+    """Add pairwise accuracies of every metric."""
+    options = found.options
+    for row in pair_agreement(
+        pairs, epsilon=options.epsilon, parts=parts, resamples=options.resamples,
+        confidence=options.confidence, seed=options.seed,
+    ):  # fmt: skip
+        found.add(
+            "pairwise_accuracy",
+            {
+                "question": pairs.question,
+                "metric": row.metric,
+                "source": pairs.source,
+                "ppa_strict": row.strict.value,
+                "ppa_strict_low": row.strict.low,
+                "ppa_strict_high": row.strict.high,
+                "ppa_half": row.half.value,
+                "ppa_half_low": row.half.low,
+                "ppa_half_high": row.half.high,
+                "metric_tie_rate": row.tie_rate,
+                "n_pairs": row.n_pairs,
+                "acc_eq": row.acc_eq,
+                "epsilon": row.epsilon,
+                "epsilon_in_sample": row.in_sample,
+            },
+        )
+
+
+def add_leaderboard(
+    choices: pd.DataFrame,
+    found: Tables,
+    parts: tuple[str, ...],
+    *,
+    ties: str,
+    by_majority: bool,
+) -> None:
+    """Add ratings of the methods and win rates of their pairs."""
+    options = found.options
+    for criterion, rows in choices.groupby("criterion", sort=True):
+        standings, notes = boards.leaderboard(
+            rows, criterion=str(criterion), ties=ties, by_majority=by_majority,
+            parts=parts, resamples=options.resamples, confidence=options.confidence,
+            seed=options.seed,
+        )  # fmt: skip
+        found.notes += notes
+        for row in standings:
+            found.add("leaderboard", {"criterion": str(criterion), **vars(row)})
+    for record in win_rates(choices).to_dict("records"):
+        found.add("win_rates", {str(k): v for k, v in record.items()})
+
+
+def add_agreement(
+    questions: list[tuple[str, Reliability, tuple[str, ...]]],
+    found: Tables,
+    parts: tuple[str, ...],
+) -> None:
+    """Add the agreement statistics of each (question, answers, statistics)."""
+    options = found.options
+    for question, data, statistics in questions:
+        rows = agreement(
+            data, statistics, parts=parts, resamples=options.resamples,
+            confidence=options.confidence, seed=options.seed, question=question,
+        )  # fmt: skip
+        for row in rows:
+            found.add(
+                "agreement",
+                {
+                    "question": question,
+                    "statistic": row.statistic,
+                    "value": row.estimate.value,
+                    "low": row.estimate.low,
+                    "high": row.estimate.high,
+                    "n_units": row.estimate.n,
+                    "n_annotators": row.n_annotators,
+                    "n_answers": row.n_answers,
+                    "reason": row.estimate.reason,
+                },
+            )
+        found.notes += _skew_notes(question, rows)
+
+
+def _skew_notes(question: str, rows: list[Agreement]) -> list[str]:
+    values = {row.statistic: row.estimate.value for row in rows}
+    alpha = values.get("alpha_ordinal", values["alpha_nominal"])
+    other = values.get("ac2_quadratic", values["ac1"])
+    if alpha < LOW_ALPHA and other > HIGH_AC:
+        return [
+            f"{question}: nearly all answers are the same, so alpha is low "
+            f"({alpha:.2f}) although annotators agree ({other:.2f} by Gwet's "
+            "coefficient, which does not collapse there)."
+        ]
+    return []
