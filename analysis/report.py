@@ -1,1 +1,249 @@
-"""To be written."""
+"""Write a report: one self-contained page, its tables, and how it was made."""
+
+import base64
+import hashlib
+import json
+import math
+import os
+import platform
+import re
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from analysis import claims, figures, latex
+from analysis.alignment import AlignOptions, Analysis
+from analysis.version import VERSION
+
+LIBRARIES = ("numpy", "scipy", "pandas", "statsmodels", "krippendorff", "plotly")
+# A spreadsheet would take text that begins so for a formula.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+TABLE_TITLES = {
+    "method_means": "What people say of each method",
+    "agreement": "How well people agree with one another",
+    "correlations": "How well metrics agree with people",
+    "pairwise_accuracy": "How often a metric prefers what people prefer",
+    "metric_comparisons": "Whether one metric agrees better than another",
+    "leaderboard": "Ranking by side-by-side answers",
+    "win_rates": "Wins, ties and losses",
+    "run": "How this report was made",
+}
+
+
+def file_hashes(paths: Sequence[Path]) -> dict[str, str]:
+    """Return the SHA-256 of each input by its name."""
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+
+
+def report_date(newest_input: float | None) -> str:
+    """Return SOURCE_DATE_EPOCH, else the newest input's time, as ISO 8601."""
+    stamp = os.environ.get("SOURCE_DATE_EPOCH")
+    seconds = float(stamp) if stamp else (newest_input or 0.0)
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+def run_table(
+    options: AlignOptions,
+    *,
+    hashes: Mapping[str, str],
+    date: str,
+    command: str,
+    resample_default: str,
+) -> pd.DataFrame:
+    """Return what is needed to make the same report again, as key and value."""
+    rows = {
+        "plumbline": VERSION,
+        "python": platform.python_version(),
+        **{name: version(name) for name in LIBRARIES},
+        "seed": options.seed,
+        "resamples": options.resamples,
+        "resample": options.resample or resample_default,
+        "confidence": options.confidence,
+        "excluded methods": ", ".join(options.exclude_methods),
+        "date": date,
+        "command": command,
+        **{f"sha256 of {name}": digest for name, digest in sorted(hashes.items())},
+    }
+    return pd.DataFrame(
+        {"key": list(rows), "value": [str(value) for value in rows.values()]}
+    )
+
+
+def write_report(
+    analysis: Analysis, *, out: Path, title: str, run: pd.DataFrame
+) -> Path:
+    """Write report.html, report.json and tables/ into `out`.
+
+    Everything is built in a temporary folder beside it and moved into place at the end:
+    a failure leaves nothing half-written, and an older report stays until then. Files
+    in `out` that this function does not write are kept.
+
+    Parameters
+    ----------
+    analysis
+        Tables, cells and notes.
+    out
+        The folder; it is created.
+    title
+        Heading of the page.
+    run
+        From `run_table`.
+
+    Returns
+    -------
+    pathlib.Path
+        The page.
+    """
+    out.parent.mkdir(parents=True, exist_ok=True)
+    staging = Path(tempfile.mkdtemp(prefix=".report-", dir=out.parent))
+    try:
+        tables = {**analysis.tables, "run": run}
+        (staging / "tables").mkdir()
+        for name, frame in tables.items():
+            _write(staging / "tables" / f"{name}.csv", as_csv(frame))
+            _write(staging / "tables" / f"{name}.tex", latex.table(frame))
+        _write(staging / "report.json", _as_json(title, analysis, run))
+        _write(staging / "report.html", as_html(analysis, title=title, run=run))
+        out.mkdir(exist_ok=True)
+        if (out / "tables").exists():
+            shutil.rmtree(out / "tables")
+        for item in staging.iterdir():
+            item.replace(out / item.name)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    return out / "report.html"
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", newline="")
+
+
+def as_csv(frame: pd.DataFrame) -> str:
+    """Return a table as CSV: full precision, empty for undefined, no formulas.
+
+    Text that a spreadsheet would run as a formula gets an apostrophe before it.
+    """
+    safe = frame.copy()
+    for column in safe.columns:
+        if not pd.api.types.is_numeric_dtype(safe[column]):
+            safe[column] = safe[column].map(_defused)
+    text: str = safe.to_csv(index=False, lineterminator="\n")
+    return text
+
+
+def _defused(value: object) -> object:
+    if isinstance(value, str) and value.startswith(FORMULA):
+        return f"'{value}"
+    return value
+
+
+def _as_json(title: str, analysis: Analysis, run: pd.DataFrame) -> str:
+    content = {
+        "title": title,
+        "claims": list(claims.sentences(analysis.tables)),
+        "notes": list(analysis.notes),
+        "tables": {
+            name: _records(frame)
+            for name, frame in {**analysis.tables, "run": run}.items()
+        },
+    }
+    return json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return rows as plain values; undefined numbers are null."""
+    rows: list[dict[str, Any]] = frame.astype(object).to_dict("records")
+    return [{key: _plain(value) for key, value in row.items()} for row in rows]
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return None if value is pd.NA else value
+
+
+def as_html(analysis: Analysis, *, title: str, run: pd.DataFrame) -> str:
+    """Return the whole page; it needs nothing else to be read."""
+    environment = Environment(
+        loader=PackageLoader("analysis"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    values = dict(zip(run["key"], run["value"], strict=True))
+    return environment.get_template("report.html").render(
+        title=title,
+        run=values,
+        claims=claims.sentences(analysis.tables),
+        limits=claims.limits(analysis.tables),
+        notes=analysis.notes,
+        figures=figures.all_figures(analysis.tables, analysis.cells),
+        plotly=figures.plotly_source(),
+        tables=[
+            _table_for_page(name, frame)
+            for name, frame in {**analysis.tables, "run": run}.items()
+        ],
+        version=VERSION,
+    )
+
+
+def _table_for_page(name: str, frame: pd.DataFrame) -> dict[str, Any]:
+    numeric = [pd.api.types.is_numeric_dtype(frame[c]) for c in frame.columns]
+    rows = [[_shown(value) for value in row] for row in frame.itertuples(index=False)]
+    return {
+        "name": name,
+        "title": TABLE_TITLES.get(name, name.replace("_", " ").capitalize()),
+        "columns": list(zip(frame.columns, numeric, strict=True)),
+        "rows": [list(zip(row, numeric, strict=True)) for row in rows],
+    }
+
+
+def _shown(value: Any) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, float):
+        if value.is_integer() and abs(value) < 1e9:
+            return f"{value:.0f}"
+        return f"{value:.3f}".replace("-", "\N{MINUS SIGN}")
+    return str(value)
+
+
+def content_security_policy(html: str) -> str:
+    """Return the strictest policy under which this page works.
+
+    Scripts and styles run only if their text is one of the page's own, by hash. plotly
+    adds an empty style element and fills it through the object model, which the hash
+    of the empty text admits; it also sets style attributes on what it draws.
+    """
+    scripts = [
+        _hash(text) for text in re.findall(r"<script>(.*?)</script>", html, re.S)
+    ]
+    styles = [_hash(text) for text in re.findall(r"<style>(.*?)</style>", html, re.S)]
+    return "; ".join(
+        [
+            "default-src 'none'",
+            "img-src data: blob:",
+            f"script-src {' '.join(scripts)}",
+            f"style-src-elem {' '.join([*styles, _hash('')])}",
+            "style-src-attr 'unsafe-inline'",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "frame-ancestors 'self'",
+        ]
+    )
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"

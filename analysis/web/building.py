@@ -1,0 +1,202 @@
+"""Build a report from the database: the same functions as on files."""
+
+import json
+import logging
+import os
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Max, Q
+from django.utils import timezone
+
+from analysis.web.models import Report
+from annotate.models import Study
+
+logger = logging.getLogger(__name__)
+
+SILENT = timedelta(minutes=10)
+
+
+class ReportError(ValueError):
+    """The study cannot be analysed yet; the message says why."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a report is asked for, as it is stored with the report."""
+
+    exclude_methods: tuple[str, ...] = ()
+    resamples: int = 1000
+    resample: str = ""
+    seed: int = 0
+    confidence: float = 0.95
+    epsilon: str = "heldout"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the options for storage."""
+        return vars(self) | {"exclude_methods": list(self.exclude_methods)}
+
+
+def write_study_report(study: Study, *, options: Options, out: Path) -> Path:
+    """Analyse a study and write the report into a folder; return the page.
+
+    Raises
+    ------
+    ReportError
+        Nothing was submitted yet, or no metric has a score.
+    """
+    from analysis.alignment import AlignOptions, align
+    from analysis.report import report_date, run_table, write_report
+
+    ratings, choices, scores = _tables(study)
+    chosen = AlignOptions(
+        exclude_methods=options.exclude_methods,
+        scale=_scale(study),
+        epsilon=options.epsilon,
+        resamples=options.resamples,
+        resample=options.resample or None,
+        confidence=options.confidence,
+        seed=options.seed,
+    )
+    analysis = align(ratings=ratings, choices=choices, scores=scores, options=chosen)
+    run = run_table(
+        chosen,
+        hashes={},
+        date=report_date(_newest(study)),
+        command=_command(study, options),
+        resample_default="stories+methods",
+    )
+    title = study.title
+    if study.annotators.filter(is_simulated=True).exists():
+        title += " — with answers of simulated annotators"
+    return write_report(analysis, out=out, title=title, run=run)
+
+
+def _tables(study: Study) -> tuple[Any, Any, Any]:
+    from analysis.web import frames
+
+    submitted = study.slots.filter(submitted_at__isnull=False).exists()
+    if not submitted:
+        raise ReportError("Nobody has submitted an answer yet.")
+    if next(frames.score_rows(study), None) is None:
+        raise ReportError(
+            "No metric has a score for this study's outputs: compute or import some."
+        )
+    scores = frames.scores_frame(study)
+    if study.is_pairwise:
+        return None, frames.choices_frame(study), scores
+    return frames.ratings_frame(study), None, scores
+
+
+def _scale(study: Study) -> tuple[int, int] | None:
+    from analysis.web import frames
+
+    return frames.scale(study)
+
+
+def _newest(study: Study) -> float | None:
+    newest = study.slots.aggregate(Max("submitted_at"))["submitted_at__max"]
+    return newest.timestamp() if newest else None
+
+
+def _command(study: Study, options: Options) -> str:
+    parts = [f"python manage.py report {study.slug} --out DIR"]
+    if options.exclude_methods:
+        parts.append(f'--exclude-methods "{",".join(options.exclude_methods)}"')
+    parts += [f"--resamples {options.resamples}", f"--seed {options.seed}"]
+    if options.resample:
+        parts.append(f"--resample {options.resample}")
+    return " ".join(parts)
+
+
+def folder(report: Report) -> Path:
+    """Return where a report's files lie."""
+    return Path(settings.REPORTS_ROOT) / str(report.pk)
+
+
+def waiting_reports() -> list[int]:
+    """Return the reports that nobody works on: queued, or left by a killed worker."""
+    silent = Q(heartbeat_at__isnull=True) | Q(heartbeat_at__lt=timezone.now() - SILENT)
+    left = Q(state=Report.State.RUNNING) & silent
+    queued = Q(state=Report.State.QUEUED)
+    return list(Report.objects.filter(queued | left).values_list("pk", flat=True))
+
+
+def build_report(report_id: int) -> Report:
+    """Build one report; return at once if another worker has it."""
+    claimed = Report.objects.filter(pk=report_id, pk__in=waiting_reports()).update(
+        state=Report.State.RUNNING, heartbeat_at=timezone.now()
+    )
+    report = Report.objects.select_related("study").get(pk=report_id)
+    if not claimed:
+        return report
+    try:
+        stored = dict(report.options)
+        stored["exclude_methods"] = tuple(stored.get("exclude_methods", ()))
+        write_study_report(report.study, options=Options(**stored), out=folder(report))
+    except Exception as error:
+        logger.exception("report %s failed", report_id)
+        report.state = Report.State.FAILED
+        report.error = str(error)
+    else:
+        report.state = Report.State.DONE
+    report.finished_at = timezone.now()
+    report.save(update_fields=["state", "error", "finished_at"])
+    return report
+
+
+def write_export(study: Study, out: Path) -> list[Path]:
+    """Write the study's tables and its description into a folder.
+
+    Each file is written beside its place first and then moved, so that none is half
+    there.
+    """
+    from analysis.web import downloads
+
+    out.mkdir(parents=True, exist_ok=True)
+    written = []
+    names = ["choices" if study.is_pairwise else "ratings", "scores"]
+    for name in names:
+        path = out / f"{name}.csv"
+        partial = path.with_suffix(".part")
+        with partial.open("w", encoding="utf-8", newline="") as stream:
+            stream.writelines(downloads.csv_lines(study, name))
+        os.replace(partial, path)
+        written.append(path)
+    path = out / "study.json"
+    description = json.dumps(describe(study), ensure_ascii=False, indent=1) + "\n"
+    path.write_text(description, encoding="utf-8")
+    return [*written, path]
+
+
+def describe(study: Study) -> dict[str, Any]:
+    """Return what a reader of the tables must know about the study."""
+    from analysis.version import VERSION
+
+    return {
+        "plumbline": VERSION,
+        "study": study.slug,
+        "title": study.title,
+        "benchmark": study.benchmark.slug,
+        "protocol": study.protocol,
+        "template": study.template,
+        "redundancy": study.redundancy,
+        "rounds": study.rounds,
+        "session_size": study.session_size,
+        "seed": study.seed,
+        "consent_version": study.consent_version,
+        "simulated_annotators": list(
+            study.annotators.filter(is_simulated=True).values_list("name", flat=True)
+        ),
+        "questions": [
+            {
+                "key": q.key, "title": q.titles, "text": q.texts, "help": q.help_texts,
+                "anchors": q.anchors, "scale": [q.scale_min, q.scale_max],
+                "metric": q.metric,
+            }
+            for q in study.questions.all()
+        ],
+    }  # fmt: skip

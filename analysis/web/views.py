@@ -1,0 +1,159 @@
+"""Reports and downloads of a study."""
+
+import io
+import logging
+import zipfile
+from pathlib import Path
+
+from django.contrib.auth.decorators import login_required
+from django.http import (
+    FileResponse,
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    StreamingHttpResponse,
+)
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+from kombu.exceptions import OperationalError
+
+from analysis.web import building, downloads
+from analysis.web.models import Report
+from analysis.web.tasks import build_report
+from annotate.models import Study
+from annotate.permissions import can_manage, get_study_for
+
+logger = logging.getLogger(__name__)
+
+MOST_RESAMPLES = 10_000
+UNITS = ("stories+methods", "stories", "methods")
+TYPES = {
+    ".csv": "text/csv; charset=utf-8",
+    ".tex": "text/plain; charset=utf-8",
+    ".json": "application/json",
+}
+
+
+@require_safe
+@login_required
+def table_csv(request: HttpRequest, slug: str, table: str) -> HttpResponse:
+    """Stream one of the three tables."""
+    study = get_study_for(request.user, slug)
+    response = StreamingHttpResponse(
+        downloads.csv_lines(study, table), content_type="text/csv; charset=utf-8"
+    )
+    name = f"{study.slug}-{table}.csv"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+@require_safe
+@login_required
+def report_list(request: HttpRequest, slug: str) -> HttpResponse:
+    """List the study's reports; htmx asks again while one is being built."""
+    study = get_study_for(request.user, slug)
+    reports = study.reports.select_related("created_by")
+    context = {
+        "study": study,
+        "can_manage": can_manage(request.user, study),
+        "reports": reports,
+        "at_work": any(r.state in ("queued", "running") for r in reports),
+        "methods": _methods(study),
+        "units": UNITS,
+    }
+    template = "reports/_list.html" if request.htmx else "reports/list.html"
+    return render(request, template, context)
+
+
+def _methods(study: Study) -> list[str]:
+    first = study.units.values_list("output_a__method__name", flat=True)
+    second = study.units.filter(output_b__isnull=False).values_list(
+        "output_b__method__name", flat=True
+    )
+    return sorted(set(first) | set(second))
+
+
+@require_POST
+@login_required
+def report_create(request: HttpRequest, slug: str) -> HttpResponse:
+    """Queue a report and ring the worker's bell."""
+    study = get_study_for(request.user, slug)
+    known = _methods(study)
+    unit = request.POST.get("resample", "")
+    options = building.Options(
+        exclude_methods=tuple(m for m in request.POST.getlist("exclude") if m in known),
+        resamples=_number(request.POST.get("resamples"), 1000, MOST_RESAMPLES),
+        resample=unit if unit in UNITS else "",
+        seed=_number(request.POST.get("seed"), 0, 2**31),
+    )
+    report = Report.objects.create(
+        study=study, created_by=request.user, options=options.as_dict()
+    )
+    try:
+        build_report.delay(report.pk)
+    except (OperationalError, OSError):
+        logger.warning("the broker is away; report %s waits", report.pk)
+    return redirect("report-list", slug)
+
+
+def _number(text: str | None, default: int, most: int) -> int:
+    return min(int(text), most) if text and text.isdecimal() else default
+
+
+def _get_report(request: HttpRequest, slug: str, pk: int) -> Report:
+    study = get_study_for(request.user, slug)
+    return get_object_or_404(study.reports, pk=pk, state=Report.State.DONE)
+
+
+@require_safe
+@login_required
+def report_page(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Show the report's page under a policy that admits its own scripts only."""
+    from analysis.report import content_security_policy
+
+    report = _get_report(request, slug, pk)
+    path = building.folder(report) / "report.html"
+    if not path.is_file():
+        raise Http404
+    html = path.read_text(encoding="utf-8")
+    response = HttpResponse(html)
+    policy = content_security_policy(html)
+    response["Content-Security-Policy"] = (
+        f"{policy}; sandbox allow-scripts allow-downloads"
+    )
+    return response
+
+
+@require_safe
+@login_required
+def report_file(request: HttpRequest, slug: str, pk: int, name: str) -> HttpResponse:
+    """Send one table or the JSON; only files that the report wrote have a name here."""
+    base = building.folder(_get_report(request, slug, pk))
+    path = _files(base).get(name)
+    if path is None:
+        raise Http404
+    return FileResponse(
+        path.open("rb"), as_attachment=True, filename=path.name,
+        content_type=TYPES[path.suffix],
+    )  # fmt: skip
+
+
+@require_safe
+@login_required
+def report_zip(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Send the whole report as one archive."""
+    base = building.folder(_get_report(request, slug, pk))
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(base.rglob("*")):
+            if path.is_file():
+                archive.write(path, path.relative_to(base))
+    buffer.seek(0)
+    return FileResponse(buffer, as_attachment=True, filename=f"{slug}-report-{pk}.zip")
+
+
+def _files(base: Path) -> dict[str, Path]:
+    found = {"report.json": base / "report.json"}
+    for path in (base / "tables").glob("*"):
+        found[path.name] = path
+    return {name: path for name, path in found.items() if path.is_file()}

@@ -1,0 +1,91 @@
+"""What goes over the wire."""
+
+from rest_framework import serializers
+
+from annotate.models import Study
+
+
+class StudySerializer(serializers.ModelSerializer):
+    benchmark = serializers.SlugRelatedField(slug_field="slug", read_only=True)
+
+    class Meta:
+        model = Study
+        fields = (
+            "slug", "title", "benchmark", "protocol", "template", "state", "redundancy",
+            "rounds", "session_size", "seed", "created_at",
+        )  # fmt: skip
+
+
+class CellSerializer(serializers.Serializer):
+    methods = serializers.ListField(child=serializers.CharField())
+    story = serializers.CharField()
+    submitted = serializers.IntegerField()
+    leased = serializers.IntegerField()
+    wanted = serializers.IntegerField()
+
+
+class CoverageSerializer(serializers.Serializer):
+    submitted = serializers.IntegerField()
+    wanted = serializers.IntegerField()
+    leased = serializers.IntegerField()
+    open = serializers.IntegerField()
+    excluded = serializers.IntegerField()
+    surplus = serializers.IntegerField()
+    cells = CellSerializer(many=True)
+
+
+class ScoreRowSerializer(serializers.Serializer):
+    story = serializers.CharField(allow_blank=True, default="")
+    method = serializers.CharField()
+    metric = serializers.CharField()
+    score = serializers.FloatField(allow_null=True)
+    shot = serializers.IntegerField(required=False)
+    higher_is_better = serializers.BooleanField(default=True)
+    metric_version = serializers.CharField(allow_blank=True, default="")
+    backend = serializers.CharField(allow_blank=True, default="")
+
+
+class ScoresSerializer(serializers.Serializer):
+    scores = ScoreRowSerializer(many=True, allow_empty=False)
+    replace = serializers.BooleanField(default=False)
+
+
+class SummarySerializer(serializers.Serializer):
+    rows = serializers.IntegerField()
+    created = serializers.IntegerField()
+    replaced = serializers.IntegerField()
+
+
+class ShownQuestionSerializer(serializers.Serializer):
+    key = serializers.CharField()
+    title = serializers.CharField()
+    text = serializers.CharField()
+    options = serializers.ListField(child=serializers.CharField())
+    answer = serializers.CharField(allow_blank=True)
+
+
+class ShownShotSerializer(serializers.Serializer):
+    number = serializers.IntegerField()
+    texts = serializers.DictField(child=serializers.CharField())
+    pictures = serializers.DictField(child=serializers.CharField())
+
+
+class SlotSerializer(serializers.Serializer):
+    code = serializers.CharField()
+    session = serializers.IntegerField()
+    lease_until = serializers.DateTimeField()
+    questions = ShownQuestionSerializer(many=True)
+    shots = ShownShotSerializer(many=True)
+
+
+class AnswersSerializer(serializers.Serializer):
+    answers = serializers.DictField(
+        child=serializers.CharField(),
+        help_text="question key: a number on the scale, or left, right, tie",
+    )
+    seconds = serializers.FloatField(required=False, min_value=0)
+
+
+class SubmittedSerializer(serializers.Serializer):
+    code = serializers.CharField()
+    state = serializers.CharField()

@@ -1,0 +1,223 @@
+"""The REST API: the same functions as the pages, one view an operation."""
+
+from django.http import Http404
+from django.urls import reverse
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework import generics
+from rest_framework.exceptions import APIException
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from analysis.tables import InputError
+from annotate import leasing, rating, viewing
+from annotate.api import serializers
+from annotate.api.authentication import InvitationAuthentication, IsAnnotator
+from annotate.coverage import coverage
+from annotate.models import Annotator, Slot, Study
+from annotate.permissions import get_study_for, visible_studies
+from evalcore.importing.scores import import_scores
+
+LABELS = {"left": "left", "tie": "tie", "right": "right"}
+
+
+class Conflict(APIException):
+    """What was asked for does not fit the present state."""
+
+    status_code = 409
+    default_code = "conflict"
+
+
+class Refused(APIException):
+    """The input has problems; all of them are listed."""
+
+    status_code = 400
+    default_code = "refused"
+
+
+class StudyList(generics.ListAPIView):
+    """The studies that you may see."""
+
+    serializer_class = serializers.StudySerializer
+
+    def get_queryset(self):
+        return visible_studies(self.request.user).select_related("benchmark")
+
+
+class StudyDetail(generics.RetrieveAPIView):
+    """One study."""
+
+    serializer_class = serializers.StudySerializer
+
+    def get_object(self) -> Study:
+        return get_study_for(self.request.user, self.kwargs["slug"])
+
+
+class StudyCoverage(APIView):
+    """How far a study is, cell by cell."""
+
+    @extend_schema(responses=serializers.CoverageSerializer)
+    def get(self, request: Request, slug: str) -> Response:
+        result = coverage(get_study_for(request.user, slug))
+        cells = [
+            {
+                "methods": list(row.methods),
+                "story": cell.story,
+                "submitted": cell.done,
+                "leased": cell.leased,
+                "wanted": cell.wanted,
+            }
+            for row in result.rows
+            for cell in row.cells
+            if cell is not None
+        ]
+        return Response(
+            {
+                "submitted": result.submitted, "wanted": result.wanted,
+                "leased": result.leased, "open": result.open,
+                "excluded": result.excluded, "surplus": result.surplus, "cells": cells,
+            }
+        )  # fmt: skip
+
+
+class StudyScores(APIView):
+    """Post metric scores computed elsewhere."""
+
+    @extend_schema(
+        request=serializers.ScoresSerializer,
+        responses={
+            200: serializers.SummarySerializer,
+            400: OpenApiResponse(description="every problem; nothing was written"),
+        },
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        # pandas is loaded only where a table is read.
+        import pandas as pd
+
+        from analysis.inputs import check_scores
+
+        study = get_study_for(request.user, slug, role="manager")
+        given = serializers.ScoresSerializer(data=request.data)
+        given.is_valid(raise_exception=True)
+        frame = pd.DataFrame(given.validated_data["scores"]).astype(object)
+        frame.index = pd.RangeIndex(1, len(frame) + 1)
+        try:
+            summary = import_scores(
+                check_scores(frame, file="scores"),
+                benchmark=study.benchmark,
+                file="API",
+                replace=given.validated_data["replace"],
+            )
+        except InputError as error:
+            problems = [str(problem) for problem in error.problems]
+            raise Refused({"problems": problems}) from error
+        return Response(vars(summary))
+
+
+class NextSlot(APIView):
+    """The annotator's next slot."""
+
+    authentication_classes = (InvitationAuthentication,)
+    permission_classes = (IsAnnotator,)
+
+    @extend_schema(
+        request=None,
+        responses={
+            200: serializers.SlotSerializer,
+            204: OpenApiResponse(description="nothing is left"),
+        },
+    )
+    def post(self, request: Request) -> Response:
+        """Take the next slot; asking again returns the same one."""
+        annotator = request.auth
+        if annotator.study.state != Study.State.OPEN:
+            raise Conflict("The study does not take answers at the moment.")
+        if annotator.consented_at is None:
+            raise Conflict("Consent is missing: open the invitation link first.")
+        leasing.release_expired()
+        slot = leasing.next_slot(annotator)
+        if slot is None:
+            return Response(status=204)
+        try:
+            taken = leasing.take(slot, annotator)
+        except leasing.SlotTakenError as error:
+            raise Conflict("Somebody was faster; ask again.") from error
+        return Response(_shown(annotator, taken))
+
+
+class SubmitSlot(APIView):
+    """All answers to one slot."""
+
+    authentication_classes = (InvitationAuthentication,)
+    permission_classes = (IsAnnotator,)
+
+    @extend_schema(
+        request=serializers.AnswersSerializer, responses=serializers.SubmittedSerializer
+    )
+    def post(self, request: Request, code: str) -> Response:
+        """Store the answers and submit; a second time changes nothing."""
+        annotator = request.auth
+        slot = Slot.objects.filter(annotator=annotator, code=code).first()
+        if slot is None:
+            raise Http404
+        given = serializers.AnswersSerializer(data=request.data)
+        given.is_valid(raise_exception=True)
+        questions = {q.key: q for q in annotator.study.questions.all()}
+        unknown = sorted(set(given.validated_data["answers"]) - set(questions))
+        if unknown:
+            known = ", ".join(questions)
+            raise Refused(
+                {"answers": f"{unknown[0]} is no question; there are {known}"}
+            )
+        try:
+            for key, value in given.validated_data["answers"].items():
+                number = int(value) if value.lstrip("-").isdecimal() else value
+                rating.record_answer(
+                    slot=slot,
+                    annotator=annotator,
+                    question=questions[key],
+                    value=number,
+                )
+            submitted = rating.submit_slot(
+                slot=slot,
+                annotator=annotator,
+                seconds=given.validated_data.get("seconds"),
+            )
+        except rating.AnswerError as error:
+            raise Conflict(str(error)) from error
+        return Response({"code": submitted.code, "state": submitted.state})
+
+
+def _shown(annotator: Annotator, slot: Slot) -> dict:
+    """Return what the page shows: texts, pictures by side, questions; no method."""
+    token = annotator.invitation.token
+    return {
+        "code": slot.code,
+        "session": slot.session,
+        "lease_until": slot.lease_until,
+        "questions": [
+            {
+                "key": shown.question.key,
+                "title": shown.question.title,
+                "text": shown.question.text,
+                "options": [value for value, _label, _key in shown.options],
+                "answer": shown.answer,
+            }
+            for shown in viewing.shown_questions(slot, LABELS)
+        ],
+        "shots": [
+            {
+                "number": shot.number,
+                "texts": shot.texts,
+                "pictures": {
+                    side: reverse(
+                        "rate-picture",
+                        args=[token, slot.code, side, shot.number, "display"],
+                    )
+                    for side, present in shot.present.items()
+                    if present
+                },
+            }
+            for shot in viewing.shown_shots(slot)
+        ],
+    }
