@@ -13,7 +13,7 @@ from analysis import inputs
 from analysis.alignment import AlignOptions, Analysis, agree, align, rank
 from analysis.correlation import COEFFICIENTS, LEVELS
 from analysis.report import file_hashes, report_date, run_table, write_report
-from analysis.resampling import OptionError
+from analysis.results import OptionError
 from analysis.tables import InputError
 
 RESAMPLE_DEFAULTS = {
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     paths = [
         path
-        for name in ("ratings", "choices", "scores", "stories")
+        for name in ("ratings", "choices", "scores")
         if (path := getattr(options, name, None)) is not None
     ]
     default = RESAMPLE_DEFAULTS[options.command]
@@ -77,8 +77,6 @@ def _align(options: argparse.Namespace) -> Analysis:
         method_column=options.method_column,
         story_column=options.story_column,
     )
-    if options.stories is not None:
-        inputs.read_stories(options.stories)
     return align(
         ratings=ratings, choices=choices, scores=scores, options=_options(options)
     )
@@ -132,9 +130,6 @@ def _add_align(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     command.add_argument("--ratings", type=Path)
     command.add_argument("--choices", type=Path)
     command.add_argument("--scores", type=Path, required=True)
-    command.add_argument(
-        "--stories", type=Path, help="tags: story, then a column a tag"
-    )
     command.add_argument("--wide", action="store_true", help="one column a dimension")
     command.add_argument("--method-column", default="method")
     command.add_argument("--story-column", default="story")
@@ -160,7 +155,7 @@ def _add_agreement(
         commands,
         "agreement",
         "how well people agree with one another",
-        "python -m analysis agreement --ratings ratings.csv --scale 0:4 --out agreement/",
+        "python -m analysis agreement --ratings ratings.csv --out agreement/",
     )
     table = command.add_mutually_exclusive_group(required=True)
     table.add_argument("--ratings", type=Path)

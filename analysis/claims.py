@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 
@@ -26,11 +27,16 @@ def number(value: float) -> str:
     return f"{value:.2f}".replace("-", "\N{MINUS SIGN}")
 
 
-def interval(row: Mapping[str, float]) -> str:
+def interval(row: Mapping[str, Any]) -> str:
     """Return [low, high], or nothing where there is none."""
     if math.isnan(row["low"]) or math.isnan(row["high"]):
         return ""
     return f" [{number(row['low'])}, {number(row['high'])}]"
+
+
+def _first(rows: pd.DataFrame) -> dict[str, Any]:
+    """Return the first row by column name."""
+    return {str(column): rows[column].iloc[0] for column in rows.columns}
 
 
 def sentences(tables: Mapping[str, pd.DataFrame]) -> tuple[str, ...]:
@@ -55,7 +61,7 @@ def _best_metrics(correlations: pd.DataFrame) -> list[str]:
             text.append(f"{question}: no coefficient is defined; the tables say why.")
             continue
         rows = defined[(defined["coefficient"] == name) & (defined["level"] == level)]
-        best = rows.sort_values(["value", "metric"], ascending=[False, True]).iloc[0]
+        best = _first(rows.sort_values(["value", "metric"], ascending=[False, True]))
         sentence = (
             f"{question}: of {len(rows)} metrics, {best['metric']} agrees best with "
             f"people {LEVELS[level]}: {NAMES[name]} {number(best['value'])}"
@@ -70,14 +76,14 @@ def _best_metrics(correlations: pd.DataFrame) -> list[str]:
 def _people(agreement: pd.DataFrame) -> list[str]:
     text = []
     for question, rows in agreement.groupby("question", sort=True):
-        values = rows.set_index("statistic")
-        name = "alpha_ordinal" if "alpha_ordinal" in values.index else "alpha_nominal"
-        alpha = values.loc[name]
+        name = "alpha_nominal"
+        if (rows["statistic"] == "alpha_ordinal").any():
+            name = "alpha_ordinal"
+        alpha = _first(rows[rows["statistic"] == name])
         kind = name.removeprefix("alpha_")
         if math.isnan(alpha["value"]):
-            text.append(
-                f"{question}: agreement of people is undefined: {alpha['reason']}."
-            )
+            why = alpha["reason"]
+            text.append(f"{question}: agreement of people is undefined: {why}.")
             continue
         text.append(
             f"{question}: people agree with {kind} alpha {number(alpha['value'])}"
@@ -93,7 +99,7 @@ def _leaders(board: pd.DataFrame) -> list[str]:
         rows = rows.dropna(subset=["rating"])
         if rows.empty:
             continue
-        first = rows.sort_values(["rank", "method"]).iloc[0]
+        first = _first(rows.sort_values(["rank", "method"]))
         sure = first["rank_low"] == first["rank_high"] == 1
         text.append(
             f"{criterion}: {first['method']} stands first with a rating of "
@@ -115,8 +121,8 @@ def limits(tables: Mapping[str, pd.DataFrame]) -> tuple[str, ...]:
         methods = correlations[correlations["level"] == "method"]["n"].max()
         if methods < FEW_METHODS:
             found.append(
-                f"Only {int(methods)} methods: a coefficient over method means is nearly "
-                "uninformative, whatever its value."
+                f"Only {int(methods)} methods: a coefficient over method means is "
+                "nearly uninformative, whatever its value."
             )
         shaky = correlations[(correlations["low"] <= 0) & (correlations["value"] > 0)]
         if len(shaky):
@@ -132,7 +138,7 @@ def limits(tables: Mapping[str, pd.DataFrame]) -> tuple[str, ...]:
         if len(tied):
             found.append(
                 f"{len(tied)} of {len(real)} rows of pairwise accuracy have more than "
-                "20 % metric ties: strict and half accuracy differ there, so quote both."
+                "20 % metric ties: strict and half accuracy differ, so quote both."
             )
     found.append(
         "Intervals come from resampling this study's stories and methods; they say "

@@ -200,8 +200,8 @@ def metric_matrix(correlations: pd.DataFrame) -> Figure | None:
     return _figure(
         "matrix",
         "Every metric by every question",
-        f"{COEFFICIENT_NAMES[name]}, {LEVEL_NAMES[level]}. Blue agrees with people, red "
-        "disagrees.",
+        f"{COEFFICIENT_NAMES[name]}, {LEVEL_NAMES[level]}. Blue agrees with people, "
+        "red disagrees.",
         140 + 28 * len(table),
         figure,
     )

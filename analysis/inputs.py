@@ -166,14 +166,6 @@ def check_scores(frame: pd.DataFrame, *, file: str) -> pd.DataFrame:
     return check.result().dropna(subset=["score"])
 
 
-def read_stories(path: Path | str) -> pd.DataFrame:
-    """Read tags of stories: a column `story`, then one column a tag."""
-    check = _Check(_read(Path(path)), Path(path).name, ("story",))
-    check.text(("story",), required=True)
-    check.unique(("story",))
-    return check.result()
-
-
 class _Check:
     """Collects the problems of one table while its columns are made clean."""
 

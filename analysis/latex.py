@@ -13,18 +13,18 @@ SPECIAL = {
 
 
 def escaped(text: str) -> str:
-    """Return text that LaTeX prints as it stands.
+    r"""Return text that LaTeX prints as it stands.
 
     Examples
     --------
-    >>> escaped("50 % of a_b")
-    '50 \\\\% of a\\\\_b'
+    >>> print(escaped("50 % of a_b"))
+    50 \% of a\_b
     """
     return "".join(SPECIAL.get(character, character) for character in text)
 
 
 def table(frame: pd.DataFrame) -> str:
-    """Return a tabular with rules; numbers with three decimals, right-aligned.
+    r"""Return a tabular with rules; numbers with three decimals, right-aligned.
 
     It needs `\usepackage{booktabs}`, and `\usepackage[T1]{fontenc}` for quotes.
     """

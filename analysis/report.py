@@ -160,8 +160,8 @@ def _as_json(title: str, analysis: Analysis, run: pd.DataFrame) -> str:
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Return rows as plain values; undefined numbers are null."""
-    rows: list[dict[str, Any]] = frame.astype(object).to_dict("records")
-    return [{key: _plain(value) for key, value in row.items()} for row in rows]
+    rows = frame.astype(object).to_dict("records")
+    return [{str(key): _plain(value) for key, value in row.items()} for row in rows]
 
 
 def _plain(value: Any) -> Any:

@@ -1,6 +1,6 @@
 """Reports and downloads, below a study's address."""
 
-from django.urls import path
+from django.urls import path, re_path
 
 from analysis.web import views
 
@@ -22,6 +22,11 @@ urlpatterns = [
         views.table_csv,
         {"table": "scores"},
         name="study-scores-csv",
+    ),
+    re_path(
+        r"^api/v1/studies/(?P<slug>[-\w]+)/(?P<table>ratings|choices|scores)\.csv$",
+        views.api_table,
+        name="api-table",
     ),
     path("studies/<slug:slug>/reports/", views.report_list, name="report-list"),
     path("studies/<slug:slug>/reports/new/", views.report_create, name="report-create"),

@@ -15,7 +15,11 @@ from django.http import (
 )
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from kombu.exceptions import OperationalError
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
 
 from analysis.web import building, downloads
 from analysis.web.models import Report
@@ -45,6 +49,24 @@ def table_csv(request: HttpRequest, slug: str, table: str) -> HttpResponse:
     name = f"{study.slug}-{table}.csv"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
+
+
+@extend_schema(
+    parameters=[
+        OpenApiParameter("slug", str, OpenApiParameter.PATH),
+        OpenApiParameter(
+            "table", str, OpenApiParameter.PATH, enum=sorted(downloads.TABLES)
+        ),
+    ],
+    responses={(200, "text/csv"): OpenApiTypes.STR},
+)
+@api_view(["GET"])
+def api_table(request: Request, slug: str, table: str) -> StreamingHttpResponse:
+    """One of the three tables as CSV."""
+    study = get_study_for(request.user, slug)
+    return StreamingHttpResponse(
+        downloads.csv_lines(study, table), content_type="text/csv; charset=utf-8"
+    )
 
 
 @require_safe

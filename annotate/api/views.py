@@ -2,7 +2,7 @@
 
 from django.http import Http404
 from django.urls import reverse
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import generics
 from rest_framework.exceptions import APIException
 from rest_framework.request import Request
@@ -121,6 +121,7 @@ class NextSlot(APIView):
     permission_classes = (IsAnnotator,)
 
     @extend_schema(
+        operation_id="slot_take",
         request=None,
         responses={
             200: serializers.SlotSerializer,
@@ -152,7 +153,10 @@ class SubmitSlot(APIView):
     permission_classes = (IsAnnotator,)
 
     @extend_schema(
-        request=serializers.AnswersSerializer, responses=serializers.SubmittedSerializer
+        operation_id="slot_submit",
+        parameters=[OpenApiParameter("code", str, OpenApiParameter.PATH)],
+        request=serializers.AnswersSerializer,
+        responses=serializers.SubmittedSerializer,
     )
     def post(self, request: Request, code: str) -> Response:
         """Store the answers and submit; a second time changes nothing."""

@@ -24,7 +24,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, study: str, out: Path, **given: object) -> None:
-        from analysis.resampling import OptionError
+        from analysis.results import OptionError
 
         row = Study.objects.filter(slug=study).select_related("benchmark").first()
         if row is None:
