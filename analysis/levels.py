@@ -249,8 +249,6 @@ def _sizes(grid: Grid, level: str, defined: Array, k: int) -> tuple[int, int]:
 
 
 def _why_undefined(grid: Grid, level: str, k: int) -> str:
-    if not grid.cells.any():
-        return "no output has a rating and a score of every metric"
     if level == "story":
         return "in no story do both people and the metric tell two methods apart"
     if level == "method":

@@ -20,7 +20,7 @@ class MethodMean:
     method
         Its name.
     mean
-        Mean of its cells; `n` is the number of cells.
+        Mean of its cells; `n` is the number of stories, 0 for a method-level value.
     sd_annotators
         Standard deviation (n - 1) of the annotators' means of this method; NaN
         with one annotator.
@@ -84,7 +84,7 @@ def mean_ratings(
             method,
             estimate(
                 float(means[i]), drawn[:, i], confidence,
-                n=int(grid.cells[:, i].sum()),
+                n=0 if grid.human_is_method_level else int(grid.cells[:, i].sum()),
             ),
             float(spread[method]),
             int(answers[method]),

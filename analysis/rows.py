@@ -144,6 +144,8 @@ def add_levels(
     estimates: dict[tuple[str, str, str], Estimate] = {}
     for level in options.levels:
         usable = tuple(m for m in grid.metrics if _level_exists(grid, level, m))
+        if not usable or not grid.cells.any():
+            continue
         part = grid.with_metrics(usable)
         here, draws = level_estimates(
             part, level, coefficients=options.coefficients, parts=parts,
@@ -176,6 +178,8 @@ def _level_exists(grid: Grid, level: str, metric: str) -> bool:
 def _no_level(grid: Grid, level: str, metric: str) -> Estimate:
     if metric not in grid.metrics:
         return undefined("no rated output has a score of this metric")
+    if not grid.cells.any():
+        return undefined("no output has a rating and a score of every metric")
     side = "ratings" if grid.human_is_method_level else "scores"
     return undefined(f"{side} are method-level values, without stories")
 

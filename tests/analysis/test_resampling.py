@@ -1,0 +1,84 @@
+"""Draws, percentile intervals and bootstrap p-values."""
+
+import numpy as np
+import pytest
+
+from analysis.resampling import (
+    bootstrap_p,
+    cluster_counts,
+    draw,
+    interval,
+    resample_parts,
+    stream,
+)
+from analysis.results import OptionError
+
+
+def test_parts_have_one_order():
+    assert resample_parts("methods+stories", default="units") == ("stories", "methods")
+    assert resample_parts(None, default="units") == ("units",)
+
+
+@pytest.mark.parametrize("text", ["rows", "stories+stories", "stories+"])
+def test_unknown_or_repeated_parts_are_refused(text):
+    with pytest.raises(OptionError, match="expected one of stories, methods"):
+        resample_parts(text, default="units")
+
+
+def test_three_parts_are_refused():
+    with pytest.raises(OptionError, match="joined by"):
+        resample_parts("stories+methods+annotators", default="units")
+
+
+def test_streams_differ_by_name_and_repeat_by_seed():
+    first = stream(0, "means", "a").random()
+    assert first == stream(0, "means", "a").random()
+    assert first != stream(0, "means", "b").random()
+    assert first != stream(1, "means", "a").random()
+
+
+def test_each_resample_draws_as_many_clusters_as_there_are():
+    counts = cluster_counts(7, 50, np.random.default_rng(0))
+    assert (counts.sum(axis=1) == 7).all()
+    # Each cluster is left out of a resample with probability (6/7)^7 = .34.
+    assert 0.2 < (counts == 0).mean() < 0.5
+
+
+def test_only_asked_parts_are_drawn_and_units_are_existing_cells():
+    cells = np.array([[True, False], [True, True]])
+    draws = draw(
+        ("units",), cells=cells, n_annotators=3, resamples=9,
+        rng=np.random.default_rng(0),
+    )  # fmt: skip
+    assert (draws.stories == 1).all()
+    assert (draws.methods == 1).all()
+    assert draws.annotators is None
+    assert (draws.units[:, 0, 1] == 0).all()
+    assert (draws.units.sum(axis=(1, 2)) == 3).all()
+    assert sum(len(chunk.stories) for chunk in draws.chunks(4)) == 9
+
+
+def test_interval_is_empty_with_a_reason_when_most_draws_are_undefined():
+    draws = np.array([1.0, 2, np.nan, np.nan, np.nan])
+    low, high, reason = interval(draws, 0.95)
+    assert np.isnan(low)
+    assert np.isnan(high)
+    assert reason == "no interval: undefined in 3 of 5 resamples"
+
+
+def test_interval_leaves_out_a_few_undefined_draws():
+    low, high, reason = interval(np.array([0.0, 1, np.nan]), 0.5)
+    assert (low, high, reason) == (0.25, 0.75, "")
+
+
+@pytest.mark.parametrize(
+    ("draws", "p"),
+    [
+        (np.ones(999), 2 / 1000),  # never 0
+        (np.r_[-np.ones(25), np.ones(974)], 2 * 26 / 1000),
+        (np.r_[-np.ones(500), np.ones(499)], 1.0),
+        (np.zeros(99), 1.0),
+    ],
+)
+def test_bootstrap_p(draws, p):
+    assert bootstrap_p(draws) == pytest.approx(p)
