@@ -1,0 +1,264 @@
+"""Agreement against published values, other programs and laws."""
+
+import json
+
+import krippendorff
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.agreement import (
+    CHOICE_STATISTICS,
+    RATING_STATISTICS,
+    STATISTICS,
+    agreement,
+    alpha,
+)
+from analysis.cells import kept_rows
+from analysis.reliability import choice_reliability, rating_reliability
+
+KEYS = ["story", "method", "shot", "annotator"]
+
+
+def ratings(matrix, **columns):
+    """Rows of a raters-by-units matrix; None and NaN are missing."""
+    rows = [
+        {"story": f"s{u:04d}", "annotator": f"r{a}", "rating": value}
+        for a, values in enumerate(matrix)
+        for u, value in enumerate(values)
+        if value is not None and not np.isnan(value)
+    ]
+    return pd.DataFrame(rows).assign(method="m", dimension="d", **columns)
+
+
+def reliability(matrix, scale=None):
+    return rating_reliability(kept_rows(ratings(matrix), KEYS), scale)
+
+
+def value(data, name):
+    return float(STATISTICS[name](data, np.ones((1, len(data.per_unit))))[0])
+
+
+def table(data, statistics=RATING_STATISTICS, resamples=0, parts=("units",)):
+    rows = agreement(
+        data, statistics, parts=parts, resamples=resamples, confidence=0.95, seed=0,
+        question="d",
+    )  # fmt: skip
+    return {row.statistic: row for row in rows}
+
+
+@pytest.mark.shared
+def test_krippendorffs_canonical_matrices(shared):
+    cases = json.loads((shared / "data/agreement_cases.json").read_text())["cases"]
+    for case in cases:
+        data = reliability(case["data"])
+        for level, expected in case["alpha"].items():
+            if level != "ratio":
+                found = value(data, f"alpha_{level}")
+                assert found == pytest.approx(expected, abs=1e-6), case["name"]
+
+
+@pytest.mark.shared
+def test_gwet_and_fleiss_as_irrcac_computes_them(shared):
+    cases = json.loads((shared / "data/agreement_cases.json").read_text())["cases"]
+    case = next(case for case in cases if "irrCAC" in case)
+    data, expected = reliability(case["data"]), case["irrCAC"]
+    assert value(data, "ac1") == pytest.approx(expected["gwet_AC1"], abs=1e-5)
+    quadratic = expected["gwet_AC2_quadratic"]
+    assert value(data, "ac2_quadratic") == pytest.approx(quadratic, abs=1e-5)
+    assert value(data, "fleiss_kappa") == pytest.approx(expected["fleiss"], abs=1e-5)
+
+
+@pytest.mark.shared
+def test_published_agreement_of_dsg(shared):
+    # statistics.md section 9, computed with krippendorff and pingouin.
+    rows = pd.read_csv(shared / "data/dsg/ratings.csv")
+    found = table(rating_reliability(kept_rows(rows, KEYS)))
+    expected = {
+        "alpha_nominal": 0.3969, "alpha_ordinal": 0.6854, "alpha_interval": 0.6844,
+        "icc_2_1": 0.6811, "icc_2_k": 0.9144,
+    }  # fmt: skip
+    for name, number in expected.items():
+        assert found[name].estimate.value == pytest.approx(number, abs=5e-5)
+    spearman = found["rater_vs_rest_spearman"].estimate.value
+    assert spearman == pytest.approx(0.792, abs=5e-4)
+    tau = found["rater_vs_rest_kendall"].estimate.value
+    assert tau == pytest.approx(0.683, abs=5e-4)
+    assert (found["icc_2_1"].estimate.n, found["icc_2_1"].n_answers) == (796, 3980)
+    assert (found["ac1"].estimate.n, found["ac1"].n_answers) == (800, 3995)
+
+
+@pytest.mark.shared
+def test_two_typing_errors_move_interval_alpha_only(shared):
+    # statistics.md section 5 reports such a pair of errors; the ordinal difference
+    # sees ranks only.
+    rows = pd.read_csv(shared / "data/dsg/ratings.csv")
+    rows["rating"] = rows["rating"].astype(float)
+    clean = rating_reliability(kept_rows(rows, KEYS))
+    rows.loc[[10, 20], "rating"] = [33.0, 41.0]
+    typed = rating_reliability(kept_rows(rows, KEYS))
+    drop = {n: value(clean, n) - value(typed, n) for n in STATISTICS if "alpha" in n}
+    assert drop["alpha_interval"] > 0.1
+    assert abs(drop["alpha_ordinal"]) < 0.005
+
+
+def test_icc_of_shrout_and_fleiss():
+    # Shrout and Fleiss (1979), table 2: 6 targets, 4 judges; table 4: .29 and .62.
+    judges = [[9, 6, 8, 7, 10, 6], [2, 1, 4, 1, 5, 2], [5, 3, 6, 2, 6, 4],
+              [8, 2, 8, 6, 9, 7]]  # fmt: skip
+    data = reliability(judges)
+    assert value(data, "icc_2_1") == pytest.approx(0.2897638, abs=1e-6)
+    assert value(data, "icc_2_k") == pytest.approx(0.6200505, abs=1e-6)
+
+
+matrices = st.integers(2, 4).flatmap(
+    lambda raters: st.lists(
+        st.lists(
+            st.one_of(st.none(), st.integers(0, 4)), min_size=raters, max_size=raters
+        ),
+        min_size=3, max_size=12,
+    )
+)  # fmt: skip
+
+
+def as_floats(units):
+    return np.array(units, float).T
+
+
+@given(matrices)
+def test_alpha_equals_the_krippendorff_package(units):
+    matrix = as_floats(units)
+    counted = matrix[:, np.isfinite(matrix).sum(axis=0) >= 2]
+    values = counted[np.isfinite(counted)]
+    if len(set(values)) < 2:
+        return
+    data = reliability(matrix)
+    for level in ("nominal", "ordinal", "interval"):
+        expected = krippendorff.alpha(matrix, level_of_measurement=level)
+        assert value(data, f"alpha_{level}") == pytest.approx(expected, abs=1e-9)
+
+
+@given(matrices, st.permutations(range(4)))
+def test_names_and_order_of_annotators_do_not_matter(units, order):
+    matrix = as_floats(units)
+    if not np.isfinite(matrix).any():
+        return
+    shuffled = matrix[[i for i in order if i < len(matrix)]]
+    before, after = table(reliability(matrix)), table(reliability(shuffled))
+    for name, row in before.items():
+        other = after[name].estimate
+        assert row.estimate.value == pytest.approx(other.value, abs=1e-9, nan_ok=True)
+        assert row.estimate.reason == other.reason
+
+
+@given(matrices)
+def test_ordinal_alpha_ignores_monotone_relabelling(units):
+    matrix = as_floats(units)
+    if not np.isfinite(matrix).any():
+        return
+    plain, bent = reliability(matrix), reliability(np.exp2(matrix))
+    assert value(plain, "alpha_ordinal") == pytest.approx(
+        value(bent, "alpha_ordinal"), abs=1e-9, nan_ok=True
+    )
+
+
+def test_perfect_agreement_is_one_everywhere():
+    rows = table(reliability([[0, 1, 2, 4], [0, 1, 2, 4], [0, 1, 2, 4]]))
+    for row in rows.values():
+        assert row.estimate.value == pytest.approx(1.0)
+
+
+def test_a_weighted_unit_is_that_many_units():
+    matrix = np.array([[0, 1, 2, 2, np.nan], [0, 2, 2, 1, 1], [1, 1, 2, 2, 3]])
+    w = np.array([2, 1, 3, 1, 2])
+    small, copied = reliability(matrix), reliability(np.repeat(matrix, w, axis=1))
+    for name, statistic in STATISTICS.items():
+        found = statistic(small, w[None].astype(float))[0]
+        assert found == pytest.approx(value(copied, name), abs=1e-9), name
+
+
+def test_continuous_ratings_do_not_need_memory_in_the_square_of_values():
+    rng = np.random.default_rng(0)
+    quality = rng.normal(size=2000)
+    data = reliability(quality + rng.normal(size=(5, 2000)))
+    # 10,000 distinct values: a coincidence matrix would take 800 MB.
+    assert value(data, "alpha_ordinal") == pytest.approx(0.5, abs=0.05)
+    assert value(data, "alpha_interval") == pytest.approx(0.5, abs=0.05)
+    assert table(data)["ac1"].estimate.reason == "ratings are not whole categories"
+
+
+def test_the_scale_names_categories_that_nobody_used():
+    observed, scaled = reliability([[3, 3, 4], [3, 4, 4]]), [[3, 3, 4], [3, 4, 4]]
+    # pa = 2/3, pi = 1/2 each: q = 2 gives pe = 1/2, q = 5 gives pe = 1/8.
+    assert value(observed, "ac1") == pytest.approx((2 / 3 - 1 / 2) / (1 / 2))
+    wide = reliability(scaled, (0, 4))
+    assert value(wide, "ac1") == pytest.approx((2 / 3 - 1 / 8) / (7 / 8))
+
+
+@pytest.mark.parametrize(
+    ("matrix", "name", "reason"),
+    [
+        ([[1, 2], [None, None]], "alpha_ordinal", "no unit has two answers"),
+        ([[3, 3], [3, 3]], "alpha_ordinal",
+         "all answers are the same, so agreement beyond chance is undefined"),
+        ([[3, 3], [3, 3]], "ac1",
+         "all answers are the same, and no scale names other categories"),
+        ([[1, 2, None], [1, None, 2]], "icc_2_1",
+         "only 1 of 3 units were rated by all 2 annotators"),
+        ([[3, 3], [4, 4]], "rater_vs_rest_kendall",
+         "each annotator gave one rating throughout"),
+    ],
+)  # fmt: skip
+def test_undefined_is_empty_with_a_reason(matrix, name, reason):
+    row = table(reliability(np.array(matrix, float)), resamples=10)[name].estimate
+    assert np.isnan(row.value)
+    assert np.isnan(row.low)
+    assert row.reason == reason
+
+
+def test_same_answers_on_a_scale_agree_perfectly_by_ac():
+    data = reliability([[3, 3], [3, 3]], (0, 4))
+    assert table(data)["ac1"].estimate.value == 1.0
+
+
+def test_intervals_hold_the_value_and_shrink_with_units():
+    rng = np.random.default_rng(0)
+    quality = rng.integers(0, 5, 400)
+    matrix = np.clip(quality + rng.integers(-1, 2, (3, 400)), 0, 4)
+    widths = []
+    for n in (50, 400):
+        row = table(reliability(matrix[:, :n]), resamples=200)["alpha_ordinal"].estimate
+        assert row.low < row.value < row.high
+        widths.append(row.high - row.low)
+    assert widths[1] < widths[0] / 2
+
+
+def test_shots_of_an_output_are_drawn_together():
+    rng = np.random.default_rng(0)
+    rows = ratings(rng.integers(0, 5, (2, 40)))
+    rows["shot"] = rows["story"].str[-1]
+    rows["story"] = rows["story"].str[:-1]
+    data = rating_reliability(kept_rows(rows, KEYS))
+    assert len(data.per_unit) == 40
+    assert data.clusters["units"].max() == 3
+
+
+def choices(answers):
+    rows = [
+        {"story": f"s{u}", "annotator": f"r{a}", "choice": answer}
+        for u, unit in enumerate(answers)
+        for a, answer in enumerate(unit)
+    ]
+    return pd.DataFrame(rows).assign(method_a="x", method_b="y", criterion="q")
+
+
+def test_choices_count_majorities_and_kappa():
+    data = choice_reliability(choices([["a", "a", "b"], ["a", "a", "a"]]))
+    found = table(data, CHOICE_STATISTICS)
+    assert found["majority_share"].estimate.value == pytest.approx(5 / 6)
+    # Fleiss: pa = (1/3 + 1)/2 = 2/3, pe = (5/6)^2 + (1/6)^2 = 26/36.
+    kappa = (2 / 3 - 26 / 36) / (10 / 36)
+    assert found["fleiss_kappa"].estimate.value == pytest.approx(kappa)
+    assert alpha(data, np.ones((1, 2)), "nominal")[0] == pytest.approx(0.0, abs=1e-9)

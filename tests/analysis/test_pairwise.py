@@ -1,0 +1,196 @@
+"""Pairwise prediction accuracy and acc_eq."""
+
+import itertools
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.cells import annotator_cells, common_grid, kept_rows, score_table
+from analysis.choices import ordered_choices
+from analysis.pairwise import (
+    best_epsilon,
+    choice_pairs,
+    pair_agreement,
+    rating_pairs,
+)
+
+RATING_KEYS = ["dimension", "story", "method", "annotator"]
+SCORE_KEYS = ["metric", "story", "method"]
+
+
+def grid_of(ratings, scores):
+    cells = annotator_cells(kept_rows(ratings, RATING_KEYS))
+    table = score_table(kept_rows(scores, SCORE_KEYS))
+    return common_grid(cells["dimension"][0], cells, table)[0]
+
+
+def measure(pairs, **options):
+    options = {
+        "epsilon": "0", "parts": ("stories",), "resamples": 0, "confidence": 0.95,
+        "seed": 0, **options,
+    }  # fmt: skip
+    return {row.metric: row for row in pair_agreement(pairs, **options)}
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", ["dsg", "tifa"])
+def test_independent_values(shared, name):
+    folder = shared / "data" / name
+    expected = json.loads((folder / "expected.json").read_text())
+    expected = expected.get("metrics", expected)
+    ratings = pd.read_csv(folder / "ratings.csv")
+    pairs = rating_pairs(grid_of(ratings, pd.read_csv(folder / "scores.csv")))
+    tuned, plain = measure(pairs, epsilon="insample"), measure(pairs)
+    compared = 0
+    for metric, values in expected.items():
+        found = {
+            "acc_eq_item": tuned[metric].acc_eq,
+            "eps_item": tuned[metric].epsilon,
+            "acc_eq0_item": plain[metric].acc_eq,
+            "ppa_within_item_strict": plain[metric].strict.value,
+            "ppa_within_item_half": plain[metric].half.value,
+            "ppa_n_pairs": plain[metric].n_pairs,
+            "ppa_metric_ties": plain[metric].tie_rate * plain[metric].n_pairs,
+        }
+        for key in set(found) & set(values):
+            assert found[key] == pytest.approx(values[key], abs=1e-9), (metric, key)
+            compared += 1
+        assert tuned[metric].in_sample
+    assert compared == {"dsg": 63, "tifa": 15}[name]
+
+
+def example():
+    """Two stories, three methods: C = 3, D = 1, Tm = 1, Th = 1, none in both."""
+    human = {"s1": [1, 2, 3], "s2": [1, 1, 2]}
+    score = {"s1": [1, 2, 2], "s2": [1, 3, 2]}
+    ratings, scores = [], []
+    for story, method in itertools.product(human, range(3)):
+        ratings.append((story, f"m{method}", "d", "Ann", human[story][method]))
+        scores.append((story, f"m{method}", "x", float(score[story][method])))
+    return (
+        pd.DataFrame(ratings, columns=["story", "method", *RATING_KEYS[::3], "rating"]),
+        pd.DataFrame(scores, columns=["story", "method", "metric", "score"]),
+    )
+
+
+def test_ties_of_people_are_dropped_and_ties_of_the_metric_counted():
+    found = measure(rating_pairs(grid_of(*example())))
+    row = found["x"]
+    assert row.n_pairs == 5
+    assert row.strict.value == pytest.approx(3 / 5)
+    assert row.half.value == pytest.approx(3.5 / 5)
+    assert row.tie_rate == pytest.approx(1 / 5)
+    assert row.acc_eq == pytest.approx(3 / 6)
+    constant = found["constant"]
+    assert (constant.strict.value, constant.half.value) == (0.0, 0.5)
+    assert constant.tie_rate == 1.0
+    assert constant.acc_eq == pytest.approx(1 / 6)
+
+
+def test_lower_is_better_turns_every_pair():
+    ratings, scores = example()
+    plain = measure(rating_pairs(grid_of(ratings, scores)))["x"]
+    worse = scores.assign(score=-scores["score"], higher_is_better=False)
+    turned = measure(rating_pairs(grid_of(ratings, worse)))["x"]
+    assert turned == plain
+    wrong = measure(rating_pairs(grid_of(ratings, scores.assign(score=-scores.score))))
+    assert wrong["x"].strict.value == pytest.approx(1 / 5)
+
+
+def test_equal_sums_of_integer_ratings_are_a_tie():
+    # (1+1+2)/3 and (2+1+1)/3 add the same numbers; .1 + .2 and .3 do not.
+    rows = [("s", m, "d", a, r) for m, rs in {"x": [0.1, 0.2], "y": [0.3, 0.0]}.items()
+            for a, r in zip("AB", rs, strict=True)]  # fmt: skip
+    ratings = pd.DataFrame(
+        rows, columns=["story", "method", "dimension", "annotator", "rating"]
+    )
+    scores = pd.DataFrame(
+        {"story": "s", "method": ["x", "y"], "metric": "k", "score": [1.0, 2.0]}
+    )
+    pairs = rating_pairs(grid_of(ratings, scores))
+    assert pairs.human.tolist() == [0.0]
+    row = measure(pairs)["k"]
+    assert np.isnan(row.strict.value)
+    assert row.n_pairs == 0
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([-1.0, 0.0, 1.0]), st.integers(-4, 4)), min_size=1
+    )
+)
+def test_best_epsilon_is_the_best_of_all_candidates(points):
+    human, scores = np.array(points, float).T
+
+    def accuracy(epsilon):
+        predicted = np.where(np.abs(scores) <= epsilon, 0, np.sign(scores))
+        return (predicted == human).mean()
+
+    found = best_epsilon(human, scores)
+    candidates = [0.0, *sorted(set(np.abs(scores)))]
+    best = max(accuracy(e) for e in candidates)
+    assert accuracy(found) == best
+    assert found == min(e for e in candidates if accuracy(e) == best)
+
+
+def test_held_out_epsilon_does_not_flatter():
+    rng = np.random.default_rng(0)
+    stories = [f"s{i}" for i in range(40)]
+    keys = list(itertools.product(stories, "abcd"))
+    frame = pd.DataFrame(keys, columns=["story", "method"])
+    ratings = frame.assign(
+        dimension="d", annotator="Ann", rating=rng.integers(0, 3, len(frame))
+    )
+    scores = frame.assign(metric="noise", score=rng.normal(size=len(frame)))
+    pairs = rating_pairs(grid_of(ratings, scores))
+    inside, outside = (
+        measure(pairs, epsilon="insample"),
+        measure(pairs, epsilon="heldout"),
+    )
+    assert outside["noise"].acc_eq <= inside["noise"].acc_eq
+    assert not outside["noise"].in_sample
+    assert outside["noise"] == measure(pairs, epsilon="heldout")["noise"]
+
+
+@pytest.mark.parametrize(
+    "parts", [("stories",), ("stories", "methods"), ("annotators",), ("units",)]
+)
+def test_intervals_hold_the_value(shared, parts):
+    folder = shared / "data/dsg"
+    ratings = pd.read_csv(folder / "ratings.csv")
+    pairs = rating_pairs(grid_of(ratings, pd.read_csv(folder / "scores.csv")))
+    row = measure(pairs, parts=parts, resamples=200)["dsg|pali17b"]
+    assert row.half.low < row.half.value < row.half.high
+    assert row.strict.low < row.strict.high
+
+
+def test_choices_by_majority_against_scores():
+    rows = [
+        ("s1", "y", "x", "q", "Ann", "a"), ("s1", "x", "y", "q", "Bob", "b"),
+        ("s1", "x", "y", "q", "Eve", "a"),  # y by 2 of 3
+        ("s2", "x", "y", "q", "Ann", "a"), ("s2", "x", "y", "q", "Bob", "b"),
+        ("s2", "x", "y", "q", "Eve", "tie"),  # no majority
+        ("s3", "x", "y", "q", "Ann", "a"), ("s3", "x", "y", "q", "Bob", "a"),
+        ("s4", "x", "y", "q", "Ann", "a"),  # no score
+    ]  # fmt: skip
+    choices = pd.DataFrame(
+        rows,
+        columns=["story", "method_a", "method_b", "criterion", "annotator", "choice"],
+    )
+    scores = pd.DataFrame(
+        [("s1", "x", 1.0), ("s1", "y", 2.0), ("s2", "x", 5.0), ("s2", "y", 5.0),
+         ("s3", "x", 1.0), ("s3", "y", 4.0), ("s4", "x", 1.0)],
+        columns=["story", "method", "score"],
+    ).assign(metric="k")  # fmt: skip
+    pairs = choice_pairs("q", ordered_choices(choices), score_table(scores))
+    assert pairs.human.tolist() == [-1.0, 0.0, 1.0]
+    row = measure(pairs)["k"]
+    assert (row.n_pairs, row.strict.value) == (2, 0.5)
+    assert row.acc_eq == pytest.approx(2 / 3)
+    drawn, judged = pairs.redraw(np.array([[0, 0, 3]]))  # Eve only
+    assert drawn[0, 0] == 1.0
+    assert judged.tolist() == [[True, True, False]]
