@@ -12,7 +12,7 @@ import numpy as np
 from analysis.cells import Grid
 from analysis.correlation import correlate
 from analysis.resampling import Draws, draw, estimate, no_draws, stream
-from analysis.results import Array, Estimate, undefined
+from analysis.results import Array, Estimate, Mask, undefined
 from analysis.significance import permutation_p
 
 # Values held at once while resampling: resamples x stories x methods.
@@ -45,9 +45,7 @@ def level_values(
     """
     compute = {"method": _at_methods, "story": _in_stories, "pooled": _over_cells}
     size = max(1, CHUNK // max(grid.cells.size, 1))
-    parts = [
-        compute[level](grid, chunk, coefficients)[0] for chunk in draws.chunks(size)
-    ]
+    parts = [compute[level](grid, chunk, coefficients) for chunk in draws.chunks(size)]
     return {name: np.concatenate([p[name] for p in parts], 1) for name in coefficients}
 
 
@@ -77,22 +75,22 @@ def resampled_human(grid: Grid, draws: Draws) -> tuple[Array, Array]:
     return human, weights * (count > 0)
 
 
-Found = tuple[dict[str, Array], Array]
+Values = dict[str, Array]
 
 
-def _over_cells(grid: Grid, draws: Draws, coefficients: Sequence[str]) -> Found:
+def _over_cells(grid: Grid, draws: Draws, coefficients: Sequence[str]) -> Values:
     human, weights = resampled_human(grid, draws)
     weights = (weights * draws.stories[:, :, None])[:, grid.cells]
     h, x = human[:, grid.cells], grid.scores[:, None, grid.cells]
     if len(h) == 1:
         found = correlate(h, x, weights[None], coefficients)
-        return {name: v[:, 0, :] for name, v in found.items()}, np.ones(1)
+        return {name: v[:, 0, :] for name, v in found.items()}
     x = np.repeat(x, len(h), axis=1)
     found = correlate(h, x, weights[:, None, :], coefficients)
-    return {name: v[:, :, 0] for name, v in found.items()}, np.ones(1)
+    return {name: v[:, :, 0] for name, v in found.items()}
 
 
-def _in_stories(grid: Grid, draws: Draws, coefficients: Sequence[str]) -> Found:
+def _in_stories(grid: Grid, draws: Draws, coefficients: Sequence[str]) -> Values:
     human, weights = resampled_human(grid, draws)
     B, S, M = weights.shape
     K = len(grid.scores)
@@ -106,14 +104,13 @@ def _in_stories(grid: Grid, draws: Draws, coefficients: Sequence[str]) -> Found:
         )
         found = {n: v.reshape(K, B, S).transpose(0, 2, 1) for n, v in flat.items()}
     times = draws.stories.T[None].astype(float)  # (1, S, B)
-    averages, defined = {}, np.zeros((K, S), bool)
+    averages = {}
     for name, values in found.items():
         here = np.isfinite(values)
         count = (times * here).sum(axis=1)
         total = (times * np.where(here, values, 0.0)).sum(axis=1)
         averages[name] = np.where(count > 0, total / np.maximum(count, 1), np.nan)
-        defined |= here[:, :, 0]
-    return averages, defined
+    return averages
 
 
 def method_means(grid: Grid, draws: Draws) -> tuple[Array, Array, Array]:
@@ -144,10 +141,10 @@ def method_means(grid: Grid, draws: Draws) -> tuple[Array, Array, Array]:
     )
 
 
-def _at_methods(grid: Grid, draws: Draws, coefficients: Sequence[str]) -> Found:
+def _at_methods(grid: Grid, draws: Draws, coefficients: Sequence[str]) -> Values:
     h, x, weights = method_means(grid, draws)
     found = correlate(h, x, weights[:, None, :], coefficients)
-    return {name: v[:, :, 0] for name, v in found.items()}, np.ones(1)
+    return {name: v[:, :, 0] for name, v in found.items()}
 
 
 def level_estimates(
@@ -190,8 +187,7 @@ def level_estimates(
     above. At the other levels cells are not exchangeable, since they share
     stories and methods; there it is the p-value of the cluster bootstrap.
     """
-    compute = {"method": _at_methods, "story": _in_stories, "pooled": _over_cells}
-    point, defined = compute[level](grid, no_draws(*grid.cells.shape), coefficients)
+    point = level_values(grid, level, no_draws(*grid.cells.shape), coefficients)
     rng = stream(seed, "correlations", grid.question, level)
     draws = draw(
         parts, cells=grid.cells, n_annotators=len(grid.votes), resamples=resamples,
@@ -204,7 +200,7 @@ def level_estimates(
     found = {}
     for k, metric in enumerate(grid.metrics):
         for name in coefficients:
-            n, n_groups = _sizes(grid, level, defined, k)
+            n, n_groups = _sizes(grid, level, k)
             if np.isnan(point[name][k, 0]):
                 reason = _why_undefined(grid, level, k)
                 found[metric, name] = undefined(reason, n=n)
@@ -239,13 +235,19 @@ def _method_p(
     return permutation_p(h[0, used], x[:, 0, used], coefficients, resamples, rng)
 
 
-def _sizes(grid: Grid, level: str, defined: Array, k: int) -> tuple[int, int]:
+def _sizes(grid: Grid, level: str, k: int) -> tuple[int, int]:
     if level == "method":
         return int(grid.cells.any(axis=0).sum()), 1
     if level == "pooled":
         return int(grid.cells.sum()), 1
-    stories = defined[k].astype(bool)
+    stories = _varies(grid.human, grid.cells) & _varies(grid.scores[k], grid.cells)
     return int(grid.cells[stories].sum()), int(stories.sum())
+
+
+def _varies(values: Array, cells: Mask) -> Mask:
+    """Tell in which stories the existing cells have two values at least."""
+    high = np.where(cells, values, -np.inf).max(axis=1)
+    return np.asarray(high > np.where(cells, values, np.inf).min(axis=1))
 
 
 def _why_undefined(grid: Grid, level: str, k: int) -> str:

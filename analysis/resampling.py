@@ -105,8 +105,8 @@ class Draws:
         return len(self.stories)
 
     def chunks(self, size: int) -> Iterator["Draws"]:
-        """Yield the resamples in runs of at most `size`, to bound memory."""
-        for start in range(0, self.resamples, size):
+        """Yield the resamples in runs of at most `size`; one empty run of none."""
+        for start in range(0, max(self.resamples, 1), size):
             rows = slice(start, start + size)
             yield Draws(
                 self.stories[rows],

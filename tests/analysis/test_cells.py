@@ -1,0 +1,140 @@
+"""Cells: means of means, common subsets, ties, signs."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.cells import (
+    annotator_cells,
+    common_grid,
+    human_cells,
+    kept_rows,
+    same_within_tolerance,
+    score_table,
+)
+from analysis.results import OptionError
+
+RATING_KEYS = ("dimension", "story", "method", "annotator", "shot", "round")
+
+
+def ratings(*rows, columns=("story", "method", "annotator", "rating")):
+    return pd.DataFrame(rows, columns=list(columns)).assign(dimension="d")
+
+
+def scores(*rows, columns=("story", "method", "metric", "score")):
+    return pd.DataFrame(rows, columns=list(columns))
+
+
+def grid(rated, scored):
+    cells = annotator_cells(kept_rows(rated, RATING_KEYS))
+    return common_grid("d", cells, score_table(scored))
+
+
+@pytest.mark.parametrize("flag", ["is_gold", "is_repeat", "excluded"])
+@pytest.mark.parametrize("true", [True, "true", 1, "True"])
+def test_flagged_rows_are_dropped(flag, true):
+    frame = ratings(("s", "m", "Ann", 1), ("s", "m", "Bob", 2))
+    frame[flag] = pd.Series([true, None], dtype=object)
+    assert kept_rows(frame, RATING_KEYS)["annotator"].tolist() == ["Bob"]
+
+
+def test_a_false_text_is_not_true():
+    frame = ratings(("s", "m", "Ann", 1)).assign(is_gold="false")
+    assert len(kept_rows(frame, RATING_KEYS)) == 1
+
+
+def test_a_cell_averages_within_an_annotator_first():
+    frame = ratings(
+        ("s", "m", "Ann", "1", 0), ("s", "m", "Ann", "2", 2), ("s", "m", "Ann", "3", 4),
+        ("s", "m", "Bob", "1", 4),
+        columns=("story", "method", "annotator", "shot", "rating"),
+    )  # fmt: skip
+    cells = human_cells(annotator_cells(kept_rows(frame, RATING_KEYS)))
+    assert cells["human"].tolist() == [3.0]  # (2 + 4) / 2, not 10 / 4
+
+
+@given(
+    st.lists(st.integers(0, 4), min_size=3, max_size=7),
+    st.randoms(use_true_random=False),
+)
+def test_equal_sums_are_equal_means(values, random):
+    shuffled = list(values)
+    random.shuffle(shuffled)
+    means = np.array([sum(v / len(values) for v in vs) for vs in (values, shuffled)])
+    a, b = same_within_tolerance(means)
+    assert a == b
+
+
+def test_the_tolerance_does_not_join_different_means():
+    values = np.array([1.0, 1.0 + 1e-6, 4 / 3, 1 + 1 / 3])
+    assert len(set(same_within_tolerance(values))) == 3
+
+
+def test_scores_average_over_shots_exactly():
+    rows = [
+        ("s", method, "k", str(shot), value)
+        for method, values in {"m": (0.1, 0.2, 0.3), "n": (0.3, 0.2, 0.1)}.items()
+        for shot, value in enumerate(values)
+    ]
+    table = score_table(
+        scores(*rows, columns=("story", "method", "metric", "shot", "score"))
+    )
+    first, second = table.cells["score"]
+    assert first == second  # 0.1 + 0.2 + 0.3 != 0.3 + 0.2 + 0.1 in floats
+
+
+def test_the_common_subset_is_what_all_metrics_cover():
+    rated = ratings(
+        *[(s, m, "Ann", 1) for s in "st" for m in "xy"], ("u", "x", "Ann", 1)
+    )
+    scored = scores(
+        *[(s, m, "full", 1.0) for s in "stu" for m in "xy"],
+        ("s", "x", "part", 1.0), ("s", "y", "part", np.nan), ("t", "x", "part", 0.0),
+        ("z", "x", "other", 1.0),
+    )  # fmt: skip
+    found, notes = grid(rated, scored)
+    assert found.metrics == ("full", "part")
+    assert found.cells.tolist() == [[True, False], [True, False], [False, False]]
+    assert notes == [
+        "d: metric other has no score for any rated output.",
+        "d: 2 of 5 rated outputs are used, those with a score of every metric "
+        "(part lacks 3).",
+    ]
+
+
+def test_lower_is_better_is_turned():
+    rated = ratings(("s", "x", "Ann", 1), ("s", "y", "Ann", 2))
+    scored = scores(("s", "x", "fid", 3.0), ("s", "y", "fid", 1.0))
+    found, _ = grid(rated, scored.assign(higher_is_better=False))
+    assert found.scores[0].tolist() == [[-3.0, -1.0]]
+
+
+def test_contradicting_directions_are_refused():
+    scored = scores(("s", "x", "fid", 3.0), ("s", "y", "fid", 1.0))
+    scored["higher_is_better"] = [True, False]
+    with pytest.raises(OptionError, match="metric 'fid' is marked both"):
+        score_table(scored)
+
+
+def test_versions_of_a_metric_are_different_metrics():
+    scored = scores(("s", "x", "k", 1.0), ("s", "x", "k", 2.0), ("s", "x", "j", 2.0))
+    scored["metric_version"] = ["1", "2", "1"]
+    assert score_table(scored).metrics == ("j", "k (1)", "k (2)")
+
+
+def test_method_level_scores_stand_in_every_story():
+    rated = ratings(*[(s, m, "Ann", 1) for s in "st" for m in "xy"])
+    scored = scores(("", "x", "fid", 3.0), ("", "y", "fid", 1.0))
+    found, _ = grid(rated, scored)
+    assert found.method_level == {"fid"}
+    assert found.scores[0].tolist() == [[3.0, 1.0], [3.0, 1.0]]
+
+
+def test_method_level_ratings_meet_the_mean_of_scores():
+    rated = ratings(("", "x", "mean", 2.5), ("", "y", "mean", 1.5))
+    scored = scores(("s", "x", "k", 3.0), ("t", "x", "k", 1.0), ("s", "y", "k", 5.0))
+    found, _ = grid(rated, scored)
+    assert found.human_is_method_level
+    assert found.scores[0].tolist() == [[2.0, 5.0]]
