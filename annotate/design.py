@@ -176,6 +176,7 @@ def plan(
     dice = random.Random(seed)
     state = _distribute(units, annotators, redundancy, dice)
     _even_out(state, dice)
+    _spread_stories(state, dice)
     sessions = _sessions(state, session_size, rounds, dice)
     sides = _sides(units, sessions, dice)
     assignments = []
@@ -335,6 +336,55 @@ def _anneal(state: _State, methods: Sequence[str], dice: random.Random) -> None:
             "No plan was found in which every annotator meets every method equally "
             "often; choose a number of annotators that divides the slots of a method."
         )
+
+
+def _spread_stories(state: _State, dice: random.Random) -> None:
+    """Let nobody see one story much more often than another.
+
+    Two annotators trade units of the same methods, which changes neither loads nor
+    method counts; a trade is made when it evens out how often they see the stories.
+    An annotator who sees a story k times needs k sessions.
+    """
+    by_methods: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for index, unit in enumerate(state.units):
+        by_methods[unit.methods].append(index)
+    order = list(range(len(state.units)))
+    dice.shuffle(order)
+    for _sweep in range(4):
+        traded = 0
+        for one in order:
+            for giver in sorted(state.holders[one]):
+                traded += _trade(state, one, giver, by_methods)
+        if not traded:
+            return
+
+
+def _trade(
+    state: _State,
+    one: int,
+    giver: int,
+    by_methods: dict[tuple[str, ...], list[int]],
+) -> bool:
+    """Trade a unit of a story that its annotator sees too often; say whether."""
+    seen = state.stories[giver]
+    story = state.units[one].story
+    for other in by_methods[state.units[one].methods]:
+        new = state.units[other].story
+        if giver in state.holders[other] or seen[new] >= seen[story] - 1:
+            continue
+        for taker in sorted(state.holders[other] - state.holders[one]):
+            theirs = state.stories[taker]
+            before = seen[story] ** 2 + seen[new] ** 2
+            before += theirs[story] ** 2 + theirs[new] ** 2
+            after = (seen[story] - 1) ** 2 + (seen[new] + 1) ** 2
+            after += (theirs[story] + 1) ** 2 + (theirs[new] - 1) ** 2
+            if after < before:
+                state.give(one, giver, -1)
+                state.give(one, taker)
+                state.give(other, taker, -1)
+                state.give(other, giver)
+                return True
+    return False
 
 
 def _squares(state: _State, annotator: int) -> int:

@@ -79,7 +79,7 @@ def _sqlite(path: str | Path) -> dict:
 
 
 def _broker() -> str:
-    url = os.environ.get("BROKER_URL") or "filesystem://"
+    url = os.environ.get("BROKER_URL") or "filesystem://localhost/"
     if url.split("://")[0] not in ("filesystem", "redis", "rediss", "amqp", "amqps"):
         raise ImproperlyConfigured(
             f"BROKER_URL={url!r}: write filesystem://, redis://... or amqp://..."
@@ -198,6 +198,7 @@ USE_TZ = True
 
 STATIC_URL = "static/"
 STATIC_ROOT = DATA_DIR / "static"
+STATIC_ROOT.mkdir(exist_ok=True)
 STORAGES = {
     "default": {
         "BACKEND": "django.core.files.storage.FileSystemStorage",
@@ -268,7 +269,8 @@ CELERY_BEAT_SCHEDULE = {
     "scores": {"task": "evalcore.tasks.sweep", "schedule": 60},
     "reports": {"task": "analysis.web.tasks.sweep_reports", "schedule": 60},
 }
-CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat")
+# No state on disk: a sweep too many is harmless.
+CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"
 if CELERY_BROKER_URL.startswith("filesystem"):
     _queue = DATA_DIR / "queue"
     CELERY_BROKER_TRANSPORT_OPTIONS = {

@@ -67,7 +67,7 @@ def _web_command(bind: str, port: int) -> list[str]:
 
 def _worker_command() -> list[str]:
     return [
-        sys.executable, "-m", "celery", "-A", "evalcore.celery", "worker",
+        sys.executable, "-m", "celery", "--quiet", "-A", "evalcore.celery", "worker",
         "--beat", "--concurrency", "1", "--queues", "cpu,gpu",
         "--loglevel", "warning", "--without-gossip", "--without-mingle",
     ]  # fmt: skip
