@@ -112,20 +112,20 @@ def swap_tests(
     """
     if resamples == 0 or not grid.cells.any():
         return []
+    by_parts, by_method = _swaps(parts), METHODS
     coins = {
-        swap: _coins(grid, swap, resamples, seed)
-        for swap in {swap for swaps in (_swaps(parts), METHODS) for swap in swaps}
+        swaps: np.concatenate([_coins(grid, swap, resamples, seed) for swap in swaps])
+        for swaps in (by_parts, by_method)
     }
     found = []
     for a, b in itertools.combinations(range(len(grid.metrics)), 2):
         pair = (grid.metrics[a], grid.metrics[b])
         whole_methods = grid.human_is_method_level or grid.method_level & set(pair)
-        tests = []
-        for swap in METHODS if whole_methods else _swaps(parts):
-            values = _swapped_differences(grid, level, a, b, coins[swap], coefficients)
-            tests.append((TEST_NAMES[swap], values))
+        swaps = by_method if whole_methods else by_parts
+        values = _swapped_differences(grid, level, a, b, coins[swaps], coefficients)
         for name in coefficients:
-            p_values = [(_p_value(values[name]), test) for test, values in tests]
+            tests = zip(np.split(values[name], len(swaps)), swaps, strict=True)
+            p_values = [(_p_value(drawn), TEST_NAMES[swap]) for drawn, swap in tests]
             found.append(Difference(*pair, name, *max(p_values)))
     return found
 
