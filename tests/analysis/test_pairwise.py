@@ -156,6 +156,7 @@ def test_held_out_epsilon_does_not_flatter():
     assert outside["noise"] == measure(pairs, epsilon="heldout")["noise"]
 
 
+@pytest.mark.shared
 @pytest.mark.parametrize(
     "parts", [("stories",), ("stories", "methods"), ("annotators",), ("units",)]
 )
