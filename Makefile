@@ -47,7 +47,8 @@ metrics: $(FULL) ## install the learned metrics' packages and list what is ready
 	$(BIN)/python manage.py metrics
 
 test: $(FULL) $(MO)  ## run every test
-	$(BIN)/python -m pytest -n auto --dist loadgroup $(ARGS)
+	$(BIN)/python -m pytest -n auto $(ARGS)
+	$(BIN)/python -m tests.with_postgres $(BIN)/python -m pytest -n auto -m "not browser" tests/annotate tests/evalcore tests/analysis/web
 
 lint: $(FULL)  ## formatting, rules, import directions, types, missing migrations
 	$(BIN)/ruff format --check .

@@ -9,7 +9,7 @@ by an exclusion) go to whoever has finished the own plan and has not seen the un
 from datetime import datetime
 
 from django.db import IntegrityError, transaction
-from django.db.models import Max, QuerySet
+from django.db.models import Exists, Max, OuterRef, QuerySet
 from django.utils import timezone
 
 from annotate.models import Annotator, Event, Slot
@@ -42,16 +42,22 @@ def next_slot(annotator: Annotator) -> Slot | None:
 
 
 def free_slots(annotator: Annotator) -> QuerySet[Slot]:
-    """Return the slots that nobody holds and this annotator may take."""
+    """Return the slots that nobody holds and this annotator may take.
+
+    Stories that are new in the session at hand come first; when only others are left,
+    the next one opens a new session.
+    """
     seen = Slot.objects.filter(annotator=annotator)
     latest = own_slots(annotator).last()
-    free = Slot.objects.filter(
-        study=annotator.study_id, annotator__isnull=True, state=Slot.State.OPEN
-    ).exclude(unit__in=seen.values("unit"))
-    if latest is not None and not _session_is_full(annotator, latest):
-        this_session = seen.filter(session=latest.session)
-        free = free.exclude(unit__story__in=this_session.values("unit__story"))
-    return free.order_by("unit", "round", "ordinal")
+    here = seen.filter(session=latest.session) if latest else seen.none()
+    return (
+        Slot.objects.filter(
+            study=annotator.study_id, annotator__isnull=True, state=Slot.State.OPEN
+        )
+        .exclude(unit__in=seen.values("unit"))
+        .annotate(again=Exists(here.filter(unit__story=OuterRef("unit__story"))))
+        .order_by("again", "unit", "round", "ordinal")
+    )
 
 
 def take(slot: Slot, annotator: Annotator) -> Slot:
@@ -88,25 +94,27 @@ def take(slot: Slot, annotator: Annotator) -> Slot:
 
 def _claim(slot: Slot, annotator: Annotator) -> None:
     """Make a free slot the annotator's last one."""
-    latest = own_slots(annotator).last()
-    session = 1
-    if latest is not None:
-        session = (latest.session or 1) + _session_is_full(annotator, latest)
     position = Slot.objects.filter(annotator=annotator).aggregate(Max("position"))
     try:
         with transaction.atomic():
             Slot.objects.filter(pk=slot.pk, annotator__isnull=True).update(
                 annotator=annotator,
-                session=session,
+                session=_session_for(slot, annotator),
                 position=(position["position__max"] or 0) + 1,
             )
     except IntegrityError as error:
         raise SlotTakenError("You have judged this story already.") from error
 
 
-def _session_is_full(annotator: Annotator, latest: Slot) -> bool:
-    size = own_slots(annotator).filter(session=latest.session).count()
-    return size >= annotator.study.session_size
+def _session_for(slot: Slot, annotator: Annotator) -> int:
+    """Return the session at hand, or the next one if it is full or has the story."""
+    latest = own_slots(annotator).last()
+    if latest is None:
+        return 1
+    session = latest.session or 1
+    here = own_slots(annotator).filter(session=session)
+    full = here.count() >= annotator.study.session_size
+    return session + (full or here.filter(unit__story=slot.unit.story_id).exists())
 
 
 def release_expired(now: datetime | None = None) -> int:

@@ -1,0 +1,154 @@
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from annotate import inviting, leasing, lifecycle
+from annotate.definition import load_definition
+from annotate.models import Annotator, Event, Slot, Study, Unit, User
+from annotate.planning import PlanningError, plan_study
+from annotate.verifying import problems
+from tests.factories import make_benchmark
+
+pytestmark = pytest.mark.django_db
+
+
+def planned(protocol="likert", **given) -> Study:
+    benchmark = make_benchmark(stories=4)
+    name = "vistorybench-user-study"
+    if protocol == "pairwise":
+        name = "storybench-side-by-side"
+    return plan_study(
+        load_definition(name), benchmark=benchmark, slug="pilot",
+        **{"annotators": 4, "redundancy": 2, "session_size": 3, **given},
+    )  # fmt: skip
+
+
+def test_it_works():
+    alice = User.objects.create(username="alice")
+    study = planned(user=alice)
+    assert study.state == Study.State.DRAFT
+    assert study.units.count() == 3 * 4
+    assert study.slots.count() == 3 * 4 * 2
+    assert study.members.get().user == alice
+    assert study.questions.count() == 3
+    assert problems(study) == []
+    assert study.events.get().kind == "study planned"
+
+
+def test_pairs_stand_in_alphabetical_order_and_sides_balance():
+    study = planned("pairwise")
+    for unit in Unit.objects.filter(study=study):
+        assert unit.output_a.method.name < unit.output_b.method.name
+        sides = list(unit.slots.values_list("a_is_left", flat=True))
+        assert sorted(sides) == [False, True]
+    assert problems(study) == []
+
+
+def test_outputs_without_pictures_are_refused():
+    benchmark = make_benchmark(pictures=False)
+    with pytest.raises(PlanningError, match="6 outputs have no picture"):
+        plan_study(
+            load_definition("vistorybench-user-study"), benchmark=benchmark,
+            slug="blank", annotators=10,
+        )  # fmt: skip
+    assert not Study.objects.exists()
+
+
+def test_unknown_methods_are_named():
+    with pytest.raises(PlanningError, match="No output of method Elm"):
+        planned(methods=["Alder", "Elm"])
+
+
+def test_the_command_prints_the_balance(capsys):
+    make_benchmark(stories=4)
+    call_command(
+        "plan_study", "pilot", benchmark="woods", template="vistorybench-user-study",
+        annotators=4, redundancy=2, launch=True,
+    )  # fmt: skip
+    assert "slots per unit and round: 2" in capsys.readouterr().out
+    assert Study.objects.get().state == Study.State.OPEN
+
+
+def test_an_impossible_design_ends_with_status_2_and_keeps_nothing():
+    make_benchmark()
+    with pytest.raises(CommandError, match="Nearest possible") as caught:
+        call_command(
+            "plan_study", "pilot", benchmark="woods",
+            template="vistorybench-user-study", annotators=7,
+        )  # fmt: skip
+    assert caught.value.returncode == 2
+    assert not Study.objects.exists()
+
+
+def test_a_dry_run_keeps_nothing():
+    make_benchmark(stories=4)
+    call_command(
+        "plan_study", "pilot", benchmark="woods", template="vistorybench-user-study",
+        annotators=10, dry_run=True,
+    )  # fmt: skip
+    assert not Study.objects.exists()
+
+
+def test_inviting_in_order_and_no_more_than_were_planned():
+    study = planned()
+    first = inviting.invite(study, count=1)
+    assert [i.annotator.name for i in first] == ["A01"]
+    assert len(inviting.invite(study)) == 3
+    with pytest.raises(inviting.InvitingError, match="invited already"):
+        inviting.invite(study)
+
+
+def test_a_lost_link_is_replaced():
+    study = planned()
+    invitation = inviting.invite(study, count=1)[0]
+    old = invitation.token
+    assert inviting.reissue(invitation.annotator).token != old
+
+
+def test_revoking_frees_the_slots_and_a_new_person_takes_them_over():
+    study = lifecycle.launch(planned())
+    inviting.invite(study)
+    ann = study.annotators.get(name="A01")
+    held = ann.slots.count()
+    assert inviting.revoke(ann) == held
+    assert Slot.objects.filter(study=study, annotator=None).count() == held
+    new = inviting.add_annotator(study)
+    for _ in range(held):
+        leasing.take(leasing.next_slot(new), new)
+        Slot.objects.filter(annotator=new, state="leased").update(
+            state="submitted", submitted_at="2025-01-01T00:00Z", lease_until=None
+        )
+    assert leasing.next_slot(new) is None
+    stories = list(new.slots.values_list("session", "unit__story"))
+    assert len(stories) == len(set(stories)), "a story came twice in a session"
+
+
+@pytest.mark.parametrize(
+    ("start", "move", "end"),
+    [
+        ("draft", lifecycle.launch, "open"),
+        ("open", lifecycle.pause, "paused"),
+        ("paused", lifecycle.launch, "open"),
+        ("open", lifecycle.close, "closed"),
+        ("closed", lifecycle.launch, "open"),
+    ],
+)
+def test_allowed_moves(start, move, end):
+    study = planned()
+    Study.objects.filter(pk=study.pk).update(state=start)
+    assert move(study).state == end
+    assert Event.objects.filter(study=study).count() == 2
+
+
+def test_a_draft_cannot_be_paused():
+    with pytest.raises(lifecycle.LifecycleError, match="draft"):
+        lifecycle.pause(planned())
+
+
+def test_the_invite_command_prints_links(capsys):
+    planned()
+    call_command("invite", "pilot", count=2, base_url="https://rate.example")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "annotator,link"
+    assert lines[1].startswith("A01,https://rate.example/rate/")
+    assert Annotator.objects.filter(state="invited").count() == 2

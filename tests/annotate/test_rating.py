@@ -1,0 +1,204 @@
+"""The only writer of answers: drafts, revisions, repeats, refusals."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from annotate import leasing, rating
+from annotate.models import Annotator, Choice, Rating, Slot, Study
+from tests.factories import make_study
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study():
+    return make_study()
+
+
+@pytest.fixture
+def ann(study):
+    return study.annotators.get(name="A01")
+
+
+@pytest.fixture
+def slot(ann):
+    return leasing.take(leasing.next_slot(ann), ann)
+
+
+def answer(slot, annotator, value, key="", question=0):
+    return rating.record_answer(
+        slot=slot, annotator=annotator, value=value, client_key=key,
+        question=slot.study.questions.all()[question],
+    )  # fmt: skip
+
+
+def submit(slot, annotator):
+    for i, _question in enumerate(slot.study.questions.all()):
+        answer(slot, annotator, "left" if slot.study.is_pairwise else 3, question=i)
+    return rating.submit_slot(slot=slot, annotator=annotator, seconds=12)
+
+
+def test_it_works(slot, ann):
+    done = submit(slot, ann)
+    assert done.state == Slot.State.SUBMITTED
+    assert done.seconds == 12
+    assert list(Rating.objects.values_list("value", flat=True)) == [3, 3]
+
+
+def test_the_same_answer_twice_is_one_row(slot, ann):
+    answer(slot, ann, 2)
+    answer(slot, ann, 2)
+    assert Rating.objects.count() == 1
+
+
+def test_a_late_repeat_of_an_old_key_press_changes_nothing(slot, ann):
+    answer(slot, ann, 2, "press-1")
+    answer(slot, ann, 4, "press-2")
+    answer(slot, ann, 2, "press-1")
+    assert Rating.objects.get(is_current=True).value == 4
+
+
+def test_a_change_is_a_new_revision_and_keeps_the_old_one(slot, ann):
+    answer(slot, ann, 2)
+    answer(slot, ann, 4)
+    rows = Rating.objects.order_by("revision").values_list("value", "is_current")
+    assert list(rows) == [(2, False), (4, True)]
+
+
+def test_changing_after_submitting_works_while_the_study_is_open(slot, ann):
+    submit(slot, ann)
+    answer(slot, ann, 0)
+    assert Rating.objects.get(is_current=True, question__ordinal=1).value == 0
+    Study.objects.update(state="paused")
+    with pytest.raises(rating.AnswerError, match="does not take answers"):
+        answer(slot, ann, 1)
+
+
+@pytest.mark.parametrize("value", [-1, 5, "3", True, "left"])
+def test_what_is_not_on_the_scale_is_refused(slot, ann, value):
+    with pytest.raises(rating.AnswerError):
+        answer(slot, ann, value)
+    assert not Rating.objects.exists()
+
+
+def test_the_database_refuses_a_rating_outside_its_scale(slot, ann):
+    question = slot.study.questions.first()
+    with pytest.raises(IntegrityError, match="rating_in_scale"), transaction.atomic():
+        Rating.objects.create(
+            slot=slot,
+            annotator=ann,
+            question=question,
+            value=9,
+            scale_min=0,
+            scale_max=4,
+        )
+
+
+def test_somebody_elses_slot_is_refused(slot, study):
+    bob = study.annotators.get(name="A02")
+    with pytest.raises(rating.AnswerError, match="somebody else"):
+        answer(slot, bob, 1)
+
+
+def test_missing_answers_are_named(slot, ann):
+    answer(slot, ann, 1)
+    with pytest.raises(rating.AnswerError, match="Aesthetics"):
+        rating.submit_slot(slot=slot, annotator=ann)
+
+
+def test_submitting_twice_changes_nothing(slot, ann):
+    first = submit(slot, ann)
+    second = rating.submit_slot(slot=slot, annotator=ann, seconds=99)
+    assert second.submitted_at == first.submitted_at
+    assert second.seconds == 12
+
+
+@pytest.mark.parametrize(
+    ("a_is_left", "side", "stored"),
+    [(True, "left", "a"), (True, "right", "b"), (False, "left", "b"),
+     (False, "right", "a"), (True, "tie", "tie")],
+)  # fmt: skip
+def test_sides_become_methods(a_is_left, side, stored):
+    study = make_study(protocol="pairwise")
+    ann = study.annotators.get(name="A01")
+    Slot.objects.update(a_is_left=a_is_left)
+    slot = leasing.take(leasing.next_slot(ann), ann)
+    answer(slot, ann, side)
+    assert Choice.objects.get().value == stored
+
+
+# Leases ---------------------------------------------------------------------------
+
+
+def test_an_expired_lease_goes_back_and_the_draft_returns(slot, ann):
+    answer(slot, ann, 2)
+    Slot.objects.update(lease_until=timezone.now() - timedelta(minutes=1))
+    assert leasing.release_expired() == 1
+    again = leasing.next_slot(ann)
+    assert again == slot
+    assert again.state == Slot.State.OPEN
+    assert (
+        rating.current_answers(again, ann)[slot.study.questions.first().pk].value == 2
+    )
+
+
+def test_answering_after_the_lease_expired_takes_the_slot_again(slot, ann):
+    Slot.objects.update(lease_until=timezone.now() - timedelta(minutes=1))
+    leasing.release_expired()
+    answer(slot, ann, 3)
+    slot.refresh_from_db()
+    assert slot.state == Slot.State.LEASED
+
+
+def test_another_annotator_starts_afresh(slot, ann, study):
+    answer(slot, ann, 2)
+    leasing.free_unfinished(ann)
+    carol = Annotator.objects.create(study=study, name="A03")
+    taken = leasing.take(Slot.objects.get(pk=slot.pk), carol)
+    assert rating.current_answers(taken, carol) == {}
+    with pytest.raises(rating.AnswerError, match="somebody else"):
+        answer(slot, ann, 1)
+
+
+def test_a_taken_slot_cannot_be_taken_by_another(slot, study):
+    bob = study.annotators.get(name="A02")
+    with pytest.raises(leasing.SlotTakenError):
+        leasing.take(slot, bob)
+
+
+def test_nobody_gets_a_unit_twice(slot, ann, study):
+    free = Slot.objects.create(study=study, unit=slot.unit, ordinal=9)
+    assert free not in leasing.free_slots(ann)
+    with pytest.raises(leasing.SlotTakenError, match="already"):
+        leasing.take(free, ann)
+
+
+# Bulk -----------------------------------------------------------------------------
+
+
+def test_judgements_are_stored_at_once(study, ann, django_assert_max_num_queries):
+    questions = list(study.questions.all())
+    judged = [
+        rating.Judgement(s, dict.fromkeys(questions, 4), timezone.now(), 30.0)
+        for s in ann.slots.all()
+    ]
+    # A savepoint, one insert for all ratings, one update for all slots, its release.
+    with django_assert_max_num_queries(6):
+        assert rating.store_judgements(judged) == len(judged)
+    assert Rating.objects.filter(value=4).count() == 2 * len(judged)
+
+
+def test_a_judgement_outside_the_scale_stores_nothing(study, ann):
+    question = study.questions.first()
+    slots = list(ann.slots.all()[:2])
+    judged = [
+        rating.Judgement(slots[0], {question: 1}, timezone.now()),
+        rating.Judgement(slots[1], {question: 7}, timezone.now()),
+    ]
+    with pytest.raises(rating.AnswerError):
+        rating.store_judgements(judged)
+    assert not Rating.objects.exists()
+    assert not Slot.objects.filter(state="submitted").exists()

@@ -1,0 +1,228 @@
+"""The annotator's pages: the way through, who may not, and what must not be seen."""
+
+import re
+
+import pytest
+from django.urls import reverse
+
+from annotate.models import Annotator, Choice, Invitation, Rating, Slot, Study
+from tests.factories import METHODS, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+def token(study, name="A01"):
+    return Invitation.objects.get(annotator__study=study, annotator__name=name).token
+
+
+def begin(client, study, name="A01"):
+    """Consent, read the instructions, and return the first slot's address."""
+    key = token(study, name)
+    assert client.get(reverse("rate-entry", args=[key])).status_code == 302
+    client.post(reverse("rate-consent", args=[key]))
+    response = client.post(reverse("rate-instructions", args=[key]))
+    return response["Location"]
+
+
+def fill(client, study, address, value):
+    data = {q.key: value for q in study.questions.all()} | {"seconds": "3.5"}
+    return client.post(f"{address}submit/", data)
+
+
+def test_it_works(client):
+    study = make_study()
+    address = begin(client, study)
+    page = client.get(address)
+    assert page.status_code == 200
+    assert b"How good is character?" in page.content
+    steps = 0
+    while "/story/" in address:
+        address = fill(client, study, address, "4")["Location"]
+        if address.endswith("/pause/"):
+            address = client.post(address)["Location"]
+        steps += 1
+    assert steps == 6
+    done = client.get(address)
+    ann = study.annotators.get(name="A01")
+    assert ann.state == Annotator.State.FINISHED
+    assert ann.completion_code in done.content.decode()
+    assert Rating.objects.filter(value=4, annotator=ann).count() == 12
+
+
+def test_consent_is_stored_with_its_version(client):
+    study = make_study(consent_version="7")
+    begin(client, study)
+    ann = study.annotators.get(name="A01")
+    assert ann.consented_at is not None
+    assert ann.consent_version == "7"
+    assert study.events.filter(kind="consent given").count() == 1
+
+
+def test_nothing_is_shown_before_consent(client):
+    study = make_study()
+    key = token(study)
+    response = client.get(reverse("rate-instructions", args=[key]))
+    assert response["Location"] == reverse("rate-consent", args=[key])
+
+
+def test_each_answer_is_saved_as_it_is_given(client):
+    study = make_study()
+    address = begin(client, study)
+    body = {"question": "character", "value": "2", "client_key": "k1"}
+    assert client.post(f"{address}answer/", body).json() == {"revision": 1}
+    assert client.post(f"{address}answer/", body).json() == {"revision": 1}
+    assert b'value="2" data-key="2" checked' in client.get(address).content
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"question": "character", "value": "9"}, 409),
+        ({"question": "character", "value": "many"}, 409),
+        ({"question": "colour", "value": "1"}, 400),
+        ({}, 400),
+    ],
+)
+def test_bad_answers_are_refused_in_words(client, body, status):
+    address = begin(client, make_study())
+    response = client.post(f"{address}answer/", body)
+    assert response.status_code == status
+    assert response.json()["error"]
+    assert not Rating.objects.exists()
+
+
+def test_submitting_with_a_gap_shows_the_page_again_and_keeps_the_rest(client):
+    study = make_study()
+    address = begin(client, study)
+    response = client.post(f"{address}submit/", {"character": "1"})
+    assert response.status_code == 422
+    assert "Aesthetics" in response.content.decode()
+    assert Rating.objects.get().value == 1
+
+
+def test_pairwise_answers_are_stored_by_method(client):
+    study = make_study(protocol="pairwise")
+    Slot.objects.update(a_is_left=False)
+    fill(client, study, begin(client, study), "left")
+    assert set(Choice.objects.values_list("value", flat=True)) == {"b"}
+
+
+def test_another_device_resumes_where_it_was(client, django_user_model):
+    study = make_study()
+    address = begin(client, study)
+    fill(client, study, address, "3")
+    other = type(client)()
+    entry = other.get(reverse("rate-entry", args=[token(study)]))
+    assert entry["Location"].endswith("/pause/")
+    following = other.post(entry["Location"])["Location"]
+    assert following != address
+    assert "/story/" in following
+
+
+def test_a_manager_can_try_a_link_and_stays_logged_in(client, django_user_model):
+    alice = django_user_model.objects.create_superuser("alice", password="x" * 12)
+    client.force_login(alice)
+    study = make_study()
+    begin(client, study)
+    assert client.get(reverse("study-detail", args=[study.slug])).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("state", "status", "text"),
+    [
+        ("paused", 403, "break"),
+        ("closed", 403, "closed"),
+        ("draft", 403, "not started"),
+    ],
+)
+def test_a_study_that_takes_no_answers_says_so(client, state, status, text):
+    study = make_study()
+    address = begin(client, study)
+    Study.objects.update(state=state)
+    for path in (address, reverse("rate-entry", args=[token(study)])):
+        response = client.get(path)
+        assert response.status_code == status
+        assert text in response.content.decode()
+
+
+def test_a_revoked_link_is_gone(client):
+    study = make_study()
+    Invitation.objects.update(revoked_at="2025-01-01T00:00Z")
+    response = client.get(reverse("rate-entry", args=[token(study)]))
+    assert response.status_code == 410
+
+
+def test_an_unknown_link_is_not_found(client):
+    assert client.get(reverse("rate-entry", args=["nobody"])).status_code == 404
+
+
+def test_eve_cannot_see_anns_slot_or_pictures(client):
+    study = make_study()
+    address = begin(client, study, "A01")
+    code = address.rstrip("/").rsplit("/", 1)[-1]
+    eve = token(study, "A02")
+    begin(client, study, "A02")
+    for path in (
+        reverse("rate-slot", args=[eve, code]),
+        reverse("rate-picture", args=[eve, code, "only", 1, "thumb"]),
+    ):
+        assert client.get(path).status_code == 404
+    response = client.post(reverse("rate-submit", args=[eve, code]), {"character": 1})
+    assert response.status_code == 404
+
+
+@pytest.mark.parametrize("protocol", ["likert", "pairwise"])
+def test_nothing_tells_the_method(client, protocol):
+    """Crawl every page and picture that one annotator can reach."""
+    study = make_study(protocol=protocol)
+    address = begin(client, study)
+    names = re.compile("|".join(METHODS), re.IGNORECASE)
+    headers = set()
+    seen = 0
+    for slot in study.annotators.get(name="A01").slots.all():
+        page = client.get(reverse("rate-slot", args=[token(study), slot.code]))
+        text = page.content.decode()
+        assert not names.search(text + str(page.headers)), names.search(text)
+        for url in set(re.findall(r'(?:src|href)="(/rate/[^"]+)"', text)):
+            response = client.get(url)
+            if response.headers.get("Content-Type") != "image/webp":
+                continue
+            seen += 1
+            sent = dict(response.headers)
+            sent.pop("Content-Length")
+            headers.add(tuple(sorted(sent.items())))
+            assert not names.search(url)
+            assert b"Exif" not in response.content
+    assert address
+    assert seen >= 18
+    assert len(headers) == 1, "pictures of different methods have different headers"
+    assert (
+        not {"ETag", "Last-Modified", "Content-Disposition"}
+        & dict(next(iter(headers))).keys()
+    )
+
+
+def test_a_missing_shot_is_shown_as_missing(client):
+    study = make_study()
+    address = begin(client, study)
+    slot = study.annotators.get(name="A01").slots.get(position=1)
+    slot.unit.output_a.frames.filter(number=2).update(media=None)
+    text = client.get(address).content.decode()
+    assert text.count("This shot is missing.") == 1
+    assert "only/2/display" not in text
+
+
+def test_texts_follow_the_annotators_language(client):
+    address = begin(client, make_study())
+    assert "Fox walks 1" in client.get(address).content.decode()
+    text = client.get(address, headers={"accept-language": "zh-hans"}).content.decode()
+    assert "狐狸走路 1" in text
+    assert "如何评价1?" in text
+
+
+def test_a_page_costs_few_queries(client, django_assert_max_num_queries):
+    address = begin(client, make_study())
+    # Invitation, slot, shots, frames a side, characters, questions, answers,
+    # progress, the slot before.
+    with django_assert_max_num_queries(12):
+        client.get(address)

