@@ -73,7 +73,9 @@ def open_picture(data: bytes) -> Image.Image:
             return _rgb(ImageOps.exif_transpose(picture))
     except UnreadablePictureError:
         raise
-    except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
+    except UnidentifiedImageError as error:
+        raise UnreadablePictureError("not a readable picture") from error
+    except (OSError, SyntaxError, ValueError) as error:
         raise UnreadablePictureError(f"not a readable picture ({error})") from error
     except Image.DecompressionBombError as error:
         raise UnreadablePictureError(f"picture bomb ({error})") from error

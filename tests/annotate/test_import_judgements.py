@@ -1,0 +1,97 @@
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from annotate.models import Choice, Rating, Slot, Study
+from annotate.verifying import problems
+from tests.factories import make_benchmark
+
+pytestmark = pytest.mark.django_db
+
+RATINGS = """story,method,dimension,annotator,rating,seconds
+01,Alder,character,R1,4,12
+01,Alder,beauty,R1,2,12
+01,Alder,character,R2,3,
+01,Birch,character,R1,0,
+"""
+CHOICES = """story,method_a,method_b,criterion,annotator,choice,left_method
+01,Birch,Alder,quality,R1,a,Birch
+01,Alder,Birch,quality,R2,tie,
+"""
+
+
+@pytest.fixture(autouse=True)
+def benchmark():
+    return make_benchmark(pictures=False)
+
+
+def load(tmp_path, text, table="ratings", **options):
+    path = tmp_path / f"{table}.csv"
+    path.write_text(text)
+    given = {"benchmark": "woods", "study": "past", table: path} | options
+    call_command("import_judgements", **given)
+
+
+def test_it_works(tmp_path, capsys):
+    load(tmp_path, RATINGS)
+    assert "Imported 4 answers in 3 slots." in capsys.readouterr().out
+    study = Study.objects.get()
+    assert study.state == Study.State.CLOSED
+    assert study.redundancy == 2
+    first = Slot.objects.get(annotator__name="R1", unit__output_a__method__name="Alder")
+    assert first.ratings.count() == 2
+    assert first.seconds == 12
+    assert problems(study) == []
+
+
+def test_a_second_run_changes_nothing_and_other_answers_are_refused(tmp_path, capsys):
+    load(tmp_path, RATINGS)
+    load(tmp_path, RATINGS)
+    assert "Nothing new: 4 answers" in capsys.readouterr().out
+    with pytest.raises(CommandError, match=r"ratings.csv:2: .* into a new study"):
+        load(tmp_path, RATINGS.replace("R1,4", "R1,1"))
+    assert Rating.objects.count() == 4
+
+
+def test_choices_are_stored_in_alphabetical_order(tmp_path):
+    load(tmp_path, CHOICES, "choices")
+    r1 = Choice.objects.get(annotator__name="R1")
+    assert r1.slot.unit.output_a.method.name == "Alder"
+    assert r1.value == "b"  # Birch, which the file calls a
+    assert not r1.a_is_left
+    assert Study.objects.get().protocol == "pairwise"
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("01,Alder,character,R3,5,", "ratings.csv:6: rating: 5: a value from 0 to 4"),
+        ("01,Alder,character,R3,2.5,", "ratings.csv:6: rating: 2.5: a whole number"),
+        ("01,Alder,character,R1,4,", "ratings.csv:6: .*line 2 has the same"),
+        ("09,Alder,character,R1,4,", "ratings.csv:6: story: 09: a story of woods"),
+        (",Alder,character,R1,4,", "ratings.csv:6: story: a story; method-level"),
+        ("01,Alder,character,R1", "ratings.csv:6: 6 columns as in the header, not 4"),
+    ],
+)
+def test_mistakes_are_named_and_nothing_is_written(tmp_path, row, message):
+    with pytest.raises(CommandError, match=message) as caught:
+        load(tmp_path, RATINGS + row + "\n")
+    assert caught.value.returncode == 2
+    assert not Study.objects.exists()
+    assert not Rating.objects.exists()
+
+
+def test_missing_stories_and_methods_are_created_when_asked(tmp_path):
+    load(tmp_path, RATINGS.replace("01,", "new,"), benchmark="fresh", create=True)
+    assert Study.objects.get().benchmark.slug == "fresh"
+    assert Rating.objects.count() == 4
+
+
+@pytest.mark.shared
+def test_real_ratings_of_800_images(shared):
+    call_command(
+        "import_judgements", ratings=shared / "data/dsg/ratings.csv", scale=(1, 5),
+        benchmark="dsg", study="dsg", create=True,
+    )  # fmt: skip
+    assert Rating.objects.count() == 3995
+    assert problems(Study.objects.get()) == []

@@ -1,0 +1,114 @@
+import json
+
+import openpyxl
+import pytest
+
+from analysis.tables import InputError
+from evalcore.importing.vistorybench import import_benchmark
+from evalcore.models import Benchmark, CharacterImage, Shot, Story
+from tests.factories import picture_bytes
+
+pytestmark = pytest.mark.django_db
+
+
+def both(text):
+    return {"en": text, "ch": f"中{text}"}
+
+
+def shot(index, on_stage=("Mira",)):
+    return {
+        "index": index,
+        "Plot Correspondence": both("plot"),
+        "Setting Description": both("wood"),
+        "Shot Perspective Design": both("wide"),
+        "Static Shot Description": both("still"),
+        "Characters Appearing": {"en": list(on_stage), "ch": ["米拉"]},
+    }
+
+
+def write(root, key="01", bom=False, **changes):
+    data = {
+        "Story_type": both("fairy tale"),
+        "Characters": {
+            " Mira ": {
+                "tag": "unrealistic_human", "name_en": "Mira", "name_ch": "米拉",
+                "prompt_en": "a girl", "prompt_ch": "女孩", "num_of_appearances": 1,
+            }
+        },
+        "Shots": [shot(1), shot(2)],
+    } | changes  # fmt: skip
+    folder = root / key
+    (folder / "image/Mira/deep").mkdir(parents=True)
+    (folder / "image/Mira/01.png").write_bytes(picture_bytes("b"))
+    (folder / "image/Mira/deep/00.jpg").write_bytes(picture_bytes("a", fmt="JPEG"))
+    text = json.dumps(data, ensure_ascii=False)
+    (folder / "story.json").write_text(text, "utf-8-sig" if bom else "utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("base", ["", "ViStory", "ViStoryBench"])
+@pytest.mark.parametrize("bom", [False, True])
+def test_it_works(tmp_path, base, bom):
+    write(tmp_path / base, bom=bom)
+    (tmp_path / base / "notes").mkdir()
+    summary = import_benchmark(tmp_path, slug="v")
+    assert (summary.stories, summary.shots, summary.pictures) == (1, 2, 2)
+    row = Shot.objects.get(number=1)
+    assert row.text["en"] == {
+        "setting": "wood", "plot": "plot", "static": "still", "camera": "wide",
+    }  # fmt: skip
+    assert row.text["zh"]["plot"] == "中plot"
+    assert row.characters.get().names == {"en": "Mira", "zh": "米拉"}
+    assert row.story.tags == {"genre": "fairy tale"}
+
+
+def test_a_second_run_changes_nothing(tmp_path):
+    write(tmp_path)
+    import_benchmark(tmp_path, slug="v")
+    assert import_benchmark(tmp_path, slug="v").line().startswith("Nothing new")
+    assert CharacterImage.objects.count() == 2
+
+
+def test_incomplete_shots_and_unknown_characters_are_noted(tmp_path):
+    broken = shot(2)
+    del broken["Plot Correspondence"]
+    write(tmp_path, Shots=[shot(1, ["Mira", "Ghost"]), broken])
+    summary = import_benchmark(tmp_path, slug="v")
+    assert summary.shots == 1
+    text = "\n".join(summary.warnings)
+    assert "shot 2 left out, it lacks Plot Correspondence" in text
+    assert "no character 'Ghost'" in text
+
+
+def test_metadata_become_tags(tmp_path):
+    write(tmp_path)
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.title = "ViStory"
+    sheet.append(["story_id", "style"])
+    sheet.append([1, "ink"])
+    book.save(tmp_path / "metadata.xlsx")
+    import_benchmark(tmp_path, slug="v")
+    assert Story.objects.get().tags["style"] == "ink"
+
+
+def test_every_problem_is_named_with_its_line_and_nothing_is_written(tmp_path):
+    write(tmp_path, "01")
+    (tmp_path / "02").mkdir()
+    (tmp_path / "03").mkdir()
+    (tmp_path / "03/story.json").write_text('{"Shots":\n [,]}')
+    bad = write(tmp_path, "04", Shots=[shot(1), shot(1)])
+    (bad / "image/Mira/01.png").write_bytes(b"no")
+    with pytest.raises(InputError) as caught:
+        import_benchmark(tmp_path, slug="v")
+    text = "\n".join(map(str, caught.value.problems))
+    assert "02/story.json: a file story.json" in text
+    assert "03/story.json:2: JSON (" in text
+    assert "04/story.json: shot 1: an index that occurs once" in text
+    assert "04/image/Mira/01.png: not a readable picture" in text
+    assert not Benchmark.objects.exists()
+
+
+def test_a_folder_without_stories_says_what_was_expected(tmp_path):
+    with pytest.raises(InputError, match="stories named by numbers"):
+        import_benchmark(tmp_path, slug="v")

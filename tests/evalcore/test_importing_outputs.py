@@ -1,0 +1,214 @@
+"""Every layout of rendered stories, and every mistake in them."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from analysis.tables import InputError
+from evalcore.importing.folder import import_outputs
+from evalcore.models import Benchmark, Frame, Method, Output, Shot, Story
+from tests.factories import picture_bytes
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def benchmark():
+    """Two stories, 01 and 02, of three shots."""
+    row = Benchmark.objects.create(slug="vistory", title="ViStory")
+    for key in ("01", "02"):
+        story = Story.objects.create(benchmark=row, key=key)
+        for number in (1, 2, 3):
+            Shot.objects.create(story=story, number=number)
+    return row
+
+
+def draw(folder: Path, names) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        (folder / name).write_bytes(picture_bytes(f"{folder} {name}", size=(8, 8)))
+
+
+ONE = ("shot_01.png", "shot_02.png", "shot_03.png")
+ZERO = ("shot_00.png", "shot_01.png", "shot_02.png")
+
+LAYOUTS = {
+    "mode first": "UNO/base/en/20250601_120000/{story}",
+    "mode first, shots": "UNO/base/en/20250601_120000/{story}/shots",
+    "timestamp with dash": "UNO/base/en/20250601-120000/{story}/shots",
+    "language first": "UNO/en/base/20250601_120000/{story}",
+    "readme": "UNO/base/en/20250601_120000/shots/{story}",
+    "story before time": "UNO/ViStory_en/{story}/20250601_120000",
+    "image_outputs": "UNO/ViStory_en/{story}/20250601_120000/image_outputs",
+    "flat": "UNO/{story}",
+    "flat, shots": "UNO/{story}/shots",
+    "Chinese": "UNO/base/ch/20250601_120000/{story}",
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS.keys())
+@pytest.mark.parametrize("names", [ONE, ZERO], ids=["from 1", "from 0"])
+def test_every_layout(tmp_path, benchmark, layout, names):
+    for story in ("01", "02"):
+        draw(tmp_path / layout.format(story=story), names)
+    summary = import_outputs(tmp_path, benchmark=benchmark)
+    assert (summary.methods, summary.stories, summary.pictures) == (1, 2, 6)
+    assert summary.missing == []
+    assert list(Method.objects.values_list("name", flat=True)) == ["UNO"]
+    output = Output.objects.get(story__key="02")
+    assert [f.number for f in output.frames.all()] == [1, 2, 3]
+    assert output.index_shift == (1 if names is ZERO else 0)
+    assert output.language == ("zh" if "ch" in layout.split("/") else
+                               "en" if "en" in layout else "")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "names", [("00.jpg", "01.jpg", "02.jpg"), ("a_1.png", "a_2.png", "a_3.png")]
+)
+def test_other_file_names(tmp_path, benchmark, names):
+    draw(tmp_path / "UNO/01", names)
+    assert import_outputs(tmp_path, benchmark=benchmark).pictures == 3
+
+
+def test_shot_ten_comes_after_shot_two(tmp_path):
+    row = Benchmark.objects.create(slug="long", title="long")
+    draw(tmp_path / "UNO/7", [f"shot_{n}.png" for n in range(1, 12)])
+    import_outputs(tmp_path, benchmark=row, create_stories=True)
+    assert list(Frame.objects.values_list("number", flat=True)) == list(range(1, 12))
+
+
+def test_a_second_run_changes_nothing(tmp_path, benchmark):
+    draw(tmp_path / "UNO/01", ONE)
+    import_outputs(tmp_path, benchmark=benchmark)
+    before = list(Frame.objects.values_list("pk", "media"))
+    summary = import_outputs(tmp_path, benchmark=benchmark)
+    assert summary.line().startswith("Nothing new")
+    assert list(Frame.objects.values_list("pk", "media")) == before
+
+
+def test_missing_shots_become_explicit(tmp_path, benchmark):
+    draw(tmp_path / "UNO/01", ("shot_01.png", "shot_03.png"))
+    summary = import_outputs(tmp_path, benchmark=benchmark)
+    assert summary.missing == ["UNO: story 01: shot 2"]
+    assert [f.is_missing for f in Frame.objects.all()] == [False, True, False]
+
+
+def test_a_missing_shot_that_arrives_later_is_filled_in(tmp_path, benchmark):
+    draw(tmp_path / "UNO/01", ("shot_01.png", "shot_03.png"))
+    import_outputs(tmp_path, benchmark=benchmark)
+    draw(tmp_path / "UNO/01", ("shot_02.png",))
+    assert import_outputs(tmp_path, benchmark=benchmark).new_pictures == 1
+    assert not Frame.objects.filter(media=None).exists()
+
+
+def test_the_newest_timestamp_wins(tmp_path, benchmark):
+    for stamp in ("20250601_120000", "20250701-090000"):
+        draw(tmp_path / "UNO/base/en" / stamp / "01", ONE)
+    import_outputs(tmp_path, benchmark=benchmark)
+    assert Output.objects.get().timestamp == "20250701_090000"
+
+
+def test_modes_and_languages_become_methods_of_their_own(tmp_path, benchmark):
+    for mode in ("img_ref", "text_only"):
+        draw(tmp_path / f"UNO/{mode}/en/20250601_120000/01", ONE)
+    import_outputs(tmp_path, benchmark=benchmark)
+    names = set(Method.objects.values_list("name", flat=True))
+    assert names == {"UNO (img_ref)", "UNO (text_only)"}
+    import_outputs(tmp_path, benchmark=benchmark, mode="img_ref")
+    assert Method.objects.filter(name="UNO").exists()
+
+
+def test_one_methods_folder(tmp_path, benchmark):
+    draw(tmp_path / "base/en/20250601_120000/01", ONE)
+    import_outputs(tmp_path, benchmark=benchmark, method="UNO")
+    assert Method.objects.get().name == "UNO"
+
+
+def test_generated_character_pictures_are_no_shots(tmp_path, benchmark):
+    draw(tmp_path / "UNO/01/shots", ONE)
+    draw(tmp_path / "UNO/01/chars", ("Mira_1.png",))
+    assert import_outputs(tmp_path, benchmark=benchmark).pictures == 3
+
+
+def test_stories_can_be_made_from_the_folders(tmp_path):
+    row = Benchmark.objects.create(slug="own", title="own")
+    draw(tmp_path / "UNO/012060", ZERO)
+    draw(tmp_path / "GPT/012060", (*ZERO, "shot_03.png"))
+    summary = import_outputs(tmp_path, benchmark=row, create_stories=True)
+    assert Shot.objects.filter(story__key="012060").count() == 4
+    assert summary.missing == ["UNO: story 012060: shot 4"]
+
+
+def test_every_problem_is_listed_and_nothing_is_written(tmp_path, benchmark):
+    draw(tmp_path / "UNO/01", ("shot_01.png", "shot_07.png"))
+    (tmp_path / "UNO/01/shot_02.png").write_bytes(b"not a picture")
+    draw(tmp_path / "UNO/O1", ONE)
+    with pytest.raises(InputError) as caught:
+        import_outputs(tmp_path, benchmark=benchmark)
+    text = "\n".join(map(str, caught.value.problems))
+    assert "shot_02.png: not a readable picture" in text
+    assert "shot_07.png: shot 7: a shot of story 01, which has 3 shots" in text
+    assert "UNO/O1: O1: a story of the benchmark" in text
+    assert not Output.objects.exists()
+    assert not Method.objects.exists()
+
+
+def test_two_pictures_of_one_shot_are_refused(tmp_path, benchmark):
+    draw(tmp_path / "UNO/01", ("shot_01.png", "shot_1.jpg"))
+    with pytest.raises(InputError, match="one picture of shot 1"):
+        import_outputs(tmp_path, benchmark=benchmark)
+
+
+def test_links_out_of_the_tree_are_not_followed(tmp_path, benchmark):
+    outside = tmp_path / "outside"
+    draw(outside, ONE)
+    (tmp_path / "in/UNO/01").mkdir(parents=True)
+    draw(tmp_path / "in/UNO/01", ("shot_01.png",))
+    (tmp_path / "in/UNO/01/shot_02.png").symlink_to(outside / "shot_02.png")
+    (tmp_path / "in/UNO/02").symlink_to(outside)
+    with pytest.raises(InputError, match="not a link") as caught:
+        import_outputs(tmp_path / "in", benchmark=benchmark)
+    assert len(caught.value.problems) == 1
+
+
+def test_the_command_ends_with_status_2(tmp_path, benchmark):
+    draw(tmp_path / "UNO/99", ONE)
+    with pytest.raises(CommandError, match="Nothing was written") as caught:
+        call_command("import_outputs", tmp_path, benchmark="vistory")
+    assert caught.value.returncode == 2
+
+
+def test_an_empty_folder_says_so(tmp_path, benchmark):
+    with pytest.raises(InputError, match="at least one folder of pictures"):
+        import_outputs(tmp_path, benchmark=benchmark)
+
+
+@pytest.mark.shared
+def test_nine_real_stories(shared, capsys):
+    call_command(
+        "import_outputs", shared / "data/real_stories/outputs", benchmark="real",
+        create_stories=True,
+    )  # fmt: skip
+    assert "9 stories, 114 pictures, 0 missing shots" in capsys.readouterr().out
+    assert Frame.objects.count() == 114
+    assert set(Output.objects.values_list("index_shift", flat=True)) == {1}
+
+
+def test_the_demo_data_set_reads_back(tmp_path):
+    from fixtures.dataset import write_dataset
+
+    benchmark_folder, outputs = write_dataset(tmp_path)
+    call_command("import_benchmark", benchmark_folder, benchmark="demo")
+    shutil.rmtree(outputs / "Carousel")
+    call_command("import_outputs", outputs, benchmark="demo")
+    assert Output.objects.count() == 4 * 6
+    story = Story.objects.get(key="01")
+    assert story.title == "The lantern in the wood"
+    assert story.shots.get(number=1).text["zh"]["plot"] == "米拉踏上林间小路。"
+    assert [c.key for c in story.shots.get(number=2).characters.all()] == [
+        "Fox",
+        "Mira",
+    ]
