@@ -1,0 +1,97 @@
+"""Formulas by values worked out by hand, and what every metric must declare."""
+
+import numpy as np
+import pytest
+
+from evalcore.metrics import registry
+from evalcore.metrics.colourfulness import colourfulness
+from evalcore.metrics.palette import LEVELS, histogram, palette_consistency
+from evalcore.metrics.presence import share_present
+from evalcore.metrics.sharpness import sharpness
+
+
+def flat(*rgb):
+    return np.full((4, 4, 3), rgb, dtype=float)
+
+
+def test_colourfulness_of_one_colour_is_its_distance_from_grey():
+    # rg = 100, yb = 50 everywhere: no spread, 0.3 sqrt(100^2 + 50^2).
+    assert colourfulness(flat(100, 0, 0)) == pytest.approx(0.3 * np.hypot(100, 50))
+
+
+def test_colourfulness_of_half_red_half_green():
+    picture = np.concatenate([flat(200, 0, 0), flat(0, 200, 0)])
+    # rg is +200 or -200 (standard deviation 200, mean 0); yb is 100 everywhere.
+    assert colourfulness(picture) == pytest.approx(200 + 0.3 * 100)
+
+
+def test_sharpness_of_a_single_dot():
+    grey = np.zeros((5, 5))
+    grey[2, 2] = 1
+    # Inner 3 x 3 Laplacian: -4 in the middle, 1 at four neighbours, 0 at corners.
+    assert sharpness(grey) == pytest.approx(np.var([-4, 1, 1, 1, 1, 0, 0, 0, 0]))
+
+
+def test_a_histogram_sums_to_one_and_puts_a_colour_in_its_cell():
+    shares = histogram(flat(255, 0, 32))
+    assert shares.sum() == 1
+    assert shares[(7 * LEVELS + 0) * LEVELS + 1] == 1
+
+
+def test_palette_consistency_is_the_mean_over_pairs():
+    a, b, c = np.array([1.0, 0]), np.array([0.5, 0.5]), np.array([0.0, 1])
+    assert palette_consistency([a, b, c]) == pytest.approx((0.5 + 0 + 0.5) / 3)
+
+
+def test_share_present():
+    assert share_present(0, 5) == 0
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_every_metric_declares_what_it_is(name):
+    info = registry.load(name).info
+    assert info.name == name
+    assert info.version
+    assert info.source
+    assert info.measures.endswith(".")
+
+
+PICTURE = np.random.default_rng(0).integers(0, 256, (30, 40, 3), dtype=np.uint8)
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_values_lie_in_the_declared_range(name):
+    metric = registry.load(name)
+    values = metric.score([(1, PICTURE), (2, PICTURE), (3, None)])
+    for value in values:
+        assert value.value is not None
+        assert metric.info.low is None or value.value >= metric.info.low
+        assert metric.info.high is None or value.value <= metric.info.high
+    if metric.info.scores == "shot":
+        assert [value.shot for value in values] == [1, 2]
+    else:
+        assert [value.shot for value in values] == [None]
+
+
+def test_copying_a_picture_is_perfectly_consistent():
+    value = registry.load("palette_consistency").score([(1, PICTURE), (2, PICTURE)])
+    assert value[0].value == pytest.approx(1)
+
+
+def test_undefined_says_why():
+    value = registry.load("palette_consistency").score([(1, PICTURE), (2, None)])
+    assert value[0].value is None
+    assert "fewer than two" in value[0].reason
+
+
+def test_resolution_alone_changes_little():
+    large = PICTURE.repeat(8, axis=0).repeat(8, axis=1)
+    small = registry.load("colourfulness").score([(1, PICTURE)])[0].value
+    assert registry.load("colourfulness").score([(1, large)])[0].value == pytest.approx(
+        small, rel=0.05
+    )
+
+
+def test_an_unknown_metric_names_the_nearest():
+    with pytest.raises(registry.UnknownMetricError, match="Did you mean 'sharpness'"):
+        registry.load("sharpnes")

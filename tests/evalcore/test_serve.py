@@ -1,0 +1,115 @@
+"""The two processes of `make run`, started and stopped for real."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def serve(tmp_path: Path, port: int) -> subprocess.Popen:
+    env = os.environ | {"DATA_DIR": str(tmp_path / "with space"), "DATABASE_URL": ""}
+    return subprocess.Popen(
+        [sys.executable, "manage.py", "serve", "--port", str(port)],
+        env=env, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        start_new_session=True,
+    )  # fmt: skip
+
+
+def answers(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz") as response:
+            return response.status == 200
+    except OSError:
+        return False
+
+
+def group_is_empty(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_it_serves_and_stops_without_leaving_anything(tmp_path, how):
+    port = free_port()
+    server = serve(tmp_path, port)
+    try:
+        end = time.monotonic() + 60
+        while not answers(port):
+            assert server.poll() is None, server.stdout.read()
+            assert time.monotonic() < end
+            time.sleep(0.2)
+        server.send_signal(how)
+        output, _ = server.communicate(timeout=30)
+    finally:
+        if not group_is_empty(server.pid):
+            os.killpg(server.pid, signal.SIGKILL)
+            left = True
+        else:
+            left = False
+    assert server.returncode == 0
+    assert not left
+    assert "create_manager" in output
+
+
+def test_a_port_in_use_is_explained(tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        server = serve(tmp_path, port)
+        output, _ = server.communicate(timeout=60)
+    assert server.returncode == 2
+    assert f"Port {port} is in use" in output
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("PORT", "eighty", "write a number from 1 to 65535"),
+        ("PRODUCTION", "yes", "write 1 (yes) or 0 (no)"),
+        ("DATABASE_URL", "mysql://x/y", "runs on sqlite or postgres"),
+        ("DATABASE_URL", "nonsense", "is not a database address"),
+        ("BROKER_URL", "ftp://x", "write filesystem://"),
+        ("PRODUCTION", "1", "SECRET_KEY is missing"),
+        ("DATA_DIR", "/proc/nowhere", "cannot be created"),
+    ],
+)
+def test_a_bad_setting_stops_the_start_with_a_sentence(tmp_path, name, value, sentence):
+    env = os.environ | {"DATA_DIR": str(tmp_path), "DATABASE_URL": "", name: value}
+    done = subprocess.run(
+        [sys.executable, "manage.py", "check"],
+        env=env, cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode != 0
+    assert sentence in done.stderr
+
+
+def test_a_web_worker_loads_neither_torch_nor_pandas(tmp_path):
+    code = (
+        "import sys; import evalcore.wsgi; from django.urls import get_resolver; "
+        "get_resolver().url_patterns; "
+        "print([m for m in ('torch', 'pandas', 'scipy', 'plotly') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"DATA_DIR": str(tmp_path)}, cwd=ROOT,
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,40 @@
+"""The people of the tests: Alice manages, Rob researches, Eve is an outsider."""
+
+from django.test import Client
+
+from annotate.models import Study, StudyMember, User
+
+
+def log_in(name: str, study: Study | None = None, role: str = "") -> Client:
+    """Return a client logged in as that person, a member of the study if asked."""
+    user, _created = User.objects.get_or_create(username=name)
+    if role:
+        StudyMember.objects.get_or_create(study=study, user=user, role=role)
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def alice(study: Study) -> Client:
+    return log_in("alice", study, "manager")
+
+
+def rob(study: Study) -> Client:
+    return log_in("rob", study, "researcher")
+
+
+def eve() -> Client:
+    return log_in("eve")
+
+
+def answer_everything(study: Study, value: int | str = 3) -> None:
+    """Submit every open slot with one value (a number, or a, b, tie)."""
+    from django.utils import timezone
+
+    from annotate.rating import Judgement, store_judgements
+
+    questions = list(study.questions.all())
+    store_judgements(
+        Judgement(slot, dict.fromkeys(questions, value), timezone.now(), 20.0)
+        for slot in study.slots.filter(state="open", annotator__isnull=False)
+    )
