@@ -1,0 +1,226 @@
+"""The report: complete, repeatable, self-contained, and safe with hostile names."""
+
+import csv
+import json
+import re
+
+import pandas as pd
+import pytest
+
+from analysis.__main__ import main
+from analysis.claims import number
+from analysis.latex import escaped, table
+from analysis.report import as_csv, content_security_policy
+
+HOSTILE = ["=cmd()", "<b>x</b>", "A & B_1 50%", "方法", "+1", "</script>"]
+CONTRACT = {
+    "method_means": "dimension,method,mean,sd_annotators,n_ratings,n_annotators,"
+    "n_stories,low,high",
+    "agreement": "question,statistic,value,low,high,n_units,n_annotators,n_answers,"
+    "reason",
+    "correlations": "dimension,metric,level,coefficient,value,low,high,n,n_groups,"
+    "p_value,reason",
+    "pairwise_accuracy": "question,metric,source,ppa_strict,ppa_strict_low,"
+    "ppa_strict_high,ppa_half,ppa_half_low,ppa_half_high,metric_tie_rate,n_pairs,"
+    "acc_eq,epsilon,epsilon_in_sample",
+    "metric_comparisons": "dimension,level,coefficient,metric_a,metric_b,difference,"
+    "low,high,p_value,p_adjusted,test",
+    "leaderboard": "criterion,method,rating,low,high,rank,rank_low,rank_high,"
+    "n_comparisons",
+    "win_rates": "criterion,method_a,method_b,wins_a,ties,wins_b,majority_wins_a,"
+    "majority_ties,majority_wins_b,n_stories",
+    "run": "key,value",
+}
+
+
+@pytest.fixture
+def study(tmp_path):
+    """Six methods with hostile names on four stories: ratings, choices, scores."""
+    ratings = ["story,method,dimension,annotator,rating"]
+    choices = ["story,method_a,method_b,criterion,annotator,choice"]
+    scores = ["story,method,metric,score"]
+    quoted = [f'"{name}"' for name in HOSTILE]
+    for s in range(4):
+        for m, name in enumerate(quoted):
+            scores += [
+                f"s{s},{name},one,{m + s * 0.1}",
+                f"s{s},{name},two,{(m * 7) % 5}",
+            ]
+            for r in range(3):
+                ratings.append(f"s{s},{name},d,R{r},{min(4, (m + s + r) % 6)}")
+                for other in quoted[m + 1 :]:
+                    word = ("a", "b", "tie")[(m + r + s) % 3]
+                    choices.append(f"s{s},{name},{other},q,R{r},{word}")
+    for name, lines in (("ratings", ratings), ("choices", choices), ("scores", scores)):
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def align(study, out, *extra):
+    given = ["--ratings", study / "ratings.csv", "--choices", study / "choices.csv",
+             "--scores", study / "scores.csv", "--resamples", "20", "--scale", "0:4",
+             "--out", out, *extra]  # fmt: skip
+    return main(["align", *map(str, given)])
+
+
+def test_it_works(study):
+    assert align(study, study / "out") == 0
+    for name, columns in CONTRACT.items():
+        text = (study / "out/tables" / f"{name}.csv").read_text()
+        assert text.splitlines()[0] == columns
+        assert len(text.splitlines()) > 1
+        assert (study / "out/tables" / f"{name}.tex").is_file()
+    content = json.loads((study / "out/report.json").read_text())
+    assert set(content["tables"]) == set(CONTRACT)
+
+
+def test_two_runs_are_identical_and_another_seed_is_not(study):
+    for out, seed in (("outA", 3), ("outB", 3), ("outC", 4)):
+        align(study, study / out, "--seed", seed)
+
+    def files(name):
+        return {
+            path.name: path.read_bytes().replace(name.encode(), b"OUT")
+            for path in (study / name).rglob("*.*")
+        }
+
+    assert files("outA") == files("outB")
+    assert files("outA")["correlations.csv"] != files("outC")["correlations.csv"]
+
+
+def test_without_resamples_there_are_no_intervals(study):
+    main([*map(str, ["align", "--ratings", study / "ratings.csv", "--scores",
+          study / "scores.csv", "--resamples", "0", "--out", study / "out"])])  # fmt: skip
+    frame = pd.read_csv(study / "out/tables/correlations.csv")
+    assert frame["low"].isna().all()
+    methods = frame[(frame["level"] == "method") & frame["value"].notna()]
+    assert methods["p_value"].notna().all()
+    assert frame[frame["level"] == "pooled"]["p_value"].isna().all()
+
+
+def test_the_run_table_tells_how(study):
+    align(study, study / "out")
+    rows = dict(csv.reader((study / "out/tables/run.csv").open()))
+    assert rows["seed"] == "0"
+    assert rows["resamples"] == "20"
+    assert "sha256 of ratings.csv" in rows
+    assert rows["command"].startswith("python -m analysis align")
+
+
+def test_the_date_follows_source_date_epoch(study, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+    align(study, study / "out")
+    assert "1970-01-02T00:00:00+00:00" in (study / "out/tables/run.csv").read_text()
+
+
+def test_a_spreadsheet_finds_no_formula(study):
+    align(study, study / "out")
+    for path in (study / "out/tables").glob("*.csv"):
+        for row in csv.reader(path.open()):
+            for cell in row:
+                is_number = re.fullmatch(r"-?[\d.]+(e-?\d+)?", cell)
+                assert is_number or not cell.startswith(("=", "+", "-", "@")), cell
+
+
+def test_the_page_needs_nothing_and_shows_names_as_text(study):
+    align(study, study / "out")
+    html = (study / "out/report.html").read_text()
+    body = html.split("<script>")[0]
+    assert "<b>x</b>" not in body
+    assert "&lt;b&gt;x&lt;/b&gt;" in body
+    assert not re.search(r'(?:src|href)="https?:', body)
+    policy = content_security_policy(html)
+    assert "script-src 'sha256-" in policy
+    assert "unsafe" not in policy.split("style-src-attr")[0]
+
+
+def test_bad_input_writes_nothing_and_ends_with_status_2(study, capsys):
+    with (study / "ratings.csv").open("a") as stream:
+        stream.write("s0,x,d,R9,33\n")
+    assert align(study, study / "out") == 2
+    assert "ratings.csv:74: rating: 33: a value from 0 to 4" in capsys.readouterr().err
+    assert not (study / "out").exists()
+    assert not list(study.glob(".report-*"))
+
+
+@pytest.mark.parametrize(
+    "extra", [["--resample", "planets"], ["--levels", "galaxy"], ["--scale", "4:0"]]
+)
+def test_bad_options_end_with_status_2(study, extra, capsys):
+    try:
+        status = align(study, study / "out", *extra)
+    except SystemExit as error:
+        status = error.code
+    assert status == 2
+    assert extra[1] in capsys.readouterr().err
+    assert not (study / "out").exists()
+
+
+def test_a_new_report_replaces_the_tables_and_keeps_other_files(study):
+    align(study, study / "out")
+    (study / "out/notes.txt").write_text("mine")
+    main([*map(str, ["agreement", "--ratings", study / "ratings.csv", "--resamples",
+          "0", "--out", study / "out"])])  # fmt: skip
+    names = {path.name for path in (study / "out/tables").glob("*.csv")}
+    assert names == {"agreement.csv", "run.csv"}
+    assert (study / "out/notes.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("extra", [[], ["--majority"], ["--ties", "davidson"]])
+def test_leaderboards(study, extra):
+    given = ["leaderboard", "--choices", study / "choices.csv", "--resamples", "10",
+             "--out", study / "out", *extra]  # fmt: skip
+    assert main([*map(str, given)]) == 0
+    board = pd.read_csv(study / "out/tables/leaderboard.csv")
+    assert board["rating"].mean() == pytest.approx(1000)
+
+
+@pytest.mark.shared
+def test_the_published_user_study_against_its_metrics(shared, tmp_path):
+    left_out = ",".join(f"StoryGen (variant {i})" for i in (1, 2, 3))
+    status = main([*map(str, [
+        "align", "--wide",
+        "--ratings", shared / "published/vistorybench_user_study.csv",
+        "--scores", shared / "published/vistorybench_lite_metrics.csv",
+        "--exclude-methods", left_out, "--resamples", "0", "--out", tmp_path / "out",
+    ])])  # fmt: skip
+    assert status == 0
+    frame = pd.read_csv(tmp_path / "out/tables/correlations.csv")
+    frame = frame[frame["level"] == "method"].set_index(
+        ["dimension", "metric", "coefficient"]
+    )
+    # published/README.md: 23 methods, the later edition of the two tables.
+    for dimension, metric, values in (
+        ("environment_consistency", "csd_self", (0.4198, 0.5639, 0.7130)),
+        ("character_identification_consistency", "cids_self", (0.3770, 0.5195, 0.5886)),
+        ("subjective_aesthetics", "aesthetic", (0.3147, 0.4639, 0.6068)),
+    ):
+        for name, value in zip(("kendall", "spearman", "pearson"), values, strict=True):
+            row = frame.loc[dimension, metric, name]
+            assert row["value"] == pytest.approx(value, abs=5e-5)
+            assert row["n"] == 23
+
+
+# Small parts --------------------------------------------------------------------------
+
+
+def test_latex_escapes_everything_special():
+    text = escaped(r"\ & % $ # _ { } ~ ^ < > |")
+    assert re.sub(r"\\(text\w+\{\}|[&%$#_{}])", "", text).strip(" ") == ""
+
+
+def test_latex_tables_have_booktabs_rules():
+    text = table(pd.DataFrame({"a_b": ["x"], "n": [1.0], "v": [-0.5]}))
+    assert text.splitlines() == [
+        r"\begin{tabular}{lrr}", r"\toprule", r"a\_b & n & v \\", r"\midrule",
+        r"x & 1 & $-0.500$ \\", r"\bottomrule", r"\end{tabular}",
+    ]  # fmt: skip
+
+
+def test_csv_keeps_full_precision_and_leaves_undefined_empty():
+    frame = pd.DataFrame({"v": [1 / 3, float("nan")], "t": ["-x", "y"]})
+    assert as_csv(frame) == "v,t\n0.3333333333333333,'-x\n,y\n"
+
+
+def test_numbers_have_a_true_minus():
+    assert number(-0.5) == "\N{MINUS SIGN}0.50"

@@ -1,0 +1,128 @@
+"""From the database to the three tables, and the same report as from files."""
+
+import csv
+import io
+
+import pytest
+from django.core.management import call_command
+from django.urls import reverse
+
+from analysis.__main__ import main
+from analysis.inputs import read_choices, read_ratings
+from analysis.web import frames
+from annotate import exclusion
+from evalcore import scoring
+from evalcore.models import MetricScore
+from tests.factories import make_study
+from tests.people import alice, answer_everything
+
+pytestmark = pytest.mark.django_db
+
+
+def test_it_works():
+    study = make_study()
+    answer_everything(study, 3)
+    frame = frames.ratings_frame(study)
+    assert len(frame) == 12 * 2
+    assert set(frame["method"]) == {"Alder", "Birch", "Cedar"}
+    assert set(frame["dimension"]) == {"character", "aesthetics"}
+    assert (frame["rating"] == 3).all()
+    assert frames.scale(study) == (0, 4)
+
+
+def test_drafts_and_old_revisions_stay_out():
+    from annotate import leasing, rating
+
+    study = make_study()
+    ann = study.annotators.get(name="A01")
+    slot = leasing.take(leasing.next_slot(ann), ann)
+    question = study.questions.first()
+    rating.record_answer(slot=slot, annotator=ann, question=question, value=1)
+    assert list(frames.rating_rows(study)) == []
+    for q in study.questions.all():
+        rating.record_answer(slot=slot, annotator=ann, question=q, value=4)
+    rating.submit_slot(slot=slot, annotator=ann)
+    assert [row["rating"] for row in frames.rating_rows(study)] == [4, 4]
+
+
+def test_excluded_answers_are_marked():
+    study = make_study()
+    answer_everything(study)
+    exclusion.exclude(study.slots.first(), reason="asleep", author=None)
+    assert frames.ratings_frame(study)["excluded"].sum() == 2
+
+
+def test_choices_name_the_method_that_stood_left():
+    study = make_study(protocol="pairwise")
+    answer_everything(study, "a")
+    for row in frames.choice_rows(study):
+        assert row["method_a"] < row["method_b"]
+        assert row["left_method"] in (row["method_a"], row["method_b"])
+    slot = study.slots.select_related("unit__output_a__method").first()
+    row = next(r for r in frames.choice_rows(study) if r["slot"] == slot.code)
+    assert (row["left_method"] == slot.unit.output_a.method.name) == slot.a_is_left
+
+
+def test_only_the_newest_version_of_a_metric_counts():
+    study = make_study()
+    scoring.run(scoring.queue_run(study.benchmark, ["shots_present"]).pk)
+    MetricScore.objects.update(metric_version="0", value=0.1)
+    scoring.run(scoring.queue_run(study.benchmark, ["shots_present"]).pk)
+    assert set(frames.scores_frame(study)["metric_version"]) == {"1"}
+
+
+@pytest.mark.parametrize("protocol", ["likert", "pairwise"])
+def test_a_download_reads_back(protocol, tmp_path):
+    study = make_study(protocol=protocol)
+    answer_everything(study, 2 if protocol == "likert" else "tie")
+    name = "ratings" if protocol == "likert" else "choices"
+    response = alice(study).get(reverse(f"study-{name}-csv", args=[study.slug]))
+    path = tmp_path / f"{name}.csv"
+    path.write_bytes(response.getvalue())
+    read = read_ratings if protocol == "likert" else read_choices
+    assert len(read(path)) == 24
+    given = {"scale": (0, 4)} if protocol == "likert" else {}
+    call_command(
+        "import_judgements", study="again", benchmark="woods", **{name: path}, **given
+    )
+
+
+def test_a_download_holds_no_formula():
+    study = make_study()
+    study.annotators.filter(name="A01").update(name="=HYPERLINK(1)")
+    answer_everything(study)
+    response = alice(study).get(reverse("study-ratings-csv", args=[study.slug]))
+    rows = list(csv.DictReader(io.StringIO(response.getvalue().decode())))
+    assert {row["annotator"] for row in rows} == {"'=HYPERLINK(1)", "A02"}
+
+
+def test_an_export_is_complete(tmp_path):
+    study = make_study()
+    answer_everything(study)
+    call_command("export_study", study.slug, out=tmp_path / "out")
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {"ratings.csv", "scores.csv", "study.json"}
+
+
+@pytest.mark.shared
+def test_database_and_files_give_byte_identical_tables(shared, tmp_path):
+    """The real ratings of dsg through the importers and back."""
+    data = shared / "data/dsg"
+    call_command(
+        "import_judgements", ratings=data / "ratings.csv", scale=(1, 5),
+        benchmark="dsg", study="dsg", create=True,
+    )  # fmt: skip
+    call_command("import_scores", data / "scores.csv", benchmark="dsg")
+    call_command("report", "dsg", out=tmp_path / "database", resamples=20)
+    status = main([
+        "align", "--ratings", str(data / "ratings.csv"), "--scores",
+        str(data / "scores.csv"), "--scale", "1:5", "--resamples", "20",
+        "--out", str(tmp_path / "files"),
+    ])  # fmt: skip
+    assert status == 0
+    files = sorted(p.name for p in (tmp_path / "files/tables").glob("*.csv"))
+    assert len(files) == 6
+    for name in files:
+        if name != "run.csv":
+            one = (tmp_path / "files/tables" / name).read_bytes()
+            assert one == (tmp_path / "database/tables" / name).read_bytes(), name

@@ -1,0 +1,149 @@
+"""The REST API: the same functions, the same limits."""
+
+import io
+
+import pytest
+from django.core.management import call_command
+from django.urls import reverse
+from rest_framework.authtoken.models import Token
+from rest_framework.test import APIClient
+
+from annotate.models import Annotator, Invitation, Rating, Slot, User
+from evalcore.models import MetricScore
+from tests.factories import METHODS, make_study
+from tests.people import alice, answer_everything, eve, rob
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study():
+    return make_study()
+
+
+def api(name: str) -> APIClient:
+    client = APIClient()
+    token, _created = Token.objects.get_or_create(user=User.objects.get(username=name))
+    client.credentials(HTTP_AUTHORIZATION=f"Token {token.key}")
+    return client
+
+
+def seat(study, name="A01") -> APIClient:
+    study.annotators.update(consented_at="2025-01-01T00:00Z", state="active")
+    client = APIClient()
+    token = Invitation.objects.get(annotator__name=name, annotator__study=study).token
+    client.credentials(HTTP_AUTHORIZATION=f"Invitation {token}")
+    return client
+
+
+def test_it_works(study):
+    rob(study)
+    client = api("rob")
+    listed = client.get(reverse("api-studies")).json()["results"]
+    assert [row["slug"] for row in listed] == [study.slug]
+    answer_everything(study)
+    cells = client.get(reverse("api-coverage", args=[study.slug])).json()
+    assert cells["submitted"] == 12
+    assert len(cells["cells"]) == 6
+
+
+@pytest.mark.parametrize("table", ["ratings", "choices", "scores"])
+def test_tables_with_a_token(study, table):
+    rob(study)
+    response = api("rob").get(reverse("api-table", args=[study.slug, table]))
+    assert response.getvalue().startswith(b"story,method")
+
+
+@pytest.mark.parametrize("name", ["api-study", "api-coverage", "api-scores"])
+def test_eve_finds_nothing(study, name):
+    eve()
+    client = api("eve")
+    url = reverse(name, args=[study.slug])
+    send = client.post if name == "api-scores" else client.get
+    assert send(url, {"scores": []}, format="json").status_code == 404
+    assert APIClient().get(url).status_code == 401
+    table = reverse("api-table", args=[study.slug, "ratings"])
+    assert client.get(table).status_code == 404
+    assert APIClient().get(table).status_code == 401
+
+
+def test_posting_scores(study):
+    alice(study)
+    url = reverse("api-scores", args=[study.slug])
+    rows = [{"story": "01", "method": "Alder", "metric": "cids", "score": 0.5}]
+    response = api("alice").post(url, {"scores": rows}, format="json")
+    assert response.json() == {"rows": 1, "created": 1, "replaced": 0}
+    assert MetricScore.objects.get().value == 0.5
+
+
+def test_posting_bad_scores_lists_every_problem_and_writes_nothing(study):
+    alice(study)
+    rows = [
+        {"story": "01", "method": "Alder", "metric": "cids", "score": 0.5},
+        {"story": "01", "method": "Elm", "metric": "cids", "score": 0.5},
+        {"story": "77", "method": "Alder", "metric": "cids", "score": 0.5},
+    ]
+    url = reverse("api-scores", args=[study.slug])
+    response = api("alice").post(url, {"scores": rows}, format="json")
+    assert response.status_code == 400
+    assert len(response.json()["problems"]) == 2
+    assert not MetricScore.objects.exists()
+
+
+def test_researchers_cannot_post_scores(study):
+    rob(study)
+    url = reverse("api-scores", args=[study.slug])
+    assert api("rob").post(url, {"scores": []}, format="json").status_code == 403
+
+
+def test_taking_and_submitting_every_slot(study):
+    client = seat(study)
+    taken = 0
+    while (response := client.post(reverse("api-slot"))).status_code == 200:
+        slot = response.json()
+        assert not any(name in response.content.decode() for name in METHODS)
+        answers = {question["key"]: "3" for question in slot["questions"]}
+        url = reverse("api-submit", args=[slot["code"]])
+        done = client.post(url, {"answers": answers, "seconds": 5}, format="json")
+        assert done.json()["state"] == "submitted"
+        taken += 1
+    assert response.status_code == 204
+    assert taken == 6
+    assert Rating.objects.count() == 12
+
+
+def test_asking_twice_returns_the_same_slot(study):
+    client = seat(study)
+    first = client.post(reverse("api-slot")).json()["code"]
+    assert client.post(reverse("api-slot")).json()["code"] == first
+    assert Slot.objects.filter(state="leased").count() == 1
+
+
+def test_an_answer_off_the_scale_is_a_conflict_and_nothing_is_submitted(study):
+    client = seat(study)
+    code = client.post(reverse("api-slot")).json()["code"]
+    url = reverse("api-submit", args=[code])
+    response = client.post(url, {"answers": {"character": "9"}}, format="json")
+    assert response.status_code == 409
+    unknown = client.post(url, {"answers": {"colour": "1"}}, format="json")
+    assert unknown.status_code == 400
+    assert not Slot.objects.filter(state="submitted").exists()
+
+
+def test_somebody_elses_slot_is_not_found(study):
+    code = seat(study).post(reverse("api-slot")).json()["code"]
+    url = reverse("api-submit", args=[code])
+    response = seat(study, "A02").post(url, {"answers": {}}, format="json")
+    assert response.status_code == 404
+
+
+def test_consent_and_a_valid_link_are_needed(study):
+    client = seat(study)
+    Annotator.objects.update(consented_at=None)
+    assert client.post(reverse("api-slot")).status_code == 409
+    Invitation.objects.update(revoked_at="2025-01-01T00:00Z")
+    assert client.post(reverse("api-slot")).status_code == 401
+
+
+def test_the_schema_has_no_warnings():
+    call_command("spectacular", "--validate", "--fail-on-warn", stdout=io.StringIO())
