@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotate.models import Annotator, Choice, Event, Question, Rating, Slot, Study
 
@@ -63,13 +64,13 @@ def _held_slot(slot: Slot, annotator: Annotator) -> Slot:
         .get(pk=slot.pk)
     )
     if held.study.state != Study.State.OPEN:
-        raise AnswerError("The study does not take answers at the moment.")
+        raise AnswerError(_("The study does not take answers at the moment."))
     if annotator.state == Annotator.State.REVOKED:
-        raise AnswerError("This invitation is no longer valid.")
+        raise AnswerError(_("This invitation is no longer valid."))
     if held.annotator_id != annotator.pk:
-        raise AnswerError("This story is now with somebody else.")
+        raise AnswerError(_("This story is now with somebody else."))
     if held.state == Slot.State.EXCLUDED:
-        raise AnswerError("This answer is closed and cannot be changed.")
+        raise AnswerError(_("This answer is closed and cannot be changed."))
     if held.state == Slot.State.OPEN:
         # The lease ran out, but nobody else has taken the slot.
         now = timezone.now()
@@ -144,7 +145,7 @@ def _next_revision(
             )
     except IntegrityError as error:
         raise AnswerError(
-            "This answer was changed elsewhere; load the page."
+            _("This answer was changed elsewhere; load the page again.")
         ) from error
 
 
@@ -167,7 +168,7 @@ def submit_slot(
         missing = [q for q in held.study.questions.all() if q.pk not in answered]
         if missing:
             titles = ", ".join(question.title for question in missing)
-            raise AnswerError(f"Not answered yet: {titles}.")
+            raise AnswerError(_("Not answered yet: %(titles)s.") % {"titles": titles})
         held.state = Slot.State.SUBMITTED
         held.submitted_at = timezone.now()
         held.seconds = seconds
