@@ -89,8 +89,8 @@ def test_two_runs_are_identical_and_another_seed_is_not(study):
 
 
 def test_without_resamples_there_are_no_intervals(study):
-    given = ["align", "--ratings", study / "ratings.csv", "--scores",
-             study / "scores.csv", "--resamples", "0", "--out", study / "out"]  # fmt: skip
+    given = ["align", "--ratings", study / "ratings.csv", "--resamples", "0",
+             "--scores", study / "scores.csv", "--out", study / "out"]  # fmt: skip
     main([*map(str, given)])
     frame = pd.read_csv(study / "out/tables/correlations.csv")
     assert frame["low"].isna().all()

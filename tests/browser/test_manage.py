@@ -1,0 +1,125 @@
+"""A manager's way through the pages, and the report, in Chromium."""
+
+import pytest
+from axe_core_python.sync_playwright import Axe
+from django.urls import reverse
+
+from analysis.web import building
+from analysis.web.models import Report
+from annotate.models import Invitation, StudyMember, User
+from evalcore import scoring
+from tests.factories import make_study
+from tests.people import answer_everything
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def study():
+    row = make_study()
+    answer_everything(row)
+    user = User.objects.create_user("alice", password="not-a-secret")
+    StudyMember.objects.create(study=row, user=user, role="manager")
+    return row
+
+
+def log_in(page, live_server):
+    page.goto(live_server.url + reverse("login"))
+    page.fill("input[name=username]", "alice")
+    page.fill("input[name=password]", "not-a-secret")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/studies/")
+
+
+def test_every_number_leads_to_its_slots(page, live_server, study):
+    log_in(page, live_server)
+    page.click(f"text={study.title}")
+    page.click("text=Coverage")
+    page.click("td.heat a >> nth=0")
+    page.wait_for_url("**/slots/?**")
+    assert page.locator("tbody tr").count() == 2
+    page.click("tbody a >> nth=0")
+    assert page.locator("text=How good").count() == 0
+    assert page.locator("tbody tr").count() == 2
+
+
+def test_pausing_inviting_and_revoking(page, live_server, study):
+    log_in(page, live_server)
+    page.goto(live_server.url + reverse("study-detail", args=[study.slug]))
+    page.click("button:has-text('Pause')")
+    study.refresh_from_db()
+    assert study.state == "paused"
+    page.click("button:has-text('Open again')")
+    page.goto(live_server.url + reverse("annotator-list", args=[study.slug]))
+    page.click("button:has-text('Add a person')")
+    page.wait_for_selector("text=link created")
+    assert Invitation.objects.filter(annotator__name="A03").exists()
+    link = page.locator(".link-field").last.input_value()
+    guest = page.context.browser.new_page()
+    guest.goto(link)
+    assert "Consent" in guest.inner_text("main")
+    guest.close()
+    page.locator("button:has-text('Revoke')").last.click()
+    page.wait_for_selector("text=was revoked")
+
+
+def test_coverage_refreshes_itself(page, live_server, study):
+    slot = study.slots.filter(pk=study.slots.first().pk)
+    slot.update(state="open", submitted_at=None)
+    log_in(page, live_server)
+    page.goto(live_server.url + reverse("study-coverage", args=[study.slug]))
+    assert "91 %" in page.inner_text(".figures")
+    slot.update(state="submitted", submitted_at="2025-01-01T00:00Z")
+    page.wait_for_function(
+        "() => document.querySelector('.figures').innerText.includes('100 %')",
+        timeout=15000,
+    )
+
+
+def test_the_report_draws_its_figures_and_asks_nobody(page, live_server, study):
+    names = ["sharpness", "colourfulness", "palette_consistency"]
+    scoring.run(scoring.queue_run(study.benchmark, names).pk)
+    report = building.build_report(
+        Report.objects.create(study=study, options={"resamples": 20}).pk
+    )
+    assert report.state == "done", report.error
+    log_in(page, live_server)
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    url = live_server.url + reverse("report-page", args=[study.slug, report.pk])
+    page.goto(url)
+    page.wait_for_selector(".plot .main-svg")
+    plots = page.locator(".plot")
+    assert plots.count() >= 4
+    assert page.locator(".plot:has(.main-svg)").count() == plots.count()
+    # The browser itself looks for an icon; the page asks for nothing.
+    own = [u for u in asked if not u.startswith(("data:", "blob:"))]
+    assert [u for u in own if not u.endswith("icon.svg")] == [url]
+
+
+PAGES = [
+    "study-list", "study-detail", "study-coverage", "slot-list", "annotator-list",
+    "study-scoring", "report-list", "metric-list",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_and_nothing_overflows(page, live_server, study, scheme):
+    page.emulate_media(color_scheme=scheme)
+    log_in(page, live_server)
+    addresses = [
+        reverse(
+            name, args=[] if name in ("study-list", "metric-list") else [study.slug]
+        )
+        for name in PAGES
+    ]
+    addresses.append(
+        reverse("slot-detail", args=[study.slug, study.slots.first().code])
+    )
+    for path in addresses:
+        page.set_viewport_size({"width": 1440, "height": 900})
+        page.goto(live_server.url + path)
+        found = Axe().run(page)["violations"]
+        assert not found, (path, [(v["id"], v["nodes"][0]["html"]) for v in found])
+        page.set_viewport_size({"width": 360, "height": 740})
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360, path
