@@ -1,0 +1,39 @@
+"""Promises about the tree itself: contracts, versions, documented settings."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from analysis.version import VERSION
+from evalcore.settings import ENVIRONMENT
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def test_the_version_is_the_projects():
+    assert PROJECT["project"]["version"] == VERSION
+
+
+def test_every_statistics_module_is_under_contract():
+    contract = PROJECT["tool"]["importlinter"]["contracts"][0]
+    modules = {f"analysis.{path.stem}" for path in (ROOT / "analysis").glob("*.py")}
+    assert set(contract["source_modules"]) == modules - {"analysis.__init__"}
+
+
+@pytest.mark.parametrize("name", sorted(ENVIRONMENT))
+def test_every_setting_is_documented(name):
+    assert f"`{name}`" in (ROOT / "docs/running.md").read_text()
+
+
+def test_package_init_files_are_empty():
+    for package in ("analysis", "annotate", "evalcore", "fixtures"):
+        for path in (ROOT / package).rglob("__init__.py"):
+            assert path.read_text() == "", path
+
+
+def test_no_text_names_a_machine():
+    for path in ROOT.glob("**/*.md"):
+        if ".venv" not in path.parts:
+            assert "/work/" not in path.read_text(), path
