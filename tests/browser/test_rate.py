@@ -148,6 +148,31 @@ def test_a_lost_network_is_told_and_the_answer_arrives_later(page, live_server):
     assert Rating.objects.get().value == 2
 
 
+def test_a_slow_old_answer_does_not_overtake_the_submitted_one(page, live_server):
+    study = make_study(annotators=1)
+    start(page, live_server, study)
+    first = page.url
+    held = []
+
+    def hold_the_first(route):
+        if held:
+            route.continue_()
+        else:
+            held.append(route)
+
+    page.route("**/answer/", hold_the_first)
+    page.keyboard.press("1")  # on its way
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("4")  # changed
+    page.keyboard.press("3")
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(300)
+    assert page.url == first
+    held[0].continue_()
+    page.wait_for_url(lambda url: url != first)
+    assert Rating.objects.get(question__key="character", is_current=True).value == 4
+
+
 def test_enter_with_a_gap_says_what_is_missing(page, live_server):
     start(page, live_server, make_study(annotators=1))
     page.keyboard.press("2")

@@ -76,6 +76,7 @@
 
   const waiting = new Map(); // question -> {value, key}; the newest answer wins
   let sending = false;
+  let submitWhenSaved = false;
   let delay = RETRY_FIRST;
 
   function tell(name, kind) {
@@ -126,8 +127,13 @@
     const newest = waiting.get(question);
     if (newest && newest.key === key) waiting.delete(question);
     if (waiting.size) send();
-    else if (problem.hidden) tell("saved", "good");
-    else state.textContent = "";
+    else if (!problem.hidden) {
+      submitWhenSaved = false;
+      state.textContent = "";
+    } else {
+      tell("saved", "good");
+      if (submitWhenSaved) form.requestSubmit();
+    }
   }
 
   // Submitting ----------------------------------------------------------------
@@ -150,9 +156,14 @@
       mark(questions.indexOf(open));
       return;
     }
+    if (sending || waiting.size) {
+      // An answer on its way could arrive after the form and undo a later change.
+      event.preventDefault();
+      submitWhenSaved = true;
+      return;
+    }
     countTime();
     form.elements.seconds.value = (visible / 1000).toFixed(1);
-    waiting.clear(); // the form carries every answer
   }
 
   // Keys ----------------------------------------------------------------------
