@@ -77,9 +77,23 @@ def _align(options: argparse.Namespace) -> Analysis:
         method_column=options.method_column,
         story_column=options.story_column,
     )
+    scores = _turned(scores, options.lower_is_better)
     return align(
         ratings=ratings, choices=choices, scores=scores, options=_options(options)
     )
+
+
+def _turned(scores: pd.DataFrame, lower_is_better: Sequence[str]) -> pd.DataFrame:
+    """Mark metrics whose direction the table cannot tell, as in a wide one."""
+    unknown = sorted(set(lower_is_better) - set(scores["metric"]))
+    if unknown:
+        known = ", ".join(sorted(scores["metric"].unique()))
+        raise OptionError(
+            f"--lower-is-better: {unknown[0]!r}: expected some of {known}"
+        )
+    turned = scores["metric"].isin(list(lower_is_better))
+    given = scores.get("higher_is_better", pd.Series(True, index=scores.index))
+    return scores.assign(higher_is_better=given & ~turned)
 
 
 def _agreement(options: argparse.Namespace) -> Analysis:
@@ -136,6 +150,10 @@ def _add_align(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     command.add_argument(
         "--exclude-methods", type=_names, default=(), metavar='"A,B"',
         help="a name with a comma in it can be written with a backslash before it",
+    )  # fmt: skip
+    command.add_argument(
+        "--lower-is-better", type=_names, default=(), metavar='"A,B"',
+        help="metrics whose direction the table does not tell",
     )  # fmt: skip
     command.add_argument("--scale", type=_scale, metavar="LOW:HIGH")
     command.add_argument("--levels", type=_subset(LEVELS), default=LEVELS)

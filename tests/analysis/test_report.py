@@ -157,6 +157,21 @@ def test_bad_options_end_with_status_2(study, extra, capsys):
     assert not (study / "out").exists()
 
 
+def test_a_lower_is_better_metric_changes_its_sign(study, capsys):
+    for out, extra in (("up", []), ("down", ["--lower-is-better", "one"])):
+        assert align(study, study / out, *extra) == 0
+    up, down = (
+        pd.read_csv(study / out / "tables/correlations.csv").set_index(
+            ["metric", "level", "coefficient"]
+        )["value"]
+        for out in ("up", "down")
+    )
+    pd.testing.assert_series_equal(up["one"], -down["one"])
+    pd.testing.assert_series_equal(up["two"], down["two"])
+    assert align(study, study / "bad", "--lower-is-better", "fid") == 2
+    assert "'fid': expected some of one, two" in capsys.readouterr().err
+
+
 def test_a_new_report_replaces_the_tables_and_keeps_other_files(study):
     align(study, study / "out")
     (study / "out/notes.txt").write_text("mine")
