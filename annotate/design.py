@@ -11,92 +11,23 @@ design that it accepts,
 * an order drawn anew for each annotator.
 
 A design that cannot keep them is refused with the reason and the nearest one that can.
+`annotate.balance` measures them on the finished plan.
 """
 
 import math
 import random
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+
+from annotate.balance import Assignment, BalanceReport, DesignUnit, measure
+
+# An annotator's place in a unit's round: (annotator, unit, round), by position.
+_Place = tuple[int, int, int]
 
 
 class ImpossibleDesignError(ValueError):
     """The numbers contradict each other; the message names the nearest design."""
-
-
-@dataclass(frozen=True)
-class DesignUnit:
-    """What is shown at once: one output, or a pair of outputs of one story.
-
-    Parameters
-    ----------
-    id
-        Names the unit in the plan.
-    story
-        The story that is shown.
-    methods
-        One method (Likert) or two different ones in the unit's order (pairwise).
-    """
-
-    id: int
-    story: str
-    methods: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Assignment:
-    """One planned slot: who judges which unit, when, and which method stands left."""
-
-    annotator: int
-    unit: int
-    round: int
-    session: int
-    position: int
-    a_is_left: bool
-
-
-@dataclass(frozen=True)
-class BalanceReport:
-    """The measured balance of a plan, each as (smallest, largest)."""
-
-    units: int
-    annotators: int
-    slots: int
-    redundancy: tuple[int, int]
-    load: tuple[int, int]
-    sessions: tuple[int, int]
-    session_size: tuple[int, int]
-    method_spread: int
-    repeated_units: int
-    stories_twice_in_session: int
-    left_spread_unit: int
-    left_spread_pair: int
-    left_spread_annotator: int
-
-    def as_dict(self) -> dict[str, object]:
-        """Return the numbers for storage."""
-        return dict(vars(self))
-
-    def lines(self) -> list[str]:
-        """Return the report as sentences, one a line."""
-        text = [
-            f"{self.units} units, {self.annotators} annotators, {self.slots} slots",
-            f"slots per unit and round: {_span(self.redundancy)}",
-            f"slots per annotator: {_span(self.load)}",
-            f"sessions per annotator: {_span(self.sessions)}, "
-            f"of {_span(self.session_size)} slots",
-            "an annotator's counts of the methods differ by at most "
-            f"{self.method_spread}",
-            f"units seen twice by one annotator: {self.repeated_units}",
-            f"stories seen twice in a session: {self.stories_twice_in_session}",
-        ]
-        if self.left_spread_pair >= 0:
-            text.append(
-                "left minus right differs by at most "
-                f"{self.left_spread_unit} per unit, {self.left_spread_pair} per pair "
-                f"of methods, {self.left_spread_annotator} per annotator"
-            )
-        return text
 
 
 @dataclass(frozen=True)
@@ -263,7 +194,7 @@ def _even_out(state: _State, dice: random.Random) -> None:
         before = _imbalance(state, all_methods)
         if before == 0:
             return
-        _improve(state, all_methods, dice)
+        _improve(state, dice)
         if _imbalance(state, all_methods) >= before:
             break
     if _imbalance(state, all_methods):
@@ -279,18 +210,19 @@ def _imbalance(state: _State, methods: Sequence[str]) -> int:
     return total
 
 
-def _improve(state: _State, methods: Sequence[str], dice: random.Random) -> None:
+def _improve(state: _State, dice: random.Random) -> None:
     """Make each single move that lowers the sum of squared counts."""
     order = list(range(len(state.units)))
     dice.shuffle(order)
     for index in order:
         for giver in sorted(state.holders[index]):
-            taker = min(
-                (a for a in range(state.annotators) if a not in state.holders[index]),
-                key=lambda a, i=index, g=giver: _gain(state, i, g, a),  # type: ignore[misc]
-                default=None,
-            )
-            if taker is not None and _gain(state, index, giver, taker) < 0:
+            gains = {
+                taker: _gain(state, index, giver, taker)
+                for taker in range(state.annotators)
+                if taker not in state.holders[index]
+            }
+            taker = min(gains, key=gains.__getitem__, default=None)
+            if taker is not None and gains[taker] < 0:
                 state.give(index, giver, -1)
                 state.give(index, taker)
 
@@ -435,7 +367,7 @@ def _sides(
     units: Sequence[DesignUnit],
     sessions: Sequence[Sequence[tuple[int, Sequence[int]]]],
     dice: random.Random,
-) -> dict[tuple[int, int, int], bool]:
+) -> dict[_Place, bool]:
     """Let sides alternate along trails that pass each unit, pair and annotator.
 
     Slots of a unit are matched two by two, the odd ones out of a method pair are
@@ -449,8 +381,8 @@ def _sides(
         for round_, session in own
         for unit in session
     ]
-    partner: list[dict[tuple[int, int, int], tuple[int, int, int]]] = [{}, {}]
-    loose: dict[object, list[tuple[int, int, int]]] = defaultdict(list)
+    partner: list[dict[_Place, _Place]] = [{}, {}]
+    loose: dict[object, list[_Place]] = defaultdict(list)
     for group in _grouped(slots, key=lambda s: s[1]):
         dice.shuffle(group)
         odd = _couple(group, partner[0])
@@ -462,7 +394,7 @@ def _sides(
     for group in _grouped(slots, key=lambda s: s[0]):
         dice.shuffle(group)
         _couple(group, partner[1])
-    side: dict[tuple[int, int, int], bool] = {}
+    side: dict[_Place, bool] = {}
     for start in slots:
         if start in side:
             continue
@@ -480,84 +412,19 @@ def _sides(
 
 
 def _grouped(
-    slots: Iterable[tuple[int, int, int]], key: object
-) -> list[list[tuple[int, int, int]]]:
-    groups: dict[object, list[tuple[int, int, int]]] = defaultdict(list)
+    slots: Iterable[_Place], key: Callable[[_Place], Hashable]
+) -> list[list[_Place]]:
+    groups: dict[Hashable, list[_Place]] = defaultdict(list)
     for slot in slots:
-        groups[key(slot)].append(slot)  # type: ignore[operator]
+        groups[key(slot)].append(slot)
     return list(groups.values())
 
 
 def _couple(
-    group: list[tuple[int, int, int]],
-    partner: dict[tuple[int, int, int], tuple[int, int, int]],
-) -> tuple[int, int, int] | None:
+    group: list[_Place],
+    partner: dict[_Place, _Place],
+) -> _Place | None:
     """Match a group two by two and return the one left over, if any."""
     for one, other in zip(group[::2], group[1::2], strict=False):
         partner[one], partner[other] = other, one
     return group[-1] if len(group) % 2 else None
-
-
-def measure(
-    units: Sequence[DesignUnit],
-    assignments: Sequence[Assignment],
-    *,
-    annotators: int,
-) -> BalanceReport:
-    """Measure the balance of any plan, made here or elsewhere."""
-    by_id = {unit.id: unit for unit in units}
-    per_unit = Counter((a.unit, a.round) for a in assignments)
-    load = Counter(a.annotator for a in assignments)
-    sessions = Counter((a.annotator, a.session) for a in assignments)
-    met: dict[int, Counter[str]] = {a: Counter() for a in range(annotators)}
-    stories = Counter(
-        (a.annotator, a.session, by_id[a.unit].story) for a in assignments
-    )
-    repeats = Counter((a.annotator, a.unit, a.round) for a in assignments)
-    for a in assignments:
-        met[a.annotator].update(by_id[a.unit].methods)
-    methods = sorted({m for unit in units for m in unit.methods})
-    loads = [load[a] for a in range(annotators)]
-    own = Counter(annotator for annotator, _session in sessions)
-    pairwise = any(len(unit.methods) == 2 for unit in units)
-    rounds = {a.round for a in assignments}
-    return BalanceReport(
-        units=len(units),
-        annotators=annotators,
-        slots=len(assignments),
-        redundancy=_limits(per_unit[u.id, r] for u in units for r in rounds),
-        load=_limits(loads),
-        sessions=_limits(own[a] for a in range(annotators)),
-        session_size=_limits(sessions.values()),
-        method_spread=max(
-            max(m[x] for x in methods) - min(m[x] for x in methods)
-            for m in met.values()
-        ),
-        repeated_units=sum(count - 1 for count in repeats.values()),
-        stories_twice_in_session=sum(count - 1 for count in stories.values()),
-        left_spread_unit=_lean(assignments, lambda a: a.unit) if pairwise else -1,
-        left_spread_pair=(
-            _lean(assignments, lambda a: by_id[a.unit].methods) if pairwise else -1
-        ),
-        left_spread_annotator=(
-            _lean(assignments, lambda a: a.annotator) if pairwise else -1
-        ),
-    )
-
-
-def _lean(assignments: Sequence[Assignment], key: object) -> int:
-    """Return the largest difference between left and right in any group."""
-    balance: Counter[object] = Counter()
-    for a in assignments:
-        balance[key(a)] += 1 if a.a_is_left else -1  # type: ignore[operator]
-    return max((abs(value) for value in balance.values()), default=0)
-
-
-def _limits(values: Iterable[int]) -> tuple[int, int]:
-    listed = list(values)
-    return min(listed, default=0), max(listed, default=0)
-
-
-def _span(limits: tuple[int, int]) -> str:
-    low, high = limits
-    return str(low) if low == high else f"{low} to {high}"

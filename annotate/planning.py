@@ -6,6 +6,7 @@ from django.db import transaction
 from django.utils.text import slugify
 
 from annotate import design
+from annotate.balance import DesignUnit
 from annotate.definition import StudyDefinition
 from annotate.models import (
     Annotator,
@@ -181,11 +182,11 @@ def _pairs(group: list[Output], pairs: str) -> list[tuple[Output, Output]]:
     return [(a, b) for i, a in enumerate(ordered) for b in ordered[i + 1 :]]
 
 
-def _as_design(unit: Unit) -> design.DesignUnit:
+def _as_design(unit: Unit) -> DesignUnit:
     outputs = [o for o in (unit.output_a, unit.output_b) if o is not None]
     if any(output.story_id != unit.story_id for output in outputs):
         raise PlanningError("The outputs of a unit must belong to its story.")
-    return design.DesignUnit(
+    return DesignUnit(
         unit.pk, unit.story.key, tuple(output.method.name for output in outputs)
     )
 

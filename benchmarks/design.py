@@ -12,7 +12,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from annotate.design import DesignUnit, plan
+from annotate.balance import DesignUnit
+from annotate.design import plan
 
 LIMIT_SECONDS = 5.0
 

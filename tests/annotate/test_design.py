@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotate.design import DesignUnit, ImpossibleDesignError, measure, plan
+from annotate.balance import DesignUnit, measure
+from annotate.design import ImpossibleDesignError, plan
 
 
 def likert(methods: int, stories: int) -> list[DesignUnit]:
