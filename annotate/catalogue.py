@@ -31,6 +31,7 @@ KEYWORDS = {
     "ngettext": (1, 2),
     "gettext_noop": None,
     "pgettext": ((1, "c"), 2),
+    "pgettext_lazy": ((1, "c"), 2),
     "npgettext": ((1, "c"), 2, 3),
 }
 

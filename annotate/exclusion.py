@@ -3,8 +3,10 @@
 from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
-from annotate.models import Event, Exclusion, Slot, Study, User
+from annotate import rating
+from annotate.models import Event, Exclusion, Slot, User
 
 
 class ExclusionError(ValueError):
@@ -19,16 +21,16 @@ def exclude(slot: Slot, *, reason: str, author: User | None) -> Exclusion:
     """
     slot = Slot.objects.select_for_update().get(pk=slot.pk)
     if slot.state != Slot.State.SUBMITTED:
-        raise ExclusionError("Only a submitted slot can be excluded.")
+        raise ExclusionError(_("Only a submitted slot can be excluded."))
     if not reason.strip():
-        raise ExclusionError("Please give a reason; it stands in the log.")
+        raise ExclusionError(_("Please give a reason; it stands in the log."))
     needs_replacement = slot.ordinal is not None
     slot.state = Slot.State.EXCLUDED
     slot.save(update_fields=["state"])
     row = Exclusion.objects.create(slot=slot, reason=reason.strip(), author=author)
     if needs_replacement:
         _open_replacement(slot)
-    _log("slot excluded", slot, author, reason=row.reason)
+    _log(Event.Kind.SLOT_EXCLUDED, slot, author, reason=row.reason)
     return row
 
 
@@ -48,38 +50,38 @@ def _open_replacement(slot: Slot) -> Slot:
 def undo(exclusion: Exclusion, *, author: User | None) -> Slot:
     """Restore an excluded slot.
 
-    A replacement that nobody has answered disappears; an answered one becomes surplus:
-    it is kept without ordinal, outside the redundancy.
+    A replacement that nobody holds disappears; one that somebody has answered, or is
+    answering now, becomes surplus: it is kept without ordinal, outside the redundancy.
     """
-    if exclusion.undone_at is not None:
-        raise ExclusionError("This exclusion was undone before.")
     slot = Slot.objects.select_for_update().get(pk=exclusion.slot_id)
+    exclusion = Exclusion.objects.select_for_update().get(pk=exclusion.pk)
+    if exclusion.undone_at is not None:
+        raise ExclusionError(_("This exclusion was undone before."))
     exclusion.undone_at = timezone.now()
     exclusion.save(update_fields=["undone_at"])
     slot.state = Slot.State.SUBMITTED
     slot.save(update_fields=["state"])
     if slot.ordinal is not None:
-        _remove_replacement(slot)
-    _log("exclusion undone", slot, author)
+        _drop_replacement(slot)
+    _log(Event.Kind.EXCLUSION_UNDONE, slot, author)
     return slot
 
 
-def _remove_replacement(slot: Slot) -> None:
-    study = Study.objects.get(pk=slot.study_id)
+def _drop_replacement(slot: Slot) -> None:
+    """Take the latest slot of the unit out of the redundancy, if there is one more."""
     counted = Slot.objects.filter(
         unit=slot.unit_id, round=slot.round, ordinal__isnull=False
     ).exclude(state=Slot.State.EXCLUDED)
-    if counted.count() <= study.redundancy:
+    if counted.count() <= slot.study.redundancy:
         return
-    later = counted.exclude(pk=slot.pk).order_by("-ordinal")
-    unanswered = later.filter(state=Slot.State.OPEN, annotator__isnull=True).first()
-    if unanswered is not None:
-        unanswered.delete()
+    others = counted.exclude(pk=slot.pk).order_by("-ordinal")
+    unheld = others.filter(annotator__isnull=True).first()
+    if unheld is not None:
+        rating.discard(unheld)
         return
-    answered = later.filter(state=Slot.State.SUBMITTED).first()
-    if answered is not None:
-        answered.ordinal = None
-        answered.save(update_fields=["ordinal"])
+    latest = others.first()
+    latest.ordinal = None
+    latest.save(update_fields=["ordinal"])
 
 
 def _log(kind: str, slot: Slot, author: User | None, **details: object) -> None:

@@ -155,7 +155,7 @@ def _import(
         slots = importer.store()
         Event.objects.create(
             study=importer.study,
-            kind="answers imported",
+            kind=Event.Kind.ANSWERS_IMPORTED,
             details={"file": file, "answers": len(rows), "slots": slots},
         )
     return Summary(len(rows), slots)

@@ -1,7 +1,9 @@
-"""Links in and out: inviting, replacing a lost link, revoking, filling in."""
+"""Links in and out: inviting, replacing a lost link, revoking."""
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from annotate import leasing
 from annotate.models import Annotator, Event, Invitation, Study, User, new_token
@@ -22,47 +24,57 @@ def invite(
         .order_by("name")
     )
     wanted = len(waiting) if count is None else count
-    if wanted < 1:
-        raise InvitingError("Everybody who was planned is invited already.")
-    if wanted > len(waiting):
+    if not waiting:
         raise InvitingError(
-            f"{wanted} invitations asked for, but {len(waiting)} planned annotators "
-            "wait for one; add people first."
+            _("Everybody who was planned is invited already; add a person.")
         )
-    invitations = []
-    for annotator in waiting[:wanted]:
-        annotator.state = Annotator.State.INVITED
-        annotator.save(update_fields=["state"])
-        invitations.append(
-            Invitation.objects.create(annotator=annotator, note=note, created_by=user)
+    if not 1 <= wanted <= len(waiting):
+        text = ngettext(
+            "%(wanted)d invitations were asked for; %(n)d planned annotator waits.",
+            "%(wanted)d invitations were asked for; %(n)d planned annotators wait.",
+            len(waiting),
         )
-        _log("annotator invited", annotator, user)
-    return invitations
+        raise InvitingError(text % {"wanted": wanted, "n": len(waiting)})
+    return [_invite(annotator, note, user) for annotator in waiting[:wanted]]
+
+
+def _invite(annotator: Annotator, note: str, user: User | None) -> Invitation:
+    annotator.state = Annotator.State.INVITED
+    annotator.save(update_fields=["state"])
+    invitation = Invitation.objects.create(
+        annotator=annotator, note=note, created_by=user
+    )
+    _log(Event.Kind.ANNOTATOR_INVITED, annotator, user)
+    return invitation
 
 
 @transaction.atomic
-def add_annotator(study: Study, *, user: User | None = None) -> Annotator:
-    """Add a person without a plan, who takes over free slots one by one."""
+def invite_new(study: Study, *, note: str = "", user: User | None = None) -> Invitation:
+    """Add and invite a person without a plan, who takes over free slots one by one."""
+    study = Study.objects.select_for_update().get(pk=study.pk)
     numbers = [
         int(name[1:])
         for name in study.annotators.values_list("name", flat=True)
-        if name[:1] == "A" and name[1:].isdigit()
+        if name[:1] == "A" and name[1:].isdecimal()
     ]
     name = f"A{max(numbers, default=0) + 1:02}"
     annotator = Annotator.objects.create(study=study, name=name)
-    _log("annotator added", annotator, user)
-    return annotator
+    _log(Event.Kind.ANNOTATOR_ADDED, annotator, user)
+    return _invite(annotator, note, user)
 
 
 @transaction.atomic
 def reissue(annotator: Annotator, *, user: User | None = None) -> Invitation:
     """Replace a lost link; the old one stops working, the answers stay."""
     if annotator.state == Annotator.State.REVOKED:
-        raise InvitingError(f"{annotator.name} was revoked; add a new person instead.")
+        raise InvitingError(
+            _("%(name)s was revoked; add a new person instead.")
+            % {"name": annotator.name}
+        )
     invitation = annotator.invitation
     invitation.token = new_token()
     invitation.save(update_fields=["token"])
-    _log("link replaced", annotator, user)
+    _log(Event.Kind.LINK_REPLACED, annotator, user)
     return invitation
 
 
@@ -78,7 +90,7 @@ def revoke(annotator: Annotator, *, user: User | None = None) -> int:
     annotator.state = Annotator.State.REVOKED
     annotator.save(update_fields=["state"])
     freed = leasing.free_unfinished(annotator)
-    _log("annotator revoked", annotator, user, freed_slots=freed)
+    _log(Event.Kind.ANNOTATOR_REVOKED, annotator, user, freed_slots=freed)
     return freed
 
 

@@ -13,7 +13,7 @@ from django.db.models import Exists, Max, OuterRef, QuerySet
 from django.utils import timezone
 
 from annotate.models import Annotator, Event, Slot
-from annotate.rating import lease_length
+from annotate.rating import discard, lease_length, submit_slot
 
 UNFINISHED = (Slot.State.OPEN, Slot.State.LEASED)
 
@@ -84,12 +84,28 @@ def take(slot: Slot, annotator: Annotator) -> Slot:
         if slot.started_at is None:
             Event.objects.create(
                 study_id=slot.study_id,
-                kind="slot taken",
+                kind=Event.Kind.SLOT_TAKEN,
                 annotator=annotator,
                 slot=slot,
             )
     slot.refresh_from_db()
     return slot
+
+
+@transaction.atomic
+def submit(*, slot: Slot, annotator: Annotator, seconds: float | None = None) -> Slot:
+    """Submit a slot; the annotator for whom nothing is left has finished."""
+    submitted = submit_slot(slot=slot, annotator=annotator, seconds=seconds)
+    if annotator.state == Annotator.State.ACTIVE and next_slot(annotator) is None:
+        annotator.state = Annotator.State.FINISHED
+        annotator.finished_at = timezone.now()
+        annotator.save(update_fields=["state", "finished_at"])
+        Event.objects.create(
+            study_id=slot.study_id,
+            kind=Event.Kind.ANNOTATOR_FINISHED,
+            annotator=annotator,
+        )
+    return submitted
 
 
 def _claim(slot: Slot, annotator: Annotator) -> None:
@@ -125,8 +141,11 @@ def release_expired(now: datetime | None = None) -> int:
 
 
 def free_unfinished(annotator: Annotator) -> int:
-    """Give all unsubmitted slots of an annotator back to the study."""
-    return Slot.objects.filter(annotator=annotator, state__in=UNFINISHED).update(
+    """Give all unsubmitted slots of an annotator back to the study; return how many."""
+    held = Slot.objects.filter(annotator=annotator, state__in=UNFINISHED)
+    for surplus in held.filter(ordinal__isnull=True):
+        discard(surplus)
+    return held.update(
         state=Slot.State.OPEN,
         annotator=None,
         session=None,

@@ -1,6 +1,8 @@
 """Launching, pausing and closing a study."""
 
 from django.db import transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from annotate.models import Event, Study, User
 
@@ -8,6 +10,11 @@ ALLOWED = {
     Study.State.OPEN: (Study.State.DRAFT, Study.State.PAUSED, Study.State.CLOSED),
     Study.State.PAUSED: (Study.State.OPEN,),
     Study.State.CLOSED: (Study.State.OPEN, Study.State.PAUSED),
+}
+ACTION_NAMES = {
+    Study.State.OPEN: gettext_lazy("Launch"),
+    Study.State.PAUSED: gettext_lazy("Pause"),
+    Study.State.CLOSED: gettext_lazy("Close"),
 }
 
 
@@ -17,17 +24,17 @@ class LifecycleError(ValueError):
 
 def launch(study: Study, user: User | None = None) -> Study:
     """Let invited annotators in; also resumes a paused and reopens a closed study."""
-    return _move(study, Study.State.OPEN, "study launched", user)
+    return _move(study, Study.State.OPEN, Event.Kind.STUDY_LAUNCHED, user)
 
 
 def pause(study: Study, user: User | None = None) -> Study:
     """Take no answers for a while; links stay valid and nothing is lost."""
-    return _move(study, Study.State.PAUSED, "study paused", user)
+    return _move(study, Study.State.PAUSED, Event.Kind.STUDY_PAUSED, user)
 
 
 def close(study: Study, user: User | None = None) -> Study:
     """Take no more answers."""
-    return _move(study, Study.State.CLOSED, "study closed", user)
+    return _move(study, Study.State.CLOSED, Event.Kind.STUDY_CLOSED, user)
 
 
 @transaction.atomic
@@ -37,8 +44,8 @@ def _move(study: Study, state: str, kind: str, user: User | None) -> Study:
         return current
     if current.state not in ALLOWED[state]:
         raise LifecycleError(
-            f"The study is {current.get_state_display().lower()}; only a study that is "
-            f"{' or '.join(ALLOWED[state])} can become {state}."
+            _("%(action)s is not possible: the study is %(state)s.")
+            % {"action": ACTION_NAMES[state], "state": current.get_state_display()}
         )
     current.state = study.state = state
     current.save(update_fields=["state"])

@@ -7,7 +7,8 @@ from django.contrib.auth.models import AbstractUser
 from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
-from django.utils.translation import get_language
+from django.utils.translation import get_language, pgettext_lazy
+from django.utils.translation import gettext_lazy as _
 
 from evalcore.models import Benchmark, Output, Story
 
@@ -50,10 +51,10 @@ class Study(models.Model):
         PAIRWISE = "pairwise"
 
     class State(models.TextChoices):
-        DRAFT = "draft"
-        OPEN = "open"
-        PAUSED = "paused"
-        CLOSED = "closed"
+        DRAFT = "draft", pgettext_lazy("study", "draft")
+        OPEN = "open", pgettext_lazy("study", "open")
+        PAUSED = "paused", pgettext_lazy("study", "paused")
+        CLOSED = "closed", pgettext_lazy("study", "closed")
 
     slug = models.SlugField(max_length=80, unique=True)
     title = models.CharField(max_length=200)
@@ -235,11 +236,11 @@ class Annotator(models.Model):
     """
 
     class State(models.TextChoices):
-        PLANNED = "planned"  # has slots, nobody invited yet
-        INVITED = "invited"
-        ACTIVE = "active"  # has given consent
-        FINISHED = "finished"
-        REVOKED = "revoked"
+        PLANNED = "planned", _("planned")  # has slots, nobody invited yet
+        INVITED = "invited", _("invited")
+        ACTIVE = "active", _("active")  # has given consent
+        FINISHED = "finished", _("finished")
+        REVOKED = "revoked", _("revoked")
 
     study = models.ForeignKey(
         Study, on_delete=models.CASCADE, related_name="annotators"
@@ -304,14 +305,15 @@ class Slot(models.Model):
 
     A slot is planned for an annotator (or free for anyone, when `annotator` is
     empty), leased while the annotator works on it, and submitted once.
-    `ordinal` counts the redundancy; a surplus answer keeps a row without ordinal.
+    `ordinal` counts the redundancy; a surplus slot, which always is somebody's, has
+    none.
     """
 
     class State(models.TextChoices):
-        OPEN = "open"
-        LEASED = "leased"
-        SUBMITTED = "submitted"
-        EXCLUDED = "excluded"
+        OPEN = "open", pgettext_lazy("slot", "open")
+        LEASED = "leased", pgettext_lazy("slot", "leased")
+        SUBMITTED = "submitted", pgettext_lazy("slot", "submitted")
+        EXCLUDED = "excluded", pgettext_lazy("slot", "excluded")
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="slots")
     unit = models.ForeignKey(Unit, on_delete=models.CASCADE, related_name="slots")
@@ -377,8 +379,8 @@ class Slot(models.Model):
                 name="slot_submitted_has_time",
             ),
             models.CheckConstraint(
-                condition=Q(ordinal__isnull=False) | Q(submitted_at__isnull=False),
-                name="slot_surplus_is_submitted",
+                condition=Q(ordinal__isnull=False) | Q(annotator__isnull=False),
+                name="slot_surplus_is_held",
             ),
         ]
 
@@ -494,9 +496,26 @@ class Exclusion(models.Model):
 class Event(models.Model):
     """One line of the study's log; rows are added, never changed."""
 
+    class Kind(models.TextChoices):
+        STUDY_PLANNED = "study planned", _("study planned")
+        STUDY_LAUNCHED = "study launched", _("study launched")
+        STUDY_PAUSED = "study paused", _("study paused")
+        STUDY_CLOSED = "study closed", _("study closed")
+        ANSWERS_IMPORTED = "answers imported", _("answers imported")
+        ANNOTATOR_INVITED = "annotator invited", _("annotator invited")
+        ANNOTATOR_ADDED = "annotator added", _("annotator added")
+        ANNOTATOR_REVOKED = "annotator revoked", _("annotator revoked")
+        ANNOTATOR_FINISHED = "annotator finished", _("annotator finished")
+        LINK_REPLACED = "link replaced", _("link replaced")
+        CONSENT_GIVEN = "consent given", _("consent given")
+        SLOT_TAKEN = "slot taken", _("slot taken")
+        SLOT_SUBMITTED = "slot submitted", _("slot submitted")
+        SLOT_EXCLUDED = "slot excluded", _("slot excluded")
+        EXCLUSION_UNDONE = "exclusion undone", _("exclusion undone")
+
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="events")
     at = models.DateTimeField(default=timezone.now, editable=False)
-    kind = models.CharField(max_length=40)
+    kind = models.CharField(max_length=40, choices=Kind.choices)
     annotator = models.ForeignKey(
         Annotator, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )

@@ -70,14 +70,17 @@ def plan_study(
     )
     people = _create_annotators(study, annotators)
     _create_slots(study, plan, by_id, people)
-    study.balance_report = plan.balance.as_dict() | {"lines": plan.balance.lines()}
+    study.balance_report = plan.balance.as_dict()
     study.save(update_fields=["balance_report"])
     if user is not None:
         StudyMember.objects.create(
             study=study, user=user, role=StudyMember.Role.MANAGER
         )
     Event.objects.create(
-        study=study, kind="study planned", user=user, details=plan.balance.as_dict()
+        study=study,
+        kind=Event.Kind.STUDY_PLANNED,
+        user=user,
+        details=plan.balance.as_dict(),
     )
     return study
 

@@ -1,5 +1,6 @@
 """The only writer of answers."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -10,6 +11,8 @@ from django.utils.translation import gettext as _
 
 from annotate.models import Annotator, Choice, Event, Question, Rating, Slot, Study
 
+WHOLE_NUMBER = re.compile(r"-?[0-9]{1,6}")
+LONGEST_SECONDS = 24 * 3600
 SIDES = ("left", "right", "tie", "both_bad")
 
 
@@ -39,6 +42,8 @@ def record_answer(
     client_key: str = "",
 ) -> Rating | Choice:
     """Store one answer as it is given and return the current row.
+
+    A rating is a whole number, also in digits as forms send it; a choice is a side.
 
     The same value again, or the same `client_key` again, changes nothing. Another
     value becomes the next revision; the earlier one is kept. Before the slot is
@@ -100,17 +105,18 @@ def _checked(
 
 def _rating_fields(question: Question, value: int | str) -> dict:
     low, high = question.scale_min, question.scale_max
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise AnswerError(f"{value!r} is no whole number.")
-    if low is None or high is None or not low <= value <= high:
-        raise AnswerError(f"{value} is outside the scale from {low} to {high}.")
-    return {"value": value, "scale_min": low, "scale_max": high}
+    if not WHOLE_NUMBER.fullmatch(str(value)):
+        raise AnswerError(f"{str(value)[:40]!r} is no whole number.")
+    number = int(value)
+    if low is None or high is None or not low <= number <= high:
+        raise AnswerError(f"{number} is outside the scale from {low} to {high}.")
+    return {"value": number, "scale_min": low, "scale_max": high}
 
 
 def _as_choice(slot: Slot, question: Question, value: int | str) -> str:
     """Turn what the annotator saw (left, right) into the unit's order (a, b)."""
     if value not in SIDES:
-        raise AnswerError(f"{value!r} is none of {', '.join(SIDES)}.")
+        raise AnswerError(f"{str(value)[:40]!r} is none of {', '.join(SIDES)}.")
     if value == "tie" and not question.allow_tie:
         raise AnswerError("This question asks for a decision: left or right.")
     if value in ("left", "right"):
@@ -159,7 +165,10 @@ def current_answers(slot: Slot, annotator: Annotator) -> dict[int, Rating | Choi
 def submit_slot(
     *, slot: Slot, annotator: Annotator, seconds: float | None = None
 ) -> Slot:
-    """Close a slot whose questions are all answered; a second time changes nothing."""
+    """Close a slot whose questions are all answered; a second time changes nothing.
+
+    Seconds on the page that are not plausible (none, or a day) are not stored.
+    """
     with transaction.atomic():
         held = _held_slot(slot, annotator)
         if held.state == Slot.State.SUBMITTED:
@@ -171,13 +180,26 @@ def submit_slot(
             raise AnswerError(_("Not answered yet: %(titles)s.") % {"titles": titles})
         held.state = Slot.State.SUBMITTED
         held.submitted_at = timezone.now()
-        held.seconds = seconds
+        if seconds is not None and 0 < seconds < LONGEST_SECONDS:
+            held.seconds = seconds
         held.lease_until = None
         held.save()
         Event.objects.create(
-            study=held.study, kind="slot submitted", annotator=annotator, slot=held
+            study=held.study,
+            kind=Event.Kind.SLOT_SUBMITTED,
+            annotator=annotator,
+            slot=held,
         )
     return held
+
+
+def discard(slot: Slot) -> None:
+    """Delete a slot that was never submitted, with the drafts in it."""
+    if slot.submitted_at is not None:
+        raise ValueError(f"Slot {slot.code} was submitted; its answers are kept.")
+    slot.ratings.all().delete()
+    slot.choices.all().delete()
+    slot.delete()
 
 
 @transaction.atomic

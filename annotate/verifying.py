@@ -35,12 +35,16 @@ def _units(study: Study) -> Iterator[str]:
 
 
 def _redundancy(study: Study) -> Iterator[str]:
+    """Check the slots of each unit; only an imported table may have fewer."""
     inside = Q(slots__ordinal__isnull=False) & ~Q(slots__state=State.EXCLUDED)
     for round_ in range(1, study.rounds + 1):
         units = Unit.objects.filter(study=study).annotate(
             n=Count("slots", filter=inside & Q(slots__round=round_))
         )
-        for unit in units.filter(n__gt=study.redundancy):
+        wrong = Q(n__gt=study.redundancy)
+        if study.template:
+            wrong |= Q(n__lt=study.redundancy)
+        for unit in units.filter(wrong):
             yield (
                 f"unit {unit.pk}: {unit.n} slots in round {round_}, "
                 f"redundancy is {study.redundancy}"

@@ -4,6 +4,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from annotate.models import Study
 
@@ -16,10 +17,10 @@ class Report(models.Model):
     """
 
     class State(models.TextChoices):
-        QUEUED = "queued"
-        RUNNING = "running"
-        DONE = "done"
-        FAILED = "failed"
+        QUEUED = "queued", _("queued")
+        RUNNING = "running", _("running")
+        DONE = "done", _("done")
+        FAILED = "failed", _("failed")
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="reports")
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)

@@ -1,5 +1,6 @@
 """The REST API: the same functions as the pages, one view an operation."""
 
+from django.db import transaction
 from django.http import Http404
 from django.urls import reverse
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
@@ -159,7 +160,7 @@ class SubmitSlot(APIView):
         responses=serializers.SubmittedSerializer,
     )
     def post(self, request: Request, code: str) -> Response:
-        """Store the answers and submit; a second time changes nothing."""
+        """Store the answers and submit, all or nothing; twice changes nothing."""
         annotator = request.auth
         slot = Slot.objects.filter(annotator=annotator, code=code).first()
         if slot is None:
@@ -174,19 +175,19 @@ class SubmitSlot(APIView):
                 {"answers": f"{unknown[0]} is no question; there are {known}"}
             )
         try:
-            for key, value in given.validated_data["answers"].items():
-                number = int(value) if value.lstrip("-").isdecimal() else value
-                rating.record_answer(
+            with transaction.atomic():
+                for key, value in given.validated_data["answers"].items():
+                    rating.record_answer(
+                        slot=slot,
+                        annotator=annotator,
+                        question=questions[key],
+                        value=value,
+                    )
+                submitted = leasing.submit(
                     slot=slot,
                     annotator=annotator,
-                    question=questions[key],
-                    value=number,
+                    seconds=given.validated_data.get("seconds"),
                 )
-            submitted = rating.submit_slot(
-                slot=slot,
-                annotator=annotator,
-                seconds=given.validated_data.get("seconds"),
-            )
         except rating.AnswerError as error:
             raise Conflict(str(error)) from error
         return Response({"code": submitted.code, "state": submitted.state})

@@ -178,7 +178,10 @@ def slot_restore(request: HttpRequest, slug: str, code: str) -> HttpResponse:
     row = get_object_or_404(
         Exclusion, slot__study=study, slot__code=code, undone_at__isnull=True
     )
-    exclusion.undo(row, author=request.user)
+    try:
+        exclusion.undo(row, author=request.user)
+    except exclusion.ExclusionError as error:
+        messages.error(request, str(error))
     return redirect("slot-detail", slug, code)
 
 
@@ -211,12 +214,14 @@ def annotator_invite(request: HttpRequest, slug: str) -> HttpResponse:
     """Create links for the next planned annotators, or for a new person."""
     study = get_study_for(request.user, slug, role="manager")
     note = request.POST.get("note", "")[:200]
+    count = request.POST.get("count", "")
     try:
         if request.POST.get("new"):
-            inviting.add_annotator(study, user=request.user)
-        count = int(request.POST.get("count") or 1)
-        made = inviting.invite(study, count=count, note=note, user=request.user)
-    except ValueError as error:
+            made = [inviting.invite_new(study, note=note, user=request.user)]
+        else:
+            number = int(count) if count.isdecimal() and len(count) < 6 else 0
+            made = inviting.invite(study, count=number, note=note, user=request.user)
+    except inviting.InvitingError as error:
         messages.error(request, str(error))
     else:
         text = ngettext("%(n)d link created.", "%(n)d links created.", len(made))
@@ -261,11 +266,11 @@ def annotator_revoke(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 def frame_thumb(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Send a small picture of one of the study's outputs."""
     study = get_study_for(request.user, slug)
+    shown = Q(output__in=study.units.values("output_a")) | Q(
+        output__in=study.units.filter(output_b__isnull=False).values("output_b")
+    )
     frame = get_object_or_404(
-        Frame.objects.select_related("media"),
-        pk=pk,
-        media__isnull=False,
-        output__story__benchmark=study.benchmark,
+        Frame.objects.select_related("media").filter(shown, media__isnull=False), pk=pk
     )
     data = media.rendition_path(frame.media, "thumb").read_bytes()
     response = HttpResponse(data, content_type="image/webp")

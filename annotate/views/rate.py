@@ -85,7 +85,7 @@ def consent(request: HttpRequest, annotator: Annotator) -> HttpResponse:
             annotator.save()
             Event.objects.create(
                 study=annotator.study,
-                kind="consent given",
+                kind=Event.Kind.CONSENT_GIVEN,
                 annotator=annotator,
                 details={"version": annotator.consent_version},
             )
@@ -171,7 +171,7 @@ def submit(request: HttpRequest, annotator: Annotator, code: str) -> HttpRespons
             value = request.POST.get(question.key, "")
             if value:
                 _record(row, annotator, question, value)
-        rating.submit_slot(slot=row, annotator=annotator, seconds=_seconds(request))
+        leasing.submit(slot=row, annotator=annotator, seconds=_seconds(request))
     except rating.AnswerError as error:
         return _slot_page(request, annotator, row, error=str(error), status=422)
     return _after(request, annotator, row)
@@ -180,44 +180,31 @@ def submit(request: HttpRequest, annotator: Annotator, code: str) -> HttpRespons
 def _record(
     row: Slot, annotator: Annotator, question: Question, value: str, key: str = ""
 ) -> object:
-    given = int(value) if value.lstrip("-").isdecimal() else value
     return rating.record_answer(
         slot=row,
         annotator=annotator,
         question=question,
-        value=given,
+        value=value,
         client_key=key[:40],
     )
 
 
 def _seconds(request: HttpRequest) -> float | None:
-    """Return the time on the page that the browser measured, if it is plausible."""
+    """Return the time on the page that the browser measured, if it did."""
     try:
-        seconds = float(request.POST.get("seconds", ""))
+        return float(request.POST.get("seconds", ""))
     except ValueError:
         return None
-    return seconds if 0 < seconds < 24 * 3600 else None
 
 
 def _after(request: HttpRequest, annotator: Annotator, row: Slot) -> HttpResponse:
     """Go to the next slot, to the pause after a session, or to the last page."""
     following = leasing.next_slot(annotator)
     if following is None:
-        _finish(annotator)
         return redirect("rate-done", request.token)
     if following.annotator_id is not None and following.session != row.session:
         return redirect("rate-pause", request.token)
     return _to_next(request, annotator)
-
-
-def _finish(annotator: Annotator) -> None:
-    if annotator.state == Annotator.State.ACTIVE:
-        annotator.state = Annotator.State.FINISHED
-        annotator.finished_at = timezone.now()
-        annotator.save(update_fields=["state", "finished_at"])
-        Event.objects.create(
-            study=annotator.study, kind="annotator finished", annotator=annotator
-        )
 
 
 def _to_next(request: HttpRequest, annotator: Annotator) -> HttpResponse:

@@ -110,6 +110,20 @@ def test_taking_and_submitting_every_slot(study):
     assert response.status_code == 204
     assert taken == 6
     assert Rating.objects.count() == 12
+    assert study.annotators.get(name="A01").state == "finished"
+    assert study.annotators.get(name="A01").finished_at is not None
+
+
+@pytest.mark.parametrize("seconds", [0, 1e9])
+def test_seconds_that_cannot_be_are_not_stored(study, seconds):
+    client = seat(study)
+    slot = client.post(reverse("api-slot")).json()
+    answers = {question["key"]: 3 for question in slot["questions"]}
+    url = reverse("api-submit", args=[slot["code"]])
+    given = {"answers": answers, "seconds": seconds}
+    assert client.post(url, given, format="json").status_code == 200
+    stored = Slot.objects.get(code=slot["code"])
+    assert (stored.state, stored.seconds) == ("submitted", None)
 
 
 def test_asking_twice_returns_the_same_slot(study):
@@ -123,8 +137,12 @@ def test_an_answer_off_the_scale_is_a_conflict_and_nothing_is_submitted(study):
     client = seat(study)
     code = client.post(reverse("api-slot")).json()["code"]
     url = reverse("api-submit", args=[code])
-    response = client.post(url, {"answers": {"character": "9"}}, format="json")
-    assert response.status_code == 409
+    for value in ("9", "--3", "3.0", "٣", "9" * 5000, "true"):
+        answers = {"aesthetics": "3", "character": value}
+        response = client.post(url, {"answers": answers}, format="json")
+        assert response.status_code == 409, value
+        assert "detail" in response.json()
+    assert not Rating.objects.exists()
     unknown = client.post(url, {"answers": {"colour": "1"}}, format="json")
     assert unknown.status_code == 400
     assert not Slot.objects.filter(state="submitted").exists()

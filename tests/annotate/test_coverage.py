@@ -4,9 +4,10 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from annotate import exclusion, leasing
+from annotate import exclusion, inviting, leasing
 from annotate.coverage import coverage
 from annotate.models import Rating, Slot, Unit
+from annotate.rating import discard, record_answer, submit_slot
 from annotate.verifying import problems
 from tests.factories import make_benchmark, make_study
 from tests.people import answer_everything
@@ -14,17 +15,13 @@ from tests.people import answer_everything
 pytestmark = pytest.mark.django_db
 
 
-def test_it_works():
+def test_slots_are_counted_by_state_and_cell():
     study = make_study()
     ann = study.annotators.get(name="A01")
     leasing.take(leasing.next_slot(ann), ann)
     result = coverage(study)
-    assert (result.wanted, result.submitted, result.leased, result.open) == (
-        12,
-        0,
-        1,
-        11,
-    )
+    counted = (result.wanted, result.submitted, result.leased, result.open)
+    assert counted == (12, 0, 1, 11)
     assert [row.name for row in result.rows] == ["Alder", "Birch", "Cedar"]
     assert result.leases[0].annotator == ann
     answer_everything(study)
@@ -84,6 +81,70 @@ def test_an_answered_replacement_becomes_surplus_when_the_exclusion_is_undone():
     assert problems(study) == []
 
 
+def taken_by_carol(study):
+    """Exclude an answered slot and let a third person take the replacement."""
+    answer_everything(study)
+    row = exclusion.exclude(study.slots.first(), reason="asleep", author=None)
+    carol = study.annotators.create(name="A03", state="active")
+    return row, carol, leasing.take(leasing.next_slot(carol), carol)
+
+
+def test_a_replacement_in_work_becomes_surplus_and_can_be_finished():
+    study = make_study()
+    row, carol, taken = taken_by_carol(study)
+    exclusion.undo(row, author=None)
+    assert problems(study) == []
+    assert leasing.next_slot(carol).pk == taken.pk
+    for question in study.questions.all():
+        record_answer(slot=taken, annotator=carol, question=question, value=3)
+    submit_slot(slot=taken, annotator=carol)
+    assert Slot.objects.get(pk=taken.pk).ordinal is None
+    result = coverage(study)
+    assert (result.submitted, result.wanted, result.surplus) == (12, 12, 1)
+    assert problems(study) == []
+
+
+def test_a_freed_replacement_disappears_with_its_draft():
+    study = make_study()
+    row, carol, taken = taken_by_carol(study)
+    record_answer(
+        slot=taken, annotator=carol, question=study.questions.first(), value=3
+    )
+    inviting.revoke(carol)
+    exclusion.undo(row, author=None)
+    assert not Slot.objects.filter(pk=taken.pk).exists()
+    assert problems(study) == []
+
+
+def test_a_surplus_slot_in_work_disappears_when_its_annotator_is_revoked():
+    study = make_study()
+    row, carol, taken = taken_by_carol(study)
+    record_answer(
+        slot=taken, annotator=carol, question=study.questions.first(), value=3
+    )
+    exclusion.undo(row, author=None)
+    inviting.revoke(carol)
+    assert not Slot.objects.filter(pk=taken.pk).exists()
+    assert problems(study) == []
+
+
+def test_a_submitted_slot_is_never_discarded():
+    study = make_study()
+    answer_everything(study)
+    with pytest.raises(ValueError, match="kept"):
+        discard(study.slots.first())
+    assert Rating.objects.count() == 24
+
+
+def test_an_exclusion_is_undone_once():
+    study = make_study()
+    answer_everything(study)
+    row = exclusion.exclude(study.slots.first(), reason="asleep", author=None)
+    exclusion.undo(row, author=None)
+    with pytest.raises(exclusion.ExclusionError, match="before"):
+        exclusion.undo(row, author=None)
+
+
 def test_only_submitted_slots_can_be_excluded_and_only_with_a_reason():
     study = make_study()
     with pytest.raises(exclusion.ExclusionError, match="submitted"):
@@ -106,6 +167,14 @@ def break_redundancy(study):
     Slot.objects.create(study=study, unit=study.units.first(), ordinal=99)
 
 
+def break_plan(study):
+    study.template = "own"
+    study.save()
+    slot = study.slots.first()
+    Rating.objects.filter(slot=slot).delete()
+    slot.delete()
+
+
 def break_scale(study):
     study.questions.update(scale_max=2)
 
@@ -116,6 +185,7 @@ def break_scale(study):
         (break_units, "another story or benchmark"),
         (break_answers, "0 current ratings for 2 questions"),
         (break_redundancy, "3 slots in round 1"),
+        (break_plan, "1 slots in round 1, redundancy is 2"),
         (break_scale, "outside its question's scale"),
     ],
 )

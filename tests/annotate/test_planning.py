@@ -112,7 +112,7 @@ def test_revoking_frees_the_slots_and_a_new_person_takes_them_over():
     held = ann.slots.count()
     assert inviting.revoke(ann) == held
     assert Slot.objects.filter(study=study, annotator=None).count() == held
-    new = inviting.add_annotator(study)
+    new = inviting.invite_new(study).annotator
     for _ in range(held):
         leasing.take(leasing.next_slot(new), new)
         Slot.objects.filter(annotator=new, state="leased").update(

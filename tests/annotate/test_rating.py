@@ -77,7 +77,7 @@ def test_changing_after_submitting_works_while_the_study_is_open(slot, ann):
         answer(slot, ann, 1)
 
 
-@pytest.mark.parametrize("value", [-1, 5, "3", True, "left"])
+@pytest.mark.parametrize("value", [-1, 5, "5", "--3", "", "٣", "3.0", True, "left"])
 def test_what_is_not_on_the_scale_is_refused(slot, ann, value):
     with pytest.raises(rating.AnswerError):
         answer(slot, ann, value)

@@ -107,7 +107,8 @@ def test_an_action_that_does_not_fit_is_explained(study):
     Study.objects.update(state="draft")
     client = alice(study)
     url = reverse("study-action", args=[study.slug, "pause"])
-    assert "only a study that is open" in client.post(url, follow=True).content.decode()
+    page = client.post(url, follow=True).content.decode()
+    assert "Pause is not possible: the study is draft" in page
 
 
 def test_inviting_revoking_and_adding(study):
@@ -122,10 +123,34 @@ def test_inviting_revoking_and_adding(study):
         reverse("annotator-revoke", args=[study.slug, ann.pk]), follow=True
     )
     assert "6 slots are free again" in page.content.decode()
-    client.post(invite, {"count": 1, "new": "1"})
+    Annotator.objects.create(study=study, name="A00")
+    client.post(invite, {"new": "1"})
+    assert Annotator.objects.get(name="A00").state == "planned"
     assert Annotator.objects.get(name="A03").state == "invited"
+    client.post(invite, {"count": 1})
     page = client.post(invite, {"count": 5}, follow=True).content.decode()
-    assert "0 planned annotators wait" in page
+    assert "Everybody who was planned is invited already" in page
+
+
+@pytest.mark.parametrize("count", ["", "0", "-1", "two", "9" * 5000])
+def test_a_count_that_is_no_count_invites_nobody(study, count):
+    Annotator.objects.create(study=study, name="A00")
+    page = alice(study).post(
+        reverse("annotator-invite", args=[study.slug]), {"count": count}, follow=True
+    )
+    assert "1 planned annotator waits" in page.content.decode()
+    assert Annotator.objects.get(name="A00").state == "planned"
+
+
+def test_a_picture_outside_the_study_does_not_exist(study):
+    unit = study.units.first()
+    frame = unit.output_a.frames.first()
+    url = reverse("frame-thumb", args=[study.slug, frame.pk])
+    client = alice(study)
+    assert client.get(url).status_code == 200
+    study.slots.filter(unit=unit).delete()
+    unit.delete()
+    assert client.get(url).status_code == 404
 
 
 def test_each_cell_leads_to_its_slots(study):

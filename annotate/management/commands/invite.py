@@ -18,6 +18,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("study")
         parser.add_argument("--count", type=int, help="default: everybody planned")
+        parser.add_argument(
+            "--new", action="store_true", help="add a person, who takes over free slots"
+        )
         parser.add_argument("--note", default="", help="seen by managers only")
         parser.add_argument("--base-url", default=f"http://127.0.0.1:{settings.PORT}")
 
@@ -26,9 +29,12 @@ class Command(BaseCommand):
         if row is None:
             raise CommandError(f"No study {study!r}.", returncode=2)
         try:
-            invitations = inviting.invite(
-                row, count=options["count"], note=options["note"]
-            )
+            if options["new"]:
+                invitations = [inviting.invite_new(row, note=options["note"])]
+            else:
+                invitations = inviting.invite(
+                    row, count=options["count"], note=options["note"]
+                )
         except inviting.InvitingError as error:
             raise CommandError(str(error), returncode=2) from error
         writer = csv.writer(self.stdout, lineterminator="\n")

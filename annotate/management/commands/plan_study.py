@@ -5,6 +5,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
 from annotate import lifecycle
+from annotate.balance import BalanceReport
 from annotate.definition import DefinitionError, load_definition, template_names
 from annotate.design import ImpossibleDesignError
 from annotate.models import User
@@ -81,7 +82,7 @@ class Command(BaseCommand):
         )
         if options["launch"]:
             lifecycle.launch(study, user)
-        for line in study.balance_report["lines"]:
+        for line in BalanceReport(**study.balance_report).lines():
             self.stdout.write(line)
         if options["dry_run"]:
             self.stdout.write("Dry run: nothing was kept.")
