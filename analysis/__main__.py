@@ -8,12 +8,13 @@ from dataclasses import fields
 from pathlib import Path
 
 import pandas as pd
+from tqdm import tqdm
 
 from analysis import inputs
-from analysis.alignment import AlignOptions, Analysis, agree, align, rank
-from analysis.correlation import COEFFICIENTS, LEVELS
+from analysis.alignment import Analysis, agree, align, rank
+from analysis.arguments import add_alignment, add_resampling, scale, split_names
+from analysis.options import AlignOptions, OptionError
 from analysis.report import file_hashes, report_date, run_table, write_report
-from analysis.results import OptionError
 from analysis.tables import InputError
 
 RESAMPLE_DEFAULTS = {
@@ -39,18 +40,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OptionError as error:
         print(error, file=sys.stderr)
         return 2
-    paths = [
-        path
+    paths = {
+        name: path
         for name in ("ratings", "choices", "scores")
         if (path := getattr(options, name, None)) is not None
-    ]
+    }
     default = RESAMPLE_DEFAULTS[options.command]
     if getattr(options, "majority", False):
         default = "stories"
     run = run_table(
         _options(options),
         hashes=file_hashes(paths),
-        date=report_date(max(path.stat().st_mtime for path in paths)),
+        date=report_date(max(path.stat().st_mtime for path in paths.values())),
         command=shlex.join(["python", "-m", "analysis", *given]),
         resample_default=default,
     )
@@ -78,9 +79,14 @@ def _align(options: argparse.Namespace) -> Analysis:
         story_column=options.story_column,
     )
     scores = _turned(scores, options.lower_is_better)
-    return align(
-        ratings=ratings, choices=choices, scores=scores, options=_options(options)
-    )
+    with tqdm(bar_format="{desc} {elapsed}", disable=None) as bar:
+        return align(
+            ratings=ratings,
+            choices=choices,
+            scores=scores,
+            options=_options(options),
+            progress=bar.set_description_str,
+        )
 
 
 def _turned(scores: pd.DataFrame, lower_is_better: Sequence[str]) -> pd.DataFrame:
@@ -148,21 +154,11 @@ def _add_align(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     command.add_argument("--method-column", default="method")
     command.add_argument("--story-column", default="story")
     command.add_argument(
-        "--exclude-methods", type=_names, default=(), metavar='"A,B"',
-        help="a name with a comma in it can be written with a backslash before it",
-    )  # fmt: skip
-    command.add_argument(
-        "--lower-is-better", type=_names, default=(), metavar='"A,B"',
+        "--lower-is-better", type=split_names, default=(), metavar='"A,B"',
         help="metrics whose direction the table does not tell",
     )  # fmt: skip
-    command.add_argument("--scale", type=_scale, metavar="LOW:HIGH")
-    command.add_argument("--levels", type=_subset(LEVELS), default=LEVELS)
-    command.add_argument(
-        "--coefficients", type=_subset(COEFFICIENTS), default=COEFFICIENTS
-    )
-    command.add_argument(
-        "--epsilon", choices=("heldout", "insample", "0"), default="heldout"
-    )
+    command.add_argument("--scale", type=scale, metavar="LOW:HIGH")
+    add_alignment(command)
     command.set_defaults(function=_align)
 
 
@@ -178,7 +174,7 @@ def _add_agreement(
     table = command.add_mutually_exclusive_group(required=True)
     table.add_argument("--ratings", type=Path)
     table.add_argument("--choices", type=Path)
-    command.add_argument("--scale", type=_scale, metavar="LOW:HIGH")
+    command.add_argument("--scale", type=scale, metavar="LOW:HIGH")
     command.set_defaults(function=_agreement)
 
 
@@ -209,64 +205,9 @@ def _command(
         name, help=does, description=f"Report {does}.", epilog=f"Example: {example}"
     )
     command.add_argument("--out", type=Path, required=True, help="folder of the report")
-    command.add_argument(
-        "--resamples", type=_count, default=1000, help="0: no intervals"
-    )
-    command.add_argument("--resample", metavar="UNIT", help="stories, methods, "
-                         "annotators, units, or two joined by +")  # fmt: skip
-    command.add_argument("--confidence", type=_share, default=0.95)
-    command.add_argument("--seed", type=_count, default=0)
+    add_resampling(command)
     command.add_argument("--title", default=f"Report: {does}")
     return command
-
-
-def _names(text: str) -> tuple[str, ...]:
-    parts = text.replace("\\,", "\0").split(",")
-    return tuple(p.replace("\0", ",").strip() for p in parts if p.strip())
-
-
-def _scale(text: str) -> tuple[int, int]:
-    low, _colon, high = text.partition(":")
-    try:
-        bounds = int(low), int(high)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(
-            f"{text}: write LOW:HIGH, as in 0:4"
-        ) from error
-    if bounds[0] >= bounds[1]:
-        raise argparse.ArgumentTypeError(f"{text}: the lower value comes first")
-    return bounds
-
-
-def _count(text: str) -> int:
-    if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text}: write a whole number from 0")
-    return int(text)
-
-
-def _share(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text}: write a number") from error
-    if not 0 < value < 1:
-        raise argparse.ArgumentTypeError(f"{text}: write a number between 0 and 1")
-    return value
-
-
-class _subset:  # noqa: N801 used as a function
-    """Parses a comma-separated choice of known words, in their usual order."""
-
-    def __init__(self, known: Sequence[str]) -> None:
-        self.known = known
-
-    def __call__(self, text: str) -> tuple[str, ...]:
-        words = [word.strip() for word in text.split(",")]
-        unknown = [word for word in words if word not in self.known]
-        if unknown:
-            expected = ", ".join(self.known)
-            raise argparse.ArgumentTypeError(f"{unknown[0]}: write some of {expected}")
-        return tuple(word for word in self.known if word in words)
 
 
 if __name__ == "__main__":

@@ -15,12 +15,18 @@ from analysis.cells import (
     score_table,
     without_methods,
 )
-from analysis.options import AlignOptions, check_known, supported_parts
+from analysis.options import (
+    AlignOptions,
+    OptionError,
+    Progress,
+    check_known,
+    resample_parts,
+    silent,
+    supported_parts,
+)
 from analysis.pairwise import choice_pairs, rating_pairs
 from analysis.people import People, direction_notes, exclusion_notes, kept_people
 from analysis.reliability import Reliability, choice_reliability, rating_reliability
-from analysis.resampling import resample_parts
-from analysis.results import OptionError
 from analysis.rows import (
     COLUMNS,
     Tables,
@@ -33,8 +39,6 @@ from analysis.rows import (
 )
 
 SCORE_KEYS = ("metric", "story", "method", "shot", "metric_version", "backend")
-
-__all__ = ["AlignOptions", "Analysis", "OptionError", "agree", "align", "rank"]
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,7 @@ def align(
     choices: pd.DataFrame | None,
     scores: pd.DataFrame,
     options: AlignOptions,
+    progress: Progress = silent,
 ) -> Analysis:
     """Compare every metric with people.
 
@@ -74,6 +79,8 @@ def align(
         What metrics say.
     options
         The options of the command line.
+    progress
+        Is told each step before it begins.
 
     Returns
     -------
@@ -104,9 +111,10 @@ def align(
     notes += people.notes + direction_notes(table)
     found = Tables(options)
     if people.ratings is not None:
-        _align_ratings(people.ratings, table, found)
+        _align_ratings(people.ratings, table, found, progress)
     if people.choices is not None:
-        _align_choices(people.choices, table, found)
+        _align_choices(people.choices, table, found, progress)
+    progress("agreement of annotators")
     parts = supported_parts(options.resample, "units", AGREEMENT_PARTS)
     add_agreement(_questions(people, options), found, parts)
     return _analysis(found, notes)
@@ -181,17 +189,21 @@ def rank(
     return _analysis(found, exclusion_notes([choices], options) + people.notes)
 
 
-def _align_ratings(ratings: pd.DataFrame, table: ScoreTable, found: Tables) -> None:
+def _align_ratings(
+    ratings: pd.DataFrame, table: ScoreTable, found: Tables, progress: Progress
+) -> None:
     options = found.options
     parts = resample_parts(options.resample, default="stories+methods")
     by_annotator = annotator_cells(ratings)
     for dimension, cells in by_annotator.groupby("dimension", sort=True):
         question = str(dimension)
         rows = ratings[ratings["dimension"] == question]
+        progress(f"{question}: means")
         add_means(rows, cells, question, parts, found)
         grid, notes = common_grid(question, cells, table)
         found.notes += notes
         add_cells(grid, table, found)
+        progress(f"{question}: correlations")
         add_levels(grid, table.metrics, parts, found)
         pairs = rating_pairs(grid)
         if grid.human_is_method_level:
@@ -200,18 +212,23 @@ def _align_ratings(ratings: pd.DataFrame, table: ScoreTable, found: Tables) -> N
                 "level is computed and no pairs inside stories."
             )
         elif pairs.metrics:
+            progress(f"{question}: pairwise accuracy")
             add_pairs(pairs, parts, found)
 
 
-def _align_choices(choices: pd.DataFrame, table: ScoreTable, found: Tables) -> None:
+def _align_choices(
+    choices: pd.DataFrame, table: ScoreTable, found: Tables, progress: Progress
+) -> None:
     options = found.options
     parts = resample_parts(options.resample, default="stories+methods")
     for criterion, rows in choices.groupby("criterion", sort=True):
         pairs = choice_pairs(str(criterion), rows, table)
         if pairs.metrics:
+            progress(f"{criterion}: pairwise accuracy")
             add_pairs(pairs, parts, found)
         else:
             found.notes.append(f"{criterion}: no metric scores both outputs of a pair.")
+    progress("leaderboard")
     allowed = supported_parts(options.resample, "stories+annotators", boards.PARTS)
     add_leaderboard(choices, found, allowed, ties="half", by_majority=False)
 

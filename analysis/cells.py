@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from analysis.results import Array, Mask, OptionError
+from analysis.options import OptionError
+from analysis.results import Array, Mask
 from analysis.tables import FLAGS
 
 # Means of equal sums may differ in the last bit; people's means closer than

@@ -13,8 +13,6 @@ import numpy.typing as npt
 
 from analysis.results import Array, Mask
 
-COEFFICIENTS = ("kendall", "spearman", "pearson")
-LEVELS = ("method", "story", "pooled")
 # Elements of one block of pairwise signs (float32); bounds memory, not results.
 BLOCK = 4_000_000
 # Below this share of the group's own variance a resample counts as constant.

@@ -168,7 +168,7 @@ def level_estimates(
     coefficients
         Some of ``kendall``, ``spearman``, ``pearson``.
     parts
-        Clusters to draw, from `analysis.resampling.resample_parts`.
+        Clusters to draw, from `analysis.options.resample_parts`.
     resamples, confidence, seed
         Number of resamples (0 for no intervals), coverage, seed.
 

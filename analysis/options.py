@@ -1,11 +1,28 @@
-"""What a report computes, and how."""
+"""What a report computes, and how.
 
-from collections.abc import Iterable
+Plain words and numbers: importing this module loads neither numpy nor pandas, so a
+web page can check what somebody asks for.
+"""
+
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from analysis.correlation import COEFFICIENTS, LEVELS
-from analysis.resampling import PARTS, resample_parts
-from analysis.results import OptionError
+COEFFICIENTS = ("kendall", "spearman", "pearson")
+LEVELS = ("method", "story", "pooled")
+EPSILONS = ("heldout", "insample", "0")
+PARTS = ("stories", "methods", "annotators", "units")
+
+
+# Is told what an analysis does next.
+Progress = Callable[[str], None]
+
+
+def silent(step: str) -> None:
+    """Tell nobody."""
+
+
+class OptionError(ValueError):
+    """An option that the data cannot satisfy; the message says what would be right."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +47,8 @@ class AlignOptions:
 
     exclude_methods: tuple[str, ...] = ()
     scale: tuple[int, int] | None = None
-    levels: tuple[str, ...] = ("method", "story", "pooled")
-    coefficients: tuple[str, ...] = ("kendall", "spearman", "pearson")
+    levels: tuple[str, ...] = LEVELS
+    coefficients: tuple[str, ...] = COEFFICIENTS
     epsilon: str = "heldout"
     resamples: int = 1000
     resample: str | None = None
@@ -42,7 +59,7 @@ class AlignOptions:
         """Refuse values that no analysis knows."""
         check_known("--levels", self.levels, LEVELS)
         check_known("--coefficients", self.coefficients, COEFFICIENTS)
-        check_known("--epsilon", (self.epsilon,), ("heldout", "insample", "0"))
+        check_known("--epsilon", (self.epsilon,), EPSILONS)
         if not 0 < self.confidence < 1:
             raise OptionError(
                 f"--confidence: {self.confidence}: expected a number between 0 and 1"
@@ -50,6 +67,45 @@ class AlignOptions:
         if self.resamples < 0:
             raise OptionError(f"--resamples: {self.resamples}: expected 0 or more")
         resample_parts(self.resample, default="units")
+
+
+def resample_parts(
+    text: str | None, *, default: str, allowed: tuple[str, ...] = PARTS
+) -> tuple[str, ...]:
+    """Split a resampling unit such as ``stories+methods`` into its parts.
+
+    Parameters
+    ----------
+    text
+        One or two of `PARTS` joined by ``+``; None means `default`.
+    default
+        The unit of the analysis that asks.
+    allowed
+        The parts which this analysis can draw.
+
+    Returns
+    -------
+    tuple of str
+        In the order of `PARTS`, so that ``methods+stories`` is the same.
+
+    Raises
+    ------
+    OptionError
+        When a part is unknown, repeated, or not `allowed`.
+
+    Examples
+    --------
+    >>> resample_parts("methods+stories", default="units")
+    ('stories', 'methods')
+    """
+    parts = [part.strip() for part in (text or default).split("+")]
+    wrong = [part for part in parts if part not in allowed]
+    if wrong or len(set(parts)) != len(parts) or len(parts) > 2:
+        raise OptionError(
+            f"--resample: {text!r}: expected one of {', '.join(allowed)}, "
+            "or two different ones joined by '+'"
+        )
+    return tuple(part for part in PARTS if part in parts)
 
 
 def supported_parts(

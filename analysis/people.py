@@ -6,8 +6,7 @@ import pandas as pd
 
 from analysis.cells import ScoreTable, kept_rows, without_methods
 from analysis.choices import OUTCOMES, ordered_choices
-from analysis.options import AlignOptions
-from analysis.results import OptionError
+from analysis.options import AlignOptions, OptionError
 
 RATING_KEYS = ("dimension", "story", "method", "annotator", "shot", "round")
 CHOICE_KEYS = ("criterion", "story", "method_a", "method_b", "annotator", "round")

@@ -9,7 +9,7 @@ import platform
 import re
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -19,7 +19,8 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from analysis import claims, figures, latex
-from analysis.alignment import AlignOptions, Analysis
+from analysis.alignment import Analysis
+from analysis.options import AlignOptions
 from analysis.version import VERSION
 
 LIBRARIES = ("numpy", "scipy", "pandas", "statsmodels", "krippendorff", "plotly")
@@ -38,9 +39,12 @@ TABLE_TITLES = {
 }
 
 
-def file_hashes(paths: Sequence[Path]) -> dict[str, str]:
-    """Return the SHA-256 of each input by its name."""
-    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+def file_hashes(paths: Mapping[str, Path]) -> dict[str, str]:
+    """Return the SHA-256 of each input by its part in the analysis and its name."""
+    return {
+        f"{part} ({path.name})": hashlib.sha256(path.read_bytes()).hexdigest()
+        for part, path in paths.items()
+    }
 
 
 def report_date(newest_input: float | None) -> str:
@@ -67,6 +71,10 @@ def run_table(
         "resamples": options.resamples,
         "resample": options.resample or resample_default,
         "confidence": options.confidence,
+        "levels": ", ".join(options.levels),
+        "coefficients": ", ".join(options.coefficients),
+        "epsilon": options.epsilon,
+        "scale": "{}:{}".format(*options.scale) if options.scale else "",
         "excluded methods": ", ".join(options.exclude_methods),
         "date": date,
         "command": command,
@@ -112,14 +120,22 @@ def write_report(
             _write(staging / "tables" / f"{name}.tex", latex.table(frame))
         _write(staging / "report.json", _as_json(title, analysis, run))
         _write(staging / "report.html", as_html(analysis, title=title, run=run))
-        out.mkdir(exist_ok=True)
-        if (out / "tables").exists():
-            shutil.rmtree(out / "tables")
-        for item in staging.iterdir():
-            item.replace(out / item.name)
+        _move(staging, out)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
     return out / "report.html"
+
+
+def _move(staging: Path, out: Path) -> None:
+    """Move the new files into place and remove the tables of an older report."""
+    (out / "tables").mkdir(parents=True, exist_ok=True)
+    for name in TABLE_TITLES:
+        for suffix in (".csv", ".tex"):
+            (out / "tables" / f"{name}{suffix}").unlink(missing_ok=True)
+    for folder in (staging / "tables", staging):
+        for path in sorted(folder.iterdir()):
+            if path.is_file():
+                path.replace(out / path.relative_to(staging))
 
 
 def _write(path: Path, text: str) -> None:

@@ -6,51 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.results import NAN, Array, Counts, Estimate, Mask, OptionError
+from analysis.results import NAN, Array, Counts, Estimate, Mask
 
-PARTS = ("stories", "methods", "annotators", "units")
 # A resample in which a statistic is undefined is left out; with fewer defined
 # ones than this share, percentiles would describe only the convenient draws.
 LEAST_DEFINED = 0.5
-
-
-def resample_parts(
-    text: str | None, *, default: str, allowed: tuple[str, ...] = PARTS
-) -> tuple[str, ...]:
-    """Split a resampling unit such as ``stories+methods`` into its parts.
-
-    Parameters
-    ----------
-    text
-        One or two of `PARTS` joined by ``+``; None means `default`.
-    default
-        The unit of the analysis that asks.
-    allowed
-        The parts which this analysis can draw.
-
-    Returns
-    -------
-    tuple of str
-        In the order of `PARTS`, so that ``methods+stories`` is the same.
-
-    Raises
-    ------
-    OptionError
-        When a part is unknown, repeated, or not `allowed`.
-
-    Examples
-    --------
-    >>> resample_parts("methods+stories", default="units")
-    ('stories', 'methods')
-    """
-    parts = [part.strip() for part in (text or default).split("+")]
-    wrong = [part for part in parts if part not in allowed]
-    if wrong or len(set(parts)) != len(parts) or len(parts) > 2:
-        raise OptionError(
-            f"--resample: {text!r}: expected one of {', '.join(allowed)}, "
-            "or two different ones joined by '+'"
-        )
-    return tuple(part for part in PARTS if part in parts)
 
 
 def stream(seed: int, *names: str) -> np.random.Generator:

@@ -12,10 +12,6 @@ Mask = npt.NDArray[np.bool_]
 NAN = float("nan")
 
 
-class OptionError(ValueError):
-    """An option that the data cannot satisfy; the message says what would be right."""
-
-
 @dataclass(frozen=True)
 class Estimate:
     """A statistic with its interval, or the reason why it has none.

@@ -101,6 +101,15 @@ class Study(models.Model):
         return self.protocol == self.Protocol.PAIRWISE
 
     @property
+    def method_names(self) -> list[str]:
+        """Return the names of the methods that are judged."""
+        first = self.units.values_list("output_a__method__name", flat=True)
+        second = self.units.filter(output_b__isnull=False).values_list(
+            "output_b__method__name", flat=True
+        )
+        return sorted(set(first) | set(second))
+
+    @property
     def consent_text(self) -> str:
         return localised(self.consent)
 

@@ -14,9 +14,10 @@ import pandas as pd
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from analysis.agreement import RATING_STATISTICS, agreement
-from analysis.alignment import AlignOptions, align
-from analysis.correlation import COEFFICIENTS, correlate
+from analysis.alignment import align
+from analysis.correlation import correlate
 from analysis.leaderboard import leaderboard
+from analysis.options import COEFFICIENTS, AlignOptions
 from analysis.reliability import rating_reliability
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

@@ -3,7 +3,8 @@
 import json
 import logging
 import os
-from dataclasses import dataclass
+import shlex
+from dataclasses import asdict, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from django.conf import settings
 from django.db.models import Max, Q
 from django.utils import timezone
 
+from analysis.arguments import join_names
+from analysis.options import AlignOptions, Progress, silent
 from analysis.web.models import Report
 from annotate.models import Study
 
@@ -24,23 +27,24 @@ class ReportError(ValueError):
     """The study cannot be analysed yet; the message says why."""
 
 
-@dataclass(frozen=True)
-class Options:
-    """What a report is asked for, as it is stored with the report."""
+def as_stored(options: AlignOptions) -> dict[str, Any]:
+    """Return what was asked for, as it is stored with a report.
 
-    exclude_methods: tuple[str, ...] = ()
-    resamples: int = 1000
-    resample: str = ""
-    seed: int = 0
-    confidence: float = 0.95
-    epsilon: str = "heldout"
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the options for storage."""
-        return vars(self) | {"exclude_methods": list(self.exclude_methods)}
+    The scale is the study's and is not stored.
+    """
+    return {name: value for name, value in asdict(options).items() if name != "scale"}
 
 
-def write_study_report(study: Study, *, options: Options, out: Path) -> Path:
+def from_stored(stored: dict[str, Any]) -> AlignOptions:
+    """Return the options of a stored report; what it does not name is the default."""
+    return AlignOptions(
+        **{k: tuple(v) if isinstance(v, list) else v for k, v in stored.items()}
+    )
+
+
+def write_study_report(
+    study: Study, *, options: AlignOptions, out: Path, progress: Progress = silent
+) -> Path:
     """Analyse a study and write the report into a folder; return the page.
 
     Raises
@@ -48,22 +52,21 @@ def write_study_report(study: Study, *, options: Options, out: Path) -> Path:
     ReportError
         Nothing was submitted yet, or no metric has a score.
     """
-    from analysis.alignment import AlignOptions, align
+    from analysis.alignment import align
     from analysis.report import report_date, run_table, write_report
 
+    progress("reading")
     ratings, choices, scores = _tables(study)
-    chosen = AlignOptions(
-        exclude_methods=options.exclude_methods,
-        scale=_scale(study),
-        epsilon=options.epsilon,
-        resamples=options.resamples,
-        resample=options.resample or None,
-        confidence=options.confidence,
-        seed=options.seed,
+    options = replace(options, scale=_scale(study))
+    analysis = align(
+        ratings=ratings,
+        choices=choices,
+        scores=scores,
+        options=options,
+        progress=progress,
     )
-    analysis = align(ratings=ratings, choices=choices, scores=scores, options=chosen)
     run = run_table(
-        chosen,
+        options,
         hashes={},
         date=report_date(_newest(study)),
         command=_command(study, options),
@@ -72,6 +75,7 @@ def write_study_report(study: Study, *, options: Options, out: Path) -> Path:
     title = study.title
     if study.annotators.filter(is_simulated=True).exists():
         title += " — with answers of simulated annotators"
+    progress("writing")
     return write_report(analysis, out=out, title=title, run=run)
 
 
@@ -102,14 +106,15 @@ def _newest(study: Study) -> float | None:
     return newest.timestamp() if newest else None
 
 
-def _command(study: Study, options: Options) -> str:
-    parts = [f"python manage.py report {study.slug} --out DIR"]
-    if options.exclude_methods:
-        parts.append(f'--exclude-methods "{",".join(options.exclude_methods)}"')
-    parts += [f"--resamples {options.resamples}", f"--seed {options.seed}"]
-    if options.resample:
-        parts.append(f"--resample {options.resample}")
-    return " ".join(parts)
+def _command(study: Study, options: AlignOptions) -> str:
+    """Return the command that writes the same report again."""
+    parts = ["python", "manage.py", "report", study.slug, "--out", "DIR"]
+    usual = as_stored(AlignOptions())
+    for name, value in as_stored(options).items():
+        if value != usual[name]:
+            text = join_names(value) if isinstance(value, tuple) else str(value)
+            parts += [f"--{name.replace('_', '-')}", text]
+    return shlex.join(parts)
 
 
 def folder(report: Report) -> Path:
@@ -134,9 +139,12 @@ def build_report(report_id: int) -> Report:
     if not claimed:
         return report
     try:
-        stored = dict(report.options)
-        stored["exclude_methods"] = tuple(stored.get("exclude_methods", ()))
-        write_study_report(report.study, options=Options(**stored), out=folder(report))
+        write_study_report(
+            report.study,
+            options=from_stored(report.options),
+            out=folder(report),
+            progress=lambda step: _beat(report_id, step),
+        )
     except Exception as error:
         logger.exception("report %s failed", report_id)
         report.state = Report.State.FAILED
@@ -146,6 +154,13 @@ def build_report(report_id: int) -> Report:
     report.finished_at = timezone.now()
     report.save(update_fields=["state", "error", "finished_at"])
     return report
+
+
+def _beat(report_id: int, step: str) -> None:
+    """Show that somebody is at work, and on what."""
+    Report.objects.filter(pk=report_id).update(
+        heartbeat_at=timezone.now(), step=step[:200]
+    )
 
 
 def write_export(study: Study, out: Path) -> list[Path]:

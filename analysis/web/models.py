@@ -35,6 +35,7 @@ class Report(models.Model):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     heartbeat_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
+    step = models.CharField(max_length=200, blank=True, help_text="What is done now.")
     error = models.TextField(blank=True)
 
     class Meta:

@@ -22,15 +22,15 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 
 from analysis.web import building, downloads
+from analysis.web.forms import ReportForm
 from analysis.web.models import Report
 from analysis.web.tasks import build_report
 from annotate.models import Study
 from annotate.permissions import can_manage, get_study_for
+from annotate.views.scoring import STOP_POLLING
 
 logger = logging.getLogger(__name__)
 
-MOST_RESAMPLES = 10_000
-UNITS = ("stories+methods", "stories", "methods")
 TYPES = {
     ".csv": "text/csv; charset=utf-8",
     ".tex": "text/plain; charset=utf-8",
@@ -74,25 +74,31 @@ def api_table(request: Request, slug: str, table: str) -> StreamingHttpResponse:
 def report_list(request: HttpRequest, slug: str) -> HttpResponse:
     """List the study's reports; htmx asks again while one is being built."""
     study = get_study_for(request.user, slug)
+    if not request.htmx:
+        return _list_page(request, study, ReportForm(study=study))
+    context = _list(study)
+    status = 200 if context["at_work"] else STOP_POLLING
+    return render(request, "reports/_list.html", context, status=status)
+
+
+def _list(study: Study) -> dict[str, object]:
     reports = study.reports.select_related("created_by")
-    context = {
+    unfinished = (Report.State.QUEUED, Report.State.RUNNING)
+    return {
         "study": study,
-        "can_manage": can_manage(request.user, study),
         "reports": reports,
-        "at_work": any(r.state in ("queued", "running") for r in reports),
-        "methods": _methods(study),
-        "units": UNITS,
+        "at_work": any(report.state in unfinished for report in reports),
     }
-    template = "reports/_list.html" if request.htmx else "reports/list.html"
-    return render(request, template, context)
 
 
-def _methods(study: Study) -> list[str]:
-    first = study.units.values_list("output_a__method__name", flat=True)
-    second = study.units.filter(output_b__isnull=False).values_list(
-        "output_b__method__name", flat=True
-    )
-    return sorted(set(first) | set(second))
+def _list_page(
+    request: HttpRequest, study: Study, form: ReportForm, status: int = 200
+) -> HttpResponse:
+    context = _list(study) | {
+        "can_manage": can_manage(request.user, study),
+        "form": form,
+    }
+    return render(request, "reports/list.html", context, status=status)
 
 
 @require_POST
@@ -100,26 +106,19 @@ def _methods(study: Study) -> list[str]:
 def report_create(request: HttpRequest, slug: str) -> HttpResponse:
     """Queue a report and ring the worker's bell."""
     study = get_study_for(request.user, slug)
-    known = _methods(study)
-    unit = request.POST.get("resample", "")
-    options = building.Options(
-        exclude_methods=tuple(m for m in request.POST.getlist("exclude") if m in known),
-        resamples=_number(request.POST.get("resamples"), 1000, MOST_RESAMPLES),
-        resample=unit if unit in UNITS else "",
-        seed=_number(request.POST.get("seed"), 0, 2**31),
-    )
+    form = ReportForm(request.POST, study=study)
+    if not form.is_valid():
+        return _list_page(request, study, form, status=422)
     report = Report.objects.create(
-        study=study, created_by=request.user, options=options.as_dict()
+        study=study,
+        created_by=request.user,
+        options=building.as_stored(form.options()),
     )
     try:
         build_report.delay(report.pk)
     except (OperationalError, OSError):
         logger.warning("the broker is away; report %s waits", report.pk)
     return redirect("report-list", slug)
-
-
-def _number(text: str | None, default: int, most: int) -> int:
-    return min(int(text), most) if text and text.isdecimal() else default
 
 
 def _get_report(request: HttpRequest, slug: str, pk: int) -> Report:

@@ -95,14 +95,7 @@ def slot_list(request: HttpRequest, slug: str) -> HttpResponse:
         page=page, filters=request.GET, query=kept.urlencode(), states=Slot.State,
         annotators=study.annotators.all(),
         stories=sorted(set(study.units.values_list("story__key", flat=True))),
-        methods=sorted(
-            set(study.units.values_list("output_a__method__name", flat=True))
-            | set(
-                study.units.filter(output_b__isnull=False).values_list(
-                    "output_b__method__name", flat=True
-                )
-            )
-        ),
+        methods=study.method_names,
     )  # fmt: skip
 
 

@@ -15,6 +15,9 @@ from evalcore.metrics import registry
 from evalcore.models import Output
 from evalcore.tasks import score_run
 
+# The status by which htmx ends its polling.
+STOP_POLLING = 286
+
 
 @require_safe
 @login_required
@@ -61,8 +64,10 @@ def study_scoring(request: HttpRequest, slug: str) -> HttpResponse:
         "at_work": any(run.state in ("queued", "running") for run in runs),
         "names": registry.names(),
     }
-    template = "scoring/_study.html" if request.htmx else "scoring/study.html"
-    return render(request, template, context)
+    if not request.htmx:
+        return render(request, "scoring/study.html", context)
+    status = 200 if context["at_work"] else STOP_POLLING
+    return render(request, "scoring/_study.html", context, status=status)
 
 
 @require_POST

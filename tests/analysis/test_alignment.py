@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.alignment import AlignOptions, OptionError, agree, align, rank
+from analysis.alignment import agree, align, rank
+from analysis.options import AlignOptions, OptionError
 from analysis.rows import COLUMNS
 
 FAST = AlignOptions(resamples=25)

@@ -14,7 +14,7 @@ from analysis.cells import (
     same_within_tolerance,
     score_table,
 )
-from analysis.results import OptionError
+from analysis.options import OptionError
 
 RATING_KEYS = ("dimension", "story", "method", "annotator", "shot", "round")
 

@@ -7,8 +7,9 @@ import pytest
 
 from analysis import comparison
 from analysis.comparison import swap_tests
-from analysis.correlation import COEFFICIENTS, standardise
+from analysis.correlation import standardise
 from analysis.levels import level_values
+from analysis.options import COEFFICIENTS
 from analysis.resampling import no_draws
 from tests.analysis.test_levels import load, small
 

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from analysis import correlation
-from analysis.correlation import COEFFICIENTS, correlate, standardise
+from analysis.correlation import correlate, standardise
+from analysis.options import COEFFICIENTS
 
 SCIPY = {
     "kendall": lambda x, y: stats.kendalltau(x, y, variant="b").statistic,

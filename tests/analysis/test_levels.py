@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 from analysis.cells import annotator_cells, common_grid, kept_rows, score_table
-from analysis.correlation import COEFFICIENTS
 from analysis.levels import level_estimates, level_values
+from analysis.options import COEFFICIENTS
 from analysis.resampling import Draws
 
 KEYS = ("dimension", "story", "method", "annotator")

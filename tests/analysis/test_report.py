@@ -104,7 +104,7 @@ def test_the_run_table_tells_how(study):
     rows = dict(csv.reader((study / "out/tables/run.csv").open()))
     assert rows["seed"] == "0"
     assert rows["resamples"] == "20"
-    assert "sha256 of ratings.csv" in rows
+    assert "sha256 of ratings (ratings.csv)" in rows
     assert rows["command"].startswith("python -m analysis align")
 
 

@@ -8,26 +8,8 @@ from analysis.resampling import (
     cluster_counts,
     draw,
     interval,
-    resample_parts,
     stream,
 )
-from analysis.results import OptionError
-
-
-def test_parts_have_one_order():
-    assert resample_parts("methods+stories", default="units") == ("stories", "methods")
-    assert resample_parts(None, default="units") == ("units",)
-
-
-@pytest.mark.parametrize("text", ["rows", "stories+stories", "stories+"])
-def test_unknown_or_repeated_parts_are_refused(text):
-    with pytest.raises(OptionError, match="expected one of stories, methods"):
-        resample_parts(text, default="units")
-
-
-def test_three_parts_are_refused():
-    with pytest.raises(OptionError, match="joined by"):
-        resample_parts("stories+methods+annotators", default="units")
 
 
 def test_streams_differ_by_name_and_repeat_by_seed():

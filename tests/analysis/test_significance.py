@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from analysis.correlation import COEFFICIENTS
+from analysis.options import COEFFICIENTS
 from analysis.significance import centred_ranks, holm, permutation_p
 
 RNG = np.random.default_rng(0)

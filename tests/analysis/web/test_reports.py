@@ -1,14 +1,19 @@
 """Reports on the server: built, shown, downloaded, and hidden from Eve."""
 
 import io
+import shlex
 import zipfile
 
+import pandas as pd
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.urls import reverse
+from django.utils import timezone
 
+from analysis import alignment
 from analysis.web import building
+from analysis.web.forms import ReportForm
 from analysis.web.models import Report
 from analysis.web.urls import urlpatterns
 from evalcore import scoring
@@ -62,16 +67,85 @@ def test_only_the_reports_own_files_have_a_name(study, report, name):
     assert rob(study).get(base[:-1] + name).status_code == 404
 
 
+ASKED = {
+    "resamples": "50", "resample": "stories", "confidence": "0.9", "seed": "7",
+    "epsilon": "0", "levels": ["method", "pooled"], "coefficients": ["kendall"],
+    "exclude_methods": ["Alder"],
+}  # fmt: skip
+
+
 def test_asking_for_a_report_queues_it(study):
-    url = reverse("report-create", args=[study.slug])
-    rob(study).post(url, {"resamples": "50", "exclude": ["Alder", "nobody"]})
+    rob(study).post(reverse("report-create", args=[study.slug]), ASKED)
     row = Report.objects.get()
-    assert row.options["exclude_methods"] == ["Alder"]
-    assert row.options["resamples"] == 50
     assert row.created_by.username == "rob"
     assert building.build_report(row.pk).state == "done"
-    text = (building.folder(row) / "tables/method_means.csv").read_text()
-    assert "Alder" not in text
+    tables = building.folder(row) / "tables"
+    assert "Alder" not in (tables / "method_means.csv").read_text()
+    correlations = pd.read_csv(tables / "correlations.csv")
+    assert set(correlations["level"]) == {"method", "pooled"}
+    assert set(correlations["coefficient"]) == {"kendall"}
+    run = pd.read_csv(tables / "run.csv", index_col="key")["value"]
+    asked = ["resamples", "resample", "confidence", "seed", "epsilon", "scale"]
+    assert list(run[asked]) == ["50", "stories", "0.9", "7", "0", "0:4"]
+
+
+def test_the_command_in_a_report_writes_the_same_report(study, tmp_path):
+    form = ReportForm(ASKED, study=study)
+    assert form.is_valid(), form.errors
+    row = Report.objects.create(study=study, options=building.as_stored(form.options()))
+    built = building.folder(building.build_report(row.pk))
+    run = pd.read_csv(built / "tables" / "run.csv", index_col="key")["value"]
+    words = shlex.split(run["command"])
+    assert words[:2] == ["python", "manage.py"]
+    out = tmp_path / "again"
+    call_command(*[str(out) if word == "DIR" else word for word in words[2:]])
+    for path in (built / "tables").iterdir():
+        assert path.read_bytes() == (out / "tables" / path.name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("resamples", "10001"), ("resamples", ""), ("resample", "rows"),
+        ("confidence", "nan"), ("seed", "-1"), ("seed", "9" * 5000),
+        ("levels", []), ("levels", ["system"]), ("exclude_methods", ["nobody"]),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_asked_is_refused_beside_its_field(study, field, value):
+    url = reverse("report-create", args=[study.slug])
+    response = rob(study).post(url, ASKED | {field: value})
+    assert response.status_code == 422
+    assert list(response.context["form"].errors) == [field]
+    assert not Report.objects.exists()
+
+
+def test_the_list_is_asked_for_until_nothing_is_at_work(study):
+    client = rob(study)
+    url = reverse("report-list", args=[study.slug])
+    row = Report.objects.create(study=study, state="running", step="a: means")
+    answer = client.get(url, headers={"HX-Request": "true"})
+    assert answer.status_code == 200
+    assert b"a: means" in answer.content
+    Report.objects.filter(pk=row.pk).update(state="done")
+    assert client.get(url, headers={"HX-Request": "true"}).status_code == 286
+
+
+def test_a_step_is_a_sign_of_life(study, monkeypatch):
+    row = Report.objects.create(study=study, options={"resamples": 10})
+    long_ago = timezone.now() - 2 * building.SILENT
+    waiting = []
+
+    def slow(*args, **kwargs):
+        Report.objects.update(heartbeat_at=long_ago)
+        assert building.waiting_reports() == [row.pk]
+        kwargs["progress"]("a: means")
+        waiting.append(building.waiting_reports())
+        return analysis(*args, **kwargs)
+
+    analysis = alignment.align
+    monkeypatch.setattr(alignment, "align", slow)
+    assert building.build_report(row.pk).state == "done"
+    assert waiting == [[]]
 
 
 def test_a_report_without_answers_fails_with_the_reason():

@@ -1,0 +1,61 @@
+"""What a report page asks for."""
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from analysis.options import COEFFICIENTS, EPSILONS, LEVELS, AlignOptions
+from annotate.models import Study
+
+MOST_RESAMPLES = 10_000
+UNITS = ("stories+methods", "stories", "methods")
+
+
+class ReportForm(forms.Form):
+    """The options of `analysis.options.AlignOptions` that make sense in a browser."""
+
+    levels = forms.MultipleChoiceField(
+        label=_("Levels"),
+        choices=[(level, level) for level in LEVELS],
+        initial=LEVELS,
+        widget=forms.CheckboxSelectMultiple,
+    )
+    coefficients = forms.MultipleChoiceField(
+        label=_("Coefficients"),
+        choices=[(name, name) for name in COEFFICIENTS],
+        initial=COEFFICIENTS,
+        widget=forms.CheckboxSelectMultiple,
+    )
+    exclude_methods = forms.MultipleChoiceField(
+        label=_("Leave methods out (the report says so)"),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
+    resamples = forms.IntegerField(
+        label=_("Resamples"), min_value=0, max_value=MOST_RESAMPLES, initial=1000
+    )
+    resample = forms.ChoiceField(
+        label=_("Resample whole"), choices=[(unit, unit) for unit in UNITS]
+    )
+    confidence = forms.FloatField(
+        label=_("Confidence"), min_value=0.5, max_value=0.999, initial=0.95
+    )
+    epsilon = forms.ChoiceField(
+        label=_("Metric ties within"), choices=[(name, name) for name in EPSILONS]
+    )
+    seed = forms.IntegerField(
+        label=_("Seed"), min_value=0, max_value=2**31 - 1, initial=0
+    )
+
+    def __init__(self, *args: object, study: Study, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["exclude_methods"].choices = [
+            (name, name) for name in study.method_names
+        ]
+
+    def options(self) -> AlignOptions:
+        """Return what was asked for; call after validation."""
+        given = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in self.cleaned_data.items()
+        }
+        return AlignOptions(**given)
