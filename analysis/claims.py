@@ -55,11 +55,12 @@ def _best_metrics(correlations: pd.DataFrame) -> list[str]:
     text = []
     for question, rows in correlations.groupby("dimension", sort=True):
         defined = rows[rows["value"].notna()]
-        name = next((c for c in NAMES if c in set(defined["coefficient"])), None)
-        level = next((x for x in LEVELS if x in set(defined["level"])), None)
-        if name is None or level is None:
+        known = set(zip(defined["coefficient"], defined["level"], strict=True))
+        shown = [(c, x) for c in NAMES for x in LEVELS if (c, x) in known]
+        if not shown:
             text.append(f"{question}: no coefficient is defined; the tables say why.")
             continue
+        name, level = shown[0]
         rows = defined[(defined["coefficient"] == name) & (defined["level"] == level)]
         best = _first(rows.sort_values(["value", "metric"], ascending=[False, True]))
         sentence = (
@@ -100,17 +101,19 @@ def _leaders(board: pd.DataFrame) -> list[str]:
         if rows.empty:
             continue
         first = _first(rows.sort_values(["rank", "method"]))
-        sure = first["rank_low"] == first["rank_high"] == 1
         text.append(
             f"{criterion}: {first['method']} stands first with a rating of "
-            f"{first['rating']:.0f}"
-            + (
-                f" (rank {first['rank_low']:.0f} to {first['rank_high']:.0f})."
-                if not sure
-                else ", and in nearly every resample."
-            )
+            f"{first['rating']:.0f}{_ranks(first['rank_low'], first['rank_high'])}."
         )
     return text
+
+
+def _ranks(low: Any, high: Any) -> str:
+    if pd.isna(low) or pd.isna(high):
+        return ""
+    if low == high == 1:
+        return ", and in nearly every resample"
+    return f" (rank {low:.0f} to {high:.0f})"
 
 
 def limits(tables: Mapping[str, pd.DataFrame]) -> tuple[str, ...]:
@@ -140,8 +143,9 @@ def limits(tables: Mapping[str, pd.DataFrame]) -> tuple[str, ...]:
                 f"{len(tied)} of {len(real)} rows of pairwise accuracy have more than "
                 "20 % metric ties: strict and half accuracy differ, so quote both."
             )
-    found.append(
-        "Intervals come from resampling this study's stories and methods; they say "
-        "nothing about stories or methods of another kind."
-    )
+    if any(table["low"].notna().any() for table in tables.values() if "low" in table):
+        found.append(
+            "Intervals come from resampling this study's own answers; they say nothing "
+            "about stories or methods of another kind."
+        )
     return tuple(found)

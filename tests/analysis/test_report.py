@@ -88,6 +88,41 @@ def test_two_runs_are_identical_and_another_seed_is_not(study):
     assert files("qqq1")["correlations.csv"] != files("qqq3")["correlations.csv"]
 
 
+@pytest.mark.parametrize("command", ["align", "agreement", "leaderboard"])
+def test_choices_without_resamples_have_no_intervals(study, command):
+    scores = ["--scores", study / "scores.csv"] if command == "align" else []
+    given = [command, "--choices", study / "choices.csv", *scores,
+             "--resamples", "0", "--out", study / "out"]  # fmt: skip
+    assert main([*map(str, given)]) == 0
+    for path in (study / "out/tables").glob("*.csv"):
+        frame = pd.read_csv(path)
+        for column in [name for name in frame if name.endswith(("low", "high"))]:
+            assert frame[column].isna().all(), (path.name, column)
+
+
+def test_inputs_that_lie_in_the_folder_of_the_report_stay(study):
+    tables = study / "out" / "tables"
+    tables.mkdir(parents=True)
+    for name in ("ratings", "choices", "scores"):
+        (study / f"{name}.csv").rename(tables / f"{name}.csv")
+    before = (tables / "ratings.csv").read_bytes()
+    assert align(tables, study / "out") == 0
+    assert (tables / "ratings.csv").read_bytes() == before
+    assert (tables / "correlations.csv").is_file()
+
+
+def test_inputs_of_one_name_have_a_hash_each(study):
+    (study / "other").mkdir()
+    (study / "scores.csv").rename(study / "other" / "ratings.csv")
+    given = ["align", "--ratings", study / "ratings.csv", "--resamples", "0",
+             "--scores", study / "other" / "ratings.csv",
+             "--out", study / "out"]  # fmt: skip
+    assert main([*map(str, given)]) == 0
+    rows = dict(csv.reader((study / "out/tables/run.csv").open()))
+    hashes = [rows[f"sha256 of {part} (ratings.csv)"] for part in ("ratings", "scores")]
+    assert len(set(hashes)) == 2
+
+
 def test_without_resamples_there_are_no_intervals(study):
     given = ["align", "--ratings", study / "ratings.csv", "--resamples", "0",
              "--scores", study / "scores.csv", "--out", study / "out"]  # fmt: skip
