@@ -107,7 +107,7 @@ def _stamp(value: Any) -> str:
 
 
 def score_rows(study: Study) -> Iterator[Row]:
-    """Yield the scores of the study's stories and methods, newest versions only."""
+    """Yield the scores of the study's stories and methods, in every version."""
     units = study.units.all()
     methods = set(units.values_list("output_a__method", flat=True)) | set(
         units.filter(output_b__isnull=False).values_list("output_b__method", flat=True)
@@ -116,28 +116,24 @@ def score_rows(study: Study) -> Iterator[Row]:
     scores = MetricScore.objects.filter(
         benchmark=study.benchmark, method__in=methods
     ).filter(Q(story__isnull=True) | Q(story__in=stories))
-    newest = {
-        metric: (version, backend)
-        for metric, version, backend in scores.order_by("run_id").values_list(
-            "metric", "metric_version", "backend"
-        )
-    }
-    rows = scores.order_by("metric", "story__key", "method__name", "shot__number")
+    rows = scores.order_by(
+        "metric", "metric_version", "backend", "story__key", "method__name",
+        "shot__number",
+    )  # fmt: skip
     for row in rows.values(
         "story__key", "method__name", "metric", "value", "shot__number",
         "higher_is_better", "metric_version", "backend",
     ).iterator(2000):  # fmt: skip
-        if newest[row["metric"]] == (row["metric_version"], row["backend"]):
-            yield {
-                "story": row["story__key"] or "",
-                "method": row["method__name"],
-                "metric": row["metric"],
-                "score": row["value"],
-                "shot": "" if row["shot__number"] is None else row["shot__number"],
-                "higher_is_better": row["higher_is_better"],
-                "metric_version": row["metric_version"],
-                "backend": row["backend"],
-            }
+        yield {
+            "story": row["story__key"] or "",
+            "method": row["method__name"],
+            "metric": row["metric"],
+            "score": row["value"],
+            "shot": "" if row["shot__number"] is None else row["shot__number"],
+            "higher_is_better": row["higher_is_better"],
+            "metric_version": row["metric_version"],
+            "backend": row["backend"],
+        }
 
 
 def ratings_frame(study: Study) -> "pd.DataFrame":

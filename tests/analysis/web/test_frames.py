@@ -2,6 +2,7 @@
 
 import csv
 import io
+import itertools
 
 import pytest
 from django.core.management import call_command
@@ -11,9 +12,10 @@ from analysis.__main__ import main
 from analysis.inputs import read_choices, read_ratings
 from analysis.web import frames
 from annotate import exclusion
+from annotate.models import Rating
 from evalcore import scoring
 from evalcore.models import MetricScore
-from tests.factories import make_study
+from tests.factories import METHODS, make_benchmark, make_study
 from tests.people import alice, answer_everything
 
 pytestmark = pytest.mark.django_db
@@ -63,12 +65,39 @@ def test_choices_name_the_method_that_stood_left():
     assert (row["left_method"] == slot.unit.output_a.method.name) == slot.a_is_left
 
 
-def test_only_the_newest_version_of_a_metric_counts():
+def test_versions_of_a_metric_stay_apart():
     study = make_study()
     scoring.run(scoring.queue_run(study.benchmark, ["shots_present"]).pk)
     MetricScore.objects.update(metric_version="0", value=0.1)
     scoring.run(scoring.queue_run(study.benchmark, ["shots_present"]).pk)
-    assert set(frames.scores_frame(study)["metric_version"]) == {"1"}
+    frame = frames.scores_frame(study)
+    assert list(frame.groupby("metric_version")["score"].max()) == [0.1, 1.0]
+
+
+def test_versions_in_one_file_give_the_same_tables_from_database_and_file(tmp_path):
+    """Version 2 covers one story only."""
+    study = make_study(benchmark=make_benchmark(stories=3))
+    answer_everything(study, 2)
+    for number, rating in enumerate(Rating.objects.order_by("pk")):
+        Rating.objects.filter(pk=rating.pk).update(value=number % 5)
+    scores = ["story,method,metric,score,metric_version"]
+    for s, m in itertools.product(range(1, 4), range(3)):
+        scores.append(f"0{s},{METHODS[m]},k,{(s * 7 + m * 5) % 4},1")
+    scores += [f"02,{name},k,{m},2" for m, name in enumerate(METHODS)]
+    (tmp_path / "scores.csv").write_text("\n".join(scores) + "\n")
+    call_command("import_scores", tmp_path / "scores.csv", benchmark="woods")
+    call_command("export_study", study.slug, out=tmp_path / "export")
+    call_command("report", study.slug, out=tmp_path / "database", resamples=10)
+    status = main([
+        "align", "--ratings", str(tmp_path / "export/ratings.csv"), "--scores",
+        str(tmp_path / "scores.csv"), "--scale", "0:4", "--resamples", "10",
+        "--out", str(tmp_path / "files"),
+    ])  # fmt: skip
+    assert status == 0
+    table = (tmp_path / "files/tables/correlations.csv").read_bytes()
+    assert b"k (1)" in table
+    assert b"k (2)" in table
+    assert table == (tmp_path / "database/tables/correlations.csv").read_bytes()
 
 
 @pytest.mark.parametrize("protocol", ["likert", "pairwise"])
