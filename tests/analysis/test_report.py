@@ -102,13 +102,14 @@ def test_choices_without_resamples_have_no_intervals(study, command):
 
 def test_a_winner_whose_resamples_have_no_finite_rating_is_reported(tmp_path):
     rows = ["story,method_a,method_b,criterion,annotator,choice"]
-    rows += [f"s{i},A,B,q,R1,{'b' if i == 0 else 'a'}" for i in range(31)]
+    rows += [f"s{i},A,B,q,R{i % 8},{'b' if i == 0 else 'a'}" for i in range(32)]
     (tmp_path / "choices.csv").write_text("\n".join(rows) + "\n")
     given = ["leaderboard", "--choices", tmp_path / "choices.csv", "--resamples", "50",
              "--resample", "stories+annotators", "--out", tmp_path / "out"]  # fmt: skip
     assert main([*map(str, given)]) == 0
     board = pd.read_csv(tmp_path / "out/tables/leaderboard.csv", index_col="method")
     assert list(board.loc[["A", "B"], "rank"]) == [1, 2]
+    assert board["rank_low"].isna().all()
     assert "A stands first" in (tmp_path / "out/report.html").read_text("utf-8")
 
 
