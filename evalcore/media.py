@@ -9,6 +9,7 @@ import hashlib
 import io
 import os
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -20,6 +21,10 @@ from evalcore.models import MediaFile
 Rendition = Literal["display", "thumb"]
 
 MAX_PIXELS = 64_000_000
+# Of stored originals.
+EXTENSION = "png"
+# Other decoders of Pillow are never reached, whatever a file claims to be.
+FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP")
 LONGEST_SIDE: dict[str, int] = {"display": 2048, "thumb": 320}
 
 
@@ -27,31 +32,75 @@ class UnreadablePictureError(ValueError):
     """The file is no picture that can be shown; the message says why."""
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """A picture whose file is written and whose row may not be there yet."""
+
+    sha256: str
+    source_sha256: str
+    bytes: int
+    width: int
+    height: int
+
+
 def store_picture(data: bytes) -> MediaFile:
     """Store a picture without its metadata and return its row.
 
     Storing the same bytes again returns the row that exists.
     """
-    source_sha256 = hashlib.sha256(data).hexdigest()
-    known = MediaFile.objects.filter(source_sha256=source_sha256).first()
+    known = MediaFile.objects.filter(source_sha256=digest(data)).first()
     if known is not None and original_path(known).is_file():
         return known
+    return store_prepared(prepare_picture(data))
+
+
+def prepare_picture(data: bytes) -> Prepared:
+    """Write the file of a picture without its metadata; touches no database.
+
+    Raises
+    ------
+    UnreadablePictureError
+        The data are no picture.
+    """
     picture = open_picture(data)
     clean = _png(picture)
-    sha256 = hashlib.sha256(clean).hexdigest()
-    media, _created = MediaFile.objects.get_or_create(
-        sha256=sha256,
+    sha256 = digest(clean)
+    _write_once(_original(sha256, EXTENSION), clean)
+    return Prepared(sha256, digest(data), len(clean), picture.width, picture.height)
+
+
+def store_prepared(prepared: Prepared) -> MediaFile:
+    """Return the row of a prepared picture, new or not."""
+    row, _created = MediaFile.objects.get_or_create(
+        sha256=prepared.sha256,
         defaults={
-            "source_sha256": source_sha256,
+            "source_sha256": prepared.source_sha256,
             "content_type": "image/png",
-            "extension": "png",
-            "bytes": len(clean),
-            "width": picture.width,
-            "height": picture.height,
+            "extension": EXTENSION,
+            "bytes": prepared.bytes,
+            "width": prepared.width,
+            "height": prepared.height,
         },
     )
-    _write_once(original_path(media), clean)
-    return media
+    return row
+
+
+def digest(data: bytes) -> str:
+    """Return the SHA-256 by which content is addressed."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def is_same_picture(stored: MediaFile, data: bytes) -> bool:
+    """Say whether the data show exactly the stored pixels.
+
+    Raises
+    ------
+    UnreadablePictureError
+        The data are no picture.
+    """
+    if stored.source_sha256 == digest(data):
+        return True
+    return stored.sha256 == digest(_png(open_picture(data)))
 
 
 def open_picture(data: bytes) -> Image.Image:
@@ -63,7 +112,7 @@ def open_picture(data: bytes) -> Image.Image:
         The data are no picture, are cut short, or hold too many pixels.
     """
     try:
-        with Image.open(io.BytesIO(data)) as picture:
+        with Image.open(io.BytesIO(data), formats=FORMATS) as picture:
             if picture.width * picture.height > MAX_PIXELS:
                 raise UnreadablePictureError(
                     f"{picture.width} x {picture.height} pixels; "
@@ -94,8 +143,11 @@ def _rgb(picture: Image.Image) -> Image.Image:
 
 def original_path(media: MediaFile) -> Path:
     """Return where the stored original lies."""
-    name = f"{media.sha256}.{media.extension}"
-    return settings.MEDIA_ROOT / "original" / media.sha256[:2] / name
+    return _original(media.sha256, media.extension)
+
+
+def _original(sha256: str, extension: str) -> Path:
+    return settings.MEDIA_ROOT / "original" / sha256[:2] / f"{sha256}.{extension}"
 
 
 def rendition_path(media: MediaFile, rendition: Rendition) -> Path:

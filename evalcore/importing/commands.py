@@ -21,9 +21,11 @@ class ImportCommand(BaseCommand):
         for warning in warnings:
             self.stderr.write(self.style.WARNING(f"note: {warning}"))
 
-    def benchmark(self, slug: str) -> Benchmark:
-        """Return the benchmark of that name."""
+    def benchmark(self, slug: str, *, create: bool = False) -> Benchmark:
+        """Return the benchmark of that name, or when creating a new unsaved one."""
         found = Benchmark.objects.filter(slug=slug).first()
+        if found is None and create:
+            return Benchmark(slug=slug, title=slug)
         if found is None:
             known = ", ".join(Benchmark.objects.values_list("slug", flat=True))
             raise CommandError(

@@ -1,7 +1,6 @@
 """Import rendered stories: pictures become outputs with one frame a shot."""
 
-import difflib
-from collections import defaultdict
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,19 +10,23 @@ from tqdm import tqdm
 
 from analysis.tables import InputError, Problem
 from evalcore import media
-from evalcore.importing.layouts import FoundFolder, find_folders, shot_number
-from evalcore.models import Benchmark, Frame, Method, Output, Shot, Story
+from evalcore.importing import renderings as reading
+from evalcore.importing.layouts import find_folders
+from evalcore.importing.renderings import Rendering, Shots
+from evalcore.models import (
+    Benchmark,
+    Frame,
+    MediaFile,
+    Method,
+    MetricRun,
+    MetricScore,
+    Output,
+    Shot,
+    Story,
+)
 
-
-@dataclass
-class Rendering:
-    """One output as the folders have it: shot number in the file to picture."""
-
-    method: str
-    story: str
-    folder: FoundFolder
-    pictures: dict[int, Path]
-    index_shift: int = 0
+# What is stored already, by method, story and shot number.
+Stored = dict[tuple[str, str, int], MediaFile]
 
 
 @dataclass
@@ -70,7 +73,7 @@ def import_outputs(
     root
         The outputs' folder, or with `method` the folder of that one method.
     benchmark
-        Whose stories were rendered.
+        Whose stories were rendered; one that is not saved yet is saved with them.
     mode, language, timestamp
         Take only these; without timestamp the newest of each story is taken.
     create_stories
@@ -85,140 +88,77 @@ def import_outputs(
         raise InputError([Problem(str(root), "a folder of outputs")])
     shots = _known_shots(benchmark)
     folders, warnings = find_folders(root, stories=set(shots), method=method)
-    folders = _chosen(folders, mode, language, timestamp)
-    if not folders:
-        raise InputError([Problem(str(root), "at least one folder of pictures")])
     problems: list[Problem] = []
-    renderings = _renderings(folders, problems, warnings)
+    chosen = reading.choose(folders, mode, language, timestamp)
+    found = reading.gather(chosen, problems, warnings)
+    if not found:
+        expected = "at least one folder of pictures named like shot_01.png"
+        raise InputError([Problem(str(root), expected)])
+    reading.set_shifts(found, shots, warnings)
     if create_stories:
-        _add_new_stories(shots, renderings)
-    for rendering in renderings:
-        _fit_to_shots(rendering, shots, problems)
-    _check_pictures(renderings, problems)
+        reading.add_new_shots(shots, found)
+    for rendering in found:
+        reading.check_fit(rendering, shots, problems)
+    stored = _stored_pictures(benchmark)
+    _check_pictures(found, stored, problems)
     if problems:
         raise InputError(problems)
+    prepared = _prepare_pictures(found, stored)
     with transaction.atomic():
-        summary = _store(benchmark, shots, renderings)
+        if benchmark.pk is None:
+            benchmark.save()
+        summary = _store(benchmark, shots, found, prepared)
     summary.warnings = warnings
     return summary
 
 
-def _known_shots(benchmark: Benchmark) -> dict[str, set[int]]:
-    known: dict[str, set[int]] = {s.key: set() for s in benchmark.stories.all()}
-    rows = Shot.objects.filter(story__benchmark=benchmark)
+def _known_shots(benchmark: Benchmark) -> Shots:
+    stories = Story.objects.filter(benchmark__slug=benchmark.slug)
+    known: Shots = {key: set() for key in stories.values_list("key", flat=True)}
+    rows = Shot.objects.filter(story__benchmark__slug=benchmark.slug)
     for key, number in rows.values_list("story__key", "number"):
         known[key].add(number)
     return known
 
 
-def _chosen(
-    folders: list[FoundFolder], mode: str, language: str, timestamp: str
-) -> list[FoundFolder]:
-    """Keep what was asked for, and of several timestamps the newest."""
-    kept = [
-        f
-        for f in folders
-        if (not mode or f.mode == mode)
-        and (not language or f.language == language.replace("ch", "zh"))
-        and (not timestamp or f.timestamp == timestamp.replace("-", "_"))
-    ]
-    newest: dict[tuple[str, str, str, str], str] = {}
-    for f in kept:
-        key = f.method, f.mode, f.language, f.story
-        newest[key] = max(newest.get(key, ""), f.timestamp)
-    return [
-        f for f in kept if f.timestamp == newest[f.method, f.mode, f.language, f.story]
-    ]
+def _stored_pictures(benchmark: Benchmark) -> Stored:
+    frames = Frame.objects.filter(
+        output__story__benchmark__slug=benchmark.slug, media__isnull=False
+    ).select_related("media", "output__method", "output__story")
+    return {
+        (f.output.method.name, f.output.story.key, f.number): f.media for f in frames
+    }
 
 
-def _renderings(
-    folders: list[FoundFolder], problems: list[Problem], warnings: list[str]
-) -> list[Rendering]:
-    """Gather the pictures of each output and name its method."""
-    modes: dict[str, set[str]] = defaultdict(set)
-    languages: dict[str, set[str]] = defaultdict(set)
-    for folder in folders:
-        modes[folder.method].add(folder.mode)
-        languages[folder.method].add(folder.language)
-    found: dict[tuple[str, str], Rendering] = {}
-    for folder in folders:
-        extra = []
-        if len(modes[folder.method]) > 1 and folder.mode:
-            extra.append(folder.mode)
-        if len(languages[folder.method]) > 1 and folder.language:
-            extra.append(folder.language)
-        name = f"{folder.method} ({', '.join(extra)})" if extra else folder.method
-        rendering = found.setdefault(
-            (name, folder.story), Rendering(name, folder.story, folder, {})
-        )
-        for path in folder.pictures:
-            number = shot_number(path)
-            if number is None:
-                warnings.append(f"{path}: no shot number in the name; left out")
-            elif number in rendering.pictures:
-                other = rendering.pictures[number].name
-                problems.append(
-                    Problem(str(path), f"one picture of shot {number}; {other} is too")
-                )
-            else:
-                rendering.pictures[number] = path
-    return [found[key] for key in sorted(found)]
-
-
-def _add_new_stories(shots: dict[str, set[int]], renderings: list[Rendering]) -> None:
-    """Give each story that the benchmark lacks the shots that the methods drew."""
-    new = {r.story for r in renderings} - set(shots)
-    for story in new:
-        own = [r for r in renderings if r.story == story]
-        from_zero = any(0 in r.pictures for r in own)
-        last = max((max(r.pictures, default=0) for r in own), default=0)
-        shots[story] = set(range(1, last + 1 + from_zero))
-
-
-def _fit_to_shots(
-    rendering: Rendering, shots: dict[str, set[int]], problems: list[Problem]
+def _check_pictures(
+    renderings: Iterable[Rendering], stored: Stored, problems: list[Problem]
 ) -> None:
-    """Match file numbers with shot numbers; files counted from 0 move up by one."""
-    expected = shots.get(rendering.story)
-    path = str(rendering.folder.path)
-    if expected is None:
-        close = difflib.get_close_matches(rendering.story, shots, n=1)
-        hint = f"; did you mean {close[0]}?" if close else ""
-        problems.append(
-            Problem(
-                path,
-                f"a story of the benchmark{hint} (--create-stories makes new ones)",
-                value=rendering.story,
-            )
-        )
-        return
-    numbers = set(rendering.pictures)
-    if 0 in numbers and 0 not in expected:
-        rendering.index_shift = 1
-    extra = {n + rendering.index_shift for n in numbers} - expected
-    for number in sorted(extra):
-        file = rendering.pictures[number - rendering.index_shift]
-        problems.append(
-            Problem(str(file), f"a shot of story {rendering.story}, which has "
-                    f"{len(expected)} shots", value=f"shot {number}")
-        )  # fmt: skip
-
-
-def _check_pictures(renderings: list[Rendering], problems: list[Problem]) -> None:
-    """Decode every picture, so that a broken one is found before anything is kept."""
-    paths = [path for r in renderings for path in r.pictures.values()]
+    """Read every picture, so that a broken one is found before anything is kept."""
+    found = [
+        (path, stored.get((r.method, r.story, number)))
+        for r in renderings
+        for number, path in r.by_shot.items()
+    ]
     with ThreadPoolExecutor() as pool:
-        checked = pool.map(_picture_problem, paths)
-        for problem in tqdm(checked, total=len(paths), desc="checking", disable=None):
+        checked = pool.map(_picture_problem, *zip(*found, strict=True))
+        for problem in tqdm(checked, total=len(found), desc="checking", disable=None):
             if problem is not None:
                 problems.append(problem)
 
 
-def _picture_problem(path: Path) -> Problem | None:
+def _picture_problem(path: Path, stored: MediaFile | None) -> Problem | None:
+    """Return why a picture cannot be taken: people may have judged the stored one."""
     if path.is_symlink():
         return Problem(str(path), "a file of its own, not a link")
     try:
-        media.open_picture(path.read_bytes())
+        if stored is None:
+            media.open_picture(path.read_bytes())
+        elif not media.is_same_picture(stored, path.read_bytes()):
+            return Problem(
+                str(path),
+                "the picture that is stored for this shot; another rendering is "
+                "another method, so give it a name of its own (--method)",
+            )
     except media.UnreadablePictureError as error:
         return Problem(str(path), str(error))
     except OSError as error:
@@ -226,8 +166,27 @@ def _picture_problem(path: Path) -> Problem | None:
     return None
 
 
+def _prepare_pictures(
+    renderings: Iterable[Rendering], stored: Stored
+) -> dict[Path, media.Prepared]:
+    """Write the files of new pictures; the database is not held up by that."""
+    paths = [
+        path
+        for r in renderings
+        for number, path in r.by_shot.items()
+        if (r.method, r.story, number) not in stored
+    ]
+    with ThreadPoolExecutor() as pool:
+        done = pool.map(lambda path: media.prepare_picture(path.read_bytes()), paths)
+        bar = tqdm(done, total=len(paths), desc="pictures", disable=None)
+        return dict(zip(paths, bar, strict=True))
+
+
 def _store(
-    benchmark: Benchmark, shots: dict[str, set[int]], renderings: list[Rendering]
+    benchmark: Benchmark,
+    shots: Shots,
+    renderings: list[Rendering],
+    prepared: dict[Path, media.Prepared],
 ) -> Summary:
     summary = Summary(
         methods=len({r.method for r in renderings}),
@@ -235,13 +194,13 @@ def _store(
         pictures=sum(len(r.pictures) for r in renderings),
     )
     rows = _story_rows(benchmark, shots, {r.story for r in renderings})
-    for rendering in tqdm(renderings, desc="outputs", disable=None):
-        _store_rendering(rendering, rows[rendering.story], summary)
+    for rendering in renderings:
+        _store_rendering(rendering, rows[rendering.story], prepared, summary)
     return summary
 
 
 def _story_rows(
-    benchmark: Benchmark, shots: dict[str, set[int]], keys: set[str]
+    benchmark: Benchmark, shots: Shots, keys: set[str]
 ) -> dict[str, dict[int, Shot]]:
     """Return the shots of each story by number, creating what is new."""
     result = {}
@@ -255,36 +214,53 @@ def _story_rows(
 
 
 def _store_rendering(
-    rendering: Rendering, shots: dict[int, Shot], summary: Summary
+    rendering: Rendering,
+    shots: dict[int, Shot],
+    prepared: dict[Path, media.Prepared],
+    summary: Summary,
 ) -> None:
     method, _created = Method.objects.get_or_create(name=rendering.method)
     story_id = next(iter(shots.values())).story_id
     folder = rendering.folder
+    origin = {
+        "mode": folder.mode,
+        "language": folder.language,
+        "timestamp": folder.timestamp,
+        "index_shift": rendering.index_shift,
+        "source": str(folder.path),
+    }
     output, created = Output.objects.get_or_create(
-        story_id=story_id,
-        method=method,
-        defaults={
-            "mode": folder.mode,
-            "language": folder.language,
-            "timestamp": folder.timestamp,
-            "index_shift": rendering.index_shift,
-            "source": str(folder.path),
-        },
+        story_id=story_id, method=method, defaults=origin
     )
     summary.new_outputs += created
     frames = {frame.number: frame for frame in output.frames.all()}
+    if not created and not frames:
+        # A table of scores or ratings made this output without media.
+        Output.objects.filter(pk=output.pk).update(**origin)
+    pictures = rendering.by_shot
+    arrived = 0
     for number, shot in sorted(shots.items()):
-        path = rendering.pictures.get(number - rendering.index_shift)
-        stored = media.store_picture(path.read_bytes()) if path else None
-        if stored is None:
+        path = pictures.get(number)
+        if path is None:
             summary.missing.append(
                 f"{method.name}: story {rendering.story}: shot {number}"
             )
-        frame = frames.get(number)
-        if frame is None:
-            Frame.objects.create(output=output, shot=shot, number=number, media=stored)
-            summary.new_pictures += stored is not None
-        elif stored is not None and frame.media_id != stored.pk:
-            frame.media = stored
-            frame.save(update_fields=["media"])
-            summary.new_pictures += 1
+        frame = frames.get(number) or Frame(output=output, shot=shot, number=number)
+        if frame.media_id is None and path is not None:
+            frame.media = media.store_prepared(prepared[path])
+            arrived += 1
+        elif frame.pk is not None:
+            continue
+        frame.save()
+    summary.new_pictures += arrived
+    if arrived and frames:
+        _forget_scores(output)
+
+
+def _forget_scores(output: Output) -> None:
+    """Remove the values computed without a picture that has arrived since."""
+    MetricScore.objects.filter(
+        run__source=MetricRun.Source.COMPUTED,
+        story=output.story_id,
+        method=output.method_id,
+    ).delete()

@@ -20,11 +20,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp")
+PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp")
 LANGUAGES = ("en", "ch", "zh")
 TIMESTAMP = re.compile(r"\d{8}[-_]\d{6}")
-SHOT_FOLDER = re.compile(r"(.*[-_ ])?shots?|image_outputs", re.IGNORECASE)
-CHARACTER_FOLDER = re.compile(r"(.*[-_ ])?(chars?|characters?)", re.IGNORECASE)
+SHOT_FOLDERS = ("shot", "shots", "image_outputs")
+SHOT_ENDINGS = ("shot", "shots")
+CHARACTER_FOLDERS = ("char", "chars", "character", "characters")
 DATASET_FOLDER = re.compile(r"(.+)_(en|ch|zh)")
 
 
@@ -47,14 +48,19 @@ def picture_folders(root: Path) -> Iterator[tuple[Path, list[Path]]]:
     Links are not followed: an import reads nothing outside the tree it was given.
     """
     for folder, names, files in os.walk(root, followlinks=False):
-        names.sort(key=natural)
+        names[:] = sorted(filter(_is_shown, names), key=natural)
         pictures = [
             Path(folder) / name
-            for name in sorted(files, key=natural)
+            for name in sorted(filter(_is_shown, files), key=natural)
             if Path(name).suffix.lower() in PICTURES
         ]
         if pictures:
             yield Path(folder), pictures
+
+
+def _is_shown(name: str) -> bool:
+    """Say whether a name is the user's, not one that a system or a program adds."""
+    return not name.startswith((".", "__"))
 
 
 def natural(name: str) -> list[tuple[int, int, str]]:
@@ -86,7 +92,8 @@ def find_folders(
     for path, pictures in picture_folders(root):
         parts = list(path.relative_to(root).parts)
         name = method or (parts.pop(0) if parts else "")
-        if any(CHARACTER_FOLDER.fullmatch(part) for part in parts):
+        if _is_reference(parts, stories):
+            notes.append(f"{path}: pictures of characters; left out")
             continue
         folder = _recognise(path, name, parts, stories, tuple(pictures))
         if folder is None:
@@ -96,6 +103,31 @@ def find_folders(
     return found, notes
 
 
+def _is_reference(parts: list[str], stories: set[str]) -> bool:
+    """Say whether a folder holds pictures of characters and not of shots.
+
+    Its name is one of `CHARACTER_FOLDERS`, or ends so inside a story's folder.
+    """
+    for place, part in enumerate(parts):
+        name = part.lower()
+        if part in stories or not name.endswith(CHARACTER_FOLDERS):
+            continue
+        inside = any(_story_key(before, stories) for before in parts[:place])
+        last = 0 < place == len(parts) - 1
+        if name in CHARACTER_FOLDERS or inside or last:
+            return True
+    return False
+
+
+def _is_shot_folder(parts: list[str], place: int, stories: set[str]) -> bool:
+    """Say whether a folder only gathers shots, and names neither story nor mode."""
+    name = parts[place].lower()
+    if parts[place] in stories:
+        return False
+    last = 0 < place == len(parts) - 1
+    return name in SHOT_FOLDERS or (last and name.endswith(SHOT_ENDINGS))
+
+
 def _recognise(
     path: Path,
     method: str,
@@ -103,18 +135,21 @@ def _recognise(
     stories: set[str],
     pictures: tuple[Path, ...],
 ) -> FoundFolder | None:
-    timestamp = language = ""
+    timestamp = language = dataset = ""
     rest: list[str] = []
-    for part in parts:
-        dataset = DATASET_FOLDER.fullmatch(part)
+    for place, part in enumerate(parts):
+        with_language = DATASET_FOLDER.fullmatch(part)
         if TIMESTAMP.fullmatch(part):
             timestamp = max(timestamp, part.replace("-", "_"))
         elif part.lower() in LANGUAGES and not language:
             language = part.lower()
-        elif dataset and not language and part not in stories:
-            language = dataset[2]
-        elif not SHOT_FOLDER.fullmatch(part) or part in stories:
+        elif with_language and not language and part not in stories:
+            dataset, language = part, with_language[2]
+        elif not _is_shot_folder(parts, place, stories):
             rest.append(part)
+    if not rest and dataset:
+        # Nothing else names a story, so this does: fox_en is no data set then.
+        rest, language = [dataset], ""
     if not method or not rest:
         return None
     known = [part for part in rest if _story_key(part, stories)]

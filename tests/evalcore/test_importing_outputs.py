@@ -6,10 +6,20 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from PIL import Image
 
 from analysis.tables import InputError
+from evalcore import scoring
 from evalcore.importing.folder import import_outputs
-from evalcore.models import Benchmark, Frame, Method, Output, Shot, Story
+from evalcore.models import (
+    Benchmark,
+    Frame,
+    Method,
+    MetricScore,
+    Output,
+    Shot,
+    Story,
+)
 from tests.factories import picture_bytes
 
 pytestmark = pytest.mark.django_db
@@ -102,6 +112,45 @@ def test_a_missing_shot_that_arrives_later_is_filled_in(tmp_path, benchmark):
     draw(tmp_path / "UNO/01", ("shot_02.png",))
     assert import_outputs(tmp_path, benchmark=benchmark).new_pictures == 1
     assert not Frame.objects.filter(media=None).exists()
+
+
+def test_a_shot_that_arrives_later_is_scored_again(tmp_path, benchmark):
+    draw(tmp_path / "UNO/01", ("shot_01.png", "shot_03.png"))
+    import_outputs(tmp_path, benchmark=benchmark)
+
+    def shares():
+        scoring.run(scoring.queue_run(benchmark, ["shots_present"]).pk)
+        return list(MetricScore.objects.values_list("value", flat=True))
+
+    assert shares() == [pytest.approx(2 / 3)]
+    draw(tmp_path / "UNO/01", ("shot_02.png",))
+    import_outputs(tmp_path, benchmark=benchmark)
+    assert shares() == [1.0]
+
+
+def test_another_picture_of_a_stored_shot_is_refused(tmp_path, benchmark):
+    draw(tmp_path / "UNO/01", ("shot_01.png", "shot_02.png"))
+    import_outputs(tmp_path, benchmark=benchmark)
+    before = list(Frame.objects.values_list("pk", "media"))
+    path = tmp_path / "UNO/01/shot_02.png"
+    path.write_bytes(picture_bytes("another"))
+    with pytest.raises(InputError) as caught:
+        import_outputs(tmp_path, benchmark=benchmark)
+    (problem,) = caught.value.problems
+    assert str(problem).startswith(f"{path}: ")
+    assert "another rendering is another method" in str(problem)
+    assert list(Frame.objects.values_list("pk", "media")) == before
+
+
+def test_the_same_pixels_in_another_file_are_the_same_picture(tmp_path, benchmark):
+    draw(tmp_path / "UNO/01", ("shot_01.png",))
+    import_outputs(tmp_path, benchmark=benchmark)
+    path = tmp_path / "UNO/01/shot_01.png"
+    with Image.open(path) as picture:
+        picture.save(tmp_path / "UNO/01/shot_01.bmp")
+    path.unlink()
+    summary = import_outputs(tmp_path, benchmark=benchmark)
+    assert summary.line().startswith("Nothing new")
 
 
 def test_the_newest_timestamp_wins(tmp_path, benchmark):
@@ -212,3 +261,118 @@ def test_the_demo_data_set_reads_back(tmp_path):
         "Fox",
         "Mira",
     ]
+
+
+# Names of folders ---------------------------------------------------------------------
+
+
+def imported(root, benchmark, **options):
+    """Import and return the outputs as (method, story) pairs and the notes."""
+    summary = import_outputs(root, benchmark=benchmark, **options)
+    pairs = Output.objects.values_list("method__name", "story__key")
+    return sorted(pairs), summary.warnings
+
+
+@pytest.mark.parametrize(
+    "extra", [".thumbnails/shot_1.png", "chars/shot_1.png", "gencharacters/mira_1.png"]
+)
+def test_helper_folders_are_no_methods(tmp_path, benchmark, extra):
+    draw(tmp_path / "UNO/01", ONE)
+    path = tmp_path / "UNO/01" / extra
+    draw(path.parent, [path.name])
+    draw(tmp_path / "__MACOSX/UNO/01", ["._shot_1.png"])
+    found, notes = imported(tmp_path, benchmark)
+    assert found == [("UNO", "01")]
+    assert len(notes) == (not extra.startswith("."))
+
+
+def test_generated_shots_beside_generated_characters(tmp_path, benchmark):
+    for story in ("01", "02"):
+        draw(tmp_path / "UNO" / story / "genshots", ONE)
+        draw(tmp_path / "UNO" / story / "genchars", ["mira_1.png"])
+    found, _notes = imported(tmp_path, benchmark)
+    assert found == [("UNO", "01"), ("UNO", "02")]
+
+
+@pytest.mark.parametrize("mode", ["zero-shot", "with_characters", "en_shots"])
+def test_a_mode_may_end_like_a_helper_folder(tmp_path, benchmark, mode):
+    draw(tmp_path / "UNO" / mode / "en/20250601_120000/01", ONE)
+    draw(tmp_path / "UNO/base/en/20250601_120000/01", ONE)
+    found, _notes = imported(tmp_path, benchmark)
+    assert found == [(f"UNO ({mode})", "01"), ("UNO (base)", "01")] or found == [
+        ("UNO (base)", "01"),
+        (f"UNO ({mode})", "01"),
+    ]
+
+
+@pytest.mark.parametrize("key", ["lost_character", "longshot", "fox_en", "shots"])
+def test_a_story_may_be_called_like_a_helper_folder(tmp_path, benchmark, key):
+    story = Story.objects.create(benchmark=benchmark, key=key)
+    for number in (1, 2, 3):
+        Shot.objects.create(story=story, number=number)
+    draw(tmp_path / "UNO" / key, ONE)
+    assert imported(tmp_path, benchmark)[0] == [("UNO", key)]
+
+
+@pytest.mark.parametrize("key", ["lost_character", "longshot", "fox_en"])
+def test_so_may_a_new_story(tmp_path, benchmark, key):
+    draw(tmp_path / "UNO" / key, ONE)
+    found, _notes = imported(tmp_path, benchmark, create_stories=True)
+    assert found == [("UNO", key)]
+
+
+def test_pictures_without_shot_numbers_make_no_output(tmp_path, benchmark):
+    draw(tmp_path / "UNO/01", ["page.png"])
+    draw(tmp_path / "UNO/02", ONE)
+    found, notes = imported(tmp_path, benchmark)
+    assert found == [("UNO", "02")]
+    assert "page.png: no shot number" in notes[0]
+
+
+def test_only_such_pictures_are_a_problem(tmp_path):
+    draw(tmp_path / "UNO/01", ["page.png"])
+    with pytest.raises(CommandError, match=r"named like shot_01\.png"):
+        call_command("import_outputs", tmp_path, benchmark="new", create_stories=True)
+    assert not Benchmark.objects.filter(slug="new").exists()
+
+
+# Numbers of shots ---------------------------------------------------------------------
+
+
+def test_methods_that_count_differently_draw_the_same_shots(tmp_path, benchmark):
+    draw(tmp_path / "UNO/fox", ZERO)
+    draw(tmp_path / "DALL/fox", ONE)
+    summary = import_outputs(tmp_path, benchmark=benchmark, create_stories=True)
+    assert summary.missing == []
+    assert Story.objects.get(key="fox").shots.count() == 3
+
+
+def test_a_failed_first_shot_does_not_move_the_others(tmp_path, benchmark):
+    draw(tmp_path / "UNO/01", ZERO)
+    draw(tmp_path / "UNO/02", ZERO[1:])
+    summary = import_outputs(tmp_path, benchmark=benchmark)
+    assert summary.missing == ["UNO: story 02: shot 1"]
+    assert "counted from 0 like the other stories of UNO" in summary.warnings[0]
+
+
+def test_a_method_may_count_one_story_from_0_and_another_from_1(tmp_path, benchmark):
+    draw(tmp_path / "UNO/01", ZERO)
+    draw(tmp_path / "UNO/02", ONE)
+    summary = import_outputs(tmp_path, benchmark=benchmark)
+    assert summary.missing == []
+    shifts = Output.objects.order_by("story__key").values_list("index_shift", flat=True)
+    assert list(shifts) == [1, 0]
+
+
+def test_outputs_that_a_table_made_get_their_pictures_later(tmp_path):
+    benchmark = Benchmark.objects.create(slug="late", title="Late")
+    story = Story.objects.create(benchmark=benchmark, key="01")
+    method = Method.objects.create(name="UNO")
+    Output.objects.create(story=story, method=method)
+    draw(tmp_path / "UNO/base/en/20250601_120000/01", ZERO)
+    with pytest.raises(InputError, match="--create-stories adds them"):
+        import_outputs(tmp_path, benchmark=benchmark)
+    import_outputs(tmp_path, benchmark=benchmark, create_stories=True)
+    output = Output.objects.get()
+    assert output.frames.filter(media__isnull=False).count() == 3
+    assert (output.index_shift, output.timestamp) == (1, "20250601_120000")

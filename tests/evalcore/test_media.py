@@ -86,7 +86,7 @@ def test_orientation_is_applied():
 @pytest.mark.parametrize("mode", ["L", "P", "CMYK", "I;16", "1", "LA", "RGBA"])
 def test_every_mode_becomes_rgb(mode):
     picture = Image.new(mode, (8, 8))
-    fmt = "TIFF" if mode == "CMYK" else "PNG"
+    fmt = "JPEG" if mode == "CMYK" else "PNG"
     assert media.open_picture(encoded(picture, fmt)).mode == "RGB"
 
 
@@ -107,10 +107,12 @@ def test_an_animation_shows_its_first_frame():
         (b"", "not a readable picture"),
         (b"<svg/>", "not a readable picture"),
         (picture_bytes("a")[:60], "not a readable picture"),
+        (encoded(noisy(), "TIFF"), "not a readable picture"),
+        (encoded(noisy(), "EPS"), "not a readable picture"),
         (encoded(Image.new("1", (9000, 9000)), "PNG"), "at most"),
         (encoded(Image.new("1", (20000, 20000)), "PNG"), "picture bomb|at most"),
     ],
-    ids=["empty", "svg", "cut short", "too large", "bomb"],
+    ids=["empty", "svg", "cut short", "tiff", "eps", "too large", "bomb"],
 )
 def test_what_is_no_picture_is_refused_in_words(data, message):
     with pytest.raises(media.UnreadablePictureError, match=message):

@@ -4,7 +4,6 @@ from pathlib import Path
 from analysis.tables import InputError
 from evalcore.importing.commands import ImportCommand
 from evalcore.importing.folder import import_outputs
-from evalcore.models import Benchmark
 
 
 class Command(ImportCommand):
@@ -29,13 +28,7 @@ class Command(ImportCommand):
 
     def handle(self, *, path: Path, **options: object) -> None:
         slug = str(options["benchmark"])
-        created = False
-        if options["create_stories"]:
-            benchmark, created = Benchmark.objects.get_or_create(
-                slug=slug, defaults={"title": slug}
-            )
-        else:
-            benchmark = self.benchmark(slug)
+        benchmark = self.benchmark(slug, create=bool(options["create_stories"]))
         try:
             summary = import_outputs(
                 path,
@@ -47,8 +40,6 @@ class Command(ImportCommand):
                 create_stories=bool(options["create_stories"]),
             )
         except InputError as error:
-            if created:
-                benchmark.delete()
             raise self.refuse(error) from error
         self.warn(summary.warnings)
         self.warn(f"missing: {shot}" for shot in summary.missing)

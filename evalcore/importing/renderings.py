@@ -1,0 +1,141 @@
+"""From folders of pictures to renderings: which method drew which shot of which story.
+
+Reads names only, no picture and no database.
+"""
+
+import difflib
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from analysis.tables import Problem
+from evalcore.importing.layouts import FoundFolder, shot_number
+
+# The shot numbers of each story that the benchmark knows.
+Shots = dict[str, set[int]]
+
+
+@dataclass
+class Rendering:
+    """One output as the folders have it.
+
+    `pictures` has the numbers of the files; `index_shift` makes them shot numbers.
+    """
+
+    method: str
+    story: str
+    folder: FoundFolder
+    pictures: dict[int, Path] = field(default_factory=dict)
+    index_shift: int = 0
+
+    @property
+    def by_shot(self) -> dict[int, Path]:
+        """Return the pictures by shot number."""
+        return {n + self.index_shift: path for n, path in self.pictures.items()}
+
+
+def choose(
+    folders: list[FoundFolder], mode: str, language: str, timestamp: str
+) -> list[FoundFolder]:
+    """Keep what was asked for, and of several timestamps the newest."""
+    kept = [
+        f
+        for f in folders
+        if (not mode or f.mode == mode)
+        and (not language or f.language == language.replace("ch", "zh"))
+        and (not timestamp or f.timestamp == timestamp.replace("-", "_"))
+    ]
+    newest: dict[tuple[str, str, str, str], str] = {}
+    for f in kept:
+        key = f.method, f.mode, f.language, f.story
+        newest[key] = max(newest.get(key, ""), f.timestamp)
+    return [
+        f for f in kept if f.timestamp == newest[f.method, f.mode, f.language, f.story]
+    ]
+
+
+def gather(
+    folders: list[FoundFolder], problems: list[Problem], warnings: list[str]
+) -> list[Rendering]:
+    """Collect the pictures of each output and name its method.
+
+    A method with several modes or languages becomes several methods.
+    """
+    modes: dict[str, set[str]] = defaultdict(set)
+    languages: dict[str, set[str]] = defaultdict(set)
+    for folder in folders:
+        modes[folder.method].add(folder.mode)
+        languages[folder.method].add(folder.language)
+    found: dict[tuple[str, str], Rendering] = {}
+    for folder in folders:
+        extra = []
+        if len(modes[folder.method]) > 1 and folder.mode:
+            extra.append(folder.mode)
+        if len(languages[folder.method]) > 1 and folder.language:
+            extra.append(folder.language)
+        name = f"{folder.method} ({', '.join(extra)})" if extra else folder.method
+        rendering = found.setdefault(
+            (name, folder.story), Rendering(name, folder.story, folder)
+        )
+        for path in folder.pictures:
+            number = shot_number(path)
+            if number is None:
+                warnings.append(f"{path}: no shot number in the name; left out")
+            elif number in rendering.pictures:
+                other = rendering.pictures[number].name
+                problems.append(
+                    Problem(str(path), f"one picture of shot {number}; {other} is too")
+                )
+            else:
+                rendering.pictures[number] = path
+    return [found[key] for key in sorted(found) if found[key].pictures]
+
+
+def set_shifts(renderings: list[Rendering], shots: Shots, warnings: list[str]) -> None:
+    """Decide for each method whether its files are counted from 0.
+
+    A story whose first shot failed has no file 0; it is then counted like the other
+    stories of its method, if that fits its shots.
+    """
+    from_zero = {
+        r.method
+        for r in renderings
+        if 0 in r.pictures and 0 not in shots.get(r.story, ())
+    }
+    for rendering in renderings:
+        if rendering.method not in from_zero:
+            continue
+        known = shots.get(rendering.story)
+        if 0 in rendering.pictures or not known:
+            rendering.index_shift = 1
+        elif max(rendering.pictures) + 1 in known:
+            rendering.index_shift = 1
+            warnings.append(
+                f"{rendering.folder.path}: no file 0, but counted from 0 like the "
+                f"other stories of {rendering.method}"
+            )
+
+
+def add_new_shots(shots: Shots, renderings: list[Rendering]) -> None:
+    """Give each story without shots as many as the methods drew."""
+    for story in {r.story for r in renderings if not shots.get(r.story)}:
+        drawn = [r.by_shot for r in renderings if r.story == story]
+        shots[story] = set(range(1, 1 + max(max(numbers) for numbers in drawn)))
+
+
+def check_fit(rendering: Rendering, shots: Shots, problems: list[Problem]) -> None:
+    """Note a story that the benchmark lacks, and pictures of shots that it lacks."""
+    expected = shots.get(rendering.story)
+    if expected is None:
+        close = difflib.get_close_matches(rendering.story, shots, n=1)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        what = f"a story of the benchmark{hint} (--create-stories makes new ones)"
+        path = str(rendering.folder.path)
+        problems.append(Problem(path, what, value=rendering.story))
+        return
+    for number, path in sorted(rendering.by_shot.items()):
+        if number not in expected:
+            what = f"a shot of story {rendering.story}, which has {len(expected)} shots"
+            if not expected:
+                what += " (--create-stories adds them)"
+            problems.append(Problem(str(path), what, value=f"shot {number}"))
