@@ -5,16 +5,16 @@ raises `InputError` with all problems; a frame that comes back is clean: text co
 are text, numbers are numbers, flags are booleans, keys are unique.
 """
 
-import csv
-import io
-import json
+import unicodedata
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from analysis.files import read_file
 from analysis.tables import (
     ANSWER_OPTIONAL,
     CHOICE_COLUMNS,
@@ -28,12 +28,16 @@ from analysis.tables import (
     SCORE_OPTIONAL,
     InputError,
     Problem,
+    by_line,
 )
 
 Mask = Any  # a boolean array or series, one entry a row
 
 TRUE, FALSE = {"true", "1", "yes"}, {"false", "0", "no", ""}
 MEAN_OF_RATERS = "mean"
+MOST_FLOAT = 10**300
+# 3, -0.5, 1e-3, and what is meant as a number: 0,5 or 1,000.25 or 12 %.
+LOOKS_NUMERIC = r"[+-]?[0-9.,]*[0-9][0-9.,]*([eE][+-]?[0-9]+)?\s*%?|nan|[+-]?inf"
 
 
 def read_ratings(
@@ -68,9 +72,10 @@ def read_ratings(
     InputError
         With every problem found.
     """
-    raw = _read(Path(path))
+    raw = read_file(Path(path))
     if wide:
-        raw = _long(raw, path, method_column, story_column, "dimension", "rating")
+        keys = _WideKeys(Path(path).name, method_column, story_column)
+        raw = _long(raw, keys, "dimension", "rating", limits=scale)
         if "annotator" not in raw:
             raw["annotator"] = MEAN_OF_RATERS
     return check_ratings(raw, file=Path(path).name, scale=scale)
@@ -82,7 +87,9 @@ def check_ratings(
     """Return a clean copy of a table of ratings, or raise `InputError`."""
     check = _Check(frame, file, RATING_COLUMNS)
     check.text(("method", "dimension", "annotator"), required=True)
-    check.text(("story", "shot", "round"), required=False)
+    check.text(("story",), required=False)
+    check.whole("shot", least=0)
+    check.whole("round", least=1, empty="1")
     check.number("rating", required=True, limits=scale)
     check.flags()
     check.unique(RATING_KEY, unless="is_repeat")
@@ -97,7 +104,7 @@ def read_choices(path: Path | str) -> pd.DataFrame:
     InputError
         With every problem found.
     """
-    return check_choices(_read(Path(path)), file=Path(path).name)
+    return check_choices(read_file(Path(path)), file=Path(path).name)
 
 
 def check_choices(frame: pd.DataFrame, *, file: str) -> pd.DataFrame:
@@ -106,19 +113,19 @@ def check_choices(frame: pd.DataFrame, *, file: str) -> pd.DataFrame:
     check.text(
         ("story", "method_a", "method_b", "criterion", "annotator"), required=True
     )
-    check.text(("round", "left_method"), required=False)
+    check.text(("left_method",), required=False)
+    check.whole("round", least=1, empty="1")
     check.word("choice", CHOICE_VALUES)
     check.flags()
     data = check.frame
-    if not check.problems:
-        same = data["method_a"] == data["method_b"]
-        check.refuse(same, "method_b", "a method other than method_a")
-        if "left_method" in data:
-            left = data["left_method"]
-            alien = (left != "") & (left != data["method_a"])
-            alien &= left != data["method_b"]
-            check.refuse(alien, "left_method", "one of the two methods")
-        check.frame = in_alphabetical_order(data)
+    same = (data["method_a"] == data["method_b"]) & (data["method_a"] != "")
+    check.refuse(same, "method_b", "a method other than method_a")
+    if "left_method" in data:
+        left = data["left_method"]
+        alien = (left != "") & (left != data["method_a"])
+        alien &= left != data["method_b"]
+        check.refuse(alien, "left_method", "one of the two methods")
+    check.frame = in_alphabetical_order(data)
     check.unique(CHOICE_KEY, unless="is_repeat")
     return check.result()
 
@@ -149,9 +156,10 @@ def read_scores(
     InputError
         With every problem found.
     """
-    raw = _read(Path(path))
+    raw = read_file(Path(path))
     if wide:
-        raw = _long(raw, path, method_column, story_column, "metric", "score")
+        keys = _WideKeys(Path(path).name, method_column, story_column)
+        raw = _long(raw, keys, "metric", "score")
     return check_scores(raw, file=Path(path).name)
 
 
@@ -159,7 +167,8 @@ def check_scores(frame: pd.DataFrame, *, file: str) -> pd.DataFrame:
     """Return a clean copy of a table of scores, or raise `InputError`."""
     check = _Check(frame, file, SCORE_COLUMNS)
     check.text(("method", "metric"), required=True)
-    check.text(("story", "shot", "metric_version", "backend"), required=False)
+    check.text(("story", "metric_version", "backend"), required=False)
+    check.whole("shot", least=0)
     check.number("score", required=False)
     check.flag("higher_is_better", default=True)
     check.unique(SCORE_KEY)
@@ -206,7 +215,10 @@ class _Check:
         """Make a column numbers: finite, no separators, inside the limits."""
         raw = self.frame[column]
         empty = raw.isna() | (raw.map(_as_text) == "")
-        values = pd.to_numeric(raw.where(~empty), errors="coerce").astype(float)
+        try:
+            values = pd.to_numeric(raw.where(~empty), errors="coerce").astype(float)
+        except OverflowError:  # a whole number of hundreds of digits
+            values = pd.to_numeric(raw.where(~empty).map(_no_giant), errors="coerce")
         finite = np.isfinite(values)
         expected = "a number such as 3 or 0.75, without separators"
         self.refuse(~empty & ~finite, column, expected)
@@ -217,6 +229,24 @@ class _Check:
             outside = finite & ((values < low) | (values > high))
             self.refuse(outside, column, f"a value from {low} to {high}")
         self.frame[column] = values
+
+    def whole(self, column: str, *, least: int, empty: str = "") -> None:
+        """Make an optional column text of whole numbers, written in one way.
+
+        A column with empty cells often comes as 1.0 instead of 1.
+        """
+        if column not in self.frame:
+            return
+        values = self.frame[column]
+        clean = values.where(values.notna(), "").map(_as_text).replace("", empty)
+        clean = clean.str.replace(r"\.0+$", "", regex=True)
+        right = clean.str.fullmatch(r"[0-9]{1,9}") | (clean == "")
+        numbers = pd.to_numeric(clean.where(right & (clean != "")))
+        right &= ~(numbers < least)
+        self.refuse(~right, column, f"a whole number from {least}")
+        self.frame[column] = clean.where(
+            ~right | (clean == ""), clean.str.lstrip("0").replace("", "0")
+        )
 
     def word(self, column: str, words: Sequence[str]) -> None:
         """Accept certain words only."""
@@ -241,8 +271,6 @@ class _Check:
 
     def unique(self, key: Sequence[str], *, unless: str = "") -> None:
         """Refuse rows whose key occurred before."""
-        if self.problems:
-            return
         columns = [column for column in key if column in self.frame]
         data = self.frame
         if unless and unless in data:
@@ -268,138 +296,70 @@ class _Check:
     def result(self) -> pd.DataFrame:
         """Return the clean frame, or raise what was collected, by line."""
         if self.problems:
-            raise InputError(sorted(self.problems, key=lambda p: p.line or 0))
+            raise InputError(by_line(self.problems), table=self.frame)
         return self.frame
 
 
+def _no_giant(value: object) -> object:
+    """Return a cell, infinity in the place of a whole number that no float holds."""
+    giant = isinstance(value, int) and abs(value) > MOST_FLOAT
+    return float("inf") if giant else value
+
+
 def _as_text(value: object) -> str:
+    """Return a cell as text; letters that look the same become the same."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return str(value).strip()
+    return unicodedata.normalize("NFC", str(value).strip())
 
 
-# Reading ----------------------------------------------------------------------
+@dataclass(frozen=True)
+class _WideKeys:
+    """Where a wide table has its keys."""
 
-
-def _read(path: Path) -> pd.DataFrame:
-    """Read a file as it stands, by its suffix."""
-    readers = {".csv": _read_csv, ".jsonl": _read_jsonl, ".parquet": _read_parquet}
-    suffix = path.suffix.lower()
-    if suffix not in readers:
-        raise InputError([Problem(str(path), "a .csv, .jsonl or .parquet file")])
-    try:
-        frame = readers[suffix](path)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise InputError([Problem(str(path), f"a readable file ({reason})")]) from error
-    if frame.empty:
-        raise InputError([Problem(path.name, "at least one row below the header", 1)])
-    return frame
-
-
-def _decode(path: Path) -> str:
-    data = path.read_bytes()
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise InputError([Problem(path.name, "UTF-8 text", line)]) from error
-
-
-def _read_csv(path: Path) -> pd.DataFrame:
-    reader = csv.reader(io.StringIO(_decode(path), newline=""), strict=True)
-    problems: list[Problem] = []
-    rows: list[list[str]] = []
-    lines: list[int] = []
-    header: list[str] = []
-    try:
-        header = [name.strip() for name in next(reader, [])]
-        start = reader.line_num + 1
-        for row in reader:
-            if row and len(row) != len(header):
-                expected = f"{len(header)} columns as in the header, not {len(row)}"
-                problems.append(Problem(path.name, expected, start))
-            elif row:
-                rows.append(row)
-                lines.append(start)
-            start = reader.line_num + 1
-    except csv.Error as error:
-        problems.append(Problem(path.name, f"CSV ({error})", reader.line_num))
-    doubled = sorted({name for name in header if header.count(name) > 1})
-    problems += [
-        Problem(path.name, "a column name once", 1, name or "(empty)")
-        for name in doubled
-    ]
-    if problems:
-        raise InputError(problems)
-    return pd.DataFrame(rows, columns=header, index=lines, dtype=object)
-
-
-def _read_jsonl(path: Path) -> pd.DataFrame:
-    problems: list[Problem] = []
-    rows: list[dict[str, object]] = []
-    lines: list[int] = []
-    for line, text in enumerate(_decode(path).splitlines(), start=1):
-        if not text.strip():
-            continue
-        try:
-            row = json.loads(text)
-        except json.JSONDecodeError as error:
-            expected = f"a JSON object ({error.msg}, column {error.colno})"
-            problems.append(Problem(path.name, expected, line))
-            continue
-        if isinstance(row, dict):
-            rows.append(row)
-            lines.append(line)
-        else:
-            problems.append(Problem(path.name, "a JSON object", line))
-    if problems:
-        raise InputError(problems)
-    return pd.DataFrame(rows, index=lines, dtype=object)
-
-
-def _read_parquet(path: Path) -> pd.DataFrame:
-    try:
-        frame = pd.read_parquet(path)
-    except ValueError as error:
-        raise InputError([Problem(path.name, f"a Parquet file ({error})")]) from error
-    frame = frame.astype(object)
-    frame.index = pd.RangeIndex(2, len(frame) + 2)
-    return frame
+    file: str
+    method: str
+    story: str
 
 
 def _long(
     raw: pd.DataFrame,
-    path: Path | str,
-    method_column: str,
-    story_column: str,
+    keys: _WideKeys,
     name: str,
     value: str,
+    limits: tuple[int, int] | None = None,
 ) -> pd.DataFrame:
     """Turn one column a dimension or metric into one row a value.
 
-    A column counts as values when at least half of its filled cells are numbers; other
-    columns (family, base model) describe the method and are left out.
+    A column counts as values when at least half of its filled cells look like numbers;
+    other columns (family, base model) describe the method and are left out.
     """
-    if method_column not in raw:
-        found = ", ".join(map(str, raw.columns))
-        raise InputError(
-            [Problem(Path(path).name, f"the column of the methods; found {found}", 1,
-                     method_column)]
-        )  # fmt: skip
-    raw = raw.rename(columns={method_column: "method", story_column: "story"})
+    found = ", ".join(map(str, raw.columns))
+    wanted = [(keys.method, "methods")]
+    if keys.story != "story":
+        wanted.append((keys.story, "stories"))
+    absent = [
+        Problem(keys.file, f"the column of the {what}; found {found}", 1, column)
+        for column, what in wanted
+        if column not in raw
+    ]
+    if absent:
+        raise InputError(absent)
+    raw = raw.rename(columns={keys.method: "method", keys.story: "story"})
     if "story" not in raw:
         raw["story"] = ""
-    keys = ["story", "method"]
-    keys += [c for c in ("annotator", *ANSWER_OPTIONAL, *SCORE_OPTIONAL) if c in raw]
-    values = [c for c in raw.columns if c not in keys and _is_numeric(raw[c])]
+    known = ["story", "method"]
+    known += [c for c in ("annotator", *ANSWER_OPTIONAL, *SCORE_OPTIONAL) if c in raw]
+    values = [c for c in raw.columns if c not in known and _is_numeric(raw[c])]
     if not values:
-        raise InputError(
-            [Problem(Path(path).name, "at least one column of numbers", 1)]
-        )
+        raise InputError([Problem(keys.file, "at least one column of numbers", 1)])
+    check = _Check(raw, keys.file, ())
+    for column in values:
+        check.number(column, required=False, limits=limits)
+    check.result()
     parts = []
     for column in values:
-        part = raw[list(dict.fromkeys(keys))].copy()
+        part = raw[list(dict.fromkeys(known))].copy()
         part[name] = column
         part[value] = raw[column]
         parts.append(part[raw[column].map(_as_text).to_numpy() != ""])
@@ -408,8 +368,9 @@ def _long(
 
 
 def _is_numeric(column: "pd.Series[Any]") -> bool:
-    filled = column[column.notna() & (column.map(_as_text) != "")]
+    """Say whether a column is meant as numbers, those with separators included."""
+    text = column[column.notna()].map(_as_text)
+    filled = text[text != ""]
     if filled.empty:
         return False
-    numbers = pd.to_numeric(filled, errors="coerce").notna().sum()
-    return bool(numbers * 2 >= len(filled))
+    return bool(filled.str.fullmatch(LOOKS_NUMERIC).mean() * 2 >= 1)

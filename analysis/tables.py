@@ -55,15 +55,31 @@ class Problem:
         return ": ".join(part for part in parts if part)
 
 
-class InputError(ValueError):
-    """An input was refused; `problems` lists every reason."""
+def by_line(problems: Iterable[Problem]) -> list[Problem]:
+    """Return the problems of one file in the order of its lines."""
+    return sorted(problems, key=lambda problem: problem.line or 0)
 
-    def __init__(self, problems: Iterable[Problem]) -> None:
+
+class InputError(ValueError):
+    """An input was refused.
+
+    Parameters
+    ----------
+    problems
+        Every reason.
+    table
+        What could be read of the input, for whoever can find more in it.
+    """
+
+    def __init__(self, problems: Iterable[Problem], table: object = None) -> None:
         self.problems: Sequence[Problem] = tuple(problems)
+        self.table = table
         super().__init__("\n".join(self.lines()))
 
-    def lines(self, limit: int = SHOWN_PROBLEMS) -> list[str]:
+    def lines(self, limit: int | None = SHOWN_PROBLEMS) -> list[str]:
         """Return the first problems, one a line, and how many more there are."""
+        if limit is None:
+            limit = len(self.problems)
         shown = [str(problem) for problem in self.problems[:limit]]
         rest = len(self.problems) - limit
         return [*shown, f"... and {rest} more problems"] if rest > 0 else shown

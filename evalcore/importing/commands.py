@@ -13,7 +13,7 @@ class ImportCommand(BaseCommand):
 
     def refuse(self, error: InputError) -> CommandError:
         """Return the error that ends the command; nothing was written."""
-        lines = [*error.lines(), "Nothing was written."]
+        lines = [*error.lines(limit=None), "Nothing was written."]
         return CommandError("\n".join(lines), returncode=2)
 
     def warn(self, warnings: Iterable[str]) -> None:

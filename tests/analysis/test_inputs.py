@@ -1,5 +1,7 @@
 """Reading tables: every mistake has a file, a line and a column."""
 
+import json
+
 import pandas as pd
 import pytest
 
@@ -161,7 +163,7 @@ def test_wide_tables(tmp_path):
 def test_a_typing_error_in_a_wide_table_is_named(tmp_path):
     text = "method,cids\nA,0.5\nB,0.6\nC,o.7\n"
     assert complaints(write(tmp_path, text), read_scores, wide=True) == [
-        "r.csv:4: score: o.7: a number such as 3 or 0.75, without separators"
+        "r.csv:4: cids: o.7: a number such as 3 or 0.75, without separators"
     ]
 
 
@@ -170,3 +172,86 @@ def test_only_the_first_problems_are_shown_with_a_count():
     error = InputError([*frame.index.map(lambda i: f"problem {i}")])
     assert len(error.lines()) == 21
     assert error.lines()[-1] == "... and 10 more problems"
+
+
+# What people's files are like ---------------------------------------------------------
+
+SCORES = "story,method,metric,score"
+
+
+@pytest.mark.parametrize(
+    ("shot", "expected"), [("01", "1"), ("1.0", "1"), ("0", "0"), ("²", None)]
+)
+def test_shots_are_whole_numbers(tmp_path, shot, expected):
+    path = write(tmp_path, f"{SCORES},shot\ns,m,k,1,{shot}\n")
+    if expected is None:
+        (problem,) = complaints(path, read_scores)
+        assert problem == f"r.csv:2: shot: {shot}: a whole number from 0"
+    else:
+        assert list(read_scores(path)["shot"]) == [expected]
+
+
+def test_an_empty_round_is_the_first(tmp_path):
+    head = "story,method,dimension,annotator,rating,round"
+    path = write(tmp_path, f"{head}\ns,m,d,a,1,\ns,m,d,a,2,01\ns,m,d,a,2,2\n")
+    (problem,) = complaints(path, read_ratings)
+    assert problem.startswith("r.csv:3: s / m / 1 / d / a: a row that is there once")
+
+
+@pytest.mark.parametrize("number", ["abc", "1.5", "0", "-1", "1" * 20])
+def test_rounds_are_whole_numbers_from_1(tmp_path, number):
+    head = "story,method,dimension,annotator,rating,round"
+    path = write(tmp_path, f"{head}\ns,m,d,a,1,{number}\n")
+    (problem,) = complaints(path, read_ratings)
+    assert problem == f"r.csv:2: round: {number}: a whole number from 1"
+
+
+def test_every_kind_of_problem_is_found_in_one_go(tmp_path):
+    head = "story,method,dimension,annotator,rating"
+    rows = ["s,m,d,a,9", "s,,d,a,1", "s,m,d,b,1", "s,m,d,b,2"]
+    path = write(tmp_path, "\n".join([head, *rows]) + "\n")
+    found = complaints(path, read_ratings, scale=(0, 4))
+    assert [line.split(":")[1] for line in found] == ["2", "3", "5"]
+
+
+def test_a_story_column_that_is_not_there_is_named(tmp_path):
+    path = write(tmp_path, "method,stry,fid\nA,1,3\n")
+    (problem,) = complaints(path, read_scores, wide=True, story_column="story_key")
+    assert problem == (
+        "r.csv:1: story_key: the column of the stories; found method, stry, fid"
+    )
+
+
+@pytest.mark.parametrize("cell", ["0,5", "1,000", "12 %"])
+def test_numbers_with_separators_are_named_by_their_column(tmp_path, cell):
+    path = write(tmp_path, f'method,family,fid,clip\nA,oak,"{cell}",1\n')
+    (problem,) = complaints(path, read_scores, wide=True)
+    assert problem.startswith(f"r.csv:2: fid: {cell}: a number such as")
+
+
+def test_letters_that_look_the_same_are_the_same(tmp_path):
+    path = write(tmp_path, f"{SCORES}\ns,Cafe\u0301,k,1\n")
+    assert list(read_scores(path)["method"]) == ["Caf\u00e9"]
+
+
+def test_unusual_line_ends_inside_json_text_are_text(tmp_path):
+    rows = [{"story": "s", "method": "a\u2028b", "metric": "k", "score": 1}]
+    path = tmp_path / "r.jsonl"
+    path.write_text("\n".join(json.dumps(r, ensure_ascii=False) for r in rows))
+    assert list(read_scores(path)["method"]) == ["a\u2028b"]
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"story":1,"score":' + "1" * 5000])
+def test_json_that_no_machine_reads_is_a_problem(tmp_path, text):
+    path = tmp_path / "r.jsonl"
+    path.write_text(text)
+    (problem,) = complaints(path, read_scores)
+    assert problem.startswith("r.jsonl:1: a JSON object (")
+
+
+def test_a_giant_number_is_no_score(tmp_path):
+    path = tmp_path / "r.jsonl"
+    row = {"story": "s", "method": "m", "metric": "k", "score": 10**400}
+    path.write_text(json.dumps(row))
+    (problem,) = complaints(path, read_scores)
+    assert "a number such as" in problem
