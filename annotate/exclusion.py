@@ -42,7 +42,7 @@ def _open_replacement(slot: Slot) -> Slot:
         unit_id=slot.unit_id,
         round=slot.round,
         ordinal=latest + 1,
-        a_is_left=slot.a_is_left,
+        a_is_left=slot.a_is_left is not False,
     )
 
 

@@ -1,23 +1,36 @@
 """Import ratings and choices that people gave elsewhere."""
 
+import re
 from collections import defaultdict
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from django.db import transaction
 from django.utils import timezone
 
-from analysis.tables import FLAGS, InputError, Problem
+from analysis.tables import FLAGS, InputError, Problem, by_line
 from annotate.models import Annotator, Event, Question, Slot, Study, Unit
-from annotate.rating import Judgement, store_judgements
-from evalcore.importing.scores import Names
+from annotate.rating import LONGEST_SECONDS, Judgement, store_judgements
+from evalcore.importing.scores import LINE, Names, Row, table_rows
 from evalcore.models import Benchmark, Output
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Row = dict
+# Columns that come back in an export; others of the file are not kept.
+KEPT = (
+    "round", "session", "submitted_at", "seconds", "left_method", "story", "method",
+    "method_a", "method_b", "dimension", "criterion", "annotator", "rating", "choice",
+)  # fmt: skip
+# What fits the column of a rating on every database.
+LOWEST, HIGHEST = -1000, 1000
+LONGEST = {
+    "annotator": Annotator._meta.get_field("name").max_length,
+    "dimension": Question._meta.get_field("key").max_length,
+    "criterion": Question._meta.get_field("key").max_length,
+}
 
 
 @dataclass
@@ -26,6 +39,7 @@ class Summary:
 
     rows: int
     slots: int = 0
+    notes: list[str] = field(default_factory=list)
 
     def line(self) -> str:
         """Return the summary as a sentence."""
@@ -42,6 +56,7 @@ def import_ratings(
     file: str,
     scale: tuple[int, int],
     create: bool = False,
+    earlier: Sequence[Problem] = (),
 ) -> Summary:
     """Store ratings as a closed Likert study; a second time changes nothing.
 
@@ -51,31 +66,31 @@ def import_ratings(
     Raises
     ------
     InputError
-        With every problem; nothing was written.
+        With every problem, those found `earlier` included; nothing was written.
     """
-    rows = _rows(ratings)
-    problems = _row_problems(rows, file, benchmark, create, ("method",))
+    rows = table_rows(ratings)
+    names = Names(benchmark, create=create)
+    problems = list(earlier)
     for row in rows:
-        if row["rating"] != int(row["rating"]):
-            expected = (
-                "a whole number; means of raters are analysed by python -m analysis"
-            )
-            problems.append(
-                Problem(file, expected, row["line"], "rating", str(row["rating"]))
-            )
+        problems += _row_problems(row, names, file, ("method",), "dimension")
+        rating = row["rating"]
+        if rating != "" and float(rating) % 1:
+            what = "a whole number; means of raters are analysed by python -m analysis"
+            problems.append(Problem(file, what, row[LINE], "rating", str(rating)))
         if row.get("shot"):
-            problems.append(
-                Problem(
-                    file, "no shot: answers judge whole stories", row["line"], "shot"
-                )
-            )
+            what = "no shot: answers judge whole stories"
+            problems.append(Problem(file, what, row[LINE], "shot", str(row["shot"])))
+    low, high = scale
+    if not LOWEST <= low < high <= HIGHEST:
+        what = f"a scale between {LOWEST} and {HIGHEST}"
+        problems.append(Problem(file, what, value=f"{low}:{high}"))
     if problems:
-        raise InputError(sorted(problems, key=lambda p: p.line or 0))
+        raise InputError(by_line(problems))
     for row in rows:
         row["outputs"] = (row["method"],)
         row["question"] = row["dimension"]
         row["answer"] = int(row["rating"])
-    return _import(rows, study, benchmark, file, Study.Protocol.LIKERT, create, scale)
+    return _import(rows, study, names, file, Study.Protocol.LIKERT, scale)
 
 
 def import_choices(
@@ -85,80 +100,131 @@ def import_choices(
     benchmark: Benchmark,
     file: str,
     create: bool = False,
+    earlier: Sequence[Problem] = (),
 ) -> Summary:
     """Store choices as a closed pairwise study; a second time changes nothing.
 
     Raises
     ------
     InputError
-        With every problem; nothing was written.
+        With every problem, those found `earlier` included; nothing was written.
     """
-    rows = _rows(choices)
-    problems = _row_problems(rows, file, benchmark, create, ("method_a", "method_b"))
-    if problems:
-        raise InputError(sorted(problems, key=lambda p: p.line or 0))
+    rows = table_rows(choices)
+    names = Names(benchmark, create=create)
+    problems = list(earlier)
     for row in rows:
+        columns = ("method_a", "method_b")
+        problems += _row_problems(row, names, file, columns, "criterion")
         row["outputs"] = (row["method_a"], row["method_b"])
         row["question"] = row["criterion"]
         row["answer"] = row["choice"]
-    return _import(rows, study, benchmark, file, Study.Protocol.PAIRWISE, create, None)
-
-
-def _rows(frame: "pd.DataFrame") -> list[Row]:
-    return frame.reset_index(names="line").to_dict("records")
+    problems += _two_sides(rows, file)
+    if problems:
+        raise InputError(by_line(problems))
+    return _import(rows, study, names, file, Study.Protocol.PAIRWISE, None)
 
 
 def _row_problems(
-    rows: list[Row],
-    file: str,
-    benchmark: Benchmark,
-    create: bool,
-    columns: tuple[str, ...],
+    row: Row, names: Names, file: str, methods: tuple[str, ...], question: str
 ) -> list[Problem]:
-    names = Names(benchmark, create=create)
+    line = row[LINE]
+    problems = []
+    if not row["story"]:
+        what = "a story; method-level means are analysed by python -m analysis"
+        problems.append(Problem(file, what, line, "story"))
+    for column in methods:
+        for problem in names.problems(file, line, row["story"], row[column], column):
+            if problem not in problems:
+                problems.append(problem)
+    for flag in FLAGS:
+        if row.get(flag):
+            what = "an answer that counts; leave such rows out"
+            problems.append(Problem(file, what, line, flag, "true"))
+    for column in ("annotator", question):
+        if len(row[column]) > LONGEST[column]:
+            what = f"a name of at most {LONGEST[column]} letters"
+            problems.append(Problem(file, what, line, column, row[column][:40] + "..."))
+    for column, what, right in (
+        ("seconds", "a number of seconds from 0", _is_seconds),
+        ("session", "a whole number from 1", _is_count),
+        ("submitted_at", "a time such as 2025-06-01T12:00:00Z", _is_time),
+    ):
+        value = str(row.get(column) or "")
+        if value and not right(value):
+            problems.append(Problem(file, what, line, column, value))
+    return problems
+
+
+def _is_seconds(text: str) -> bool:
+    try:
+        return 0 <= float(text) < LONGEST_SECONDS
+    except ValueError:
+        return False
+
+
+def _is_count(text: str) -> bool:
+    return re.fullmatch(r"0*[1-9][0-9]{0,3}(\.0+)?", text) is not None
+
+
+def _is_time(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _two_sides(rows: list[Row], file: str) -> list[Problem]:
+    """Refuse a slot in which one method stood left for one criterion only."""
+    first: dict[tuple, Row] = {}
     problems = []
     for row in rows:
-        if not row["story"]:
-            expected = "a story; method-level means are analysed by python -m analysis"
-            problems.append(Problem(file, expected, row["line"], "story"))
-            continue
-        for column in columns:
-            problem = names.problem(file, row["line"], row["story"], row[column])
-            if problem is not None:
-                problems.append(problem)
-        problems += [
-            Problem(
-                file, "an answer that counts; leave such rows out", row["line"], flag
-            )
-            for flag in FLAGS
-            if row.get(flag)
-        ]
+        before = first.setdefault(_slot_key(row), row)
+        left = row.get("left_method", "")
+        if left != before.get("left_method", ""):
+            what = f"the method that stood left in line {before[LINE]}"
+            problems.append(Problem(file, what, row[LINE], "left_method", left))
     return problems
 
 
 def _import(
     rows: list[Row],
     slug: str,
-    benchmark: Benchmark,
+    names: Names,
     file: str,
     protocol: str,
-    create: bool,
     scale: tuple[int, int] | None,
 ) -> Summary:
-    existing = Study.objects.filter(slug=slug).first()
+    existing = Study.objects.filter(slug=slug).select_related("benchmark").first()
     if existing is not None:
-        return _compare(existing, rows, file)
+        return _compare(existing, names.benchmark, rows, file)
     with transaction.atomic():
-        names = Names(benchmark, create=create)
+        if names.benchmark.pk is None:
+            names.benchmark.save()
         names.add_missing({(r["story"], m) for r in rows for m in r["outputs"]})
-        importer = _Importer(rows, slug, benchmark, protocol, scale)
+        importer = _Importer(rows, slug, names.benchmark, protocol, scale)
         slots = importer.store()
         Event.objects.create(
             study=importer.study,
             kind=Event.Kind.ANSWERS_IMPORTED,
             details={"file": file, "answers": len(rows), "slots": slots},
         )
-    return Summary(len(rows), slots)
+    return Summary(len(rows), slots, _notes(rows))
+
+
+def _notes(rows: list[Row]) -> list[str]:
+    """Say what of the file is not stored, or was not in it."""
+    notes = []
+    known = {*KEPT, *FLAGS, LINE, "outputs", "question", "answer"}
+    dropped = sorted({column for row in rows for column in row if column not in known})
+    if dropped:
+        notes.append(f"columns not kept: {', '.join(dropped)}")
+    untimed = sum(not row.get("submitted_at") for row in rows)
+    if untimed:
+        notes.append(
+            f"{untimed} answers without submitted_at have the time of this import"
+        )
+    return notes
 
 
 class _Importer:
@@ -208,9 +274,9 @@ class _Importer:
                 round=int(round_),
                 ordinal=ordinals[story, outputs, round_],
                 annotator=annotators[annotator],
-                session=1,
+                session=int(float(rows[0].get("session") or 1)),
                 position=positions[annotator],
-                a_is_left=rows[0].get("left_method", "") in ("", outputs[0]),
+                a_is_left=_a_is_left(rows[0], outputs),
             )
         Slot.objects.bulk_create(slots.values(), batch_size=500)
         return store_judgements(
@@ -281,24 +347,32 @@ def _slot_key(row: Row) -> tuple:
     return row["story"], row["outputs"], row["annotator"], row.get("round") or "1"
 
 
+def _a_is_left(row: Row, outputs: tuple[str, ...]) -> bool | None:
+    """Return None where the file does not tell."""
+    left = row.get("left_method", "")
+    if len(outputs) == 2 and not left:
+        return None
+    return left in ("", outputs[0])
+
+
 def _when(row: Row) -> datetime:
     text = str(row.get("submitted_at") or "")
-    try:
-        when = datetime.fromisoformat(text)
-    except ValueError:
+    if not text:
         return timezone.now()
+    when = datetime.fromisoformat(text)
     return when if when.tzinfo else when.replace(tzinfo=UTC)
 
 
 def _seconds(row: Row) -> float | None:
-    try:
-        return float(row.get("seconds") or "")
-    except ValueError:
-        return None
+    text = str(row.get("seconds") or "")
+    return float(text) if text else None
 
 
-def _compare(study: Study, rows: list[Row], file: str) -> Summary:
+def _compare(study: Study, benchmark: Benchmark, rows: list[Row], file: str) -> Summary:
     """Accept a second import of the same answers; refuse any other."""
+    if study.benchmark.slug != benchmark.slug:
+        what = f"benchmark {study.benchmark.slug}, which study {study.slug} judges"
+        raise InputError([Problem(file, what, value=benchmark.slug)])
     model = "choices" if study.is_pairwise else "ratings"
     stored = set()
     for slot in (
@@ -323,7 +397,7 @@ def _compare(study: Study, rows: list[Row], file: str) -> Summary:
         Problem(
             file,
             f"an answer that study {study.slug} already has; import into a new study",
-            row["line"],
+            row[LINE],
             value=f"{row['story']} / {' / '.join(row['outputs'])} / {row['annotator']}",
         )
         for row in rows

@@ -340,7 +340,10 @@ class Slot(models.Model):
         null=True, blank=True, help_text="Order among the annotator's slots, from 1."
     )
     a_is_left = models.BooleanField(
-        default=True, help_text="Whether the pair's first method stands left."
+        null=True,
+        default=True,
+        help_text="Whether the pair's first method stands left; empty when imported "
+        "answers do not tell.",
     )
     lease_until = models.DateTimeField(null=True, blank=True)
     started_at = models.DateTimeField(null=True, blank=True)
@@ -466,7 +469,7 @@ class Choice(Answer):
         BOTH_BAD = "both_bad"
 
     value = models.CharField(max_length=8, choices=Value.choices)
-    a_is_left = models.BooleanField()
+    a_is_left = models.BooleanField(null=True)
 
     class Meta(Answer.Meta):
         constraints = [

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from django.core.validators import slug_re
 from django.db import transaction
-from django.utils.text import slugify
 
 from annotate import design
 from annotate.balance import DesignUnit
@@ -52,8 +52,8 @@ def plan_study(
     definition = definition.with_changes(
         redundancy=redundancy, session_size=session_size, seed=seed
     )
-    if slugify(slug) != slug:
-        raise PlanningError(f"{slug!r}: write small letters, digits and - only.")
+    if not slug_re.fullmatch(slug):
+        raise PlanningError(f"{slug!r}: write letters, digits, - and _ only.")
     if Study.objects.filter(slug=slug).exists():
         raise PlanningError(f"There is a study {slug!r} already; choose another name.")
     outputs = _shown_outputs(benchmark, methods, stories)

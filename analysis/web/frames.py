@@ -67,9 +67,15 @@ def choice_rows(study: Study) -> Iterator[Row]:
             "criterion": row["question__key"],
             "annotator": row["annotator__name"],
             "choice": row["value"],
-            "left_method": row["first"] if row["a_is_left"] else row["second"],
+            "left_method": _left(row),
             **_about_slot(row),
         }
+
+
+def _left(row: Row) -> str:
+    if row["a_is_left"] is None:
+        return ""
+    return row["first"] if row["a_is_left"] else row["second"]
 
 
 _FIELDS = (

@@ -1,11 +1,26 @@
 """What the import commands share: their options, their messages, their exit status."""
 
-from collections.abc import Iterable
+import argparse
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.core.validators import slug_re
 
-from analysis.tables import InputError
+from analysis.tables import InputError, Problem
 from evalcore.models import Benchmark
+
+LONGEST_SLUG = 80
+
+
+def short_name(text: str) -> str:
+    """Parse the name by which addresses and commands know a study or benchmark."""
+    if not slug_re.fullmatch(text) or len(text) > LONGEST_SLUG:
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: write letters, digits, - and _, at most {LONGEST_SLUG}"
+        )
+    return text
 
 
 class ImportCommand(BaseCommand):
@@ -15,6 +30,20 @@ class ImportCommand(BaseCommand):
         """Return the error that ends the command; nothing was written."""
         lines = [*error.lines(limit=None), "Nothing was written."]
         return CommandError("\n".join(lines), returncode=2)
+
+    def read(
+        self, reader: Callable[..., Any], path: Path, **options: object
+    ) -> tuple[Any, Sequence[Problem]]:
+        """Return a table and what is wrong with it, if the rows can be read at all.
+
+        So names are checked as well, and every problem is listed in one go.
+        """
+        try:
+            return reader(path, **options), ()
+        except InputError as error:
+            if error.table is None:
+                raise
+            return error.table, error.problems
 
     def warn(self, warnings: Iterable[str]) -> None:
         """Print what was passed over on purpose."""

@@ -2,13 +2,14 @@
 
 import difflib
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 from django.utils import timezone
 
-from analysis.tables import InputError, Problem
+from analysis.tables import InputError, Problem, by_line
 from evalcore.models import (
     Benchmark,
     Method,
@@ -22,9 +23,15 @@ from evalcore.models import (
 if TYPE_CHECKING:
     import pandas as pd
 
-Key = tuple[
-    str, str, str, str, str, str
-]  # metric, version, backend, method, story, shot
+LONGEST_STORY = Story._meta.get_field("key").max_length
+LONGEST_METHOD = Method._meta.get_field("name").max_length
+# The key of a row's line; no column of a file can have this name.
+LINE = "\0line"
+
+# metric, version, backend, method, story, shot
+Key = tuple[str, str, str, str, str, str]
+# One row of the table, and where it stands in the file.
+Row = dict[str, Any]
 
 
 @dataclass
@@ -51,24 +58,39 @@ class Names:
     def __init__(self, benchmark: Benchmark, *, create: bool) -> None:
         self.benchmark = benchmark
         self.create = create
-        self.stories = {s.key: s for s in benchmark.stories.all()}
-        self.methods = {m.name: m for m in Method.objects.all()}
+        stories = Story.objects.filter(benchmark__slug=benchmark.slug)
+        self.stories = {story.key: story for story in stories}
+        self.methods = {method.name: method for method in Method.objects.all()}
+        self.outputs = set(
+            Output.objects.filter(story__benchmark__slug=benchmark.slug).values_list(
+                "story__key", "method__name"
+            )
+        )
 
-    def problem(self, file: str, line: int, story: str, method: str) -> Problem | None:
-        """Return what is unknown in a row, if anything; nothing is when creating."""
-        if self.create:
-            return None
-        for column, name, known in (
-            ("story", story, self.stories),
-            ("method", method, self.methods),
+    def problems(
+        self, file: str, line: int, story: str, method: str, column: str = "method"
+    ) -> list[Problem]:
+        """Return what is unknown, or too long, in a row."""
+        found = []
+        for where, name, known, longest in (
+            ("story", story, self.stories, LONGEST_STORY),
+            (column, method, self.methods, LONGEST_METHOD),
         ):
-            if name and name not in known:
+            if len(name) > longest:
+                what = f"a name of at most {longest} letters"
+                found.append(Problem(file, what, line, where, name[:40] + "..."))
+            elif name and name not in known and not self.create:
                 close = difflib.get_close_matches(name, known, n=1)
                 hint = f"; did you mean {close[0]}?" if close else ""
-                where = self.benchmark.slug
-                what = f"a {column} of {where}{hint} (--create makes new ones)"
-                return Problem(file, what, line, column, name)
-        return None
+                what = f"a {where.split('_')[0]} of {self.benchmark.slug}{hint}"
+                what += " (--create makes new ones)"
+                found.append(Problem(file, what, line, where, name))
+        if found or self.create or not story or not method:
+            return found
+        if (story, method) not in self.outputs:
+            what = f"an output of {self.benchmark.slug} (--create makes new ones)"
+            return [Problem(file, what, line, column, f"{story} / {method}")]
+        return []
 
     def add_missing(self, pairs: set[tuple[str, str]]) -> None:
         """Create the stories, methods and outputs (without media) that are missing."""
@@ -80,19 +102,22 @@ class Names:
         for method in sorted({method for _story, method in pairs}):
             if method not in self.methods:
                 self.methods[method] = Method.objects.create(name=method)
-        known = set(
-            Output.objects.filter(story__benchmark=self.benchmark).values_list(
-                "story__key", "method__name"
-            )
-        )
         Output.objects.bulk_create(
             [
                 Output(story=self.stories[story], method=self.methods[method])
-                for story, method in sorted(pairs - known)
+                for story, method in sorted(pairs - self.outputs)
                 if story
             ],
             batch_size=500,
         )
+
+
+def table_rows(frame: "pd.DataFrame") -> list[Row]:
+    """Return the rows of a table with their lines; empty cells are empty text."""
+    records = frame.astype(object).where(frame.notna(), "").to_dict("records")
+    return [
+        {**row, LINE: int(line)} for line, row in zip(frame.index, records, strict=True)
+    ]
 
 
 def import_scores(
@@ -104,6 +129,7 @@ def import_scores(
     replace: bool = False,
     lower_is_better: frozenset[str] = frozenset(),
     metric_version: str = "",
+    earlier: Sequence[Problem] = (),
 ) -> Summary:
     """Store a table of scores that `analysis.inputs` has checked.
 
@@ -112,98 +138,159 @@ def import_scores(
     scores
         Index is the line in the file; columns as in `analysis.tables.SCORE_COLUMNS`.
     benchmark
-        Whose stories were scored.
+        Whose stories were scored; one that is not saved yet is saved with them.
     file
         Name of the file, for messages and the record of the run.
     create
-        Make stories, methods and outputs that are missing.
+        Make stories, shots, methods and outputs that are missing.
     replace
-        Overwrite values that differ; otherwise they are problems.
+        Overwrite values and directions that differ; otherwise they are problems.
     lower_is_better
         Metrics whose direction the table does not tell.
     metric_version
         Version of all metrics where the table has none.
+    earlier
+        Problems found while reading; with some, names are checked and no more.
 
     Raises
     ------
     InputError
         With every problem; nothing was written.
     """
-    rows = scores.reset_index(names="line").fillna("").to_dict("records")
+    rows = table_rows(scores)
     names = Names(benchmark, create=create)
-    problems = [
-        problem
-        for row in rows
-        if (problem := names.problem(file, row["line"], row["story"], row["method"]))
-    ]
-    stored = _stored(benchmark)
-    known_shots = set(
-        Shot.objects.filter(story__benchmark=benchmark).values_list(
-            "story__key", "number"
-        )
-    )
-    fresh, changed = [], []
+    problems = list(earlier)
+    for row in rows:
+        problems += names.problems(file, row[LINE], row["story"], row["method"])
+    if earlier:
+        raise InputError(by_line(problems))
     for row in rows:
         row["version"] = row.get("metric_version") or metric_version
         row["higher"] = row.get("higher_is_better", True) is not False
         row["higher"] &= row["metric"] not in lower_is_better
-        shot = str(row.get("shot", ""))
-        if shot and not (shot.isdigit() and (row["story"], int(shot)) in known_shots):
-            problems.append(
-                Problem(
-                    file, "the number of a shot of the story", row["line"], "shot", shot
-                )
-            )
+        row["shot"] = int(row["shot"]) if row.get("shot") else None
+    stored = _stored(benchmark)
+    problems += _unknown_metrics(rows, lower_is_better, file)
+    problems += _two_directions(rows, file)
+    problems += _unknown_shots(rows, benchmark, file, create)
+    problems += _too_long(rows, file)
+    fresh, changed = [], []
+    for row in rows:
         old = stored.get(_key(row))
         if old is None:
             fresh.append(row)
-        elif old[1] != row["score"]:
-            changed.append((old[0], row))
+        elif (old.value, old.higher_is_better) != (row["score"], row["higher"]):
+            changed.append((old, row))
             if not replace:
-                expected = f"the stored value {old[1]!r} (--replace overwrites it)"
-                problems.append(
-                    Problem(file, expected, row["line"], "score", repr(row["score"]))
-                )
+                problems.append(_differs(old, row, file))
     if problems:
-        raise InputError(sorted(problems, key=lambda p: p.line or 0))
-    summary = Summary(len(rows), len(fresh), len(changed))
+        raise InputError(by_line(problems))
     if fresh or changed:
         with transaction.atomic():
+            if benchmark.pk is None:
+                benchmark.save()
             names.add_missing({(row["story"], row["method"]) for row in fresh})
-            _write(benchmark, names, file, rows, fresh, changed)
-    return summary
+            _write(names, file, rows, fresh, changed)
+    return Summary(len(rows), len(fresh), len(changed))
 
 
-def _key(row: dict) -> Key:
+def _key(row: Row) -> Key:
     return (
         row["metric"], row["version"], row.get("backend", ""), row["method"],
-        row["story"], str(row.get("shot", "")),
+        row["story"], "" if row["shot"] is None else str(row["shot"]),
     )  # fmt: skip
 
 
-def _stored(benchmark: Benchmark) -> dict[Key, tuple[int, float]]:
-    rows = MetricScore.objects.filter(benchmark=benchmark).values_list(
-        "metric", "metric_version", "backend", "method__name", "story__key",
-        "shot__number", "pk", "value",
-    )  # fmt: skip
+def _stored(benchmark: Benchmark) -> dict[Key, MetricScore]:
+    scores = MetricScore.objects.filter(benchmark__slug=benchmark.slug).select_related(
+        "method", "story", "shot"
+    )
     return {
-        (metric, version, backend, method, story or "", str(shot or "")): (pk, value)
-        for metric, version, backend, method, story, shot, pk, value in rows
-    }
+        (
+            s.metric, s.metric_version, s.backend, s.method.name,
+            s.story.key if s.story else "", str(s.shot.number) if s.shot else "",
+        ): s
+        for s in scores
+    }  # fmt: skip
+
+
+def _unknown_metrics(
+    rows: list[Row], lower_is_better: frozenset[str], file: str
+) -> list[Problem]:
+    known = sorted({row["metric"] for row in rows})
+    return [
+        Problem(file, f"for --lower-is-better a metric of the file: {', '.join(known)}",
+                1, value=name)
+        for name in sorted(lower_is_better - set(known))
+    ]  # fmt: skip
+
+
+def _two_directions(rows: list[Row], file: str) -> list[Problem]:
+    """Refuse a metric that is better when higher in one row and not in another."""
+    first: dict[tuple[str, str, str], Row] = {}
+    problems = []
+    for row in rows:
+        before = first.setdefault(_key(row)[:3], row)
+        if before["higher"] != row["higher"]:
+            what = f"one direction a metric; line {before[LINE]} has the other"
+            value = str(row["higher"]).lower()
+            problems.append(Problem(file, what, row[LINE], "higher_is_better", value))
+    return problems
+
+
+def _unknown_shots(
+    rows: list[Row], benchmark: Benchmark, file: str, create: bool
+) -> list[Problem]:
+    known = set(
+        Shot.objects.filter(story__benchmark__slug=benchmark.slug).values_list(
+            "story__key", "number"
+        )
+    )
+    return [
+        Problem(file, "the number of a shot of the story (--create makes new ones)",
+                row[LINE], "shot", str(row["shot"]))
+        for row in rows
+        if row["shot"] is not None
+        and (row["story"], row["shot"]) not in known
+        and not (create and row["story"])
+    ]  # fmt: skip
+
+
+def _too_long(rows: list[Row], file: str) -> list[Problem]:
+    problems = []
+    for column in ("metric", "metric_version", "backend"):
+        longest = MetricScore._meta.get_field(column).max_length
+        for row in rows:
+            value = row.get(column) or ""
+            if len(value) > longest:
+                what = f"a name of at most {longest} letters"
+                problems.append(
+                    Problem(file, what, row[LINE], column, value[:40] + "...")
+                )
+    return problems
+
+
+def _differs(old: MetricScore, row: Row, file: str) -> Problem:
+    if old.value != row["score"]:
+        expected = f"the stored value {old.value!r} (--replace overwrites it)"
+        return Problem(file, expected, row[LINE], "score", repr(row["score"]))
+    stored = str(old.higher_is_better).lower()
+    expected = f"{stored} as stored before (--replace overwrites it)"
+    value = str(row["higher"]).lower()
+    return Problem(file, expected, row[LINE], "higher_is_better", value)
 
 
 def _write(
-    benchmark: Benchmark,
     names: Names,
     file: str,
-    rows: list[dict],
-    fresh: list[dict],
-    changed: list[tuple[int, dict]],
+    rows: list[Row],
+    fresh: list[Row],
+    changed: list[tuple[MetricScore, Row]],
 ) -> None:
     now = timezone.now()
-    content = repr([(row["line"], *_key(row), row["score"]) for row in rows])
+    content = repr([(row[LINE], *_key(row), row["score"]) for row in rows])
     run = MetricRun.objects.create(
-        benchmark=benchmark,
+        benchmark=names.benchmark,
         source=MetricRun.Source.IMPORTED,
         metrics=sorted({row["metric"] for row in rows}),
         state=MetricRun.State.DONE,
@@ -214,22 +301,17 @@ def _write(
         file_name=file,
         file_sha256=hashlib.sha256(content.encode()).hexdigest(),
     )
-    shots = {
-        (key, number): pk
-        for key, number, pk in Shot.objects.filter(
-            story__benchmark=benchmark
-        ).values_list("story__key", "number", "pk")
-    }
+    shots = _shots(
+        names, {(r["story"], r["shot"]) for r in fresh if r["shot"] is not None}
+    )
     MetricScore.objects.bulk_create(
         [
             MetricScore(
                 run=run,
-                benchmark=benchmark,
+                benchmark=names.benchmark,
                 method=names.methods[row["method"]],
                 story=names.stories[row["story"]] if row["story"] else None,
-                shot_id=shots[row["story"], int(row["shot"])]
-                if row.get("shot")
-                else None,
+                shot=shots.get((row["story"], row["shot"])),
                 metric=row["metric"],
                 metric_version=row["version"],
                 backend=row.get("backend", ""),
@@ -240,5 +322,39 @@ def _write(
         ],
         batch_size=500,
     )
-    for pk, row in changed:
-        MetricScore.objects.filter(pk=pk).update(value=row["score"], run=run)
+    for old, row in changed:
+        old.value, old.higher_is_better, old.run = row["score"], row["higher"], run
+    MetricScore.objects.bulk_update(
+        [old for old, _row in changed],
+        ["value", "higher_is_better", "run"],
+        batch_size=500,
+    )
+    _turn_others(names.benchmark, {_key(row)[:3]: row["higher"] for row in rows})
+
+
+def _shots(names: Names, wanted: set[tuple[str, int]]) -> dict[tuple[str, int], Shot]:
+    """Return the shots that rows name, creating those that are missing."""
+    found = {
+        (shot.story.key, shot.number): shot
+        for shot in Shot.objects.filter(
+            story__benchmark=names.benchmark
+        ).select_related("story")
+    }
+    for key, number in sorted(wanted - set(found)):
+        found[key, number] = Shot.objects.create(
+            story=names.stories[key], number=number
+        )
+    return found
+
+
+def _turn_others(
+    benchmark: Benchmark, directions: dict[tuple[str, str, str], bool]
+) -> None:
+    """Give the metric's other rows the direction that the file has."""
+    for (metric, version, backend), higher in directions.items():
+        MetricScore.objects.filter(
+            benchmark=benchmark,
+            metric=metric,
+            metric_version=version,
+            backend=backend,
+        ).exclude(higher_is_better=higher).update(higher_is_better=higher)

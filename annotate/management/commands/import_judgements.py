@@ -1,24 +1,10 @@
 import argparse
 from pathlib import Path
 
+from analysis.arguments import scale
 from analysis.tables import InputError
 from annotate.importing import import_choices, import_ratings
-from evalcore.importing.commands import ImportCommand
-from evalcore.models import Benchmark
-
-
-def scale(text: str) -> tuple[int, int]:
-    """Read LOW:HIGH."""
-    low, _colon, high = text.partition(":")
-    try:
-        bounds = int(low), int(high)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(
-            f"{text}: write LOW:HIGH, such as 0:4"
-        ) from error
-    if bounds[0] >= bounds[1]:
-        raise argparse.ArgumentTypeError(f"{text}: the first number is the lower one")
-    return bounds
+from evalcore.importing.commands import ImportCommand, short_name
 
 
 class Command(ImportCommand):
@@ -33,9 +19,12 @@ class Command(ImportCommand):
         table.add_argument("--ratings", type=Path, help=".csv, .jsonl or .parquet")
         table.add_argument("--choices", type=Path, help=".csv, .jsonl or .parquet")
         parser.add_argument(
-            "--study", required=True, help="short name of the new study"
+            "--study",
+            required=True,
+            type=short_name,
+            help="short name of the new study",
         )
-        parser.add_argument("--benchmark", required=True)
+        parser.add_argument("--benchmark", required=True, type=short_name)
         parser.add_argument("--scale", type=scale, default=(0, 4), help="default 0:4")
         parser.add_argument(
             "--wide", action="store_true", help="one column a dimension"
@@ -54,33 +43,30 @@ class Command(ImportCommand):
 
         slug, create = str(options["benchmark"]), bool(options["create"])
         path = Path(str(options["ratings"] or options["choices"]))
-        common = {"study": str(options["study"]), "file": path.name, "create": create}
-        created = False
+        benchmark = self.benchmark(slug, create=create)
+        common = {
+            "study": str(options["study"]),
+            "benchmark": benchmark,
+            "file": path.name,
+            "create": create,
+        }
         try:
             if options["ratings"]:
-                table = read_ratings(
+                table, earlier = self.read(
+                    read_ratings,
                     path,
                     wide=bool(options["wide"]),
                     method_column=str(options["method_column"]),
                     story_column=str(options["story_column"]),
                     scale=options["scale"],
                 )
-            else:
-                table = read_choices(path)
-            if create:
-                benchmark, created = Benchmark.objects.get_or_create(
-                    slug=slug, defaults={"title": slug}
-                )
-            else:
-                benchmark = self.benchmark(slug)
-            if options["ratings"]:
                 summary = import_ratings(
-                    table, benchmark=benchmark, scale=options["scale"], **common
+                    table, scale=options["scale"], earlier=earlier, **common
                 )
             else:
-                summary = import_choices(table, benchmark=benchmark, **common)
+                table, earlier = self.read(read_choices, path)
+                summary = import_choices(table, earlier=earlier, **common)
         except InputError as error:
-            if created:
-                benchmark.delete()
             raise self.refuse(error) from error
+        self.warn(summary.notes)
         self.stdout.write(summary.line())

@@ -2,7 +2,7 @@ import argparse
 from pathlib import Path
 
 from analysis.tables import InputError
-from evalcore.importing.commands import ImportCommand
+from evalcore.importing.commands import ImportCommand, short_name
 from evalcore.importing.vistorybench import import_benchmark
 
 
@@ -14,7 +14,9 @@ class Command(ImportCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("path", type=Path)
-        parser.add_argument("--benchmark", required=True, help="its short name here")
+        parser.add_argument(
+            "--benchmark", required=True, type=short_name, help="its short name here"
+        )
         parser.add_argument("--title", default="")
 
     def handle(self, *, path: Path, **options: str) -> None:

@@ -2,7 +2,7 @@ import argparse
 from pathlib import Path
 
 from analysis.tables import InputError
-from evalcore.importing.commands import ImportCommand
+from evalcore.importing.commands import ImportCommand, short_name
 from evalcore.importing.folder import import_outputs
 
 
@@ -15,7 +15,7 @@ class Command(ImportCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("path", type=Path)
-        parser.add_argument("--benchmark", required=True)
+        parser.add_argument("--benchmark", required=True, type=short_name)
         parser.add_argument("--method", default="", help="PATH is this method's folder")
         parser.add_argument("--mode", default="", help="take only this mode")
         parser.add_argument("--language", default="", help="take only en or zh")

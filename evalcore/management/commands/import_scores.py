@@ -1,8 +1,9 @@
 import argparse
 from pathlib import Path
 
+from analysis.arguments import split_names
 from analysis.tables import InputError
-from evalcore.importing.commands import ImportCommand
+from evalcore.importing.commands import ImportCommand, short_name
 from evalcore.importing.scores import import_scores
 
 
@@ -14,14 +15,16 @@ class Command(ImportCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("path", type=Path, help=".csv, .jsonl or .parquet")
-        parser.add_argument("--benchmark", required=True)
+        parser.add_argument("--benchmark", required=True, type=short_name)
         parser.add_argument("--wide", action="store_true", help="one column a metric")
         parser.add_argument("--method-column", default="method")
         parser.add_argument("--story-column", default="story")
         parser.add_argument("--metric-version", default="")
         parser.add_argument("--lower-is-better", default="", help='"fid,fvd"')
         parser.add_argument(
-            "--create", action="store_true", help="make missing stories and methods"
+            "--create",
+            action="store_true",
+            help="make the benchmark, and missing stories, shots, methods and outputs",
         )
         parser.add_argument(
             "--replace", action="store_true", help="overwrite values that differ"
@@ -31,10 +34,12 @@ class Command(ImportCommand):
         # pandas is loaded only where a table is read.
         from analysis.inputs import read_scores
 
-        benchmark = self.benchmark(str(options["benchmark"]))
-        lower = str(options["lower_is_better"]).split(",")
+        create = bool(options["create"])
+        benchmark = self.benchmark(str(options["benchmark"]), create=create)
+        lower = split_names(str(options["lower_is_better"]))
         try:
-            scores = read_scores(
+            scores, earlier = self.read(
+                read_scores,
                 path,
                 wide=bool(options["wide"]),
                 method_column=str(options["method_column"]),
@@ -44,10 +49,11 @@ class Command(ImportCommand):
                 scores,
                 benchmark=benchmark,
                 file=path.name,
-                create=bool(options["create"]),
+                create=create,
                 replace=bool(options["replace"]),
-                lower_is_better=frozenset(name.strip() for name in lower if name),
+                lower_is_better=frozenset(lower),
                 metric_version=str(options["metric_version"]),
+                earlier=earlier,
             )
         except InputError as error:
             raise self.refuse(error) from error
