@@ -4,8 +4,8 @@ Pure: `annotate.design` makes plans of these parts; `measure` judges any plan, a
 that was changed by hand.
 """
 
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 
@@ -70,7 +70,7 @@ class BalanceReport:
             f"slots per annotator: {_span(self.load)}",
             f"sessions per annotator: {_span(self.sessions)}, "
             f"of {_span(self.session_size)} slots",
-            "an annotator's counts of the methods differ by at most "
+            "an annotator's counts of equally frequent methods differ by at most "
             f"{self.method_spread}",
             f"units seen twice by one annotator: {self.repeated_units}",
             f"stories seen twice in a session: {self.stories_twice_in_session}",
@@ -102,7 +102,6 @@ def measure(
     repeats = Counter((a.annotator, a.unit, a.round) for a in assignments)
     for a in assignments:
         met[a.annotator].update(by_id[a.unit].methods)
-    methods = sorted({m for unit in units for m in unit.methods})
     loads = [load[a] for a in range(annotators)]
     own = Counter(annotator for annotator, _session in sessions)
     pairwise = any(len(unit.methods) == 2 for unit in units)
@@ -115,10 +114,7 @@ def measure(
         load=_limits(loads),
         sessions=_limits(own[a] for a in range(annotators)),
         session_size=_limits(sessions.values()),
-        method_spread=max(
-            max(m[x] for x in methods) - min(m[x] for x in methods)
-            for m in met.values()
-        ),
+        method_spread=_method_spread(met.values()),
         repeated_units=sum(count - 1 for count in repeats.values()),
         stories_twice_in_session=sum(count - 1 for count in stories.values()),
         left_spread_unit=_lean(assignments, lambda a: a.unit) if pairwise else -1,
@@ -128,6 +124,27 @@ def measure(
         left_spread_annotator=(
             _lean(assignments, lambda a: a.annotator) if pairwise else -1
         ),
+    )
+
+
+def _method_spread(met: Collection[Counter[str]]) -> int:
+    """Return the largest difference between one person's counts of two methods.
+
+    Only methods with equally many slots are compared.
+    """
+    total: Counter[str] = Counter()
+    for counts in met:
+        total.update(counts)
+    alike: dict[int, list[str]] = defaultdict(list)
+    for method, count in total.items():
+        alike[count].append(method)
+    return max(
+        (
+            max(counts[m] for m in methods) - min(counts[m] for m in methods)
+            for counts in met
+            for methods in alike.values()
+        ),
+        default=0,
     )
 
 

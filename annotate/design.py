@@ -5,7 +5,8 @@ design that it accepts,
 
 * each unit exactly `redundancy` slots in each round, all of different annotators;
 * loads of annotators within one slot of each other;
-* each annotator meets each method equally often, within one;
+* each annotator's share of a method's slots even within one, so that methods with
+  equally many outputs are met equally often within one;
 * no story twice in a session, sessions of at most `session_size` slots;
 * left and right balanced within one for every unit and every pair of methods;
 * an order drawn anew for each annotator.
@@ -17,13 +18,15 @@ A design that cannot keep them is refused with the reason and the nearest one th
 import math
 import random
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from annotate.balance import Assignment, BalanceReport, DesignUnit, measure
+from annotate.sides import balanced_sides
 
-# An annotator's place in a unit's round: (annotator, unit, round), by position.
-_Place = tuple[int, int, int]
+# How often a distribution is started anew, and the swaps tried in each.
+ATTEMPTS = 10
+SWAPS = 30_000
 
 
 class ImpossibleDesignError(ValueError):
@@ -105,11 +108,11 @@ def plan(
     """
     _check_sizes(units, annotators, redundancy, session_size, rounds)
     dice = random.Random(seed)
-    state = _distribute(units, annotators, redundancy, dice)
-    _even_out(state, dice)
+    state = _balanced(units, annotators, redundancy, dice)
+    _check_rounds(state, redundancy, rounds)
     _spread_stories(state, dice)
     sessions = _sessions(state, session_size, rounds, dice)
-    sides = _sides(units, sessions, dice)
+    sides = balanced_sides(units, sessions, dice)
     assignments = []
     for annotator, own in enumerate(sessions):
         position = 0
@@ -151,6 +154,32 @@ def _check_sizes(
         raise ImpossibleDesignError("A unit is given twice.")
 
 
+def _balanced(
+    units: Sequence[DesignUnit], annotators: int, redundancy: int, dice: random.Random
+) -> _State:
+    """Distribute the units, starting anew where the balance is not reached."""
+    for _attempt in range(ATTEMPTS):
+        state = _distribute(units, annotators, redundancy, dice)
+        if _even_out(state, dice):
+            return state
+    raise ImpossibleDesignError(
+        f"In {ATTEMPTS} attempts no plan was found that gives everybody an even share "
+        "of every method. Another seed may find one. Nearest design that always works: "
+        f"{redundancy} annotators who judge everything."
+    )
+
+
+def _check_rounds(state: _State, redundancy: int, rounds: int) -> None:
+    """Refuse rounds that repeat an uneven share: the differences would add up."""
+    uneven = any(low != high for low, high in _shares(state).values())
+    if rounds > 1 and uneven:
+        raise ImpossibleDesignError(
+            f"The {rounds} rounds are done by the same people, so that a difference of "
+            f"one slot of a method becomes {rounds}. Nearest possible: {redundancy} "
+            "annotators, or a number that divides the slots of every method."
+        )
+
+
 def _distribute(
     units: Sequence[DesignUnit], annotators: int, redundancy: int, dice: random.Random
 ) -> _State:
@@ -187,26 +216,34 @@ def _neediest(state: _State, index: int, dice: random.Random) -> int:
     )
 
 
-def _even_out(state: _State, dice: random.Random) -> None:
-    """Move and swap units until loads and method counts differ by at most one."""
-    all_methods = sorted({m for unit in state.units for m in unit.methods})
-    for _sweep in range(200):
-        before = _imbalance(state, all_methods)
-        if before == 0:
-            return
+def _even_out(state: _State, dice: random.Random) -> bool:
+    """Move and swap units until loads and shares are even; say whether they are."""
+    shares = _shares(state)
+    excess = _excess(state, shares)
+    while excess:
         _improve(state, dice)
-        if _imbalance(state, all_methods) >= before:
-            break
-    if _imbalance(state, all_methods):
-        _anneal(state, all_methods, dice)
+        before, excess = excess, _excess(state, shares)
+        if excess >= before:
+            return _swap(state, shares, dice)
+    return True
 
 
-def _imbalance(state: _State, methods: Sequence[str]) -> int:
-    """Return by how much the limits of one are exceeded, summed up."""
+def _shares(state: _State) -> dict[str, tuple[int, int]]:
+    """Return the smallest and largest even share of each method's slots."""
+    slots: Counter[str] = Counter()
+    for index, unit in enumerate(state.units):
+        for method in unit.methods:
+            slots[method] += len(state.holders[index])
+    people = state.annotators
+    return {m: (count // people, -(-count // people)) for m, count in slots.items()}
+
+
+def _excess(state: _State, shares: dict[str, tuple[int, int]]) -> int:
+    """Return by how much loads and shares are missed, summed up."""
     total = max(0, max(state.load) - min(state.load) - 1)
     for met in state.met:
-        counts = [met[method] for method in methods]
-        total += max(0, max(counts) - min(counts) - 1)
+        for method, (low, high) in shares.items():
+            total += max(0, met[method] - high, low - met[method])
     return total
 
 
@@ -235,16 +272,17 @@ def _gain(state: _State, index: int, giver: int, taker: int) -> int:
     return change
 
 
-def _anneal(state: _State, methods: Sequence[str], dice: random.Random) -> None:
+def _swap(
+    state: _State, shares: dict[str, tuple[int, int]], dice: random.Random
+) -> bool:
     """Swap units between two annotators at random, keeping what does not hurt."""
     held: list[list[int]] = [[] for _ in range(state.annotators)]
     for index, holders in enumerate(state.holders):
         for annotator in sorted(holders):
             held[annotator].append(index)
-    best = _imbalance(state, methods)
-    for _try in range(60_000):
-        if best == 0:
-            return
+    for attempt in range(SWAPS):
+        if attempt % 50 == 0 and not _excess(state, shares):
+            return True
         giver, taker = dice.sample(range(state.annotators), 2)
         if not held[giver] or not held[taker]:
             continue
@@ -262,12 +300,7 @@ def _anneal(state: _State, methods: Sequence[str], dice: random.Random) -> None:
                 state.give(unit, target)
             continue
         held[giver][i], held[taker][j] = other, one
-        best = _imbalance(state, methods) if _try % 50 == 0 else best
-    if _imbalance(state, methods):
-        raise ImpossibleDesignError(
-            "No plan was found in which every annotator meets every method equally "
-            "often; choose a number of annotators that divides the slots of a method."
-        )
+    return not _excess(state, shares)
 
 
 def _spread_stories(state: _State, dice: random.Random) -> None:
@@ -361,70 +394,3 @@ def _cut(
         dice.shuffle(session)
     dice.shuffle(sessions)
     return sessions
-
-
-def _sides(
-    units: Sequence[DesignUnit],
-    sessions: Sequence[Sequence[tuple[int, Sequence[int]]]],
-    dice: random.Random,
-) -> dict[_Place, bool]:
-    """Let sides alternate along trails that pass each unit, pair and annotator.
-
-    Slots of a unit are matched two by two, the odd ones out of a method pair are
-    matched two by two as well, and each couple gets opposite sides. Coupling slots
-    also two by two within an annotator makes a graph whose vertices have at most two
-    edges of two kinds, that is paths and even cycles: it can be coloured alternately.
-    """
-    slots = [
-        (annotator, unit, round_)
-        for annotator, own in enumerate(sessions)
-        for round_, session in own
-        for unit in session
-    ]
-    partner: list[dict[_Place, _Place]] = [{}, {}]
-    loose: dict[object, list[_Place]] = defaultdict(list)
-    for group in _grouped(slots, key=lambda s: s[1]):
-        dice.shuffle(group)
-        odd = _couple(group, partner[0])
-        if odd is not None:
-            loose[units[odd[1]].methods].append(odd)
-    for group in loose.values():
-        dice.shuffle(group)
-        _couple(group, partner[0])
-    for group in _grouped(slots, key=lambda s: s[0]):
-        dice.shuffle(group)
-        _couple(group, partner[1])
-    side: dict[_Place, bool] = {}
-    for start in slots:
-        if start in side:
-            continue
-        first = dice.random() < 0.5
-        side[start] = first
-        for kind in (0, 1):
-            current, value, edge = start, first, kind
-            while (following := partner[edge].get(current)) is not None:
-                if following in side:
-                    break
-                value = not value
-                side[following] = value
-                current, edge = following, 1 - edge
-    return side
-
-
-def _grouped(
-    slots: Iterable[_Place], key: Callable[[_Place], Hashable]
-) -> list[list[_Place]]:
-    groups: dict[Hashable, list[_Place]] = defaultdict(list)
-    for slot in slots:
-        groups[key(slot)].append(slot)
-    return list(groups.values())
-
-
-def _couple(
-    group: list[_Place],
-    partner: dict[_Place, _Place],
-) -> _Place | None:
-    """Match a group two by two and return the one left over, if any."""
-    for one, other in zip(group[::2], group[1::2], strict=False):
-        partner[one], partner[other] = other, one
-    return group[-1] if len(group) % 2 else None

@@ -1,5 +1,7 @@
 """The guarantees of the assignment, on designs of many sizes."""
 
+from collections import Counter
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -80,8 +82,50 @@ def test_sides_are_counterbalanced(methods, stories, annotators, redundancy, see
     ).balance  # fmt: skip
     assert balance.left_spread_unit <= 1
     assert balance.left_spread_pair <= 1
+    assert balance.load[1] - balance.load[0] <= 1
+    assert balance.method_spread <= 1
     assert balance.redundancy == (redundancy, redundancy)
     assert balance.stories_twice_in_session == 0
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    outputs=st.sets(
+        st.tuples(st.integers(0, 4), st.integers(0, 5)), min_size=1, max_size=30
+    ),
+    annotators=st.integers(1, 9),
+    redundancy=st.integers(1, 5),
+)
+def test_shares_are_even_when_outputs_are_missing(outputs, annotators, redundancy):
+    redundancy = min(redundancy, annotators)
+    units = [
+        DesignUnit(i, f"s{story}", (f"m{method}",))
+        for i, (method, story) in enumerate(sorted(outputs))
+    ]
+    result = plan(
+        units, annotators=annotators, redundancy=redundancy, session_size=4, seed=0
+    )
+    method_of = {unit.id: unit.methods[0] for unit in units}
+    met = Counter((a.annotator, method_of[a.unit]) for a in result.assignments)
+    for method, count in Counter(method_of.values()).items():
+        share = count * redundancy / annotators
+        for person in range(annotators):
+            assert abs(met[person, method] - share) < 1
+    assert result.balance.load[1] - result.balance.load[0] <= 1
+    assert result.balance.redundancy == (redundancy, redundancy)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_an_even_share_is_found_whatever_the_seed(seed):
+    balance = plan(
+        pairwise(7, 10), annotators=12, redundancy=8, session_size=8, seed=seed
+    ).balance
+    assert balance.method_spread == 0
+
+
+def test_an_uneven_share_is_not_repeated_in_rounds():
+    with pytest.raises(ImpossibleDesignError, match="Nearest possible: 5 annotators"):
+        plan(likert(4, 4), annotators=6, redundancy=5, session_size=8, seed=1, rounds=5)
 
 
 def test_the_vistorybench_user_study_is_balanced_exactly():
