@@ -114,7 +114,7 @@ def measure(
         load=_limits(loads),
         sessions=_limits(own[a] for a in range(annotators)),
         session_size=_limits(sessions.values()),
-        method_spread=_method_spread(met.values()),
+        method_spread=method_spread(met.values()),
         repeated_units=sum(count - 1 for count in repeats.values()),
         stories_twice_in_session=sum(count - 1 for count in stories.values()),
         left_spread_unit=_lean(assignments, lambda a: a.unit) if pairwise else -1,
@@ -127,7 +127,7 @@ def measure(
     )
 
 
-def _method_spread(met: Collection[Counter[str]]) -> int:
+def method_spread(met: Collection[Counter[str]]) -> int:
     """Return the largest difference between one person's counts of two methods.
 
     Only methods with equally many slots are compared.

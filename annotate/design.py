@@ -5,8 +5,7 @@ design that it accepts,
 
 * each unit exactly `redundancy` slots in each round, all of different annotators;
 * loads of annotators within one slot of each other;
-* each annotator's share of a method's slots even within one, so that methods with
-  equally many outputs are met equally often within one;
+* each annotator meets methods with equally many outputs equally often, within one;
 * no story twice in a session, sessions of at most `session_size` slots;
 * left and right balanced within one for every unit and every pair of methods;
 * an order drawn anew for each annotator.
@@ -21,7 +20,13 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from annotate.balance import Assignment, BalanceReport, DesignUnit, measure
+from annotate.balance import (
+    Assignment,
+    BalanceReport,
+    DesignUnit,
+    measure,
+    method_spread,
+)
 from annotate.sides import balanced_sides
 
 # How often a distribution is started anew, and the swaps tried in each.
@@ -171,12 +176,11 @@ def _balanced(
 
 def _check_rounds(state: _State, redundancy: int, rounds: int) -> None:
     """Refuse rounds that repeat an uneven share: the differences would add up."""
-    uneven = any(low != high for low, high in _shares(state).values())
-    if rounds > 1 and uneven:
+    if rounds > 1 and method_spread(state.met):
         raise ImpossibleDesignError(
             f"The {rounds} rounds are done by the same people, so that a difference of "
-            f"one slot of a method becomes {rounds}. Nearest possible: {redundancy} "
-            "annotators, or a number that divides the slots of every method."
+            f"one slot between two methods becomes {rounds}. Nearest possible: "
+            f"{redundancy} annotators, who judge everything."
         )
 
 
@@ -229,18 +233,23 @@ def _even_out(state: _State, dice: random.Random) -> bool:
 
 
 def _shares(state: _State) -> dict[str, tuple[int, int]]:
-    """Return the smallest and largest even share of each method's slots."""
+    """Return the smallest and largest even share of each method's slots.
+
+    Pairs have none: sharing one method evenly can rule out sharing the others so.
+    """
+    if any(len(unit.methods) > 1 for unit in state.units):
+        return {}
     slots: Counter[str] = Counter()
     for index, unit in enumerate(state.units):
-        for method in unit.methods:
-            slots[method] += len(state.holders[index])
+        slots[unit.methods[0]] += len(state.holders[index])
     people = state.annotators
     return {m: (count // people, -(-count // people)) for m, count in slots.items()}
 
 
 def _excess(state: _State, shares: dict[str, tuple[int, int]]) -> int:
-    """Return by how much loads and shares are missed, summed up."""
+    """Return by how much loads, shares and spread over methods miss their limits."""
     total = max(0, max(state.load) - min(state.load) - 1)
+    total += max(0, method_spread(state.met) - 1)
     for met in state.met:
         for method, (low, high) in shares.items():
             total += max(0, met[method] - high, low - met[method])
