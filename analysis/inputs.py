@@ -21,6 +21,7 @@ from analysis.tables import (
     CHOICE_KEY,
     CHOICE_VALUES,
     FLAGS,
+    FORMULA,
     RATING_COLUMNS,
     RATING_KEY,
     SCORE_COLUMNS,
@@ -310,7 +311,9 @@ def _as_text(value: object) -> str:
     """Return a cell as text; letters that look the same become the same."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return unicodedata.normalize("NFC", str(value).strip())
+    text = unicodedata.normalize("NFC", str(value).strip())
+    # What exports write so that a spreadsheet does not take a name for a formula.
+    return text[1:] if text[:1] == "'" and text[1:2] in FORMULA else text
 
 
 @dataclass(frozen=True)

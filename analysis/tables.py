@@ -23,6 +23,8 @@ ANSWER_OPTIONAL = (
 SCORE_OPTIONAL = ("shot", "higher_is_better", "metric_version", "backend")
 
 SHOWN_PROBLEMS = 20
+# A spreadsheet takes text that begins so for a formula.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotate import rating
-from annotate.models import Event, Exclusion, Slot, User
+from annotate.models import Event, Exclusion, Slot, Unit, User
+
+LONGEST_REASON = Exclusion._meta.get_field("reason").max_length
 
 
 class ExclusionError(ValueError):
@@ -19,19 +21,32 @@ def exclude(slot: Slot, *, reason: str, author: User | None) -> Exclusion:
 
     The answers stay; the replacement takes the next ordinal of the unit.
     """
-    slot = Slot.objects.select_for_update().get(pk=slot.pk)
+    reason = reason.strip()
+    slot = _locked(slot.pk)
     if slot.state != Slot.State.SUBMITTED:
         raise ExclusionError(_("Only a submitted slot can be excluded."))
-    if not reason.strip():
+    if not reason:
         raise ExclusionError(_("Please give a reason; it stands in the log."))
-    needs_replacement = slot.ordinal is not None
+    if len(reason) > LONGEST_REASON:
+        text = _("A reason has at most %(n)d letters.")
+        raise ExclusionError(text % {"n": LONGEST_REASON})
     slot.state = Slot.State.EXCLUDED
     slot.save(update_fields=["state"])
-    row = Exclusion.objects.create(slot=slot, reason=reason.strip(), author=author)
-    if needs_replacement:
-        _open_replacement(slot)
+    row = Exclusion.objects.create(
+        slot=slot,
+        reason=reason,
+        author=author,
+        replacement=None if slot.ordinal is None else _open_replacement(slot),
+    )
     _log(Event.Kind.SLOT_EXCLUDED, slot, author, reason=row.reason)
     return row
+
+
+def _locked(pk: int) -> Slot:
+    """Return a slot after locking its unit, so that one change at a time is made."""
+    unit = Slot.objects.values_list("unit", flat=True).get(pk=pk)
+    Unit.objects.select_for_update().get(pk=unit)
+    return Slot.objects.select_for_update(of=("self",)).get(pk=pk)
 
 
 def _open_replacement(slot: Slot) -> Slot:
@@ -50,38 +65,42 @@ def _open_replacement(slot: Slot) -> Slot:
 def undo(exclusion: Exclusion, *, author: User | None) -> Slot:
     """Restore an excluded slot.
 
-    A replacement that nobody holds disappears; one that somebody has answered, or is
+    Its replacement disappears if nobody holds it; one that somebody has answered, or is
     answering now, becomes surplus: it is kept without ordinal, outside the redundancy.
+    Where the replacement has given its place up already, the restored slot is surplus.
     """
-    slot = Slot.objects.select_for_update().get(pk=exclusion.slot_id)
-    exclusion = Exclusion.objects.select_for_update().get(pk=exclusion.pk)
+    slot = _locked(exclusion.slot_id)
+    exclusion = Exclusion.objects.get(pk=exclusion.pk)
     if exclusion.undone_at is not None:
         raise ExclusionError(_("This exclusion was undone before."))
     exclusion.undone_at = timezone.now()
     exclusion.save(update_fields=["undone_at"])
     slot.state = Slot.State.SUBMITTED
-    slot.save(update_fields=["state"])
-    if slot.ordinal is not None:
-        _drop_replacement(slot)
+    if slot.ordinal is not None and not _drop(exclusion.replacement_id):
+        slot.ordinal = None
+    slot.save(update_fields=["state", "ordinal"])
     _log(Event.Kind.EXCLUSION_UNDONE, slot, author)
     return slot
 
 
-def _drop_replacement(slot: Slot) -> None:
-    """Take the latest slot of the unit out of the redundancy, if there is one more."""
-    counted = Slot.objects.filter(
-        unit=slot.unit_id, round=slot.round, ordinal__isnull=False
-    ).exclude(state=Slot.State.EXCLUDED)
-    if counted.count() <= slot.study.redundancy:
-        return
-    others = counted.exclude(pk=slot.pk).order_by("-ordinal")
-    unheld = others.filter(annotator__isnull=True).first()
-    if unheld is not None:
-        rating.discard(unheld)
-        return
-    latest = others.first()
-    latest.ordinal = None
-    latest.save(update_fields=["ordinal"])
+def _drop(replacement_id: int | None) -> bool:
+    """Take a replacement, or what took its place, out of the redundancy.
+
+    Return whether there was one.
+    """
+    slots = Slot.objects.select_for_update(of=("self",))
+    replacement = slots.filter(pk=replacement_id).first()
+    while replacement is not None and replacement.state == Slot.State.EXCLUDED:
+        excluded = replacement.exclusions.get(undone_at__isnull=True)
+        replacement = slots.filter(pk=excluded.replacement_id).first()
+    if replacement is None or replacement.ordinal is None:
+        return False
+    if replacement.annotator_id is None:
+        rating.discard(replacement)
+    else:
+        replacement.ordinal = None
+        replacement.save(update_fields=["ordinal"])
+    return True
 
 
 def _log(kind: str, slot: Slot, author: User | None, **details: object) -> None:

@@ -7,6 +7,7 @@ from django.utils.translation import ngettext
 
 from annotate import leasing
 from annotate.models import Annotator, Event, Invitation, Study, User, new_token
+from annotate.rating import locked_annotator
 
 
 class InvitingError(ValueError):
@@ -52,6 +53,10 @@ def _invite(annotator: Annotator, note: str, user: User | None) -> Invitation:
 def invite_new(study: Study, *, note: str = "", user: User | None = None) -> Invitation:
     """Add and invite a person without a plan, who takes over free slots one by one."""
     study = Study.objects.select_for_update().get(pk=study.pk)
+    if not study.slots.filter(annotator__isnull=True).exists():
+        raise InvitingError(
+            _("No slot is free; revoke somebody who has stopped, then add a person.")
+        )
     numbers = [
         int(name[1:])
         for name in study.annotators.values_list("name", flat=True)
@@ -82,14 +87,18 @@ def reissue(annotator: Annotator, *, user: User | None = None) -> Invitation:
 def revoke(annotator: Annotator, *, user: User | None = None) -> int:
     """Close a link and free the slots that are not submitted; return how many.
 
-    Submitted answers stay, and drafts stay with the annotator.
+    Submitted answers stay, and drafts stay with the annotator. A second time changes
+    nothing.
     """
+    person = locked_annotator(annotator)
+    if person.state == Annotator.State.REVOKED:
+        return 0
     Invitation.objects.filter(annotator=annotator, revoked_at__isnull=True).update(
         revoked_at=timezone.now()
     )
-    annotator.state = Annotator.State.REVOKED
-    annotator.save(update_fields=["state"])
-    freed = leasing.free_unfinished(annotator)
+    person.state = annotator.state = Annotator.State.REVOKED
+    person.save(update_fields=["state"])
+    freed = leasing.free_unfinished(person)
     _log(Event.Kind.ANNOTATOR_REVOKED, annotator, user, freed_slots=freed)
     return freed
 

@@ -3,7 +3,8 @@
 A slot is planned for one annotator. Taking it is one conditional UPDATE, so that two
 browsers cannot both win; a lease that runs out puts the slot back, and the draft stays
 with its annotator. Slots without annotator (freed by a revoked invitation, or opened
-by an exclusion) go to whoever has finished the own plan and has not seen the unit.
+by an exclusion) go to whoever has finished the own plan and has not seen the unit;
+such a claimed slot becomes free again when its lease runs out.
 """
 
 from datetime import datetime
@@ -12,10 +13,17 @@ from django.db import IntegrityError, transaction
 from django.db.models import Exists, Max, OuterRef, QuerySet
 from django.utils import timezone
 
-from annotate.models import Annotator, Event, Slot
-from annotate.rating import discard, lease_length, submit_slot
+from annotate.models import Annotator, Event, Slot, Study
+from annotate.rating import (
+    discard,
+    lease_length,
+    locked_annotator,
+    session_at_hand,
+    submit_slot,
+)
 
 UNFINISHED = (Slot.State.OPEN, Slot.State.LEASED)
+FREE = {"annotator": None, "session": None, "position": None, "claimed": False}
 
 
 class SlotTakenError(Exception):
@@ -35,10 +43,21 @@ def next_slot(annotator: Annotator) -> Slot | None:
     """Return what the annotator should do next; reads only.
 
     First comes the own plan in its order, then a free slot of a unit that this
-    annotator does not hold yet.
+    annotator does not hold yet. There is nothing for somebody who was revoked, or in
+    a study that takes no answers.
     """
+    if not _may_work(annotator):
+        return None
     own = own_slots(annotator).filter(state__in=UNFINISHED).first()
     return own or free_slots(annotator).first()
+
+
+def _may_work(annotator: Annotator) -> bool:
+    return (
+        Annotator.objects.filter(pk=annotator.pk, study__state=Study.State.OPEN)
+        .exclude(state=Annotator.State.REVOKED)
+        .exists()
+    )
 
 
 def free_slots(annotator: Annotator) -> QuerySet[Slot]:
@@ -48,8 +67,7 @@ def free_slots(annotator: Annotator) -> QuerySet[Slot]:
     the next one opens a new session.
     """
     seen = Slot.objects.filter(annotator=annotator)
-    latest = own_slots(annotator).last()
-    here = seen.filter(session=latest.session) if latest else seen.none()
+    here = seen.filter(session=session_at_hand(annotator))
     return (
         Slot.objects.filter(
             study=annotator.study_id, annotator__isnull=True, state=Slot.State.OPEN
@@ -60,52 +78,75 @@ def free_slots(annotator: Annotator) -> QuerySet[Slot]:
     )
 
 
+@transaction.atomic
 def take(slot: Slot, annotator: Annotator) -> Slot:
     """Lease a slot to the annotator and return it as it now stands.
 
     Raises
     ------
     SlotTakenError
-        The slot went to somebody else in the meantime, or is closed.
+        The slot went to somebody else in the meantime, or the annotator may not work.
     """
+    person = locked_annotator(annotator)
+    if not _may_work(person):
+        raise SlotTakenError("This study has no work for this annotator now.")
     now = timezone.now()
-    with transaction.atomic():
-        if slot.annotator_id is None:
-            _claim(slot, annotator)
-        changed = Slot.objects.filter(
-            pk=slot.pk, annotator=annotator, state__in=UNFINISHED
-        ).update(
-            state=Slot.State.LEASED,
-            lease_until=now + lease_length(annotator.study),
-            started_at=slot.started_at or now,
+    if slot.annotator_id is None:
+        _claim(slot, person)
+    changed = Slot.objects.filter(
+        pk=slot.pk, annotator=person, state__in=UNFINISHED
+    ).update(
+        state=Slot.State.LEASED,
+        lease_until=now + lease_length(annotator.study),
+        started_at=slot.started_at or now,
+    )
+    if not changed:
+        raise SlotTakenError("This story is with somebody else, or closed.")
+    if slot.started_at is None:
+        Event.objects.create(
+            study_id=slot.study_id,
+            kind=Event.Kind.SLOT_TAKEN,
+            annotator=person,
+            slot=slot,
         )
-        if not changed:
-            raise SlotTakenError("This story is with somebody else, or closed.")
-        if slot.started_at is None:
-            Event.objects.create(
-                study_id=slot.study_id,
-                kind=Event.Kind.SLOT_TAKEN,
-                annotator=annotator,
-                slot=slot,
-            )
     slot.refresh_from_db()
     return slot
 
 
 @transaction.atomic
 def submit(*, slot: Slot, annotator: Annotator, seconds: float | None = None) -> Slot:
-    """Submit a slot; the annotator for whom nothing is left has finished."""
+    """Submit a slot; see whether the annotator has finished by that."""
+    locked_annotator(annotator)
     submitted = submit_slot(slot=slot, annotator=annotator, seconds=seconds)
-    if annotator.state == Annotator.State.ACTIVE and next_slot(annotator) is None:
-        annotator.state = Annotator.State.FINISHED
-        annotator.finished_at = timezone.now()
-        annotator.save(update_fields=["state", "finished_at"])
-        Event.objects.create(
-            study_id=slot.study_id,
-            kind=Event.Kind.ANNOTATOR_FINISHED,
-            annotator=annotator,
-        )
+    finish_if_done(annotator)
     return submitted
+
+
+@transaction.atomic
+def finish_if_done(annotator: Annotator) -> bool:
+    """Mark an annotator as finished who has submitted the whole plan.
+
+    Somebody without a plan, who takes over free slots, has finished when none is left.
+    """
+    person = locked_annotator(annotator)
+    own = own_slots(person)
+    planned = own.filter(claimed=False).exists()
+    if (
+        person.state != Annotator.State.ACTIVE
+        or own.filter(state__in=UNFINISHED).exists()
+        or not own.exists()
+        or (not planned and free_slots(person).exists())
+    ):
+        return False
+    person.state = annotator.state = Annotator.State.FINISHED
+    person.finished_at = annotator.finished_at = timezone.now()
+    person.save(update_fields=["state", "finished_at"])
+    Event.objects.create(
+        study_id=person.study_id,
+        kind=Event.Kind.ANNOTATOR_FINISHED,
+        annotator=person,
+    )
+    return True
 
 
 def _claim(slot: Slot, annotator: Annotator) -> None:
@@ -113,17 +154,25 @@ def _claim(slot: Slot, annotator: Annotator) -> None:
     position = Slot.objects.filter(annotator=annotator).aggregate(Max("position"))
     try:
         with transaction.atomic():
-            Slot.objects.filter(pk=slot.pk, annotator__isnull=True).update(
+            Slot.objects.filter(
+                pk=slot.pk, annotator__isnull=True, state=Slot.State.OPEN
+            ).update(
                 annotator=annotator,
-                session=_session_for(slot, annotator),
+                session=session_for(slot, annotator),
                 position=(position["position__max"] or 0) + 1,
+                claimed=True,
             )
     except IntegrityError as error:
         raise SlotTakenError("You have judged this story already.") from error
 
 
-def _session_for(slot: Slot, annotator: Annotator) -> int:
-    """Return the session at hand, or the next one if it is full or has the story."""
+def session_for(slot: Slot, annotator: Annotator) -> int:
+    """Return the session in which the annotator would do a slot.
+
+    A free one joins the session at hand unless that is full or has the story.
+    """
+    if slot.session is not None:
+        return slot.session
     latest = own_slots(annotator).last()
     if latest is None:
         return 1
@@ -133,23 +182,28 @@ def _session_for(slot: Slot, annotator: Annotator) -> int:
     return session + (full or here.filter(unit__story=slot.unit.story_id).exists())
 
 
+@transaction.atomic
 def release_expired(now: datetime | None = None) -> int:
-    """Put slots whose lease has run out back; return how many."""
-    return Slot.objects.filter(
+    """Put slots whose lease has run out back; return how many.
+
+    A planned one stays with its annotator, a claimed one becomes free for anyone.
+    """
+    expired = Slot.objects.filter(
         state=Slot.State.LEASED, lease_until__lt=now or timezone.now()
-    ).update(state=Slot.State.OPEN, lease_until=None)
+    )
+    put_back = {"state": Slot.State.OPEN, "lease_until": None}
+    claimed = expired.filter(claimed=True, ordinal__isnull=False)
+    freed = claimed.update(**put_back, **FREE, started_at=None)
+    return freed + expired.update(**put_back)
 
 
 def free_unfinished(annotator: Annotator) -> int:
-    """Give all unsubmitted slots of an annotator back to the study; return how many."""
+    """Give all unsubmitted slots of an annotator back to the study; return how many.
+
+    Call with the annotator locked.
+    """
     held = Slot.objects.filter(annotator=annotator, state__in=UNFINISHED)
-    for surplus in held.filter(ordinal__isnull=True):
+    locked = list(held.select_for_update().order_by("pk"))
+    for surplus in [slot for slot in locked if slot.ordinal is None]:
         discard(surplus)
-    return held.update(
-        state=Slot.State.OPEN,
-        annotator=None,
-        session=None,
-        position=None,
-        lease_until=None,
-        started_at=None,
-    )
+    return held.update(state=Slot.State.OPEN, lease_until=None, started_at=None, **FREE)

@@ -345,6 +345,9 @@ class Slot(models.Model):
         help_text="Whether the pair's first method stands left; empty when imported "
         "answers do not tell.",
     )
+    claimed = models.BooleanField(
+        default=False, help_text="Taken over by its annotator, not planned for them."
+    )
     lease_until = models.DateTimeField(null=True, blank=True)
     started_at = models.DateTimeField(null=True, blank=True)
     submitted_at = models.DateTimeField(null=True, blank=True)
@@ -491,6 +494,9 @@ class Exclusion(models.Model):
     )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     undone_at = models.DateTimeField(null=True, blank=True)
+    replacement = models.ForeignKey(
+        Slot, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
 
     class Meta:
         constraints = [

@@ -13,11 +13,15 @@ from annotate.models import Annotator, Choice, Event, Question, Rating, Slot, St
 
 WHOLE_NUMBER = re.compile(r"-?[0-9]{1,6}")
 LONGEST_SECONDS = 24 * 3600
-SIDES = ("left", "right", "tie", "both_bad")
+SIDES = ("left", "right", "tie")
 
 
 class AnswerError(ValueError):
-    """The answer cannot be stored; the message says why, for the annotator."""
+    """The answer cannot be stored now; the message says why, for the annotator."""
+
+
+class BadAnswerError(AnswerError):
+    """The question has no such answer."""
 
 
 @dataclass(frozen=True)
@@ -61,21 +65,36 @@ def record_answer(
     return row
 
 
+def locked_annotator(annotator: Annotator) -> Annotator:
+    """Return the annotator as stored now, locked.
+
+    Whoever changes slots of an annotator locks the annotator first and the slots then,
+    so that nobody waits for each other.
+    """
+    return Annotator.objects.select_for_update().get(pk=annotator.pk)
+
+
 def _held_slot(slot: Slot, annotator: Annotator) -> Slot:
     """Return the slot, locked, if the annotator may answer it now."""
+    person = locked_annotator(annotator)
     held = (
         Slot.objects.select_for_update(of=("self",))
         .select_related("study", "unit")
-        .get(pk=slot.pk)
+        .filter(pk=slot.pk)
+        .first()
     )
+    if person.state == Annotator.State.REVOKED:
+        raise AnswerError(_("This invitation is no longer valid."))
+    if person.consented_at is None:
+        raise AnswerError(_("Please open your link and agree to take part first."))
+    if held is None or held.annotator_id != person.pk:
+        raise AnswerError(_("This story is now with somebody else."))
     if held.study.state != Study.State.OPEN:
         raise AnswerError(_("The study does not take answers at the moment."))
-    if annotator.state == Annotator.State.REVOKED:
-        raise AnswerError(_("This invitation is no longer valid."))
-    if held.annotator_id != annotator.pk:
-        raise AnswerError(_("This story is now with somebody else."))
     if held.state == Slot.State.EXCLUDED:
         raise AnswerError(_("This answer is closed and cannot be changed."))
+    if held.state == Slot.State.SUBMITTED and held.session != session_at_hand(person):
+        raise AnswerError(_("This session is over; its answers stay as they are."))
     if held.state == Slot.State.OPEN:
         # The lease ran out, but nobody else has taken the slot.
         now = timezone.now()
@@ -84,6 +103,13 @@ def _held_slot(slot: Slot, annotator: Annotator) -> Slot:
         held.lease_until = now + lease_length(held.study)
         held.save(update_fields=["state", "started_at", "lease_until"])
     return held
+
+
+def session_at_hand(annotator: Annotator) -> int | None:
+    """Return the session of the slot that the annotator began last."""
+    begun = Slot.objects.filter(annotator=annotator, started_at__isnull=False)
+    latest = begun.order_by("-started_at", "-position").first()
+    return latest.session if latest else None
 
 
 def lease_length(study: Study) -> timedelta:
@@ -106,19 +132,19 @@ def _checked(
 def _rating_fields(question: Question, value: int | str) -> dict:
     low, high = question.scale_min, question.scale_max
     if not WHOLE_NUMBER.fullmatch(str(value)):
-        raise AnswerError(f"{str(value)[:40]!r} is no whole number.")
+        raise BadAnswerError(f"{str(value)[:40]!r} is no whole number.")
     number = int(value)
     if low is None or high is None or not low <= number <= high:
-        raise AnswerError(f"{number} is outside the scale from {low} to {high}.")
+        raise BadAnswerError(f"{number} is outside the scale from {low} to {high}.")
     return {"value": number, "scale_min": low, "scale_max": high}
 
 
 def _as_choice(slot: Slot, question: Question, value: int | str) -> str:
     """Turn what the annotator saw (left, right) into the unit's order (a, b)."""
     if value not in SIDES:
-        raise AnswerError(f"{str(value)[:40]!r} is none of {', '.join(SIDES)}.")
+        raise BadAnswerError(f"{str(value)[:40]!r} is none of {', '.join(SIDES)}.")
     if value == "tie" and not question.allow_tie:
-        raise AnswerError("This question asks for a decision: left or right.")
+        raise BadAnswerError("This question asks for a decision: left or right.")
     if value in ("left", "right"):
         return "a" if (value == "left") == slot.a_is_left else "b"
     return str(value)
@@ -193,13 +219,15 @@ def submit_slot(
     return held
 
 
+@transaction.atomic
 def discard(slot: Slot) -> None:
     """Delete a slot that was never submitted, with the drafts in it."""
-    if slot.submitted_at is not None:
-        raise ValueError(f"Slot {slot.code} was submitted; its answers are kept.")
-    slot.ratings.all().delete()
-    slot.choices.all().delete()
-    slot.delete()
+    held = Slot.objects.select_for_update().get(pk=slot.pk)
+    if held.submitted_at is not None:
+        raise ValueError(f"Slot {held.code} was submitted; its answers are kept.")
+    held.ratings.all().delete()
+    held.choices.all().delete()
+    held.delete()
 
 
 @transaction.atomic

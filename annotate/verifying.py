@@ -3,9 +3,17 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from django.db.models import Count, F, Q
+from django.db.models import Count, Exists, F, OuterRef, Q
 
-from annotate.models import Choice, Rating, Slot, Study, Unit
+from annotate.models import (
+    Annotator,
+    Choice,
+    Exclusion,
+    Rating,
+    Slot,
+    Study,
+    Unit,
+)
 
 State = Slot.State
 
@@ -16,6 +24,7 @@ def problems(study: Study) -> list[str]:
         *_units(study),
         *_redundancy(study),
         *_people(study),
+        *_exclusions(study),
         *_answers(study),
         *_values(study),
     ]
@@ -32,6 +41,11 @@ def _units(study: Study) -> Iterator[str]:
     wrong = Unit.objects.filter(study=study, output_b__isnull=study.is_pairwise)
     for unit in wrong:
         yield f"unit {unit.pk}: shows the wrong number of outputs for {study.protocol}"
+    turned = Unit.objects.filter(
+        study=study, output_a__method__name__gt=F("output_b__method__name")
+    )
+    for unit in turned:
+        yield f"unit {unit.pk}: its methods are not in alphabetical order"
 
 
 def _redundancy(study: Study) -> Iterator[str]:
@@ -62,6 +76,20 @@ def _people(study: Study) -> Iterator[str]:
         annotator__study=F("study")
     ):
         yield f"slot {slot.code}: its annotator belongs to another study"
+    stranded = study.slots.filter(
+        state__in=[State.OPEN, State.LEASED], annotator__state=Annotator.State.REVOKED
+    )
+    for slot in stranded:
+        yield f"slot {slot.code}: open, but held by somebody who was revoked"
+
+
+def _exclusions(study: Study) -> Iterator[str]:
+    in_force = Exclusion.objects.filter(slot=OuterRef("pk"), undone_at__isnull=True)
+    slots = study.slots.annotate(excluded=Exists(in_force))
+    for slot in slots.filter(state=State.EXCLUDED, excluded=False):
+        yield f"slot {slot.code}: excluded, but no exclusion is in force"
+    for slot in slots.filter(excluded=True).exclude(state=State.EXCLUDED):
+        yield f"slot {slot.code}: an exclusion is in force, but it is {slot.state}"
 
 
 def _answers(study: Study) -> Iterator[str]:
@@ -77,6 +105,9 @@ def _answers(study: Study) -> Iterator[str]:
     for slot in closed.annotate(n=Count(name, filter=current)):
         if not least <= slot.n <= wanted:
             yield f"slot {slot.code}: {slot.n} current {name} for {wanted} questions"
+    alien = model.objects.filter(slot__study=study).exclude(question__study=study)
+    for answer in alien:
+        yield f"{model.__name__.lower()} {answer.pk}: answers another study's question"
     doubled = (
         model.objects.filter(slot__study=study, is_current=True)
         .values("slot", "question", "annotator")
@@ -96,3 +127,8 @@ def _values(study: Study) -> Iterator[str]:
     )
     for rating in outside:
         yield f"rating {rating.pk}: {rating.value} is outside its question's scale"
+    turned = Choice.objects.filter(slot__study=study).exclude(
+        a_is_left=F("slot__a_is_left")
+    )
+    for choice in turned.exclude(slot__a_is_left=None, a_is_left=None):
+        yield f"choice {choice.pk}: its sides are not those of its slot"

@@ -26,5 +26,5 @@ def make_queue_folders(sender: Celery, **_kwargs: object) -> None:
 @worker_ready.connect
 def look_for_work(**_kwargs: object) -> None:
     """Look for work that was left while no worker ran; the bell may be lost."""
-    for name in ("evalcore.tasks.sweep", "analysis.web.tasks.sweep_reports"):
-        app.send_task(name)
+    for entry in app.conf.beat_schedule.values():
+        app.send_task(entry["task"])

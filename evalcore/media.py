@@ -8,6 +8,7 @@ renditions in one format for all methods (WebP), made on first use:
 import hashlib
 import io
 import os
+import struct
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,8 @@ from evalcore.models import MediaFile
 
 Rendition = Literal["display", "thumb"]
 
-MAX_PIXELS = 64_000_000
+MAX_PIXELS = 36_000_000
+MAX_BYTES = 64_000_000
 # Of stored originals.
 EXTENSION = "png"
 # Other decoders of Pillow are never reached, whatever a file claims to be.
@@ -119,7 +121,7 @@ def open_picture(data: bytes) -> Image.Image:
                     f"at most {MAX_PIXELS:,} are accepted"
                 )
             picture.load()
-            return _rgb(ImageOps.exif_transpose(picture))
+            return _rgb(_upright(picture))
     except UnreadablePictureError:
         raise
     except UnidentifiedImageError as error:
@@ -130,14 +132,39 @@ def open_picture(data: bytes) -> Image.Image:
         raise UnreadablePictureError(f"picture bomb ({error})") from error
 
 
+def _upright(picture: Image.Image) -> Image.Image:
+    """Return the picture turned as its metadata say; broken ones say nothing."""
+    try:
+        return ImageOps.exif_transpose(picture)
+    except (struct.error, TypeError, SyntaxError, ValueError, ZeroDivisionError):
+        return picture
+
+
+def read(path: Path) -> bytes:
+    """Return the content of a picture's file.
+
+    Raises
+    ------
+    UnreadablePictureError
+        The file is larger than any picture that would be accepted.
+    """
+    size = path.stat().st_size
+    if size > MAX_BYTES:
+        raise UnreadablePictureError(
+            f"{size:,} bytes; at most {MAX_BYTES:,} are accepted"
+        )
+    return path.read_bytes()
+
+
 def _rgb(picture: Image.Image) -> Image.Image:
     """Return eight bits a channel, transparent parts on white."""
     if picture.mode.startswith("I;16") or picture.mode in ("I", "F"):
         picture = picture.convert("I").point(lambda level: level / 256).convert("L")
     if "A" in picture.getbands() or "transparency" in picture.info:
         layer = picture.convert("RGBA")
-        paper = Image.new("RGBA", layer.size, "white")
-        return Image.alpha_composite(paper, layer).convert("RGB")
+        paper = Image.new("RGB", layer.size, "white")
+        paper.paste(layer, mask=layer)
+        return paper
     return picture.convert("RGB")
 
 
@@ -177,7 +204,10 @@ def _write_once(path: Path, data: bytes) -> None:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent)
-    with os.fdopen(handle, "wb") as stream:
-        stream.write(data)
-    os.chmod(temporary, 0o644)
-    os.replace(temporary, path)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    finally:
+        Path(temporary).unlink(missing_ok=True)

@@ -22,7 +22,12 @@ logger = logging.getLogger(__name__)
 
 # A running job without a sign for this long was killed.
 SILENT = timedelta(seconds=90)
+SHOWN_FAILURES = 5
 Progress = Callable[[int, int], None]
+
+
+class ScoringError(ValueError):
+    """Some scores cannot be computed; the message says which, and why."""
 
 
 def queue_run(benchmark: Benchmark, metrics: Sequence[str]) -> MetricRun:
@@ -42,21 +47,21 @@ def queue_run(benchmark: Benchmark, metrics: Sequence[str]) -> MetricRun:
     )
 
 
-def waiting_runs() -> list[int]:
-    """Return the runs that nobody works on: queued, or left by a killed worker."""
+def _waiting() -> Q:
+    """Return the condition that nobody works on a run: queued, or its worker killed."""
     silent = Q(heartbeat_at__isnull=True) | Q(heartbeat_at__lt=timezone.now() - SILENT)
-    queued = Q(state=MetricRun.State.QUEUED)
-    left = Q(state=MetricRun.State.RUNNING) & silent
-    return list(
-        MetricRun.objects.filter(queued | left)
-        .order_by("pk")
-        .values_list("pk", flat=True)
-    )
+    return Q(state=MetricRun.State.QUEUED) | (Q(state=MetricRun.State.RUNNING) & silent)
+
+
+def waiting_runs() -> list[int]:
+    """Return the runs that nobody works on, oldest first."""
+    waiting = MetricRun.objects.filter(_waiting()).order_by("pk")
+    return list(waiting.values_list("pk", flat=True))
 
 
 def run(run_id: int, progress: Progress | None = None) -> MetricRun:
     """Compute what a run lacks; return at once if another worker has it."""
-    claimed = MetricRun.objects.filter(pk=run_id, pk__in=waiting_runs()).update(
+    claimed = MetricRun.objects.filter(_waiting(), pk=run_id).update(
         state=MetricRun.State.RUNNING,
         started_at=timezone.now(),
         heartbeat_at=timezone.now(),
@@ -69,7 +74,7 @@ def run(run_id: int, progress: Progress | None = None) -> MetricRun:
     except Exception as error:
         logger.exception("metric run %s failed", run_id)
         row.state = MetricRun.State.FAILED
-        row.error = f"{type(error).__name__}: {error}"
+        row.error = str(error) or type(error).__name__
     else:
         row.state = MetricRun.State.DONE
     row.finished_at = timezone.now()
@@ -81,19 +86,28 @@ def _compute(row: MetricRun, progress: Progress | None) -> None:
     metrics = [registry.load(name) for name in row.metrics]
     lacking = [m.info.name for m in metrics if m.missing()]
     if lacking:
-        raise RuntimeError(
+        raise ScoringError(
             f"not ready here: {', '.join(lacking)}; see manage.py metrics"
         )
     outputs = _outputs_to_score(row.benchmark, metrics)
     row.total, row.done = len(outputs), 0
     row.save(update_fields=["total", "done"])
+    failed = []
     for output, wanted in outputs:
-        _score_output(row, output, wanted)
+        try:
+            _score_output(row, output, wanted)
+        except (OSError, media.UnreadablePictureError) as error:
+            failed.append(f"{output.method.name} / {output.story.key}: {error}")
         row.done += 1
         row.heartbeat_at = timezone.now()
         row.save(update_fields=["done", "heartbeat_at"])
         if progress is not None:
             progress(row.done, row.total)
+    if failed:
+        raise ScoringError(
+            f"{len(failed)} of {len(outputs)} outputs could not be read and have no "
+            f"scores: {'; '.join(failed[:SHOWN_FAILURES])}"
+        )
 
 
 def _outputs_to_score(
@@ -125,9 +139,11 @@ def _outputs_to_score(
     return todo
 
 
-@transaction.atomic
 def _score_output(row: MetricRun, output: Output, metrics: Iterable[Metric]) -> None:
-    """Store every value of one output at once, so that none is half there."""
+    """Store every value of one output at once, so that none is half there.
+
+    Pictures are read before the database is locked.
+    """
     frames = list(output.frames.select_related("media").order_by("number"))
     shots = {frame.number: frame.shot_id for frame in frames}
     pictures = [(frame.number, _pixels(frame)) for frame in frames]
@@ -148,7 +164,8 @@ def _score_output(row: MetricRun, output: Output, metrics: Iterable[Metric]) -> 
         for value in metric.score(pictures)
         if value.value is not None
     ]
-    MetricScore.objects.bulk_create(scores, ignore_conflicts=True)
+    with transaction.atomic():
+        MetricScore.objects.bulk_create(scores, ignore_conflicts=True)
 
 
 def _pixels(frame: Frame) -> Picture | None:

@@ -2,6 +2,7 @@
 
 import io
 
+from django.utils import timezone
 from PIL import Image, ImageDraw
 
 from annotate.models import Annotator, Invitation, Question, Slot, Study, Unit
@@ -56,7 +57,14 @@ def make_benchmark(
 
 
 def make_study(
-    *, protocol="likert", benchmark=None, annotators=2, slug="trial", state="open", **kw
+    *,
+    protocol="likert",
+    benchmark=None,
+    annotators=2,
+    slug="trial",
+    state="open",
+    consented=False,
+    **kw,
 ) -> Study:
     """An open study: every annotator holds one slot of every unit, in order.
 
@@ -90,7 +98,10 @@ def make_study(
     units = make_units(study)
     for a in range(1, annotators + 1):
         annotator = Annotator.objects.create(
-            study=study, name=f"A{a:02}", state=Annotator.State.INVITED
+            study=study,
+            name=f"A{a:02}",
+            state=Annotator.State.ACTIVE if consented else Annotator.State.INVITED,
+            consented_at=timezone.now() if consented else None,
         )
         Invitation.objects.create(annotator=annotator)
         for position, unit in enumerate(units, start=1):

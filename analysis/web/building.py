@@ -122,17 +122,20 @@ def folder(report: Report) -> Path:
     return Path(settings.REPORTS_ROOT) / str(report.pk)
 
 
-def waiting_reports() -> list[int]:
-    """Return the reports that nobody works on: queued, or left by a killed worker."""
+def _waiting() -> Q:
+    """Return the condition that nobody works on it: queued, or its worker killed."""
     silent = Q(heartbeat_at__isnull=True) | Q(heartbeat_at__lt=timezone.now() - SILENT)
-    left = Q(state=Report.State.RUNNING) & silent
-    queued = Q(state=Report.State.QUEUED)
-    return list(Report.objects.filter(queued | left).values_list("pk", flat=True))
+    return Q(state=Report.State.QUEUED) | (Q(state=Report.State.RUNNING) & silent)
+
+
+def waiting_reports() -> list[int]:
+    """Return the reports that nobody works on."""
+    return list(Report.objects.filter(_waiting()).values_list("pk", flat=True))
 
 
 def build_report(report_id: int) -> Report:
     """Build one report; return at once if another worker has it."""
-    claimed = Report.objects.filter(pk=report_id, pk__in=waiting_reports()).update(
+    claimed = Report.objects.filter(_waiting(), pk=report_id).update(
         state=Report.State.RUNNING, heartbeat_at=timezone.now()
     )
     report = Report.objects.select_related("study").get(pk=report_id)

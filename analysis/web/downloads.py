@@ -4,10 +4,10 @@ import csv
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from analysis.tables import FORMULA
 from analysis.web import frames
 from annotate.models import Study
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 TABLES: dict[str, tuple[tuple[str, ...], Callable[[Study], Iterator[frames.Row]]]] = {
     "ratings": (frames.RATING_HEADER, frames.rating_rows),
     "choices": (frames.CHOICE_HEADER, frames.choice_rows),

@@ -100,6 +100,9 @@ class StudyScores(APIView):
         study = get_study_for(request.user, slug, role="manager")
         given = serializers.ScoresSerializer(data=request.data)
         given.is_valid(raise_exception=True)
+        problems = _outside(study, given.validated_data["scores"])
+        if problems:
+            raise Refused({"problems": problems})
         frame = pd.DataFrame(given.validated_data["scores"]).astype(object)
         frame.index = pd.RangeIndex(1, len(frame) + 1)
         try:
@@ -115,6 +118,21 @@ class StudyScores(APIView):
         return Response(vars(summary))
 
 
+def _outside(study: Study, rows: list[dict]) -> list[str]:
+    """Name the rows that do not belong to the study; others share its benchmark."""
+    units = study.units.values_list(
+        "story__key", "output_a__method__name", "output_b__method__name"
+    )
+    shown = {(story, method) for story, *pair in units for method in pair if method}
+    methods = {method for _story, method in shown}
+    return [
+        f"scores:{line}: {row['story']} / {row['method']}: an output of this study"
+        for line, row in enumerate(rows, start=1)
+        if (row["story"], row["method"]) not in shown
+        and (row["story"] or row["method"] not in methods)
+    ]
+
+
 class NextSlot(APIView):
     """The annotator's next slot."""
 
@@ -127,6 +145,7 @@ class NextSlot(APIView):
         responses={
             200: serializers.SlotSerializer,
             204: OpenApiResponse(description="nothing is left"),
+            409: OpenApiResponse(description="not now: paused, no consent, or taken"),
         },
     )
     def post(self, request: Request) -> Response:
@@ -157,7 +176,12 @@ class SubmitSlot(APIView):
         operation_id="slot_submit",
         parameters=[OpenApiParameter("code", str, OpenApiParameter.PATH)],
         request=serializers.AnswersSerializer,
-        responses=serializers.SubmittedSerializer,
+        responses={
+            200: serializers.SubmittedSerializer,
+            400: OpenApiResponse(description="no such question or answer"),
+            404: OpenApiResponse(description="no slot of this annotator"),
+            409: OpenApiResponse(description="not now: paused, taken, or incomplete"),
+        },
     )
     def post(self, request: Request, code: str) -> Response:
         """Store the answers and submit, all or nothing; twice changes nothing."""
@@ -188,6 +212,8 @@ class SubmitSlot(APIView):
                     annotator=annotator,
                     seconds=given.validated_data.get("seconds"),
                 )
+        except rating.BadAnswerError as error:
+            raise Refused({"answers": str(error)}) from error
         except rating.AnswerError as error:
             raise Conflict(str(error)) from error
         return Response({"code": submitted.code, "state": submitted.state})

@@ -12,7 +12,11 @@ from django.shortcuts import redirect, render
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import (
+    require_http_methods,
+    require_POST,
+    require_safe,
+)
 
 from annotate import leasing, rating, viewing
 from annotate.models import Annotator, Event, Invitation, Question, Slot, Study
@@ -27,7 +31,7 @@ def for_annotator(view: View) -> View:
     """Look up the annotator by token and hand the row to the view.
 
     An unknown link is not found; a revoked one, or one of a study that takes no
-    answers now, gets a page that says so.
+    answers now, gets a page that says so, or a sentence where a script asks.
     """
 
     @wraps(view)
@@ -44,7 +48,8 @@ def for_annotator(view: View) -> View:
         if invitation.revoked_at is not None:
             return _stopped(request, annotator, "revoked", 410)
         study = annotator.study
-        if study.state != Study.State.OPEN and annotator.state != "finished":
+        finished = annotator.state == Annotator.State.FINISHED
+        if study.state != Study.State.OPEN and not finished:
             return _stopped(request, annotator, study.state, 403)
         return view(request, annotator, **kwargs)
 
@@ -54,6 +59,13 @@ def for_annotator(view: View) -> View:
 def _stopped(
     request: HttpRequest, annotator: Annotator, why: str, status: int
 ) -> HttpResponse:
+    if "application/json" in request.headers.get("Accept", ""):
+        text = (
+            _("This invitation is no longer valid.")
+            if why == "revoked"
+            else _("The study does not take answers at the moment.")
+        )
+        return JsonResponse({"error": text}, status=status)
     context = {"annotator": annotator, "study": annotator.study, "why": why}
     return render(request, "rate/stopped.html", context, status=status)
 
@@ -67,33 +79,48 @@ def entry(request: HttpRequest, annotator: Annotator) -> HttpResponse:
         return redirect("rate-consent", request.token)
     if annotator.instructed_at is None:
         return redirect("rate-instructions", request.token)
-    if leasing.next_slot(annotator) is None:
+    if _is_done(annotator):
         return redirect("rate-done", request.token)
     return redirect("rate-pause", request.token)
 
 
+def _is_done(annotator: Annotator) -> bool:
+    """Say whether the last page is next: the plan is done, or nothing is there."""
+    own = leasing.own_slots(annotator).filter(state__in=leasing.UNFINISHED)
+    if annotator.state == Annotator.State.FINISHED:
+        return not own.exists()
+    return leasing.next_slot(annotator) is None
+
+
 @never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
 @for_annotator
 def consent(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     """Show the consent text; agreeing stores when, and to which version."""
     if request.method == "POST":
-        if annotator.consented_at is None:
-            annotator.consented_at = timezone.now()
-            annotator.consent_version = annotator.study.consent_version
-            annotator.state = Annotator.State.ACTIVE
-            annotator.language = translation.get_language() or ""
-            annotator.save()
+        agreed = (
+            Annotator.objects.filter(pk=annotator.pk, consented_at__isnull=True)
+            .exclude(state=Annotator.State.REVOKED)
+            .update(
+                consented_at=timezone.now(),
+                consent_version=annotator.study.consent_version,
+                state=Annotator.State.ACTIVE,
+                language=translation.get_language() or "",
+            )
+        )
+        if agreed:
             Event.objects.create(
                 study=annotator.study,
                 kind=Event.Kind.CONSENT_GIVEN,
                 annotator=annotator,
-                details={"version": annotator.consent_version},
+                details={"version": annotator.study.consent_version},
             )
         return redirect("rate-instructions", request.token)
     return _page(request, annotator, "rate/consent.html")
 
 
 @never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
 @for_annotator
 def instructions(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     """Show the instructions; starting takes the first slot."""
@@ -109,6 +136,7 @@ def instructions(request: HttpRequest, annotator: Annotator) -> HttpResponse:
 
 
 @never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
 @for_annotator
 def pause(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     """Stand between two sessions, and before going on after an absence."""
@@ -116,17 +144,46 @@ def pause(request: HttpRequest, annotator: Annotator) -> HttpResponse:
         return redirect("rate-entry", request.token)
     if request.method == "POST":
         return _to_next(request, annotator)
-    return _page(request, annotator, "rate/pause.html", progress=_progress(annotator))
+    return _page(
+        request,
+        annotator,
+        "rate/pause.html",
+        progress=_progress(annotator),
+        previous=_last_answered(annotator),
+    )
 
 
 @never_cache
 @require_safe
 @for_annotator
 def done(request: HttpRequest, annotator: Annotator) -> HttpResponse:
-    """Thank, and show the completion code when nothing is left."""
-    if leasing.next_slot(annotator) is not None:
+    """Thank whoever has finished, with the completion code; offer free slots."""
+    if annotator.consented_at is None:
+        return redirect("rate-consent", request.token)
+    leasing.finish_if_done(annotator)
+    if not _is_done(annotator):
         return redirect("rate-entry", request.token)
-    return _page(request, annotator, "rate/done.html", progress=_progress(annotator))
+    following = leasing.next_slot(annotator)
+    return _page(
+        request,
+        annotator,
+        "rate/done.html",
+        finished=annotator.state == Annotator.State.FINISHED,
+        progress=_progress(annotator),
+        free=leasing.free_slots(annotator).count() if following else 0,
+        previous=_last_answered(annotator),
+    )
+
+
+def _last_answered(annotator: Annotator) -> Slot | None:
+    """Return the slot to go back to: the last submitted one of the session at hand."""
+    if annotator.study.state != Study.State.OPEN:
+        return None
+    return (
+        leasing.own_slots(annotator)
+        .filter(state=Slot.State.SUBMITTED, session=rating.session_at_hand(annotator))
+        .last()
+    )
 
 
 @never_cache
@@ -160,21 +217,37 @@ def answer(request: HttpRequest, annotator: Annotator, code: str) -> HttpRespons
 @require_POST
 @for_annotator
 def submit(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
-    """Store whatever the form holds, close the slot, and go on.
+    """Store what the form holds, close the slot, and go on.
 
-    Without JavaScript this is the only request of a page; with it the answers are
-    stored already and storing them again changes nothing.
+    Without JavaScript this is the only request of a page. With it the answers are
+    `stored` already; those in the form may be older, when another tab changed them.
     """
     row = _get_slot(annotator, code)
-    try:
-        for question in row.study.questions.all():
-            value = request.POST.get(question.key, "")
-            if value:
-                _record(row, annotator, question, value)
-        leasing.submit(slot=row, annotator=annotator, seconds=_seconds(request))
-    except rating.AnswerError as error:
-        return _slot_page(request, annotator, row, error=str(error), status=422)
+    problems = []
+    if not request.POST.get("stored"):
+        problems = _record_all(request, annotator, row)
+    if not problems:
+        try:
+            leasing.submit(slot=row, annotator=annotator, seconds=_seconds(request))
+        except rating.AnswerError as error:
+            problems = [str(error)]
+    if problems:
+        error = " ".join(dict.fromkeys(problems))
+        return _slot_page(request, annotator, row, error=error, status=422)
     return _after(request, annotator, row)
+
+
+def _record_all(request: HttpRequest, annotator: Annotator, row: Slot) -> list[str]:
+    """Store what a form without a script holds; return what could not be stored."""
+    problems = []
+    for question in row.study.questions.all():
+        value = request.POST.get(question.key, "")
+        if value:
+            try:
+                _record(row, annotator, question, value)
+            except rating.AnswerError as error:
+                problems.append(str(error))
+    return problems
 
 
 def _record(
@@ -199,10 +272,10 @@ def _seconds(request: HttpRequest) -> float | None:
 
 def _after(request: HttpRequest, annotator: Annotator, row: Slot) -> HttpResponse:
     """Go to the next slot, to the pause after a session, or to the last page."""
-    following = leasing.next_slot(annotator)
-    if following is None:
+    if _is_done(annotator):
         return redirect("rate-done", request.token)
-    if following.annotator_id is not None and following.session != row.session:
+    following = leasing.next_slot(annotator)
+    if leasing.session_for(following, annotator) != row.session:
         return redirect("rate-pause", request.token)
     return _to_next(request, annotator)
 
@@ -256,7 +329,9 @@ def _slot_page(
         sides=list(viewing.sides(row)),
         side_names={"only": "", "left": labels["left"], "right": labels["right"]},
         progress=_progress(annotator, row),
-        previous=leasing.own_slots(annotator).filter(position__lt=row.position).last(),
+        previous=leasing.own_slots(annotator)
+        .filter(position__lt=row.position, session=row.session)
+        .last(),
         error=error,
     )
 
@@ -265,17 +340,16 @@ def _progress(annotator: Annotator, row: Slot | None = None) -> dict[str, int]:
     """Return how far the annotator is, in all and in the session at hand."""
     own = list(leasing.own_slots(annotator).values_list("session", "state", "position"))
     at = row or leasing.next_slot(annotator)
-    session = (at.session if at else None) or 1
-    here = [entry for entry in own if entry[0] == session]
-    submitted = [entry for entry in own if entry[1] == Slot.State.SUBMITTED]
+    session = leasing.session_for(at, annotator) if at else 1
+    here = [position for number, _state, position in own if number == session]
+    submitted = sum(state == Slot.State.SUBMITTED for _number, state, _place in own)
+    place = at.position if at and at.position else None
     return {
         "session": session,
-        "sessions": max((entry[0] or 1 for entry in own), default=1),
-        "number": 1 + sum(e[2] < at.position for e in here)
-        if at and at.position
-        else 1,
-        "size": len(here),
-        "submitted": len(submitted),
+        "sessions": max([session, *(number or 1 for number, _state, _place in own)]),
+        "number": 1 + sum(place is None or position < place for position in here),
+        "size": len(here) + (at is not None and place is None),
+        "submitted": submitted,
         "planned": len(own),
     }
 

@@ -1,5 +1,6 @@
 """Import rendered stories: pictures become outputs with one frame a shot."""
 
+import os
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -139,7 +140,7 @@ def _check_pictures(
         for r in renderings
         for number, path in r.by_shot.items()
     ]
-    with ThreadPoolExecutor() as pool:
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
         checked = pool.map(_picture_problem, *zip(*found, strict=True))
         for problem in tqdm(checked, total=len(found), desc="checking", disable=None):
             if problem is not None:
@@ -152,8 +153,8 @@ def _picture_problem(path: Path, stored: MediaFile | None) -> Problem | None:
         return Problem(str(path), "a file of its own, not a link")
     try:
         if stored is None:
-            media.open_picture(path.read_bytes())
-        elif not media.is_same_picture(stored, path.read_bytes()):
+            media.open_picture(media.read(path))
+        elif not media.is_same_picture(stored, media.read(path)):
             return Problem(
                 str(path),
                 "the picture that is stored for this shot; another rendering is "
@@ -176,8 +177,8 @@ def _prepare_pictures(
         for number, path in r.by_shot.items()
         if (r.method, r.story, number) not in stored
     ]
-    with ThreadPoolExecutor() as pool:
-        done = pool.map(lambda path: media.prepare_picture(path.read_bytes()), paths)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        done = pool.map(lambda path: media.prepare_picture(media.read(path)), paths)
         bar = tqdm(done, total=len(paths), desc="pictures", disable=None)
         return dict(zip(paths, bar, strict=True))
 

@@ -272,10 +272,10 @@ def _too_long(rows: list[Row], file: str) -> list[Problem]:
 
 def _differs(old: MetricScore, row: Row, file: str) -> Problem:
     if old.value != row["score"]:
-        expected = f"the stored value {old.value!r} (--replace overwrites it)"
+        expected = f"the stored value {old.value!r} (option replace overwrites it)"
         return Problem(file, expected, row[LINE], "score", repr(row["score"]))
     stored = str(old.higher_is_better).lower()
-    expected = f"{stored} as stored before (--replace overwrites it)"
+    expected = f"{stored} as stored before (option replace overwrites it)"
     value = str(row["higher"]).lower()
     return Problem(file, expected, row[LINE], "higher_is_better", value)
 

@@ -133,15 +133,15 @@ def test_asking_twice_returns_the_same_slot(study):
     assert Slot.objects.filter(state="leased").count() == 1
 
 
-def test_an_answer_off_the_scale_is_a_conflict_and_nothing_is_submitted(study):
+def test_an_answer_off_the_scale_is_refused_and_nothing_is_stored(study):
     client = seat(study)
     code = client.post(reverse("api-slot")).json()["code"]
     url = reverse("api-submit", args=[code])
     for value in ("9", "--3", "3.0", "٣", "9" * 5000, "true"):
         answers = {"aesthetics": "3", "character": value}
         response = client.post(url, {"answers": answers}, format="json")
-        assert response.status_code == 409, value
-        assert "detail" in response.json()
+        assert response.status_code == 400, value
+        assert "answers" in response.json()
     assert not Rating.objects.exists()
     unknown = client.post(url, {"answers": {"colour": "1"}}, format="json")
     assert unknown.status_code == 400

@@ -4,10 +4,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
-from annotate import leasing, rating
+from annotate import exclusion, inviting, leasing, rating
 from annotate.models import Annotator, Rating, Slot, Study
-from tests.factories import make_study
+from annotate.verifying import problems
+from tests.factories import make_benchmark, make_study
+from tests.people import answer_everything
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -24,7 +27,7 @@ def at_once(work, jobs):
 
 
 def test_one_free_slot_goes_to_one_of_many():
-    study = make_study(annotators=1)
+    study = make_study(annotators=1, consented=True)
     slot = Slot.objects.filter(study=study).first()
     Slot.objects.filter(pk=slot.pk).update(annotator=None, position=None, session=None)
     people = [Annotator.objects.create(study=study, name=f"B{i}") for i in range(6)]
@@ -41,7 +44,7 @@ def test_one_free_slot_goes_to_one_of_many():
 
 
 def test_two_tabs_sending_the_same_answer_store_it_once():
-    study = make_study(annotators=1)
+    study = make_study(annotators=1, consented=True)
     ann = study.annotators.get()
     slot = leasing.take(leasing.next_slot(ann), ann)
     question = study.questions.first()
@@ -59,7 +62,7 @@ def test_two_tabs_sending_the_same_answer_store_it_once():
 
 
 def test_submitting_from_two_tabs_submits_once():
-    study = make_study(annotators=1)
+    study = make_study(annotators=1, consented=True)
     ann = study.annotators.get()
     slot = leasing.take(leasing.next_slot(ann), ann)
     for question in study.questions.all():
@@ -67,3 +70,97 @@ def test_submitting_from_two_tabs_submits_once():
     at_once(lambda _i: rating.submit_slot(slot=slot, annotator=ann), range(5))
     assert study.events.filter(kind="slot submitted").count() == 1
     assert Study.objects.get().slots.filter(state="submitted").count() == 1
+
+
+def test_excluding_the_slots_of_one_unit_at_once_opens_as_many_replacements():
+    study = make_study(annotators=3)
+    answer_everything(study)
+    unit = study.units.first()
+    at_once(
+        lambda pk: exclusion.exclude(Slot.objects.get(pk=pk), reason="x", author=None),
+        list(unit.slots.values_list("pk", flat=True)),
+    )
+    ordinals = unit.slots.filter(state="open").values_list("ordinal", flat=True)
+    assert sorted(ordinals) == [4, 5, 6]
+
+
+def test_the_last_two_slots_submitted_at_once_finish_the_annotator():
+    study = make_study(annotators=1, consented=True)
+    ann = study.annotators.get()
+    slots = list(leasing.own_slots(ann))
+    for slot in slots:
+        leasing.take(slot, ann)
+        for question in study.questions.all():
+            rating.record_answer(slot=slot, annotator=ann, question=question, value=2)
+    for slot in slots[:-2]:
+        leasing.submit(slot=slot, annotator=ann)
+
+    def finish(slot):
+        leasing.submit(slot=slot, annotator=Annotator.objects.get(pk=ann.pk))
+
+    at_once(finish, slots[-2:])
+    assert Annotator.objects.get(pk=ann.pk).state == "finished"
+    assert study.events.filter(kind="annotator finished").count() == 1
+
+
+def test_revoking_while_submitting_neither_fails_nor_loses_a_submitted_answer():
+    for _ in range(5):
+        study = make_study(
+            annotators=1, consented=True, slug=f"s{_}",
+            benchmark=make_benchmark(slug=f"b{_}"),
+        )  # fmt: skip
+        ann = study.annotators.get()
+        slot = leasing.take(leasing.next_slot(ann), ann)
+        for question in study.questions.all():
+            rating.record_answer(slot=slot, annotator=ann, question=question, value=2)
+
+        def submit(slot=slot, ann=ann):
+            try:
+                leasing.submit(slot=slot, annotator=ann)
+            except rating.AnswerError:
+                return False
+            return True
+
+        def revoke(ann=ann):
+            inviting.revoke(Annotator.objects.get(pk=ann.pk))
+            return False
+
+        submitted = any(at_once(lambda work: work(), [submit, revoke]))
+        slot.refresh_from_db()
+        assert (slot.state == "submitted") == submitted
+        assert slot.ratings.filter(is_current=True).count() == 2
+        assert problems(study) == []
+
+
+def test_undoing_an_exclusion_never_loses_what_is_submitted_meanwhile():
+    for n in range(5):
+        study = make_study(
+            annotators=1, slug=f"u{n}", benchmark=make_benchmark(slug=f"c{n}")
+        )
+        answer_everything(study)
+        row = exclusion.exclude(study.slots.first(), reason="x", author=None)
+        carol = inviting.invite_new(study).annotator
+        Annotator.objects.filter(pk=carol.pk).update(
+            consented_at=timezone.now(), state="active"
+        )
+
+        def work(carol=carol, study=study):
+            try:
+                slot = leasing.take(leasing.next_slot(carol), carol)
+                for question in study.questions.all():
+                    rating.record_answer(
+                        slot=slot, annotator=carol, question=question, value=1
+                    )
+                leasing.submit(slot=slot, annotator=carol)
+            except (leasing.SlotTakenError, rating.AnswerError, AttributeError):
+                return False
+            return True
+
+        def undo(row=row):
+            exclusion.undo(row, author=None)
+            return False
+
+        submitted = any(at_once(lambda job: job(), [work, undo]))
+        kept = Slot.objects.filter(annotator=carol, state="submitted")
+        assert kept.exists() == submitted
+        assert problems(study) == []

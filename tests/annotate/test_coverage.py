@@ -3,10 +3,11 @@
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.utils import timezone
 
 from annotate import exclusion, inviting, leasing
 from annotate.coverage import coverage
-from annotate.models import Rating, Slot, Unit
+from annotate.models import Choice, Exclusion, Rating, Slot, Unit
 from annotate.rating import discard, record_answer, submit_slot
 from annotate.verifying import problems
 from tests.factories import make_benchmark, make_study
@@ -85,7 +86,9 @@ def taken_by_carol(study):
     """Exclude an answered slot and let a third person take the replacement."""
     answer_everything(study)
     row = exclusion.exclude(study.slots.first(), reason="asleep", author=None)
-    carol = study.annotators.create(name="A03", state="active")
+    carol = study.annotators.create(
+        name="A03", state="active", consented_at=timezone.now()
+    )
     return row, carol, leasing.take(leasing.next_slot(carol), carol)
 
 
@@ -126,6 +129,42 @@ def test_a_surplus_slot_in_work_disappears_when_its_annotator_is_revoked():
     inviting.revoke(carol)
     assert not Slot.objects.filter(pk=taken.pk).exists()
     assert problems(study) == []
+
+
+def test_a_replacement_of_a_replacement_gives_its_place_up_once():
+    study = make_study()
+    first, carol, taken = taken_by_carol(study)
+    for question in study.questions.all():
+        record_answer(slot=taken, annotator=carol, question=question, value=3)
+    submit_slot(slot=taken, annotator=carol)
+    second = exclusion.exclude(taken, reason="too", author=None)
+    assert coverage(study).open == 1
+    exclusion.undo(first, author=None)
+    assert problems(study) == []
+    assert coverage(study).open == 0
+    exclusion.undo(second, author=None)
+    assert Slot.objects.get(pk=taken.pk).ordinal is None
+    assert problems(study) == []
+
+
+def test_a_unit_with_fewer_answers_gets_back_what_was_excluded():
+    """An imported table may have fewer answers for one unit than for another."""
+    study = make_study()
+    answer_everything(study)
+    lone = study.slots.filter(annotator__name="A02").first()
+    Rating.objects.filter(slot=lone).delete()
+    lone.delete()
+    slot = lone.unit.slots.get()
+    exclusion.undo(exclusion.exclude(slot, reason="x", author=None), author=None)
+    assert list(slot.unit.slots.all()) == [slot]
+
+
+def test_a_reason_that_does_not_fit_is_refused():
+    study = make_study()
+    answer_everything(study)
+    with pytest.raises(exclusion.ExclusionError, match="300"):
+        exclusion.exclude(study.slots.first(), reason="x" * 301, author=None)
+    assert coverage(study).excluded == 0
 
 
 def test_a_submitted_slot_is_never_discarded():
@@ -175,6 +214,28 @@ def break_plan(study):
     slot.delete()
 
 
+def break_exclusion(study):
+    exclusion.exclude(study.slots.first(), reason="x", author=None)
+    Slot.objects.filter(state="excluded").update(state="submitted")
+
+
+def lose_exclusion(study):
+    exclusion.exclude(study.slots.first(), reason="x", author=None)
+    Exclusion.objects.all().delete()
+
+
+def strand_slots(study):
+    ann = study.annotators.first()
+    study.slots.filter(annotator=ann).update(state="open", submitted_at=None)
+    study.annotators.filter(pk=ann.pk).update(state="revoked")
+
+
+def answer_another_study(study):
+    other = make_study(slug="other", benchmark=make_benchmark(slug="b2"))
+    rating = Rating.objects.first()
+    Rating.objects.filter(pk=rating.pk).update(question=other.questions.first())
+
+
 def break_scale(study):
     study.questions.update(scale_max=2)
 
@@ -186,6 +247,10 @@ def break_scale(study):
         (break_answers, "0 current ratings for 2 questions"),
         (break_redundancy, "3 slots in round 1"),
         (break_plan, "1 slots in round 1, redundancy is 2"),
+        (break_exclusion, "an exclusion is in force, but it is submitted"),
+        (lose_exclusion, "excluded, but no exclusion is in force"),
+        (strand_slots, "open, but held by somebody who was revoked"),
+        (answer_another_study, "answers another study's question"),
         (break_scale, "outside its question's scale"),
     ],
 )
@@ -199,6 +264,24 @@ def test_verify_finds_the_damage(damage, message, capsys):
         call_command("verify", study.slug)
     assert caught.value.returncode == 1
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("damage", ["sides", "order"])
+def test_verify_finds_what_is_wrong_with_pairs(damage):
+    study = make_study(protocol="pairwise")
+    answer_everything(study, "a")
+    assert problems(study) == []
+    if damage == "sides":
+        Choice.objects.filter(slot__a_is_left=True).update(a_is_left=False)
+        assert "its sides are not those of its slot" in problems(study)[0]
+    else:
+        unit = study.units.first()
+        Unit.objects.filter(pk=unit.pk).update(
+            output_a=unit.output_b, output_b=unit.output_a
+        )
+        assert problems(study) == [
+            f"unit {unit.pk}: its methods are not in alphabetical order"
+        ]
 
 
 def test_the_command_prints_cells(capsys):

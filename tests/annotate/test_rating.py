@@ -6,7 +6,7 @@ import pytest
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from annotate import leasing, rating
+from annotate import inviting, leasing, rating
 from annotate.models import Annotator, Choice, Rating, Slot, Study
 from tests.factories import make_study
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def study():
-    return make_study()
+    return make_study(consented=True)
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ def test_submitting_twice_changes_nothing(slot, ann):
      (False, "right", "a"), (True, "tie", "tie")],
 )  # fmt: skip
 def test_sides_become_methods(a_is_left, side, stored):
-    study = make_study(protocol="pairwise")
+    study = make_study(protocol="pairwise", consented=True)
     ann = study.annotators.get(name="A01")
     Slot.objects.update(a_is_left=a_is_left)
     slot = leasing.take(leasing.next_slot(ann), ann)
@@ -202,3 +202,110 @@ def test_a_judgement_outside_the_scale_stores_nothing(study, ann):
         rating.store_judgements(judged)
     assert not Rating.objects.exists()
     assert not Slot.objects.filter(state="submitted").exists()
+
+
+# Who may answer, and until when -------------------------------------------------------
+
+
+def test_without_consent_nothing_is_stored(study, ann):
+    slot = leasing.take(leasing.next_slot(ann), ann)
+    Annotator.objects.update(consented_at=None)
+    with pytest.raises(rating.AnswerError, match="agree to take part"):
+        answer(slot, ann, 3)
+    assert not Rating.objects.exists()
+
+
+def test_a_revoked_person_takes_answers_and_changes_nothing(study, ann, slot):
+    done = submit(slot, ann)
+    inviting.revoke(Annotator.objects.get(pk=ann.pk))
+    with pytest.raises(rating.AnswerError, match="no longer valid"):
+        answer(done, ann, 0)
+    free = study.slots.filter(annotator=None).first()
+    with pytest.raises(leasing.SlotTakenError):
+        leasing.take(free, ann)
+    assert leasing.next_slot(ann) is None
+    assert Slot.objects.get(pk=free.pk).annotator is None
+
+
+@pytest.mark.parametrize("state", ["paused", "closed", "draft"])
+def test_nothing_is_taken_while_the_study_takes_no_answers(study, ann, state):
+    waiting = leasing.next_slot(ann)
+    Study.objects.update(state=state)
+    with pytest.raises(leasing.SlotTakenError):
+        leasing.take(waiting, ann)
+    assert leasing.next_slot(ann) is None
+
+
+def test_answers_of_an_earlier_session_stay(study, ann):
+    slots = list(leasing.own_slots(ann))
+    for slot in slots[:3]:
+        submit(leasing.take(slot, ann), ann)
+    answer(slots[0], ann, 1)
+    leasing.take(slots[3], ann)
+    with pytest.raises(rating.AnswerError, match="session is over"):
+        answer(slots[0], ann, 2)
+
+
+def test_both_bad_is_no_answer_of_a_page():
+    study = make_study(protocol="pairwise", consented=True)
+    ann = study.annotators.first()
+    slot = leasing.take(leasing.next_slot(ann), ann)
+    with pytest.raises(rating.BadAnswerError, match="left, right, tie"):
+        answer(slot, ann, "both_bad")
+
+
+# Finishing, and free slots ------------------------------------------------------------
+
+
+def do_everything(annotator):
+    while (slot := leasing.next_slot(annotator)) is not None:
+        taken = leasing.take(slot, annotator)
+        for question in taken.study.questions.all():
+            rating.record_answer(
+                slot=taken, annotator=annotator, question=question, value=2
+            )
+        leasing.submit(slot=taken, annotator=annotator)
+
+
+def test_whoever_has_done_the_plan_has_finished_even_if_slots_are_free(study, ann):
+    inviting.revoke(study.annotators.get(name="A02"))
+    for slot in leasing.own_slots(ann):
+        submit(leasing.take(slot, ann), ann)
+        leasing.finish_if_done(ann)
+    assert ann.state == "finished"
+    assert ann.finished_at is not None
+
+
+def test_a_person_without_a_plan_has_finished_when_nothing_is_free(study):
+    inviting.revoke(study.annotators.get(name="A02"))
+    carol = inviting.invite_new(study).annotator
+    carol.consented_at, carol.state = timezone.now(), "active"
+    carol.save()
+    assert not leasing.finish_if_done(carol)
+    do_everything(carol)
+    assert Annotator.objects.get(name="A03").state == "finished"
+    assert Slot.objects.filter(annotator=carol, claimed=True).count() == 6
+
+
+def test_nobody_is_added_where_no_slot_is_free(study):
+    with pytest.raises(inviting.InvitingError, match="No slot is free"):
+        inviting.invite_new(study)
+    assert study.annotators.count() == 2
+
+
+def test_a_claimed_slot_becomes_free_again_and_a_planned_one_does_not(study, ann, slot):
+    inviting.revoke(study.annotators.get(name="A02"))
+    carol = inviting.invite_new(study).annotator
+    claimed = leasing.take(leasing.next_slot(carol), carol)
+    Slot.objects.update(lease_until=timezone.now() - timedelta(minutes=1))
+    assert leasing.release_expired() == 2
+    claimed.refresh_from_db()
+    slot.refresh_from_db()
+    assert (claimed.annotator, claimed.position, claimed.claimed) == (None, None, False)
+    assert (slot.annotator, slot.state) == (ann, "open")
+
+
+def test_revoking_twice_is_logged_once(study, ann):
+    assert inviting.revoke(ann) == 6
+    assert inviting.revoke(ann) == 0
+    assert study.events.filter(kind="annotator revoked").count() == 1

@@ -16,7 +16,7 @@ from django.core.management.base import CommandError
 from django.db import connection
 from django.utils import timezone
 
-from evalcore import scoring
+from evalcore import media, scoring
 from evalcore.models import Frame, MetricRun, MetricScore
 from tests.factories import make_benchmark
 
@@ -61,8 +61,32 @@ def test_a_failure_is_recorded(settings):
     settings.MEDIA_ROOT = settings.MEDIA_ROOT / "gone"
     run = scoring.run(run.pk)
     assert run.state == "failed"
-    assert "FileNotFoundError" in run.error
+    assert "6 of 6 outputs could not be read" in run.error
+    assert "Alder / 01: " in run.error
     assert not MetricScore.objects.exists()
+
+
+@pytest.mark.django_db
+def test_one_bad_output_does_not_stop_the_others():
+    benchmark = make_benchmark()
+    frame = Frame.objects.filter(output__method__name="Alder").first()
+    media.original_path(frame.media).unlink()
+    for _ in range(2):
+        run = scoring.run(scoring.queue_run(benchmark, ["shots_present"]).pk)
+        assert run.state == "failed"
+        assert "1 of" in run.error
+        assert MetricScore.objects.count() == 5
+
+
+@pytest.mark.django_db
+def test_a_run_that_somebody_else_has_done_is_not_claimed(monkeypatch):
+    """Two workers hear the bell; the second one asks when the first is done."""
+    run = scoring.queue_run(make_benchmark(), ["shots_present"])
+    waiting = scoring.waiting_runs()
+    assert scoring.run(run.pk).state == "done"
+    monkeypatch.setattr(scoring, "waiting_runs", lambda: waiting)
+    monkeypatch.setattr(scoring, "_compute", None)
+    assert scoring.run(run.pk).state == "done"
 
 
 @pytest.mark.django_db

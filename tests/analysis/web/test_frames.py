@@ -35,7 +35,7 @@ def test_it_works():
 def test_drafts_and_old_revisions_stay_out():
     from annotate import leasing, rating
 
-    study = make_study()
+    study = make_study(consented=True)
     ann = study.annotators.get(name="A01")
     slot = leasing.take(leasing.next_slot(ann), ann)
     question = study.questions.first()
