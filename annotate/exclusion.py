@@ -45,8 +45,8 @@ def exclude(slot: Slot, *, reason: str, author: User | None) -> Exclusion:
 def _locked(pk: int) -> Slot:
     """Return a slot after locking its unit, so that one change at a time is made."""
     unit = Slot.objects.values_list("unit", flat=True).get(pk=pk)
-    Unit.objects.select_for_update().get(pk=unit)
-    return Slot.objects.select_for_update(of=("self",)).get(pk=pk)
+    Unit.objects.select_for_update(no_key=True).get(pk=unit)
+    return Slot.objects.select_for_update(of=("self",), no_key=True).get(pk=pk)
 
 
 def _open_replacement(slot: Slot) -> Slot:
@@ -88,7 +88,7 @@ def _drop(replacement_id: int | None) -> bool:
 
     Return whether there was one.
     """
-    slots = Slot.objects.select_for_update(of=("self",))
+    slots = Slot.objects.select_for_update(of=("self",), no_key=True)
     replacement = slots.filter(pk=replacement_id).first()
     while replacement is not None and replacement.state == Slot.State.EXCLUDED:
         excluded = replacement.exclusions.get(undone_at__isnull=True)

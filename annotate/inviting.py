@@ -20,7 +20,7 @@ def invite(
 ) -> list[Invitation]:
     """Create links for the next planned annotators; without count for all of them."""
     waiting = list(
-        study.annotators.select_for_update()
+        study.annotators.select_for_update(no_key=True)
         .filter(state=Annotator.State.PLANNED)
         .order_by("name")
     )
@@ -52,7 +52,7 @@ def _invite(annotator: Annotator, note: str, user: User | None) -> Invitation:
 @transaction.atomic
 def invite_new(study: Study, *, note: str = "", user: User | None = None) -> Invitation:
     """Add and invite a person without a plan, who takes over free slots one by one."""
-    study = Study.objects.select_for_update().get(pk=study.pk)
+    study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     if not study.slots.filter(annotator__isnull=True).exists():
         raise InvitingError(
             _("No slot is free; revoke somebody who has stopped, then add a person.")

@@ -203,7 +203,7 @@ def free_unfinished(annotator: Annotator) -> int:
     Call with the annotator locked.
     """
     held = Slot.objects.filter(annotator=annotator, state__in=UNFINISHED)
-    locked = list(held.select_for_update().order_by("pk"))
+    locked = list(held.select_for_update(no_key=True).order_by("pk"))
     for surplus in [slot for slot in locked if slot.ordinal is None]:
         discard(surplus)
     return held.update(state=Slot.State.OPEN, lease_until=None, started_at=None, **FREE)

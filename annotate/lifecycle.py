@@ -39,7 +39,7 @@ def close(study: Study, user: User | None = None) -> Study:
 
 @transaction.atomic
 def _move(study: Study, state: str, kind: str, user: User | None) -> Study:
-    current = Study.objects.select_for_update().get(pk=study.pk)
+    current = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     if current.state == state:
         return current
     if current.state not in ALLOWED[state]:

@@ -71,14 +71,14 @@ def locked_annotator(annotator: Annotator) -> Annotator:
     Whoever changes slots of an annotator locks the annotator first and the slots then,
     so that nobody waits for each other.
     """
-    return Annotator.objects.select_for_update().get(pk=annotator.pk)
+    return Annotator.objects.select_for_update(no_key=True).get(pk=annotator.pk)
 
 
 def _held_slot(slot: Slot, annotator: Annotator) -> Slot:
     """Return the slot, locked, if the annotator may answer it now."""
     person = locked_annotator(annotator)
     held = (
-        Slot.objects.select_for_update(of=("self",))
+        Slot.objects.select_for_update(of=("self",), no_key=True)
         .select_related("study", "unit")
         .filter(pk=slot.pk)
         .first()
@@ -222,7 +222,7 @@ def submit_slot(
 @transaction.atomic
 def discard(slot: Slot) -> None:
     """Delete a slot that was never submitted, with the drafts in it."""
-    held = Slot.objects.select_for_update().get(pk=slot.pk)
+    held = Slot.objects.select_for_update(no_key=True).get(pk=slot.pk)
     if held.submitted_at is not None:
         raise ValueError(f"Slot {held.code} was submitted; its answers are kept.")
     held.ratings.all().delete()

@@ -5,10 +5,17 @@ import re
 import pytest
 from django.urls import reverse
 
+from annotate import exclusion, inviting, lifecycle, viewing
 from annotate.models import Annotator, Choice, Invitation, Rating, Slot, Study
 from tests.factories import METHODS, make_study
+from tests.people import answer_everything
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study():
+    return make_study()
 
 
 def token(study, name="A01"):
@@ -226,3 +233,147 @@ def test_a_page_costs_few_queries(client, django_assert_max_num_queries):
     # progress, the slot before.
     with django_assert_max_num_queries(12):
         client.get(address)
+
+
+# The last page ------------------------------------------------------------------------
+
+
+def finish(client, study, name="A01"):
+    """Do the whole plan and return the address of the last page."""
+    address = begin(client, study, name)
+    while "/story/" in address:
+        address = fill(client, study, address, "4")["Location"]
+        if address.endswith("/pause/"):
+            address = client.post(address)["Location"]
+    return address
+
+
+@pytest.mark.parametrize("event", ["revoked", "excluded", "closed"])
+def test_the_completion_code_stays_whatever_happens_to_others(client, study, event):
+    address = finish(client, study)
+    other = study.annotators.get(name="A02")
+    if event == "revoked":
+        inviting.revoke(other)
+    elif event == "excluded":
+        answer_everything(study)
+        slot = study.slots.filter(annotator=other).first()
+        exclusion.exclude(slot, reason="x", author=None)
+    else:
+        lifecycle.close(study)
+    entry = reverse("rate-entry", args=[token(study)])
+    for url in (address, entry):
+        page = client.get(url, follow=True)
+        assert page.status_code == 200
+        code = study.annotators.get(name="A01").completion_code
+        assert code in page.content.decode()
+
+
+def test_whoever_likes_goes_on_with_free_slots(client, study):
+    own = study.slots.filter(annotator__name="A01")
+    own.exclude(pk__in=[slot.pk for slot in own[:2]]).delete()
+    address = finish(client, study)
+    inviting.revoke(study.annotators.get(name="A02"))
+    page = client.get(address)
+    assert b"4 more stories wait" in page.content
+    pause = reverse("rate-pause", args=[token(study)])
+    address = client.post(pause)["Location"]
+    assert "/story/" in address
+    fill(client, study, address, "2")
+    assert study.annotators.get(name="A01").state == "finished"
+    assert own.filter(state="submitted", claimed=True).count() == 1
+
+
+def test_nobody_gets_a_code_for_nothing(client, study):
+    carol = study.annotators.create(name="A03")
+    invitation = Invitation.objects.create(annotator=carol)
+    done = reverse("rate-done", args=[invitation.token])
+    assert client.get(done)["Location"].endswith("/consent/")
+    client.post(reverse("rate-consent", args=[invitation.token]))
+    page = client.get(done).content.decode()
+    assert "Nothing to judge just now" in page
+    assert carol.completion_code not in page
+
+
+def test_consent_given_after_a_revocation_changes_nothing(client, study):
+    ann = study.annotators.get(name="A01")
+    key = token(study)
+    inviting.revoke(ann)
+    Invitation.objects.update(revoked_at=None)
+    client.post(reverse("rate-consent", args=[key]))
+    assert study.annotators.get(name="A01").state == "revoked"
+
+
+# Scripts and forms --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("event", "status"), [("paused", 403), ("closed", 403), ("revoked", 410)]
+)
+def test_a_script_is_told_why_its_answer_is_refused(client, study, event, status):
+    address = begin(client, study)
+    if event == "revoked":
+        inviting.revoke(study.annotators.get(name="A01"))
+    else:
+        Study.objects.update(state=event)
+    given = {"question": "character", "value": "3"}
+    answer = client.post(
+        f"{address}answer/", given, headers={"Accept": "application/json"}
+    )
+    assert answer.status_code == status
+    assert answer.json()["error"]
+
+
+def test_a_stale_form_does_not_undo_what_another_tab_changed(client, study):
+    address = begin(client, study)
+    for key, value in (("character", "1"), ("aesthetics", "1"), ("character", "4")):
+        client.post(f"{address}answer/", {"question": key, "value": value})
+    stale = {"character": "1", "aesthetics": "1", "stored": "1"}
+    assert client.post(f"{address}submit/", stale).status_code == 302
+    values = Rating.objects.filter(is_current=True).order_by("question__ordinal")
+    assert list(values.values_list("value", flat=True)) == [4, 1]
+
+
+def test_a_form_without_a_script_keeps_what_is_right(client, study):
+    address = begin(client, study)
+    page = client.post(f"{address}submit/", {"character": "9", "aesthetics": "2"})
+    assert page.status_code == 422
+    assert "9 is outside the scale" in page.content.decode()
+    assert list(Rating.objects.values_list("value", flat=True)) == [2]
+
+
+def test_the_way_back_ends_at_the_session(client, study):
+    address = begin(client, study)
+    for _ in range(3):
+        address = fill(client, study, address, "3")["Location"]
+    assert address.endswith("/pause/")
+    assert "Back to the last story" in client.get(address).content.decode()
+    address = client.post(address)["Location"]
+    assert client.get(address).context["previous"] is None
+
+
+def test_a_person_without_a_plan_gets_pauses_too(client):
+    study = make_study(session_size=2)
+    inviting.revoke(study.annotators.get(name="A02"))
+    carol = inviting.invite_new(study).annotator
+    address = begin(client, study, carol.name)
+    seen = []
+    while "/story/" in address:
+        progress = client.get(address).context["progress"]
+        seen.append((progress["session"], progress["number"]))
+        address = fill(client, study, address, "3")["Location"]
+        if address.endswith("/pause/"):
+            seen.append("pause")
+            address = client.post(address)["Location"]
+    assert seen == [(1, 1), (1, 2), "pause", (2, 1), (2, 2), "pause", (3, 1), (3, 2)]
+
+
+@pytest.mark.parametrize("flag", [True, False])
+def test_the_sides_are_those_of_the_slot(client, flag):
+    study = make_study(protocol="pairwise", consented=True)
+    slot = study.slots.select_related("unit").first()
+    slot.a_is_left = flag
+    sides = viewing.sides(slot)
+    first, second = slot.unit.output_a, slot.unit.output_b
+    assert [sides["left"], sides["right"]] == (
+        [first, second] if flag else [second, first]
+    )
