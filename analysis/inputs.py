@@ -22,6 +22,7 @@ from analysis.tables import (
     CHOICE_VALUES,
     FLAGS,
     FORMULA,
+    MEAN_OF_RATERS,
     RATING_COLUMNS,
     RATING_KEY,
     SCORE_COLUMNS,
@@ -35,7 +36,6 @@ from analysis.tables import (
 Mask = Any  # a boolean array or series, one entry a row
 
 TRUE, FALSE = {"true", "1", "yes"}, {"false", "0", "no", ""}
-MEAN_OF_RATERS = "mean"
 MOST_FLOAT = 10**300
 # 3, -0.5, 1e-3, and what is meant as a number: 0,5 or 1,000.25 or 12 %.
 LOOKS_NUMERIC = r"[+-]?[0-9.,]*[0-9][0-9.,]*([eE][+-]?[0-9]+)?\s*%?|nan|[+-]?inf"

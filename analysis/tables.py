@@ -22,6 +22,8 @@ ANSWER_OPTIONAL = (
 )  # fmt: skip
 SCORE_OPTIONAL = ("shot", "higher_is_better", "metric_version", "backend")
 
+# The annotator of a wide table without annotators.
+MEAN_OF_RATERS = "mean"
 SHOWN_PROBLEMS = 20
 # A spreadsheet takes text that begins so for a formula.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 from django.utils import timezone
 
-from analysis.tables import FLAGS, InputError, Problem, by_line
+from analysis.tables import FLAGS, MEAN_OF_RATERS, InputError, Problem, by_line
 from annotate.models import Annotator, Event, Question, Slot, Study, Unit
 from annotate.rating import LONGEST_SECONDS, Judgement, store_judgements
 from evalcore.importing.scores import LINE, Names, Row, table_rows
@@ -140,6 +140,9 @@ def _row_problems(
         if row.get(flag):
             what = "an answer that counts; leave such rows out"
             problems.append(Problem(file, what, line, flag, "true"))
+    if row["annotator"] == MEAN_OF_RATERS:
+        what = "an annotator; means of raters are analysed by python -m analysis"
+        problems.append(Problem(file, what, line, "annotator", row["annotator"]))
     for column in ("annotator", question):
         if len(row[column]) > LONGEST[column]:
             what = f"a name of at most {LONGEST[column]} letters"

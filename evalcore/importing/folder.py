@@ -26,6 +26,9 @@ from evalcore.models import (
     Story,
 )
 
+# The folder of all methods in ViStoryBench's layout.
+CONTAINER = "outputs"
+SHOWN_METHODS = 10
 # What is stored already, by method, story and shot number.
 Stored = dict[tuple[str, str, int], MediaFile]
 
@@ -34,7 +37,7 @@ Stored = dict[tuple[str, str, int], MediaFile]
 class Summary:
     """What an import did."""
 
-    methods: int = 0
+    methods: list[str] = field(default_factory=list)
     stories: int = 0
     pictures: int = 0
     missing: list[str] = field(default_factory=list)
@@ -45,9 +48,11 @@ class Summary:
     def line(self) -> str:
         """Return the summary as a sentence."""
         counts = (
-            f"{self.methods} methods, {self.stories} stories, "
-            f"{self.pictures} pictures, "
-            f"{len(self.missing)} missing shots"
+            f"{self.stories} stories by {len(self.methods)} "
+            f"method{'s' * (len(self.methods) != 1)} "
+            f"({', '.join(self.methods[:SHOWN_METHODS])}"
+            f"{', ...' * (len(self.methods) > SHOWN_METHODS)}), "
+            f"{self.pictures} pictures, {len(self.missing)} missing shots"
         )
         if not self.new_outputs and not self.new_pictures:
             return f"Nothing new: {counts}, all here already."
@@ -88,9 +93,11 @@ def import_outputs(
     if not root.is_dir():
         raise InputError([Problem(str(root), "a folder of outputs")])
     shots = _known_shots(benchmark)
+    if not method and [path.name for path in root.iterdir()] == [CONTAINER]:
+        root = root / CONTAINER
     folders, warnings = find_folders(root, stories=set(shots), method=method)
     problems: list[Problem] = []
-    chosen = reading.choose(folders, mode, language, timestamp)
+    chosen = reading.choose(folders, mode, language, timestamp, warnings)
     found = reading.gather(chosen, problems, warnings)
     if not found:
         expected = "at least one folder of pictures named like shot_01.png"
@@ -105,7 +112,7 @@ def import_outputs(
     if problems:
         raise InputError(problems)
     prepared = _prepare_pictures(found, stored)
-    with transaction.atomic():
+    with media.kept_only_if_stored(prepared.values()), transaction.atomic():
         if benchmark.pk is None:
             benchmark.save()
         summary = _store(benchmark, shots, found, prepared)
@@ -190,7 +197,7 @@ def _store(
     prepared: dict[Path, media.Prepared],
 ) -> Summary:
     summary = Summary(
-        methods=len({r.method for r in renderings}),
+        methods=sorted({r.method for r in renderings}),
         stories=len({r.story for r in renderings}),
         pictures=sum(len(r.pictures) for r in renderings),
     )

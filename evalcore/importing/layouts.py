@@ -16,6 +16,7 @@ over is the mode.
 
 import os
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,6 +59,19 @@ def picture_folders(root: Path) -> Iterator[tuple[Path, list[Path]]]:
             yield Path(folder), pictures
 
 
+def _linked_folders(root: Path) -> list[Path]:
+    return sorted(path for path in root.iterdir() if path.is_symlink())
+
+
+def _as_name(part: str) -> str:
+    """Return a folder's name as tables would write it."""
+    return unicodedata.normalize("NFC", part).strip()
+
+
+def _is_text(name: str) -> bool:
+    return not any("\ud800" <= letter <= "\udfff" for letter in name)
+
+
 def _is_shown(name: str) -> bool:
     """Say whether a name is the user's, not one that a system or a program adds."""
     return not name.startswith((".", "__"))
@@ -88,16 +102,20 @@ def find_folders(
     tuple
         The folders, and notes on folders that were passed over.
     """
-    found, notes = [], []
+    found: list[FoundFolder] = []
+    notes = [f"{path}: a link; left out" for path in _linked_folders(root)]
     for path, pictures in picture_folders(root):
-        parts = list(path.relative_to(root).parts)
+        parts = [_as_name(part) for part in path.relative_to(root).parts]
+        if not all(_is_text(part) for part in parts):
+            notes.append(f"{path!r}: its name is not UTF-8; left out")
+            continue
         name = method or (parts.pop(0) if parts else "")
         if _is_reference(parts, stories):
             notes.append(f"{path}: pictures of characters; left out")
             continue
         folder = _recognise(path, name, parts, stories, tuple(pictures))
         if folder is None:
-            notes.append(f"{path}: no folder names a story; left out")
+            notes.append(f"{path}: a story's own folder was expected; left out")
         else:
             found.append(folder)
     return found, notes
@@ -154,7 +172,9 @@ def _recognise(
         return None
     known = [part for part in rest if _story_key(part, stories)]
     story = known[-1] if known else rest[-1]
-    rest.remove(story)
+    if rest[-1] != story:
+        return None  # some other folder inside a story's
+    rest.pop()
     return FoundFolder(
         path,
         method,

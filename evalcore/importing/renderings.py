@@ -8,11 +8,13 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from analysis.tables import Problem
+from analysis.tables import InputError, Problem
 from evalcore.importing.layouts import FoundFolder, shot_number
 
 # The shot numbers of each story that the benchmark knows.
 Shots = dict[str, set[int]]
+# What fits the columns of methods and stories.
+LONGEST_NAME = 200
 
 
 @dataclass
@@ -35,23 +37,50 @@ class Rendering:
 
 
 def choose(
-    folders: list[FoundFolder], mode: str, language: str, timestamp: str
+    folders: list[FoundFolder],
+    mode: str,
+    language: str,
+    timestamp: str,
+    warnings: list[str],
 ) -> list[FoundFolder]:
-    """Keep what was asked for, and of several timestamps the newest."""
-    kept = [
-        f
-        for f in folders
-        if (not mode or f.mode == mode)
-        and (not language or f.language == language.replace("ch", "zh"))
-        and (not timestamp or f.timestamp == timestamp.replace("-", "_"))
-    ]
+    """Keep what was asked for, and of several timestamps the newest of each story.
+
+    Raises
+    ------
+    InputError
+        There is no such mode, language or timestamp.
+    """
+    kept = folders
+    for what, wanted in (
+        ("mode", mode),
+        ("language", language.lower().replace("ch", "zh")),
+        ("timestamp", timestamp.replace("-", "_")),
+    ):
+        if wanted:
+            there = sorted({getattr(folder, what) for folder in kept})
+            if wanted not in there:
+                named = ", ".join(name or "(none)" for name in there) or "none"
+                raise InputError(
+                    [Problem(f"--{what}", f"one of those found: {named}", value=wanted)]
+                )
+            kept = [folder for folder in kept if getattr(folder, what) == wanted]
     newest: dict[tuple[str, str, str, str], str] = {}
     for f in kept:
         key = f.method, f.mode, f.language, f.story
         newest[key] = max(newest.get(key, ""), f.timestamp)
-    return [
+    chosen = [
         f for f in kept if f.timestamp == newest[f.method, f.mode, f.language, f.story]
     ]
+    runs: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+    for f in chosen:
+        runs[f.method, f.mode, f.language].add(f.timestamp)
+    for (method, *_rest), stamps in sorted(runs.items()):
+        if len(stamps) > 1:
+            warnings.append(
+                f"{method}: stories from {len(stamps)} runs, each from its newest: "
+                f"{', '.join(sorted(stamps))} (--timestamp takes one run)"
+            )
+    return chosen
 
 
 def gather(
@@ -125,6 +154,11 @@ def add_new_shots(shots: Shots, renderings: list[Rendering]) -> None:
 
 def check_fit(rendering: Rendering, shots: Shots, problems: list[Problem]) -> None:
     """Note a story that the benchmark lacks, and pictures of shots that it lacks."""
+    for what, name in (("method", rendering.method), ("story", rendering.story)):
+        if len(name) > LONGEST_NAME:
+            expected_name = f"a {what} name of at most {LONGEST_NAME} letters"
+            problems.append(Problem(str(rendering.folder.path), expected_name))
+            return
     expected = shots.get(rendering.story)
     if expected is None:
         close = difflib.get_close_matches(rendering.story, shots, n=1)

@@ -51,7 +51,7 @@ class Colourfulness:
         higher_is_better=True,
         low=0,
         high=None,
-        version="1",
+        version="2",
         source="Hasler and Suesstrunk 2003, equation 10; baseline",
         measures="How colourful a shot is. It knows nothing of the story.",
     )

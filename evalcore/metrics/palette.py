@@ -63,7 +63,7 @@ class PaletteConsistency:
         higher_is_better=True,
         low=0,
         high=1,
-        version="1",
+        version="2",
         source="histogram intersection (Swain and Ballard 1991) of shots; baseline",
         measures=(
             "Whether the shots share their colours. Copying one picture scores 1; a "

@@ -48,7 +48,7 @@ class Sharpness:
         higher_is_better=True,
         low=0,
         high=None,
-        version="1",
+        version="2",
         source="variance of the Laplacian at 256 x 256; baseline",
         measures="Fine detail in a shot. Noise counts as detail.",
     )

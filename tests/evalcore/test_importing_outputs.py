@@ -65,7 +65,7 @@ def test_every_layout(tmp_path, benchmark, layout, names):
     for story in ("01", "02"):
         draw(tmp_path / layout.format(story=story), names)
     summary = import_outputs(tmp_path, benchmark=benchmark)
-    assert (summary.methods, summary.stories, summary.pictures) == (1, 2, 6)
+    assert (summary.methods, summary.stories, summary.pictures) == (["UNO"], 2, 6)
     assert summary.missing == []
     assert list(Method.objects.values_list("name", flat=True)) == ["UNO"]
     output = Output.objects.get(story__key="02")
@@ -241,7 +241,7 @@ def test_nine_real_stories(shared, capsys):
         "import_outputs", shared / "data/real_stories/outputs", benchmark="real",
         create_stories=True,
     )  # fmt: skip
-    assert "9 stories, 114 pictures, 0 missing shots" in capsys.readouterr().out
+    assert "9 stories by 1 method (story-adapter), 114 pictures, 0 missing" in capsys.readouterr().out
     assert Frame.objects.count() == 114
     assert set(Output.objects.values_list("index_shift", flat=True)) == {1}
 

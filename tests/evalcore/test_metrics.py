@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from evalcore.metrics import registry
 from evalcore.metrics.colourfulness import colourfulness
@@ -84,12 +85,19 @@ def test_undefined_says_why():
     assert "fewer than two" in value[0].reason
 
 
-def test_resolution_alone_changes_little():
-    large = PICTURE.repeat(8, axis=0).repeat(8, axis=1)
-    small = registry.load("colourfulness").score([(1, PICTURE)])[0].value
-    assert registry.load("colourfulness").score([(1, large)])[0].value == pytest.approx(
-        small, rel=0.05
-    )
+@pytest.mark.parametrize("side", [128, 200, 300, 512])
+def test_resolution_alone_changes_little(side):
+    """One smooth picture in many sizes; enlarging must not look like detail."""
+    y, x = np.mgrid[0:1024, 0:1024] / 1024
+    waves = (np.sin(5 * x + 3 * y), np.cos(4 * y), np.sin(6 * x * y))
+    large = np.stack([127 + 120 * wave for wave in waves], axis=-1).astype(np.uint8)
+    small = np.asarray(Image.fromarray(large).resize((side, side), Image.LANCZOS))
+    for name, rel in (("colourfulness", 0.01), ("sharpness", 0.5)):
+        values = [
+            registry.load(name).score([(1, picture)])[0].value
+            for picture in (small, large)
+        ]
+        assert values[0] == pytest.approx(values[1], rel=rel), name
 
 
 def test_an_unknown_metric_names_the_nearest():

@@ -30,7 +30,7 @@ def test_it_works():
     assert (run.state, run.done, run.total) == ("done", 6, 6)
     assert MetricScore.objects.filter(metric="sharpness").count() == 18
     assert MetricScore.objects.filter(metric="shots_present", shot=None).count() == 6
-    assert MetricScore.objects.first().metric_version == "1"
+    assert MetricScore.objects.first().metric_version == "2"
 
 
 @pytest.mark.django_db
@@ -112,7 +112,7 @@ def test_commands(capsys):
 def test_listing_metrics_reads_no_database(capsys):
     call_command("metrics")
     out = capsys.readouterr().out
-    assert "palette_consistency (version 1, higher is better)" in out
+    assert "palette_consistency (version 2, higher is better)" in out
     assert out.count("ready") == 4
 
 
