@@ -252,7 +252,7 @@ def _unknown_shots(
         for row in rows
         if row["shot"] is not None
         and (row["story"], row["shot"]) not in known
-        and not (create and row["story"])
+        and not (create and row["story"] and row["shot"] > 0)
     ]  # fmt: skip
 
 

@@ -1,18 +1,18 @@
 """Read ViStoryBench's data set: stories, shots, characters, reference pictures."""
 
 import json
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import openpyxl
-from django.db import transaction
-from tqdm import tqdm
+from openpyxl.utils.exceptions import InvalidFileException
 
 from analysis.tables import InputError, Problem
 from evalcore import media
-from evalcore.models import Benchmark, Character, CharacterImage, Shot, Story
 
 LANGUAGES = {"en": "en", "ch": "zh"}
 SHOT_FIELDS = {
@@ -23,6 +23,8 @@ SHOT_FIELDS = {
 }
 ON_STAGE = "Characters Appearing"
 PICTURES = (".jpg", ".jpeg", ".png")
+NUMBER = re.compile(r"[0-9]{1,9}")
+MOST_SHOTS = 10_000
 
 
 @dataclass
@@ -49,6 +51,7 @@ class ReadShot:
 class ReadStory:
     """A story as the folder describes it."""
 
+    file: Path
     key: str
     title: str
     tags: dict[str, Any]
@@ -56,34 +59,12 @@ class ReadStory:
     shots: list[ReadShot]
 
 
-@dataclass
-class Summary:
-    """What an import did."""
-
-    stories: int = 0
-    shots: int = 0
-    characters: int = 0
-    pictures: int = 0
-    created: int = 0
-    warnings: list[str] = field(default_factory=list)
-
-    def line(self) -> str:
-        """Return the summary as a sentence."""
-        counts = (
-            f"{self.stories} stories, {self.shots} shots, "
-            f"{self.characters} characters, "
-            f"{self.pictures} reference pictures"
-        )
-        if not self.created:
-            return f"Nothing new: {counts}, all here already."
-        return f"Imported {counts} ({self.created} of these rows are new)."
-
-
 def story_folders(root: Path) -> list[Path]:
     """Return the story folders below the data set's root, in order of their number."""
     for base in (root / "ViStory", root / "ViStoryBench", root):
         if base.is_dir():
-            found = [p for p in base.iterdir() if p.is_dir() and p.name.isdigit()]
+            found = [p for p in base.iterdir() if NUMBER.fullmatch(p.name)]
+            found = [p for p in found if p.is_dir() and not p.is_symlink()]
             if found:
                 return sorted(found, key=lambda p: (int(p.name), p.name))
     raise InputError(
@@ -106,7 +87,7 @@ def read_benchmark(root: Path) -> tuple[list[ReadStory], list[str]]:
     """
     problems: list[Problem] = []
     warnings: list[str] = []
-    tags = _metadata(root, warnings)
+    tags = _metadata(root, problems, warnings)
     stories = []
     for folder in story_folders(root):
         reader = _StoryReader(folder, problems, warnings)
@@ -143,15 +124,16 @@ class _StoryReader:
         except json.JSONDecodeError as error:
             self.problem(f"JSON ({error.msg})", error.lineno)
         else:
-            if isinstance(data, dict) and isinstance(data.get("Shots"), list):
+            if _is_story(data):
                 return self._story(data)
-            self.problem("an object with Characters and a list of Shots")
+            self.problem("an object with an object of Characters and a list of Shots")
         return None
 
     def _story(self, data: dict[str, Any]) -> ReadStory:
         characters = [
-            self._character(str(key).strip(), row)
+            found
             for key, row in (data.get("Characters") or {}).items()
+            if (found := self._character(str(key).strip(), row)) is not None
         ]
         keys = {character.key for character in characters}
         shots = [
@@ -166,6 +148,7 @@ class _StoryReader:
             self.problem("at least one complete shot")
         genre = _both(data.get("Story_type")).get("en", "")
         return ReadStory(
+            file=self.file,
             key=self.folder.name,
             title=_both(data.get("Title")).get("en", ""),
             tags={"genre": genre} if genre else {},
@@ -173,20 +156,19 @@ class _StoryReader:
             shots=shots,
         )
 
-    def _character(self, key: str, row: dict[str, Any]) -> ReadCharacter:
-        images = sorted(
-            (
-                path
-                for path in (self.folder / "image" / key).rglob("*")
-                if path.suffix.lower() in PICTURES
-            ),
-            key=lambda path: path.name,
-        )
+    def _character(self, key: str, row: Any) -> ReadCharacter | None:
+        if not isinstance(row, dict):
+            self.problem("an object", what=f"character {key!r}")
+            return None
+        if not key or key in (".", "..") or set(key) & set("/\\\0"):
+            self.problem("a name that can name a folder", what=f"character {key!r}")
+            return None
+        images = self._images(key)
         if not images:
             self.warnings.append(f"{self.file}: {key}: no reference picture")
         for path in images:
             try:
-                media.open_picture(path.read_bytes())
+                media.open_picture(media.read(path))
             except media.UnreadablePictureError as error:
                 self.problems.append(Problem(str(path), str(error)))
         return ReadCharacter(
@@ -200,9 +182,24 @@ class _StoryReader:
             images=images,
         )
 
-    def _shot(
-        self, position: int, row: dict[str, Any], keys: set[str]
-    ) -> ReadShot | None:
+    def _images(self, key: str) -> list[Path]:
+        """Return a character's pictures; links out of the folder are refused."""
+        home = self.folder.resolve()
+        images = []
+        for path in (self.folder / "image" / key).rglob("*"):
+            if path.suffix.lower() not in PICTURES or not path.is_file():
+                continue
+            if path.resolve().is_relative_to(home):
+                images.append(path)
+            else:
+                what = "a picture inside the story's folder, not a link out of it"
+                self.problems.append(Problem(str(path), what))
+        return sorted(images, key=lambda path: path.name)
+
+    def _shot(self, position: int, row: Any, keys: set[str]) -> ReadShot | None:
+        if not isinstance(row, dict):
+            self.problem("an object", what=f"shot {position}")
+            return None
         missing = [name for name in (*SHOT_FIELDS, ON_STAGE) if name not in row]
         if missing:
             self.warnings.append(
@@ -210,20 +207,33 @@ class _StoryReader:
             )
             return None
         number = row.get("index", position)
-        if type(number) is not int or number < 1:
-            self.problem("an index from 1", what=f"shot {position}")
+        if type(number) is not int or not 1 <= number <= MOST_SHOTS:
+            self.problem(f"an index from 1 to {MOST_SHOTS}", what=f"shot {position}")
             return None
         text: dict[str, dict[str, str]] = {"en": {}, "zh": {}}
         for name, short in SHOT_FIELDS.items():
             for language, value in _both(row[name]).items():
                 text[language][short] = value
-        on_stage = [str(k).strip() for k in (row[ON_STAGE] or {}).get("en") or []]
+        named = row[ON_STAGE] or {}
+        listed = named.get("en") or [] if isinstance(named, dict) else named
+        if not isinstance(listed, list):
+            self.problem("a list of characters on stage", what=f"shot {number}")
+            return None
+        on_stage = [str(key).strip() for key in listed]
         for key in on_stage:
             if key not in keys:
                 self.warnings.append(
                     f"{self.file}: shot {number}: no character {key!r}; left out"
                 )
         return ReadShot(number, text, [key for key in on_stage if key in keys])
+
+
+def _is_story(data: Any) -> bool:
+    return (
+        isinstance(data, dict)
+        and isinstance(data.get("Shots"), list)
+        and isinstance(data.get("Characters") or {}, dict)
+    )
 
 
 def _both(value: Any) -> dict[str, str]:
@@ -237,12 +247,18 @@ def _both(value: Any) -> dict[str, str]:
     }
 
 
-def _metadata(root: Path, warnings: list[str]) -> dict[str, dict[str, Any]]:
+def _metadata(
+    root: Path, problems: list[Problem], warnings: list[str]
+) -> dict[str, dict[str, Any]]:
     """Read tags of stories from metadata.xlsx, where there is one."""
     path = root / "metadata.xlsx"
     if not path.is_file():
         return {}
-    book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    try:
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    except (BadZipFile, InvalidFileException, KeyError, ValueError) as error:
+        problems.append(Problem(str(path), f"an Excel workbook ({error})"))
+        return {}
     if "ViStory" not in book.sheetnames:
         warnings.append(f"{path}: no sheet ViStory; tags left out")
         return {}
@@ -259,66 +275,3 @@ def _metadata(root: Path, warnings: list[str]) -> dict[str, dict[str, Any]]:
             clean = {k: v for k, v in values.items() if k and v is not None}
             tags[str(key).zfill(2)] = {k: str(v) for k, v in clean.items()}
     return tags
-
-
-@transaction.atomic
-def import_benchmark(root: Path, *, slug: str, title: str = "") -> Summary:
-    """Read the data set below `root` into a benchmark; a second time changes nothing.
-
-    Raises
-    ------
-    InputError
-        With every problem; nothing was written.
-    """
-    stories, warnings = read_benchmark(root)
-    benchmark, _created = Benchmark.objects.get_or_create(
-        slug=slug, defaults={"title": title or slug, "source": "ViStoryBench data set"}
-    )
-    summary = Summary(warnings=warnings)
-    for story in tqdm(stories, desc="stories", disable=None):
-        _store_story(benchmark, story, summary)
-    return summary
-
-
-def _store_story(benchmark: Benchmark, read: ReadStory, summary: Summary) -> None:
-    story, created = Story.objects.get_or_create(
-        benchmark=benchmark,
-        key=read.key,
-        defaults={"title": read.title, "tags": read.tags},
-    )
-    summary.stories += 1
-    summary.created += created
-    characters = {}
-    for character in read.characters:
-        row, created = Character.objects.get_or_create(
-            story=story,
-            key=character.key,
-            defaults={
-                "names": character.names,
-                "descriptions": character.descriptions,
-                "kind": character.kind,
-            },
-        )
-        characters[character.key] = row
-        summary.characters += 1
-        summary.created += created
-        for ordinal, path in enumerate(character.images, start=1):
-            stored = media.store_picture(path.read_bytes())
-            _image, created = CharacterImage.objects.get_or_create(
-                character=row, ordinal=ordinal, defaults={"media": stored}
-            )
-            summary.pictures += 1
-            summary.created += created
-    for shot in read.shots:
-        saved, created = Shot.objects.get_or_create(
-            story=story, number=shot.number, defaults={"text": shot.text}
-        )
-        if created:
-            saved.characters.set(characters[key] for key in shot.characters)
-        elif not saved.text:
-            saved.text = shot.text
-            saved.save(update_fields=["text"])
-            saved.characters.set(characters[key] for key in shot.characters)
-            summary.created += 1
-        summary.shots += 1
-        summary.created += created

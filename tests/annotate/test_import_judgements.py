@@ -4,6 +4,7 @@ from django.core.management.base import CommandError
 
 from annotate.models import Choice, Rating, Slot, Study
 from annotate.verifying import problems
+from evalcore.models import Benchmark
 from tests.factories import make_benchmark
 
 pytestmark = pytest.mark.django_db
@@ -95,3 +96,82 @@ def test_real_ratings_of_800_images(shared):
     )  # fmt: skip
     assert Rating.objects.count() == 3995
     assert problems(Study.objects.get()) == []
+
+
+HEADER = "story,method,dimension,annotator,rating,seconds,submitted_at,session,round"
+
+
+def timed(row):
+    """One rating with seconds, submitted_at, session and round."""
+    return f"{HEADER}\n01,Alder,character,R1,4,{row}\n"
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("nan,,,", "seconds: nan: .*a number of seconds"),
+        ("-5,,,", "seconds: -5: .*a number of seconds"),
+        ("abc,,,", "seconds: abc: .*a number of seconds"),
+        (",yesterday,,", "submitted_at: yesterday: .*a time such as"),
+        (",,0,", "session: 0: .*a whole number from 1"),
+        (",,,1.5", "round: 1.5: .*a whole number from 1"),
+        (",,,0", "round: 0: .*a whole number from 1"),
+    ],
+)
+def test_odd_times_and_counts_are_named(tmp_path, row, message):
+    with pytest.raises(CommandError, match=message):
+        load(tmp_path, timed(row), benchmark="fresh", create=True)
+    assert not Study.objects.exists()
+    assert not Benchmark.objects.filter(slug="fresh").exists()
+
+
+def test_sessions_and_times_are_kept_and_the_rest_is_noted(tmp_path, capsys):
+    text = timed("12,2025-06-01T12:00:00Z,4,2").replace("seconds", "comment,seconds", 1)
+    load(tmp_path, text.replace("R1,4,", "R1,4,nice,"))
+    slot = Slot.objects.get()
+    assert (slot.session, slot.round, slot.seconds) == (4, 2, 12)
+    assert slot.submitted_at.isoformat() == "2025-06-01T12:00:00+00:00"
+    notes = capsys.readouterr().err
+    assert "columns not kept: comment" in notes
+    assert "without submitted_at" not in notes
+
+
+def test_an_empty_round_is_the_first(tmp_path):
+    twice = timed(",,,") + "01,Alder,character,R1,1,,,,1\n"
+    with pytest.raises(CommandError, match="line 2 has the same"):
+        load(tmp_path, twice)
+
+
+def test_sides_that_a_file_does_not_tell_stay_unknown(tmp_path):
+    load(tmp_path, CHOICES, "choices")
+    sides = dict(Choice.objects.values_list("annotator__name", "a_is_left"))
+    assert sides == {"R1": False, "R2": None}
+
+
+def test_two_sides_in_one_slot_are_refused(tmp_path):
+    rows = CHOICES + "01,Alder,Birch,realism,R1,a,Alder\n"
+    with pytest.raises(CommandError, match="the method that stood left in line 2"):
+        load(tmp_path, rows, "choices")
+
+
+def test_means_of_raters_are_no_answers(tmp_path):
+    with pytest.raises(CommandError, match="means of raters"):
+        load(tmp_path, "story,method,character\n01,Alder,3\n", wide=True)
+
+
+def test_another_benchmark_is_not_taken_for_the_studys(tmp_path):
+    load(tmp_path, RATINGS)
+    with pytest.raises(CommandError, match="benchmark woods, which study past judges"):
+        load(tmp_path, RATINGS, benchmark="typo", create=True)
+    assert not Benchmark.objects.filter(slug="typo").exists()
+
+
+@pytest.mark.parametrize("scale", [(0, 10**8), (-5000, 5)])
+def test_a_scale_that_no_column_holds_is_refused(tmp_path, scale):
+    with pytest.raises(CommandError, match="a scale between -1000 and 1000"):
+        load(tmp_path, RATINGS, scale=scale)
+
+
+def test_a_study_needs_a_name_that_addresses_can_hold(tmp_path):
+    with pytest.raises(CommandError, match="write letters, digits"):
+        load(tmp_path, RATINGS, study="my study")

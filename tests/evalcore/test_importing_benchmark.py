@@ -4,7 +4,8 @@ import openpyxl
 import pytest
 
 from analysis.tables import InputError
-from evalcore.importing.vistorybench import import_benchmark
+from evalcore.importing import stories
+from evalcore.importing.stories import import_benchmark
 from evalcore.models import Benchmark, CharacterImage, Shot, Story
 from tests.factories import picture_bytes
 
@@ -112,3 +113,108 @@ def test_every_problem_is_named_with_its_line_and_nothing_is_written(tmp_path):
 def test_a_folder_without_stories_says_what_was_expected(tmp_path):
     with pytest.raises(InputError, match="stories named by numbers"):
         import_benchmark(tmp_path, slug="v")
+
+
+# What is in people's folders ----------------------------------------------------------
+
+
+def complaints(root):
+    with pytest.raises(InputError) as caught:
+        import_benchmark(root, slug="v")
+    assert not Benchmark.objects.exists()
+    return [str(problem) for problem in caught.value.problems]
+
+
+@pytest.mark.parametrize("key", ["../../secret", "/tmp", "..", "", "a\\b"])
+def test_a_character_names_no_folder_elsewhere(tmp_path, key):
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret/a.jpg").write_bytes(picture_bytes("a", fmt="JPEG"))
+    write(tmp_path / "set", Characters={key: {"tag": "non_human"}})
+    (problem,) = complaints(tmp_path / "set")
+    assert "a name that can name a folder" in problem
+
+
+def test_links_out_of_the_story_are_refused(tmp_path):
+    outside = tmp_path / "a.jpg"
+    outside.write_bytes(picture_bytes("a", fmt="JPEG"))
+    folder = write(tmp_path / "set")
+    (folder / "image/Mira/link.jpg").symlink_to(outside)
+    (problem,) = complaints(tmp_path / "set")
+    assert "link.jpg" in problem
+    assert "not a link out of it" in problem
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"Characters": []}, None),
+        ({"Characters": ["Mira"]}, "an object with an object of Characters"),
+        ({"Characters": {"Mira": "a girl"}}, "character 'Mira': "),
+        ({"Shots": [shot(1), 7]}, "shot 2: "),
+        ({"Shots": [shot(10**30)]}, "shot 1: "),
+        ({"Shots": [shot(1) | {"Characters Appearing": ["Mira"]}]}, None),
+        ({"Shots": [shot(1) | {"Characters Appearing": "Mira"}]}, "shot 1: "),
+    ],
+)
+def test_an_odd_story_is_read_or_named(tmp_path, changes, message):
+    write(tmp_path, **changes)
+    (tmp_path / "01/image/Mira/folder.jpg").mkdir()
+    (tmp_path / "²").mkdir()
+    if message is None:
+        assert import_benchmark(tmp_path, slug="v").stories == 1
+    else:
+        assert message in complaints(tmp_path)[0]
+
+
+def test_metadata_that_are_no_workbook_are_named(tmp_path):
+    write(tmp_path)
+    (tmp_path / "metadata.xlsx").write_text("style,ink")
+    assert "metadata.xlsx: " in complaints(tmp_path)[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"Title": both("New")}, "the title"),
+        ({"Story_type": both("war")}, "the tag genre"),
+        ({"Shots": [shot(1) | {"Plot Correspondence": both("other")}]}, "shot 1"),
+        ({"Characters": {"Mira": {"tag": "non_human"}}}, "description of character"),
+    ],
+)
+def test_a_changed_data_set_is_another_benchmark(tmp_path, changes, what):
+    write(tmp_path / "old", Title=both("Old"))
+    import_benchmark(tmp_path / "old", slug="v")
+    write(tmp_path / "new", **({"Title": both("Old")} | changes))
+    with pytest.raises(InputError) as caught:
+        import_benchmark(tmp_path / "new", slug="v")
+    assert what in str(caught.value.problems[0])
+    assert "another benchmark" in str(caught.value.problems[0])
+
+
+def test_another_reference_picture_is_another_benchmark(tmp_path):
+    folder = write(tmp_path)
+    import_benchmark(tmp_path, slug="v")
+    (folder / "image/Mira/01.png").write_bytes(picture_bytes("new"))
+    with pytest.raises(InputError, match="reference picture 2 of character Mira"):
+        import_benchmark(tmp_path, slug="v")
+
+
+def test_stories_made_from_folders_get_their_texts_later(tmp_path):
+    write(tmp_path, Title=both("Old"))
+    benchmark = Benchmark.objects.create(slug="v", title="v")
+    story = Story.objects.create(benchmark=benchmark, key="01")
+    Shot.objects.create(story=story, number=1)
+    import_benchmark(tmp_path, slug="v")
+    story.refresh_from_db()
+    assert (story.title, story.tags) == ("Old", {"genre": "fairy tale"})
+    assert [s.text["en"]["plot"] for s in story.shots.all()] == ["plot", "plot"]
+
+
+def test_a_failure_in_the_middle_leaves_no_file(tmp_path, monkeypatch, settings):
+    write(tmp_path)
+    settings.MEDIA_ROOT = tmp_path / "media"
+    monkeypatch.setattr(stories, "_store_story", None)
+    with pytest.raises(TypeError):
+        import_benchmark(tmp_path, slug="v")
+    assert not [path for path in settings.MEDIA_ROOT.rglob("*") if path.is_file()]
+    assert not Benchmark.objects.exists()

@@ -10,6 +10,7 @@ from PIL import Image
 
 from analysis.tables import InputError
 from evalcore import scoring
+from evalcore.importing import folder
 from evalcore.importing.folder import import_outputs
 from evalcore.models import (
     Benchmark,
@@ -241,7 +242,10 @@ def test_nine_real_stories(shared, capsys):
         "import_outputs", shared / "data/real_stories/outputs", benchmark="real",
         create_stories=True,
     )  # fmt: skip
-    assert "9 stories by 1 method (story-adapter), 114 pictures, 0 missing" in capsys.readouterr().out
+    assert (
+        "9 stories by 1 method (story-adapter), 114 pictures, 0 missing"
+        in capsys.readouterr().out
+    )
     assert Frame.objects.count() == 114
     assert set(Output.objects.values_list("index_shift", flat=True)) == {1}
 
@@ -376,3 +380,64 @@ def test_outputs_that_a_table_made_get_their_pictures_later(tmp_path):
     output = Output.objects.get()
     assert output.frames.filter(media__isnull=False).count() == 3
     assert (output.index_shift, output.timestamp) == (1, "20250601_120000")
+
+
+# Runs, containers, and names ----------------------------------------------------------
+
+
+def test_the_folder_of_all_methods_may_lie_one_level_deeper(tmp_path, benchmark):
+    draw(tmp_path / "outputs/UNO/01", ONE)
+    assert imported(tmp_path, benchmark)[0] == [("UNO", "01")]
+
+
+def test_stories_from_several_runs_are_noted(tmp_path, benchmark):
+    for stamp, story in (("20250601_120000", "01"), ("20250602_120000", "02")):
+        draw(tmp_path / "UNO/base/en" / stamp / story, ONE)
+    _found, notes = imported(tmp_path, benchmark)
+    assert notes[0].startswith("UNO: stories from 2 runs")
+
+
+def test_an_unknown_mode_is_answered_with_those_there_are(tmp_path, benchmark):
+    draw(tmp_path / "UNO/base/EN/20250601_120000/01", ONE)
+    with pytest.raises(InputError, match=r"--mode: ref: .*one of those found: base"):
+        import_outputs(tmp_path, benchmark=benchmark, mode="ref")
+    assert import_outputs(tmp_path, benchmark=benchmark, language="EN").pictures == 3
+
+
+def test_a_folder_inside_a_story_is_no_method(tmp_path, benchmark):
+    draw(tmp_path / "UNO/01", ONE)
+    draw(tmp_path / "UNO/01/grid", ["shot_01.png"])
+    found, notes = imported(tmp_path, benchmark)
+    assert found == [("UNO", "01")]
+    assert "grid: a story's own folder was expected" in notes[0]
+
+
+def test_linked_folders_are_noted(tmp_path, benchmark):
+    draw(tmp_path / "a/UNO/01", ONE)
+    (tmp_path / "a/DALL").symlink_to(tmp_path / "a/UNO")
+    found, notes = imported(tmp_path / "a", benchmark)
+    assert found == [("UNO", "01")]
+    assert notes == [f"{tmp_path / 'a/DALL'}: a link; left out"]
+
+
+def test_names_are_written_as_tables_write_them(tmp_path, benchmark):
+    draw(tmp_path / "Cafe\u0301 /01", ONE)
+    assert imported(tmp_path, benchmark)[0] == [("Caf\u00e9", "01")]
+
+
+def test_a_name_that_does_not_fit_is_a_problem(tmp_path, benchmark):
+    draw(tmp_path / ("x" * 230) / "01", ONE)
+    with pytest.raises(InputError, match="at most 200 letters"):
+        import_outputs(tmp_path, benchmark=benchmark)
+
+
+def test_a_failure_in_the_middle_leaves_no_file(
+    tmp_path, benchmark, monkeypatch, settings
+):
+    draw(tmp_path / "in/UNO/01", ONE)
+    settings.MEDIA_ROOT = tmp_path / "media"
+    monkeypatch.setattr(folder, "_store_rendering", None)
+    with pytest.raises(TypeError):
+        import_outputs(tmp_path / "in", benchmark=benchmark)
+    assert not [path for path in settings.MEDIA_ROOT.rglob("*") if path.is_file()]
+    assert not Output.objects.exists()

@@ -18,7 +18,7 @@ def benchmark():
 def load(tmp_path, text, **options):
     path = tmp_path / "cids.csv"
     path.write_text(text)
-    call_command("import_scores", path, benchmark="woods", **options)
+    call_command("import_scores", path, **({"benchmark": "woods"} | options))
 
 
 def test_it_works(tmp_path, benchmark, capsys):
@@ -72,3 +72,76 @@ def test_missing_stories_and_methods_can_be_created(tmp_path, benchmark):
     assert Story.objects.filter(key="77").exists()
     assert Method.objects.filter(name="Elm").exists()
     assert Output.objects.get(story__key="77").frames.count() == 0
+
+
+def test_a_direction_can_be_corrected(tmp_path, benchmark):
+    load(tmp_path, HEAD + "01,Alder,fid,5\n02,Alder,fid,6\n")
+    again = HEAD + "01,Alder,fid,5\n"
+    with pytest.raises(
+        CommandError, match=r"higher_is_better: false: .*true as stored"
+    ):
+        load(tmp_path, again, lower_is_better="fid")
+    load(tmp_path, again, lower_is_better="fid", replace=True)
+    directions = MetricScore.objects.values_list("higher_is_better", flat=True)
+    assert list(directions) == [False, False]
+
+
+def test_two_directions_of_one_metric_are_refused(tmp_path, benchmark):
+    head = HEAD.replace("score\n", "score,higher_is_better\n")
+    with pytest.raises(CommandError, match=r"cids.csv:3: .*one direction a metric"):
+        load(tmp_path, head + "01,Alder,fid,5,true\n02,Alder,fid,6,false\n")
+
+
+def test_a_mistyped_metric_of_lower_is_better_is_refused(tmp_path, benchmark):
+    with pytest.raises(CommandError, match=r"fidd: .*a metric of the file: fid"):
+        load(tmp_path, HEAD + "01,Alder,fid,5\n", lower_is_better="fidd")
+    assert not MetricScore.objects.exists()
+
+
+def test_an_output_that_is_not_there_is_a_problem(tmp_path, benchmark):
+    Output.objects.filter(story__key="01", method__name="Alder").delete()
+    with pytest.raises(CommandError, match=r"01 / Alder: .*an output of woods"):
+        load(tmp_path, HEAD + "01,Alder,cids,0.5\n")
+    assert not Output.objects.filter(story__key="01", method__name="Alder").exists()
+
+
+def test_shots_written_in_two_ways_are_one(tmp_path, benchmark, capsys):
+    text = "story,method,shot,metric,score\n01,Alder,01,sharp,0.5\n"
+    load(tmp_path, text)
+    load(tmp_path, text.replace(",01,sharp", ",1.0,sharp"))
+    assert "Nothing new" in capsys.readouterr().out
+    with pytest.raises(CommandError, match="line 2 has the same"):
+        load(tmp_path, text + "01,Alder,1,sharp,0.7\n")
+
+
+def test_new_stories_with_shots_in_a_new_benchmark(tmp_path):
+    text = "story,method,shot,metric,score\nfox,Elm,1,sharp,0.5\nfox,Elm,3,sharp,1\n"
+    load(tmp_path, text, create=True)
+    numbers = MetricScore.objects.order_by("value").values_list("shot__number")
+    assert list(numbers) == [(1,), (3,)]
+    assert Story.objects.get(key="fox").benchmark.slug == "woods"
+
+
+@pytest.mark.parametrize("row", [",Alder,1,sharp,0.5", "01,Alder,0,sharp,0.5"])
+def test_a_shot_belongs_to_a_story_and_counts_from_1(tmp_path, benchmark, row):
+    text = f"story,method,shot,metric,score\n{row}\n"
+    with pytest.raises(CommandError, match="the number of a shot"):
+        load(tmp_path, text, create=True)
+
+
+def test_every_unknown_name_and_every_bad_value_in_one_go(tmp_path, benchmark):
+    rows = "".join(f"9,Nobody{i},cids,bad\n" for i in range(15))
+    with pytest.raises(CommandError) as caught:
+        load(tmp_path, HEAD + rows)
+    assert len(str(caught.value).splitlines()) == 3 * 15 + 1
+
+
+def test_extra_columns_may_have_any_name(tmp_path, benchmark):
+    load(tmp_path, "line,story,method,metric,score\n7,01,Alder,cids,0.5\n")
+    assert MetricScore.objects.count() == 1
+
+
+@pytest.mark.parametrize("slug", ["my bench", "a/b", "", "x" * 81])
+def test_a_name_that_no_address_can_hold_is_refused(tmp_path, slug):
+    with pytest.raises(CommandError, match="write letters, digits"):
+        load(tmp_path, HEAD, benchmark=slug, create=True)

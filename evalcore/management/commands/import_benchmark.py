@@ -3,7 +3,7 @@ from pathlib import Path
 
 from analysis.tables import InputError
 from evalcore.importing.commands import ImportCommand, short_name
-from evalcore.importing.vistorybench import import_benchmark
+from evalcore.importing.stories import import_benchmark
 
 
 class Command(ImportCommand):

@@ -1,0 +1,179 @@
+"""Store a data set's stories, shots, characters and reference pictures."""
+
+import os
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from django.db import transaction
+from tqdm import tqdm
+
+from analysis.tables import InputError, Problem
+from evalcore import media
+from evalcore.importing.vistorybench import (
+    ReadCharacter,
+    ReadStory,
+    read_benchmark,
+)
+from evalcore.models import Benchmark, Character, CharacterImage, Shot, Story
+
+Prepared = dict[Path, media.Prepared]
+
+
+@dataclass
+class Summary:
+    """What an import did."""
+
+    stories: int = 0
+    shots: int = 0
+    characters: int = 0
+    pictures: int = 0
+    created: int = 0
+    warnings: list[str] = field(default_factory=list)
+
+    def line(self) -> str:
+        """Return the summary as a sentence."""
+        counts = (
+            f"{self.stories} stories, {self.shots} shots, "
+            f"{self.characters} characters, "
+            f"{self.pictures} reference pictures"
+        )
+        if not self.created:
+            return f"Nothing new: {counts}, all here already."
+        return f"Imported {counts} ({self.created} of these rows are new)."
+
+
+def import_benchmark(root: Path, *, slug: str, title: str = "") -> Summary:
+    """Read the data set below `root` into a benchmark; a second time changes nothing.
+
+    What is empty in a stored story (one made from folders or tables) is filled in.
+
+    Raises
+    ------
+    InputError
+        With every problem, a story that differs from the stored one included; nothing
+        was written.
+    """
+    stories, warnings = read_benchmark(root)
+    stored = {
+        story.key: story
+        for story in Story.objects.filter(benchmark__slug=slug).prefetch_related(
+            "shots", "characters__images__media"
+        )
+    }
+    problems = [
+        problem
+        for story in stories
+        if story.key in stored
+        for problem in _differences(story, stored[story.key])
+    ]
+    if problems:
+        raise InputError(problems)
+    prepared = _prepare(path for path in _pictures(stories))
+    summary = Summary(warnings=warnings)
+    with media.kept_only_if_stored(prepared.values()), transaction.atomic():
+        benchmark, _created = Benchmark.objects.get_or_create(
+            slug=slug,
+            defaults={"title": title or slug, "source": "ViStoryBench data set"},
+        )
+        for story in stories:
+            _store_story(benchmark, story, prepared, summary)
+    return summary
+
+
+def _pictures(stories: Iterable[ReadStory]) -> Iterator[Path]:
+    for story in stories:
+        for character in story.characters:
+            yield from character.images
+
+
+def _prepare(paths: Iterable[Path]) -> Prepared:
+    """Write the files of the pictures; the database is not held up by that."""
+    listed = list(paths)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        done = pool.map(lambda path: media.prepare_picture(media.read(path)), listed)
+        bar = tqdm(done, total=len(listed), desc="pictures", disable=None)
+        return dict(zip(listed, bar, strict=True))
+
+
+def _differences(read: ReadStory, stored: Story) -> Iterator[Problem]:
+    """Name what is stored otherwise: people may have judged by it."""
+
+    def problem(what: str) -> Problem:
+        expected = f"{what} as stored before; a changed data set is another benchmark"
+        return Problem(str(read.file), expected)
+
+    if stored.title and stored.title != read.title:
+        yield problem("the title")
+    for name, value in read.tags.items():
+        if stored.tags.get(name, value) != value:
+            yield problem(f"the tag {name}")
+    shots = {shot.number: shot for shot in stored.shots.all()}
+    for shot in read.shots:
+        row = shots.get(shot.number)
+        if row is not None and row.text and row.text != shot.text:
+            yield problem(f"the text of shot {shot.number}")
+    characters = {character.key: character for character in stored.characters.all()}
+    for character in read.characters:
+        if character.key in characters:
+            row = characters[character.key]
+            for what in _character_differences(character, row):
+                yield problem(f"{what} of character {character.key}")
+
+
+def _character_differences(read: ReadCharacter, stored: Character) -> Iterator[str]:
+    if (stored.names, stored.descriptions, stored.kind) != (
+        read.names,
+        read.descriptions,
+        read.kind,
+    ):
+        yield "the description"
+    images = {image.ordinal: image.media for image in stored.images.all()}
+    for ordinal, path in enumerate(read.images, start=1):
+        picture = images.get(ordinal)
+        if picture and not media.is_same_picture(picture, media.read(path)):
+            yield f"reference picture {ordinal}"
+
+
+def _store_story(
+    benchmark: Benchmark, read: ReadStory, prepared: Prepared, summary: Summary
+) -> None:
+    story, created = Story.objects.get_or_create(benchmark=benchmark, key=read.key)
+    summary.stories += 1
+    tags = {**read.tags, **story.tags}
+    if created or (read.title and not story.title) or tags != story.tags:
+        story.title, story.tags = story.title or read.title, tags
+        story.save(update_fields=["title", "tags"])
+        summary.created += 1
+    characters = {}
+    for character in read.characters:
+        row, created = Character.objects.get_or_create(
+            story=story,
+            key=character.key,
+            defaults={
+                "names": character.names,
+                "descriptions": character.descriptions,
+                "kind": character.kind,
+            },
+        )
+        characters[character.key] = row
+        summary.characters += 1
+        summary.created += created
+        for ordinal, path in enumerate(character.images, start=1):
+            _image, created = CharacterImage.objects.get_or_create(
+                character=row,
+                ordinal=ordinal,
+                defaults={"media": media.store_prepared(prepared[path])},
+            )
+            summary.pictures += 1
+            summary.created += created
+    for shot in read.shots:
+        saved, created = Shot.objects.get_or_create(story=story, number=shot.number)
+        if not saved.text:
+            saved.text = shot.text
+            saved.save(update_fields=["text"])
+            saved.characters.set(characters[key] for key in shot.characters)
+            created = True
+        summary.shots += 1
+        summary.created += created
