@@ -55,7 +55,7 @@ class Problem:
 
     def __str__(self) -> str:
         where = self.file if self.line is None else f"{self.file}:{self.line}"
-        parts = [where, self.column, self.value, self.expected]
+        parts = [where, self.column, self.value, f"expected {self.expected}"]
         return ": ".join(part for part in parts if part)
 
 
