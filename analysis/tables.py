@@ -38,7 +38,7 @@ class Problem:
     file
         File name or path.
     expected
-        What was expected, in words.
+        What was expected, in words that go on after "expected".
     line
         Line in the file, 1 being the header; None where lines do not apply.
     column

@@ -198,9 +198,9 @@ def test_every_problem_is_listed_and_nothing_is_written(tmp_path, benchmark):
     with pytest.raises(InputError) as caught:
         import_outputs(tmp_path, benchmark=benchmark)
     text = "\n".join(map(str, caught.value.problems))
-    assert "shot_02.png: not a readable picture" in text
-    assert "shot_07.png: shot 7: a shot of story 01, which has 3 shots" in text
-    assert "UNO/O1: O1: a story of the benchmark" in text
+    assert "shot_02.png: expected a readable picture" in text
+    assert "shot_07.png: shot 7: expected a shot of story 01, which has 3 shots" in text
+    assert "UNO/O1: O1: expected a story of the benchmark" in text
     assert not Output.objects.exists()
     assert not Method.objects.exists()
 
