@@ -29,6 +29,19 @@ SHOWN_PROBLEMS = 20
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
+def defused(text: str) -> str:
+    """Return a text as it can safely stand in a cell of a spreadsheet.
+
+    What a spreadsheet would run as a formula gets an apostrophe before it.
+
+    Examples
+    --------
+    >>> defused("=1+2"), defused("UNO")
+    ("'=1+2", 'UNO')
+    """
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
 @dataclass(frozen=True)
 class Problem:
     """One thing that is wrong with an input, and what would be right.
