@@ -118,7 +118,7 @@ def test_links_to_this_machine_come_with_a_note(capsys):
 @pytest.mark.parametrize("name", ["", "bad name", "bad/..", "x" * 151])
 def test_a_name_that_is_none_makes_no_account(monkeypatch, name):
     typed(monkeypatch, "a-good-password-4711")
-    with pytest.raises(CommandError) as caught:
+    with pytest.raises(CommandError, match=r"^Name '") as caught:
         call_command("create_manager", name)
     assert caught.value.returncode == 2
     assert not User.objects.exists()

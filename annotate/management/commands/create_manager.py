@@ -49,7 +49,11 @@ def _create(name: str, *, every_study: bool) -> User:
     user = User(username=name, is_superuser=every_study, is_staff=every_study)
     try:
         user.full_clean(exclude=["password"])
-        password = _password()
+    except ValidationError as error:
+        reasons = " ".join(error.messages)
+        raise CommandError(f"Name {name!r}: {reasons}", returncode=2) from error
+    password = _password()
+    try:
         validate_password(password, user)
     except ValidationError as error:
         raise CommandError(" ".join(error.messages), returncode=2) from error
