@@ -165,9 +165,7 @@ def read(path: Path) -> bytes:
     """
     size = path.stat().st_size
     if size > MAX_BYTES:
-        raise UnreadablePictureError(
-            f"{size:,} bytes; at most {MAX_BYTES:,} are accepted"
-        )
+        raise UnreadablePictureError(f"at most {MAX_BYTES:,} bytes, not {size:,}")
     return path.read_bytes()
 
 
