@@ -37,11 +37,12 @@ $(MO): $(PO) $(WEB)
 messages: $(WEB) ## collect new texts of pages for translation
 	$(BIN)/python -m annotate.catalogue
 
+# exec: whoever stops make's shell stops Plumbline with it.
 demo: $(MO)   ## serve a filled study on http://127.0.0.1:$PORT
-	DEMO=1 DATABASE_URL= DATA_DIR="$${DATA_DIR:-var/demo}" $(BIN)/python manage.py demo
+	exec env DEMO=1 DATABASE_URL= DATA_DIR="$${DATA_DIR:-var/demo}" $(BIN)/python manage.py demo
 
 run: $(MO)    ## serve your own data on http://127.0.0.1:$PORT
-	$(BIN)/python manage.py serve
+	exec $(BIN)/python manage.py serve
 
 metrics: $(FULL) ## install the learned metrics' packages and list what is ready
 	$(BIN)/python manage.py metrics

@@ -6,11 +6,25 @@ import sys
 
 
 def main() -> None:
-    """Hand the command line to Django."""
+    """Hand the command line to Django; settings and database fail in one sentence."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "evalcore.settings")
+    from django.conf import settings
+    from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
+    from django.db import DatabaseError, InterfaceError
 
-    execute_from_command_line(sys.argv)
+    try:
+        _ = settings.PORT  # reads the settings: commands are known only with them
+        execute_from_command_line(sys.argv)
+    except ImproperlyConfigured as error:
+        sys.exit(f"plumbline: {error}")
+    except (DatabaseError, InterfaceError):
+        from evalcore.management.unprepared import why_unprepared
+
+        reason = why_unprepared()
+        if reason is None:
+            raise
+        sys.exit(f"plumbline: {reason}")
 
 
 if __name__ == "__main__":

@@ -29,6 +29,19 @@ SHOWN_PROBLEMS = 20
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
+def defused(text: str) -> str:
+    """Return a text as it can safely stand in a cell of a spreadsheet.
+
+    What a spreadsheet would run as a formula gets an apostrophe before it.
+
+    Examples
+    --------
+    >>> defused("=1+2"), defused("UNO")
+    ("'=1+2", 'UNO')
+    """
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
 @dataclass(frozen=True)
 class Problem:
     """One thing that is wrong with an input, and what would be right.
@@ -38,7 +51,7 @@ class Problem:
     file
         File name or path.
     expected
-        What was expected, in words.
+        What was expected, in words that go on after "expected".
     line
         Line in the file, 1 being the header; None where lines do not apply.
     column
@@ -55,7 +68,7 @@ class Problem:
 
     def __str__(self) -> str:
         where = self.file if self.line is None else f"{self.file}:{self.line}"
-        parts = [where, self.column, self.value, self.expected]
+        parts = [where, self.column, self.value, f"expected {self.expected}"]
         return ": ".join(part for part in parts if part)
 
 

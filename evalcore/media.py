@@ -33,7 +33,7 @@ LONGEST_SIDE: dict[str, int] = {"display": 2048, "thumb": 320}
 
 
 class UnreadablePictureError(ValueError):
-    """The file is no picture that can be shown; the message says why."""
+    """The file is no picture that can be shown; the message says what would be."""
 
 
 @dataclass(frozen=True)
@@ -132,19 +132,19 @@ def open_picture(data: bytes) -> Image.Image:
         with Image.open(io.BytesIO(data), formats=FORMATS) as picture:
             if picture.width * picture.height > MAX_PIXELS:
                 raise UnreadablePictureError(
-                    f"{picture.width} x {picture.height} pixels; "
-                    f"at most {MAX_PIXELS:,} are accepted"
+                    f"at most {MAX_PIXELS:,} pixels, "
+                    f"not {picture.width} x {picture.height}"
                 )
             picture.load()
             return _rgb(_upright(picture))
     except UnreadablePictureError:
         raise
     except UnidentifiedImageError as error:
-        raise UnreadablePictureError("not a readable picture") from error
+        raise UnreadablePictureError("a readable picture") from error
     except (OSError, SyntaxError, ValueError) as error:
-        raise UnreadablePictureError(f"not a readable picture ({error})") from error
+        raise UnreadablePictureError(f"a readable picture ({error})") from error
     except Image.DecompressionBombError as error:
-        raise UnreadablePictureError(f"picture bomb ({error})") from error
+        raise UnreadablePictureError(f"a picture of ordinary size ({error})") from error
 
 
 def _upright(picture: Image.Image) -> Image.Image:
@@ -165,9 +165,7 @@ def read(path: Path) -> bytes:
     """
     size = path.stat().st_size
     if size > MAX_BYTES:
-        raise UnreadablePictureError(
-            f"{size:,} bytes; at most {MAX_BYTES:,} are accepted"
-        )
+        raise UnreadablePictureError(f"at most {MAX_BYTES:,} bytes, not {size:,}")
     return path.read_bytes()
 
 

@@ -59,10 +59,6 @@ class MediaFile(models.Model):
     height = models.PositiveIntegerField()
     duration_seconds = models.FloatField(null=True, blank=True)
 
-    @property
-    def is_video(self) -> bool:
-        return self.content_type.startswith("video/")
-
 
 class Character(models.Model):
     """A recurring figure of a story, with reference pictures."""
@@ -199,10 +195,6 @@ class Frame(models.Model):
                 fields=["output", "number"], name="frame_number_unique_in_output"
             )
         ]
-
-    @property
-    def is_missing(self) -> bool:
-        return self.media_id is None
 
 
 class MetricRun(models.Model):

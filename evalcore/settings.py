@@ -3,13 +3,13 @@
 `ENVIRONMENT` below lists every variable that Plumbline reads.
 """
 
-import os
 from pathlib import Path
 
-import dj_database_url
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import gettext_lazy as _
+
+from evalcore import environment
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -21,111 +21,36 @@ ENVIRONMENT = {
     "DATA_DIR": "where the SQLite file, media, queue and reports live (default var/)",
     "MEDIA_ROOT": "folder of the pictures (default DATA_DIR/media)",
     "ALLOWED_HOSTS": "comma-separated host names that this server answers to",
+    "BASE_URL": "address that annotators reach, as in https://study.example.org",
+    "BIND": "address that `make run` listens on (default 127.0.0.1, this machine)",
     "DEMO": "1 shows the demo's front page with its open doors (never in production)",
     "PORT": "port of `make demo` and `make run` (default 8000)",
     "EVALCORE_WEIGHTS_DIR": "folder with weights of learned metrics",
 }
 
-
-def _flag(name: str) -> bool:
-    value = os.environ.get(name, "0")
-    if value not in ("0", "1"):
-        raise ImproperlyConfigured(f"{name}={value!r}: write 1 (yes) or 0 (no).")
-    return value == "1"
-
-
-def _port() -> int:
-    value = os.environ.get("PORT", "8000")
-    if not (value.isdigit() and 1 <= int(value) <= 65535):
-        raise ImproperlyConfigured(f"PORT={value!r}: write a number from 1 to 65535.")
-    return int(value)
-
-
-def _database() -> dict:
-    url = os.environ.get("DATABASE_URL", "")
-    if not url:
-        return _sqlite(DATA_DIR / "plumbline.sqlite3")
-    try:
-        database = dj_database_url.parse(url, conn_max_age=60, conn_health_checks=True)
-    except (ValueError, dj_database_url.ParseError) as error:
-        raise ImproperlyConfigured(
-            "DATABASE_URL is not a database address "
-            "(sqlite:///path or postgres://user:password@host/name)."
-        ) from error
-    engine = database["ENGINE"].rsplit(".", 1)[-1]
-    if engine == "sqlite3":
-        return _sqlite(database["NAME"])
-    if engine != "postgresql":
-        raise ImproperlyConfigured(
-            f"DATABASE_URL names {engine}: Plumbline runs on sqlite or postgres."
-        )
-    return database
-
-
-def _sqlite(path: str | Path) -> dict:
-    # WAL lets annotators read while one writes; IMMEDIATE takes the write lock up
-    # front, so that a transaction waits instead of failing half-way.
-    return {
-        "ENGINE": "django.db.backends.sqlite3",
-        "NAME": str(path),
-        "OPTIONS": {
-            "transaction_mode": "IMMEDIATE",
-            "timeout": 20,
-            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
-        },
-        # Tests use a file too: an in-memory database has no WAL and other locks.
-        "TEST": {"NAME": str(DATA_DIR / "test.sqlite3")},
-    }
-
-
-def _broker() -> str:
-    url = os.environ.get("BROKER_URL") or "filesystem://localhost/"
-    if url.split("://")[0] not in ("filesystem", "redis", "rediss", "amqp", "amqps"):
-        raise ImproperlyConfigured(
-            f"BROKER_URL={url!r}: write filesystem://, redis://... or amqp://..."
-        )
-    return url
-
-
-PRODUCTION = _flag("PRODUCTION")
-DEMO = _flag("DEMO")
+PRODUCTION = environment.flag("PRODUCTION")
+DEMO = environment.flag("DEMO")
 if DEMO and PRODUCTION:
     raise ImproperlyConfigured(
         "DEMO=1 and PRODUCTION=1: the demo's passwords are public; set only one."
     )
 DEBUG = False
-PORT = _port()
-DATA_DIR = Path(os.environ.get("DATA_DIR") or BASE_DIR / "var").resolve()
-MEDIA_ROOT = Path(os.environ.get("MEDIA_ROOT") or DATA_DIR / "media").resolve()
+PORT = environment.port("PORT")
+BIND = environment.read("BIND", "127.0.0.1")
+BASE_URL = environment.base_url()
+SECRET_KEY = environment.secret_key(
+    production=PRODUCTION,
+    development_key="development-key-of-plumbline-not-for-public-servers",
+)
+ALLOWED_HOSTS = environment.allowed_hosts(production=PRODUCTION, base=BASE_URL)
+CSRF_TRUSTED_ORIGINS = [BASE_URL] if BASE_URL else []
+
+DATA_DIR = environment.own_folder("DATA_DIR", BASE_DIR / "var")
+STATIC_ROOT = DATA_DIR / "static"
+environment.make_folder("DATA_DIR", STATIC_ROOT)
+MEDIA_ROOT = environment.own_folder("MEDIA_ROOT", DATA_DIR / "media")
 REPORTS_ROOT = DATA_DIR / "reports"
-try:
-    DATA_DIR.mkdir(parents=True, exist_ok=True)
-except OSError as error:
-    raise ImproperlyConfigured(
-        f"DATA_DIR={DATA_DIR}: cannot be created ({error.strerror}); "
-        "name a folder that this user may write."
-    ) from error
-EVALCORE_WEIGHTS_DIR = os.environ.get("EVALCORE_WEIGHTS_DIR")
-
-SECRET_KEY = os.environ.get("SECRET_KEY", "")
-if not SECRET_KEY:
-    if PRODUCTION:
-        raise ImproperlyConfigured(
-            "SECRET_KEY is missing: with PRODUCTION=1 set it to a long random text."
-        )
-    SECRET_KEY = "development-key-of-plumbline-not-for-public-servers"
-
-ALLOWED_HOSTS = [
-    host.strip()
-    for host in os.environ.get("ALLOWED_HOSTS", "").split(",")
-    if host.strip()
-]
-if not ALLOWED_HOSTS:
-    if PRODUCTION:
-        raise ImproperlyConfigured(
-            "ALLOWED_HOSTS is missing: with PRODUCTION=1 name the server's host."
-        )
-    ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]"]
+EVALCORE_WEIGHTS_DIR = environment.existing_folder("EVALCORE_WEIGHTS_DIR")
 
 INSTALLED_APPS = [
     "django.contrib.admin",
@@ -147,6 +72,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "evalcore.views.health_middleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -178,7 +104,7 @@ TEMPLATES = [
 
 ROOT_URLCONF = "evalcore.urls"
 WSGI_APPLICATION = "evalcore.wsgi.application"
-DATABASES = {"default": _database()}
+DATABASES = {"default": environment.database(DATA_DIR)}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_USER_MODEL = "annotate.User"
@@ -197,8 +123,6 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 
 STATIC_URL = "static/"
-STATIC_ROOT = DATA_DIR / "static"
-STATIC_ROOT.mkdir(exist_ok=True)
 STORAGES = {
     "default": {
         "BACKEND": "django.core.files.storage.FileSystemStorage",
@@ -235,7 +159,6 @@ if PRODUCTION:
     SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_SSL_REDIRECT = True
-    SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
     SECURE_HSTS_SECONDS = 30 * 24 * 3600
 
 REST_FRAMEWORK = {
@@ -258,7 +181,7 @@ SPECTACULAR_SETTINGS = {
 
 # The broker is only a doorbell: work to do stands in the database, and the
 # worker looks there at start and every minute.
-CELERY_BROKER_URL = _broker()
+CELERY_BROKER_URL = environment.broker()
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False

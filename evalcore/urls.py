@@ -4,10 +4,7 @@ from django.conf import settings
 from django.contrib import admin
 from django.urls import include, path
 
-from evalcore.views import healthz
-
 urlpatterns = [
-    path("healthz", healthz, name="healthz"),
     path("", include("annotate.urls")),
     path("", include("analysis.web.urls")),
     path("api/v1/", include("annotate.api.urls")),

@@ -40,23 +40,23 @@ def test_boms_line_ends_and_unicode(tmp_path, encoding, end):
 def test_line_numbers_count_quoted_line_breaks(tmp_path):
     text = "comment," + HEAD + '"a\nb",s,m,d,R1,1\nx,s,m,d,R2,bad\n'
     assert complaints(write(tmp_path, text)) == [
-        "r.csv:4: rating: bad: a number such as 3 or 0.75, without separators"
+        "r.csv:4: rating: bad: expected a number such as 3 or 0.75, without separators"
     ]
 
 
 @pytest.mark.parametrize(
     ("row", "expected"),
     [
-        ('s,m,d,R1,"1,000"', "r.csv:2: rating: 1,000: a number"),
-        ("s,m,d,R1,1_0", "r.csv:2: rating: 1_0: a number"),
-        ("s,m,d,R1,inf", "r.csv:2: rating: inf: a number"),
-        ("s,m,d,R1,nan", "r.csv:2: rating: nan: a number"),
-        ("s,m,d,R1,", "r.csv:2: rating: (empty): a number"),
-        ("s,,d,R1,3", "r.csv:2: method: (empty): a name"),
-        ("s,m,d,R1,6", "r.csv:2: rating: 6: a value from 1 to 5"),
-        ("s,m,d,R1,33", "r.csv:2: rating: 33: a value from 1 to 5"),
-        ("s,m,d,R1", "r.csv:2: 5 columns as in the header, not 4"),
-        ("s,m,d,R1,3,9", "r.csv:2: 5 columns as in the header, not 6"),
+        ('s,m,d,R1,"1,000"', "r.csv:2: rating: 1,000: expected a number"),
+        ("s,m,d,R1,1_0", "r.csv:2: rating: 1_0: expected a number"),
+        ("s,m,d,R1,inf", "r.csv:2: rating: inf: expected a number"),
+        ("s,m,d,R1,nan", "r.csv:2: rating: nan: expected a number"),
+        ("s,m,d,R1,", "r.csv:2: rating: (empty): expected a number"),
+        ("s,,d,R1,3", "r.csv:2: method: (empty): expected a name"),
+        ("s,m,d,R1,6", "r.csv:2: rating: 6: expected a value from 1 to 5"),
+        ("s,m,d,R1,33", "r.csv:2: rating: 33: expected a value from 1 to 5"),
+        ("s,m,d,R1", "r.csv:2: expected 5 columns as in the header, not 4"),
+        ("s,m,d,R1,3,9", "r.csv:2: expected 5 columns as in the header, not 6"),
     ],
 )
 def test_mistakes_in_a_row(tmp_path, row, expected):
@@ -80,17 +80,21 @@ def test_planned_repeats_are_no_duplicates(tmp_path):
 @pytest.mark.parametrize(
     ("text", "name", "expected"),
     [
-        ("story,method\na,b\n", "r.csv", "r.csv:1: dimension: a column of this name"),
-        (HEAD, "r.csv", "r.csv:1: at least one row"),
-        ("", "r.csv", "r.csv:1: at least one row"),
+        (
+            "story,method\na,b\n",
+            "r.csv",
+            "r.csv:1: dimension: expected a column of this name",
+        ),
+        (HEAD, "r.csv", "r.csv:1: expected at least one row"),
+        ("", "r.csv", "r.csv:1: expected at least one row"),
         (
             HEAD.replace("method", "story"),
             "r.csv",
-            "r.csv:1: story: a column name once",
+            "r.csv:1: story: expected a column name once",
         ),
-        ('{"story": 1}\n{"story"\n', "r.jsonl", "r.jsonl:2: a JSON object ("),
-        ("[1]\n", "r.jsonl", "r.jsonl:1: a JSON object"),
-        ("x", "r.parquet", "r.parquet: a Parquet file"),
+        ('{"story": 1}\n{"story"\n', "r.jsonl", "r.jsonl:2: expected a JSON object ("),
+        ("[1]\n", "r.jsonl", "r.jsonl:1: expected a JSON object"),
+        ("x", "r.parquet", "r.parquet: expected a Parquet file"),
         ("x", "r.xlsx", "a .csv, .jsonl or .parquet file"),
     ],
 )
@@ -101,7 +105,7 @@ def test_mistakes_in_a_file(tmp_path, text, name, expected):
 def test_bytes_that_are_no_text_are_named_with_their_line(tmp_path):
     path = tmp_path / "r.csv"
     path.write_bytes(HEAD.encode() + b"s,m,d,R1,3\n\xff\xfe,m,d,R1,3\n")
-    assert complaints(path) == ["r.csv:3: UTF-8 text"]
+    assert complaints(path) == ["r.csv:3: expected UTF-8 text"]
 
 
 def test_a_missing_file(tmp_path):
@@ -132,8 +136,11 @@ def test_choices_come_back_in_alphabetical_order(tmp_path):
 @pytest.mark.parametrize(
     ("row", "expected"),
     [
-        ("s,A,B,q,R1,left", "r.csv:2: choice: left: one of a, b, tie, both_bad"),
-        ("s,A,A,q,R1,a", "r.csv:2: method_b: A: a method other than method_a"),
+        (
+            "s,A,B,q,R1,left",
+            "r.csv:2: choice: left: expected one of a, b, tie, both_bad",
+        ),
+        ("s,A,A,q,R1,a", "r.csv:2: method_b: A: expected a method other than method_a"),
         ("s,A,B,q,R1,a\ns,B,A,q,R1,b", "r.csv:3: s / A / B / q / R1"),
     ],
 )
@@ -163,7 +170,7 @@ def test_wide_tables(tmp_path):
 def test_a_typing_error_in_a_wide_table_is_named(tmp_path):
     text = "method,cids\nA,0.5\nB,0.6\nC,o.7\n"
     assert complaints(write(tmp_path, text), read_scores, wide=True) == [
-        "r.csv:4: cids: o.7: a number such as 3 or 0.75, without separators"
+        "r.csv:4: cids: o.7: expected a number such as 3 or 0.75, without separators"
     ]
 
 
@@ -186,7 +193,7 @@ def test_shots_are_whole_numbers(tmp_path, shot, expected):
     path = write(tmp_path, f"{SCORES},shot\ns,m,k,1,{shot}\n")
     if expected is None:
         (problem,) = complaints(path, read_scores)
-        assert problem == f"r.csv:2: shot: {shot}: a whole number from 0"
+        assert problem == f"r.csv:2: shot: {shot}: expected a whole number from 0"
     else:
         assert list(read_scores(path)["shot"]) == [expected]
 
@@ -195,7 +202,9 @@ def test_an_empty_round_is_the_first(tmp_path):
     head = "story,method,dimension,annotator,rating,round"
     path = write(tmp_path, f"{head}\ns,m,d,a,1,\ns,m,d,a,2,01\ns,m,d,a,2,2\n")
     (problem,) = complaints(path, read_ratings)
-    assert problem.startswith("r.csv:3: s / m / 1 / d / a: a row that is there once")
+    assert problem.startswith(
+        "r.csv:3: s / m / 1 / d / a: expected a row that is there once"
+    )
 
 
 @pytest.mark.parametrize("number", ["abc", "1.5", "0", "-1", "1" * 20])
@@ -203,7 +212,7 @@ def test_rounds_are_whole_numbers_from_1(tmp_path, number):
     head = "story,method,dimension,annotator,rating,round"
     path = write(tmp_path, f"{head}\ns,m,d,a,1,{number}\n")
     (problem,) = complaints(path, read_ratings)
-    assert problem == f"r.csv:2: round: {number}: a whole number from 1"
+    assert problem == f"r.csv:2: round: {number}: expected a whole number from 1"
 
 
 def test_every_kind_of_problem_is_found_in_one_go(tmp_path):
@@ -218,7 +227,8 @@ def test_a_story_column_that_is_not_there_is_named(tmp_path):
     path = write(tmp_path, "method,stry,fid\nA,1,3\n")
     (problem,) = complaints(path, read_scores, wide=True, story_column="story_key")
     assert problem == (
-        "r.csv:1: story_key: the column of the stories; found method, stry, fid"
+        "r.csv:1: story_key: expected the column of the stories; "
+        "found method, stry, fid"
     )
 
 
@@ -226,7 +236,7 @@ def test_a_story_column_that_is_not_there_is_named(tmp_path):
 def test_numbers_with_separators_are_named_by_their_column(tmp_path, cell):
     path = write(tmp_path, f'method,family,fid,clip\nA,oak,"{cell}",1\n')
     (problem,) = complaints(path, read_scores, wide=True)
-    assert problem.startswith(f"r.csv:2: fid: {cell}: a number such as")
+    assert problem.startswith(f"r.csv:2: fid: {cell}: expected a number such as")
 
 
 def test_letters_that_look_the_same_are_the_same(tmp_path):
@@ -246,7 +256,7 @@ def test_json_that_no_machine_reads_is_a_problem(tmp_path, text):
     path = tmp_path / "r.jsonl"
     path.write_text(text)
     (problem,) = complaints(path, read_scores)
-    assert problem.startswith("r.jsonl:1: a JSON object (")
+    assert problem.startswith("r.jsonl:1: expected a JSON object (")
 
 
 def test_a_giant_number_is_no_score(tmp_path):

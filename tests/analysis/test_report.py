@@ -187,7 +187,10 @@ def test_bad_input_writes_nothing_and_ends_with_status_2(study, capsys):
     with (study / "ratings.csv").open("a") as stream:
         stream.write("s0,x,d,R9,33\n")
     assert align(study, study / "out") == 2
-    assert "ratings.csv:74: rating: 33: a value from 0 to 4" in capsys.readouterr().err
+    assert (
+        "ratings.csv:74: rating: 33: expected a value from 0 to 4"
+        in capsys.readouterr().err
+    )
     assert not (study / "out").exists()
     assert not list(study.glob(".report-*"))
 

@@ -66,12 +66,27 @@ def test_choices_are_stored_in_alphabetical_order(tmp_path):
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("01,Alder,character,R3,5,", "ratings.csv:6: rating: 5: a value from 0 to 4"),
-        ("01,Alder,character,R3,2.5,", "ratings.csv:6: rating: 2.5: a whole number"),
+        (
+            "01,Alder,character,R3,5,",
+            "ratings.csv:6: rating: 5: expected a value from 0 to 4",
+        ),
+        (
+            "01,Alder,character,R3,2.5,",
+            "ratings.csv:6: rating: 2.5: expected a whole number",
+        ),
         ("01,Alder,character,R1,4,", "ratings.csv:6: .*line 2 has the same"),
-        ("09,Alder,character,R1,4,", "ratings.csv:6: story: 09: a story of woods"),
-        (",Alder,character,R1,4,", "ratings.csv:6: story: a story; method-level"),
-        ("01,Alder,character,R1", "ratings.csv:6: 6 columns as in the header, not 4"),
+        (
+            "09,Alder,character,R1,4,",
+            "ratings.csv:6: story: 09: expected a story of woods",
+        ),
+        (
+            ",Alder,character,R1,4,",
+            "ratings.csv:6: story: expected a story; method-level",
+        ),
+        (
+            "01,Alder,character,R1",
+            "ratings.csv:6: expected 6 columns as in the header, not 4",
+        ),
     ],
 )
 def test_mistakes_are_named_and_nothing_is_written(tmp_path, row, message):

@@ -103,10 +103,10 @@ def test_every_problem_is_named_with_its_line_and_nothing_is_written(tmp_path):
     with pytest.raises(InputError) as caught:
         import_benchmark(tmp_path, slug="v")
     text = "\n".join(map(str, caught.value.problems))
-    assert "02/story.json: a file story.json" in text
-    assert "03/story.json:2: JSON (" in text
-    assert "04/story.json: shot 1: an index that occurs once" in text
-    assert "04/image/Mira/01.png: not a readable picture" in text
+    assert "02/story.json: expected a file story.json" in text
+    assert "03/story.json:2: expected JSON (" in text
+    assert "04/story.json: shot 1: expected an index that occurs once" in text
+    assert "04/image/Mira/01.png: expected a readable picture" in text
     assert not Benchmark.objects.exists()
 
 

@@ -104,7 +104,7 @@ def test_missing_shots_become_explicit(tmp_path, benchmark):
     draw(tmp_path / "UNO/01", ("shot_01.png", "shot_03.png"))
     summary = import_outputs(tmp_path, benchmark=benchmark)
     assert summary.missing == ["UNO: story 01: shot 2"]
-    assert [f.is_missing for f in Frame.objects.all()] == [False, True, False]
+    assert [f.media_id is None for f in Frame.objects.all()] == [False, True, False]
 
 
 def test_a_missing_shot_that_arrives_later_is_filled_in(tmp_path, benchmark):
@@ -199,9 +199,9 @@ def test_every_problem_is_listed_and_nothing_is_written(tmp_path, benchmark):
     with pytest.raises(InputError) as caught:
         import_outputs(tmp_path, benchmark=benchmark)
     text = "\n".join(map(str, caught.value.problems))
-    assert "shot_02.png: not a readable picture" in text
-    assert "shot_07.png: shot 7: a shot of story 01, which has 3 shots" in text
-    assert "UNO/O1: O1: a story of the benchmark" in text
+    assert "shot_02.png: expected a readable picture" in text
+    assert "shot_07.png: shot 7: expected a shot of story 01, which has 3 shots" in text
+    assert "UNO/O1: O1: expected a story of the benchmark" in text
     assert not Output.objects.exists()
     assert not Method.objects.exists()
 

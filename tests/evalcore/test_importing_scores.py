@@ -49,7 +49,9 @@ def test_shots_wide_tables_and_directions(tmp_path, benchmark):
 
 def test_another_value_is_refused_until_it_is_asked_for(tmp_path, benchmark):
     load(tmp_path, HEAD + "01,Alder,cids,0.5\n")
-    with pytest.raises(CommandError, match=r"cids.csv:2: score: 0.7: the stored value"):
+    with pytest.raises(
+        CommandError, match=r"cids.csv:2: score: 0.7: expected the stored value"
+    ):
         load(tmp_path, HEAD + "01,Alder,cids,0.7\n")
     load(tmp_path, HEAD + "01,Alder,cids,0.7\n", replace=True)
     assert MetricScore.objects.get().value == 0.7
@@ -60,10 +62,11 @@ def test_every_problem_is_named_and_nothing_is_written(tmp_path, benchmark):
     with pytest.raises(CommandError) as caught:
         load(tmp_path, text)
     assert caught.value.returncode == 2
-    assert "cids.csv:3: method: Aldr: a method of woods; did you mean Alder?" in str(
-        caught.value
+    assert (
+        "cids.csv:3: method: Aldr: expected a method of woods; did you mean Alder?"
+        in str(caught.value)
     )
-    assert "cids.csv:4: story: 9: a story of woods" in str(caught.value)
+    assert "cids.csv:4: story: 9: expected a story of woods" in str(caught.value)
     assert not MetricScore.objects.exists()
 
 

@@ -5,29 +5,64 @@ import sys
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
 
-from annotate.models import User
+from annotate.management.studies import find_study
+from annotate.models import StudyMember, User
 
 
 class Command(BaseCommand):
     help = (
-        "Create an account that may see and run every study. The password is asked "
-        "for, or read from standard input. Example: create_manager alice"
+        "Create an account that may see and run every study, or with --researcher one "
+        "that may read a single study. The password is asked for, or read from "
+        "standard input. Example: create_manager alice, or "
+        "create_manager rob --researcher pilot"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("name")
+        parser.add_argument(
+            "name", help="to log in with: letters, digits and @ . + - _"
+        )
+        parser.add_argument(
+            "--researcher",
+            metavar="STUDY",
+            help="may only read this study; an existing account gains the study",
+        )
 
-    def handle(self, *, name: str, **_options: object) -> None:
-        if User.objects.filter(username=name).exists():
+    @transaction.atomic
+    def handle(self, *, name: str, researcher: str | None, **_options: object) -> None:
+        study = find_study(researcher) if researcher else None
+        user = User.objects.filter(username=name).first()
+        if user is not None and study is None:
             raise CommandError(f"There is a user {name!r} already.", returncode=2)
-        if sys.stdin.isatty():
-            password = getpass.getpass("Password: ")
-        else:
-            password = sys.stdin.readline().rstrip("\n")
-        try:
-            validate_password(password)
-        except ValidationError as error:
-            raise CommandError(" ".join(error.messages), returncode=2) from error
-        User.objects.create_superuser(username=name, password=password)
-        self.stdout.write(f"Created {name}.")
+        if user is None:
+            user = _create(name, every_study=study is None)
+            self.stdout.write(f"Created {name}.")
+        if study is not None:
+            StudyMember.objects.get_or_create(
+                study=study, user=user, defaults={"role": StudyMember.Role.RESEARCHER}
+            )
+            self.stdout.write(f"{name} may read {study.slug}.")
+
+
+def _create(name: str, *, every_study: bool) -> User:
+    user = User(username=name, is_superuser=every_study, is_staff=every_study)
+    try:
+        user.full_clean(exclude=["password"])
+    except ValidationError as error:
+        reasons = " ".join(error.messages)
+        raise CommandError(f"Name {name!r}: {reasons}", returncode=2) from error
+    password = _password()
+    try:
+        validate_password(password, user)
+    except ValidationError as error:
+        raise CommandError(" ".join(error.messages), returncode=2) from error
+    user.set_password(password)
+    user.save()
+    return user
+
+
+def _password() -> str:
+    if sys.stdin.isatty():
+        return getpass.getpass("Password: ")
+    return sys.stdin.readline().rstrip("\n")

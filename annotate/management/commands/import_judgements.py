@@ -24,13 +24,25 @@ class Command(ImportCommand):
             type=short_name,
             help="short name of the new study",
         )
-        parser.add_argument("--benchmark", required=True, type=short_name)
-        parser.add_argument("--scale", type=scale, default=(0, 4), help="default 0:4")
+        parser.add_argument(
+            "--benchmark", required=True, type=short_name, help="what was judged"
+        )
+        parser.add_argument(
+            "--scale",
+            type=scale,
+            default=(0, 4),
+            metavar="LOW:HIGH",
+            help="lowest and highest rating; default 0:4",
+        )
         parser.add_argument(
             "--wide", action="store_true", help="one column a dimension"
         )
-        parser.add_argument("--method-column", default="method")
-        parser.add_argument("--story-column", default="story")
+        parser.add_argument(
+            "--method-column", default="method", help="its name in a wide table"
+        )
+        parser.add_argument(
+            "--story-column", default="story", help="its name in a wide table"
+        )
         parser.add_argument(
             "--create",
             action="store_true",

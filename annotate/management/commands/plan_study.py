@@ -27,15 +27,33 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("study", help="short name of the new study, for addresses")
-        parser.add_argument("--benchmark", required=True)
+        parser.add_argument(
+            "--benchmark", required=True, help="what is judged: its short name"
+        )
         what = parser.add_mutually_exclusive_group(required=True)
-        what.add_argument("--template", choices=template_names())
+        what.add_argument(
+            "--template", choices=template_names(), help="a study that comes along"
+        )
         what.add_argument("--file", type=Path, help="a study file (YAML)")
-        parser.add_argument("--annotators", type=int, required=True)
-        parser.add_argument("--title", default="")
-        parser.add_argument("--redundancy", type=int, help="judgements per unit")
-        parser.add_argument("--session-size", type=int)
-        parser.add_argument("--seed", type=int)
+        parser.add_argument(
+            "--annotators", type=int, required=True, help="how many people judge"
+        )
+        parser.add_argument("--title", default="", help="default: the template's")
+        parser.add_argument(
+            "--redundancy",
+            type=int,
+            help="judgements per unit; default: the template's",
+        )
+        parser.add_argument(
+            "--session-size",
+            type=int,
+            help="slots in one sitting; default: the template's",
+        )
+        parser.add_argument(
+            "--seed",
+            type=int,
+            help="same seed, same plan; default: the template's",
+        )
         parser.add_argument("--methods", type=names, help='"A,B": only these')
         parser.add_argument("--stories", type=names, help='"01,02": only these')
         parser.add_argument("--manager", help="user name of the study's manager")

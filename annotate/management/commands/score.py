@@ -27,7 +27,15 @@ class Command(BaseCommand):
         benchmark = study.benchmark if study else None
         benchmark = benchmark or Benchmark.objects.filter(slug=name).first()
         if benchmark is None:
-            raise CommandError(f"No study or benchmark {name!r}.", returncode=2)
+            names = [
+                *Study.objects.values_list("slug", flat=True),
+                *Benchmark.objects.values_list("slug", flat=True),
+            ]
+            raise CommandError(
+                f"No study or benchmark {name!r}. "
+                f"There are: {', '.join(names) or 'none yet'}.",
+                returncode=2,
+            )
         wanted = str(options["metrics"] or ",".join(_ready())).split(",")
         try:
             run = scoring.queue_run(benchmark, [metric.strip() for metric in wanted])

@@ -2,6 +2,7 @@ import argparse
 
 from django.core.management.base import BaseCommand, CommandError
 
+from annotate.management.studies import find_study
 from annotate.models import Study
 from annotate.verifying import problems
 
@@ -15,11 +16,7 @@ class Command(BaseCommand):
         parser.add_argument("study", nargs="?", help="default: every study")
 
     def handle(self, *, study: str | None, **_options: object) -> None:
-        studies = Study.objects.all()
-        if study is not None:
-            studies = studies.filter(slug=study)
-            if not studies:
-                raise CommandError(f"No study {study!r}.", returncode=2)
+        studies = [find_study(study)] if study else Study.objects.all()
         broken = 0
         for row in studies:
             found = problems(row)

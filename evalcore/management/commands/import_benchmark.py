@@ -13,11 +13,11 @@ class Command(ImportCommand):
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("path", type=Path)
+        parser.add_argument("path", type=Path, help="folder with stories 01, 02, ...")
         parser.add_argument(
             "--benchmark", required=True, type=short_name, help="its short name here"
         )
-        parser.add_argument("--title", default="")
+        parser.add_argument("--title", default="", help="default: the short name")
 
     def handle(self, *, path: Path, **options: str) -> None:
         try:

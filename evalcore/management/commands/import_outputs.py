@@ -14,12 +14,20 @@ class Command(ImportCommand):
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("path", type=Path)
-        parser.add_argument("--benchmark", required=True, type=short_name)
+        parser.add_argument("path", type=Path, help="folder with a folder per method")
+        parser.add_argument(
+            "--benchmark", required=True, type=short_name, help="its short name here"
+        )
         parser.add_argument("--method", default="", help="PATH is this method's folder")
-        parser.add_argument("--mode", default="", help="take only this mode")
+        parser.add_argument(
+            "--mode",
+            default="",
+            help="take only this folder below the method, such as base or ref",
+        )
         parser.add_argument("--language", default="", help="take only en or zh")
-        parser.add_argument("--timestamp", default="", help="instead of the newest")
+        parser.add_argument(
+            "--timestamp", default="", help="run to take; default: the newest"
+        )
         parser.add_argument(
             "--create-stories",
             action="store_true",

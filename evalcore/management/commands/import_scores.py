@@ -15,12 +15,25 @@ class Command(ImportCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("path", type=Path, help=".csv, .jsonl or .parquet")
-        parser.add_argument("--benchmark", required=True, type=short_name)
+        parser.add_argument(
+            "--benchmark", required=True, type=short_name, help="its short name here"
+        )
         parser.add_argument("--wide", action="store_true", help="one column a metric")
-        parser.add_argument("--method-column", default="method")
-        parser.add_argument("--story-column", default="story")
-        parser.add_argument("--metric-version", default="")
-        parser.add_argument("--lower-is-better", default="", help='"fid,fvd"')
+        parser.add_argument(
+            "--method-column", default="method", help="its name in a wide table"
+        )
+        parser.add_argument(
+            "--story-column", default="story", help="its name in a wide table"
+        )
+        parser.add_argument(
+            "--metric-version", default="", help="for rows that name none"
+        )
+        parser.add_argument(
+            "--lower-is-better",
+            default="",
+            metavar='"fid,fvd"',
+            help="metrics whose small values are good; default: none",
+        )
         parser.add_argument(
             "--create",
             action="store_true",

@@ -4,7 +4,10 @@ from evalcore.metrics import registry
 
 
 class Command(BaseCommand):
-    help = "List the metrics: what each measures, and whether it is ready here."
+    help = (
+        "List the metrics: what each measures, and whether it is ready here. "
+        "Example: metrics"
+    )
     requires_system_checks = ()
 
     def handle(self, **_options: object) -> None:

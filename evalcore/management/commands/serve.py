@@ -1,5 +1,5 @@
 import argparse
-import contextlib
+import errno
 import os
 import signal
 import socket
@@ -13,23 +13,32 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
+from evalcore.environment import LOCAL_HOSTS, parse_port
+
 STOP_SECONDS = 10
 
 
-def run_server(*, port: int, bind: str = "127.0.0.1") -> None:
+def run_server(*, port: int, bind: str) -> None:
     """Run web server and worker in the foreground until one ends or a signal comes.
 
     SIGTERM and Ctrl-C stop both and leave nothing behind; when one dies by itself the
     other is stopped as well.
     """
-    _check_port(bind, port)
     signal.signal(signal.SIGTERM, _interrupt)
-    children = {
-        "web server": subprocess.Popen(_web_command(bind, port)),
-        "worker": subprocess.Popen(_worker_command()),
-    }
-    print(f"Plumbline serves on http://{bind}:{port}/  (Ctrl-C stops it)", flush=True)
+    children: dict[str, subprocess.Popen] = {}
     try:
+        children["web server"] = subprocess.Popen(_web_command(bind, port))
+        children["worker"] = subprocess.Popen(_worker_command())
+        near = "127.0.0.1" if bind in ("0.0.0.0", "::") else _host(bind)
+        print(
+            f"Plumbline serves on http://{near}:{port}/  (Ctrl-C stops it)", flush=True
+        )
+        beyond = _host(bind) not in LOCAL_HOSTS
+        if beyond and set(settings.ALLOWED_HOSTS) <= set(LOCAL_HOSTS):
+            print(
+                "Other machines are refused until BASE_URL or ALLOWED_HOSTS is set.",
+                flush=True,
+            )
         while all(child.poll() is None for child in children.values()):
             time.sleep(0.5)
     except KeyboardInterrupt:
@@ -44,22 +53,46 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _check_port(bind: str, port: int) -> None:
-    with contextlib.closing(socket.socket()) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((bind, port))
-        except OSError as error:
-            raise CommandError(
+def check_address(bind: str, port: int) -> None:
+    """Refuse an address that cannot be listened on, before anything is started."""
+    try:
+        found = socket.getaddrinfo(
+            bind, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+        family, kind, protocol, _name, address = found[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        if error.errno in (errno.EADDRINUSE, errno.EACCES):
+            what = (
                 f"Port {port} is in use or not allowed ({error.strerror}); choose "
-                f"another one, such as PORT={port + 1}.",
-                returncode=2,
-            ) from error
+                f"another one, such as PORT={port % 65535 + 1}."
+            )
+        else:
+            what = (
+                f"BIND={bind}: this machine cannot listen there ({error.strerror}); "
+                "write one of its addresses, or 0.0.0.0 for all."
+            )
+        raise CommandError(what, returncode=2) from error
+
+
+def _host(bind: str) -> str:
+    """Return the address as it stands before a port's colon."""
+    return f"[{bind}]" if ":" in bind else bind
+
+
+def _port(text: str) -> int:
+    try:
+        return parse_port(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text}: {error}") from error
 
 
 def _web_command(bind: str, port: int) -> list[str]:
     return [
-        sys.executable, "-m", "gunicorn", "evalcore.wsgi", "--bind", f"{bind}:{port}",
+        sys.executable, "-m", "gunicorn", "evalcore.wsgi", "--bind",
+        f"{_host(bind)}:{port}",
         "--workers", "2", "--threads", "4", "--log-level", "warning",
         "--no-control-socket",
     ]  # fmt: skip
@@ -90,13 +123,23 @@ def _stop(children: "list[subprocess.Popen]") -> None:
 
 
 class Command(BaseCommand):
-    help = "Serve pages and run jobs in the foreground. `make run` calls this."
+    help = (
+        "Serve pages and run jobs in the foreground; `make run` calls this. "
+        "Example: serve --port 8123"
+    )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--port", type=int, default=settings.PORT)
-        parser.add_argument("--bind", default="127.0.0.1")
+        parser.add_argument(
+            "--port", type=_port, default=settings.PORT, help="default: PORT, or 8000"
+        )
+        parser.add_argument(
+            "--bind",
+            default=settings.BIND,
+            help="address to listen on; default: BIND, or 127.0.0.1 (this machine)",
+        )
 
     def handle(self, *, port: int, bind: str, **_options: object) -> None:
+        check_address(bind, port)
         call_command("migrate", verbosity=0)
         if settings.PRODUCTION:
             call_command("collectstatic", interactive=False, verbosity=0)

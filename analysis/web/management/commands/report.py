@@ -2,29 +2,26 @@ import argparse
 from dataclasses import fields
 from pathlib import Path
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from tqdm import tqdm
 
 from analysis.arguments import add_alignment, add_resampling
 from analysis.options import AlignOptions, OptionError
 from analysis.tables import InputError
 from analysis.web.building import ReportError, write_study_report
-from annotate.models import Study
+from annotate.management.studies import WritingCommand, find_study
 
 
-class Command(BaseCommand):
+class Command(WritingCommand):
     help = "Write the alignment report of a study. Example: report pilot --out report/"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("study")
-        parser.add_argument("--out", type=Path, required=True)
+        super().add_arguments(parser)
         add_alignment(parser)
         add_resampling(parser)
 
     def handle(self, *, study: str, out: Path, **given: object) -> None:
-        row = Study.objects.filter(slug=study).select_related("benchmark").first()
-        if row is None:
-            raise CommandError(f"No study {study!r}.", returncode=2)
+        row = find_study(study)
         names = [field.name for field in fields(AlignOptions)]
         try:
             options = AlignOptions(**{n: given[n] for n in names if n in given})
@@ -34,4 +31,6 @@ class Command(BaseCommand):
                 )
         except (ReportError, InputError, OptionError) as error:
             raise CommandError(str(error), returncode=2) from error
+        except OSError as error:
+            raise self.unwritable(out, error) from error
         self.stdout.write(str(page))

@@ -1,0 +1,7 @@
+from annotate import lifecycle
+from annotate.management.studies import LifecycleCommand
+
+
+class Command(LifecycleCommand):
+    help = "Take no more answers; launch opens the study again. Example: close pilot"
+    move = staticmethod(lifecycle.close)

@@ -1,0 +1,61 @@
+"""What the commands on one study share: finding it, its state, files about it."""
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+from django.core.management.base import BaseCommand, CommandError
+
+from annotate import lifecycle
+from annotate.models import Study
+
+
+def find_study(slug: str) -> Study:
+    """Return the study of that name, or end the command."""
+    found = Study.objects.filter(slug=slug).select_related("benchmark").first()
+    if found is None:
+        known = ", ".join(Study.objects.values_list("slug", flat=True))
+        raise CommandError(
+            f"No study {slug!r}. There are: {known or 'none yet'}.", returncode=2
+        )
+    return found
+
+
+class StudyCommand(BaseCommand):
+    """A command whose first argument is the short name of a study."""
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("study", help="its short name")
+
+
+class LifecycleCommand(StudyCommand):
+    """A command that moves a study into another state."""
+
+    move: Callable[[Study], Study]
+
+    def handle(self, *, study: str, **_options: object) -> None:
+        row = find_study(study)
+        before = row.state
+        try:
+            after = self.move(row)
+        except lifecycle.LifecycleError as error:
+            raise CommandError(str(error), returncode=2) from error
+        already = " already" if before == after.state else ""
+        self.stdout.write(f"{study} is {after.get_state_display()}{already}.")
+
+
+class WritingCommand(StudyCommand):
+    """A command that writes files about a study into a folder."""
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument(
+            "--out", type=Path, required=True, help="folder for the files; made if new"
+        )
+
+    def unwritable(self, out: Path, error: OSError) -> CommandError:
+        """Return the error that ends the command when its folder takes no files."""
+        return CommandError(
+            f"{error.filename or out}: expected a place to write to ({error.strerror})",
+            returncode=2,
+        )

@@ -1,0 +1,157 @@
+"""Commands on one study: what they print, and how they refuse."""
+
+import csv
+import io
+import sys
+
+import pytest
+from django.core.management import CommandError, call_command, get_commands
+from django.core.management import load_command_class as load
+
+from annotate import inviting
+from annotate.models import Annotator, Invitation, Study, StudyMember, User
+from tests.factories import make_benchmark, make_study
+from tests.people import answer_everything
+
+pytestmark = pytest.mark.django_db
+
+OURS = ("annotate", "evalcore", "analysis.web", "fixtures")
+# Shared with `python -m analysis`, which explains them.
+FROM_THE_ANALYSIS = ("levels", "coefficients", "epsilon", "confidence", "seed")
+COMMANDS = sorted(name for name, app in get_commands().items() if app in OURS)
+
+
+def typed(monkeypatch, password: str) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(password + "\n"))
+
+
+def test_an_unknown_study_is_answered_with_those_there_are():
+    make_study(slug="pilot")
+    for command in ("coverage", "launch", "verify", "score", "invite"):
+        with pytest.raises(CommandError, match="There are: pilot") as caught:
+            call_command(command, "pilto")
+        assert caught.value.returncode == 2
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_an_example_and_explains_its_options(name):
+    command = load(get_commands()[name], name)
+    assert "Example: " in command.help
+    parser = command.create_parser("manage.py", name)
+    silent = [
+        action.dest
+        for action in parser._actions
+        if not action.help and action.dest not in FROM_THE_ANALYSIS
+    ]
+    assert silent == []
+
+
+def test_a_study_is_launched_paused_and_closed(capsys):
+    study = make_study(state="draft")
+    for command in ("launch", "launch", "pause", "close"):
+        call_command(command, study.slug)
+    assert capsys.readouterr().out.splitlines() == [
+        "trial is open.",
+        "trial is open already.",
+        "trial is paused.",
+        "trial is closed.",
+    ]
+    assert Study.objects.get().state == Study.State.CLOSED
+
+
+def test_a_draft_cannot_be_closed():
+    study = make_study(state="draft")
+    with pytest.raises(CommandError, match="draft") as caught:
+        call_command("close", study.slug)
+    assert caught.value.returncode == 2
+
+
+def test_coverage_names_stories_and_annotators(capsys):
+    study = make_study()
+    answer_everything(study)
+    call_command("coverage", study.slug)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("trial, Trial trial: 12 of 12 slots (100 %)")
+    assert lines[1].split() == ["01", "02", "all"]
+    assert lines[2].split() == ["Alder", "2/2", "2/2", "4/4"]
+    assert lines[1].index("01") + 2 == lines[2].index("2/2") + 3
+    assert lines[5].split() == ["A01", "invited", "6/6"]
+
+
+def test_coverage_runs_no_formula_in_a_spreadsheet(capsys):
+    study = make_study(benchmark=make_benchmark(methods=("=1+2",), stories=1))
+    call_command("coverage", study.slug, csv=True)
+    assert capsys.readouterr().out.splitlines()[1] == "'=1+2,01,0,0,2"
+
+
+def test_the_list_has_links_that_work_and_codes_of_those_who_finished(capsys):
+    study = make_study(annotators=3)
+    ann, bob, eve = study.annotators.order_by("name")
+    Annotator.objects.filter(pk=ann.pk).update(state=Annotator.State.FINISHED)
+    Invitation.objects.filter(annotator=bob).update(note="=by mail")
+    inviting.revoke(eve)
+    before = Invitation.objects.count()
+    call_command("invite", study.slug, list=True, base_url="https://rate.example/")
+    output, errors = capsys.readouterr()
+    rows = list(csv.DictReader(io.StringIO(output)))
+    link = "https://rate.example/rate/"
+    assert [(r["annotator"], r["state"], r["note"]) for r in rows] == [
+        ("A01", "finished", ""),
+        ("A02", "invited", "'=by mail"),
+        ("A03", "revoked", ""),
+    ]
+    assert [r["link"].startswith(link) for r in rows] == [True, True, False]
+    assert rows[0]["link"] == f"{link}{ann.invitation.token}/"
+    assert [r["completion_code"] for r in rows] == [ann.completion_code, "", ""]
+    assert errors == ""
+    assert Invitation.objects.count() == before
+
+
+def test_links_to_this_machine_come_with_a_note(capsys):
+    study = make_study()
+    call_command("invite", study.slug, list=True)
+    output, errors = capsys.readouterr()
+    assert ",http://127.0.0.1:" in output
+    assert "work on this machine only" in errors
+
+
+@pytest.mark.parametrize("name", ["", "bad name", "bad/..", "x" * 151])
+def test_a_name_that_is_none_makes_no_account(monkeypatch, name):
+    typed(monkeypatch, "a-good-password-4711")
+    with pytest.raises(CommandError, match=r"^Name '") as caught:
+        call_command("create_manager", name)
+    assert caught.value.returncode == 2
+    assert not User.objects.exists()
+
+
+def test_a_manager_runs_every_study(monkeypatch, capsys):
+    typed(monkeypatch, "a-good-password-4711")
+    call_command("create_manager", "alice")
+    alice = User.objects.get()
+    assert alice.is_superuser
+    assert alice.check_password("a-good-password-4711")
+    with pytest.raises(CommandError, match="already"):
+        call_command("create_manager", "alice")
+
+
+def test_a_researcher_reads_one_study_and_then_another(monkeypatch, capsys):
+    first = make_study(slug="first")
+    second = make_study(slug="second", benchmark=first.benchmark)
+    typed(monkeypatch, "a-good-password-4711")
+    call_command("create_manager", "rob", researcher="first")
+    call_command("create_manager", "rob", researcher="second")
+    call_command("create_manager", "rob", researcher="second")
+    rob = User.objects.get()
+    assert not rob.is_superuser
+    assert not rob.is_staff
+    found = StudyMember.objects.filter(user=rob).values_list("study", "role")
+    assert set(found) == {(first.pk, "researcher"), (second.pk, "researcher")}
+    assert found.count() == 2
+    assert "rob may read second." in capsys.readouterr().out
+
+
+def test_a_short_password_makes_no_account(monkeypatch):
+    typed(monkeypatch, "short")
+    with pytest.raises(CommandError, match="too short"):
+        call_command("create_manager", "rob")
+    assert not User.objects.exists()

@@ -1,0 +1,179 @@
+"""Settings from the environment: good values, and bad ones that stop the start."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from evalcore import environment
+from evalcore import settings as settings_file
+
+ROOT = Path(__file__).resolve().parents[2]
+KEY = "a-long-random-text-that-nobody-could-guess"
+
+
+def manage(tmp_path: Path, *arguments: str, **variables: str):
+    env = os.environ | {"DATA_DIR": str(tmp_path), "DATABASE_URL": ""} | variables
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        env=env, cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("PORT", "eighty", "write a number from 1 to 65535"),
+        ("PRODUCTION", "yes", "write 1 (yes) or 0 (no)"),
+        ("PRODUCTION", "1", "SECRET_KEY is missing"),
+        ("DATABASE_URL", "mysql://x/y", "runs on sqlite or postgres"),
+        ("DATA_DIR", "/proc", "DATA_DIR: /proc/static cannot be created"),
+        ("MEDIA_ROOT", "/etc/passwd", "MEDIA_ROOT: /etc/passwd cannot be created"),
+        ("BROKER_URL", "ftp://x", "write filesystem://"),
+    ],
+)
+def test_a_bad_setting_stops_the_start_with_one_sentence(
+    tmp_path, name, value, sentence
+):
+    done = manage(tmp_path, "check", **{name: value})
+    assert done.returncode == 1
+    assert done.stderr.startswith("plumbline: ")
+    assert done.stderr.count("\n") == 1
+    assert sentence in done.stderr
+
+
+def test_a_database_that_is_not_prepared_is_explained(tmp_path):
+    done = manage(tmp_path, "coverage", "pilot")
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith("plumbline: The database is not prepared")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_database_that_is_away_is_explained(tmp_path):
+    url = "postgres://127.0.0.1:1/nothing"
+    done = manage(tmp_path, "coverage", "pilot", DATABASE_URL=url)
+    assert done.returncode == 1
+    assert done.stderr.startswith("plumbline: The database cannot be reached")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("text", ["0", "65536", "99999999", "²", "-1", "8000.0", ""])
+def test_no_port(text):
+    with pytest.raises(ValueError, match="write a number from 1 to 65535"):
+        environment.parse_port(text)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "nonsense",
+        "sqlite://",
+        "sqlite://:memory:",
+        "sqlite:////nope/x.db",
+        "sqlite:////tmp",
+        "postgres://",
+        "postgres://host/",
+        "mysql://x/y",
+    ],
+)
+def test_no_database(monkeypatch, tmp_path, url):
+    monkeypatch.setenv("DATABASE_URL", url)
+    with pytest.raises(ImproperlyConfigured, match="DATABASE_URL"):
+        environment.database(tmp_path)
+
+
+@pytest.mark.parametrize("url", ["redis", "redis://", "amqp", "amqp://", "http://a"])
+def test_no_broker(monkeypatch, url):
+    monkeypatch.setenv("BROKER_URL", url)
+    with pytest.raises(ImproperlyConfigured, match="BROKER_URL"):
+        environment.broker()
+
+
+@pytest.mark.parametrize("url", ["filesystem://", "redis://h/0", "amqp://u:p@h//"])
+def test_brokers(monkeypatch, url):
+    monkeypatch.setenv("BROKER_URL", url)
+    assert environment.broker() == url
+
+
+@pytest.mark.parametrize(
+    "value", ["https://a.org", "a.org/x", "a.org:8000", "a b", ",", "a..org"]
+)
+def test_no_hosts(monkeypatch, value):
+    monkeypatch.setenv("ALLOWED_HOSTS", value)
+    with pytest.raises(ImproperlyConfigured, match="ALLOWED_HOSTS"):
+        environment.allowed_hosts(production=False, base="")
+
+
+@pytest.mark.parametrize(
+    ("value", "base", "hosts"),
+    [
+        ("", "", []),
+        ("a.org, .b.org,*,[::2]", "", ["a.org", ".b.org", "*", "[::2]"]),
+        ("a.org", "http://lab.example.org:8000", ["a.org", "lab.example.org"]),
+        ("", "http://[2001:db8::1]:8000", ["[2001:db8::1]"]),
+    ],
+)  # fmt: skip
+def test_hosts_with_this_machine_among_them(monkeypatch, value, base, hosts):
+    monkeypatch.setenv("ALLOWED_HOSTS", value)
+    monkeypatch.setenv("BASE_URL", base)
+    assert environment.base_url() == base
+    found = environment.allowed_hosts(production=False, base=base)
+    assert found == [*hosts, "127.0.0.1", "localhost", "[::1]"]
+
+
+@pytest.mark.parametrize(
+    "url", ["lab.org", "ftp://lab.org", "https://", "https://lab.org/x", "http://u@h"]
+)
+def test_no_base_address(monkeypatch, url):
+    monkeypatch.setenv("BASE_URL", url)
+    with pytest.raises(ImproperlyConfigured, match="BASE_URL"):
+        environment.base_url()
+
+
+@pytest.mark.parametrize(
+    ("key", "accepted"), [("", False), ("x", False), ("public", False), (KEY, True)]
+)
+def test_production_demands_a_key_that_nobody_guesses(monkeypatch, key, accepted):
+    public = "public" * 10
+    monkeypatch.setenv("SECRET_KEY", public if key == "public" else key)
+    if accepted:
+        found = environment.secret_key(production=True, development_key=public)
+        assert found == key
+        return
+    with pytest.raises(ImproperlyConfigured, match="SECRET_KEY"):
+        environment.secret_key(production=True, development_key=public)
+
+
+def test_production_demands_a_host(monkeypatch):
+    monkeypatch.setenv("ALLOWED_HOSTS", "")
+    with pytest.raises(ImproperlyConfigured, match="ALLOWED_HOSTS is missing"):
+        environment.allowed_hosts(production=True, base="")
+    hosts = environment.allowed_hosts(production=True, base="https://lab.example.org")
+    assert hosts[0] == "lab.example.org"
+
+
+def test_an_empty_variable_is_unset(monkeypatch):
+    for name in ("DEMO", "PORT", "EVALCORE_WEIGHTS_DIR"):
+        monkeypatch.setenv(name, "")
+    assert environment.flag("DEMO") is False
+    assert environment.port("PORT") == 8000
+    assert environment.existing_folder("EVALCORE_WEIGHTS_DIR") == ""
+
+
+def test_a_weights_folder_must_exist(monkeypatch, tmp_path):
+    monkeypatch.setenv("EVALCORE_WEIGHTS_DIR", str(tmp_path))
+    assert environment.existing_folder("EVALCORE_WEIGHTS_DIR") == str(tmp_path)
+    monkeypatch.setenv("EVALCORE_WEIGHTS_DIR", str(tmp_path / "nope"))
+    with pytest.raises(ImproperlyConfigured, match="name a folder that exists"):
+        environment.existing_folder("EVALCORE_WEIGHTS_DIR")
+
+
+def test_every_variable_is_documented():
+    page = (ROOT / "docs/running.md").read_text(encoding="utf-8")
+    documented = set(re.findall(r"^\| `([A-Z_]+)`", page, flags=re.MULTILINE))
+    assert documented == set(settings_file.ENVIRONMENT)
