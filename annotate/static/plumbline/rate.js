@@ -163,6 +163,7 @@
   function showProblem(text) {
     problem.textContent = text;
     problem.hidden = false;
+    questions[current].scrollIntoView({ block: "nearest" }); // the message covers some
   }
 
   // Submitting ----------------------------------------------------------------
