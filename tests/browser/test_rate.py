@@ -308,6 +308,27 @@ def test_the_form_says_that_answers_are_stored_already(page, live_server):
     )
 
 
+def test_a_stale_tab_does_not_bring_an_old_answer_back(page, live_server):
+    study = make_study(annotators=1)
+    start(page, live_server, study)
+    page.keyboard.press("1")
+    page.keyboard.press("1")
+    saved(page)
+    first = page.url
+    second = page.context.new_page()
+    second.goto(first)
+    second.wait_for_selector("html.js")
+    second.keyboard.press("4")
+    second.wait_for_function(
+        "() => document.getElementById('save-state').classList.contains('good')"
+    )
+    page.keyboard.press("Enter")
+    page.wait_for_url(lambda url: url != first)
+    current = Rating.objects.filter(is_current=True).order_by("question__ordinal")
+    assert list(current.values_list("value", flat=True)) == [4, 1]
+    assert Rating.objects.count() == 3
+
+
 def test_choosing_moves_nothing(page, live_server):
     start(page, live_server, make_study(annotators=1))
     tops = "() => [...document.querySelectorAll('.option')].map((o) => o.offsetHeight)"
