@@ -21,6 +21,7 @@ from evalcore import media
 from evalcore.models import Frame
 
 SLOTS_PER_PAGE = 100
+LONGEST_NOTE = Invitation._meta.get_field("note").max_length
 CSV = "text/csv; charset=utf-8"
 PARTS = {"wanted": WANTED, "surplus": SURPLUS}
 ACTIONS = {
@@ -205,26 +206,13 @@ def slot_exclude(request: HttpRequest, slug: str, code: str) -> HttpResponse:
     """Leave a submitted slot out of the analysis, with a reason."""
     study = get_study_for(request.user, slug, role="manager")
     slot = _get_slot(study, code)
-    reason = request.POST.get("reason", "")
-    if not _fits(request, reason, Exclusion, "reason"):
-        return _to_slot(request, slug, code)
     try:
-        exclusion.exclude(slot, reason=reason, author=request.user)
+        exclusion.exclude(
+            slot, reason=request.POST.get("reason", ""), author=request.user
+        )
     except exclusion.ExclusionError as error:
         messages.error(request, str(error))
     return _to_slot(request, slug, code)
-
-
-def _fits(
-    request: HttpRequest, text: str, model: type[Exclusion | Invitation], field: str
-) -> bool:
-    """Say whether a text is short enough to be stored; leave a message if not."""
-    most = model._meta.get_field(field).max_length
-    if len(text) <= most:
-        return True
-    refusal = _("Please write at most %(most)d characters; these are %(n)d.")
-    messages.error(request, refusal % {"most": most, "n": len(text)})
-    return False
 
 
 def _to_slot(request: HttpRequest, slug: str, code: str) -> HttpResponse:
@@ -310,7 +298,9 @@ def annotator_invite(request: HttpRequest, slug: str) -> HttpResponse:
     """Create links for the next planned annotators, or for a new person."""
     study = get_study_for(request.user, slug, role="manager")
     note = request.POST.get("note", "")
-    if not _fits(request, note, Invitation, "note"):
+    if len(note) > LONGEST_NOTE:
+        text = _("Please write at most %(most)d characters; these are %(n)d.")
+        messages.error(request, text % {"most": LONGEST_NOTE, "n": len(note)})
         return redirect("annotator-list", slug)
     try:
         if request.POST.get("new"):

@@ -345,7 +345,7 @@ def test_a_text_too_long_for_the_database_is_refused_with_its_length(study):
     client = alice(study)
     url = reverse("slot-exclude", args=[study.slug, slot.code])
     page = client.post(url, {"reason": "x" * 301}, follow=True).content.decode()
-    assert "at most 300 characters; these are 301" in page
+    assert "at most 300 letters" in page
     assert Slot.objects.get(pk=slot.pk).state == "submitted"
     Annotator.objects.create(study=study, name="A00")
     url = reverse("annotator-invite", args=[study.slug])

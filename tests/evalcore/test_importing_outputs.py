@@ -241,7 +241,10 @@ def test_nine_real_stories(shared, capsys):
         "import_outputs", shared / "data/real_stories/outputs", benchmark="real",
         create_stories=True,
     )  # fmt: skip
-    assert "9 stories by 1 method (story-adapter), 114 pictures, 0 missing" in capsys.readouterr().out
+    assert (
+        "9 stories by 1 method (story-adapter), 114 pictures, 0 missing"
+        in capsys.readouterr().out
+    )
     assert Frame.objects.count() == 114
     assert set(Output.objects.values_list("index_shift", flat=True)) == {1}
 
