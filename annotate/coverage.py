@@ -3,23 +3,37 @@
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
+from urllib.parse import urlencode
 
 from django.db.models import Count, Max, Q
 
 from annotate.models import Annotator, Slot, Study
 
 State = Slot.State
+# The slots that redundancy asks for. The others are left out of the analysis, or
+# surplus.
+WANTED = Q(ordinal__isnull=False) & ~Q(state=State.EXCLUDED)
+SURPLUS = Q(ordinal__isnull=True)
 
 
 @dataclass(frozen=True)
 class Cell:
     """The slots of a row (a method, or a pair of methods) in a story."""
 
-    row: str
+    methods: tuple[str, ...]
     story: str
     done: int
     leased: int
     wanted: int
+
+    @property
+    def row(self) -> str:
+        return " / ".join(self.methods)
+
+    @property
+    def query(self) -> str:
+        """Return how the list of slots is asked for those of this cell."""
+        return f"{_methods_query(self.methods)}&{urlencode({'story': self.story})}"
 
     @property
     def share(self) -> int:
@@ -37,6 +51,15 @@ class Row:
     done: int
     wanted: int
 
+    @property
+    def query(self) -> str:
+        """Return how the list of slots is asked for those of this row."""
+        return _methods_query(self.methods)
+
+
+def _methods_query(methods: tuple[str, ...]) -> str:
+    return urlencode([("method", method) for method in methods])
+
 
 @dataclass(frozen=True)
 class Person:
@@ -45,6 +68,7 @@ class Person:
     annotator: Annotator
     submitted: int
     planned: int
+    surplus: int
     session: int
     sessions: int
     last: datetime | None
@@ -124,7 +148,7 @@ def _counts(study: Study) -> dict[tuple[tuple[str, ...], str], Counter[str]]:
             leased=Count("pk", filter=inside & Q(state=State.LEASED)),
             open=Count("pk", filter=inside & Q(state=State.OPEN)),
             excluded=Count("pk", filter=Q(state=State.EXCLUDED)),
-            surplus=Count("pk", filter=Q(ordinal__isnull=True)),
+            surplus=Count("pk", filter=SURPLUS),
         )
         .order_by()
     )  # fmt: skip
@@ -147,9 +171,7 @@ def _cell(
     tally = counts.get((methods, story))
     if tally is None:
         return None
-    return Cell(
-        " / ".join(methods), story, tally["submitted"], tally["leased"], tally["wanted"]
-    )
+    return Cell(methods, story, tally["submitted"], tally["leased"], tally["wanted"])
 
 
 def _people(study: Study) -> tuple[Person, ...]:
@@ -158,11 +180,20 @@ def _people(study: Study) -> tuple[Person, ...]:
     annotators = study.annotators.annotate(
         submitted=Count("slots", filter=done),
         planned=Count("slots", filter=mine & ~Q(slots__state=State.EXCLUDED)),
+        surplus=Count("slots", filter=Q(slots__ordinal__isnull=True)),
         session=Max("slots__session", filter=done),
         sessions=Max("slots__session"),
         last=Max("slots__submitted_at"),
     ).order_by("name")
     return tuple(
-        Person(a, a.submitted, a.planned, a.session or 0, a.sessions or 0, a.last)
+        Person(
+            a,
+            a.submitted,
+            a.planned,
+            a.surplus,
+            a.session or 0,
+            a.sessions or 0,
+            a.last,
+        )
         for a in annotators
     )

@@ -36,6 +36,11 @@ study_urls = [
         "studies/<slug:slug>/annotators/", manage.annotator_list, name="annotator-list"
     ),
     path(
+        "studies/<slug:slug>/annotators/links.csv",
+        manage.annotator_links,
+        name="annotator-links",
+    ),
+    path(
         "studies/<slug:slug>/annotators/invite/",
         manage.annotator_invite,
         name="annotator-invite",
@@ -51,7 +56,16 @@ study_urls = [
         name="annotator-revoke",
     ),
     path(
-        "studies/<slug:slug>/frames/<int:pk>/", manage.frame_thumb, name="frame-thumb"
+        "studies/<slug:slug>/frames/<int:pk>/",
+        manage.frame_picture,
+        {"rendition": "thumb"},
+        name="frame-thumb",
+    ),
+    path(
+        "studies/<slug:slug>/frames/<int:pk>/display/",
+        manage.frame_picture,
+        {"rendition": "display"},
+        name="frame-display",
     ),
     path("studies/<slug:slug>/do/<action>/", manage.study_action, name="study-action"),
 ]
@@ -74,13 +88,13 @@ rate_urls = [
     path("rate/<token>/story/<code>/submit/", rate.submit, name="rate-submit"),
     re_path(
         r"^rate/(?P<token>[\w-]+)/story/(?P<code>[\w-]+)/(?P<side>only|left|right)/"
-        r"(?P<number>\d+)/(?P<rendition>display|thumb)/$",
+        r"(?P<number>[0-9]{1,4})/(?P<rendition>display|thumb)/$",
         rate.picture,
         name="rate-picture",
     ),
     re_path(
-        r"^rate/(?P<token>[\w-]+)/story/(?P<code>[\w-]+)/character/(?P<index>\d+)/"
-        r"(?P<number>\d+)/(?P<rendition>display|thumb)/$",
+        r"^rate/(?P<token>[\w-]+)/story/(?P<code>[\w-]+)/character/(?P<index>[0-9]{1,4})/"
+        r"(?P<number>[0-9]{1,4})/(?P<rendition>display|thumb)/$",
         rate.character,
         name="rate-character",
     ),

@@ -14,6 +14,8 @@ from django.http import (
     StreamingHttpResponse,
 )
 from django.shortcuts import get_object_or_404, redirect, render
+from django.template.loader import render_to_string
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -97,6 +99,7 @@ def _list_page(
     context = _list(study) | {
         "can_manage": can_manage(request.user, study),
         "form": form,
+        "address": reverse("report-list", args=[study.slug]),
     }
     return render(request, "reports/list.html", context, status=status)
 
@@ -129,7 +132,10 @@ def _get_report(request: HttpRequest, slug: str, pk: int) -> Report:
 @require_safe
 @login_required
 def report_page(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Show the report's page under a policy that admits its own scripts only."""
+    """Show the report's page under a policy that admits its own scripts only.
+
+    The way back to the study stands in the page only; the file does without.
+    """
     from analysis.report import content_security_policy
 
     report = _get_report(request, slug, pk)
@@ -137,7 +143,10 @@ def report_page(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     if not path.is_file():
         raise Http404
     html = path.read_text(encoding="utf-8")
-    response = HttpResponse(html)
+    bar = render_to_string(
+        "reports/_bar.html", {"study": report.study, "report": report}
+    )
+    response = HttpResponse(html.replace("<main>", f"<main>{bar}", 1))
     policy = content_security_policy(html)
     response["Content-Security-Policy"] = (
         f"{policy}; sandbox allow-scripts allow-downloads"

@@ -6,18 +6,24 @@ from django.core.paginator import Paginator
 from django.db.models import Count, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from annotate import exclusion, inviting, lifecycle
-from annotate.coverage import coverage
-from annotate.models import Annotator, Exclusion, Slot, Study
+from annotate import exclusion, inviting, lifecycle, viewing
+from annotate.coverage import SURPLUS, WANTED, Person, coverage
+from annotate.models import Annotator, Answer, Exclusion, Invitation, Slot, Study
 from annotate.permissions import can_manage, get_study_for, visible_studies
+from annotate.spreadsheet import csv_text
 from evalcore import media
 from evalcore.models import Frame
 
 SLOTS_PER_PAGE = 100
+LONGEST_NOTE = Invitation._meta.get_field("note").max_length
+CSV = "text/csv; charset=utf-8"
+PARTS = {"wanted": WANTED, "surplus": SURPLUS}
 ACTIONS = {
     "launch": lifecycle.launch,
     "pause": lifecycle.pause,
@@ -30,14 +36,18 @@ ACTIONS = {
 def study_list(request: HttpRequest) -> HttpResponse:
     """List the studies that the user may see, newest first."""
     inside = Q(slots__ordinal__isnull=False) & ~Q(slots__state=Slot.State.EXCLUDED)
-    studies = visible_studies(request.user).annotate(
-        wanted=Count("slots", filter=inside, distinct=True),
-        submitted=Count(
-            "slots",
-            filter=inside & Q(slots__state=Slot.State.SUBMITTED),
-            distinct=True,
-        ),
-        people=Count("annotators", distinct=True),
+    studies = (
+        visible_studies(request.user)
+        .select_related("benchmark")
+        .annotate(
+            wanted=Count("slots", filter=inside, distinct=True),
+            submitted=Count(
+                "slots",
+                filter=inside & Q(slots__state=Slot.State.SUBMITTED),
+                distinct=True,
+            ),
+            people=Count("annotators", distinct=True),
+        )
     )
     return render(request, "manage/studies.html", {"studies": studies})
 
@@ -84,19 +94,32 @@ def study_coverage(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 @login_required
 def slot_list(request: HttpRequest, slug: str) -> HttpResponse:
-    """List slots, filtered by method, story, annotator and state."""
+    """List slots, filtered by method, story, annotator, session, state and part."""
     study = get_study_for(request.user, slug)
     slots = _filtered(study, request)
     page = Paginator(slots, SLOTS_PER_PAGE).get_page(request.GET.get("page"))
-    kept = request.GET.copy()
-    kept.pop("page", None)
+    methods = request.GET.getlist("method")
     return _page(
         request, study, "manage/slots.html",
-        page=page, filters=request.GET, query=kept.urlencode(), states=Slot.State,
+        page=page, filters=request.GET, query=_query(request), states=Slot.State,
+        parts={"wanted": _("within the redundancy"), "surplus": _("surplus")},
         annotators=study.annotators.all(),
         stories=sorted(set(study.units.values_list("story__key", flat=True))),
-        methods=study.method_names,
+        chosen="".join(methods[:1]), against="".join(methods[1:2]),
+        methods=study.method_names, sessions=_sessions(study),
     )  # fmt: skip
+
+
+def _query(request: HttpRequest) -> str:
+    """Return the filters of the list of slots, without the number of its page."""
+    kept = request.GET.copy()
+    kept.pop("page", None)
+    return kept.urlencode()
+
+
+def _sessions(study: Study) -> list[str]:
+    found = study.slots.filter(session__isnull=False).values_list("session", flat=True)
+    return [str(session) for session in sorted(set(found))]
 
 
 def _filtered(study: Study, request: HttpRequest) -> QuerySet[Slot]:
@@ -116,7 +139,15 @@ def _filtered(study: Study, request: HttpRequest) -> QuerySet[Slot]:
         value = request.GET.get(parameter)
         if value:
             slots = slots.filter(**{lookup: value})
-    return slots
+    session = request.GET.get("session")
+    if session:
+        slots = slots.filter(session=_number(session))
+    return slots.filter(PARTS.get(request.GET.get("part", ""), Q()))
+
+
+def _number(text: str) -> int:
+    """Return a number that somebody typed; 0 for anything else."""
+    return int(text) if text.isdecimal() and len(text) < 6 else 0
 
 
 @require_safe
@@ -126,22 +157,43 @@ def slot_detail(request: HttpRequest, slug: str, code: str) -> HttpResponse:
     study = get_study_for(request.user, slug)
     slot = _get_slot(study, code)
     related = slot.choices if study.is_pairwise else slot.ratings
+    answers = related.select_related("question", "annotator").order_by(
+        "question__ordinal", "annotator", "revision"
+    )
     outputs = [o for o in (slot.unit.output_a, slot.unit.output_b) if o is not None]
+    before, after = _neighbours(_filtered(study, request), code)
     return _page(
         request, study, "manage/slot.html",
-        slot=slot,
-        answers=related.select_related("question", "annotator").order_by(
-            "question__ordinal", "annotator", "revision"
-        ),
+        slot=slot, answers=[(answer, _in_words(slot, answer)) for answer in answers],
         exclusions=slot.exclusions.select_related("author").order_by("-id"),
         outputs=[(output, output.frames.all()) for output in outputs],
+        shots=viewing.shown_shots(slot),
+        query=_query(request), before=before, after=after,
     )  # fmt: skip
+
+
+def _in_words(slot: Slot, answer: Answer) -> str:
+    """Return the anchor of a rating, or the method of a choice."""
+    if slot.study.is_pairwise:
+        methods = {"a": slot.unit.output_a, "b": slot.unit.output_b}
+        chosen = methods.get(answer.value)
+        return chosen.method.name if chosen else _("No preference")
+    return dict(answer.question.steps).get(answer.value, "")
+
+
+def _neighbours(listed: QuerySet[Slot], code: str) -> tuple[str, str]:
+    """Return the codes before and after this one in the list it was opened from."""
+    codes = list(listed.values_list("code", flat=True))
+    if code not in codes:
+        return "", ""
+    at = codes.index(code)
+    return "".join(codes[max(at - 1, 0) : at]), "".join(codes[at + 1 : at + 2])
 
 
 def _get_slot(study: Study, code: str) -> Slot:
     return get_object_or_404(
         study.slots.select_related(
-            "annotator", "unit__story", "unit__output_a__method",
+            "study", "annotator", "unit__story", "unit__output_a__method",
             "unit__output_b__method",
         ),
         code=code,
@@ -160,7 +212,14 @@ def slot_exclude(request: HttpRequest, slug: str, code: str) -> HttpResponse:
         )
     except exclusion.ExclusionError as error:
         messages.error(request, str(error))
-    return redirect("slot-detail", slug, code)
+    return _to_slot(request, slug, code)
+
+
+def _to_slot(request: HttpRequest, slug: str, code: str) -> HttpResponse:
+    """Return to the slot's page, with the filters of the list it was opened from."""
+    query = _query(request)
+    address = reverse("slot-detail", args=[slug, code])
+    return redirect(f"{address}?{query}" if query else address)
 
 
 @require_POST
@@ -175,7 +234,7 @@ def slot_restore(request: HttpRequest, slug: str, code: str) -> HttpResponse:
         exclusion.undo(row, author=request.user)
     except exclusion.ExclusionError as error:
         messages.error(request, str(error))
-    return redirect("slot-detail", slug, code)
+    return _to_slot(request, slug, code)
 
 
 @require_safe
@@ -183,22 +242,54 @@ def slot_restore(request: HttpRequest, slug: str, code: str) -> HttpResponse:
 def annotator_list(request: HttpRequest, slug: str) -> HttpResponse:
     """List the annotators with progress and, for managers, their links."""
     study = get_study_for(request.user, slug)
-    people = coverage(study).people
-    waiting = sum(p.annotator.state == Annotator.State.PLANNED for p in people)
-    invitations = {
-        i.annotator_id: i
-        for a in study.annotators.filter(invitation__isnull=False).select_related(
-            "invitation"
-        )
-        for i in [a.invitation]
-    }
-    rows = [(person, invitations.get(person.annotator.pk)) for person in people]
+    rows = _people_with_links(request, study)
+    waiting = sum(p.annotator.state == Annotator.State.PLANNED for p, *_ in rows)
     free = study.slots.filter(annotator__isnull=True, state=Slot.State.OPEN).count()
     return _page(
         request, study, "manage/annotators.html",
         rows=rows, waiting=waiting, free=free,
-        base=request.build_absolute_uri("/").rstrip("/"),
     )  # fmt: skip
+
+
+def _people_with_links(
+    request: HttpRequest, study: Study
+) -> list[tuple[Person, Invitation | None, str]]:
+    """Return everybody's progress, invitation, and link as long as it works."""
+    invitations = {
+        row.annotator_id: row
+        for row in Invitation.objects.filter(annotator__study=study)
+    }
+    rows = []
+    for person in coverage(study).people:
+        row = invitations.get(person.annotator.pk)
+        link = ""
+        if row is not None and row.revoked_at is None:
+            link = request.build_absolute_uri(reverse("rate-entry", args=[row.token]))
+        rows.append((person, row, link))
+    return rows
+
+
+@require_safe
+@never_cache
+@login_required
+def annotator_links(request: HttpRequest, slug: str) -> HttpResponse:
+    """Send every link and completion code as one table."""
+    study = get_study_for(request.user, slug, role="manager")
+    header = (
+        "annotator", "state", "link", "completion_code", "submitted", "planned", "note",
+    )  # fmt: skip
+    rows = [
+        (
+            person.annotator.name, person.annotator.state, link,
+            person.annotator.completion_code, person.submitted, person.planned,
+            invitation.note if invitation else "",
+        )
+        for person, invitation, link in _people_with_links(request, study)
+    ]  # fmt: skip
+    response = HttpResponse(csv_text(header, rows), content_type=CSV)
+    name = f"{study.slug}-links.csv"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
 
 
 @require_POST
@@ -206,14 +297,17 @@ def annotator_list(request: HttpRequest, slug: str) -> HttpResponse:
 def annotator_invite(request: HttpRequest, slug: str) -> HttpResponse:
     """Create links for the next planned annotators, or for a new person."""
     study = get_study_for(request.user, slug, role="manager")
-    note = request.POST.get("note", "")[:200]
-    count = request.POST.get("count", "")
+    note = request.POST.get("note", "")
+    if len(note) > LONGEST_NOTE:
+        text = _("Please write at most %(most)d characters; these are %(n)d.")
+        messages.error(request, text % {"most": LONGEST_NOTE, "n": len(note)})
+        return redirect("annotator-list", slug)
     try:
         if request.POST.get("new"):
             made = [inviting.invite_new(study, note=note, user=request.user)]
         else:
-            number = int(count) if count.isdecimal() and len(count) < 6 else 0
-            made = inviting.invite(study, count=number, note=note, user=request.user)
+            count = _number(request.POST.get("count", ""))
+            made = inviting.invite(study, count=count, note=note, user=request.user)
     except inviting.InvitingError as error:
         messages.error(request, str(error))
     else:
@@ -245,6 +339,11 @@ def annotator_revoke(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Close a link and free what is not submitted."""
     study = get_study_for(request.user, slug, role="manager")
     annotator = get_object_or_404(study.annotators, pk=pk)
+    if annotator.state == Annotator.State.REVOKED:
+        messages.info(
+            request, _("%(name)s is revoked already.") % {"name": annotator.name}
+        )
+        return redirect("annotator-list", slug)
     freed = inviting.revoke(annotator, user=request.user)
     messages.success(
         request,
@@ -256,8 +355,10 @@ def annotator_revoke(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 @require_safe
 @login_required
-def frame_thumb(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Send a small picture of one of the study's outputs."""
+def frame_picture(
+    request: HttpRequest, slug: str, pk: int, rendition: media.Rendition
+) -> HttpResponse:
+    """Send a picture of one of the study's outputs."""
     study = get_study_for(request.user, slug)
     shown = Q(output__in=study.units.values("output_a")) | Q(
         output__in=study.units.filter(output_b__isnull=False).values("output_b")
@@ -265,7 +366,7 @@ def frame_thumb(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     frame = get_object_or_404(
         Frame.objects.select_related("media").filter(shown, media__isnull=False), pk=pk
     )
-    data = media.rendition_path(frame.media, "thumb").read_bytes()
+    data = media.rendition_path(frame.media, rendition).read_bytes()
     response = HttpResponse(data, content_type="image/webp")
     response["Cache-Control"] = "private, max-age=86400"
     return response

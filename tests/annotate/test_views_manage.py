@@ -1,11 +1,21 @@
 """Pages of a study: who may see them, and that their numbers are right."""
 
+import csv
+import html
+import io
+import re
+
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
+from annotate import exclusion, leasing
+from annotate.metric_texts import METRIC_TEXTS
 from annotate.models import Annotator, Event, Invitation, Slot, Study
 from annotate.urls import scoring_urls, study_urls
+from evalcore.metrics import registry
+from evalcore.models import Method
 from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, eve, log_in, rob
 
@@ -30,6 +40,7 @@ def address(name: str, study: Study) -> str:
         "annotator-reissue": [study.annotators.first().pk],
         "annotator-revoke": [study.annotators.first().pk],
         "frame-thumb": [study.units.first().output_a.frames.first().pk],
+        "frame-display": [study.units.first().output_a.frames.first().pk],
         "study-action": ["pause"],
     }
     return reverse(name, args=[study.slug, *arguments.get(name, [])])
@@ -58,7 +69,12 @@ def test_strangers_are_sent_to_the_login(study, name):
     assert response["Location"].startswith(reverse("login"))
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if n not in POSTS])
+MANAGERS_ONLY = ("annotator-links",)
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in NAMES if n not in (*POSTS, *MANAGERS_ONLY)]
+)
 def test_rob_reads_every_page(study, name):
     assert rob(study).get(address(name, study)).status_code == 200
 
@@ -67,6 +83,12 @@ def test_rob_reads_every_page(study, name):
 def test_rob_changes_nothing(study, name):
     assert rob(study).post(address(name, study)).status_code == 403
     assert alice(study).get(address(name, study)).status_code == 405
+
+
+@pytest.mark.parametrize("name", MANAGERS_ONLY)
+def test_what_is_for_managers_is_not_for_rob(study, name):
+    assert rob(study).get(address(name, study)).status_code == 403
+    assert alice(study).get(address(name, study)).status_code == 200
 
 
 def test_rob_sees_no_links_and_no_buttons(study):
@@ -157,11 +179,90 @@ def test_each_cell_leads_to_its_slots(study):
     answer_everything(study)
     client = alice(study)
     page = client.get(reverse("study-coverage", args=[study.slug])).content.decode()
-    assert page.count("2/2</a>") == 6
+    assert len(re.findall(r'<td class="heat[^>]*><a [^>]*>2/2</a>', page)) == 6
     url = reverse("slot-list", args=[study.slug]) + "?method=Alder&story=01"
     assert f"{url.replace('&', '&amp;')}" in page
     listed = client.get(url).context["page"]
     assert [s.unit.output_a.method.name for s in listed] == ["Alder", "Alder"]
+
+
+def with_surplus(study):
+    """Make one slot surplus, one leased, one excluded with an open replacement."""
+    value = "a" if study.is_pairwise else 3
+    answer_everything(study, value)
+    slots = list(study.slots.all())
+    row = exclusion.exclude(slots[0], reason="asleep", author=None)
+    carol = study.annotators.create(name="A03", state="active")
+    leasing.take(leasing.next_slot(carol), carol)
+    Slot.objects.filter(annotator=carol).update(state="open")
+    answer_everything(study, value)
+    exclusion.undo(row, author=None)
+    exclusion.exclude(slots[3], reason="asleep", author=None)
+    exclusion.exclude(slots[5], reason="asleep", author=None)
+    leasing.take(leasing.next_slot(carol), carol)
+
+
+def numbers(page: str, pattern: str) -> list[tuple[str, str]]:
+    """Return (address, text) of every link whose text is a number like that."""
+    found = re.findall(r'<a [^>]*?href="([^"]+)"[^>]*>([^<]+)', page)
+    return [(html.unescape(a), text) for a, text in found if re.match(pattern, text)]
+
+
+@pytest.mark.parametrize("protocol", ["likert", "pairwise"])
+@pytest.mark.parametrize("name", ["study-coverage", "study-detail", "annotator-list"])
+def test_every_number_leads_exactly_to_its_slots(protocol, name):
+    study = make_study(protocol=protocol)
+    with_surplus(study)
+    client = alice(study)
+    page = client.get(reverse(name, args=[study.slug])).content.decode()
+
+    def listed(address):
+        context = client.get(address).context
+        return context["page"].paginator.count
+
+    checked = 0
+    for link, text in numbers(page, r"\+?[0-9]+(/[0-9]+)?$"):
+        if "/slots/?" not in link or "session=" in link:
+            continue
+        done, _, wanted = text.lstrip("+").partition("/")
+        assert listed(link) == int(wanted or done), (link, text)
+        if wanted:
+            assert listed(f"{link}&state=submitted") == int(done), (link, text)
+        checked += 1
+    assert (
+        checked >= {"study-coverage": 15, "study-detail": 3, "annotator-list": 4}[name]
+    )
+
+
+def test_surplus_slots_are_counted_and_led_to(study):
+    with_surplus(study)
+    client = alice(study)
+    page = client.get(reverse("study-coverage", args=[study.slug])).content.decode()
+    surplus = reverse("slot-list", args=[study.slug]) + "?part=surplus"
+    assert f'<a href="{surplus}">1</a>' in page
+    listed = client.get(surplus).context["page"]
+    assert [slot.ordinal for slot in listed] == [None]
+    mine = reverse("slot-list", args=[study.slug]) + "?annotator=A03&part=surplus"
+    assert html.escape(mine) in page
+
+
+def test_a_session_leads_to_its_slots(study):
+    url = reverse("slot-list", args=[study.slug])
+    client = alice(study)
+    listed = client.get(url, {"annotator": "A01", "session": "2"}).context["page"]
+    assert {slot.session for slot in listed} == {2}
+    for nonsense in ("x", "-1", "9" * 5000, "٣"):
+        assert client.get(url, {"session": nonsense}).status_code == 200
+    assert client.get(url, {"part": "nonsense"}).context["page"].paginator.count == 12
+
+
+def test_names_that_need_quoting_keep_their_links(study):
+    Method.objects.filter(name="Alder").update(name="A&B = #1 + 2%")
+    client = alice(study)
+    page = client.get(reverse("study-coverage", args=[study.slug])).content.decode()
+    links = [a for a, text in numbers(page, r"0/2$") if "story=01" in a]
+    counts = [client.get(a).context["page"].paginator.count for a in links]
+    assert counts == [2, 2, 2]
 
 
 def test_htmx_gets_the_inner_part_only(study):
@@ -184,6 +285,219 @@ def test_excluding_and_taking_back(study):
     assert "asleep" in page.content.decode()
     client.post(reverse("slot-restore", args=[study.slug, slot.code]))
     assert Slot.objects.get(pk=slot.pk).state == "submitted"
+
+
+def test_a_slot_shows_what_is_needed_to_judge_its_answers(study):
+    answer_everything(study, value=4)
+    client = alice(study)
+    listed = reverse("slot-list", args=[study.slug]) + "?method=Alder&state=submitted"
+    slots = list(client.get(listed).context["page"])
+    page = client.get(listed)
+    assert f"{slots[1].code}/?method=Alder&amp;state=submitted" in page.content.decode()
+    url = reverse("slot-detail", args=[study.slug, slots[1].code])
+    page = client.get(f"{url}?method=Alder&state=submitted").content.decode()
+    for text in (
+        "How good is character?",
+        "perfect",
+        "Fox walks 2",
+        "Back to the list",
+    ):
+        assert text in page
+    frame = slots[1].unit.output_a.frames.first()
+    large = reverse("frame-display", args=[study.slug, frame.pk])
+    assert large in page
+    assert client.get(large).status_code == 200
+    assert f"{slots[0].code}/?method=Alder" in page
+    assert f"{slots[2].code}/?method=Alder" in page
+    assert "?annotator=" in page
+    ends = [
+        client.get(
+            f"{reverse('slot-detail', args=[study.slug, slot.code])}?method=Alder"
+        ).context
+        for slot in (slots[0], slots[-1])
+    ]
+    assert ends[0]["before"] == ends[1]["after"] == ""
+
+
+def test_a_slot_of_a_pair_names_the_chosen_method():
+    study = make_study(protocol="pairwise")
+    answer_everything(study, value="b")
+    slot = study.slots.first()
+    context = alice(study).get(
+        reverse("slot-detail", args=[study.slug, slot.code])
+    ).context  # fmt: skip
+    chosen = slot.unit.output_b.method.name
+    assert [words for _answer, words in context["answers"]] == [chosen, chosen]
+
+
+def test_excluding_keeps_the_list_one_came_from(study):
+    answer_everything(study)
+    slot = study.slots.first()
+    url = reverse("slot-exclude", args=[study.slug, slot.code])
+    answer = alice(study).post(f"{url}?story=01", {"reason": "asleep"})
+    back = reverse("slot-detail", args=[study.slug, slot.code])
+    assert answer["Location"] == f"{back}?story=01"
+
+
+def test_a_text_too_long_for_the_database_is_refused_with_its_length(study):
+    answer_everything(study)
+    slot = study.slots.first()
+    client = alice(study)
+    url = reverse("slot-exclude", args=[study.slug, slot.code])
+    page = client.post(url, {"reason": "x" * 301}, follow=True).content.decode()
+    assert "at most 300 letters" in page
+    assert Slot.objects.get(pk=slot.pk).state == "submitted"
+    Annotator.objects.create(study=study, name="A00")
+    url = reverse("annotator-invite", args=[study.slug])
+    page = client.post(url, {"count": 1, "note": "x" * 201}, follow=True)
+    assert "at most 200 characters; these are 201" in page.content.decode()
+    assert Annotator.objects.get(name="A00").state == "planned"
+
+
+@pytest.fixture
+def refusing_nul(settings):
+    name = "annotate.middleware.refuse_nul"
+    settings.MIDDLEWARE = [name, *(m for m in settings.MIDDLEWARE if m != name)]
+
+
+@pytest.mark.usefixtures("refusing_nul")
+def test_a_nul_character_is_a_bad_request(study):
+    answer_everything(study)
+    client = alice(study)
+    slots = reverse("slot-list", args=[study.slug])
+    assert client.get(f"{slots}?method=%00").status_code == 400
+    assert client.get(f"{slots}?%00=x").status_code == 400
+    assert client.get(f"{slots}%00").status_code == 400
+    assert client.get(f"{slots}?method=Alder").status_code == 200
+    url = reverse("slot-exclude", args=[study.slug, study.slots.first().code])
+    assert client.post(url, {"reason": "a\0b"}).status_code == 400
+    assert client.post(url, {"reason": "asleep"}).status_code == 302
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "٣", "99999", "-1", "1a"])
+def test_a_picture_address_holds_small_ascii_numbers_only(study, number):
+    slot = study.annotators.get(name="A01").slots.first()
+    base = f"/rate/{slot.annotator.invitation.token}/story/{slot.code}"
+    client = Client()
+    assert client.get(f"{base}/only/1/thumb/").status_code == 200
+    assert client.get(f"{base}/only/{number}/thumb/").status_code == 404
+    assert client.get(f"{base}/character/{number}/1/thumb/").status_code == 404
+    assert client.get(f"{base}/character/0/{number}/thumb/").status_code == 404
+
+
+def test_links_and_codes_as_one_table(study):
+    answer_everything(study)
+    first, second = Invitation.objects.order_by("annotator__name")
+    Invitation.objects.filter(pk=first.pk).update(note="=HYPERLINK(1)")
+    client = alice(study)
+    client.post(
+        reverse("annotator-revoke", args=[study.slug, second.annotator_id])
+    )  # fmt: skip
+    answer = client.get(reverse("annotator-links", args=[study.slug]))
+    assert "no-store" in answer["Cache-Control"]
+    assert "trial-links.csv" in answer["Content-Disposition"]
+    rows = list(csv.DictReader(io.StringIO(answer.content.decode())))
+    assert [row["annotator"] for row in rows] == ["A01", "A02"]
+    entry = reverse("rate-entry", args=[first.token])
+    assert rows[0]["link"] == f"http://testserver{entry}"
+    assert rows[1]["link"] == ""
+    assert rows[0]["note"] == "'=HYPERLINK(1)"
+    assert rows[0]["completion_code"] == first.annotator.completion_code
+    assert (rows[0]["submitted"], rows[0]["planned"]) == ("6", "6")
+
+
+def test_managers_alone_see_the_completion_codes(study):
+    url = reverse("annotator-list", args=[study.slug])
+    code = study.annotators.first().completion_code
+    assert code in alice(study).get(url).content.decode()
+    assert code not in rob(study).get(url).content.decode()
+
+
+def test_revoking_again_changes_and_logs_nothing(study):
+    client = alice(study)
+    url = reverse("annotator-revoke", args=[study.slug, study.annotators.first().pk])
+    client.post(url)
+    page = client.post(url, follow=True).content.decode()
+    assert "A01 is revoked already" in page
+    assert Event.objects.filter(kind="annotator revoked").count() == 1
+
+
+@pytest.mark.parametrize("name", ["study-coverage", "slot-list", "slot-detail"])
+def test_times_say_that_they_are_utc(study, name):
+    answer_everything(study)
+    page = alice(study).get(address(name, study)).content.decode()
+    times = re.findall(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{5,8}( UTC)?", page)
+    assert times
+    assert all(times)
+
+
+def test_pages_of_a_study_have_titles_of_their_own(study):
+    make_study(slug="second", benchmark=make_benchmark(slug="b2"))
+    client = alice(study)
+    names = [
+        "study-detail", "study-coverage", "slot-list", "slot-detail", "annotator-list",
+        "study-scoring",
+    ]  # fmt: skip
+    pages = [client.get(address(name, study)).content.decode() for name in names]
+    titles = [re.search("<title>(.*?)</title>", page, re.S)[1] for page in pages]
+    assert len(set(titles)) == len(names)
+    assert all("trial" in title for title in titles)
+    listed = client.get(reverse("study-list")).content.decode()
+    assert "<code>trial</code>" in listed
+    assert "woods" in listed
+
+
+def test_metrics_are_told_in_chinese(study):
+    client = alice(study)
+    client.cookies["django_language"] = "zh-hans"
+    page = client.get(reverse("metric-list")).content.decode()
+    assert "色彩丰富度" in page
+    assert "It knows nothing of the story" not in page
+
+
+def test_every_text_of_a_metric_is_marked_for_translation():
+    said = set()
+    for name in registry.names():
+        info = registry.load(name).info
+        said |= {info.title, info.measures, info.source}
+    assert said == set(METRIC_TEXTS), "bring annotate/metric_texts.py up to date"
+
+
+def test_closing_asks_first(study):
+    page = alice(study).get(reverse("study-detail", args=[study.slug]))
+    close = reverse("study-action", args=[study.slug, "close"])
+    confirm = re.search(
+        f'<details class="confirm">.*?{close}.*?</details>',
+        page.content.decode(),
+        re.S,
+    )
+    assert confirm
+
+
+def test_a_refused_form_offers_an_address_that_can_be_opened(study):
+    leasing.take(study.slots.first(), study.annotators.get(name="A01"))
+    slot = study.slots.filter(state="leased").get()
+    token = slot.annotator.invitation.token
+    study.annotators.update(consented_at=timezone.now())
+    client = Client()
+    answer = client.post(reverse("rate-submit", args=[token, slot.code]), {})
+    assert answer.status_code == 422
+    own = reverse("rate-slot", args=[token, slot.code])
+    assert f'name="next" value="{own}"' in answer.content.decode()
+    Study.objects.update(state="paused")
+    answer = client.post(reverse("rate-submit", args=[token, slot.code]), {})
+    own = reverse("rate-entry", args=[token])
+    assert f'name="next" value="{own}"' in answer.content.decode()
+
+
+def test_the_keys_are_those_of_the_scale(study):
+    page = Client().get(
+        reverse("rate-slot", args=[
+            study.annotators.first().invitation.token,
+            study.annotators.first().slots.first().code,
+        ])
+    )  # fmt: skip
+    assert "<kbd>0</kbd> … <kbd>4</kbd>" in page.content.decode()
 
 
 def test_hostile_names_are_shown_as_text(study):

@@ -6,6 +6,7 @@ from django.urls import reverse
 
 from analysis.web import building
 from analysis.web.models import Report
+from annotate import exclusion
 from annotate.models import Invitation, StudyMember, User
 from evalcore import scoring
 from tests.factories import make_study
@@ -39,7 +40,7 @@ def test_every_number_leads_to_its_slots(page, live_server, study):
     page.wait_for_url("**/slots/?**")
     assert page.locator("tbody tr").count() == 2
     page.click("tbody a >> nth=0")
-    assert page.locator("text=How good").count() == 0
+    assert page.locator("tbody >> text=How good").count() == 2
     assert page.locator("tbody tr").count() == 2
 
 
@@ -51,6 +52,9 @@ def test_pausing_inviting_and_revoking(page, live_server, study):
     assert study.state == "paused"
     page.click("button:has-text('Open again')")
     page.goto(live_server.url + reverse("annotator-list", args=[study.slug]))
+    assert page.is_disabled("button:has-text('Add a person')")
+    exclusion.exclude(study.slots.first(), reason="asleep", author=None)
+    page.reload()
     page.click("button:has-text('Add a person')")
     page.wait_for_selector("text=link created")
     assert Invitation.objects.filter(annotator__name="A03").exists()
@@ -59,8 +63,43 @@ def test_pausing_inviting_and_revoking(page, live_server, study):
     guest.goto(link)
     assert "Consent" in guest.inner_text("main")
     guest.close()
-    page.locator("button:has-text('Revoke')").last.click()
+    page.locator(".link-field").last.click()
+    assert page.evaluate("getSelection().toString()") == link
+    page.locator("summary:has-text('Revoke')").last.click()
+    page.locator("button:has-text('Revoke A03')").click()
     page.wait_for_selector("text=was revoked")
+    with page.expect_download() as table:
+        page.click("text=All links and completion codes")
+    assert table.value.suggested_filename == "trial-links.csv"
+
+
+def test_closing_needs_a_second_click(page, live_server, study):
+    log_in(page, live_server)
+    page.goto(live_server.url + reverse("study-detail", args=[study.slug]))
+    page.click("summary:has-text('Close')")
+    study.refresh_from_db()
+    assert study.state == "open"
+    page.click("button:has-text('Close the study')")
+    page.wait_for_selector("text=closed")
+    study.refresh_from_db()
+    assert study.state == "closed"
+
+
+def test_from_a_list_through_its_slots_and_back(page, live_server, study):
+    log_in(page, live_server)
+    listed = reverse("slot-list", args=[study.slug]) + "?method=Alder"
+    page.goto(live_server.url + listed)
+    page.click("tbody a >> nth=0")
+    assert page.locator("a[rel=prev]").count() == 0
+    page.click("a[rel=next]")
+    assert page.locator("a[rel=prev]").count() == 1
+    with page.context.expect_page() as opened:
+        page.click(".strip a >> nth=0")
+    opened.value.wait_for_load_state()
+    assert opened.value.url.endswith("/display/")
+    opened.value.close()
+    page.click("text=Back to the list")
+    assert page.url.endswith(listed)
 
 
 def test_coverage_refreshes_itself(page, live_server, study):
@@ -95,6 +134,9 @@ def test_the_report_draws_its_figures_and_asks_nobody(page, live_server, study):
     # The browser itself looks for an icon; the page asks for nothing.
     own = [u for u in asked if not u.startswith(("data:", "blob:"))]
     assert [u for u in own if not u.endswith("icon.svg")] == [url]
+    page.click("nav >> text=Reports")
+    page.wait_for_url("**/reports/")
+    assert page.is_visible("text=A new report")
 
 
 PAGES = [

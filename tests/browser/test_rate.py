@@ -3,8 +3,9 @@
 import pytest
 from axe_core_python.sync_playwright import Axe
 from django.urls import reverse
+from playwright.sync_api import expect
 
-from annotate.models import Annotator, Choice, Invitation, Rating, Slot
+from annotate.models import Annotator, Choice, Invitation, Rating, Slot, Study
 from tests.factories import make_study
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -66,7 +67,7 @@ def test_a_likert_study_by_keyboard_alone(page, live_server):
         "question__key", "value"
     )
     assert sorted(values) == [("aesthetics", 1)] * 6 + [("character", 3)] * 6
-    assert Slot.objects.exclude(seconds__gt=0).count() == 0
+    assert Slot.objects.exclude(seconds__gt=0, seconds__lt=60).count() == 0
 
 
 def test_a_pairwise_study_by_keyboard_alone(page, live_server):
@@ -171,6 +172,193 @@ def test_a_slow_old_answer_does_not_overtake_the_submitted_one(page, live_server
     held[0].continue_()
     page.wait_for_url(lambda url: url != first)
     assert Rating.objects.get(question__key="character", is_current=True).value == 4
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "told"),
+    [
+        (403, {"error": "The study is having a break."}, "having a break"),
+        (404, {"error": "This story is not yours any more."}, "not yours"),
+        (410, {"error": "This link is no longer valid."}, "no longer valid"),
+        (409, {"error": "9 is outside the scale."}, "outside the scale"),
+        (403, None, "could not be saved"),
+    ],
+)
+def test_a_refusal_is_told_and_offered_again_by_enter(
+    page, live_server, status, body, told
+):
+    start(page, live_server, make_study(annotators=1))
+    asked = []
+
+    def refuse(route):
+        asked.append(route.request.url)
+        if body:
+            route.fulfill(status=status, json=body)
+        else:
+            route.fulfill(status=status, body="<h1>No</h1>", content_type="text/html")
+
+    page.route("**/answer/", refuse)
+    page.keyboard.press("2")
+    expect(page.locator("#problem")).to_contain_text(told)
+    expect(page.locator("#problem")).to_be_in_viewport()
+    expect(page.locator("#save-state")).to_have_text("Not saved")
+    page.wait_for_timeout(1500)
+    assert len(asked) == 1
+    page.unroute("**/answer/")
+    first = page.url
+    page.keyboard.press("3")
+    saved(page)
+    assert page.is_hidden("#problem")
+    page.keyboard.press("Enter")
+    page.wait_for_url(lambda url: url != first)
+    assert sorted(Rating.objects.values_list("question__key", "value")) == [
+        ("aesthetics", 3),
+        ("character", 2),
+    ]
+
+
+def test_a_study_paused_meanwhile_is_told_and_nothing_is_sent_for_ever(
+    page, live_server
+):
+    study = make_study(annotators=1)
+    start(page, live_server, study)
+    Study.objects.update(state="paused")
+    page.keyboard.press("2")
+    page.keyboard.press("2")
+    page.wait_for_selector("#problem:not([hidden])")
+    first = page.url
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(300)
+    assert page.url == first
+    assert page.is_visible("#problem")
+    assert not Rating.objects.exists()
+    Study.objects.update(state="open")
+    page.keyboard.press("Enter")
+    page.wait_for_url(lambda url: url != first)
+    assert Rating.objects.count() == 2
+
+
+@pytest.mark.parametrize("status", [500, 503, 429, 408])
+def test_a_passing_failure_of_the_server_is_tried_again(page, live_server, status):
+    start(page, live_server, make_study(annotators=1))
+    failed = []
+
+    def fail_once(route):
+        if failed:
+            route.continue_()
+        else:
+            failed.append(route)
+            route.fulfill(status=status, body="")
+
+    page.route("**/answer/", fail_once)
+    page.keyboard.press("2")
+    saved(page)
+    assert failed
+    assert Rating.objects.get().value == 2
+
+
+def test_a_key_held_down_answers_one_question(page, live_server):
+    start(page, live_server, make_study(annotators=1))
+    page.keyboard.down("3")
+    page.keyboard.down("3")
+    page.keyboard.down("3")
+    page.keyboard.up("3")
+    saved(page)
+    assert Rating.objects.get().question.key == "character"
+    page.keyboard.down("ArrowRight")
+    page.keyboard.down("ArrowRight")
+    page.keyboard.up("ArrowRight")
+    assert page.is_visible("#shot-3")
+
+
+def test_capital_letters_work_and_shortcuts_of_the_browser_do_not(page, live_server):
+    start(page, live_server, make_study(annotators=1))
+    page.keyboard.press("Shift+A")
+    assert page.is_visible("#shot-3")
+    page.evaluate(
+        """() => { for (const key of ["ctrlKey", "metaKey", "altKey"])
+          document.dispatchEvent(new KeyboardEvent(
+            "keydown", { key: "1", [key]: true, bubbles: true })); }"""
+    )
+    page.wait_for_timeout(300)
+    assert page.locator("input:checked").count() == 0
+    assert not Rating.objects.exists()
+
+
+def test_leaving_with_an_unsaved_answer_is_questioned(page, live_server):
+    start(page, live_server, make_study(annotators=1))
+    page.route("**/answer/", lambda route: route.abort())
+    page.keyboard.press("2")
+    asked = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+    page.wait_for_timeout(100)
+    page.goto(address(live_server, Study.objects.get()))
+    assert asked == ["beforeunload"]
+
+
+def test_the_form_says_that_answers_are_stored_already(page, live_server):
+    start(page, live_server, make_study(annotators=1))
+    page.keyboard.press("2")
+    page.keyboard.press("3")
+    saved(page)
+    with page.expect_request("**/submit/") as sent:
+        page.keyboard.press("Enter")
+    assert 'name="stored"\r\n\r\n1' in sent.value.post_data or (
+        "stored=1" in sent.value.post_data
+    )
+
+
+def test_a_stale_tab_does_not_bring_an_old_answer_back(page, live_server):
+    study = make_study(annotators=1)
+    start(page, live_server, study)
+    page.keyboard.press("1")
+    page.keyboard.press("1")
+    saved(page)
+    first = page.url
+    second = page.context.new_page()
+    second.goto(first)
+    second.wait_for_selector("html.js")
+    second.keyboard.press("4")
+    second.wait_for_function(
+        "() => document.getElementById('save-state').classList.contains('good')"
+    )
+    page.keyboard.press("Enter")
+    page.wait_for_url(lambda url: url != first)
+    current = Rating.objects.filter(is_current=True).order_by("question__ordinal")
+    assert list(current.values_list("value", flat=True)) == [4, 1]
+    assert Rating.objects.count() == 3
+
+
+def test_choosing_moves_nothing(page, live_server):
+    start(page, live_server, make_study(annotators=1))
+    tops = "() => [...document.querySelectorAll('.option')].map((o) => o.offsetHeight)"
+    before = page.evaluate(tops)
+    page.keyboard.press("4")
+    page.keyboard.press("0")
+    saved(page)
+    assert page.evaluate(tops) == before
+    weight = "document.querySelector('.option:has(:checked)')"
+    assert page.evaluate(f"getComputedStyle({weight}).fontWeight") == "400"
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 500), (1440, 900), (390, 844)])
+def test_what_is_missing_is_said_in_sight(page, live_server, width, height):
+    page.set_viewport_size({"width": width, "height": height})
+    start(page, live_server, make_study(annotators=1))
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("2")
+    saved(page)
+    page.focus("#submit")
+    page.keyboard.press("Enter")
+    problem = page.locator("#problem")
+    expect(problem).to_contain_text("Character")
+    expect(problem).to_be_in_viewport(ratio=1)
+    expect(page.locator(".question.current .option").last).to_be_in_viewport(ratio=1)
+    covered = page.evaluate(
+        """() => document.querySelector("#problem").getBoundingClientRect().top <
+          document.querySelector(".question.current").getBoundingClientRect().bottom"""
+    )
+    assert not covered
 
 
 def test_enter_with_a_gap_says_what_is_missing(page, live_server):

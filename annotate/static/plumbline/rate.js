@@ -12,6 +12,7 @@
   const questions = [...form.querySelectorAll(".question")];
   const RETRY_FIRST = 1000;
   const RETRY_LAST = 30000;
+  const TRY_AGAIN = [408, 429]; // of the refusals; a server's own failure counts too
 
   // Shots ---------------------------------------------------------------------
 
@@ -75,6 +76,7 @@
   // Saving --------------------------------------------------------------------
 
   const waiting = new Map(); // question -> {value, key}; the newest answer wins
+  const refused = new Map(); // the same, of answers that the server did not take
   let sending = false;
   let submitWhenSaved = false;
   let delay = RETRY_FIRST;
@@ -90,8 +92,16 @@
   }
 
   function save(question, value) {
+    const name = question.dataset.question;
+    refused.delete(name);
+    waiting.set(name, { value, key: newKey() });
+    sendAll();
+  }
+
+  function sendAll() {
+    refused.forEach((answer, name) => waiting.set(name, answer));
+    refused.clear();
     problem.hidden = true;
-    waiting.set(question.dataset.question, { value, key: newKey() });
     tell("saving", "");
     send();
   }
@@ -99,41 +109,61 @@
   async function send() {
     if (sending || waiting.size === 0) return;
     sending = true;
-    const [question, { value, key }] = waiting.entries().next().value;
-    const body = new FormData();
-    body.set("csrfmiddlewaretoken", form.elements.csrfmiddlewaretoken.value);
-    body.set("question", question);
-    body.set("value", value);
-    body.set("client_key", key);
-    let again = false;
-    try {
-      const response = await fetch(seat.dataset.answerUrl, { method: "POST", body });
-      if (response.status === 409 || response.status === 400) {
-        problem.textContent = (await response.json()).error;
-        problem.hidden = false;
-      } else if (!response.ok) again = true;
-    } catch (error) {
-      if (!(error instanceof TypeError)) throw error; // fetch: the network failed
-      again = true;
-    }
+    const [question, answer] = waiting.entries().next().value;
+    const refusal = await post(question, answer);
     sending = false;
-    if (again) {
+    if (refusal === null) {
       tell("failed", "warn");
       setTimeout(send, delay);
       delay = Math.min(delay * 2, RETRY_LAST);
       return;
     }
     delay = RETRY_FIRST;
-    const newest = waiting.get(question);
-    if (newest && newest.key === key) waiting.delete(question);
+    if (waiting.get(question).key === answer.key) {
+      waiting.delete(question);
+      if (refusal) {
+        refused.set(question, answer);
+        showProblem(refusal);
+      }
+    }
     if (waiting.size) send();
-    else if (!problem.hidden) {
+    else if (refused.size) {
       submitWhenSaved = false;
-      state.textContent = "";
+      tell("refused", "bad");
     } else {
       tell("saved", "good");
       if (submitWhenSaved) form.requestSubmit();
     }
+  }
+
+  // Returns "" when the answer is stored, why it never will be, or null to try again.
+  async function post(question, { value, key }) {
+    const body = new FormData();
+    body.set("csrfmiddlewaretoken", form.elements.csrfmiddlewaretoken.value);
+    body.set("question", question);
+    body.set("value", value);
+    body.set("client_key", key);
+    try {
+      const response = await fetch(seat.dataset.answerUrl, { method: "POST", body });
+      if (response.ok) return "";
+      if (response.status >= 500 || TRY_AGAIN.includes(response.status)) return null;
+      return await reason(response);
+    } catch (error) {
+      if (error instanceof TypeError) return null; // fetch: the network failed
+      throw error;
+    }
+  }
+
+  async function reason(response) {
+    const type = response.headers.get("Content-Type") || "";
+    if (!type.startsWith("application/json")) return problem.dataset.refused;
+    return (await response.json()).error;
+  }
+
+  function showProblem(text) {
+    problem.textContent = text;
+    problem.hidden = false;
+    questions[current].scrollIntoView({ block: "nearest" }); // the message covers some
   }
 
   // Submitting ----------------------------------------------------------------
@@ -151,15 +181,16 @@
     if (open) {
       event.preventDefault();
       const title = open.querySelector("legend").textContent;
-      problem.textContent = `${problem.dataset.unanswered} ${title}`;
-      problem.hidden = false;
+      showProblem(`${problem.dataset.unanswered} ${title}`);
       mark(questions.indexOf(open));
       return;
     }
-    if (sending || waiting.size) {
-      // An answer on its way could arrive after the form and undo a later change.
+    if (sending || waiting.size || refused.size) {
+      // An answer on its way could arrive after the form and undo a later change; one
+      // that was refused is offered again, for what is shown is what must be stored.
       event.preventDefault();
       submitWhenSaved = true;
+      if (refused.size) sendAll();
       return;
     }
     countTime();
@@ -184,16 +215,20 @@
       a: toggleAll,
       t: toggleText,
     };
-    if (/^[0-9]$/.test(event.key)) {
-      if (answerByKey(event.key)) event.preventDefault();
-    } else if (event.key in actions) {
-      if (actions[event.key]() !== true) event.preventDefault();
-    }
+    const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    const digit = /^[0-9]$/.test(key);
+    if (!digit && !(key in actions)) return;
+    if (event.repeat && !key.startsWith("Arrow")) {
+      event.preventDefault(); // however long a key is held, it acts once
+    } else if (digit) {
+      if (answerByKey(key)) event.preventDefault();
+    } else if (actions[key]() !== true) event.preventDefault();
   }
 
   // Start ---------------------------------------------------------------------
 
   document.documentElement.classList.add("js");
+  form.elements.stored.disabled = false;
   document.querySelector(".viewer-bar").hidden = false;
   document.getElementById("previous-shot").onclick = () => showShot(shot - 1);
   document.getElementById("next-shot").onclick = () => showShot(shot + 1);
@@ -225,5 +260,6 @@
   showShot(0);
   const open = questions.findIndex((q) => !answered(q));
   mark(open < 0 ? 0 : open);
-  window.scrollTo(0, 0);
+  if (problem.hidden) window.scrollTo(0, 0);
+  else problem.scrollIntoView({ block: "nearest" });
 })();

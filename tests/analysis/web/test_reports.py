@@ -50,6 +50,26 @@ def test_it_works(study, report):
     assert reverse("report-page", args=[study.slug, report.pk]) in listed
 
 
+def test_the_page_leads_back_and_the_file_stays_as_it_is(study, report):
+    client = rob(study)
+    url = reverse("report-page", args=[study.slug, report.pk])
+    page = client.get(url).content.decode()
+    back = reverse("report-list", args=[study.slug])
+    assert f'<a href="{back}">' in page
+    assert f'<a href="{reverse("study-detail", args=[study.slug])}">' in page
+    stored = (building.folder(report) / "report.html").read_text(encoding="utf-8")
+    assert back not in stored
+    assert "<nav" not in stored
+
+
+def test_a_refused_report_offers_an_address_that_can_be_opened(study):
+    client = rob(study)
+    url = reverse("report-create", args=[study.slug])
+    page = client.post(url, ASKED | {"seed": "-1"}).content.decode()
+    listed = reverse("report-list", args=[study.slug])
+    assert f'name="next" value="{listed}"' in page
+
+
 def test_files_and_archive(study, report):
     client = rob(study)
     url = reverse("report-file", args=[study.slug, report.pk, "correlations.csv"])
