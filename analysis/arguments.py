@@ -11,14 +11,20 @@ from analysis.options import COEFFICIENTS, EPSILONS, LEVELS
 
 def add_resampling(parser: argparse.ArgumentParser) -> None:
     """Add what every analysis takes: intervals and the seed."""
-    parser.add_argument("--resamples", type=count, default=1000, help="0: no intervals")
+    parser.add_argument(
+        "--resamples", type=count, default=1000, help="default 1000; 0: none"
+    )
     parser.add_argument(
         "--resample",
         metavar="UNIT",
         help="stories, methods, annotators, units, or two joined by +",
     )
-    parser.add_argument("--confidence", type=share, default=0.95)
-    parser.add_argument("--seed", type=count, default=0)
+    parser.add_argument(
+        "--confidence", type=share, default=0.95, help="of intervals; default 0.95"
+    )
+    parser.add_argument(
+        "--seed", type=count, default=0, help="of every random step; default 0"
+    )
 
 
 def add_alignment(parser: argparse.ArgumentParser) -> None:
@@ -30,11 +36,26 @@ def add_alignment(parser: argparse.ArgumentParser) -> None:
         metavar='"A,B"',
         help="a name with a comma in it can be written with a backslash before it",
     )
-    parser.add_argument("--levels", type=subset(LEVELS), default=LEVELS)
     parser.add_argument(
-        "--coefficients", type=subset(COEFFICIENTS), default=COEFFICIENTS
+        "--levels",
+        type=subset(LEVELS),
+        default=LEVELS,
+        metavar='"A,B"',
+        help=f"some of {', '.join(LEVELS)}; default all",
     )
-    parser.add_argument("--epsilon", choices=EPSILONS, default="heldout")
+    parser.add_argument(
+        "--coefficients",
+        type=subset(COEFFICIENTS),
+        default=COEFFICIENTS,
+        metavar='"A,B"',
+        help=f"some of {', '.join(COEFFICIENTS)}; default all",
+    )
+    parser.add_argument(
+        "--epsilon",
+        choices=EPSILONS,
+        default="heldout",
+        help="how the tie threshold of acc_eq is tuned; default heldout",
+    )
 
 
 def split_names(text: str) -> tuple[str, ...]:

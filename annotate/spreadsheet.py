@@ -4,7 +4,7 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+from analysis.tables import defused
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -13,11 +13,5 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(header)
     for row in rows:
-        writer.writerow([_defused(value) for value in row])
+        writer.writerow([defused(v) if isinstance(v, str) else v for v in row])
     return buffer.getvalue()
-
-
-def _defused(value: object) -> object:
-    if isinstance(value, str) and value.startswith(FORMULA):
-        return f"'{value}"
-    return value

@@ -4,7 +4,7 @@ import csv
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from analysis.tables import FORMULA
+from analysis.tables import defused
 from analysis.web import frames
 from annotate.models import Study
 
@@ -32,10 +32,10 @@ def csv_lines(study: Study, table: str) -> Iterator[str]:
     writer = csv.writer(_Echo(), lineterminator="\n")
     yield writer.writerow(header)
     for row in rows(study):
-        yield writer.writerow([defused(row[column]) for column in header])
+        yield writer.writerow([_cell(row[column]) for column in header])
 
 
-def defused(value: Any) -> Any:
+def _cell(value: Any) -> Any:
     """Return the value as it can safely stand in a cell."""
     if value is None:
         return ""
@@ -43,6 +43,4 @@ def defused(value: Any) -> Any:
         return "true" if value else "false"
     if isinstance(value, float):
         return repr(value)
-    if isinstance(value, str) and value.startswith(FORMULA):
-        return f"'{value}"
-    return value
+    return defused(value) if isinstance(value, str) else value

@@ -16,8 +16,6 @@ from tests.people import answer_everything
 pytestmark = pytest.mark.django_db
 
 OURS = ("annotate", "evalcore", "analysis.web", "fixtures")
-# Shared with `python -m analysis`, which explains them.
-FROM_THE_ANALYSIS = ("levels", "coefficients", "epsilon", "confidence", "seed")
 COMMANDS = sorted(name for name, app in get_commands().items() if app in OURS)
 
 
@@ -38,11 +36,7 @@ def test_every_command_has_an_example_and_explains_its_options(name):
     command = load(get_commands()[name], name)
     assert "Example: " in command.help
     parser = command.create_parser("manage.py", name)
-    silent = [
-        action.dest
-        for action in parser._actions
-        if not action.help and action.dest not in FROM_THE_ANALYSIS
-    ]
+    silent = [action.dest for action in parser._actions if not action.help]
     assert silent == []
 
 

@@ -80,9 +80,7 @@ def test_missing_stories_and_methods_can_be_created(tmp_path, benchmark):
 def test_a_direction_can_be_corrected(tmp_path, benchmark):
     load(tmp_path, HEAD + "01,Alder,fid,5\n02,Alder,fid,6\n")
     again = HEAD + "01,Alder,fid,5\n"
-    with pytest.raises(
-        CommandError, match=r"false: .*true as stored"
-    ):
+    with pytest.raises(CommandError, match=r"false: .*true as stored"):
         load(tmp_path, again, lower_is_better="fid")
     load(tmp_path, again, lower_is_better="fid", replace=True)
     directions = MetricScore.objects.values_list("higher_is_better", flat=True)
