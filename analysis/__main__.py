@@ -14,7 +14,13 @@ from analysis import inputs
 from analysis.alignment import Analysis, agree, align, rank
 from analysis.arguments import add_alignment, add_resampling, scale, split_names
 from analysis.options import AlignOptions, OptionError
-from analysis.report import file_hashes, report_date, run_table, write_report
+from analysis.report import (
+    check_folder,
+    file_hashes,
+    report_date,
+    run_table,
+    write_report,
+)
 from analysis.tables import InputError
 
 RESAMPLE_DEFAULTS = {
@@ -33,13 +39,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = _parser().parse_args(given)
     try:
-        analysis = options.function(options)
+        check_folder(options.out)
+        page = _report(options, given)
     except InputError as error:
         print("\n".join(error.lines()), file=sys.stderr)
         return 2
     except OptionError as error:
         print(error, file=sys.stderr)
         return 2
+    print(page)
+    return 0
+
+
+def _report(options: argparse.Namespace, given: Sequence[str]) -> Path:
+    analysis: Analysis = options.function(options)
     paths = {
         name: path
         for name in ("ratings", "choices", "scores")
@@ -55,9 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command=shlex.join(["python", "-m", "analysis", *given]),
         resample_default=default,
     )
-    page = write_report(analysis, out=options.out, title=options.title, run=run)
-    print(page)
-    return 0
+    return write_report(analysis, out=options.out, title=options.title, run=run)
 
 
 def _align(options: argparse.Namespace) -> Analysis:

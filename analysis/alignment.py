@@ -1,5 +1,6 @@
 """Every table of a report, from ratings, choices and scores."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pandas as pd
@@ -7,14 +8,8 @@ import pandas as pd
 from analysis import leaderboard as boards
 from analysis.agreement import CHOICE_STATISTICS, RATING_STATISTICS
 from analysis.agreement import PARTS as AGREEMENT_PARTS
-from analysis.cells import (
-    ScoreTable,
-    annotator_cells,
-    common_grid,
-    kept_rows,
-    score_table,
-    without_methods,
-)
+from analysis.cells import annotator_cells, common_grid
+from analysis.kept import kept_rows, without_methods
 from analysis.options import (
     AlignOptions,
     OptionError,
@@ -37,6 +32,7 @@ from analysis.rows import (
     add_means,
     add_pairs,
 )
+from analysis.scores import ScoreTable, score_table
 
 SCORE_KEYS = ("metric", "story", "method", "shot", "metric_version", "backend")
 
@@ -54,11 +50,15 @@ class Analysis:
         method, human, score (as given, not turned).
     notes
         Plain sentences: what was left out, dropped, or undefined.
+    resampled
+        Table to the clusters that were drawn for its intervals; none of a table
+        without intervals.
     """
 
     tables: dict[str, pd.DataFrame]
     cells: pd.DataFrame
     notes: tuple[str, ...]
+    resampled: Mapping[str, tuple[str, ...]]
 
 
 def align(
@@ -91,7 +91,8 @@ def align(
     Raises
     ------
     OptionError
-        When an option does not fit the data, or nothing is left to analyse.
+        When an option does not fit the data, or nothing is left to analyse or to
+        compare.
 
     Notes
     -----
@@ -108,12 +109,15 @@ def align(
             kept_rows(scores, SCORE_KEYS), options.exclude_methods, ("method",)
         )
     )
-    notes += people.notes + direction_notes(table)
+    notes += [*people.notes, *direction_notes(table), *table.notes]
     found = Tables(options)
+    compared = False
     if people.ratings is not None:
-        _align_ratings(people.ratings, table, found, progress)
+        compared |= _align_ratings(people.ratings, table, found, progress)
     if people.choices is not None:
-        _align_choices(people.choices, table, found, progress)
+        compared |= _align_choices(people.choices, table, found, progress)
+    if not compared:
+        raise OptionError("scores: no metric has a score of an output that was judged")
     progress("agreement of annotators")
     parts = supported_parts(options.resample, "units", AGREEMENT_PARTS)
     add_agreement(_questions(people, options), found, parts)
@@ -191,7 +195,9 @@ def rank(
 
 def _align_ratings(
     ratings: pd.DataFrame, table: ScoreTable, found: Tables, progress: Progress
-) -> None:
+) -> bool:
+    """Add the tables of ratings; say whether any metric met them."""
+    compared = False
     options = found.options
     parts = resample_parts(options.resample, default="stories+methods")
     by_annotator = annotator_cells(ratings)
@@ -202,6 +208,7 @@ def _align_ratings(
         add_means(rows, cells, question, parts, found)
         grid, notes = common_grid(question, cells, table)
         found.notes += notes
+        compared |= bool(grid.metrics)
         add_cells(grid, table, found)
         progress(f"{question}: correlations")
         add_levels(grid, table.metrics, parts, found)
@@ -214,23 +221,27 @@ def _align_ratings(
         elif pairs.metrics:
             progress(f"{question}: pairwise accuracy")
             add_pairs(pairs, parts, found)
+    return compared
 
 
 def _align_choices(
     choices: pd.DataFrame, table: ScoreTable, found: Tables, progress: Progress
-) -> None:
+) -> bool:
+    """Add the tables of choices; say whether any metric met them."""
+    compared = False
     options = found.options
     parts = resample_parts(options.resample, default="stories+methods")
     for criterion, rows in choices.groupby("criterion", sort=True):
         pairs = choice_pairs(str(criterion), rows, table)
+        found.notes += pairs.notes
         if pairs.metrics:
+            compared = True
             progress(f"{criterion}: pairwise accuracy")
             add_pairs(pairs, parts, found)
-        else:
-            found.notes.append(f"{criterion}: no metric scores both outputs of a pair.")
     progress("leaderboard")
     allowed = supported_parts(options.resample, "stories+annotators", boards.PARTS)
     add_leaderboard(choices, found, allowed, ties="half", by_majority=False)
+    return compared
 
 
 def _questions(
@@ -250,4 +261,10 @@ def _questions(
 def _analysis(found: Tables, notes: list[str]) -> Analysis:
     tables = found.frames()
     cells = tables.pop("cells", pd.DataFrame(columns=list(COLUMNS["cells"])))
-    return Analysis(tables, cells, tuple(dict.fromkeys(notes + found.notes)))
+    remarks = tuple(dict.fromkeys(notes + found.notes))
+    resampled = {
+        name: parts
+        for name, parts in found.resampled.items()
+        if name in tables and tables[name].filter(regex="low$").notna().any(axis=None)
+    }
+    return Analysis(tables, cells, remarks, resampled)

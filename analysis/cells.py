@@ -1,67 +1,20 @@
-"""From answers and scores to cells: one value a story and method.
+"""From answers to cells: one value a story and method.
 
 A cell is the mean over shots and rounds within an annotator, then over
-annotators; a metric is averaged over shots. Metrics are compared on the cells
-that all of them cover.
+annotators. Metrics are compared on the cells that all of them cover.
 """
 
-import math
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
-from analysis.options import OptionError
 from analysis.results import Array, Mask
-from analysis.tables import FLAGS
+from analysis.scores import ScoreTable, laid_out, score_cube
 
 # Means of equal sums may differ in the last bit; people's means closer than
 # this are the same value. Scores are compared as given.
 HUMAN_TOLERANCE = 1e-9
-
-
-def kept_rows(frame: pd.DataFrame, keys: Iterable[str]) -> pd.DataFrame:
-    """Drop gold, repeated and excluded rows, and sort by the keys.
-
-    Parameters
-    ----------
-    frame
-        Ratings, choices or scores.
-    keys
-        Columns that order the rows; absent ones are skipped. Missing keys
-        become the empty string, and all keys become text.
-
-    Returns
-    -------
-    DataFrame
-        A copy whose order does not depend on the order of the file.
-    """
-    keep = np.ones(len(frame), bool)
-    for column in FLAGS:
-        if column in frame:
-            keep &= ~frame[column].map(_is_true).to_numpy(bool)
-    rows = frame[keep].copy()
-    present = [key for key in keys if key in rows]
-    for key in present:
-        rows[key] = rows[key].map(_key_text)
-    return rows.sort_values(present, kind="stable", ignore_index=True)
-
-
-def _is_true(value: object) -> bool:
-    return str(value).strip().lower() in {"true", "1", "1.0"}
-
-
-def _key_text(value: object) -> str:
-    return "" if pd.isna(value) else str(value)  # type: ignore[call-overload]
-
-
-def without_methods(
-    frame: pd.DataFrame, excluded: tuple[str, ...], columns: tuple[str, ...]
-) -> pd.DataFrame:
-    """Leave out rows that name an excluded method in one of the columns."""
-    keep = ~frame[list(columns)].isin(excluded).any(axis=1)
-    return frame[keep].reset_index(drop=True)
 
 
 def same_within_tolerance(values: Array) -> Array:
@@ -103,93 +56,6 @@ def human_cells(by_annotator: pd.DataFrame) -> pd.DataFrame:
     cells = by_annotator.groupby(keys)["rating"].mean().reset_index()
     cells["rating"] = same_within_tolerance(cells["rating"].to_numpy(float))
     return cells.rename(columns={"rating": "human"})
-
-
-@dataclass(frozen=True)
-class ScoreTable:
-    """Scores averaged over shots, and what is known of each metric.
-
-    Attributes
-    ----------
-    cells
-        Columns metric, story, method, score, sorted by the first three.
-    higher_is_better
-        By metric.
-    """
-
-    cells: pd.DataFrame
-    higher_is_better: Mapping[str, bool]
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """All metrics, sorted."""
-        return tuple(sorted(self.higher_is_better))
-
-
-def score_table(scores: pd.DataFrame) -> ScoreTable:
-    """Average scores over shots.
-
-    Parameters
-    ----------
-    scores
-        Rows of `kept_rows`; rows without a score are absent.
-
-    Returns
-    -------
-    ScoreTable
-        A metric that occurs with several versions or backends is several
-        metrics, named ``metric (version, backend)``.
-
-    Raises
-    ------
-    OptionError
-        When a metric is marked both higher and lower is better.
-
-    Notes
-    -----
-    Means over shots are correctly rounded (``math.fsum``), so that outputs with
-    the same scores in another order stay tied.
-    """
-    rows = scores.dropna(subset=["score"]).copy()
-    rows["metric"] = _versioned_names(rows)
-    better = _directions(rows)
-    keys = ["metric", "story", "method"]
-    if rows.duplicated(keys).any():
-        cells = rows.groupby(keys)["score"].agg(_exact_mean).reset_index()
-    else:
-        cells = rows[[*keys, "score"]].sort_values(keys, ignore_index=True)
-    return ScoreTable(cells, better)
-
-
-def _exact_mean(values: "pd.Series[float]") -> float:
-    return math.fsum(values) / len(values)
-
-
-def _versioned_names(rows: pd.DataFrame) -> pd.Series:
-    tags = [tag for tag in ("metric_version", "backend") if tag in rows]
-    if not tags:
-        return rows["metric"]
-    texts = rows[tags].map(_key_text).to_numpy(str)
-    joined = [", ".join(filter(None, row)) for row in texts]
-    label = pd.Series(joined, index=rows.index, dtype=str)
-    several = label.groupby(rows["metric"]).transform("nunique") > 1
-    return rows["metric"].where(~several, rows["metric"] + " (" + label + ")")
-
-
-def _directions(rows: pd.DataFrame) -> dict[str, bool]:
-    if "higher_is_better" not in rows:
-        return dict.fromkeys(rows["metric"].unique(), True)
-    texts = rows["higher_is_better"].map(_key_text)
-    better = pd.Series([text == "" or _is_true(text) for text in texts], rows.index)
-    found = {}
-    for metric, values in better.groupby(rows["metric"]):
-        if values.nunique() > 1:
-            raise OptionError(
-                f"scores: higher_is_better: metric {metric!r} is marked both "
-                "true and false: one of them is expected in all its rows"
-            )
-        found[str(metric)] = bool(values.iloc[0])
-    return found
 
 
 @dataclass(frozen=True)
@@ -238,47 +104,6 @@ class Grid:
             scores=self.scores[kept],
             method_level=self.method_level & set(names),
         )
-
-
-def score_cube(
-    table: ScoreTable,
-    metrics: tuple[str, ...],
-    stories: tuple[str, ...],
-    methods: tuple[str, ...],
-) -> tuple[Array, frozenset[str]]:
-    """Lay scores out as metrics x stories x methods.
-
-    Returns
-    -------
-    cube
-        Scores as given, NaN where there is none. A method-level score (empty
-        story) stands in every story; if the only story is "", a metric with
-        stories is averaged over them.
-    method_level
-        The metrics that have method-level scores only.
-    """
-    cube = np.full((len(metrics), len(stories), len(methods)), np.nan)
-    method_level = set()
-    for k, metric in enumerate(metrics):
-        rows = table.cells[table.cells["metric"] == metric]
-        with_story = rows[rows["story"] != ""]
-        if with_story.empty:
-            method_level.add(metric)
-            cube[k] = rows.set_index("method")["score"].reindex(methods).to_numpy()
-        elif stories == ("",):
-            means = with_story.groupby("method")["score"].agg(_exact_mean)
-            cube[k] = means.reindex(methods).to_numpy()
-        else:
-            cube[k] = laid_out(with_story, "score", stories, methods)
-    return cube, frozenset(method_level)
-
-
-def laid_out(
-    rows: pd.DataFrame, value: str, stories: tuple[str, ...], methods: tuple[str, ...]
-) -> Array:
-    """Lay one column out as stories x methods; NaN where there is no row."""
-    table = rows.pivot(index="story", columns="method", values=value)
-    return table.reindex(index=stories, columns=methods).to_numpy(float)
 
 
 def common_grid(

@@ -1,10 +1,16 @@
-"""What can be claimed, and what cannot: sentences generated from the numbers."""
+"""What can be claimed, and what cannot: sentences generated from the numbers.
+
+A sentence is shown by the data when its interval says so; the same sentence without
+an interval, or with one that includes the null value, is not.
+"""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pandas as pd
+
+from analysis.scores import BASELINE
 
 NAMES = {"kendall": "Kendall's tau-b", "spearman": "Spearman's rho",
          "pearson": "Pearson's r"}  # fmt: skip
@@ -14,6 +20,10 @@ LEVELS = {
     "method": "over method means",
 }
 FEW_METHODS = 10
+# Differences of two metrics with a larger adjusted p-value are not told apart.
+SIGNIFICANT = 0.05
+# Whether the data show it, and how it reads.
+Claim = tuple[bool, str]
 
 
 def number(value: float) -> str:
@@ -24,7 +34,19 @@ def number(value: float) -> str:
     >>> number(-0.456)
     '−0.46'
     """
-    return f"{value:.2f}".replace("-", "\N{MINUS SIGN}")
+    # Adding 0.0 turns -0.0 into 0.0.
+    return f"{round(value, 2) + 0.0:.2f}".replace("-", "\N{MINUS SIGN}")
+
+
+def counted(n: float, noun: str) -> str:
+    """Return a number with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "method"), counted(2, "method")
+    ('1 method', '2 methods')
+    """
+    return f"{int(n)} {noun}" if n == 1 else f"{int(n)} {noun}s"
 
 
 def interval(row: Mapping[str, Any]) -> str:
@@ -34,118 +56,213 @@ def interval(row: Mapping[str, Any]) -> str:
     return f" [{number(row['low'])}, {number(row['high'])}]"
 
 
+def sentences(tables: Mapping[str, pd.DataFrame]) -> tuple[str, ...]:
+    """Return what the data support, one sentence each."""
+    return tuple(text for shown, text in _claims(tables) if shown)
+
+
+def limits(tables: Mapping[str, pd.DataFrame]) -> tuple[str, ...]:
+    """Return what the data do not support, one sentence each."""
+    found = [text for shown, text in _claims(tables) if not shown]
+    if "correlations" in tables:
+        found += _coefficient_limits(tables["correlations"])
+    if "pairwise_accuracy" in tables:
+        found += _tie_limits(tables["pairwise_accuracy"])
+    with_interval = [table["low"] for table in tables.values() if "low" in table]
+    if any(low.notna().any() for low in with_interval):
+        found.append(
+            "Intervals come from resampling this study's own answers; they say nothing "
+            "about stories or methods of another kind."
+        )
+    elif with_interval:
+        found.append(
+            "No interval was computed: how far any of these values would move with "
+            "other stories, methods or annotators is not known."
+        )
+    return tuple(found)
+
+
+def _claims(tables: Mapping[str, pd.DataFrame]) -> Iterator[Claim]:
+    if "correlations" in tables:
+        comparisons = tables.get("metric_comparisons")
+        for question, rows in tables["correlations"].groupby("dimension", sort=True):
+            yield _best_metric(str(question), rows, comparisons)
+    if "agreement" in tables:
+        yield from _people(tables["agreement"])
+    if "leaderboard" in tables:
+        yield from _leaders(tables["leaderboard"])
+
+
 def _first(rows: pd.DataFrame) -> dict[str, Any]:
     """Return the first row by column name."""
     return {str(column): rows[column].iloc[0] for column in rows.columns}
 
 
-def sentences(tables: Mapping[str, pd.DataFrame]) -> tuple[str, ...]:
-    """Return what the data support, one sentence each."""
-    found: list[str] = []
-    if "correlations" in tables:
-        found += _best_metrics(tables["correlations"])
-    if "agreement" in tables:
-        found += _people(tables["agreement"])
-    if "leaderboard" in tables:
-        found += _leaders(tables["leaderboard"])
-    return tuple(found)
+def _best_metric(
+    question: str, rows: pd.DataFrame, comparisons: pd.DataFrame | None
+) -> Claim:
+    defined = rows[rows["value"].notna()]
+    known = set(zip(defined["coefficient"], defined["level"], strict=True))
+    chosen = [(c, x) for c in NAMES for x in LEVELS if (c, x) in known]
+    if not chosen:
+        return False, f"{question}: no coefficient is defined; the tables say why."
+    name, level = chosen[0]
+    here = defined[(defined["coefficient"] == name) & (defined["level"] == level)]
+    here = here.sort_values(["value", "metric"], ascending=[False, True])
+    best = _first(here)
+    established = here[here["low"] > 0]
+    if established.empty:
+        return False, _no_metric(question, best, len(here))
+    found = _first(established)
+    text = (
+        f"{question}: {found['metric']} agrees with people {_evidence(found)}"
+        f"{_place(found, best, len(here))}"
+    )
+    if comparisons is not None:
+        same = (comparisons[["dimension", "level", "coefficient"]] == [
+            question, level, name,
+        ]).all(axis=1)  # fmt: skip
+        text += _separation(str(found["metric"]), comparisons[same])
+    return True, f"{text}."
 
 
-def _best_metrics(correlations: pd.DataFrame) -> list[str]:
-    text = []
-    for question, rows in correlations.groupby("dimension", sort=True):
-        defined = rows[rows["value"].notna()]
-        known = set(zip(defined["coefficient"], defined["level"], strict=True))
-        shown = [(c, x) for c in NAMES for x in LEVELS if (c, x) in known]
-        if not shown:
-            text.append(f"{question}: no coefficient is defined; the tables say why.")
-            continue
-        name, level = shown[0]
-        rows = defined[(defined["coefficient"] == name) & (defined["level"] == level)]
-        best = _first(rows.sort_values(["value", "metric"], ascending=[False, True]))
-        sentence = (
-            f"{question}: of {len(rows)} metrics, {best['metric']} agrees best with "
-            f"people {LEVELS[level]}: {NAMES[name]} {number(best['value'])}"
-            f"{interval(best)}, n = {int(best['n'])}."
-        )
-        if not math.isnan(best["low"]) and best["low"] <= 0:
-            sentence += " Its interval includes 0, so even that is not established."
-        text.append(sentence)
-    return text
+def _evidence(row: Mapping[str, Any]) -> str:
+    return (
+        f"{LEVELS[row['level']]}: {NAMES[row['coefficient']]} {number(row['value'])}"
+        f"{interval(row)}, n = {int(row['n'])}"
+    )
 
 
-def _people(agreement: pd.DataFrame) -> list[str]:
-    text = []
+def _no_metric(question: str, best: Mapping[str, Any], n_metrics: int) -> str:
+    who = f"The highest of {n_metrics} metrics, {best['metric']},"
+    if n_metrics == 1:
+        who = f"The only metric, {best['metric']},"
+    if math.isnan(best["low"]):
+        does = "has no interval"
+    elif best["high"] < 0:
+        does = "disagrees with people"
+    else:
+        does = "has an interval that includes 0"
+    return (
+        f"{question}: no metric is shown to agree with people. {who} {does} "
+        f"({_evidence(best)})."
+    )
+
+
+def _place(found: Mapping[str, Any], best: Mapping[str, Any], n_metrics: int) -> str:
+    """Say where a metric stands among those compared with it."""
+    if n_metrics == 1:
+        return ""
+    if found["metric"] == best["metric"]:
+        return f", the highest of {n_metrics} metrics"
+    return (
+        f"; {best['metric']} is higher ({number(best['value'])}), but without an "
+        "interval above 0"
+    )
+
+
+def _separation(metric: str, comparisons: pd.DataFrame) -> str:
+    """Say from how many of the others the tests tell a metric apart."""
+    own = comparisons[
+        (comparisons["metric_a"] == metric) | (comparisons["metric_b"] == metric)
+    ]
+    own = own[own["difference"].notna()]
+    tested = own["p_adjusted"].dropna()
+    if tested.empty:
+        return ""
+    joined = int(len(own) - (tested <= SIGNIFICANT).sum())
+    others = f"the {len(own)} others" if len(own) > 1 else "the other"
+    if joined == 0:
+        return f", separable from {others} (Holm, p ≤ .05)"
+    if len(own) > 1:
+        others = f"{'any' if joined == len(own) else joined} of {others}"
+    return f", not separable from {others} (Holm, p > .05)"
+
+
+def _people(agreement: pd.DataFrame) -> Iterator[Claim]:
+    undefined: dict[str, list[str]] = {}
     for question, rows in agreement.groupby("question", sort=True):
         name = "alpha_nominal"
         if (rows["statistic"] == "alpha_ordinal").any():
             name = "alpha_ordinal"
         alpha = _first(rows[rows["statistic"] == name])
-        kind = name.removeprefix("alpha_")
         if math.isnan(alpha["value"]):
-            why = alpha["reason"]
-            text.append(f"{question}: agreement of people is undefined: {why}.")
+            undefined.setdefault(str(alpha["reason"]), []).append(str(question))
             continue
-        text.append(
-            f"{question}: people agree with {kind} alpha {number(alpha['value'])}"
-            f"{interval(alpha)} ({int(alpha['n_annotators'])} annotators, "
-            f"{int(alpha['n_units'])} units with two or more answers)."
+        evidence = (
+            f"{name.removeprefix('alpha_')} alpha {number(alpha['value'])}"
+            f"{interval(alpha)} ({counted(alpha['n_annotators'], 'annotator')}, "
+            f"{counted(alpha['n_units'], 'unit')} with two or more answers)"
         )
-    return text
+        if alpha["low"] > 0:
+            yield True, f"{question}: people agree beyond chance, {evidence}."
+        else:
+            yield (
+                False,
+                f"{question}: people are not shown to agree beyond chance, {evidence}.",
+            )
+    for reason, questions in undefined.items():
+        listed = ", ".join(questions)
+        yield False, f"{listed}: agreement of people is undefined, since {reason}."
 
 
-def _leaders(board: pd.DataFrame) -> list[str]:
-    text = []
+def _leaders(board: pd.DataFrame) -> Iterator[Claim]:
     for criterion, rows in board.groupby("criterion", sort=True):
         rows = rows.dropna(subset=["rating"])
         if rows.empty:
             continue
         first = _first(rows.sort_values(["rank", "method"]))
-        text.append(
+        text = (
             f"{criterion}: {first['method']} stands first with a rating of "
-            f"{first['rating']:.0f}{_ranks(first['rank_low'], first['rank_high'])}."
+            f"{_rating(first)} from {counted(first['n_comparisons'], 'comparison')}"
         )
-    return text
-
-
-def _ranks(low: Any, high: Any) -> str:
-    if pd.isna(low) or pd.isna(high):
-        return ""
-    if low == high == 1:
-        return ", and in nearly every resample"
-    return f" (rank {low:.0f} to {high:.0f})"
-
-
-def limits(tables: Mapping[str, pd.DataFrame]) -> tuple[str, ...]:
-    """Return what the data do not support, one sentence each."""
-    found = []
-    correlations = tables.get("correlations")
-    if correlations is not None and len(correlations):
-        methods = correlations[correlations["level"] == "method"]["n"].max()
-        if methods < FEW_METHODS:
-            found.append(
-                f"Only {int(methods)} methods: a coefficient over method means is "
-                "nearly uninformative, whatever its value."
+        low, high = first["rank_low"], first["rank_high"]
+        if pd.isna(low) or pd.isna(high):
+            yield False, f"{text}, but its rank has no interval."
+        elif low == high == 1:
+            yield True, f"{text}, and in nearly every resample."
+        else:
+            yield (
+                False,
+                f"{text}, but its rank is not settled: it goes from "
+                f"{low:.0f} to {high:.0f} in resamples.",
             )
-        shaky = correlations[(correlations["low"] <= 0) & (correlations["value"] > 0)]
-        if len(shaky):
-            share = f"{len(shaky)} of {int(correlations['value'].notna().sum())}"
-            found.append(
-                f"{share} coefficients have an interval that includes 0: they do not "
-                "show agreement."
-            )
-    pairwise = tables.get("pairwise_accuracy")
-    if pairwise is not None and len(pairwise):
-        real = pairwise[pairwise["metric"] != "constant"]
-        tied = real[real["metric_tie_rate"] > 0.2]
-        if len(tied):
-            found.append(
-                f"{len(tied)} of {len(real)} rows of pairwise accuracy have more than "
-                "20 % metric ties: strict and half accuracy differ, so quote both."
-            )
-    if any(table["low"].notna().any() for table in tables.values() if "low" in table):
-        found.append(
-            "Intervals come from resampling this study's own answers; they say nothing "
-            "about stories or methods of another kind."
+
+
+def _rating(row: Mapping[str, Any]) -> str:
+    text = f"{row['rating']:.0f}"
+    if not math.isnan(row["low"]):
+        text += f" [{row['low']:.0f}, {row['high']:.0f}]"
+    return text.replace("-", "\N{MINUS SIGN}")
+
+
+def _coefficient_limits(correlations: pd.DataFrame) -> Iterator[str]:
+    methods = correlations.loc[correlations["level"] == "method", "n"].max()
+    if 0 < methods < FEW_METHODS:
+        yield (
+            f"Only {counted(methods, 'method')}: a coefficient over method means is "
+            "nearly uninformative, whatever its value."
         )
-    return tuple(found)
+    known = correlations[correlations["low"].notna()]
+    around = (known["low"] <= 0) & (known["high"] >= 0)
+    if around.any():
+        yield (
+            f"{int(around.sum())} of {len(known)} coefficients have an interval that "
+            "includes 0: they do not show agreement."
+        )
+    below = known["high"] < 0
+    if below.any():
+        yield (
+            f"{int(below.sum())} of {len(known)} coefficients have an interval below "
+            "0: there the metric disagrees with people."
+        )
+
+
+def _tie_limits(pairwise: pd.DataFrame) -> Iterator[str]:
+    real = pairwise[pairwise["metric"] != BASELINE]
+    tied = real[real["metric_tie_rate"] > 0.2]
+    if len(tied):
+        yield (
+            f"{len(tied)} of {len(real)} rows of pairwise accuracy have more than "
+            "20 % metric ties: strict and half accuracy differ, so quote both."
+        )

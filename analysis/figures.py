@@ -5,6 +5,7 @@ are those of Okabe and Ito, which people with any colour vision can tell apart; 
 background follow the reader's light or dark page.
 """
 
+import html
 import json
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,20 @@ import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 from plotly.utils import PlotlyJSONEncoder
 
+from analysis.claims import number
+from analysis.layout import (
+    COEFFICIENT_NAMES,
+    MOST_SCATTERS,
+    axis_range,
+    by_value,
+    drawn_metrics,
+    forest_caption,
+    human_ceiling,
+    is_named_metric,
+    label_places,
+    main_coefficient,
+)
+
 PALETTE = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A8A00",
 )  # fmt: skip
@@ -22,18 +37,9 @@ LEVEL_NAMES = {
     "story": "story level",
     "pooled": "pooled",
 }
-COEFFICIENT_NAMES = {
-    "kendall": "Kendall's tau-b",
-    "spearman": "Spearman",
-    "pearson": "Pearson",
-}
-SCATTER_METRICS = 6
-# The papers' own expectation of which metric measures which question.
-NAMED_METRICS = {
-    "character": ("cids_self", "cids"),
-    "environment": ("csd_self", "csd"),
-    "aesthetic": ("aesthetic",),
-}
+MOST_LABELS = 12
+LEGEND = {"orientation": "h", "y": 1.02, "yanchor": "bottom"}
+CATEGORIES = {"automargin": True, "type": "category"}
 
 
 @dataclass(frozen=True)
@@ -72,101 +78,80 @@ def all_figures(tables: dict[str, pd.DataFrame], cells: pd.DataFrame) -> list[Fi
     return figures
 
 
-def is_named_metric(question: str, metric: str) -> bool:
-    """Say whether the papers expect this metric to measure this question."""
-    return any(
-        part in question.lower() and metric.lower() in names
-        for part, names in NAMED_METRICS.items()
-    )
-
-
-def main_coefficient(correlations: pd.DataFrame) -> str:
-    """Return the coefficient that figures show: Kendall's where it was computed."""
-    present = set(correlations["coefficient"])
-    return next((c for c in COEFFICIENT_NAMES if c in present), min(present))
-
-
 def forests(correlations: pd.DataFrame, agreement: pd.DataFrame | None) -> list[Figure]:
     """Draw each question's coefficients with intervals and the human ceiling."""
     name = main_coefficient(correlations)
     figures = []
     data = correlations[correlations["coefficient"] == name]
     for index, (question, rows) in enumerate(data.groupby("dimension", sort=True)):
+        rows = rows[rows["value"].notna()]
+        if rows.empty:
+            continue
         figure = go.Figure()
-        metrics = _by_value(rows)
-        for i, level in enumerate(LEVEL_NAMES):
-            part = rows[(rows["level"] == level) & rows["value"].notna()]
+        metrics = by_value(rows)
+        names = {metric: _marked(str(question), metric) for metric in metrics}
+        # plotly stacks groups upwards: the last one stands on top.
+        for i, level in reversed(list(enumerate(LEVEL_NAMES))):
+            part = rows[rows["level"] == level].set_index("metric")
+            part = part.reindex([metric for metric in metrics if metric in part.index])
             if part.empty:
                 continue
-            part = part.set_index("metric").reindex(metrics).dropna(subset=["value"])
             figure.add_trace(
                 go.Scatter(
                     x=part["value"],
-                    y=[_marked(str(question), m) for m in part.index],
-                    error_x={
-                        "type": "data",
-                        "symmetric": False,
-                        "array": (part["high"] - part["value"]).fillna(0),
-                        "arrayminus": (part["value"] - part["low"]).fillna(0),
-                        "thickness": 1.5,
-                        "width": 3,
-                    },
+                    y=[names[metric] for metric in part.index],
+                    error_x=_bars(part, "value"),
                     mode="markers",
+                    # Puts the levels of a metric below one another.
+                    orientation="h",
                     marker={"size": 9, "color": PALETTE[i],
                             "symbol": ("circle", "diamond", "square")[i]},
                     name=LEVEL_NAMES[level],
                 )
             )  # fmt: skip
-        ceiling = _ceiling(agreement, str(question), name)
+        ceiling = human_ceiling(agreement, str(question), name)
         if ceiling is not None:
-            figure.add_vline(
-                x=ceiling, line_dash="dash", line_color="#808080",
-                annotation_text="one annotator against the rest",
-            )  # fmt: skip
+            figure.add_vline(x=ceiling, line_dash="dash", line_color="#808080")
         figure.add_vline(x=0, line_color="#808080", line_width=1)
-        height = 150 + 34 * len(metrics)
         figure.update_layout(
             scattermode="group",
-            xaxis_title=f"{COEFFICIENT_NAMES[name]} with people",
-            yaxis={"autorange": "reversed", "automargin": True},
-            legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"},
-        )
+            xaxis_title=COEFFICIENT_NAMES[name], xaxis_range=axis_range(rows, ceiling),
+            yaxis={
+                **CATEGORIES, "categoryorder": "array",
+                "categoryarray": list(names.values())[::-1],
+            },
+            legend={**LEGEND, "traceorder": "reversed"}, showlegend=True,
+        )  # fmt: skip
         figures.append(
             _figure(
                 f"forest-{index}", f"Agreement with people: {question}",
-                "Points are coefficients, bars their bootstrap intervals. Right of 0 "
-                "means agreement; an interval that crosses 0 shows none. Metrics in "
-                "bold are those that the papers name for this question.",
-                height, figure,
+                forest_caption(
+                    rows, ceiling,
+                    bold=any(is_named_metric(str(question), m) for m in metrics),
+                ),
+                150 + 44 * len(metrics), figure,
             )
         )  # fmt: skip
     return figures
 
 
-def _ceiling(
-    agreement: pd.DataFrame | None, question: str, coefficient: str
-) -> float | None:
-    if agreement is None or coefficient == "pearson":
-        return None
-    rows = agreement[
-        (agreement["question"] == question)
-        & (agreement["statistic"] == f"rater_vs_rest_{coefficient}")
-    ]
-    if rows.empty or pd.isna(rows["value"].iloc[0]):
-        return None
-    return float(rows["value"].iloc[0])
-
-
-def _by_value(rows: pd.DataFrame) -> list[str]:
-    """Return the metrics, best first, by their mean over levels."""
-    order = rows.groupby("metric")["value"].mean().sort_values(
-        ascending=False, kind="stable"
-    )  # fmt: skip
-    return [str(metric) for metric in order.index]
+def _bars(rows: pd.DataFrame, value: str) -> dict[str, Any]:
+    """Return the error bars from `low` to `high`; none where there is no interval."""
+    return {
+        "type": "data", "symmetric": False, "thickness": 1.5, "width": 3,
+        "array": (rows["high"] - rows[value]).fillna(0),
+        "arrayminus": (rows[value] - rows["low"]).fillna(0),
+    }  # fmt: skip
 
 
 def _marked(question: str, metric: str) -> str:
-    return f"<b>{metric}</b>" if is_named_metric(question, metric) else metric
+    name = _as_text(metric)
+    return f"<b>{name}</b>" if is_named_metric(question, metric) else name
+
+
+def _as_text(name: str) -> str:
+    """Return a name that plotly draws as it stands, not as markup."""
+    return html.escape(name, quote=False)
 
 
 def metric_matrix(correlations: pd.DataFrame) -> Figure | None:
@@ -184,66 +169,74 @@ def metric_matrix(correlations: pd.DataFrame) -> Figure | None:
     figure = go.Figure(
         go.Heatmap(
             z=table.to_numpy(),
-            x=list(table.columns),
-            y=list(table.index),
+            x=[_as_text(question) for question in table.columns],
+            y=[_as_text(metric) for metric in table.index],
             zmin=-1,
             zmax=1,
             colorscale="RdBu",
-            text=[[f"{v:.2f}" if pd.notna(v) else "" for v in row]
+            text=[[number(v) if pd.notna(v) else "" for v in row]
                   for row in table.to_numpy()],
             texttemplate="%{text}",
-            colorbar={"title": ""},
+            showscale=False,
         )
     )  # fmt: skip
-    figure.update_layout(yaxis={"autorange": "reversed", "automargin": True},
-                         xaxis={"automargin": True})  # fmt: skip
+    figure.update_layout(
+        yaxis={**CATEGORIES, "autorange": "reversed"}, xaxis=CATEGORIES
+    )
     return _figure(
         "matrix",
         "Every metric by every question",
         f"{COEFFICIENT_NAMES[name]}, {LEVEL_NAMES[level]}. Blue agrees with people, "
         "red disagrees.",
-        140 + 28 * len(table),
+        200 + 28 * len(table),
         figure,
     )
 
 
 def scatters(cells: pd.DataFrame, correlations: pd.DataFrame | None) -> list[Figure]:
     """Draw method means: people against the metrics that agree best."""
+    keys = ["question", "metric", "method"]
+    means = cells.groupby(keys, sort=True)[["human", "score"]].mean().reset_index()
+    ranked = {
+        str(question): drawn_metrics(str(question), rows, correlations)
+        for question, rows in cells.groupby("question", sort=True)
+    }
+    caption = "Each point is a method: the mean of its cells."
+    if sum(len(metrics) for metrics in ranked.values()) > MOST_SCATTERS:
+        ranked = {question: metrics[:1] for question, metrics in ranked.items()}
+        caption += " Of each question only the best metric is drawn."
     figures = []
-    means = cells.groupby(["question", "metric", "method"], sort=True)[
-        ["human", "score"]
-    ].mean()
-    for index, question in enumerate(sorted(cells["question"].unique())):
-        rows = means.loc[question].reset_index()
-        metrics = sorted(rows["metric"].unique())
-        if correlations is not None and len(correlations):
-            own = correlations[correlations["dimension"] == question]
-            ranked = [m for m in _by_value(own) if m in metrics]
-            metrics = ranked or metrics
+    for index, (question, metrics) in enumerate(ranked.items()):
         named = [m for m in metrics if is_named_metric(question, m)]
-        chosen = list(dict.fromkeys([*named, *metrics]))[:SCATTER_METRICS]
-        for place, metric in enumerate(chosen):
-            part = rows[rows["metric"] == metric]
-            figure = go.Figure(
-                go.Scatter(
-                    x=part["score"], y=part["human"], text=part["method"],
-                    mode="markers+text" if len(part) <= 12 else "markers",
-                    textposition="top center", textfont={"size": 10},
-                    marker={"size": 9, "color": PALETTE[0]},
-                    hovertemplate="%{text}<br>metric %{x:.3g}<br>people %{y:.3g}"
-                    "<extra></extra>",
-                )
-            )  # fmt: skip
-            figure.update_layout(
-                xaxis_title=metric, yaxis_title="people", showlegend=False
-            )
+        for place, metric in enumerate(dict.fromkeys([*named, *metrics])):
+            here = (means["question"] == question) & (means["metric"] == metric)
+            part = means[here]
             figures.append(
                 _figure(
                     f"scatter-{index}-{place}", f"{question}: people and {metric}",
-                    "Each point is a method: the mean of its cells.", 340, figure,
+                    caption, 340, _scatter(part, metric),
                 )
             )  # fmt: skip
     return figures
+
+
+def _scatter(part: pd.DataFrame, metric: str) -> Any:
+    figure = go.Figure(
+        go.Scatter(
+            x=part["score"], y=part["human"],
+            text=[_as_text(method) for method in part["method"]],
+            mode="markers+text" if len(part) <= MOST_LABELS else "markers",
+            textposition=label_places(part), textfont={"size": 10},
+            cliponaxis=False,
+            marker={"size": 9, "color": PALETTE[0]},
+            hovertemplate="%{text}<br>metric %{x:.3g}<br>people %{y:.3g}"
+            "<extra></extra>",
+        )
+    )  # fmt: skip
+    figure.update_layout(
+        xaxis_title=_as_text(metric), yaxis_title="people", showlegend=False
+    )
+    return figure
 
 
 def mean_bars(means: pd.DataFrame) -> list[Figure]:
@@ -253,22 +246,18 @@ def mean_bars(means: pd.DataFrame) -> list[Figure]:
         rows = rows.sort_values(["mean", "method"], kind="stable")
         figure = go.Figure(
             go.Scatter(
-                x=rows["mean"], y=rows["method"], mode="markers",
-                marker={"size": 10, "color": PALETTE[2]},
-                error_x={
-                    "type": "data", "symmetric": False, "thickness": 1.5, "width": 3,
-                    "array": (rows["high"] - rows["mean"]).fillna(0),
-                    "arrayminus": (rows["mean"] - rows["low"]).fillna(0),
-                },
+                x=rows["mean"], y=[_as_text(name) for name in rows["method"]],
+                mode="markers", marker={"size": 10, "color": PALETTE[2]},
+                error_x=_bars(rows, "mean"),
             )
         )  # fmt: skip
         figure.update_layout(
-            xaxis_title="mean rating", yaxis={"automargin": True}, showlegend=False
+            xaxis_title="mean rating", yaxis=CATEGORIES, showlegend=False
         )
         figures.append(
             _figure(
                 f"means-{index}", f"What people say: {question}",
-                "Mean rating of each method with its interval.",
+                f"Mean rating of each method{_with_interval(rows)}.",
                 130 + 26 * len(rows), figure,
             )
         )  # fmt: skip
@@ -282,7 +271,7 @@ def win_bars(rates: pd.DataFrame) -> list[Figure]:
              ("wins_b", PALETTE[1], "second wins"))  # fmt: skip
     for index, (criterion, rows) in enumerate(rates.groupby("criterion", sort=True)):
         total = rows[[name for name, _colour, _label in parts]].sum(axis=1)
-        pairs = rows["method_a"] + " / " + rows["method_b"]
+        pairs = [_as_text(name) for name in rows["method_a"] + " / " + rows["method_b"]]
         figure = go.Figure()
         for name, colour, label in parts:
             figure.add_trace(
@@ -292,8 +281,8 @@ def win_bars(rates: pd.DataFrame) -> list[Figure]:
             )  # fmt: skip
         figure.update_layout(
             barmode="stack", xaxis={"title": "per cent of votes", "range": [0, 100]},
-            yaxis={"autorange": "reversed", "automargin": True},
-            legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+            yaxis={**CATEGORIES, "autorange": "reversed"},
+            legend={**LEGEND, "traceorder": "normal"},
         )  # fmt: skip
         figures.append(
             _figure(
@@ -314,42 +303,49 @@ def ladders(board: pd.DataFrame) -> list[Figure]:
             continue
         figure = go.Figure(
             go.Scatter(
-                x=rows["rating"], y=rows["method"], mode="markers",
-                marker={"size": 10, "color": PALETTE[3]},
-                error_x={
-                    "type": "data", "symmetric": False, "thickness": 1.5, "width": 3,
-                    "array": (rows["high"] - rows["rating"]).fillna(0),
-                    "arrayminus": (rows["rating"] - rows["low"]).fillna(0),
-                },
+                x=rows["rating"], y=[_as_text(name) for name in rows["method"]],
+                mode="markers", marker={"size": 10, "color": PALETTE[3]},
+                error_x=_bars(rows, "rating"),
             )
         )  # fmt: skip
         figure.update_layout(
             xaxis_title="rating (mean 1000)",
-            yaxis={"automargin": True},
+            yaxis=CATEGORIES,
             showlegend=False,
         )
         figures.append(
             _figure(
                 f"ladder-{index}", f"Leaderboard: {criterion}",
-                "Bradley-Terry ratings; 400 points are odds of ten to one.",
+                f"Bradley-Terry ratings{_with_interval(rows)}; 400 points are odds of "
+                "ten to one.",
                 130 + 28 * len(rows), figure,
             )
         )  # fmt: skip
     return figures
 
 
+def _with_interval(rows: pd.DataFrame) -> str:
+    return " with its interval" if rows["low"].notna().any() else ""
+
+
 def _figure(key: str, title: str, caption: str, height: int, figure: Any) -> Figure:
     figure.update_layout(
         template="none",
         height=height,
-        margin={"l": 60, "r": 20, "t": 40, "b": 50},
+        margin={
+            "l": 10,
+            "r": 20,
+            "t": 20 if figure.layout.showlegend is False else 40,
+            "b": 60,
+        },
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         font={"family": "system-ui, sans-serif", "size": 13},
     )
-    figure.update_xaxes(gridcolor="rgba(128,128,128,0.25)", zeroline=False)
-    figure.update_yaxes(gridcolor="rgba(128,128,128,0.25)", zeroline=False)
+    axis = {"gridcolor": "rgba(128,128,128,0.25)", "zeroline": False}
+    figure.update_xaxes(**axis, title_standoff=12)
+    figure.update_yaxes(**axis, automargin=True)
     plot = json.dumps(
         figure.to_plotly_json(), cls=PlotlyJSONEncoder, sort_keys=True
-    ).replace("</", "<\\/")
+    ).replace("<", "\\u003c")
     return Figure(key, title, caption, height, plot)

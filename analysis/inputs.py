@@ -172,6 +172,7 @@ def check_scores(frame: pd.DataFrame, *, file: str) -> pd.DataFrame:
     check.whole("shot", least=0)
     check.number("score", required=False)
     check.flag("higher_is_better", default=True)
+    check.one_direction()
     check.unique(SCORE_KEY)
     return check.result().dropna(subset=["score"])
 
@@ -270,6 +271,18 @@ class _Check:
         flags = words.isin(TRUE)
         self.frame[column] = flags | (words == "") if default else flags
 
+    def one_direction(self) -> None:
+        """Refuse a metric that is better when higher in one row and not in another."""
+        data = self.frame
+        if "higher_is_better" not in data:
+            return
+        key = [c for c in ("metric", "metric_version", "backend") if c in data]
+        first = data.groupby(key, sort=False)["higher_is_better"].transform("first")
+        turned = data["higher_is_better"] != first
+        self.refuse(
+            turned, "higher_is_better", "the direction of the metric's rows above"
+        )
+
     def unique(self, key: Sequence[str], *, unless: str = "") -> None:
         """Refuse rows whose key occurred before."""
         columns = [column for column in key if column in self.frame]
@@ -345,6 +358,11 @@ def _long(
         Problem(keys.file, f"the column of the {what}; found {found}", 1, column)
         for column, what in wanted
         if column not in raw
+    ]
+    absent += [
+        Problem(keys.file, f"no column {usual!r} beside {name!r}", 1, usual)
+        for usual, name in (("method", keys.method), ("story", keys.story))
+        if name != usual and name in raw and usual in raw
     ]
     if absent:
         raise InputError(absent)

@@ -1,8 +1,8 @@
 """Tables as LaTeX with booktabs."""
 
-import math
-
 import pandas as pd
+
+from analysis.printing import column_texts
 
 SPECIAL = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#",
@@ -33,20 +33,21 @@ def table(frame: pd.DataFrame) -> str:
     lines = [f"\\begin{{tabular}}{{{alignment}}}", "\\toprule"]
     lines.append(" & ".join(escaped(str(c)) for c in frame.columns) + r" \\")
     lines.append("\\midrule")
-    for row in frame.itertuples(index=False):
-        lines.append(" & ".join(_cell(value) for value in row) + r" \\")
+    columns = [
+        [
+            _numeral(text) if is_number else escaped(text)
+            for text in column_texts(frame[c])
+        ]
+        for c, is_number in zip(frame.columns, numeric, strict=True)
+    ]
+    lines += [" & ".join(row) + r" \\" for row in zip(*columns, strict=True)]
     lines += ["\\bottomrule", "\\end{tabular}", ""]
     return "\n".join(lines)
 
 
-def _cell(value: object) -> str:
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return ""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        if value.is_integer() and abs(value) < 1e9:
-            return f"${value:.0f}$" if value < 0 else f"{value:.0f}"
-        text = f"{value:.3f}"
-        return f"${text}$" if value < 0 else text
-    return escaped(str(value))
+def _numeral(text: str) -> str:
+    """Set what needs it as mathematics: signs, bounds, powers of ten."""
+    digits, _e, power = text.partition("e")
+    if power.lstrip("+-").isdigit():
+        return rf"${digits} \times 10^{{{int(power)}}}$"
+    return f"${text}$" if text.startswith(("-", "<")) else text

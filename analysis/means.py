@@ -7,7 +7,8 @@ import pandas as pd
 
 from analysis.cells import rated_grid
 from analysis.levels import can_vary, method_means
-from analysis.resampling import draw, estimate, no_draws, stream
+from analysis.people import are_means
+from analysis.resampling import draw, estimate, stream
 from analysis.results import Estimate
 
 
@@ -25,14 +26,14 @@ class MethodMean:
         Standard deviation (n - 1) of the annotators' means of this method; NaN
         with one annotator.
     n_ratings, n_annotators
-        Ratings and people behind it.
+        Ratings and people behind it; None where only their mean is known.
     """
 
     method: str
     mean: Estimate
     sd_annotators: float
-    n_ratings: int
-    n_annotators: int
+    n_ratings: int | None
+    n_annotators: int | None
 
 
 def mean_ratings(
@@ -54,8 +55,7 @@ def mean_ratings(
     dimension
         The question.
     parts
-        Clusters to draw. Drawing methods does not move a method's own mean, so
-        only stories, annotators and units count.
+        Clusters to draw: stories, annotators or units.
     resamples, confidence, seed
         Number of resamples (0 for no intervals), coverage, seed.
 
@@ -65,20 +65,20 @@ def mean_ratings(
         Sorted by method.
     """
     grid = rated_grid(dimension, by_annotator)
-    means = method_means(grid, no_draws(*grid.cells.shape))[0][0]
-    kept = tuple(part for part in parts if part != "methods")
+    means = grid.human.sum(axis=0) / grid.cells.sum(axis=0)
     draws = draw(
-        kept, cells=grid.cells, n_annotators=len(grid.votes), resamples=resamples,
+        parts, cells=grid.cells, n_annotators=len(grid.votes), resamples=resamples,
         rng=stream(seed, "means", dimension),
     )  # fmt: skip
     drawn = np.empty((0, len(grid.methods)))
-    if can_vary(kept, grid, draws):
+    if can_vary(parts, grid, draws):
         values, _, weights = method_means(grid, draws)
         drawn = np.where(weights > 0, values, np.nan)
     own = by_annotator.groupby(["method", "annotator"])["rating"].mean()
     spread = own.groupby("method").std(ddof=1)
     people = own.groupby("method").size()
     answers = ratings.groupby("method").size()
+    counted = not are_means(ratings)
     return [
         MethodMean(
             method,
@@ -87,8 +87,8 @@ def mean_ratings(
                 n=0 if grid.human_is_method_level else int(grid.cells[:, i].sum()),
             ),
             float(spread[method]),
-            int(answers[method]),
-            int(people[method]),
+            int(answers[method]) if counted else None,
+            int(people[method]) if counted else None,
         )
         for i, method in enumerate(grid.methods)
     ]  # fmt: skip

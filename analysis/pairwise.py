@@ -6,11 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.cells import Grid, ScoreTable, score_cube
+from analysis.cells import Grid
 from analysis.choices import majority, vote_counts
 from analysis.levels import CHUNK, HUMAN_DIGITS
 from analysis.resampling import cluster_counts, interval, stream
 from analysis.results import NAN, Array, Counts, Estimate, Mask
+from analysis.scores import BASELINE, ScoreTable, score_cube
 
 FOLDS = 5
 
@@ -39,6 +40,8 @@ class Pairs:
     redraw
         From annotator counts (B, A) to resampled `human` (B, P) and whether any
         drawn annotator judged the pair (B, P).
+    notes
+        Which pairs and metrics were dropped, in sentences.
     """
 
     question: str
@@ -51,6 +54,7 @@ class Pairs:
     metrics: tuple[str, ...]
     n_annotators: int
     redraw: Callable[[Counts], tuple[Array, Mask]]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -146,10 +150,10 @@ def choice_pairs(criterion: str, choices: pd.DataFrame, table: ScoreTable) -> Pa
     first = pairs["method_a"].map(methods.index).to_numpy(int)
     second = pairs["method_b"].map(methods.index).to_numpy(int)
     differences = cube[:, story, first] - cube[:, story, second]
-    usable = np.isfinite(differences).any(axis=1) & np.array(
-        [metric not in method_level for metric in table.metrics], bool
-    )
-    kept = np.isfinite(differences[usable]).all(axis=0) & usable.any()
+    covered: Mask = np.isfinite(differences)
+    by_story = np.array([metric not in method_level for metric in table.metrics], bool)
+    usable = covered.any(axis=1) & by_story
+    kept = np.asarray(covered[usable].all(axis=0) & usable.any())
     metrics = tuple(np.array(table.metrics, object)[usable])
     signs = np.array([1 if table.higher_is_better[m] else -1 for m in metrics])
     votes = votes[:, kept]
@@ -162,7 +166,35 @@ def choice_pairs(criterion: str, choices: pd.DataFrame, table: ScoreTable) -> Pa
         criterion, "choices", story[kept], first[kept], second[kept],
         majority(votes.sum(axis=0)), differences[usable][:, kept] * signs[:, None],
         metrics, len(votes), redraw,
+        _dropped(criterion, table.metrics, covered, by_story, kept),
     )  # fmt: skip
+
+
+def _dropped(
+    criterion: str, metrics: tuple[str, ...], covered: Mask, by_story: Mask, kept: Mask
+) -> tuple[str, ...]:
+    """Say which metrics and pairs a comparison with choices leaves out."""
+    notes = []
+    lacking = []
+    for k, metric in enumerate(metrics):
+        scored = int(covered[k].sum())
+        if not by_story[k]:
+            notes.append(
+                f"{criterion}: metric {metric} has method-level scores, which say "
+                "nothing of a pair inside a story."
+            )
+        elif not scored:
+            notes.append(
+                f"{criterion}: metric {metric} scores no compared pair of outputs."
+            )
+        elif scored < len(kept):
+            lacking.append(f"{metric} lacks {len(kept) - scored}")
+    if lacking:
+        notes.append(
+            f"{criterion}: {int(kept.sum())} of {len(kept)} compared pairs are used, "
+            f"those with scores of every metric ({', '.join(lacking)})."
+        )
+    return tuple(notes)
 
 
 def pair_agreement(
@@ -210,7 +242,7 @@ def pair_agreement(
     Values are NaN where no pair counts.
     """
     scores = np.vstack([pairs.scores, np.zeros((1, len(pairs.human)))])
-    names = (*pairs.metrics, "constant")
+    names = (*pairs.metrics, BASELINE)
     rng = stream(seed, "pairs", pairs.question, pairs.source)
     rows = np.ones((1, len(pairs.human)))
     hits, ties, decided = _pair_sums(pairs.human[None], scores, rows)
@@ -219,7 +251,7 @@ def pair_agreement(
     found = []
     for k, name in enumerate(names):
         acc_eq, threshold = _accuracy_with_ties(
-            pairs.human, scores[k], "0" if name == "constant" else epsilon, folds
+            pairs.human, scores[k], "0" if name == BASELINE else epsilon, folds
         )
         n = int(decided[0])
         strict, half, tie_rate = (
@@ -230,19 +262,13 @@ def pair_agreement(
         for value, values in ((strict, draws[0]), (half, draws[1])):
             low, high, reason = interval(values, confidence)
             estimates.append(Estimate(value, low, high, n=n, reason=reason))
-        in_sample = epsilon == "insample" and name != "constant"
+        in_sample = epsilon == "insample" and name != BASELINE
         found.append(
             PairAgreement(
-                name,
-                estimates[0],
-                estimates[1],
-                tie_rate,
-                n,
-                acc_eq,
-                threshold,
+                name, estimates[0], estimates[1], tie_rate, n, acc_eq, threshold,
                 in_sample,
             )
-        )
+        )  # fmt: skip
     return found
 
 

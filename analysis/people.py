@@ -4,9 +4,11 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from analysis.cells import ScoreTable, kept_rows, without_methods
 from analysis.choices import OUTCOMES, ordered_choices
+from analysis.kept import kept_rows, without_methods
 from analysis.options import AlignOptions, OptionError
+from analysis.scores import ScoreTable
+from analysis.tables import MEAN_OF_RATERS
 
 RATING_KEYS = ("dimension", "story", "method", "annotator", "shot", "round")
 CHOICE_KEYS = ("criterion", "story", "method_a", "method_b", "annotator", "round")
@@ -47,6 +49,11 @@ def kept_people(
     rated, chosen = kept
     if rated is not None:
         rated = _one_kind_of_row(rated, notes)
+        if are_means(rated):
+            notes.append(
+                "Ratings are means over raters: how many there were, and how well "
+                "they agree, cannot be told from them."
+            )
     if chosen is not None:
         chosen = kept_rows(ordered_choices(chosen), CHOICE_KEYS)
         notes += _both_bad_notes(chosen)
@@ -64,6 +71,11 @@ def _one_kind_of_row(ratings: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
                 "others name one."
             )
     return ratings[~stray].reset_index(drop=True)
+
+
+def are_means(ratings: pd.DataFrame) -> bool:
+    """Say whether the ratings are means over raters, each given by nobody."""
+    return bool((ratings["annotator"] == MEAN_OF_RATERS).all())
 
 
 def _both_bad_notes(choices: pd.DataFrame) -> list[str]:

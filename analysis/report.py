@@ -20,12 +20,15 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from analysis import claims, figures, latex
 from analysis.alignment import Analysis
-from analysis.options import AlignOptions
+from analysis.options import AlignOptions, OptionError
+from analysis.printing import column_texts
 from analysis.version import VERSION
 
 LIBRARIES = ("numpy", "scipy", "pandas", "statsmodels", "krippendorff", "plotly")
 # A spreadsheet would take text that begins so for a formula.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# How plotly's source sets the text of a style element.
+STYLE_TEXT = re.compile(r"\.textContent='((?:[^'\\]|\\.)*)'")
 
 TABLE_TITLES = {
     "method_means": "What people say of each method",
@@ -50,8 +53,20 @@ def file_hashes(paths: Mapping[str, Path]) -> dict[str, str]:
 def report_date(newest_input: float | None) -> str:
     """Return SOURCE_DATE_EPOCH, else the newest input's time, as ISO 8601."""
     stamp = os.environ.get("SOURCE_DATE_EPOCH")
-    seconds = float(stamp) if stamp else (newest_input or 0.0)
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+    try:
+        seconds = float(stamp) if stamp else (newest_input or 0.0)
+        return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+    except (ValueError, OverflowError, OSError) as error:
+        raise OptionError(
+            f"SOURCE_DATE_EPOCH: {stamp!r}: expected seconds since 1970"
+        ) from error
+
+
+def check_folder(out: Path) -> None:
+    """Refuse a file where a folder should be; asked before anything is computed."""
+    existing = next(path for path in (out, *out.absolute().parents) if path.exists())
+    if not existing.is_dir():
+        raise OptionError(f"--out: {str(existing)!r}: expected a folder, not a file")
 
 
 def run_table(
@@ -109,9 +124,15 @@ def write_report(
     -------
     pathlib.Path
         The page.
+
+    Raises
+    ------
+    OptionError
+        When nothing can be written there.
     """
-    out.parent.mkdir(parents=True, exist_ok=True)
-    staging = Path(tempfile.mkdtemp(prefix=".report-", dir=out.parent))
+    check_folder(out)
+    staging = _staging(out)
+    run = _with_resampled(run, analysis)
     try:
         tables = {**analysis.tables, "run": run}
         (staging / "tables").mkdir()
@@ -124,6 +145,29 @@ def write_report(
     finally:
         shutil.rmtree(staging, ignore_errors=True)
     return out / "report.html"
+
+
+def _staging(out: Path) -> Path:
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix=".report-", dir=out.parent))
+    except OSError as error:
+        raise OptionError(
+            f"--out: {str(out)!r}: expected a place to write to ({error.strerror})"
+        ) from error
+
+
+def _with_resampled(run: pd.DataFrame, analysis: Analysis) -> pd.DataFrame:
+    """Add what was drawn for the intervals of each table, below what was asked for."""
+    rows = [
+        {"key": f"resample {table}", "value": "+".join(parts)}
+        for table, parts in sorted(analysis.resampled.items())
+    ]
+    asked = 1 + int((run["key"] == "resample").argmax())
+    return pd.concat(
+        [run[:asked], pd.DataFrame(rows, columns=run.columns), run[asked:]],
+        ignore_index=True,
+    )
 
 
 def _move(staging: Path, out: Path) -> None:
@@ -165,6 +209,7 @@ def _as_json(title: str, analysis: Analysis, run: pd.DataFrame) -> str:
     content = {
         "title": title,
         "claims": list(claims.sentences(analysis.tables)),
+        "limits": list(claims.limits(analysis.tables)),
         "notes": list(analysis.notes),
         "tables": {
             name: _records(frame)
@@ -204,6 +249,8 @@ def as_html(analysis: Analysis, *, title: str, run: pd.DataFrame) -> str:
         claims=claims.sentences(analysis.tables),
         limits=claims.limits(analysis.tables),
         notes=analysis.notes,
+        date=_readable(values["date"]),
+        drawn=_drawn(analysis),
         figures=figures.all_figures(analysis.tables, analysis.cells),
         plotly=figures.plotly_source(),
         tables=[
@@ -214,25 +261,39 @@ def as_html(analysis: Analysis, *, title: str, run: pd.DataFrame) -> str:
     )
 
 
+def _readable(date: str) -> str:
+    return date.replace("T", " ").replace("+00:00", " UTC")
+
+
+def _drawn(analysis: Analysis) -> list[str]:
+    """Return each unit that was resampled, with the tables it stands behind."""
+    tables: dict[str, list[str]] = {}
+    for table, parts in sorted(analysis.resampled.items()):
+        tables.setdefault(" and ".join(parts), []).append(table)
+    return [f"{unit} for {', '.join(names)}" for unit, names in tables.items()]
+
+
 def _table_for_page(name: str, frame: pd.DataFrame) -> dict[str, Any]:
     numeric = [pd.api.types.is_numeric_dtype(frame[c]) for c in frame.columns]
-    rows = [[_shown(value) for value in row] for row in frame.itertuples(index=False)]
+    columns = [
+        [
+            _with_true_minus(text) if is_number else text
+            for text in column_texts(frame[c])
+        ]
+        for c, is_number in zip(frame.columns, numeric, strict=True)
+    ]
     return {
         "name": name,
         "title": TABLE_TITLES.get(name, name.replace("_", " ").capitalize()),
         "columns": list(zip(frame.columns, numeric, strict=True)),
-        "rows": [list(zip(row, numeric, strict=True)) for row in rows],
+        "rows": [
+            list(zip(row, numeric, strict=True)) for row in zip(*columns, strict=True)
+        ],
     }
 
 
-def _shown(value: Any) -> str:
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return ""
-    if isinstance(value, float):
-        if value.is_integer() and abs(value) < 1e9:
-            return f"{value:.0f}"
-        return f"{value:.3f}".replace("-", "\N{MINUS SIGN}")
-    return str(value)
+def _with_true_minus(text: str) -> str:
+    return text.replace("-", "\N{MINUS SIGN}")
 
 
 def content_security_policy(html: str) -> str:
@@ -240,19 +301,20 @@ def content_security_policy(html: str) -> str:
 
     Scripts and styles run only if their text is one of the page's own, by hash. plotly
     adds an empty style element and fills it through the object model, which the hash
-    of the empty text admits; it also sets style attributes on what it draws. The style
-    sheet of its maps, which no report uses, stays blocked.
+    of the empty text admits, and one whose text stands in its source; it also sets
+    style attributes on what it draws.
     """
     scripts = [
         _hash(text) for text in re.findall(r"<script>(.*?)</script>", html, re.S)
     ]
-    styles = [_hash(text) for text in re.findall(r"<style>(.*?)</style>", html, re.S)]
+    own = re.findall(r"<style>(.*?)</style>", html, re.S)
+    styles = [_hash(text) for text in (*own, *STYLE_TEXT.findall(html), "")]
     return "; ".join(
         [
             "default-src 'none'",
             "img-src data: blob:",
             f"script-src {' '.join(scripts)}",
-            f"style-src-elem {' '.join([*styles, _hash('')])}",
+            f"style-src-elem {' '.join(styles)}",
             "style-src-attr 'unsafe-inline'",
             "base-uri 'none'",
             "form-action 'none'",

@@ -5,7 +5,7 @@ import pandas as pd
 
 from analysis import leaderboard as boards
 from analysis.agreement import Agreement, agreement
-from analysis.cells import Grid, ScoreTable
+from analysis.cells import Grid
 from analysis.choices import WIN_RATE_COLUMNS, win_rates
 from analysis.comparison import swap_tests
 from analysis.levels import level_estimates
@@ -15,7 +15,8 @@ from analysis.pairwise import Pairs, pair_agreement
 from analysis.reliability import Reliability
 from analysis.resampling import interval
 from analysis.results import NAN, Array, Estimate, undefined
-from analysis.significance import EXACT_BELOW, holm
+from analysis.scores import ScoreTable
+from analysis.significance import holm
 
 COLUMNS = {
     "method_means": (
@@ -46,6 +47,7 @@ COLUMNS = {
     "win_rates": WIN_RATE_COLUMNS,
     "cells": ("question", "metric", "story", "method", "human", "score"),
 }  # fmt: skip
+WHOLE_OR_EMPTY = ("rank", "rank_low", "rank_high", "n_ratings", "n_annotators")
 # Digits kept in tables: sums may differ in the last bits between machines.
 DIGITS = 12
 # Answers are skewed where alpha is below the first and AC above the second.
@@ -60,10 +62,16 @@ class Tables:
         self.options = options
         self.rows: dict[str, list[Row]] = {}
         self.notes: list[str] = []
+        self.resampled: dict[str, tuple[str, ...]] = {}
 
     def add(self, table: str, row: Row) -> None:
         """Append one row."""
         self.rows.setdefault(table, []).append(row)
+
+    def resample(self, table: str, parts: tuple[str, ...]) -> None:
+        """Remember what is drawn for the intervals of a table, if anything is."""
+        if self.options.resamples and parts:
+            self.resampled[table] = parts
 
     def frames(self) -> dict[str, pd.DataFrame]:
         """Return the tables that have rows, cells included."""
@@ -78,7 +86,7 @@ def _frame(rows: list[Row], columns: tuple[str, ...]) -> pd.DataFrame:
     frame = pd.DataFrame(rows, columns=list(columns))
     for column in frame.select_dtypes("float"):
         frame[column] = [_rounded(value) for value in frame[column]]
-    for column in ("rank", "rank_low", "rank_high"):
+    for column in WHOLE_OR_EMPTY:
         if column in frame:
             frame[column] = frame[column].astype("Int64")
     return frame
@@ -98,8 +106,11 @@ def add_means(
 ) -> None:
     """Add the mean rating of every method."""
     options = found.options
+    # Drawing methods does not move a method's own mean.
+    kept = tuple(part for part in parts if part != "methods")
+    found.resample("method_means", kept)
     for row in mean_ratings(
-        ratings, cells, dimension=dimension, parts=parts, resamples=options.resamples,
+        ratings, cells, dimension=dimension, parts=kept, resamples=options.resamples,
         confidence=options.confidence, seed=options.seed,
     ):  # fmt: skip
         found.add(
@@ -141,6 +152,8 @@ def add_levels(
 ) -> None:
     """Add correlations of all metrics at all levels, and their comparisons."""
     options = found.options
+    found.resample("correlations", parts)
+    found.resample("metric_comparisons", parts)
     estimates: dict[tuple[str, str, str], Estimate] = {}
     for level in options.levels:
         usable = tuple(m for m in grid.metrics if _level_exists(grid, level, m))
@@ -154,12 +167,6 @@ def add_levels(
         )  # fmt: skip
         estimates |= {(m, level, name): value for (m, name), value in here.items()}
         _add_comparisons(part, level, parts, here, draws, found)
-    n_methods = int(grid.cells.any(axis=0).sum())
-    if "method" in options.levels and 0 < n_methods < EXACT_BELOW:
-        found.notes.append(
-            f"{grid.question}: the method level rests on {n_methods} methods and is "
-            "nearly uninformative; its p-values are exact."
-        )
     for metric in metrics:
         for level in options.levels:
             for name in options.coefficients:
@@ -167,6 +174,20 @@ def add_levels(
                     (metric, level, name), _no_level(grid, level, metric)
                 )
                 _add_correlation(grid.question, metric, level, name, value, found)
+    _note_undefined(grid, estimates, found)
+
+
+def _note_undefined(
+    grid: Grid, estimates: dict[tuple[str, str, str], Estimate], found: Tables
+) -> None:
+    """Name the metrics that figures and claims leave out for want of a value."""
+    for metric in grid.metrics:
+        own = [value for key, value in estimates.items() if key[0] == metric]
+        if own and all(np.isnan(value.value) for value in own):
+            found.notes.append(
+                f"{grid.question}: metric {metric} has no coefficient, since "
+                f"{own[0].reason}."
+            )
 
 
 def _level_exists(grid: Grid, level: str, metric: str) -> bool:
@@ -256,6 +277,7 @@ def _add_comparisons(
 def add_pairs(pairs: Pairs, parts: tuple[str, ...], found: Tables) -> None:
     """Add pairwise accuracies of every metric."""
     options = found.options
+    found.resample("pairwise_accuracy", parts)
     for row in pair_agreement(
         pairs, epsilon=options.epsilon, parts=parts, resamples=options.resamples,
         confidence=options.confidence, seed=options.seed,
@@ -291,6 +313,7 @@ def add_leaderboard(
 ) -> None:
     """Add ratings of the methods and win rates of their pairs."""
     options = found.options
+    found.resample("leaderboard", parts)
     for criterion, rows in choices.groupby("criterion", sort=True):
         standings, notes = boards.leaderboard(
             rows, criterion=str(criterion), ties=ties, by_majority=by_majority,
@@ -311,6 +334,7 @@ def add_agreement(
 ) -> None:
     """Add the agreement statistics of each (question, answers, statistics)."""
     options = found.options
+    found.resample("agreement", parts)
     for question, data, statistics in questions:
         rows = agreement(
             data, statistics, parts=parts, resamples=options.resamples,

@@ -1,4 +1,7 @@
-"""People and their answers: studies, questions, units, slots, ratings, choices."""
+"""People and their answers: studies, questions, units, slots, ratings, choices.
+
+All models of the app stand in this one file, where Django and its readers look.
+"""
 
 import secrets
 

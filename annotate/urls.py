@@ -3,7 +3,7 @@
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path, re_path
 
-from annotate.views import home, manage, rate, scoring
+from annotate.views import home, manage, pictures, rate, scoring
 
 account_urls = [
     path("", home.home, name="home"),
@@ -89,13 +89,13 @@ rate_urls = [
     re_path(
         r"^rate/(?P<token>[\w-]+)/story/(?P<code>[\w-]+)/(?P<side>only|left|right)/"
         r"(?P<number>[0-9]{1,4})/(?P<rendition>display|thumb)/$",
-        rate.picture,
+        pictures.picture,
         name="rate-picture",
     ),
     re_path(
         r"^rate/(?P<token>[\w-]+)/story/(?P<code>[\w-]+)/character/(?P<index>[0-9]{1,4})/"
         r"(?P<number>[0-9]{1,4})/(?P<rendition>display|thumb)/$",
-        rate.character,
+        pictures.character,
         name="rate-character",
     ),
 ]

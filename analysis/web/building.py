@@ -72,11 +72,12 @@ def write_study_report(
         command=_command(study, options),
         resample_default="stories+methods",
     )
-    title = study.title
-    if study.annotators.filter(is_simulated=True).exists():
-        title += " — with answers of simulated annotators"
+    simulated = study.annotators.filter(is_simulated=True).count()
+    if simulated:
+        note = f"The answers of {simulated} annotators come from a program."
+        analysis = replace(analysis, notes=(note, *analysis.notes))
     progress("writing")
-    return write_report(analysis, out=out, title=title, run=run)
+    return write_report(analysis, out=out, title=study.title, run=run)
 
 
 def _tables(study: Study) -> tuple[Any, Any, Any]:

@@ -1,5 +1,6 @@
 """Pages of a study for its managers and researchers."""
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
@@ -255,6 +256,7 @@ def _people_with_links(
     request: HttpRequest, study: Study
 ) -> list[tuple[Person, Invitation | None, str]]:
     """Return everybody's progress, invitation, and link as long as it works."""
+    base = settings.BASE_URL or request.build_absolute_uri("/").rstrip("/")
     invitations = {
         row.annotator_id: row
         for row in Invitation.objects.filter(annotator__study=study)
@@ -264,7 +266,7 @@ def _people_with_links(
         row = invitations.get(person.annotator.pk)
         link = ""
         if row is not None and row.revoked_at is None:
-            link = request.build_absolute_uri(reverse("rate-entry", args=[row.token]))
+            link = base + reverse("rate-entry", args=[row.token])
         rows.append((person, row, link))
     return rows
 

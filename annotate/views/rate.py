@@ -20,11 +20,8 @@ from django.views.decorators.http import (
 
 from annotate import leasing, rating, viewing
 from annotate.models import Annotator, Event, Invitation, Question, Slot, Study
-from evalcore import media
-from evalcore.models import Frame, MediaFile
 
 View = Callable[..., HttpResponse]
-PICTURE_SECONDS = 24 * 3600
 
 
 def for_annotator(view: View) -> View:
@@ -191,7 +188,7 @@ def _last_answered(annotator: Annotator) -> Slot | None:
 @for_annotator
 def slot(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
     """Show one story, or two side by side, with the questions."""
-    return _slot_page(request, annotator, _get_slot(annotator, code))
+    return _slot_page(request, annotator, get_slot(annotator, code))
 
 
 @never_cache
@@ -199,7 +196,7 @@ def slot(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
 @for_annotator
 def answer(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
     """Store one answer as it is given."""
-    row = _get_slot(annotator, code)
+    row = get_slot(annotator, code)
     question = row.study.questions.filter(key=request.POST.get("question", "")).first()
     if question is None:
         return JsonResponse({"error": _("This question does not exist.")}, status=400)
@@ -222,7 +219,7 @@ def submit(request: HttpRequest, annotator: Annotator, code: str) -> HttpRespons
     Without JavaScript this is the only request of a page. With it the answers are
     `stored` already; those in the form may be older, when another tab changed them.
     """
-    row = _get_slot(annotator, code)
+    row = get_slot(annotator, code)
     problems = []
     if not request.POST.get("stored"):
         problems = _record_all(request, annotator, row)
@@ -293,7 +290,7 @@ def _to_next(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     return redirect("rate-done", request.token)
 
 
-def _get_slot(annotator: Annotator, code: str) -> Slot:
+def get_slot(annotator: Annotator, code: str) -> Slot:
     """Return the annotator's slot of that code; anybody else's does not exist."""
     row = (
         Slot.objects.filter(annotator=annotator, code=code)
@@ -352,55 +349,6 @@ def _progress(annotator: Annotator, row: Slot | None = None) -> dict[str, int]:
         "submitted": submitted,
         "planned": len(own),
     }
-
-
-@require_safe
-@for_annotator
-def picture(
-    request: HttpRequest,
-    annotator: Annotator,
-    code: str,
-    side: str,
-    number: str,
-    rendition: media.Rendition,
-) -> HttpResponse:
-    """Send one shot's picture; the address says only where it stands."""
-    output = viewing.sides(_get_slot(annotator, code)).get(side)
-    frame = Frame.objects.filter(output=output, number=number).first()
-    if output is None or frame is None or frame.media is None:
-        raise Http404
-    return _send(frame.media, rendition)
-
-
-@require_safe
-@for_annotator
-def character(
-    request: HttpRequest,
-    annotator: Annotator,
-    code: str,
-    index: str,
-    number: str,
-    rendition: media.Rendition,
-) -> HttpResponse:
-    """Send one reference picture of a character."""
-    characters = viewing.story_characters(_get_slot(annotator, code))
-    if int(index) >= len(characters):
-        raise Http404
-    images = list(characters[int(index)].images.all())
-    if not 1 <= int(number) <= len(images):
-        raise Http404
-    return _send(images[int(number) - 1].media, rendition)
-
-
-def _send(stored: MediaFile, rendition: media.Rendition) -> HttpResponse:
-    """Send a picture with headers that are the same for all methods.
-
-    No ETag, date or file name: equal pictures could be recognised by them.
-    """
-    data = media.rendition_path(stored, rendition).read_bytes()
-    response = HttpResponse(data, content_type="image/webp")
-    response["Cache-Control"] = f"private, max-age={PICTURE_SECONDS}"
-    return response
 
 
 def _page(

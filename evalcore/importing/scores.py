@@ -171,7 +171,6 @@ def import_scores(
         row["shot"] = int(row["shot"]) if row.get("shot") else None
     stored = _stored(benchmark)
     problems += _unknown_metrics(rows, lower_is_better, file)
-    problems += _two_directions(rows, file)
     problems += _unknown_shots(rows, benchmark, file, create)
     problems += _too_long(rows, file)
     fresh, changed = [], []
@@ -223,19 +222,6 @@ def _unknown_metrics(
                 1, value=name)
         for name in sorted(lower_is_better - set(known))
     ]  # fmt: skip
-
-
-def _two_directions(rows: list[Row], file: str) -> list[Problem]:
-    """Refuse a metric that is better when higher in one row and not in another."""
-    first: dict[tuple[str, str, str], Row] = {}
-    problems = []
-    for row in rows:
-        before = first.setdefault(_key(row)[:3], row)
-        if before["higher"] != row["higher"]:
-            what = f"one direction a metric; line {before[LINE]} has the other"
-            value = str(row["higher"]).lower()
-            problems.append(Problem(file, what, row[LINE], "higher_is_better", value))
-    return problems
 
 
 def _unknown_shots(

@@ -16,7 +16,7 @@ from analysis.agreement import (
     agreement,
     alpha,
 )
-from analysis.cells import kept_rows
+from analysis.kept import kept_rows
 from analysis.reliability import choice_reliability, rating_reliability
 
 KEYS = ["story", "method", "shot", "annotator"]

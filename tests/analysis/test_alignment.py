@@ -379,3 +379,88 @@ def test_nothing_left_to_analyse_is_refused():
         run(ratings.assign(excluded=True), None, scores)
     with pytest.raises(OptionError, match="expected ratings, choices or both"):
         run(None, None, scores)
+
+
+def test_scores_without_a_judged_output_are_refused():
+    ratings, choices, scores = study()
+    elsewhere = scores.assign(story="99")
+    for people in ((ratings, None), (None, choices)):
+        with pytest.raises(OptionError, match="no metric has a score of an output"):
+            run(*people, elsewhere)
+    assert "correlations" in run(ratings, None, pd.concat([scores, elsewhere])).tables
+
+
+def test_each_table_says_what_was_drawn_for_its_intervals():
+    ratings, choices, scores = study()
+    both = ("stories", "methods")
+    assert run(ratings, choices, scores).resampled == {
+        "method_means": ("stories",), "correlations": both, "metric_comparisons": both,
+        "pairwise_accuracy": both, "agreement": ("units",),
+        "leaderboard": ("stories", "annotators"),
+    }  # fmt: skip
+    asked = AlignOptions(resamples=25, resample="annotators")
+    drawn = run(ratings, choices, scores, asked).resampled
+    assert drawn["correlations"] == ("annotators",)
+    assert drawn["agreement"] == ("units",)
+    assert run(ratings, choices, scores, AlignOptions(resamples=0)).resampled == {}
+
+
+def test_drawing_methods_leaves_their_own_means_alone():
+    ratings, _, scores = study()
+    means = {
+        unit: run(
+            ratings, None, scores, AlignOptions(resamples=25, resample=unit)
+        ).tables["method_means"]
+        for unit in ("stories", "stories+methods", "methods")
+    }
+    pd.testing.assert_frame_equal(means["stories"], means["stories+methods"])
+    assert means["stories"]["low"].notna().all()
+    assert means["methods"]["low"].isna().all()
+
+
+def test_ratings_without_a_story_beside_others_are_left_out():
+    ratings, _, scores = study()
+    stray = ratings.iloc[:2].assign(story="", rating=0)
+    found = run(pd.concat([ratings, stray]), None, scores)
+    plain = run(ratings, None, scores)
+    for name, frame in plain.tables.items():
+        pd.testing.assert_frame_equal(frame, found.tables[name])
+    assert any("2 ratings without a story were left out" in n for n in found.notes)
+
+
+def test_means_over_raters_are_not_counted_as_one_annotator():
+    ratings, _, scores = study()
+    keys = ["story", "method", "dimension"]
+    means = ratings.groupby(keys)["rating"].mean().reset_index()
+    found = run(means.assign(annotator="mean"), None, scores)
+    table = found.tables["method_means"]
+    assert table[["n_ratings", "n_annotators"]].isna().all(axis=None)
+    assert (table["n_stories"] == 6).all()
+    assert any(note.startswith("Ratings are means over raters") for note in found.notes)
+
+
+def test_means_have_full_precision():
+    ratings, _, scores = study(n_stories=7)
+    found = run(ratings, None, scores).tables["method_means"]
+    expected = ratings.groupby(["dimension", "method"])["rating"].mean().to_numpy()
+    np.testing.assert_allclose(found["mean"], expected, rtol=1e-11)
+
+
+def test_a_metric_without_a_coefficient_is_named():
+    ratings, _, scores = study()
+    flat = scores[scores["metric"] == "cids"].assign(metric="flat", score=1.0)
+    notes = run(ratings, None, pd.concat([scores, flat])).notes
+    assert (
+        "identity: metric flat has no coefficient, since the metric's scores are all "
+        "the same." in notes
+    )
+    assert not any("metric cids has no coefficient" in note for note in notes)
+
+
+def test_what_choices_drop_is_noted():
+    _, choices, scores = study()
+    lacking = scores.drop(scores[scores["metric"] == "cids"].index[0])
+    assert any(
+        "33 of 36 compared pairs are used" in n
+        for n in run(None, choices, lacking).notes
+    )

@@ -10,11 +10,11 @@ from analysis.cells import (
     annotator_cells,
     common_grid,
     human_cells,
-    kept_rows,
     same_within_tolerance,
-    score_table,
 )
+from analysis.kept import kept_rows
 from analysis.options import OptionError
+from analysis.scores import score_table
 
 RATING_KEYS = ("dimension", "story", "method", "annotator", "shot", "round")
 
@@ -122,6 +122,45 @@ def test_versions_of_a_metric_are_different_metrics():
     scored = scores(("s", "x", "k", 1.0), ("s", "x", "k", 2.0), ("s", "x", "j", 2.0))
     scored["metric_version"] = ["1", "2", "1"]
     assert score_table(scored).metrics == ("j", "k (1)", "k (2)")
+
+
+def test_a_metric_without_a_version_in_some_rows_is_named_so():
+    scored = scores(("s", "x", "k", 1.0), ("s", "x", "k", 2.0))
+    scored["metric_version"] = ["", "2"]
+    assert score_table(scored).metrics == ("k (2)", "k (no version)")
+
+
+def test_the_score_of_a_whole_output_stands_for_its_shots():
+    columns = ("story", "method", "metric", "shot", "score")
+    scored = scores(
+        ("s", "x", "k", "", 10.0), ("s", "x", "k", "1", 1.0), ("s", "x", "k", "2", 2.0),
+        ("s", "y", "k", "1", 3.0), ("s", "y", "k", "2", 5.0),
+        columns=columns,
+    )  # fmt: skip
+    table = score_table(scored)
+    assert table.cells["score"].tolist() == [10.0, 4.0]
+    assert table.notes == (
+        "Metric k: 2 scores of shots were left out, since their outputs have a score "
+        "as a whole.",
+    )
+
+
+def test_scores_of_methods_beside_scores_of_stories_are_named():
+    scored = scores(("s", "x", "k", 1.0), ("", "x", "k", 77.0), ("", "x", "fid", 3.0))
+    table = score_table(scored)
+    assert table.cells[["metric", "score"]].to_numpy().tolist() == [
+        ["fid", 3.0], ["k", 1.0],
+    ]  # fmt: skip
+    assert table.notes == (
+        "Metric k: 1 scores without a story were left out, since others name one.",
+    )
+
+
+def test_scores_that_cannot_be_used_are_refused():
+    with pytest.raises(OptionError, match="scores: no row has a score"):
+        score_table(scores(("s", "x", "k", np.nan)))
+    with pytest.raises(OptionError, match="'constant': expected another name"):
+        score_table(scores(("s", "x", "constant", 1.0)))
 
 
 def test_method_level_scores_stand_in_every_story():

@@ -8,86 +8,172 @@ from analysis.claims import limits, sentences
 NAN = float("nan")
 
 
-def correlations(**changes):
+def correlations(*changes):
+    """One row for each dict of changes to a metric that agrees."""
     row = {
         "dimension": "beauty", "metric": "aesthetic", "level": "story",
         "coefficient": "kendall", "value": 0.5, "low": 0.2, "high": 0.7, "n": 40,
     }  # fmt: skip
-    return pd.DataFrame([row, row | {"metric": "noise", "value": 0.1} | changes])
+    return pd.DataFrame([row | change for change in changes])
 
 
-def test_the_best_metric_comes_with_level_coefficient_interval_and_n():
-    (text,) = sentences({"correlations": correlations()})
-    assert text == (
-        "beauty: of 2 metrics, aesthetic agrees best with people inside stories: "
-        "Kendall's tau-b 0.50 [0.20, 0.70], n = 40."
+NOISE = {"metric": "noise", "value": 0.1, "low": -0.2, "high": 0.4}
+
+
+def comparisons(*p_values):
+    """Compare aesthetic with as many others as there are adjusted p-values."""
+    return pd.DataFrame(
+        {
+            "dimension": "beauty", "level": "story", "coefficient": "kendall",
+            "metric_a": "aesthetic", "metric_b": list("xyz"[: len(p_values)]),
+            "difference": 0.1, "p_adjusted": p_values,
+        }
+    )  # fmt: skip
+
+
+def test_an_established_metric_comes_with_level_coefficient_interval_and_n():
+    table = correlations({}, NOISE)
+    assert sentences({"correlations": table}) == (
+        "beauty: aesthetic agrees with people inside stories: Kendall's tau-b 0.50 "
+        "[0.20, 0.70], n = 40, the highest of 2 metrics.",
     )
 
 
-def test_an_interval_with_0_is_said_to_establish_nothing():
-    table = correlations(value=0.6, low=-0.1, high=0.9)
+@pytest.mark.parametrize(
+    ("p_values", "said"),
+    [
+        ((0.01, 0.2, NAN), "not separable from 2 of the 3 others (Holm, p > .05)."),
+        ((0.06, 0.2), "not separable from any of the 2 others (Holm, p > .05)."),
+        ((0.01, 0.05), "separable from the 2 others (Holm, p ≤ .05)."),
+        ((0.3,), "not separable from the other (Holm, p > .05)."),
+        ((NAN, NAN), "the highest of 2 metrics."),
+    ],
+)
+def test_the_highest_metric_is_set_apart_only_by_the_tests(p_values, said):
+    tables = {"correlations": correlations({}, NOISE)}
+    elsewhere = comparisons(0.001).assign(level="pooled")
+    undefined = comparisons(NAN).assign(difference=NAN)
+    rows = pd.concat([comparisons(*p_values), elsewhere, undefined], ignore_index=True)
+    (text,) = sentences(tables | {"metric_comparisons": rows})
+    assert text.endswith(f", {said}")
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "does"),
+    [
+        (0.6, -0.1, 0.9, "has an interval that includes 0"),
+        (0.6, 0.0, 0.9, "has an interval that includes 0"),
+        (-0.6, -0.9, -0.2, "disagrees with people"),
+        (0.6, NAN, NAN, "has no interval"),
+    ],
+)
+def test_without_an_interval_above_0_no_metric_is_said_to_agree(value, low, high, does):
+    shaky = {"value": value, "low": low, "high": high}
+    table = correlations(shaky, shaky | {"metric": "noise", "value": -1.0})
+    assert sentences({"correlations": table}) == ()
+    text = limits({"correlations": table})[0]
+    assert text.startswith("beauty: no metric is shown to agree with people.")
+    assert f"The highest of 2 metrics, aesthetic, {does} (inside stories" in text
+
+
+def test_a_lower_metric_can_be_the_one_that_is_established():
+    table = correlations({}, NOISE | {"value": 0.6, "high": 0.9})
     (text,) = sentences({"correlations": table})
-    assert "noise agrees best" in text
-    assert text.endswith("Its interval includes 0, so even that is not established.")
+    assert "aesthetic agrees" in text
+    assert text.endswith("; noise is higher (0.60), but without an interval above 0.")
 
 
 def test_a_coefficient_that_is_defined_at_another_level_only_is_taken_there():
-    table = correlations()
-    table.loc[table["coefficient"] == "kendall", "level"] = "pooled"
-    other = correlations().assign(coefficient="pearson")
-    (text,) = sentences({"correlations": pd.concat([table, other])})
+    pooled = {"level": "pooled"}
+    table = correlations(pooled, NOISE | pooled, {"coefficient": "pearson"})
+    (text,) = sentences({"correlations": table})
     assert "over all cells together: Kendall's tau-b" in text
 
 
 def test_nothing_defined_is_said():
-    table = correlations().assign(value=NAN)
-    assert "no coefficient is defined" in sentences({"correlations": table})[0]
+    table = correlations({"value": NAN, "low": NAN, "high": NAN})
+    assert "no coefficient is defined" in limits({"correlations": table})[0]
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "said"),
+    ("low", "high", "is_shown", "said"),
     [
-        (1, 1, "1100, and in nearly every resample."),
-        (1, 3, "1100 (rank 1 to 3)."),
-        (pd.NA, pd.NA, "1100."),
+        (1, 1, True, ", and in nearly every resample."),
+        (1, 3, False, ", but its rank is not settled: it goes from 1 to 3 in"),
+        (pd.NA, pd.NA, False, ", but its rank has no interval."),
     ],
 )
-def test_the_first_of_a_leaderboard(low, high, said):
+def test_the_first_of_a_leaderboard(low, high, is_shown, said):
     board = pd.DataFrame(
         {
             "criterion": ["q", "q"], "method": ["B", "A"], "rating": [900.0, 1100.0],
+            "low": [800.0, 1000.0], "high": [1000.0, 1200.0],
             "rank": [2, 1], "rank_low": pd.array([low, low], dtype="Int64"),
-            "rank_high": pd.array([high, high], dtype="Int64"),
+            "rank_high": pd.array([high, high], dtype="Int64"), "n_comparisons": 64,
         }
     )  # fmt: skip
-    (text,) = sentences({"leaderboard": board})
-    assert text == f"q: A stands first with a rating of {said}"
+    card = sentences if is_shown else limits
+    text = card({"leaderboard": board})[0]
+    start = "q: A stands first with a rating of 1100 [1000, 1200] from 64 comparisons"
+    assert text.startswith(start + said)
 
 
-def test_undefined_agreement_gives_its_reason():
-    table = pd.DataFrame(
-        {
-            "question": ["q"], "statistic": ["alpha_ordinal"], "value": [NAN],
-            "low": [NAN], "high": [NAN], "n_units": [0], "n_annotators": [1],
-            "reason": ["one annotator"],
-        }
-    )  # fmt: skip
-    assert sentences({"agreement": table}) == (
-        "q: agreement of people is undefined: one annotator.",
+def agreement(**changes):
+    row = {
+        "question": "q", "statistic": "alpha_ordinal", "value": 0.4, "low": 0.3,
+        "high": 0.5, "n_units": 9, "n_annotators": 3, "reason": "",
+    }  # fmt: skip
+    return pd.DataFrame([row | changes])
+
+
+def test_people_who_agree():
+    assert sentences({"agreement": agreement()}) == (
+        "q: people agree beyond chance, ordinal alpha 0.40 [0.30, 0.50] "
+        "(3 annotators, 9 units with two or more answers).",
     )
 
 
-def test_few_methods_and_wide_intervals_are_limits():
-    table = correlations(low=-0.1).assign(level="method", n=5)
-    first, second, last = limits({"correlations": table})
-    assert first.startswith("Only 5 methods")
-    assert second.startswith("1 of 2 coefficients")
+@pytest.mark.parametrize(
+    ("value", "low", "high"), [(0.4, -0.1, 0.8), (-0.5, -0.8, -0.2), (0.4, NAN, NAN)]
+)
+def test_people_who_are_not_shown_to_agree(value, low, high):
+    table = agreement(value=value, low=low, high=high)
+    assert sentences({"agreement": table}) == ()
+    text = limits({"agreement": table})[0]
+    assert text.startswith("q: people are not shown to agree beyond chance, ordinal")
+
+
+def test_undefined_agreement_gives_its_reason_once():
+    undefined = {"value": NAN, "low": NAN, "high": NAN, "reason": "no unit has two"}
+    table = pd.concat([agreement(**undefined, question=name) for name in "pq"])
+    assert sentences({"agreement": table}) == ()
+    text = limits({"agreement": table})[0]
+    assert text == "p, q: agreement of people is undefined, since no unit has two."
+
+
+def test_intervals_with_0_are_counted_on_both_sides_of_it():
+    table = correlations(
+        {}, NOISE, NOISE | {"value": -0.1}, {"value": -0.5, "low": -0.8, "high": -0.1},
+        {"low": NAN, "high": NAN},
+    )  # fmt: skip
+    around, below, last = limits({"correlations": table})
+    assert around.startswith("2 of 4 coefficients have an interval that includes 0")
+    assert below.startswith("1 of 4 coefficients have an interval below 0")
     assert last.startswith("Intervals come from resampling")
 
 
-def test_without_intervals_none_are_explained():
-    table = correlations(low=NAN, high=NAN).assign(low=NAN, high=NAN)
-    assert limits({"correlations": table}) == ()
+@pytest.mark.parametrize(("n", "said"), [(1, "1 method:"), (9, "9 methods:")])
+def test_few_methods_are_a_limit(n, said):
+    table = correlations({"level": "method", "n": n})
+    assert limits({"correlations": table})[0].startswith(f"Only {said}")
+    assert not any(
+        "Only" in text for text in limits({"correlations": correlations({})})
+    )
+
+
+def test_without_intervals_that_is_a_limit():
+    table = correlations({"low": NAN, "high": NAN})
+    assert limits({"correlations": table})[-1].startswith("No interval was computed")
 
 
 def test_ties_of_metrics_are_a_limit_but_not_those_of_the_constant():

@@ -7,10 +7,12 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from analysis.cells import annotator_cells, common_grid, kept_rows, score_table
+from analysis.cells import annotator_cells, common_grid
+from analysis.kept import kept_rows
 from analysis.levels import level_estimates, level_values
 from analysis.options import COEFFICIENTS
 from analysis.resampling import Draws
+from analysis.scores import score_table
 
 KEYS = ("dimension", "story", "method", "annotator")
 

@@ -9,14 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.cells import annotator_cells, common_grid, kept_rows, score_table
+from analysis.cells import annotator_cells, common_grid
 from analysis.choices import ordered_choices
+from analysis.kept import kept_rows
 from analysis.pairwise import (
     best_epsilon,
     choice_pairs,
     pair_agreement,
     rating_pairs,
 )
+from analysis.scores import score_table
 
 RATING_KEYS = ["dimension", "story", "method", "annotator"]
 SCORE_KEYS = ["metric", "story", "method"]
@@ -156,6 +158,51 @@ def test_held_out_epsilon_does_not_flatter():
     assert outside["noise"] == measure(pairs, epsilon="heldout")["noise"]
 
 
+def test_held_out_epsilon_comes_from_the_other_stories_only():
+    """Two stories: the best threshold of either is wrong for the other."""
+    methods = "abc"
+    human = {"s1": [0, 0, 0], "s2": [0, 1, 2]}
+    score = {"s1": [0.0, 1.0, 2.0], "s2": [0.0, 1.0, 2.0]}
+    keys = list(itertools.product(human, range(3)))
+    frame = pd.DataFrame(
+        [(s, methods[m]) for s, m in keys], columns=["story", "method"]
+    )
+    ratings = frame.assign(
+        dimension="d", annotator="Ann", rating=[human[s][m] for s, m in keys]
+    )
+    scores = frame.assign(metric="k", score=[score[s][m] for s, m in keys])
+    pairs = rating_pairs(grid_of(ratings, scores))
+    # s1 wants all differences to be ties (2), s2 none of them (0).
+    assert measure(pairs, epsilon="heldout")["k"].acc_eq == 0.0
+    assert measure(pairs, epsilon="insample")["k"].acc_eq == 0.5
+
+
+def one_story(human, score):
+    frame = pd.DataFrame({"story": "s", "method": list("abc"[: len(human)])})
+    ratings = frame.assign(dimension="d", annotator="Ann", rating=human)
+    return ratings, frame.assign(metric="k", score=score)
+
+
+def test_a_pair_counts_only_where_both_of_its_methods_are_drawn():
+    # Only a and b are in the right order: all is right in a resample without c.
+    ratings, scores = one_story([1, 2, 3], [2.0, 3.0, 1.0])
+    pairs = rating_pairs(grid_of(ratings, scores))
+    row = measure(pairs, parts=("methods",), resamples=500)["k"]
+    assert row.strict.value == pytest.approx(1 / 3)
+    assert row.strict.high == 1.0
+
+
+def test_a_pair_counts_only_where_somebody_drawn_judged_both_outputs():
+    ratings, scores = one_story([1, 2], [1.0, 2.0])
+    shared = pd.concat([ratings, ratings.assign(annotator="Bob")])
+    # In the second story Ann judged one output and Bob the other.
+    apart = ratings.assign(story="t", annotator=["Ann", "Bob"])
+    scores = pd.concat([scores, scores.assign(story="t")])
+    pairs = rating_pairs(grid_of(pd.concat([shared, apart]), scores))
+    row = measure(pairs, parts=("annotators",), resamples=100)["k"]
+    assert (row.strict.low, row.strict.value) == (1.0, 1.0)
+
+
 @pytest.mark.shared
 @pytest.mark.parametrize(
     "parts", [("stories",), ("stories", "methods"), ("annotators",), ("units",)]
@@ -195,3 +242,29 @@ def test_choices_by_majority_against_scores():
     drawn, judged = pairs.redraw(np.array([[0, 0, 3]]))  # Eve only
     assert drawn[0, 0] == 1.0
     assert judged.tolist() == [[True, True, False]]
+
+
+def test_dropped_pairs_and_metrics_of_choices_are_named():
+    rows = [(s, "x", "y", "q", "Ann", "a") for s in ("s1", "s2")]
+    choices = pd.DataFrame(
+        rows,
+        columns=["story", "method_a", "method_b", "criterion", "annotator", "choice"],
+    )
+    scores = pd.DataFrame(
+        [("s1", "x", "full", 1.0), ("s1", "y", "full", 2.0), ("s2", "x", "full", 1.0),
+         ("s2", "y", "full", 2.0), ("s1", "x", "part", 1.0), ("s1", "y", "part", 2.0),
+         ("s2", "x", "part", 1.0), ("s9", "x", "stray", 1.0), ("", "x", "fid", 1.0),
+         ("", "y", "fid", 2.0)],
+        columns=["story", "method", "metric", "score"],
+    )  # fmt: skip
+    pairs = choice_pairs("q", ordered_choices(choices), score_table(scores))
+    assert pairs.metrics == ("full", "part")
+    assert pairs.notes == (
+        "q: metric fid has method-level scores, which say nothing of a pair inside a "
+        "story.",
+        "q: metric stray scores no compared pair of outputs.",
+        "q: 1 of 2 compared pairs are used, those with scores of every metric "
+        "(part lacks 1).",
+    )
+    full = scores[scores["metric"] == "full"]
+    assert choice_pairs("q", ordered_choices(choices), score_table(full)).notes == ()

@@ -1,18 +1,23 @@
 """The report: complete, repeatable, self-contained, and safe with hostile names."""
 
+import base64
 import csv
+import hashlib
 import json
 import re
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from analysis.__main__ import main
 from analysis.claims import number
+from analysis.figures import plotly_source
 from analysis.latex import escaped, table
-from analysis.report import as_csv, content_security_policy
+from analysis.options import OptionError
+from analysis.report import STYLE_TEXT, as_csv, content_security_policy, report_date
 
-HOSTILE = ["=cmd()", "<b>x</b>", "A & B_1 50%", "方法", "+1", "</script>"]
+HOSTILE = ["=cmd()", "<b>x</b>", "A & B_1 50%", "+方法", "<!--<script>", "</script>"]
 CONTRACT = {
     "method_means": "dimension,method,mean,sd_annotators,n_ratings,n_annotators,"
     "n_stories,low,high",
@@ -195,6 +200,97 @@ def test_bad_input_writes_nothing_and_ends_with_status_2(study, capsys):
     assert not list(study.glob(".report-*"))
 
 
+@pytest.mark.parametrize("out", ["ratings.csv", "ratings.csv/below"])
+def test_a_file_in_place_of_the_folder_is_refused_before_anything_is_read(
+    study, out, capsys
+):
+    (study / "scores.csv").unlink()
+    assert align(study, study / out) == 2
+    told = capsys.readouterr().err
+    assert "ratings.csv': expected a folder, not a file" in told
+    assert "scores.csv" not in told
+
+
+def test_a_folder_that_cannot_be_made_is_refused(study, capsys):
+    assert align(study, Path("/proc/nope/x")) == 2
+    assert "--out: '/proc/nope/x': expected a place to write to" in (
+        capsys.readouterr().err
+    )
+
+
+def test_a_date_that_is_none_is_refused(monkeypatch):
+    for text in ("yesterday", "1e300"):
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", text)
+        with pytest.raises(OptionError, match=f"SOURCE_DATE_EPOCH: '{text}'"):
+            report_date(0.0)
+
+
+def test_nothing_but_the_report_is_left_beside_it(study):
+    before = set(study.iterdir())
+    align(study, study / "out")
+    assert set(study.iterdir()) - before == {study / "out"}
+    assert {path.name for path in (study / "out").iterdir()} == {
+        "report.html", "report.json", "tables",
+    }  # fmt: skip
+
+
+def test_the_page_says_what_was_drawn_and_how_often(study):
+    align(study, study / "out", "--confidence", "0.8", "--resample", "stories+methods")
+    html = (study / "out/report.html").read_text()
+    assert "Percentile intervals at 0.8 from resampling whole clusters 20 times" in html
+    assert "stories for leaderboard, method_means" in html
+    run = dict(csv.reader((study / "out/tables/run.csv").open()))
+    assert run["resample"] == "stories+methods"
+    assert run["resample leaderboard"] == "stories"
+    assert run["resample correlations"] == "stories+methods"
+
+
+def test_the_page_speaks_of_no_resamples_where_there_are_none(study):
+    align(study, study / "out", "--resamples", "0")
+    html = (study / "out/report.html").read_text().split("<script>")[0]
+    assert "No interval was computed" in html
+    assert "Percentile intervals" not in html
+    assert "bootstrap" not in html
+    assert "its interval" not in html
+    run = dict(csv.reader((study / "out/tables/run.csv").open()))
+    assert not any(key.startswith("resample ") for key in run)
+
+
+def test_small_p_values_are_printed_as_bounds(tmp_path):
+    ratings = ["story,method,dimension,annotator,rating"]
+    scores = ["story,method,metric,score"]
+    for s in range(3):
+        for m in range(9):
+            ratings.append(f"s{s},m{m},d,Ann,{m}")
+            scores.append(f"s{s},m{m},k,{m}")
+    for name, lines in (("ratings", ratings), ("scores", scores)):
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    given = ["align", "--ratings", tmp_path / "ratings.csv", "--scores",
+             tmp_path / "scores.csv", "--resamples", "0",
+             "--out", tmp_path / "out"]  # fmt: skip
+    assert main([*map(str, given)]) == 0
+    assert "&lt;0.001" in (tmp_path / "out/report.html").read_text()
+    assert "$<0.001$" in (tmp_path / "out/tables/correlations.tex").read_text()
+    assert "e-06" in (tmp_path / "out/tables/correlations.csv").read_text()
+
+
+def test_missing_ranks_are_empty_everywhere(study):
+    given = ["leaderboard", "--choices", study / "choices.csv", "--resamples", "0",
+             "--out", study / "out"]  # fmt: skip
+    main([*map(str, given)])
+    assert "NA" not in (study / "out/tables/leaderboard.tex").read_text()
+    assert "&lt;NA&gt;" not in (study / "out/report.html").read_text()
+
+
+def test_the_policy_admits_every_style_that_plotly_adds():
+    html = "<style>a{}</style><script>e.textContent='.map{font:1px}'</script>"
+    policy = content_security_policy(html)
+    for text in ("a{}", ".map{font:1px}", ""):
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in policy
+    assert STYLE_TEXT.search(plotly_source())
+
+
 @pytest.mark.parametrize(
     "extra", [["--resample", "planets"], ["--levels", "galaxy"], ["--scale", "4:0"]]
 )
@@ -291,3 +387,4 @@ def test_csv_keeps_full_precision_and_leaves_undefined_empty():
 
 def test_numbers_have_a_true_minus():
     assert number(-0.5) == "\N{MINUS SIGN}0.50"
+    assert number(-0.001) == "0.00"

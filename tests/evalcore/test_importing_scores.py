@@ -89,7 +89,7 @@ def test_a_direction_can_be_corrected(tmp_path, benchmark):
 
 def test_two_directions_of_one_metric_are_refused(tmp_path, benchmark):
     head = HEAD.replace("score\n", "score,higher_is_better\n")
-    with pytest.raises(CommandError, match=r"cids.csv:3: .*one direction a metric"):
+    with pytest.raises(CommandError, match=r"cids.csv:3: .*direction of the metric"):
         load(tmp_path, head + "01,Alder,fid,5,true\n02,Alder,fid,6,false\n")
 
 

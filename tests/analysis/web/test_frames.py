@@ -12,7 +12,7 @@ from analysis.__main__ import main
 from analysis.inputs import read_choices, read_ratings
 from analysis.web import frames
 from annotate import exclusion
-from annotate.models import Rating
+from annotate.models import Annotator, Rating
 from evalcore import scoring
 from evalcore.models import MetricScore
 from tests.factories import METHODS, make_benchmark, make_study
@@ -54,15 +54,38 @@ def test_excluded_answers_are_marked():
     assert frames.ratings_frame(study)["excluded"].sum() == 2
 
 
+def test_surplus_answers_are_marked_excluded():
+    study = make_study()
+    answer_everything(study)
+    answered = study.slots.select_related("annotator", "unit")
+    slot = answered.first()
+    exclusion_row = exclusion.exclude(slot, reason="asleep", author=None)
+    replacement = study.slots.get(unit=slot.unit, state="open")
+    other = Annotator.objects.create(study=study, name="A03", state="invited")
+    replacement.annotator = other
+    replacement.save()
+    answer_everything(study, 1)
+    exclusion.undo(exclusion_row, author=None)
+    replacement.refresh_from_db()
+    assert replacement.ordinal is None
+    marked = {row["slot"] for row in frames.rating_rows(study) if row["excluded"]}
+    assert marked == {replacement.code}
+
+
 def test_choices_name_the_method_that_stood_left():
     study = make_study(protocol="pairwise")
     answer_everything(study, "a")
     for row in frames.choice_rows(study):
         assert row["method_a"] < row["method_b"]
         assert row["left_method"] in (row["method_a"], row["method_b"])
-    slot = study.slots.select_related("unit__output_a__method").first()
-    row = next(r for r in frames.choice_rows(study) if r["slot"] == slot.code)
-    assert (row["left_method"] == slot.unit.output_a.method.name) == slot.a_is_left
+    left = {row["slot"]: row["left_method"] for row in frames.choice_rows(study)}
+    slots = study.slots.select_related(
+        "unit__output_a__method", "unit__output_b__method"
+    )
+    assert {slot.a_is_left for slot in slots} == {True, False}
+    for slot in slots:
+        side = slot.unit.output_a if slot.a_is_left else slot.unit.output_b
+        assert left[slot.code] == side.method.name
 
 
 def test_versions_of_a_metric_stay_apart():

@@ -150,6 +150,39 @@ def test_the_list_is_asked_for_until_nothing_is_at_work(study):
     assert client.get(url, headers={"HX-Request": "true"}).status_code == 286
 
 
+@pytest.mark.parametrize("state", ["running", "done", "failed"])
+def test_a_report_that_another_worker_has_is_left_to_it(study, state):
+    row = Report.objects.create(
+        study=study, state=state, heartbeat_at=timezone.now(), step="a: means",
+        options={"resamples": 10},
+    )  # fmt: skip
+    found = building.build_report(row.pk)
+    assert (found.state, found.step, found.finished_at) == (state, "a: means", None)
+    assert not building.folder(row).exists()
+
+
+@pytest.mark.parametrize("state", ["queued", "running", "failed"])
+@pytest.mark.parametrize(
+    ("name", "extra"),
+    [("report-page", []), ("report-zip", []), ("report-file", ["report.json"])],
+)
+def test_only_a_finished_report_can_be_opened(study, report, state, name, extra):
+    client = rob(study)
+    url = reverse(name, args=[study.slug, report.pk, *extra])
+    assert client.get(url).status_code == 200
+    Report.objects.filter(pk=report.pk).update(state=state)
+    assert client.get(url).status_code == 404
+
+
+def test_a_file_in_place_of_the_folder_ends_the_command_with_one_sentence(
+    study, tmp_path
+):
+    (tmp_path / "taken").write_text("mine")
+    with pytest.raises(CommandError, match="expected a folder, not a file"):
+        call_command("report", study.slug, out=tmp_path / "taken", resamples=0)
+    assert (tmp_path / "taken").read_text() == "mine"
+
+
 def test_a_step_is_a_sign_of_life(study, monkeypatch):
     row = Report.objects.create(study=study, options={"resamples": 10})
     long_ago = timezone.now() - 2 * building.SILENT
