@@ -93,7 +93,7 @@ def import_outputs(
     if not root.is_dir():
         raise InputError([Problem(str(root), "a folder of outputs")])
     shots = _known_shots(benchmark)
-    if not method and [path.name for path in root.iterdir()] == [CONTAINER]:
+    if not method and (root / CONTAINER).is_dir():
         root = root / CONTAINER
     folders, warnings = find_folders(root, stories=set(shots), method=method)
     problems: list[Problem] = []

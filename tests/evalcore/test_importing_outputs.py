@@ -387,6 +387,8 @@ def test_outputs_that_a_table_made_get_their_pictures_later(tmp_path):
 
 def test_the_folder_of_all_methods_may_lie_one_level_deeper(tmp_path, benchmark):
     draw(tmp_path / "outputs/UNO/01", ONE)
+    draw(tmp_path / "figures", ["overview_1.png"])
+    (tmp_path / "README.md").write_text("What this is.")
     assert imported(tmp_path, benchmark)[0] == [("UNO", "01")]
 
 
