@@ -2,6 +2,7 @@
 """Run Plumbline's management commands: `python manage.py help` lists them."""
 
 import os
+import signal
 import sys
 
 
@@ -18,6 +19,10 @@ def main() -> None:
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:
         sys.exit(f"plumbline: {error}")
+    except BrokenPipeError:
+        # The reader, such as head, has seen enough; so has the last flush.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(128 + signal.SIGPIPE)
     except (DatabaseError, InterfaceError):
         from evalcore.management.unprepared import why_unprepared
 

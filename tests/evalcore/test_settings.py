@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -177,3 +178,14 @@ def test_every_variable_is_documented():
     page = (ROOT / "docs/running.md").read_text(encoding="utf-8")
     documented = set(re.findall(r"^\| `([A-Z_]+)`", page, flags=re.MULTILINE))
     assert documented == set(settings_file.ENVIRONMENT)
+
+
+def test_a_reader_that_has_seen_enough_is_no_error():
+    command = subprocess.Popen(
+        [sys.executable, "manage.py", "metrics"],
+        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    command.stdout.close()
+    assert command.stderr.read() == ""
+    assert command.wait() == 128 + signal.SIGPIPE
+    command.stderr.close()
