@@ -269,9 +269,9 @@ def _seconds(request: HttpRequest) -> float | None:
 
 def _after(request: HttpRequest, annotator: Annotator, row: Slot) -> HttpResponse:
     """Go to the next slot, to the pause after a session, or to the last page."""
-    if _is_done(annotator):
+    following = None if _is_done(annotator) else leasing.next_slot(annotator)
+    if following is None:
         return redirect("rate-done", request.token)
-    following = leasing.next_slot(annotator)
     if leasing.session_for(following, annotator) != row.session:
         return redirect("rate-pause", request.token)
     return _to_next(request, annotator)
