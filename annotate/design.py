@@ -176,10 +176,15 @@ def _balanced(
 
 def _check_rounds(state: _State, redundancy: int, rounds: int) -> None:
     """Refuse rounds that repeat an uneven share: the differences would add up."""
-    if rounds > 1 and method_spread(state.met):
+    uneven = (
+        max(state.load) > min(state.load)
+        or method_spread(state.met) > 0
+        or any(low != high for low, high in _shares(state).values())
+    )
+    if rounds > 1 and uneven:
         raise ImpossibleDesignError(
             f"The {rounds} rounds are done by the same people, so that a difference of "
-            f"one slot between two methods becomes {rounds}. Nearest possible: "
+            f"one slot between people or methods becomes {rounds}. Nearest possible: "
             f"{redundancy} annotators, who judge everything."
         )
 

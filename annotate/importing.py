@@ -4,7 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from django.db import transaction
@@ -24,6 +24,7 @@ KEPT = (
     "round", "session", "submitted_at", "seconds", "left_method", "story", "method",
     "method_a", "method_b", "dimension", "criterion", "annotator", "rating", "choice",
 )  # fmt: skip
+EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 # What fits the column of a rating on every database.
 LOWEST, HIGHEST = -1000, 1000
 LONGEST = {
@@ -159,10 +160,8 @@ def _row_problems(
 
 
 def _is_seconds(text: str) -> bool:
-    try:
-        return 0 <= float(text) < LONGEST_SECONDS
-    except ValueError:
-        return False
+    right = re.fullmatch(r"[0-9]+(\.[0-9]*)?", text)
+    return right is not None and float(text) < LONGEST_SECONDS
 
 
 def _is_count(text: str) -> bool:
@@ -171,10 +170,15 @@ def _is_count(text: str) -> bool:
 
 def _is_time(text: str) -> bool:
     try:
-        datetime.fromisoformat(text)
-    except ValueError:
+        when = _as_utc(text)
+    except (ValueError, OverflowError):
         return False
-    return True
+    return EARLIEST <= when <= timezone.now() + timedelta(days=1)
+
+
+def _as_utc(text: str) -> datetime:
+    when = datetime.fromisoformat(text)
+    return when.astimezone(UTC) if when.tzinfo else when.replace(tzinfo=UTC)
 
 
 def _two_sides(rows: list[Row], file: str) -> list[Problem]:
@@ -362,8 +366,7 @@ def _when(row: Row) -> datetime:
     text = str(row.get("submitted_at") or "")
     if not text:
         return timezone.now()
-    when = datetime.fromisoformat(text)
-    return when if when.tzinfo else when.replace(tzinfo=UTC)
+    return _as_utc(text)
 
 
 def _seconds(row: Row) -> float | None:

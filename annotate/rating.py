@@ -56,6 +56,10 @@ def record_answer(
     if question.study_id != slot.study_id:
         raise AnswerError("This question belongs to another study.")
     with transaction.atomic():
+        locked_annotator(annotator)
+        repeated = _answer_of(client_key, slot, annotator, question)
+        if repeated is not None:
+            return repeated
         held = _held_slot(slot, annotator)
         model, fields = _checked(held, question, value)
         row = _next_revision(model, held, annotator, question, fields, client_key)
@@ -63,6 +67,17 @@ def record_answer(
             held.lease_until = timezone.now() + lease_length(held.study)
             held.save(update_fields=["lease_until"])
     return row
+
+
+def _answer_of(
+    client_key: str, slot: Slot, annotator: Annotator, question: Question
+) -> Rating | Choice | None:
+    """Return the current answer if this key press was stored before."""
+    model = Choice if slot.study.is_pairwise else Rating
+    given = model.objects.filter(slot=slot, annotator=annotator, question=question)
+    if not client_key or not given.filter(client_key=client_key).exists():
+        return None
+    return given.filter(is_current=True).first()
 
 
 def locked_annotator(annotator: Annotator) -> Annotator:
@@ -161,8 +176,7 @@ def _next_revision(
     given = model.objects.filter(slot=slot, annotator=annotator, question=question)
     current = given.filter(is_current=True).first()
     if current is not None:
-        repeated = client_key and given.filter(client_key=client_key).exists()
-        if repeated or current.value == fields["value"]:
+        if current.value == fields["value"]:
             return current
         given.filter(is_current=True).update(is_current=False)
     try:
@@ -196,9 +210,13 @@ def submit_slot(
     Seconds on the page that are not plausible (none, or a day) are not stored.
     """
     with transaction.atomic():
+        locked_annotator(annotator)
+        done = Slot.objects.filter(
+            pk=slot.pk, annotator=annotator, state=Slot.State.SUBMITTED
+        ).first()
+        if done is not None:
+            return done
         held = _held_slot(slot, annotator)
-        if held.state == Slot.State.SUBMITTED:
-            return held
         answered = current_answers(held, annotator)
         missing = [q for q in held.study.questions.all() if q.pk not in answered]
         if missing:

@@ -10,8 +10,6 @@ import io
 import os
 import struct
 import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -71,19 +69,6 @@ def prepare_picture(data: bytes) -> Prepared:
     sha256 = digest(clean)
     _write_once(_original(sha256, EXTENSION), clean)
     return Prepared(sha256, digest(data), len(clean), picture.width, picture.height)
-
-
-@contextmanager
-def kept_only_if_stored(prepared: Iterable[Prepared]) -> Iterator[None]:
-    """Remove the files of pictures whose rows are not there when the block fails."""
-    try:
-        yield
-    except BaseException:
-        hashes = {picture.sha256 for picture in prepared}
-        known = MediaFile.objects.filter(sha256__in=hashes)
-        for sha256 in hashes - set(known.values_list("sha256", flat=True)):
-            _original(sha256, EXTENSION).unlink(missing_ok=True)
-        raise
 
 
 def store_prepared(prepared: Prepared) -> MediaFile:

@@ -5,11 +5,18 @@ import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import settings as hypothesis_settings
 from playwright.sync_api import sync_playwright
 
 # Playwright runs an event loop in the tests' own thread, and Django would refuse
 # to touch the database there.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+
+# Time on a busy machine is no property of the code, and a run that failed must fail
+# again; `--hypothesis-profile=explore` looks for new examples.
+hypothesis_settings.register_profile("explore", deadline=None)
+hypothesis_settings.register_profile("repeatable", deadline=None, derandomize=True)
+hypothesis_settings.load_profile("repeatable")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 

@@ -40,7 +40,7 @@ class ScoreRowSerializer(serializers.Serializer):
     metric = serializers.CharField()
     score = serializers.FloatField(allow_null=True)
     shot = serializers.IntegerField(required=False)
-    higher_is_better = serializers.BooleanField(default=True)
+    higher_is_better = serializers.BooleanField(required=False)
     metric_version = serializers.CharField(allow_blank=True, default="")
     backend = serializers.CharField(allow_blank=True, default="")
 

@@ -4,6 +4,31 @@ import django.db.models.deletion
 from django.db import migrations, models
 
 
+def name_replacements(apps, schema_editor):
+    """Pair exclusions in force with the slots that were opened for them."""
+    Exclusion = apps.get_model("annotate", "Exclusion")
+    Slot = apps.get_model("annotate", "Slot")
+    in_force = Exclusion.objects.filter(
+        undone_at__isnull=True, replacement=None, slot__ordinal__isnull=False
+    ).exclude(slot__study__template="")
+    taken = set()
+    for row in in_force.select_related("slot__study").order_by("created_at", "pk"):
+        replacement = (
+            Slot.objects.filter(
+                unit=row.slot.unit_id,
+                round=row.slot.round,
+                ordinal__gt=row.slot.study.redundancy,
+            )
+            .exclude(pk__in=taken)
+            .order_by("ordinal")
+            .first()
+        )
+        if replacement is not None:
+            taken.add(replacement.pk)
+            row.replacement = replacement
+            row.save(update_fields=["replacement"])
+
+
 class Migration(migrations.Migration):
 
     dependencies = [
@@ -59,4 +84,5 @@ class Migration(migrations.Migration):
             model_name='slot',
             constraint=models.CheckConstraint(condition=models.Q(('ordinal__isnull', False), ('annotator__isnull', False), _connector='OR'), name='slot_surplus_is_held'),
         ),
+        migrations.RunPython(name_replacements, migrations.RunPython.noop),
     ]

@@ -196,7 +196,11 @@ def slot(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
 @for_annotator
 def answer(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
     """Store one answer as it is given."""
-    row = get_slot(annotator, code)
+    try:
+        row = get_slot(annotator, code)
+    except Http404:
+        text = _("This story is now with somebody else.")
+        return JsonResponse({"error": text}, status=404)
     question = row.study.questions.filter(key=request.POST.get("question", "")).first()
     if question is None:
         return JsonResponse({"error": _("This question does not exist.")}, status=400)
@@ -301,8 +305,21 @@ def get_slot(annotator: Annotator, code: str) -> Slot:
         .first()
     )
     if row is None:
+        row = _taken_again(annotator, code)
+    if row is None:
         raise Http404
     return row
+
+
+def _taken_again(annotator: Annotator, code: str) -> Slot | None:
+    """Return a slot that became free while its annotator was at work on it."""
+    free = leasing.free_slots(annotator).filter(code=code).first()
+    if free is None:
+        return None
+    try:
+        return leasing.take(free, annotator)
+    except leasing.SlotTakenError:
+        return None
 
 
 def _slot_page(
@@ -326,10 +343,19 @@ def _slot_page(
         sides=list(viewing.sides(row)),
         side_names={"only": "", "left": labels["left"], "right": labels["right"]},
         progress=_progress(annotator, row),
+        locked=_is_locked(annotator, row),
         previous=leasing.own_slots(annotator)
         .filter(position__lt=row.position, session=row.session)
         .last(),
         error=error,
+    )
+
+
+def _is_locked(annotator: Annotator, row: Slot) -> bool:
+    """Say whether the answers of a submitted slot stay as they are."""
+    return row.state == Slot.State.SUBMITTED and (
+        row.study.state != Study.State.OPEN
+        or row.session != rating.session_at_hand(annotator)
     )
 
 

@@ -112,7 +112,7 @@ def import_outputs(
     if problems:
         raise InputError(problems)
     prepared = _prepare_pictures(found, stored)
-    with media.kept_only_if_stored(prepared.values()), transaction.atomic():
+    with transaction.atomic():
         if benchmark.pk is None:
             benchmark.save()
         summary = _store(benchmark, shots, found, prepared)

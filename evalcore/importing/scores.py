@@ -164,24 +164,25 @@ def import_scores(
         problems += names.problems(file, row[LINE], row["story"], row["method"])
     if earlier:
         raise InputError(by_line(problems))
+    stored = _stored(benchmark)
+    directions = {key[:3]: score.higher_is_better for key, score in stored.items()}
     for row in rows:
         row["version"] = row.get("metric_version") or metric_version
-        row["higher"] = row.get("higher_is_better", True) is not False
-        row["higher"] &= row["metric"] not in lower_is_better
         row["shot"] = int(row["shot"]) if row.get("shot") else None
-    stored = _stored(benchmark)
+        row["higher"] = _direction(row, lower_is_better, directions)
     problems += _unknown_metrics(rows, lower_is_better, file)
     problems += _unknown_shots(rows, benchmark, file, create)
     problems += _too_long(rows, file)
     fresh, changed = [], []
     for row in rows:
         old = stored.get(_key(row))
+        turned = directions.get(_key(row)[:3], row["higher"]) != row["higher"]
         if old is None:
             fresh.append(row)
-        elif (old.value, old.higher_is_better) != (row["score"], row["higher"]):
+        elif old.value != row["score"] or turned:
             changed.append((old, row))
-            if not replace:
-                problems.append(_differs(old, row, file))
+        if not replace and (turned or (old and old.value != row["score"])):
+            problems.append(_differs(old, row, file))
     if problems:
         raise InputError(by_line(problems))
     if fresh or changed:
@@ -190,6 +191,9 @@ def import_scores(
                 benchmark.save()
             names.add_missing({(row["story"], row["method"]) for row in fresh})
             _write(names, file, rows, fresh, changed)
+            if replace:
+                told = {_key(row)[:3]: row["higher"] for row in rows}
+                _turn_others(benchmark, told)
     return Summary(len(rows), len(fresh), len(changed))
 
 
@@ -256,13 +260,25 @@ def _too_long(rows: list[Row], file: str) -> list[Problem]:
     return problems
 
 
-def _differs(old: MetricScore, row: Row, file: str) -> Problem:
-    if old.value != row["score"]:
+def _direction(
+    row: Row,
+    lower_is_better: frozenset[str],
+    stored: dict[tuple[str, str, str], bool],
+) -> bool:
+    """Return the direction that is told, else the stored one, else higher."""
+    if row["metric"] in lower_is_better:
+        return False
+    if "higher_is_better" in row:
+        return row["higher_is_better"] is not False
+    return stored.get(_key(row)[:3], True)
+
+
+def _differs(old: MetricScore | None, row: Row, file: str) -> Problem:
+    if old is not None and old.value != row["score"]:
         expected = f"the stored value {old.value!r} (option replace overwrites it)"
         return Problem(file, expected, row[LINE], "score", repr(row["score"]))
-    stored = str(old.higher_is_better).lower()
+    value, stored = ("true", "false") if row["higher"] else ("false", "true")
     expected = f"{stored} as stored before (option replace overwrites it)"
-    value = str(row["higher"]).lower()
     return Problem(file, expected, row[LINE], "higher_is_better", value)
 
 
@@ -315,7 +331,6 @@ def _write(
         ["value", "higher_is_better", "run"],
         batch_size=500,
     )
-    _turn_others(names.benchmark, {_key(row)[:3]: row["higher"] for row in rows})
 
 
 def _shots(names: Names, wanted: set[tuple[str, int]]) -> dict[tuple[str, int], Shot]:

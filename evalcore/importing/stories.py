@@ -72,7 +72,7 @@ def import_benchmark(root: Path, *, slug: str, title: str = "") -> Summary:
         raise InputError(problems)
     prepared = _prepare(path for path in _pictures(stories))
     summary = Summary(warnings=warnings)
-    with media.kept_only_if_stored(prepared.values()), transaction.atomic():
+    with transaction.atomic():
         benchmark, _created = Benchmark.objects.get_or_create(
             slug=slug,
             defaults={"title": title or slug, "source": "ViStoryBench data set"},

@@ -1,6 +1,9 @@
 """Counts, exclusions, and the check of every promise."""
 
+from importlib import import_module
+
 import pytest
+from django.apps import apps
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.utils import timezone
@@ -14,6 +17,7 @@ from tests.factories import make_benchmark, make_study
 from tests.people import answer_everything
 
 pytestmark = pytest.mark.django_db
+MIGRATION = "0003_kinds_sides_and_claims"
 
 
 def test_slots_are_counted_by_state_and_cell():
@@ -157,6 +161,20 @@ def test_a_unit_with_fewer_answers_gets_back_what_was_excluded():
     slot = lone.unit.slots.get()
     exclusion.undo(exclusion.exclude(slot, reason="x", author=None), author=None)
     assert list(slot.unit.slots.all()) == [slot]
+
+
+def test_exclusions_of_an_older_version_find_their_replacements():
+    study = make_study(template="own")
+    answer_everything(study)
+    first, second = study.slots.filter(unit=study.units.first())
+    rows = [exclusion.exclude(s, reason="x", author=None) for s in (first, second)]
+    expected = [row.replacement for row in rows]
+    Exclusion.objects.update(replacement=None)
+    import_module(f"annotate.migrations.{MIGRATION}").name_replacements(apps, None)
+    found = [Exclusion.objects.get(pk=row.pk).replacement for row in rows]
+    assert found == expected
+    exclusion.undo(rows[0], author=None)
+    assert problems(study) == []
 
 
 def test_a_reason_that_does_not_fit_is_refused():

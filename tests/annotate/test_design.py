@@ -128,6 +128,18 @@ def test_an_uneven_share_is_not_repeated_in_rounds():
         plan(likert(4, 4), annotators=6, redundancy=5, session_size=8, seed=1, rounds=5)
 
 
+@pytest.mark.parametrize(
+    ("units", "annotators", "redundancy"),
+    [(pairwise(2, 1), 12, 1), (likert(1, 4), 8, 7), (pairwise(2, 6), 8, 1)],
+)
+def test_rounds_do_not_multiply_uneven_loads(units, annotators, redundancy):
+    with pytest.raises(ImpossibleDesignError, match="rounds"):
+        plan(
+            units, annotators=annotators, redundancy=redundancy, session_size=4,
+            seed=0, rounds=5,
+        )  # fmt: skip
+
+
 def test_the_vistorybench_user_study_is_balanced_exactly():
     balance = plan(
         likert(26, 20), annotators=20, redundancy=10, session_size=7, seed=1

@@ -309,3 +309,15 @@ def test_revoking_twice_is_logged_once(study, ann):
     assert inviting.revoke(ann) == 6
     assert inviting.revoke(ann) == 0
     assert study.events.filter(kind="annotator revoked").count() == 1
+
+
+def test_submitting_again_changes_nothing_even_after_the_next_session_began(study, ann):
+    slots = list(leasing.own_slots(ann))
+    first = submit(leasing.take(slots[0], ann), ann)
+    answer(first, ann, 1, "press-1")
+    leasing.take(slots[3], ann)
+    again = rating.submit_slot(slot=first, annotator=ann, seconds=99)
+    assert (again.pk, again.seconds) == (first.pk, 12)
+    assert answer(first, ann, 1, "press-1").value == 1
+    with pytest.raises(rating.AnswerError, match="session is over"):
+        answer(first, ann, 2, "press-2")

@@ -5,7 +5,7 @@ import re
 import pytest
 from django.urls import reverse
 
-from annotate import exclusion, inviting, lifecycle, viewing
+from annotate import exclusion, inviting, leasing, lifecycle, viewing
 from annotate.models import Annotator, Choice, Invitation, Rating, Slot, Study
 from tests.factories import METHODS, make_study
 from tests.people import answer_everything
@@ -377,3 +377,42 @@ def test_the_sides_are_those_of_the_slot(client, flag):
     assert [sides["left"], sides["right"]] == (
         [first, second] if flag else [second, first]
     )
+
+
+def test_a_claimed_slot_whose_lease_ran_out_is_taken_again(client, study):
+    inviting.revoke(study.annotators.get(name="A02"))
+    carol = inviting.invite_new(study).annotator
+    address = begin(client, study, carol.name)
+    client.post(f"{address}answer/", {"question": "character", "value": "1"})
+    Slot.objects.filter(state="leased").update(lease_until="2025-01-01T00:00Z")
+    leasing.release_expired()
+    page = client.get(address)
+    assert page.status_code == 200
+    assert page.context["questions"][0].answer == "1"
+    answer = client.post(f"{address}answer/", {"question": "aesthetics", "value": "2"})
+    assert answer.status_code == 200
+
+
+def test_a_slot_that_somebody_else_has_taken_is_told_to_a_script(client, study):
+    address = begin(client, study)
+    other = study.annotators.get(name="A02")
+    Slot.objects.filter(state="leased").update(state="open", position=None)
+    Rating.objects.all().delete()
+    slot = Slot.objects.get(code=address.rstrip("/").split("/")[-1])
+    Slot.objects.filter(unit=slot.unit, annotator=other).delete()
+    Slot.objects.filter(pk=slot.pk).update(annotator=other, position=99)
+    answer = client.post(f"{address}answer/", {"question": "character", "value": "1"})
+    assert answer.status_code == 404
+    assert "somebody else" in answer.json()["error"]
+    assert client.get(address).status_code == 404
+
+
+def test_a_page_of_an_earlier_session_shows_and_changes_nothing(client, study):
+    address = first = begin(client, study)
+    for _ in range(3):
+        address = fill(client, study, address, "3")["Location"]
+    client.post(address)
+    page = client.get(first).content.decode()
+    assert page.count("disabled") == 2 * 5 + 1
+    assert "This session is over" in page
+    assert 'id="submit" href=' in page

@@ -4,7 +4,6 @@ import openpyxl
 import pytest
 
 from analysis.tables import InputError
-from evalcore.importing import stories
 from evalcore.importing.stories import import_benchmark
 from evalcore.models import Benchmark, CharacterImage, Shot, Story
 from tests.factories import picture_bytes
@@ -208,13 +207,3 @@ def test_stories_made_from_folders_get_their_texts_later(tmp_path):
     story.refresh_from_db()
     assert (story.title, story.tags) == ("Old", {"genre": "fairy tale"})
     assert [s.text["en"]["plot"] for s in story.shots.all()] == ["plot", "plot"]
-
-
-def test_a_failure_in_the_middle_leaves_no_file(tmp_path, monkeypatch, settings):
-    write(tmp_path)
-    settings.MEDIA_ROOT = tmp_path / "media"
-    monkeypatch.setattr(stories, "_store_story", None)
-    with pytest.raises(TypeError):
-        import_benchmark(tmp_path, slug="v")
-    assert not [path for path in settings.MEDIA_ROOT.rglob("*") if path.is_file()]
-    assert not Benchmark.objects.exists()

@@ -10,7 +10,6 @@ from PIL import Image
 
 from analysis.tables import InputError
 from evalcore import scoring
-from evalcore.importing import folder
 from evalcore.importing.folder import import_outputs
 from evalcore.models import (
     Benchmark,
@@ -431,15 +430,3 @@ def test_a_name_that_does_not_fit_is_a_problem(tmp_path, benchmark):
     draw(tmp_path / ("x" * 230) / "01", ONE)
     with pytest.raises(InputError, match="at most 200 letters"):
         import_outputs(tmp_path, benchmark=benchmark)
-
-
-def test_a_failure_in_the_middle_leaves_no_file(
-    tmp_path, benchmark, monkeypatch, settings
-):
-    draw(tmp_path / "in/UNO/01", ONE)
-    settings.MEDIA_ROOT = tmp_path / "media"
-    monkeypatch.setattr(folder, "_store_rendering", None)
-    with pytest.raises(TypeError):
-        import_outputs(tmp_path / "in", benchmark=benchmark)
-    assert not [path for path in settings.MEDIA_ROOT.rglob("*") if path.is_file()]
-    assert not Output.objects.exists()

@@ -146,3 +146,19 @@ def test_extra_columns_may_have_any_name(tmp_path, benchmark):
 def test_a_name_that_no_address_can_hold_is_refused(tmp_path, slug):
     with pytest.raises(CommandError, match="write letters, digits"):
         load(tmp_path, HEAD, benchmark=slug, create=True)
+
+
+def test_a_row_without_a_direction_takes_the_stored_one(tmp_path, benchmark):
+    load(tmp_path, HEAD + "01,Alder,fid,5\n", lower_is_better="fid")
+    load(tmp_path, HEAD + "01,Birch,fid,7\n")
+    directions = MetricScore.objects.values_list("higher_is_better", flat=True)
+    assert list(directions) == [False, False]
+
+
+def test_a_new_row_with_another_direction_is_refused(tmp_path, benchmark):
+    load(tmp_path, HEAD + "01,Alder,fid,5\n")
+    with pytest.raises(CommandError, match=r"false: .*true as stored"):
+        load(tmp_path, HEAD + "01,Birch,fid,7\n", lower_is_better="fid")
+    load(tmp_path, HEAD + "01,Birch,fid,7\n", lower_is_better="fid", replace=True)
+    directions = MetricScore.objects.values_list("higher_is_better", flat=True)
+    assert list(directions) == [False, False]

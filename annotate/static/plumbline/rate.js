@@ -66,7 +66,7 @@
 
   function answerByKey(key) {
     const input = questions[current].querySelector(`input[data-key="${key}"]`);
-    if (!input) return false;
+    if (!input || input.disabled) return false;
     input.checked = true;
     save(questions[current], input.value);
     markNextUnanswered();
