@@ -30,6 +30,10 @@ RESAMPLE_DEFAULTS = {
 }
 
 
+TABLE = ".csv, .jsonl or .parquet"
+SCALE = "refuse ratings outside it, as in 0:4"
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one subcommand and return its exit status.
 
@@ -158,17 +162,19 @@ def _add_align(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "python -m analysis align --ratings ratings.csv --scores scores.csv "
         "--scale 0:4 --out report/",
     )
-    command.add_argument("--ratings", type=Path)
-    command.add_argument("--choices", type=Path)
-    command.add_argument("--scores", type=Path, required=True)
-    command.add_argument("--wide", action="store_true", help="one column a dimension")
-    command.add_argument("--method-column", default="method")
-    command.add_argument("--story-column", default="story")
+    command.add_argument("--ratings", type=Path, help=TABLE)
+    command.add_argument("--choices", type=Path, help=TABLE)
+    command.add_argument("--scores", type=Path, required=True, help=TABLE)
+    command.add_argument(
+        "--wide", action="store_true", help="one column a dimension or metric"
+    )
+    command.add_argument("--method-column", default="method", help="of a wide table")
+    command.add_argument("--story-column", default="story", help="of a wide table")
     command.add_argument(
         "--lower-is-better", type=split_names, default=(), metavar='"A,B"',
         help="metrics whose direction the table does not tell",
     )  # fmt: skip
-    command.add_argument("--scale", type=scale, metavar="LOW:HIGH")
+    command.add_argument("--scale", type=scale, metavar="LOW:HIGH", help=SCALE)
     add_alignment(command)
     command.set_defaults(function=_align)
 
@@ -183,9 +189,9 @@ def _add_agreement(
         "python -m analysis agreement --ratings ratings.csv --out agreement/",
     )
     table = command.add_mutually_exclusive_group(required=True)
-    table.add_argument("--ratings", type=Path)
-    table.add_argument("--choices", type=Path)
-    command.add_argument("--scale", type=scale, metavar="LOW:HIGH")
+    table.add_argument("--ratings", type=Path, help=TABLE)
+    table.add_argument("--choices", type=Path, help=TABLE)
+    command.add_argument("--scale", type=scale, metavar="LOW:HIGH", help=SCALE)
     command.set_defaults(function=_agreement)
 
 
@@ -198,8 +204,13 @@ def _add_leaderboard(
         "a ranking from side-by-side answers",
         "python -m analysis leaderboard --choices choices.csv --out leaderboard/",
     )
-    command.add_argument("--choices", type=Path, required=True)
-    command.add_argument("--ties", choices=("half", "drop", "davidson"), default="half")
+    command.add_argument("--choices", type=Path, required=True, help=TABLE)
+    command.add_argument(
+        "--ties",
+        choices=("half", "drop", "davidson"),
+        default="half",
+        help="how ties count; default half",
+    )
     command.add_argument(
         "--majority", action="store_true", help="count the majority of each story"
     )
@@ -217,7 +228,9 @@ def _command(
     )
     command.add_argument("--out", type=Path, required=True, help="folder of the report")
     add_resampling(command)
-    command.add_argument("--title", default=f"Report: {does}")
+    command.add_argument(
+        "--title", default=f"Report: {does}", help="heading of the report"
+    )
     return command
 
 

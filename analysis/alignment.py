@@ -53,12 +53,15 @@ class Analysis:
     resampled
         Table to the clusters that were drawn for its intervals; none of a table
         without intervals.
+    permutations
+        How many the tests between metrics made at most.
     """
 
     tables: dict[str, pd.DataFrame]
     cells: pd.DataFrame
     notes: tuple[str, ...]
     resampled: Mapping[str, tuple[str, ...]]
+    permutations: int
 
 
 def align(
@@ -101,7 +104,7 @@ def align(
     Tables do not depend on the order of the rows.
     """
     if ratings is None and choices is None:
-        raise OptionError("expected ratings, choices or both")
+        raise OptionError("--ratings, --choices: expected one of them, or both")
     people = kept_people(ratings, choices, options)
     notes = exclusion_notes([ratings, choices, scores], options)
     table = score_table(
@@ -267,4 +270,4 @@ def _analysis(found: Tables, notes: list[str]) -> Analysis:
         for name, parts in found.resampled.items()
         if name in tables and tables[name].filter(regex="low$").notna().any(axis=None)
     }
-    return Analysis(tables, cells, remarks, resampled)
+    return Analysis(tables, cells, remarks, resampled, found.options.resamples)

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.scores import BASELINE
+from analysis.significance import holm
 
 NAMES = {"kendall": "Kendall's tau-b", "spearman": "Spearman's rho",
          "pearson": "Pearson's r"}  # fmt: skip
@@ -56,14 +57,17 @@ def interval(row: Mapping[str, Any]) -> str:
     return f" [{number(row['low'])}, {number(row['high'])}]"
 
 
-def sentences(tables: Mapping[str, pd.DataFrame]) -> tuple[str, ...]:
-    """Return what the data support, one sentence each."""
-    return tuple(text for shown, text in _claims(tables) if shown)
+def sentences(tables: Mapping[str, pd.DataFrame], permutations: int) -> tuple[str, ...]:
+    """Return what the data support, one sentence each.
+
+    `permutations` is how many the tests between metrics made at most.
+    """
+    return tuple(text for shown, text in _claims(tables, permutations) if shown)
 
 
-def limits(tables: Mapping[str, pd.DataFrame]) -> tuple[str, ...]:
+def limits(tables: Mapping[str, pd.DataFrame], permutations: int) -> tuple[str, ...]:
     """Return what the data do not support, one sentence each."""
-    found = [text for shown, text in _claims(tables) if not shown]
+    found = [text for shown, text in _claims(tables, permutations) if not shown]
     if "correlations" in tables:
         found += _coefficient_limits(tables["correlations"])
     if "pairwise_accuracy" in tables:
@@ -82,11 +86,11 @@ def limits(tables: Mapping[str, pd.DataFrame]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _claims(tables: Mapping[str, pd.DataFrame]) -> Iterator[Claim]:
+def _claims(tables: Mapping[str, pd.DataFrame], permutations: int) -> Iterator[Claim]:
     if "correlations" in tables:
         comparisons = tables.get("metric_comparisons")
         for question, rows in tables["correlations"].groupby("dimension", sort=True):
-            yield _best_metric(str(question), rows, comparisons)
+            yield _best_metric(str(question), rows, comparisons, permutations)
     if "agreement" in tables:
         yield from _people(tables["agreement"])
     if "leaderboard" in tables:
@@ -99,7 +103,10 @@ def _first(rows: pd.DataFrame) -> dict[str, Any]:
 
 
 def _best_metric(
-    question: str, rows: pd.DataFrame, comparisons: pd.DataFrame | None
+    question: str,
+    rows: pd.DataFrame,
+    comparisons: pd.DataFrame | None,
+    permutations: int,
 ) -> Claim:
     defined = rows[rows["value"].notna()]
     known = set(zip(defined["coefficient"], defined["level"], strict=True))
@@ -122,7 +129,7 @@ def _best_metric(
         same = (comparisons[["dimension", "level", "coefficient"]] == [
             question, level, name,
         ]).all(axis=1)  # fmt: skip
-        text += _separation(str(found["metric"]), comparisons[same])
+        text += _separation(str(found["metric"]), comparisons[same], permutations)
     return True, f"{text}."
 
 
@@ -161,15 +168,25 @@ def _place(found: Mapping[str, Any], best: Mapping[str, Any], n_metrics: int) ->
     )
 
 
-def _separation(metric: str, comparisons: pd.DataFrame) -> str:
-    """Say from how many of the others the tests tell a metric apart."""
+def _separation(metric: str, comparisons: pd.DataFrame, permutations: int) -> str:
+    """Say from how many of the others the tests tell a metric apart.
+
+    The family of tests is this metric against each other one; the table adjusts over
+    all pairs, which answers more questions than the sentence asks.
+    """
     own = comparisons[
         (comparisons["metric_a"] == metric) | (comparisons["metric_b"] == metric)
     ]
     own = own[own["difference"].notna()]
-    tested = own["p_adjusted"].dropna()
+    tested = own["p_value"].dropna()
     if tested.empty:
         return ""
+    if len(tested) / (permutations + 1) > SIGNIFICANT:
+        return (
+            f"; {permutations} permutations are too few to tell {len(tested) + 1} "
+            "metrics apart"
+        )
+    tested = pd.Series(holm(tested.to_numpy(float)))
     joined = int(len(own) - (tested <= SIGNIFICANT).sum())
     others = f"the {len(own)} others" if len(own) > 1 else "the other"
     if joined == 0:

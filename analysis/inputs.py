@@ -221,7 +221,7 @@ class _Check:
             values = pd.to_numeric(raw.where(~empty), errors="coerce").astype(float)
         except OverflowError:  # a whole number of hundreds of digits
             values = pd.to_numeric(raw.where(~empty).map(_no_giant), errors="coerce")
-        finite = np.isfinite(values)
+        finite = np.isfinite(values) & ~raw.map(lambda cell: isinstance(cell, bool))
         expected = "a number such as 3 or 0.75, without separators"
         self.refuse(~empty & ~finite, column, expected)
         if required:
@@ -377,7 +377,8 @@ def _long(
     check = _Check(raw, keys.file, ())
     for column in values:
         check.number(column, required=False, limits=limits)
-    check.result()
+    if check.problems:
+        raise InputError(by_line(check.problems))
     parts = []
     for column in values:
         part = raw[list(dict.fromkeys(known))].copy()

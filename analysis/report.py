@@ -208,8 +208,8 @@ def _defused(value: object) -> object:
 def _as_json(title: str, analysis: Analysis, run: pd.DataFrame) -> str:
     content = {
         "title": title,
-        "claims": list(claims.sentences(analysis.tables)),
-        "limits": list(claims.limits(analysis.tables)),
+        "claims": list(claims.sentences(analysis.tables, analysis.permutations)),
+        "limits": list(claims.limits(analysis.tables, analysis.permutations)),
         "notes": list(analysis.notes),
         "tables": {
             name: _records(frame)
@@ -246,8 +246,8 @@ def as_html(analysis: Analysis, *, title: str, run: pd.DataFrame) -> str:
     return environment.get_template("report.html").render(
         title=title,
         run=values,
-        claims=claims.sentences(analysis.tables),
-        limits=claims.limits(analysis.tables),
+        claims=claims.sentences(analysis.tables, analysis.permutations),
+        limits=claims.limits(analysis.tables, analysis.permutations),
         notes=analysis.notes,
         date=_readable(values["date"]),
         drawn=_drawn(analysis),

@@ -11,6 +11,7 @@ from analysis.results import NAN, Array, Counts, Estimate, Mask
 # A resample in which a statistic is undefined is left out; with fewer defined
 # ones than this share, percentiles would describe only the convenient draws.
 LEAST_DEFINED = 0.5
+DECIMALS = 12
 
 
 def stream(seed: int, *names: str) -> np.random.Generator:
@@ -148,7 +149,8 @@ def interval(draws: Array, confidence: float) -> tuple[float, float, str]:
     >>> round(low, 6), round(high, 6), reason
     (5.0, 95.0, '')
     """
-    defined = draws[np.isfinite(draws)]
+    # Rounding first: the last bits would decide whether an interval includes 0.
+    defined = np.round(draws[np.isfinite(draws)], DECIMALS)
     if draws.size == 0:
         return NAN, NAN, ""
     if defined.size < LEAST_DEFINED * draws.size:

@@ -10,6 +10,7 @@ import io
 import os
 import struct
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -21,7 +22,7 @@ from evalcore.models import MediaFile
 
 Rendition = Literal["display", "thumb"]
 
-MAX_PIXELS = 36_000_000
+MAX_PIXELS = 64_000_000
 MAX_BYTES = 64_000_000
 # Of stored originals.
 EXTENSION = "png"
@@ -53,7 +54,9 @@ def store_picture(data: bytes) -> MediaFile:
     known = MediaFile.objects.filter(source_sha256=digest(data)).first()
     if known is not None and original_path(known).is_file():
         return known
-    return store_prepared(prepare_picture(data))
+    prepared = prepare_picture(data)
+    store_prepared([prepared])
+    return MediaFile.objects.get(sha256=prepared.sha256)
 
 
 def prepare_picture(data: bytes) -> Prepared:
@@ -71,20 +74,24 @@ def prepare_picture(data: bytes) -> Prepared:
     return Prepared(sha256, digest(data), len(clean), picture.width, picture.height)
 
 
-def store_prepared(prepared: Prepared) -> MediaFile:
-    """Return the row of a prepared picture, new or not."""
-    row, _created = MediaFile.objects.get_or_create(
-        sha256=prepared.sha256,
-        defaults={
-            "source_sha256": prepared.source_sha256,
-            "content_type": "image/png",
-            "extension": EXTENSION,
-            "bytes": prepared.bytes,
-            "width": prepared.width,
-            "height": prepared.height,
-        },
+def store_prepared(pictures: Iterable[Prepared]) -> None:
+    """Store the rows of prepared pictures, in few queries; the key is `sha256`."""
+    MediaFile.objects.bulk_create(
+        [
+            MediaFile(
+                sha256=picture.sha256,
+                source_sha256=picture.source_sha256,
+                content_type="image/png",
+                extension=EXTENSION,
+                bytes=picture.bytes,
+                width=picture.width,
+                height=picture.height,
+            )
+            for picture in {p.sha256: p for p in pictures}.values()
+        ],
+        batch_size=500,
+        ignore_conflicts=True,
     )
-    return row
 
 
 def digest(data: bytes) -> str:

@@ -96,8 +96,11 @@ def _compute(row: MetricRun, progress: Progress | None) -> None:
     for output, wanted in outputs:
         try:
             _score_output(row, output, wanted)
-        except (OSError, media.UnreadablePictureError) as error:
-            failed.append(f"{output.method.name} / {output.story.key}: {error}")
+        except Exception as error:
+            # The edge of one piece of work: the others do not depend on it.
+            name = f"{output.method.name} / {output.story.key}"
+            logger.exception("metric run %s: %s", row.pk, name)
+            failed.append(f"{name}: {error}")
         row.done += 1
         row.heartbeat_at = timezone.now()
         row.save(update_fields=["done", "heartbeat_at"])
@@ -105,8 +108,8 @@ def _compute(row: MetricRun, progress: Progress | None) -> None:
             progress(row.done, row.total)
     if failed:
         raise ScoringError(
-            f"{len(failed)} of {len(outputs)} outputs could not be read and have no "
-            f"scores: {'; '.join(failed[:SHOWN_FAILURES])}"
+            f"{len(failed)} of {len(outputs)} outputs could not be scored: "
+            f"{'; '.join(failed[:SHOWN_FAILURES])}"
         )
 
 

@@ -34,13 +34,17 @@ class ReportForm(forms.Form):
         label=_("Resamples"), min_value=0, max_value=MOST_RESAMPLES, initial=1000
     )
     resample = forms.ChoiceField(
-        label=_("Resample whole"), choices=[(unit, unit) for unit in UNITS]
+        label=_("Resample whole"),
+        choices=[("", _("what suits each table")), *((unit, unit) for unit in UNITS)],
+        required=False,
     )
     confidence = forms.FloatField(
         label=_("Confidence"), min_value=0.5, max_value=0.999, initial=0.95
     )
     epsilon = forms.ChoiceField(
-        label=_("Metric ties within"), choices=[(name, name) for name in EPSILONS]
+        label=_("Metric ties within"),
+        choices=[(name, name) for name in EPSILONS],
+        initial=EPSILONS[0],
     )
     seed = forms.IntegerField(
         label=_("Seed"), min_value=0, max_value=2**31 - 1, initial=0
@@ -58,4 +62,5 @@ class ReportForm(forms.Form):
             name: tuple(value) if isinstance(value, list) else value
             for name, value in self.cleaned_data.items()
         }
+        given["resample"] = given["resample"] or None
         return AlignOptions(**given)

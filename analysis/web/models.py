@@ -6,6 +6,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from analysis.options import AlignOptions
 from annotate.models import Study
 
 
@@ -45,4 +46,19 @@ class Report(models.Model):
                 condition=Q(state__in=["queued", "running", "done", "failed"]),
                 name="report_state_known",
             )
+        ]
+
+    @property
+    def choices_made(self) -> list[str]:
+        """Return the options that are not the usual ones, as the command has them."""
+        usual = vars(AlignOptions())
+        given = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in self.options.items()
+        }
+        return [
+            f"{name.replace('_', '-')} "
+            + (", ".join(value) if isinstance(value, tuple) else str(value))
+            for name, value in given.items()
+            if name != "resamples" and value != usual[name]
         ]

@@ -29,6 +29,14 @@ def name_replacements(apps, schema_editor):
             row.save(update_fields=["replacement"])
 
 
+def mark_claimed(apps, schema_editor):
+    """People who were added had no plan: their slots were free ones."""
+    Event = apps.get_model("annotate", "Event")
+    Slot = apps.get_model("annotate", "Slot")
+    added = Event.objects.filter(kind="annotator added").values("annotator")
+    Slot.objects.filter(annotator__in=added).update(claimed=True)
+
+
 class Migration(migrations.Migration):
 
     dependencies = [
@@ -85,4 +93,5 @@ class Migration(migrations.Migration):
             constraint=models.CheckConstraint(condition=models.Q(('ordinal__isnull', False), ('annotator__isnull', False), _connector='OR'), name='slot_surplus_is_held'),
         ),
         migrations.RunPython(name_replacements, migrations.RunPython.noop),
+        migrations.RunPython(mark_claimed, migrations.RunPython.noop),
     ]

@@ -283,7 +283,8 @@ def annotator_links(request: HttpRequest, slug: str) -> HttpResponse:
     rows = [
         (
             person.annotator.name, person.annotator.state, link,
-            person.annotator.completion_code, person.submitted, person.planned,
+            person.annotator.completion_code if person.annotator.finished_at else "",
+            person.submitted + person.surplus, person.planned,
             invitation.note if invitation else "",
         )
         for person, invitation, link in _people_with_links(request, study)
@@ -347,11 +348,12 @@ def annotator_revoke(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         )
         return redirect("annotator-list", slug)
     freed = inviting.revoke(annotator, user=request.user)
-    messages.success(
-        request,
-        _("%(name)s was revoked; %(freed)d slots are free again.")
-        % {"name": annotator.name, "freed": freed},
+    text = ngettext(
+        "%(name)s was revoked; %(freed)d slot is free again.",
+        "%(name)s was revoked; %(freed)d slots are free again.",
+        freed,
     )
+    messages.success(request, text % {"name": annotator.name, "freed": freed})
     return redirect("annotator-list", slug)
 
 

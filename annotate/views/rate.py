@@ -82,11 +82,12 @@ def entry(request: HttpRequest, annotator: Annotator) -> HttpResponse:
 
 
 def _is_done(annotator: Annotator) -> bool:
-    """Say whether the last page is next: the plan is done, or nothing is there."""
-    own = leasing.own_slots(annotator).filter(state__in=leasing.UNFINISHED)
-    if annotator.state == Annotator.State.FINISHED:
-        return not own.exists()
-    return leasing.next_slot(annotator) is None
+    """Say whether the last page is next: what is left can only be offered."""
+    following = leasing.next_slot(annotator)
+    if following is None:
+        return True
+    finished = annotator.state == Annotator.State.FINISHED
+    return finished and following.annotator_id is None
 
 
 @never_cache
@@ -158,16 +159,18 @@ def done(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     if annotator.consented_at is None:
         return redirect("rate-consent", request.token)
     leasing.finish_if_done(annotator)
-    if not _is_done(annotator):
+    finished = annotator.state == Annotator.State.FINISHED
+    if not finished and not _is_done(annotator):
         return redirect("rate-entry", request.token)
-    following = leasing.next_slot(annotator)
+    begun = leasing.own_slots(annotator).filter(state__in=leasing.UNFINISHED)
+    more = begun.count() + leasing.free_slots(annotator).count()
     return _page(
         request,
         annotator,
         "rate/done.html",
-        finished=annotator.state == Annotator.State.FINISHED,
-        progress=_progress(annotator),
-        free=leasing.free_slots(annotator).count() if following else 0,
+        finished=finished,
+        judged=annotator.slots.filter(submitted_at__isnull=False).count(),
+        more=more if leasing.next_slot(annotator) else 0,
         previous=_last_answered(annotator),
     )
 
@@ -371,10 +374,18 @@ def _progress(annotator: Annotator, row: Slot | None = None) -> dict[str, int]:
         "session": session,
         "sessions": max([session, *(number or 1 for number, _state, _place in own)]),
         "number": 1 + sum(place is None or position < place for position in here),
-        "size": len(here) + (at is not None and place is None),
+        "size": _session_length(annotator, at, len(here)),
         "submitted": submitted,
         "planned": len(own),
     }
+
+
+def _session_length(annotator: Annotator, at: Slot | None, begun: int) -> int:
+    """Return how long the session is; free slots join until it is full."""
+    if at is None or not (at.claimed or at.annotator_id is None):
+        return begun
+    free = leasing.free_slots(annotator).count()
+    return max(begun, min(annotator.study.session_size, begun + free))
 
 
 def _page(

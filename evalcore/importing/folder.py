@@ -201,6 +201,7 @@ def _store(
         stories=len({r.story for r in renderings}),
         pictures=sum(len(r.pictures) for r in renderings),
     )
+    media.store_prepared(prepared.values())
     rows = _story_rows(benchmark, shots, {r.story for r in renderings})
     for rendering in renderings:
         _store_rendering(rendering, rows[rendering.story], prepared, summary)
@@ -246,7 +247,7 @@ def _store_rendering(
         # A table of scores or ratings made this output without media.
         Output.objects.filter(pk=output.pk).update(**origin)
     pictures = rendering.by_shot
-    arrived = 0
+    new, filled = [], []
     for number, shot in sorted(shots.items()):
         path = pictures.get(number)
         if path is None:
@@ -255,13 +256,15 @@ def _store_rendering(
             )
         frame = frames.get(number) or Frame(output=output, shot=shot, number=number)
         if frame.media_id is None and path is not None:
-            frame.media = media.store_prepared(prepared[path])
-            arrived += 1
-        elif frame.pk is not None:
-            continue
-        frame.save()
-    summary.new_pictures += arrived
-    if arrived and frames:
+            frame.media_id = prepared[path].sha256
+            summary.new_pictures += 1
+            if frame.pk is not None:
+                filled.append(frame)
+        if frame.pk is None:
+            new.append(frame)
+    Frame.objects.bulk_create(new)
+    Frame.objects.bulk_update(filled, ["media"])
+    if filled or (new and frames):
         _forget_scores(output)
 
 

@@ -16,7 +16,14 @@ from evalcore.importing.vistorybench import (
     ReadStory,
     read_benchmark,
 )
-from evalcore.models import Benchmark, Character, CharacterImage, Shot, Story
+from evalcore.models import (
+    Benchmark,
+    Character,
+    CharacterImage,
+    Frame,
+    Shot,
+    Story,
+)
 
 Prepared = dict[Path, media.Prepared]
 
@@ -59,7 +66,7 @@ def import_benchmark(root: Path, *, slug: str, title: str = "") -> Summary:
     stored = {
         story.key: story
         for story in Story.objects.filter(benchmark__slug=slug).prefetch_related(
-            "shots", "characters__images__media"
+            "shots__characters", "characters__images__media"
         )
     }
     problems = [
@@ -77,6 +84,7 @@ def import_benchmark(root: Path, *, slug: str, title: str = "") -> Summary:
             slug=slug,
             defaults={"title": title or slug, "source": "ViStoryBench data set"},
         )
+        media.store_prepared(prepared.values())
         for story in stories:
             _store_story(benchmark, story, prepared, summary)
     return summary
@@ -110,11 +118,21 @@ def _differences(read: ReadStory, stored: Story) -> Iterator[Problem]:
         if stored.tags.get(name, value) != value:
             yield problem(f"the tag {name}")
     shots = {shot.number: shot for shot in stored.shots.all()}
+    written = {number for number, shot in shots.items() if shot.text}
+    given = {shot.number for shot in read.shots}
+    if written and written != given:
+        yield problem("the shots")
     for shot in read.shots:
-        row = shots.get(shot.number)
-        if row is not None and row.text and row.text != shot.text:
-            yield problem(f"the text of shot {shot.number}")
+        if shot.number in written & given:
+            row = shots[shot.number]
+            on_stage = {character.key for character in row.characters.all()}
+            if row.text != shot.text:
+                yield problem(f"the text of shot {shot.number}")
+            if on_stage != set(shot.characters):
+                yield problem(f"the characters of shot {shot.number}")
     characters = {character.key: character for character in stored.characters.all()}
+    if characters and set(characters) != {c.key for c in read.characters}:
+        yield problem("the characters")
     for character in read.characters:
         if character.key in characters:
             row = characters[character.key]
@@ -164,12 +182,14 @@ def _store_story(
             _image, created = CharacterImage.objects.get_or_create(
                 character=row,
                 ordinal=ordinal,
-                defaults={"media": media.store_prepared(prepared[path])},
+                defaults={"media_id": prepared[path].sha256},
             )
             summary.pictures += 1
             summary.created += created
     for shot in read.shots:
         saved, created = Shot.objects.get_or_create(story=story, number=shot.number)
+        if created:
+            _add_missing_frames(story, saved)
         if not saved.text:
             saved.text = shot.text
             saved.save(update_fields=["text"])
@@ -177,3 +197,11 @@ def _store_story(
             created = True
         summary.shots += 1
         summary.created += created
+
+
+def _add_missing_frames(story: Story, shot: Shot) -> None:
+    """Make a shot that rendered outputs know nothing of explicitly missing in them."""
+    rendered = story.outputs.filter(frames__isnull=False).distinct()
+    Frame.objects.bulk_create(
+        [Frame(output=output, shot=shot, number=shot.number) for output in rendered]
+    )

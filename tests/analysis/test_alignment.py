@@ -377,7 +377,7 @@ def test_nothing_left_to_analyse_is_refused():
     ratings, _, scores = study()
     with pytest.raises(OptionError, match="ratings: no row is left"):
         run(ratings.assign(excluded=True), None, scores)
-    with pytest.raises(OptionError, match="expected ratings, choices or both"):
+    with pytest.raises(OptionError, match="expected one of them, or both"):
         run(None, None, scores)
 
 

@@ -26,14 +26,14 @@ def comparisons(*p_values):
         {
             "dimension": "beauty", "level": "story", "coefficient": "kendall",
             "metric_a": "aesthetic", "metric_b": list("xyz"[: len(p_values)]),
-            "difference": 0.1, "p_adjusted": p_values,
+            "difference": 0.1, "p_value": p_values,
         }
     )  # fmt: skip
 
 
 def test_an_established_metric_comes_with_level_coefficient_interval_and_n():
     table = correlations({}, NOISE)
-    assert sentences({"correlations": table}) == (
+    assert sentences({"correlations": table}, 1000) == (
         "beauty: aesthetic agrees with people inside stories: Kendall's tau-b 0.50 "
         "[0.20, 0.70], n = 40, the highest of 2 metrics.",
     )
@@ -54,7 +54,7 @@ def test_the_highest_metric_is_set_apart_only_by_the_tests(p_values, said):
     elsewhere = comparisons(0.001).assign(level="pooled")
     undefined = comparisons(NAN).assign(difference=NAN)
     rows = pd.concat([comparisons(*p_values), elsewhere, undefined], ignore_index=True)
-    (text,) = sentences(tables | {"metric_comparisons": rows})
+    (text,) = sentences(tables | {"metric_comparisons": rows}, 1000)
     assert text.endswith(f", {said}")
 
 
@@ -70,15 +70,15 @@ def test_the_highest_metric_is_set_apart_only_by_the_tests(p_values, said):
 def test_without_an_interval_above_0_no_metric_is_said_to_agree(value, low, high, does):
     shaky = {"value": value, "low": low, "high": high}
     table = correlations(shaky, shaky | {"metric": "noise", "value": -1.0})
-    assert sentences({"correlations": table}) == ()
-    text = limits({"correlations": table})[0]
+    assert sentences({"correlations": table}, 1000) == ()
+    text = limits({"correlations": table}, 1000)[0]
     assert text.startswith("beauty: no metric is shown to agree with people.")
     assert f"The highest of 2 metrics, aesthetic, {does} (inside stories" in text
 
 
 def test_a_lower_metric_can_be_the_one_that_is_established():
     table = correlations({}, NOISE | {"value": 0.6, "high": 0.9})
-    (text,) = sentences({"correlations": table})
+    (text,) = sentences({"correlations": table}, 1000)
     assert "aesthetic agrees" in text
     assert text.endswith("; noise is higher (0.60), but without an interval above 0.")
 
@@ -86,13 +86,13 @@ def test_a_lower_metric_can_be_the_one_that_is_established():
 def test_a_coefficient_that_is_defined_at_another_level_only_is_taken_there():
     pooled = {"level": "pooled"}
     table = correlations(pooled, NOISE | pooled, {"coefficient": "pearson"})
-    (text,) = sentences({"correlations": table})
+    (text,) = sentences({"correlations": table}, 1000)
     assert "over all cells together: Kendall's tau-b" in text
 
 
 def test_nothing_defined_is_said():
     table = correlations({"value": NAN, "low": NAN, "high": NAN})
-    assert "no coefficient is defined" in limits({"correlations": table})[0]
+    assert "no coefficient is defined" in limits({"correlations": table}, 1000)[0]
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_the_first_of_a_leaderboard(low, high, is_shown, said):
         }
     )  # fmt: skip
     card = sentences if is_shown else limits
-    text = card({"leaderboard": board})[0]
+    text = card({"leaderboard": board}, 1000)[0]
     start = "q: A stands first with a rating of 1100 [1000, 1200] from 64 comparisons"
     assert text.startswith(start + said)
 
@@ -127,7 +127,7 @@ def agreement(**changes):
 
 
 def test_people_who_agree():
-    assert sentences({"agreement": agreement()}) == (
+    assert sentences({"agreement": agreement()}, 1000) == (
         "q: people agree beyond chance, ordinal alpha 0.40 [0.30, 0.50] "
         "(3 annotators, 9 units with two or more answers).",
     )
@@ -138,16 +138,16 @@ def test_people_who_agree():
 )
 def test_people_who_are_not_shown_to_agree(value, low, high):
     table = agreement(value=value, low=low, high=high)
-    assert sentences({"agreement": table}) == ()
-    text = limits({"agreement": table})[0]
+    assert sentences({"agreement": table}, 1000) == ()
+    text = limits({"agreement": table}, 1000)[0]
     assert text.startswith("q: people are not shown to agree beyond chance, ordinal")
 
 
 def test_undefined_agreement_gives_its_reason_once():
     undefined = {"value": NAN, "low": NAN, "high": NAN, "reason": "no unit has two"}
     table = pd.concat([agreement(**undefined, question=name) for name in "pq"])
-    assert sentences({"agreement": table}) == ()
-    text = limits({"agreement": table})[0]
+    assert sentences({"agreement": table}, 1000) == ()
+    text = limits({"agreement": table}, 1000)[0]
     assert text == "p, q: agreement of people is undefined, since no unit has two."
 
 
@@ -156,7 +156,7 @@ def test_intervals_with_0_are_counted_on_both_sides_of_it():
         {}, NOISE, NOISE | {"value": -0.1}, {"value": -0.5, "low": -0.8, "high": -0.1},
         {"low": NAN, "high": NAN},
     )  # fmt: skip
-    around, below, last = limits({"correlations": table})
+    around, below, last = limits({"correlations": table}, 1000)
     assert around.startswith("2 of 4 coefficients have an interval that includes 0")
     assert below.startswith("1 of 4 coefficients have an interval below 0")
     assert last.startswith("Intervals come from resampling")
@@ -165,19 +165,53 @@ def test_intervals_with_0_are_counted_on_both_sides_of_it():
 @pytest.mark.parametrize(("n", "said"), [(1, "1 method:"), (9, "9 methods:")])
 def test_few_methods_are_a_limit(n, said):
     table = correlations({"level": "method", "n": n})
-    assert limits({"correlations": table})[0].startswith(f"Only {said}")
+    assert limits({"correlations": table}, 1000)[0].startswith(f"Only {said}")
     assert not any(
-        "Only" in text for text in limits({"correlations": correlations({})})
+        "Only" in text for text in limits({"correlations": correlations({})}, 1000)
     )
 
 
 def test_without_intervals_that_is_a_limit():
     table = correlations({"low": NAN, "high": NAN})
-    assert limits({"correlations": table})[-1].startswith("No interval was computed")
+    assert limits({"correlations": table}, 1000)[-1].startswith(
+        "No interval was computed"
+    )
 
 
 def test_ties_of_metrics_are_a_limit_but_not_those_of_the_constant():
     table = pd.DataFrame(
         {"metric": ["constant", "a", "b"], "metric_tie_rate": [1.0, 0.5, 0.1]}
     )
-    assert limits({"pairwise_accuracy": table})[0].startswith("1 of 2 rows")
+    assert limits({"pairwise_accuracy": table}, 1000)[0].startswith("1 of 2 rows")
+
+
+def many_metrics(p_value):
+    """One metric against eleven others, all with the same p-value."""
+    names = [f"m{i:02}" for i in range(12)]
+    row = {"dimension": "q", "level": "story", "coefficient": "kendall"}
+    coefficients = pd.DataFrame(
+        [
+            row | {"metric": name, "value": 0.9 - i / 20, "low": 0.5 - i / 20,
+                   "high": 1.0, "n": 40}
+            for i, name in enumerate(names)
+        ]
+    )  # fmt: skip
+    pairs = pd.DataFrame(
+        [
+            row | {"metric_a": "m00", "metric_b": name, "difference": 0.1,
+                   "p_value": p_value, "p_adjusted": 1.0}
+            for name in names[1:]
+        ]
+    )  # fmt: skip
+    return {"correlations": coefficients, "metric_comparisons": pairs}
+
+
+def test_one_against_the_others_is_a_family_of_its_own():
+    """Over all 66 pairs, 1000 permutations could never reach .05."""
+    (text,) = sentences(many_metrics(1 / 1001), 1000)
+    assert text.endswith("separable from the 11 others (Holm, p ≤ .05).")
+
+
+def test_too_few_permutations_are_no_evidence_of_equality():
+    (text,) = sentences(many_metrics(1 / 101), 100)
+    assert text.endswith("100 permutations are too few to tell 12 metrics apart.")

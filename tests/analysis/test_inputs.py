@@ -265,3 +265,11 @@ def test_a_giant_number_is_no_score(tmp_path):
     path.write_text(json.dumps(row))
     (problem,) = complaints(path, read_scores)
     assert "a number such as" in problem
+
+
+def test_true_is_no_rating(tmp_path):
+    path = tmp_path / "r.jsonl"
+    row = {"story": "s", "method": "m", "dimension": "d", "annotator": "a"}
+    path.write_text(json.dumps(row | {"rating": True}))
+    (problem,) = complaints(path)
+    assert problem.startswith("r.jsonl:1: rating: True: expected a number")

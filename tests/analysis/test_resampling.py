@@ -64,3 +64,9 @@ def test_interval_leaves_out_a_few_undefined_draws():
 )
 def test_bootstrap_p(draws, p):
     assert bootstrap_p(draws) == pytest.approx(p)
+
+
+def test_the_last_bits_do_not_decide_on_which_side_of_0_an_interval_ends():
+    noisy = np.concatenate([np.full(50, 1e-16), np.full(50, -1e-16)])
+    low, high, _reason = interval(noisy, 0.95)
+    assert (low, high) == (0.0, 0.0)

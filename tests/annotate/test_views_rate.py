@@ -416,3 +416,32 @@ def test_a_page_of_an_earlier_session_shows_and_changes_nothing(client, study):
     assert page.count("disabled") == 2 * 5 + 1
     assert "This session is over" in page
     assert 'id="submit" href=' in page
+
+
+def test_an_extra_story_never_hides_the_code_that_was_earned(client, study):
+    own = study.slots.filter(annotator__name="A01")
+    own.exclude(pk__in=[slot.pk for slot in own[:2]]).delete()
+    done = finish(client, study)
+    inviting.revoke(study.annotators.get(name="A02"))
+    client.post(reverse("rate-pause", args=[token(study)]))
+    code = study.annotators.get(name="A01").completion_code
+    assert code in client.get(done).content.decode()
+    pause = client.get(reverse("rate-entry", args=[token(study)]), follow=True)
+    assert "Your completion code" in pause.content.decode()
+    lifecycle.close(study)
+    assert code in client.get(done).content.decode()
+
+
+def test_an_exclusion_is_not_told_to_whoever_answered(client, study):
+    done = finish(client, study)
+    assert "6 stories judged" in client.get(done).content.decode()
+    slot = study.slots.filter(annotator__name="A01").first()
+    exclusion.exclude(slot, reason="x", author=None)
+    assert "6 stories judged" in client.get(done).content.decode()
+
+
+def test_the_length_of_a_session_of_free_slots_is_known_at_its_start(client, study):
+    inviting.revoke(study.annotators.get(name="A02"))
+    carol = inviting.invite_new(study).annotator
+    address = begin(client, study, carol.name)
+    assert client.get(address).context["progress"]["size"] == 3

@@ -26,6 +26,9 @@ def shot(index, on_stage=("Mira",)):
     }
 
 
+OTHER_PLOT = {"Plot Correspondence": both("other")}
+
+
 def write(root, key="01", bom=False, **changes):
     data = {
         "Story_type": both("fairy tale"),
@@ -176,7 +179,13 @@ def test_metadata_that_are_no_workbook_are_named(tmp_path):
     [
         ({"Title": both("New")}, "the title"),
         ({"Story_type": both("war")}, "the tag genre"),
-        ({"Shots": [shot(1) | {"Plot Correspondence": both("other")}]}, "shot 1"),
+        (
+            {"Shots": [shot(1) | {"Plot Correspondence": both("other")}, shot(2)]},
+            "shot 1",
+        ),
+        ({"Shots": [shot(1, []), shot(2)]}, "the characters of shot 1"),
+        ({"Shots": [shot(1)]}, "the shots"),
+        ({"Characters": {}}, "the characters"),
         ({"Characters": {"Mira": {"tag": "non_human"}}}, "description of character"),
     ],
 )

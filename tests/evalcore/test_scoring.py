@@ -61,7 +61,7 @@ def test_a_failure_is_recorded(settings):
     settings.MEDIA_ROOT = settings.MEDIA_ROOT / "gone"
     run = scoring.run(run.pk)
     assert run.state == "failed"
-    assert "6 of 6 outputs could not be read" in run.error
+    assert "6 of 6 outputs could not be scored" in run.error
     assert "Alder / 01: " in run.error
     assert not MetricScore.objects.exists()
 

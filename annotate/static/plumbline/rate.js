@@ -144,7 +144,9 @@
     body.set("value", value);
     body.set("client_key", key);
     try {
-      const response = await fetch(seat.dataset.answerUrl, { method: "POST", body });
+      const response = await fetch(seat.dataset.answerUrl, {
+        method: "POST", body, headers: { Accept: "application/json" },
+      });
       if (response.ok) return "";
       if (response.status >= 500 || TRY_AGAIN.includes(response.status)) return null;
       return await reason(response);

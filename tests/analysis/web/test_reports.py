@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analysis import alignment
+from analysis.options import AlignOptions
 from analysis.web import building
 from analysis.web.forms import ReportForm
 from analysis.web.models import Report
@@ -234,3 +235,25 @@ def test_a_report_of_another_study_is_not_found(study, report):
     client = alice(other)
     url = reverse("report-page", args=[other.slug, report.pk])
     assert client.get(url).status_code == 404
+
+
+def test_the_untouched_form_asks_for_what_the_bare_command_does(study):
+    form = ReportForm(study=study)
+    initial = {name: field.initial for name, field in form.fields.items()}
+    untouched = {name: value for name, value in initial.items() if value is not None}
+    given = ReportForm(untouched, study=study)
+    assert given.is_valid(), given.errors
+    assert given.options() == AlignOptions()
+
+
+def test_the_list_names_what_was_chosen(study):
+    Report.objects.create(study=study, options=building.as_stored(AlignOptions()))
+    usual = rob(study).get(reverse("report-list", args=[study.slug]))
+    form = ReportForm(ASKED, study=study)
+    assert form.is_valid(), form.errors
+    Report.objects.all().delete()
+    Report.objects.create(study=study, options=building.as_stored(form.options()))
+    asked = rob(study).get(reverse("report-list", args=[study.slug]))
+    for text in ("levels method, pooled", "confidence 0.9", "exclude-methods Alder"):
+        assert text in asked.content.decode()
+        assert text not in usual.content.decode()
