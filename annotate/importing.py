@@ -1,18 +1,18 @@
 """Import ratings and choices that people gave elsewhere."""
 
-import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from django.db import transaction
 from django.utils import timezone
 
-from analysis.tables import FLAGS, MEAN_OF_RATERS, InputError, Problem, by_line
+from analysis.tables import FLAGS, InputError, Problem, by_line
+from annotate.imported_rows import as_utc, row_problems, slot_key, two_sides
 from annotate.models import Annotator, Event, Question, Slot, Study, Unit
-from annotate.rating import LONGEST_SECONDS, Judgement, store_judgements
+from annotate.rating import Judgement, store_judgements
 from evalcore.importing.scores import LINE, Names, Row, table_rows
 from evalcore.models import Benchmark, Output
 
@@ -24,14 +24,8 @@ KEPT = (
     "round", "session", "submitted_at", "seconds", "left_method", "story", "method",
     "method_a", "method_b", "dimension", "criterion", "annotator", "rating", "choice",
 )  # fmt: skip
-EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 # What fits the column of a rating on every database.
 LOWEST, HIGHEST = -1000, 1000
-LONGEST = {
-    "annotator": Annotator._meta.get_field("name").max_length,
-    "dimension": Question._meta.get_field("key").max_length,
-    "criterion": Question._meta.get_field("key").max_length,
-}
 
 
 @dataclass
@@ -73,7 +67,7 @@ def import_ratings(
     names = Names(benchmark, create=create)
     problems = list(earlier)
     for row in rows:
-        problems += _row_problems(row, names, file, ("method",), "dimension")
+        problems += row_problems(row, names, file, ("method",), "dimension")
         rating = row["rating"]
         if rating != "" and float(rating) % 1:
             what = "a whole number; means of raters are analysed by python -m analysis"
@@ -115,83 +109,14 @@ def import_choices(
     problems = list(earlier)
     for row in rows:
         columns = ("method_a", "method_b")
-        problems += _row_problems(row, names, file, columns, "criterion")
+        problems += row_problems(row, names, file, columns, "criterion")
         row["outputs"] = (row["method_a"], row["method_b"])
         row["question"] = row["criterion"]
         row["answer"] = row["choice"]
-    problems += _two_sides(rows, file)
+    problems += two_sides(rows, file)
     if problems:
         raise InputError(by_line(problems))
     return _import(rows, study, names, file, Study.Protocol.PAIRWISE, None)
-
-
-def _row_problems(
-    row: Row, names: Names, file: str, methods: tuple[str, ...], question: str
-) -> list[Problem]:
-    line = row[LINE]
-    problems = []
-    if not row["story"]:
-        what = "a story; method-level means are analysed by python -m analysis"
-        problems.append(Problem(file, what, line, "story"))
-    for column in methods:
-        for problem in names.problems(file, line, row["story"], row[column], column):
-            if problem not in problems:
-                problems.append(problem)
-    for flag in FLAGS:
-        if row.get(flag):
-            what = "an answer that counts; leave such rows out"
-            problems.append(Problem(file, what, line, flag, "true"))
-    if row["annotator"] == MEAN_OF_RATERS:
-        what = "an annotator; means of raters are analysed by python -m analysis"
-        problems.append(Problem(file, what, line, "annotator", row["annotator"]))
-    for column in ("annotator", question):
-        if len(row[column]) > LONGEST[column]:
-            what = f"a name of at most {LONGEST[column]} letters"
-            problems.append(Problem(file, what, line, column, row[column][:40] + "..."))
-    for column, what, right in (
-        ("seconds", "a number of seconds from 0", _is_seconds),
-        ("session", "a whole number from 1", _is_count),
-        ("submitted_at", "a time such as 2025-06-01T12:00:00Z", _is_time),
-    ):
-        value = str(row.get(column) or "")
-        if value and not right(value):
-            problems.append(Problem(file, what, line, column, value))
-    return problems
-
-
-def _is_seconds(text: str) -> bool:
-    right = re.fullmatch(r"[0-9]+(\.[0-9]*)?", text)
-    return right is not None and float(text) < LONGEST_SECONDS
-
-
-def _is_count(text: str) -> bool:
-    return re.fullmatch(r"0*[1-9][0-9]{0,3}(\.0+)?", text) is not None
-
-
-def _is_time(text: str) -> bool:
-    try:
-        when = _as_utc(text)
-    except (ValueError, OverflowError):
-        return False
-    return EARLIEST <= when <= timezone.now() + timedelta(days=1)
-
-
-def _as_utc(text: str) -> datetime:
-    when = datetime.fromisoformat(text)
-    return when.astimezone(UTC) if when.tzinfo else when.replace(tzinfo=UTC)
-
-
-def _two_sides(rows: list[Row], file: str) -> list[Problem]:
-    """Refuse a slot in which one method stood left for one criterion only."""
-    first: dict[tuple, Row] = {}
-    problems = []
-    for row in rows:
-        before = first.setdefault(_slot_key(row), row)
-        left = row.get("left_method", "")
-        if left != before.get("left_method", ""):
-            what = f"the method that stood left in line {before[LINE]}"
-            problems.append(Problem(file, what, row[LINE], "left_method", left))
-    return problems
 
 
 def _import(
@@ -248,7 +173,7 @@ class _Importer:
         self.rows = rows
         self.groups: dict[tuple, list[Row]] = defaultdict(list)
         for row in rows:
-            self.groups[_slot_key(row)].append(row)
+            self.groups[slot_key(row)].append(row)
         per_unit: dict[tuple, int] = defaultdict(int)
         for story, outputs, _annotator, round_ in self.groups:
             per_unit[story, outputs, round_] += 1
@@ -350,10 +275,6 @@ class _Importer:
         return dict(zip(keys, created, strict=True))
 
 
-def _slot_key(row: Row) -> tuple:
-    return row["story"], row["outputs"], row["annotator"], row.get("round") or "1"
-
-
 def _a_is_left(row: Row, outputs: tuple[str, ...]) -> bool | None:
     """Return None where the file does not tell."""
     left = row.get("left_method", "")
@@ -366,7 +287,7 @@ def _when(row: Row) -> datetime:
     text = str(row.get("submitted_at") or "")
     if not text:
         return timezone.now()
-    return _as_utc(text)
+    return as_utc(text)
 
 
 def _seconds(row: Row) -> float | None:
@@ -407,7 +328,7 @@ def _compare(study: Study, benchmark: Benchmark, rows: list[Row], file: str) -> 
             value=f"{row['story']} / {' / '.join(row['outputs'])} / {row['annotator']}",
         )
         for row in rows
-        if (*_slot_key(row), row["question"], row["answer"]) not in stored
+        if (*slot_key(row), row["question"], row["answer"]) not in stored
     ]
     if other:
         raise InputError(other)
