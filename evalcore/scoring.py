@@ -113,6 +113,15 @@ def _compute(row: MetricRun, progress: Progress | None) -> None:
         )
 
 
+def forget_computed(output: Output) -> None:
+    """Remove what was computed of an output whose shots or pictures have changed."""
+    MetricScore.objects.filter(
+        run__source=MetricRun.Source.COMPUTED,
+        story=output.story_id,
+        method=output.method_id,
+    ).delete()
+
+
 def _outputs_to_score(
     benchmark: Benchmark, metrics: Iterable[Metric]
 ) -> list[tuple[Output, list[Metric]]]:

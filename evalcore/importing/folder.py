@@ -10,17 +10,16 @@ from django.db import transaction
 from tqdm import tqdm
 
 from analysis.tables import InputError, Problem
-from evalcore import media
+from evalcore import media, scoring
 from evalcore.importing import renderings as reading
 from evalcore.importing.layouts import find_folders
+from evalcore.importing.pictures import Prepared, prepare
 from evalcore.importing.renderings import Rendering, Shots
 from evalcore.models import (
     Benchmark,
     Frame,
     MediaFile,
     Method,
-    MetricRun,
-    MetricScore,
     Output,
     Shot,
     Story,
@@ -111,7 +110,12 @@ def import_outputs(
     _check_pictures(found, stored, problems)
     if problems:
         raise InputError(problems)
-    prepared = _prepare_pictures(found, stored)
+    prepared = prepare(
+        path
+        for rendering in found
+        for number, path in rendering.by_shot.items()
+        if (rendering.method, rendering.story, number) not in stored
+    )
     with transaction.atomic():
         if benchmark.pk is None:
             benchmark.save()
@@ -174,27 +178,11 @@ def _picture_problem(path: Path, stored: MediaFile | None) -> Problem | None:
     return None
 
 
-def _prepare_pictures(
-    renderings: Iterable[Rendering], stored: Stored
-) -> dict[Path, media.Prepared]:
-    """Write the files of new pictures; the database is not held up by that."""
-    paths = [
-        path
-        for r in renderings
-        for number, path in r.by_shot.items()
-        if (r.method, r.story, number) not in stored
-    ]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        done = pool.map(lambda path: media.prepare_picture(media.read(path)), paths)
-        bar = tqdm(done, total=len(paths), desc="pictures", disable=None)
-        return dict(zip(paths, bar, strict=True))
-
-
 def _store(
     benchmark: Benchmark,
     shots: Shots,
     renderings: list[Rendering],
-    prepared: dict[Path, media.Prepared],
+    prepared: Prepared,
 ) -> Summary:
     summary = Summary(
         methods=sorted({r.method for r in renderings}),
@@ -225,7 +213,7 @@ def _story_rows(
 def _store_rendering(
     rendering: Rendering,
     shots: dict[int, Shot],
-    prepared: dict[Path, media.Prepared],
+    prepared: Prepared,
     summary: Summary,
 ) -> None:
     method, _created = Method.objects.get_or_create(name=rendering.method)
@@ -265,13 +253,4 @@ def _store_rendering(
     Frame.objects.bulk_create(new)
     Frame.objects.bulk_update(filled, ["media"])
     if filled or (new and frames):
-        _forget_scores(output)
-
-
-def _forget_scores(output: Output) -> None:
-    """Remove the values computed without a picture that has arrived since."""
-    MetricScore.objects.filter(
-        run__source=MetricRun.Source.COMPUTED,
-        story=output.story_id,
-        method=output.method_id,
-    ).delete()
+        scoring.forget_computed(output)

@@ -1,16 +1,14 @@
 """Store a data set's stories, shots, characters and reference pictures."""
 
-import os
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from django.db import transaction
-from tqdm import tqdm
 
 from analysis.tables import InputError, Problem
-from evalcore import media
+from evalcore import media, scoring
+from evalcore.importing.pictures import Prepared, prepare
 from evalcore.importing.vistorybench import (
     ReadCharacter,
     ReadStory,
@@ -24,8 +22,6 @@ from evalcore.models import (
     Shot,
     Story,
 )
-
-Prepared = dict[Path, media.Prepared]
 
 
 @dataclass
@@ -77,7 +73,7 @@ def import_benchmark(root: Path, *, slug: str, title: str = "") -> Summary:
     ]
     if problems:
         raise InputError(problems)
-    prepared = _prepare(path for path in _pictures(stories))
+    prepared = prepare(_pictures(stories))
     summary = Summary(warnings=warnings)
     with transaction.atomic():
         benchmark, _created = Benchmark.objects.get_or_create(
@@ -94,15 +90,6 @@ def _pictures(stories: Iterable[ReadStory]) -> Iterator[Path]:
     for story in stories:
         for character in story.characters:
             yield from character.images
-
-
-def _prepare(paths: Iterable[Path]) -> Prepared:
-    """Write the files of the pictures; the database is not held up by that."""
-    listed = list(paths)
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        done = pool.map(lambda path: media.prepare_picture(media.read(path)), listed)
-        bar = tqdm(done, total=len(listed), desc="pictures", disable=None)
-        return dict(zip(listed, bar, strict=True))
 
 
 def _differences(read: ReadStory, stored: Story) -> Iterator[Problem]:
@@ -201,7 +188,6 @@ def _store_story(
 
 def _add_missing_frames(story: Story, shot: Shot) -> None:
     """Make a shot that rendered outputs know nothing of explicitly missing in them."""
-    rendered = story.outputs.filter(frames__isnull=False).distinct()
-    Frame.objects.bulk_create(
-        [Frame(output=output, shot=shot, number=shot.number) for output in rendered]
-    )
+    for output in story.outputs.filter(frames__isnull=False).distinct():
+        Frame.objects.create(output=output, shot=shot, number=shot.number)
+        scoring.forget_computed(output)

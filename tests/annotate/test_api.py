@@ -76,6 +76,23 @@ def test_posting_scores(study):
     assert MetricScore.objects.get().value == 0.5
 
 
+def test_scores_of_methods_that_another_study_judges_are_refused(study):
+    """The benchmark is shared; its other methods are not even named."""
+    study.units.filter(output_a__method__name="Cedar").delete()
+    alice(study)
+    url = reverse("api-scores", args=[study.slug])
+    for story in ("01", ""):
+        row = {"story": story, "method": "Cedar", "metric": "cids", "score": 0.5}
+        for body in ({"scores": [row]}, {"scores": [row], "replace": True}):
+            response = api("alice").post(url, body, format="json")
+            assert response.status_code == 400
+            assert "an output of this study" in response.json()["problems"][0]
+    near = {"story": "01", "method": "Ceda", "metric": "cids", "score": 0.5}
+    response = api("alice").post(url, {"scores": [near]}, format="json")
+    assert "Cedar" not in response.content.decode()
+    assert not MetricScore.objects.exists()
+
+
 def test_posting_bad_scores_lists_every_problem_and_writes_nothing(study):
     alice(study)
     rows = [

@@ -177,6 +177,16 @@ def test_exclusions_of_an_older_version_find_their_replacements():
     assert problems(study) == []
 
 
+def test_slots_of_people_who_were_added_by_an_older_version_are_claimed():
+    study = make_study(consented=True)
+    inviting.revoke(study.annotators.get(name="A02"))
+    carol = inviting.invite_new(study).annotator
+    taken = leasing.take(leasing.next_slot(carol), carol)
+    Slot.objects.update(claimed=False)
+    import_module(f"annotate.migrations.{MIGRATION}").mark_claimed(apps, None)
+    assert list(Slot.objects.filter(claimed=True)) == [taken]
+
+
 def test_a_reason_that_does_not_fit_is_refused():
     study = make_study()
     answer_everything(study)

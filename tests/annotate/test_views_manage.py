@@ -354,13 +354,6 @@ def test_a_text_too_long_for_the_database_is_refused_with_its_length(study):
     assert Annotator.objects.get(name="A00").state == "planned"
 
 
-@pytest.fixture
-def refusing_nul(settings):
-    name = "annotate.middleware.refuse_nul"
-    settings.MIDDLEWARE = [name, *(m for m in settings.MIDDLEWARE if m != name)]
-
-
-@pytest.mark.usefixtures("refusing_nul")
 def test_a_nul_character_is_a_bad_request(study):
     answer_everything(study)
     client = alice(study)
@@ -514,3 +507,12 @@ def test_pages_have_a_strict_policy(study):
     policy = alice(study).get(reverse("study-list"))["Content-Security-Policy"]
     assert "default-src 'self'" in policy
     assert "unsafe" not in policy
+
+
+def test_links_begin_with_the_address_that_annotators_reach(study, settings):
+    url = reverse("annotator-list", args=[study.slug])
+    link = reverse("rate-entry", args=[Invitation.objects.first().token])
+    assert f"http://testserver{link}" in alice(study).get(url).content.decode()
+    settings.BASE_URL = "https://study.example.org"
+    page = alice(study).get(url).content.decode()
+    assert f"https://study.example.org{link}" in page

@@ -230,7 +230,8 @@ def test_a_study_paused_meanwhile_is_told_and_nothing_is_sent_for_ever(
     page.keyboard.press("Enter")
     page.wait_for_timeout(300)
     assert page.url == first
-    assert page.is_visible("#problem")
+    told = page.inner_text("#problem")
+    assert told == "The study does not take answers at the moment."
     assert not Rating.objects.exists()
     Study.objects.update(state="open")
     page.keyboard.press("Enter")

@@ -4,9 +4,17 @@ import openpyxl
 import pytest
 
 from analysis.tables import InputError
+from evalcore import scoring
 from evalcore.importing.stories import import_benchmark
-from evalcore.models import Benchmark, CharacterImage, Shot, Story
-from tests.factories import picture_bytes
+from evalcore.models import (
+    Benchmark,
+    CharacterImage,
+    Frame,
+    MetricScore,
+    Shot,
+    Story,
+)
+from tests.factories import make_benchmark, picture_bytes
 
 pytestmark = pytest.mark.django_db
 
@@ -205,6 +213,24 @@ def test_another_reference_picture_is_another_benchmark(tmp_path):
     (folder / "image/Mira/01.png").write_bytes(picture_bytes("new"))
     with pytest.raises(InputError, match="reference picture 2 of character Mira"):
         import_benchmark(tmp_path, slug="v")
+
+
+def test_a_shot_that_nobody_rendered_is_missing_and_scored_as_such(tmp_path):
+    write(tmp_path)
+    benchmark = make_benchmark(slug="v", stories=1, shots=1, methods=["UNO"])
+    benchmark.stories.update(title="")
+    Shot.objects.update(text={})
+
+    def share():
+        scoring.run(scoring.queue_run(benchmark, ["shots_present"]).pk)
+        return MetricScore.objects.get().value
+
+    assert share() == 1.0
+    import_benchmark(tmp_path, slug="v")
+    first, second = Frame.objects.order_by("number")
+    assert first.media is not None
+    assert (second.number, second.media) == (2, None)
+    assert share() == 0.5
 
 
 def test_stories_made_from_folders_get_their_texts_later(tmp_path):

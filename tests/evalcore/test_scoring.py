@@ -17,6 +17,8 @@ from django.db import connection
 from django.utils import timezone
 
 from evalcore import media, scoring
+from evalcore.celery import app
+from evalcore.metrics import registry
 from evalcore.models import Frame, MetricRun, MetricScore
 from tests.factories import make_benchmark
 
@@ -76,6 +78,36 @@ def test_one_bad_output_does_not_stop_the_others():
         assert run.state == "failed"
         assert "1 of" in run.error
         assert MetricScore.objects.count() == 5
+
+
+@pytest.mark.django_db
+def test_a_metric_that_fails_on_one_output_is_named_and_the_others_are_scored(
+    monkeypatch,
+):
+    benchmark = make_benchmark(stories=1)
+    metric = registry.load("shots_present")
+    score, seen = type(metric).score, []
+
+    def fail_once(self, pictures):
+        seen.append(pictures)
+        if len(seen) == 1:
+            raise ZeroDivisionError("no colour")
+        return score(self, pictures)
+
+    monkeypatch.setattr(type(metric), "score", fail_once)
+    run = scoring.run(scoring.queue_run(benchmark, ["shots_present"]).pk)
+    assert run.state == "failed"
+    assert run.error.endswith(
+        "1 of 3 outputs could not be scored: Alder / 01: no colour"
+    )
+    assert MetricScore.objects.count() == 2
+
+
+def test_the_worker_knows_every_task_that_beat_rings_for():
+    app.loader.import_default_modules()
+    rung = {entry["task"] for entry in settings.CELERY_BEAT_SCHEDULE.values()}
+    assert rung <= set(app.tasks)
+    assert "annotate.tasks.release_expired" in rung
 
 
 @pytest.mark.django_db

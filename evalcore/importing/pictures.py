@@ -1,0 +1,21 @@
+"""Pictures of an import, written before the database is touched."""
+
+import os
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from tqdm import tqdm
+
+from evalcore import media
+
+Prepared = dict[Path, media.Prepared]
+
+
+def prepare(paths: Iterable[Path]) -> Prepared:
+    """Write the files of the pictures; the database is not held up by that."""
+    listed = list(paths)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        done = pool.map(lambda path: media.prepare_picture(media.read(path)), listed)
+        bar = tqdm(done, total=len(listed), desc="pictures", disable=None)
+        return dict(zip(listed, bar, strict=True))
