@@ -10,6 +10,8 @@ from tests.factories import make_study
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
+ANSWERS = "**/answer/"
+
 
 def address(live_server, study, name="A01"):
     token = Invitation.objects.get(annotator__study=study, annotator__name=name).token
@@ -30,6 +32,15 @@ def start(page, live_server, study):
     enter(page)
     page.wait_for_url("**/story/**")
     page.wait_for_selector("html.js")
+
+
+def answer_with(page, handler):
+    """Let `handler` take the answers on their way; to be called before `start`.
+
+    Chromium tells a page that is open already a moment late that its requests are
+    intercepted, and one sent in that moment would reach the server.
+    """
+    page.route(ANSWERS, handler)
 
 
 def saved(page):
@@ -150,9 +161,6 @@ def test_a_lost_network_is_told_and_the_answer_arrives_later(page, live_server):
 
 
 def test_a_slow_old_answer_does_not_overtake_the_submitted_one(page, live_server):
-    study = make_study(annotators=1)
-    start(page, live_server, study)
-    first = page.url
     held = []
 
     def hold_the_first(route):
@@ -161,7 +169,9 @@ def test_a_slow_old_answer_does_not_overtake_the_submitted_one(page, live_server
         else:
             held.append(route)
 
-    page.route("**/answer/", hold_the_first)
+    answer_with(page, hold_the_first)
+    start(page, live_server, make_study(annotators=1))
+    first = page.url
     page.keyboard.press("1")  # on its way
     page.keyboard.press("ArrowUp")
     page.keyboard.press("4")  # changed
@@ -187,7 +197,6 @@ def test_a_slow_old_answer_does_not_overtake_the_submitted_one(page, live_server
 def test_a_refusal_is_told_and_offered_again_by_enter(
     page, live_server, status, body, told
 ):
-    start(page, live_server, make_study(annotators=1))
     asked = []
 
     def refuse(route):
@@ -197,14 +206,15 @@ def test_a_refusal_is_told_and_offered_again_by_enter(
         else:
             route.fulfill(status=status, body="<h1>No</h1>", content_type="text/html")
 
-    page.route("**/answer/", refuse)
+    answer_with(page, refuse)
+    start(page, live_server, make_study(annotators=1))
     page.keyboard.press("2")
     expect(page.locator("#problem")).to_contain_text(told)
     expect(page.locator("#problem")).to_be_in_viewport()
     expect(page.locator("#save-state")).to_have_text("Not saved")
     page.wait_for_timeout(1500)
     assert len(asked) == 1
-    page.unroute("**/answer/")
+    page.unroute(ANSWERS)
     first = page.url
     page.keyboard.press("3")
     saved(page)
@@ -241,7 +251,6 @@ def test_a_study_paused_meanwhile_is_told_and_nothing_is_sent_for_ever(
 
 @pytest.mark.parametrize("status", [500, 503, 429, 408])
 def test_a_passing_failure_of_the_server_is_tried_again(page, live_server, status):
-    start(page, live_server, make_study(annotators=1))
     failed = []
 
     def fail_once(route):
@@ -251,7 +260,8 @@ def test_a_passing_failure_of_the_server_is_tried_again(page, live_server, statu
             failed.append(route)
             route.fulfill(status=status, body="")
 
-    page.route("**/answer/", fail_once)
+    answer_with(page, fail_once)
+    start(page, live_server, make_study(annotators=1))
     page.keyboard.press("2")
     saved(page)
     assert failed
@@ -287,8 +297,8 @@ def test_capital_letters_work_and_shortcuts_of_the_browser_do_not(page, live_ser
 
 
 def test_leaving_with_an_unsaved_answer_is_questioned(page, live_server):
+    answer_with(page, lambda route: route.abort())
     start(page, live_server, make_study(annotators=1))
-    page.route("**/answer/", lambda route: route.abort())
     page.keyboard.press("2")
     asked = []
     page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
