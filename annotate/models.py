@@ -145,6 +145,9 @@ class StudyMember(models.Model):
             ),
         ]
 
+    def __str__(self) -> str:
+        return f"{self.user}: {self.role} of {self.study}"
+
 
 class Question(models.Model):
     """A dimension (Likert) or a criterion (pairwise), with wording and anchors."""

@@ -4,6 +4,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404
+from django.utils.translation import gettext as _
 
 from annotate.models import Study, StudyMember, User
 
@@ -39,5 +40,5 @@ def get_study_for(
     if study is None:
         raise Http404(f"No study {slug!r}.")
     if role == "manager" and not can_manage(user, study):
-        raise PermissionDenied("Only a manager of this study may do that.")
+        raise PermissionDenied(_("Only a manager of this study may do that."))
     return study

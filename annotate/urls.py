@@ -1,17 +1,13 @@
 """Pages for managers, and the annotator's pages under an invitation link."""
 
-from django.contrib.auth.views import LoginView, LogoutView
+from django.contrib.auth.views import LogoutView
 from django.urls import path, re_path
 
 from annotate.views import home, manage, pictures, rate, scoring
 
 account_urls = [
     path("", home.home, name="home"),
-    path(
-        "login/",
-        LoginView.as_view(template_name="login.html", redirect_authenticated_user=True),
-        name="login",
-    ),
+    path("login/", home.Login.as_view(), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
 ]
 

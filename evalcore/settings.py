@@ -14,7 +14,7 @@ from evalcore import environment
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 ENVIRONMENT = {
-    "PRODUCTION": "1 on a public server: demands SECRET_KEY, ALLOWED_HOSTS and HTTPS",
+    "PRODUCTION": "1 on a public server: demands SECRET_KEY, BASE_URL and HTTPS",
     "SECRET_KEY": "signs sessions; required with PRODUCTION=1",
     "DATABASE_URL": "sqlite:///path or postgres://user:password@host/name",
     "BROKER_URL": "filesystem:// (the default, no server), redis:// or amqp://",

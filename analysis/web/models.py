@@ -49,6 +49,11 @@ class Report(models.Model):
         ]
 
     @property
+    def resamples(self) -> int:
+        """Return how many resamples were asked for."""
+        return self.options.get("resamples", AlignOptions().resamples)
+
+    @property
     def choices_made(self) -> list[str]:
         """Return the options that are not the usual ones, as the command has them."""
         usual = vars(AlignOptions())

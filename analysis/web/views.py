@@ -54,6 +54,7 @@ def table_csv(request: HttpRequest, slug: str, table: str) -> HttpResponse:
 
 
 @extend_schema(
+    operation_id="studies_table",
     parameters=[
         OpenApiParameter("slug", str, OpenApiParameter.PATH),
         OpenApiParameter(

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from analysis.tables import InputError
+from analysis.tables import InputError, Problem
 from annotate import leasing, rating, viewing
 from annotate.api import serializers
 from annotate.api.authentication import InvitationAuthentication, IsAnnotator
@@ -126,7 +126,14 @@ def _outside(study: Study, rows: list[dict]) -> list[str]:
     shown = {(story, method) for story, *pair in units for method in pair if method}
     methods = {method for _story, method in shown}
     return [
-        f"scores:{line}: {row['story']} / {row['method']}: an output of this study"
+        str(
+            Problem(
+                "scores",
+                "an output of this study",
+                line,
+                value=f"{row['story']} / {row['method']}",
+            )
+        )
         for line, row in enumerate(rows, start=1)
         if (row["story"], row["method"]) not in shown
         and (row["story"] or row["method"] not in methods)

@@ -1,5 +1,6 @@
-"""The front page."""
+"""The front page and the login."""
 
+from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -9,3 +10,17 @@ from django.views.decorators.http import require_safe
 def home(request: HttpRequest) -> HttpResponse:
     """Show what Plumbline is and where to go next."""
     return render(request, "home.html")
+
+
+class Login(LoginView):
+    """Log in; with another account's password, change to that account."""
+
+    template_name = "login.html"
+
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object):
+        """Send on who is logged in already and asks for the form only."""
+        if request.htmx:
+            # A page that asks for its part again has lost its login: load it anew.
+            return HttpResponse(headers={"HX-Refresh": "true"})
+        self.redirect_authenticated_user = request.method != "POST"
+        return super().dispatch(request, *args, **kwargs)

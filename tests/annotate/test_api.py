@@ -86,7 +86,8 @@ def test_scores_of_methods_that_another_study_judges_are_refused(study):
         for body in ({"scores": [row]}, {"scores": [row], "replace": True}):
             response = api("alice").post(url, body, format="json")
             assert response.status_code == 400
-            assert "an output of this study" in response.json()["problems"][0]
+            expected = f"scores:1: {story} / Cedar: expected an output of this study"
+            assert response.json()["problems"] == [expected]
     near = {"story": "01", "method": "Ceda", "metric": "cids", "score": 0.5}
     response = api("alice").post(url, {"scores": [near]}, format="json")
     assert "Cedar" not in response.content.decode()

@@ -73,6 +73,18 @@ def test_pausing_inviting_and_revoking(page, live_server, study):
     assert table.value.suggested_filename == "trial-links.csv"
 
 
+def test_the_question_before_revoking_is_seen_whole(page, live_server, study):
+    study.annotators.update(is_simulated=True, finished_at="2025-01-01T00:00Z")
+    Invitation.objects.update(note="a visitor of the demo, from the laboratory")
+    log_in(page, live_server)
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto(live_server.url + reverse("annotator-list", args=[study.slug]))
+    page.locator("summary:has-text('Revoke')").last.click()
+    button = page.locator("button:has-text('Revoke A02')")
+    card, asked = page.locator("div.card").bounding_box(), button.bounding_box()
+    assert asked["x"] + asked["width"] <= card["x"] + card["width"]
+
+
 def test_closing_needs_a_second_click(page, live_server, study):
     log_in(page, live_server)
     page.goto(live_server.url + reverse("study-detail", args=[study.slug]))
@@ -113,6 +125,30 @@ def test_coverage_refreshes_itself(page, live_server, study):
         "() => document.querySelector('.figures').innerText.includes('100 %')",
         timeout=15000,
     )
+
+
+def test_a_refresh_moves_neither_the_focus_nor_the_table(page, live_server, study):
+    log_in(page, live_server)
+    page.set_viewport_size({"width": 220, "height": 740})
+    page.goto(live_server.url + reverse("study-coverage", args=[study.slug]))
+    cell = page.locator("td.heat a >> nth=1")
+    cell.focus()
+    page.evaluate("() => { document.querySelector('.heatmap').scrollLeft = 20; }")
+    old = cell.element_handle()
+    scrolled = page.evaluate("() => document.querySelector('.heatmap').scrollLeft")
+    assert scrolled > 0
+    page.wait_for_function("cell => !cell.isConnected", arg=old, timeout=15000)
+    assert cell.evaluate("cell => cell === document.activeElement")
+    left = page.evaluate("() => document.querySelector('.heatmap').scrollLeft")
+    assert left == scrolled
+
+
+def test_a_lost_login_is_asked_for_on_a_page_of_its_own(page, live_server, study):
+    log_in(page, live_server)
+    page.goto(live_server.url + reverse("study-coverage", args=[study.slug]))
+    page.context.clear_cookies()
+    page.wait_for_url("**/login/?next=**", timeout=15000)
+    assert page.locator("h1").count() == 1
 
 
 def test_the_report_draws_its_figures_and_asks_nobody(page, live_server, study):

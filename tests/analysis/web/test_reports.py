@@ -184,6 +184,13 @@ def test_a_file_in_place_of_the_folder_ends_the_command_with_one_sentence(
     assert (tmp_path / "taken").read_text() == "mine"
 
 
+@pytest.mark.parametrize(("options", "told"), [({}, 1000), ({"resamples": 0}, 0)])
+def test_the_list_tells_the_number_of_resamples(study, options, told):
+    Report.objects.create(study=study, options=options)
+    page = rob(study).get(reverse("report-list", args=[study.slug]))
+    assert f">{told} resamples<" in page.content.decode()
+
+
 def test_a_step_is_a_sign_of_life(study, monkeypatch):
     row = Report.objects.create(study=study, options={"resamples": 10})
     long_ago = timezone.now() - 2 * building.SILENT
