@@ -6,22 +6,19 @@ import sys
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pandas as pd
 from tqdm import tqdm
 
-from analysis import inputs
-from analysis.alignment import Analysis, agree, align, rank
 from analysis.arguments import add_alignment, add_resampling, scale, split_names
+from analysis.dates import report_date
 from analysis.options import AlignOptions, OptionError
-from analysis.report import (
-    check_folder,
-    file_hashes,
-    report_date,
-    run_table,
-    write_report,
-)
 from analysis.tables import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from analysis.alignment import Analysis
 
 RESAMPLE_DEFAULTS = {
     "align": "stories+methods",
@@ -43,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = _parser().parse_args(given)
     try:
-        check_folder(options.out)
+        report_date(None)  # before anything is imported that reads the same variable
         page = _report(options, given)
     except InputError as error:
         print("\n".join(error.lines()), file=sys.stderr)
@@ -56,6 +53,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _report(options: argparse.Namespace, given: Sequence[str]) -> Path:
+    from analysis.report import check_folder, file_hashes, run_table, write_report
+
+    check_folder(options.out)
     analysis: Analysis = options.function(options)
     paths = {
         name: path
@@ -75,7 +75,10 @@ def _report(options: argparse.Namespace, given: Sequence[str]) -> Path:
     return write_report(analysis, out=options.out, title=options.title, run=run)
 
 
-def _align(options: argparse.Namespace) -> Analysis:
+def _align(options: argparse.Namespace) -> "Analysis":
+    from analysis import inputs
+    from analysis.alignment import align
+
     ratings = choices = None
     if options.ratings is not None:
         ratings = inputs.read_ratings(
@@ -104,8 +107,10 @@ def _align(options: argparse.Namespace) -> Analysis:
         )
 
 
-def _turned(scores: pd.DataFrame, lower_is_better: Sequence[str]) -> pd.DataFrame:
+def _turned(scores: "pd.DataFrame", lower_is_better: Sequence[str]) -> "pd.DataFrame":
     """Mark metrics whose direction the table cannot tell, as in a wide one."""
+    import pandas as pd
+
     unknown = sorted(set(lower_is_better) - set(scores["metric"]))
     if unknown:
         known = ", ".join(sorted(scores["metric"].unique()))
@@ -117,7 +122,10 @@ def _turned(scores: pd.DataFrame, lower_is_better: Sequence[str]) -> pd.DataFram
     return scores.assign(higher_is_better=given & ~turned)
 
 
-def _agreement(options: argparse.Namespace) -> Analysis:
+def _agreement(options: argparse.Namespace) -> "Analysis":
+    from analysis import inputs
+    from analysis.alignment import agree
+
     if options.ratings is not None:
         ratings = inputs.read_ratings(options.ratings, scale=options.scale)
         return agree(ratings=ratings, options=_options(options))
@@ -126,8 +134,11 @@ def _agreement(options: argparse.Namespace) -> Analysis:
     )
 
 
-def _leaderboard(options: argparse.Namespace) -> Analysis:
-    choices: pd.DataFrame = inputs.read_choices(options.choices)
+def _leaderboard(options: argparse.Namespace) -> "Analysis":
+    from analysis import inputs
+    from analysis.alignment import rank
+
+    choices = inputs.read_choices(options.choices)
     return rank(
         choices=choices,
         ties=options.ties,

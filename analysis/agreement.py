@@ -14,7 +14,7 @@ from analysis.cells import same_within_tolerance
 from analysis.correlation import correlate
 from analysis.reliability import Reliability
 from analysis.resampling import cluster_counts, estimate, stream
-from analysis.results import Array, Estimate, undefined
+from analysis.results import NAN, Array, Estimate, undefined
 
 RATING_STATISTICS = (
     "alpha_nominal", "alpha_ordinal", "alpha_interval", "ac1", "ac2_quadratic",
@@ -202,7 +202,7 @@ def icc(data: Reliability, weights: Array, kind: str) -> Array:
     References
     ----------
     Shrout, P. E. and Fleiss, J. L. (1979), Intraclass correlations, Psychological
-    Bulletin 86(2).
+    Bulletin 86(2). NaN where the variance in the denominator is not positive.
     """
     x = data.answers[data.complete]
     x = x - x.mean()
@@ -220,7 +220,9 @@ def icc(data: Reliability, weights: Array, kind: str) -> Array:
             R + (C - E) / n if kind == "icc_2_k" else R + (k - 1) * E + k * (C - E) / n
         )
         value = (R - E) / rest
-    return np.where(total > ROUNDING * np.maximum(n, 1), value, np.nan)
+    # Estimated variances may be negative: then there is no share of them.
+    least = ROUNDING * np.maximum(total, n)
+    return np.where((total > least) & (rest > least), value, np.nan)
 
 
 def rater_vs_rest(data: Reliability, weights: Array, coefficient: str) -> Array:
@@ -275,6 +277,18 @@ COMPLETE_ONLY = (
     "rater_vs_rest_spearman",
     "rater_vs_rest_kendall",
 )
+NO_VALUE = "undefined for these answers"
+NEGATIVE = "the estimated variance of the ratings is not positive"
+ONE_SIDED = (
+    "for each annotator, the own ratings or the means of the others are all the same"
+)
+# Why a statistic has no value although the answers differ.
+WITHOUT_VALUE = {
+    "icc_2_1": NEGATIVE,
+    "icc_2_k": NEGATIVE,
+    "rater_vs_rest_spearman": ONE_SIDED,
+    "rater_vs_rest_kendall": ONE_SIDED,
+}
 
 
 @dataclass(frozen=True)
@@ -288,13 +302,13 @@ class Agreement:
     estimate
         Value, interval, reason; `n` is the number of units that enter.
     n_annotators, n_answers
-        People and answers in these units.
+        People and answers in these units; None where only their mean is known.
     """
 
     statistic: str
     estimate: Estimate
-    n_annotators: int
-    n_answers: int
+    n_annotators: int | None
+    n_answers: int | None
 
 
 def agreement(
@@ -328,18 +342,23 @@ def agreement(
     )
     found = []
     for name in statistics:
-        used = data.complete if name in COMPLETE_ONLY else data.pairable
+        used = data.pairable
+        if name in COMPLETE_ONLY:
+            used = used & data.complete
         n = int(used.sum())
         present = np.isfinite(data.answers[used])
-        reason = _why_undefined(data, name)
+        reason, value = _why_undefined(data, name), NAN
+        if not reason:
+            value = float(STATISTICS[name](data, np.ones((1, len(used))))[0])
+            reason = "" if np.isfinite(value) else WITHOUT_VALUE.get(name, NO_VALUE)
         if reason:
             result = undefined(reason, n=n)
         else:
-            value = float(STATISTICS[name](data, np.ones((1, len(used))))[0])
             draws = STATISTICS[name](data, weights) if len(weights) else np.empty(0)
             result = estimate(value, draws, confidence, n=n)
         who, answers = int(present.any(axis=0).sum()), int(data.per_unit[used].sum())
-        found.append(Agreement(name, result, who, answers))
+        counted = (None, None) if data.of_means else (who, answers)
+        found.append(Agreement(name, result, *counted))
     return found
 
 
@@ -359,17 +378,17 @@ def _drawn_weights(
 
 
 def _why_undefined(data: Reliability, name: str) -> str:
-    """Say in words why a statistic has no value; empty when it has one."""
+    """Say in words why a statistic cannot be computed; empty when it can."""
+    if data.of_means:
+        return "the ratings are means over raters, who cannot be told apart"
     if not data.pairable.any():
         return "no unit has two answers"
     used = data.complete if name in COMPLETE_ONLY else data.pairable
     if name in COMPLETE_ONLY:
-        units, annotators = data.answers.shape
         if used.sum() < 2:
-            return (
-                f"only {int(used.sum())} of {units} units were rated by all "
-                f"{annotators} annotators"
-            )
+            annotators = data.answers.shape[1]
+            which = "only one" if used.any() else "no"
+            return f"{which} unit was rated by all {annotators} annotators"
         if np.ptp(data.answers[used]) == 0:
             return "all ratings are the same"
         constant = (np.ptp(data.answers[used], axis=0) == 0).all()
@@ -382,5 +401,5 @@ def _why_undefined(data: Reliability, name: str) -> str:
         return "all answers are the same, and no scale names other categories"
     answered = data.counts[used].sum(axis=0)
     if name.startswith(("alpha", "fleiss")) and (np.asarray(answered) > 0).sum() < 2:
-        return "all answers are the same, so agreement beyond chance is undefined"
+        return "all answers are the same"
     return ""

@@ -1,6 +1,6 @@
 """Every table of a report, from ratings, choices and scores."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import pandas as pd
@@ -47,7 +47,7 @@ class Analysis:
         File name without suffix to frame, with the columns of the contract.
     cells
         The common subset of every question: columns question, metric, story,
-        method, human, score (as given, not turned).
+        method, human, score (as given, not turned), higher_is_better.
     notes
         Plain sentences: what was left out, dropped, or undefined.
     resampled
@@ -264,10 +264,38 @@ def _questions(
 def _analysis(found: Tables, notes: list[str]) -> Analysis:
     tables = found.frames()
     cells = tables.pop("cells", pd.DataFrame(columns=list(COLUMNS["cells"])))
-    remarks = tuple(dict.fromkeys(notes + found.notes))
+    names = {"dimension", "criterion", "question"}
+    questions = {
+        str(name)
+        for table in tables.values()
+        for column in names & {*table.columns}
+        for name in table[column].unique()
+    }
+    remarks = tuple(joined_notes(notes + found.notes, questions))
     resampled = {
         name: parts
         for name, parts in found.resampled.items()
         if name in tables and tables[name].filter(regex="low$").notna().any(axis=None)
     }
     return Analysis(tables, cells, remarks, resampled, found.options.resamples)
+
+
+def joined_notes(notes: list[str], questions: Collection[str]) -> list[str]:
+    """Say once what is said of several questions.
+
+    Examples
+    --------
+    >>> joined_notes(["p: no.", "q: yes.", "r: no."], {"p", "q", "r"})
+    ['p, r: no.', 'q: yes.']
+    """
+    about: dict[str, list[str]] = {}
+    for note in notes:
+        question, _colon, rest = note.partition(": ")
+        known = question in questions
+        names = about.setdefault(rest if known else note, [])
+        if known and question not in names:
+            names.append(question)
+    return [
+        f"{', '.join(names)}: {text}" if names else text
+        for text, names in about.items()
+    ]

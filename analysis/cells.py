@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from analysis.printing import counted
 from analysis.results import Array, Mask
 from analysis.scores import ScoreTable, laid_out, score_cube
 
@@ -132,7 +133,7 @@ def common_grid(
     covered = np.isfinite(cube) & grid.cells
     usable = covered.any(axis=(1, 2))
     cells = grid.cells & covered[usable].all(axis=0) & usable.any()
-    notes = _coverage_notes(question, table.metrics, grid.cells, covered, cells)
+    notes = _coverage_notes(grid, table.metrics, covered, cells)
     metrics = tuple(np.array(table.metrics, object)[usable])
     signs = np.array([1 if table.higher_is_better[m] else -1 for m in metrics])
     turned = cube[usable] * signs.reshape(-1, 1, 1)
@@ -171,27 +172,55 @@ def rated_grid(question: str, by_annotator: pd.DataFrame) -> Grid:
 
 
 def _coverage_notes(
-    question: str,
-    metrics: tuple[str, ...],
-    rated: Mask,
-    covered: Mask,
-    cells: Mask,
+    grid: Grid, metrics: tuple[str, ...], covered: Mask, cells: Mask
 ) -> list[str]:
-    n_rated = int(rated.sum())
-    lacking = {
-        metric: n_rated - int(covered[k].sum())
-        for k, metric in enumerate(metrics)
-        if 0 < covered[k].sum() < n_rated
-    }
+    """Say which metrics and cells are not used, and which methods are lost whole."""
+    noun = "method" if grid.human_is_method_level else "output"
+    rated = counted(int(grid.cells.sum()), f"rated {noun}")
     notes = [
-        f"{question}: metric {metric} has no score for any rated output."
+        f"{grid.question}: metric {metric} has no score for any rated {noun}."
         for k, metric in enumerate(metrics)
         if not covered[k].any()
     ]
+    lacking = lacking_scores(metrics, covered[:, grid.cells])
     if lacking:
-        listed = ", ".join(f"{metric} lacks {n}" for metric, n in lacking.items())
-        notes.append(
-            f"{question}: {int(cells.sum())} of {n_rated} rated outputs are used, "
-            f"those with a score of every metric ({listed})."
+        note = (
+            f"{grid.question}: {int(cells.sum())} of {rated} used, those with a score "
+            f"of every metric ({lacking})."
         )
+        lost = grid.cells.any(axis=0) & ~cells.any(axis=0)
+        if lost.any() and not lost.all():
+            names = np.array(grid.methods, object)[lost]
+            note += f" Methods left out whole: {', '.join(names)}."
+        notes.append(note)
     return notes
+
+
+def lacking_scores(metrics: tuple[str, ...], covered: Mask) -> str:
+    """Say how many scores each metric lacks; those that lack the same ones together.
+
+    Parameters
+    ----------
+    metrics
+        K names.
+    covered
+        Shape (K, N). Metrics that have all scores or none are not named.
+
+    Examples
+    --------
+    >>> lacking_scores(("a", "b", "c"), np.array([[1, 0], [1, 1], [1, 0]], bool))
+    'a, c lack 1'
+    """
+    alike: dict[bytes, list[int]] = {}
+    for k, row in enumerate(covered):
+        if row.any() and not row.all():
+            alike.setdefault(row.tobytes(), []).append(k)
+    parts = []
+    for rows in alike.values():
+        n = int((~covered[rows[0]]).sum())
+        if len(rows) == len(metrics) > 1:
+            parts.append(f"all {len(metrics)} lack the same {n}")
+        else:
+            names = ", ".join(metrics[k] for k in rows)
+            parts.append(f"{names} {'lacks' if len(rows) == 1 else 'lack'} {n}")
+    return "; ".join(parts)

@@ -1,7 +1,8 @@
 """What can be claimed, and what cannot: sentences generated from the numbers.
 
-A sentence is shown by the data when its interval says so; the same sentence without
-an interval, or with one that includes the null value, is not.
+A sentence is shown by the data when its interval says so, and over method means the
+permutation test as well; the same sentence without an interval, or with one that
+includes the null value, is not.
 """
 
 import math
@@ -10,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.printing import counted
 from analysis.scores import BASELINE
 from analysis.significance import holm
 
@@ -21,8 +23,9 @@ LEVELS = {
     "method": "over method means",
 }
 FEW_METHODS = 10
-# Differences of two metrics with a larger adjusted p-value are not told apart.
+# What has a larger (adjusted) p-value is not shown.
 SIGNIFICANT = 0.05
+SMALLEST_P = 0.01
 # Whether the data show it, and how it reads.
 Claim = tuple[bool, str]
 
@@ -37,17 +40,6 @@ def number(value: float) -> str:
     """
     # Adding 0.0 turns -0.0 into 0.0.
     return f"{round(value, 2) + 0.0:.2f}".replace("-", "\N{MINUS SIGN}")
-
-
-def counted(n: float, noun: str) -> str:
-    """Return a number with its noun.
-
-    Examples
-    --------
-    >>> counted(1, "method"), counted(2, "method")
-    ('1 method', '2 methods')
-    """
-    return f"{int(n)} {noun}" if n == 1 else f"{int(n)} {noun}s"
 
 
 def interval(row: Mapping[str, Any]) -> str:
@@ -116,14 +108,13 @@ def _best_metric(
     name, level = chosen[0]
     here = defined[(defined["coefficient"] == name) & (defined["level"] == level)]
     here = here.sort_values(["value", "metric"], ascending=[False, True])
-    best = _first(here)
-    established = here[here["low"] > 0]
+    established = here[_is_established(here, level)]
     if established.empty:
-        return False, _no_metric(question, best, len(here))
+        return False, _no_metric(question, _first(here), len(here))
     found = _first(established)
     text = (
-        f"{question}: {found['metric']} agrees with people {_evidence(found)}"
-        f"{_place(found, best, len(here))}"
+        f"{question}: {found['metric']} agrees with people {LEVELS[level]}: "
+        f"{_evidence(found)}{_place(found, here)}"
     )
     if comparisons is not None:
         same = (comparisons[["dimension", "level", "coefficient"]] == [
@@ -133,11 +124,38 @@ def _best_metric(
     return True, f"{text}."
 
 
+def _is_established(rows: pd.DataFrame, level: str) -> "pd.Series[bool]":
+    """Tell which coefficients of one level are shown to be above 0.
+
+    Resamples of a few methods repeat the same few: where two or three stand in the
+    right order, they do in every resample, and the interval has no width. So over
+    method means it takes enough of them and the permutation test as well, and inside
+    stories more than one story.
+    """
+    shown = rows["low"] > 0
+    if level == "method":
+        shown &= (rows["p_value"] <= SIGNIFICANT) & (rows["n"] >= FEW_METHODS)
+    if level == "story":
+        shown &= rows["n_groups"] > 1
+    return shown
+
+
 def _evidence(row: Mapping[str, Any]) -> str:
-    return (
-        f"{LEVELS[row['level']]}: {NAMES[row['coefficient']]} {number(row['value'])}"
-        f"{interval(row)}, n = {int(row['n'])}"
-    )
+    text = f"{NAMES[row['coefficient']]} {number(row['value'])}{interval(row)}, n = "
+    if row["level"] == "method":
+        return text + counted(row["n"], "method") + _p(row["p_value"])
+    text += counted(row["n"], "cell")
+    if row["level"] == "story":
+        text += f" of {counted(row['n_groups'], 'story', 'stories')}"
+    return text
+
+
+def _p(value: float) -> str:
+    if math.isnan(value):
+        return ""
+    if value < SMALLEST_P:
+        return f", p < {SMALLEST_P}"
+    return f", p = {number(value)}"
 
 
 def _no_metric(question: str, best: Mapping[str, Any], n_metrics: int) -> str:
@@ -148,24 +166,35 @@ def _no_metric(question: str, best: Mapping[str, Any], n_metrics: int) -> str:
         does = "has no interval"
     elif best["high"] < 0:
         does = "disagrees with people"
-    else:
+    elif best["low"] <= 0:
         does = "has an interval that includes 0"
+    elif best["level"] == "story":
+        does = "was compared inside one story only"
+    elif best["n"] < FEW_METHODS:
+        does = "was compared over few methods"
+    else:
+        does = "does not pass the permutation test"
     return (
-        f"{question}: no metric is shown to agree with people. {who} {does} "
-        f"({_evidence(best)})."
+        f"{question}: no metric is shown to agree with people "
+        f"{LEVELS[best['level']]}. {who} {does} ({_evidence(best)})."
     )
 
 
-def _place(found: Mapping[str, Any], best: Mapping[str, Any], n_metrics: int) -> str:
-    """Say where a metric stands among those compared with it."""
-    if n_metrics == 1:
+def _place(found: Mapping[str, Any], rows: pd.DataFrame) -> str:
+    """Say where a metric stands among those compared with it, best first."""
+    if len(rows) == 1:
         return ""
-    if found["metric"] == best["metric"]:
-        return f", the highest of {n_metrics} metrics"
-    return (
-        f"; {best['metric']} is higher ({number(best['value'])}), but without an "
-        "interval above 0"
-    )
+    best = _first(rows)
+    if found["value"] < best["value"]:
+        return (
+            f"; {best['metric']} is higher ({number(best['value'])}), but not shown "
+            "to agree"
+        )
+    equal = rows[(rows["value"] == best["value"]) & (rows["metric"] != found["metric"])]
+    place = f"the highest of {len(rows)} metrics"
+    if len(equal):
+        place = f"together with {', '.join(equal['metric'])} {place}"
+    return f", {place}"
 
 
 def _separation(metric: str, comparisons: pd.DataFrame, permutations: int) -> str:
@@ -211,16 +240,18 @@ def _people(agreement: pd.DataFrame) -> Iterator[Claim]:
             f"{interval(alpha)} ({counted(alpha['n_annotators'], 'annotator')}, "
             f"{counted(alpha['n_units'], 'unit')} with two or more answers)"
         )
-        if alpha["low"] > 0:
-            yield True, f"{question}: people agree beyond chance, {evidence}."
-        else:
-            yield (
-                False,
-                f"{question}: people are not shown to agree beyond chance, {evidence}.",
-            )
+        shown = bool(alpha["low"] > 0)
+        does = "people agree" if shown else "people are not shown to agree"
+        if math.isnan(alpha["low"]):
+            evidence = f"for want of an interval: {evidence}"
+        yield shown, f"{question}: {does} beyond chance, {evidence}."
     for reason, questions in undefined.items():
         listed = ", ".join(questions)
-        yield False, f"{listed}: agreement of people is undefined, since {reason}."
+        yield (
+            False,
+            f"{listed}: agreement of people beyond chance is undefined, since "
+            f"{reason}.",
+        )
 
 
 def _leaders(board: pd.DataFrame) -> Iterator[Claim]:
@@ -229,6 +260,14 @@ def _leaders(board: pd.DataFrame) -> Iterator[Claim]:
         if rows.empty:
             continue
         first = _first(rows.sort_values(["rank", "method"]))
+        leading = sorted(rows.loc[rows["rank"] == 1, "method"])
+        if len(leading) > 1:
+            yield (
+                False,
+                f"{criterion}: no method stands first alone; {', '.join(leading)} "
+                f"share the first place with a rating of {_rating(first)}.",
+            )
+            continue
         text = (
             f"{criterion}: {first['method']} stands first with a rating of "
             f"{_rating(first)} from {counted(first['n_comparisons'], 'comparison')}"
@@ -254,32 +293,39 @@ def _rating(row: Mapping[str, Any]) -> str:
 
 
 def _coefficient_limits(correlations: pd.DataFrame) -> Iterator[str]:
-    methods = correlations.loc[correlations["level"] == "method", "n"].max()
+    over_methods = (correlations["level"] == "method") & correlations["value"].notna()
+    methods = correlations.loc[over_methods, "n"].max()
     if 0 < methods < FEW_METHODS:
         yield (
             f"Only {counted(methods, 'method')}: a coefficient over method means is "
             "nearly uninformative, whatever its value."
         )
     known = correlations[correlations["low"].notna()]
-    around = (known["low"] <= 0) & (known["high"] >= 0)
-    if around.any():
+    around = int(((known["low"] <= 0) & (known["high"] >= 0)).sum())
+    if around:
+        does = "it does" if around == 1 else "they do"
         yield (
-            f"{int(around.sum())} of {len(known)} coefficients have an interval that "
-            "includes 0: they do not show agreement."
+            f"{_some_have(around, len(known), 'coefficient')} an interval that "
+            f"includes 0: {does} not show agreement."
         )
-    below = known["high"] < 0
-    if below.any():
+    below = int((known["high"] < 0).sum())
+    if below:
         yield (
-            f"{int(below.sum())} of {len(known)} coefficients have an interval below "
-            "0: there the metric disagrees with people."
+            f"{_some_have(below, len(known), 'coefficient')} an interval below 0: "
+            "there the metric disagrees with people."
         )
+
+
+def _some_have(n: int, total: int, noun: str, plural: str = "") -> str:
+    return f"{n} of {counted(total, noun, plural)} {'has' if n == 1 else 'have'}"
 
 
 def _tie_limits(pairwise: pd.DataFrame) -> Iterator[str]:
     real = pairwise[pairwise["metric"] != BASELINE]
-    tied = real[real["metric_tie_rate"] > 0.2]
-    if len(tied):
+    tied = int((real["metric_tie_rate"] > 0.2).sum())
+    if tied:
+        rows = "row of pairwise accuracy", "rows of pairwise accuracy"
         yield (
-            f"{len(tied)} of {len(real)} rows of pairwise accuracy have more than "
-            "20 % metric ties: strict and half accuracy differ, so quote both."
+            f"{_some_have(tied, len(real), *rows)} more than 20 % metric ties: strict "
+            "and half accuracy differ, so quote both."
         )

@@ -196,7 +196,8 @@ def metric_matrix(correlations: pd.DataFrame) -> Figure | None:
 def scatters(cells: pd.DataFrame, correlations: pd.DataFrame | None) -> list[Figure]:
     """Draw method means: people against the metrics that agree best."""
     keys = ["question", "metric", "method"]
-    means = cells.groupby(keys, sort=True)[["human", "score"]].mean().reset_index()
+    values = ["human", "score", "higher_is_better"]
+    means = cells.groupby(keys, sort=True)[values].mean().reset_index()
     ranked = {
         str(question): drawn_metrics(str(question), rows, correlations)
         for question, rows in cells.groupby("question", sort=True)
@@ -211,16 +212,19 @@ def scatters(cells: pd.DataFrame, correlations: pd.DataFrame | None) -> list[Fig
         for place, metric in enumerate(dict.fromkeys([*named, *metrics])):
             here = (means["question"] == question) & (means["metric"] == metric)
             part = means[here]
+            named_axis = metric
+            if not part["higher_is_better"].all():
+                named_axis += " (lower is better)"
             figures.append(
                 _figure(
                     f"scatter-{index}-{place}", f"{question}: people and {metric}",
-                    caption, 340, _scatter(part, metric),
+                    caption, 340, _scatter(part, named_axis),
                 )
             )  # fmt: skip
     return figures
 
 
-def _scatter(part: pd.DataFrame, metric: str) -> Any:
+def _scatter(part: pd.DataFrame, axis: str) -> Any:
     figure = go.Figure(
         go.Scatter(
             x=part["score"], y=part["human"],
@@ -234,7 +238,7 @@ def _scatter(part: pd.DataFrame, metric: str) -> Any:
         )
     )  # fmt: skip
     figure.update_layout(
-        xaxis_title=_as_text(metric), yaxis_title="people", showlegend=False
+        xaxis_title=_as_text(axis), yaxis_title="people", showlegend=False
     )
     return figure
 
@@ -257,7 +261,7 @@ def mean_bars(means: pd.DataFrame) -> list[Figure]:
         figures.append(
             _figure(
                 f"means-{index}", f"What people say: {question}",
-                f"Mean rating of each method{_with_interval(rows)}.",
+                f"Mean ratings of the methods{_with_intervals(rows)}.",
                 130 + 26 * len(rows), figure,
             )
         )  # fmt: skip
@@ -316,7 +320,7 @@ def ladders(board: pd.DataFrame) -> list[Figure]:
         figures.append(
             _figure(
                 f"ladder-{index}", f"Leaderboard: {criterion}",
-                f"Bradley-Terry ratings{_with_interval(rows)}; 400 points are odds of "
+                f"Bradley-Terry ratings{_with_intervals(rows)}; 400 points are odds of "
                 "ten to one.",
                 130 + 28 * len(rows), figure,
             )
@@ -324,8 +328,8 @@ def ladders(board: pd.DataFrame) -> list[Figure]:
     return figures
 
 
-def _with_interval(rows: pd.DataFrame) -> str:
-    return " with its interval" if rows["low"].notna().any() else ""
+def _with_intervals(rows: pd.DataFrame) -> str:
+    return " with their intervals" if rows["low"].notna().any() else ""
 
 
 def _figure(key: str, title: str, caption: str, height: int, figure: Any) -> Figure:

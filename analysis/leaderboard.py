@@ -126,7 +126,8 @@ def leaderboard(
     M = len(votes.methods)
     counts = _counts(votes, np.ones((1, len(votes.story))), M)
     n = counts[0].sum(axis=(0, 2)) + counts[0].sum(axis=(0, 1))
-    connected, apart = _components(counts[0], votes.methods)
+    never = "have ties only between them" if ties == "drop" else "were never compared"
+    connected, apart = _components(counts[0], votes.methods, never)
     if not connected:
         rows = [
             Standing(m, NAN, NAN, NAN, NAN, NAN, NAN, int(n[i]))
@@ -140,8 +141,8 @@ def leaderboard(
     notes = []
     if lost:
         notes.append(
-            f"{criterion}: {lost} of {resamples} resamples have no finite ratings "
-            "(a method always wins or always loses in them) and were left out."
+            f"{criterion}: {lost} of {resamples} resamples left out for want of finite "
+            "ratings, since a method always wins or always loses there."
         )
     return _standings(votes.methods, ratings, drawn, lost, n, confidence), notes
 
@@ -220,7 +221,9 @@ def _counts(votes: _Votes, weights: Array, M: int) -> Array:
     return np.asarray((pick @ weights.T).T).reshape(len(weights), 2, M, M)
 
 
-def _components(counts: Array, methods: tuple[str, ...]) -> tuple[bool, str]:
+def _components(
+    counts: Array, methods: tuple[str, ...], never: str
+) -> tuple[bool, str]:
     """Tell whether the graph of wins is strongly connected, else what is not."""
     wins, ties = counts
     beats = sparse.csr_array(wins + ties + ties.T)
@@ -233,7 +236,7 @@ def _components(counts: Array, methods: tuple[str, ...]) -> tuple[bool, str]:
             ", ".join(m for m, g in zip(methods, island, strict=True) if g == k)
             for k in range(loose)
         )
-        return False, f"these groups of methods were never compared: {groups}"
+        return False, f"these groups of methods {never}: {groups}"
     linked = beats.toarray() > 0
     unbeaten = [
         ", ".join(np.array(methods, object)[label == k])

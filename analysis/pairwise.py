@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.cells import Grid
+from analysis.cells import Grid, lacking_scores
 from analysis.choices import majority, vote_counts
 from analysis.levels import CHUNK, HUMAN_DIGITS
+from analysis.printing import counted
 from analysis.resampling import cluster_counts, interval, stream
 from analysis.results import NAN, Array, Counts, Estimate, Mask
 from analysis.scores import BASELINE, ScoreTable, score_cube
@@ -175,24 +176,22 @@ def _dropped(
 ) -> tuple[str, ...]:
     """Say which metrics and pairs a comparison with choices leaves out."""
     notes = []
-    lacking = []
     for k, metric in enumerate(metrics):
-        scored = int(covered[k].sum())
         if not by_story[k]:
             notes.append(
                 f"{criterion}: metric {metric} has method-level scores, which say "
                 "nothing of a pair inside a story."
             )
-        elif not scored:
+        elif not covered[k].any():
             notes.append(
                 f"{criterion}: metric {metric} scores no compared pair of outputs."
             )
-        elif scored < len(kept):
-            lacking.append(f"{metric} lacks {len(kept) - scored}")
+    names = tuple(np.array(metrics, object)[by_story])
+    lacking = lacking_scores(names, covered[by_story])
     if lacking:
         notes.append(
-            f"{criterion}: {int(kept.sum())} of {len(kept)} compared pairs are used, "
-            f"those with scores of every metric ({', '.join(lacking)})."
+            f"{criterion}: {int(kept.sum())} of {counted(len(kept), 'compared pair')} "
+            f"used, those with scores of every metric ({lacking})."
         )
     return tuple(notes)
 

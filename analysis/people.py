@@ -7,6 +7,7 @@ import pandas as pd
 from analysis.choices import OUTCOMES, ordered_choices
 from analysis.kept import kept_rows, without_methods
 from analysis.options import AlignOptions, OptionError
+from analysis.printing import counted
 from analysis.scores import ScoreTable
 from analysis.tables import MEAN_OF_RATERS
 
@@ -39,8 +40,8 @@ def kept_people(
         rows = kept_rows(frame, keys)
         if len(rows) < len(frame):
             notes.append(
-                f"{len(frame) - len(rows)} of {len(frame)} {name} are gold, repeated "
-                "or excluded and enter no table."
+                f"{len(frame) - len(rows)} of {counted(len(frame), name[:-1])} left "
+                "out of every table as gold, repeated or excluded."
             )
         rows = without_methods(rows, options.exclude_methods, columns)
         if rows.empty:
@@ -67,8 +68,8 @@ def _one_kind_of_row(ratings: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     for dimension, count in stray.groupby(ratings["dimension"]).sum().items():
         if count:
             notes.append(
-                f"{dimension}: {count} ratings without a story were left out, since "
-                "others name one."
+                f"{dimension}: {counted(count, 'rating')} without a story left out, "
+                "since others name one."
             )
     return ratings[~stray].reset_index(drop=True)
 
@@ -81,8 +82,8 @@ def are_means(ratings: pd.DataFrame) -> bool:
 def _both_bad_notes(choices: pd.DataFrame) -> list[str]:
     bad = choices[choices["choice"] == OUTCOMES[3]].groupby("criterion").size()
     return [
-        f"{criterion}: {count} answers say that both are bad; they are neither wins "
-        "nor ties in win rates, and ties in the leaderboard."
+        f"{criterion}: both bad in {counted(count, 'answer')}, counted as neither win "
+        "nor tie in win rates, and as a tie in the leaderboard."
         for criterion, count in bad.items()
     ]
 

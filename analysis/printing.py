@@ -11,6 +11,17 @@ SMALLEST_P = 0.001
 SMALLEST, LARGEST = 0.5 * 10**-DECIMALS, 1e9
 
 
+def counted(n: float, noun: str, plural: str = "") -> str:
+    """Return a number with its noun; the plural takes an s where none is given.
+
+    Examples
+    --------
+    >>> counted(1, "method"), counted(2, "method"), counted(0, "story", "stories")
+    ('1 method', '2 methods', '0 stories')
+    """
+    return f"{int(n)} {noun if n == 1 else plural or noun + 's'}"
+
+
 def column_texts(column: "pd.Series[Any]") -> list[str]:
     """Return the cells of one column as text, alike in all of its rows.
 

@@ -1,12 +1,13 @@
 """Answers laid out by unit and annotator, for statistics of agreement."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 
 from analysis.cells import same_within_tolerance
+from analysis.people import are_means
 from analysis.results import Array, Counts, Mask
 
 
@@ -27,6 +28,8 @@ class Reliability:
         unit, shape (U, c): c is 2 for the two methods of a pair.
     scale
         Lowest and highest category, or None for the observed ones.
+    of_means
+        Whether the answers are means over raters, so that nobody is behind one.
     """
 
     values: Array
@@ -34,6 +37,7 @@ class Reliability:
     answers: Array
     clusters: dict[str, Counts]
     scale: tuple[int, int] | None = None
+    of_means: bool = False
 
     @property
     def per_unit(self) -> Array:
@@ -65,7 +69,9 @@ def rating_reliability(
         Lowest and highest rating.
     """
     keys = ["story", "method", *(c for c in ("shot", "round") if c in ratings)]
-    return _reliability(ratings, keys, "rating", scale)
+    return replace(
+        _reliability(ratings, keys, "rating", scale), of_means=are_means(ratings)
+    )
 
 
 def choice_reliability(choices: pd.DataFrame) -> Reliability:

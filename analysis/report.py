@@ -4,13 +4,11 @@ import base64
 import hashlib
 import json
 import math
-import os
 import platform
 import re
 import shutil
 import tempfile
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -48,18 +46,6 @@ def file_hashes(paths: Mapping[str, Path]) -> dict[str, str]:
         f"{part} ({path.name})": hashlib.sha256(path.read_bytes()).hexdigest()
         for part, path in paths.items()
     }
-
-
-def report_date(newest_input: float | None) -> str:
-    """Return SOURCE_DATE_EPOCH, else the newest input's time, as ISO 8601."""
-    stamp = os.environ.get("SOURCE_DATE_EPOCH")
-    try:
-        seconds = float(stamp) if stamp else (newest_input or 0.0)
-        return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
-    except (ValueError, OverflowError, OSError) as error:
-        raise OptionError(
-            f"SOURCE_DATE_EPOCH: {stamp!r}: expected seconds since 1970"
-        ) from error
 
 
 def check_folder(out: Path) -> None:

@@ -211,6 +211,7 @@ def estimate(
     p_value
         A p-value from another test; None takes it from the resamples.
     """
+    value = round(value, DECIMALS) + 0.0  # as the interval: no 1e-17, and no -0.0
     low, high, reason = interval(draws, confidence)
     p = bootstrap_p(draws) if p_value is None else p_value
     return Estimate(value, low, high, n=n, n_groups=n_groups, p_value=p, reason=reason)

@@ -45,9 +45,13 @@ COLUMNS = {
         "rank_high", "n_comparisons",
     ),
     "win_rates": WIN_RATE_COLUMNS,
-    "cells": ("question", "metric", "story", "method", "human", "score"),
+    "cells": (
+        "question", "metric", "story", "method", "human", "score", "higher_is_better",
+    ),
 }  # fmt: skip
-WHOLE_OR_EMPTY = ("rank", "rank_low", "rank_high", "n_ratings", "n_annotators")
+WHOLE_OR_EMPTY = (
+    "rank", "rank_low", "rank_high", "n_ratings", "n_annotators", "n_answers",
+)  # fmt: skip
 # Digits kept in tables: sums may differ in the last bits between machines.
 DIGITS = 12
 # Answers are skewed where alpha is below the first and AC above the second.
@@ -143,6 +147,7 @@ def add_cells(grid: Grid, table: ScoreTable, found: Tables) -> None:
                     "method": grid.methods[m],
                     "human": grid.human[s, m],
                     "score": sign * grid.scores[k, s, m],
+                    "higher_is_better": sign > 0,
                 },
             )
 
@@ -185,8 +190,8 @@ def _note_undefined(
         own = [value for key, value in estimates.items() if key[0] == metric]
         if own and all(np.isnan(value.value) for value in own):
             found.notes.append(
-                f"{grid.question}: metric {metric} has no coefficient, since "
-                f"{own[0].reason}."
+                f"{grid.question}: metric {metric} has no coefficient "
+                f"({own[0].reason})."
             )
 
 

@@ -12,6 +12,7 @@ import pandas as pd
 
 from analysis.kept import is_true, key_text
 from analysis.options import OptionError
+from analysis.printing import counted
 from analysis.results import Array
 
 # The metric that ties every pair stands beside the others under this name.
@@ -97,8 +98,8 @@ def _one_kind_of_score(rows: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     for metric, count in beside.groupby(rows["metric"]).sum().items():
         if count:
             notes.append(
-                f"Metric {metric}: {count} scores without a story were left out, since "
-                "others name one."
+                f"Metric {metric}: {counted(count, 'score')} without a story left out, "
+                "since others name one."
             )
     if "shot" in rows:
         whole = rows["shot"].map(key_text) == ""
@@ -107,8 +108,8 @@ def _one_kind_of_score(rows: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
         for metric, count in shots.groupby(rows["metric"]).sum().items():
             if count:
                 notes.append(
-                    f"Metric {metric}: {count} scores of shots were left out, since "
-                    "their outputs have a score as a whole."
+                    f"Metric {metric}: {counted(count, 'score')} of shots left out, "
+                    "since their outputs have a score as a whole."
                 )
         beside |= shots
     return rows[~beside], notes

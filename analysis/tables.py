@@ -69,7 +69,8 @@ class Problem:
     def __str__(self) -> str:
         where = self.file if self.line is None else f"{self.file}:{self.line}"
         parts = [where, self.column, self.value, f"expected {self.expected}"]
-        return ": ".join(part for part in parts if part)
+        text = ": ".join(part for part in parts if part)
+        return " ".join(text.splitlines())  # one line a problem, whatever a cell holds
 
 
 def by_line(problems: Iterable[Problem]) -> list[Problem]:
@@ -99,4 +100,5 @@ class InputError(ValueError):
             limit = len(self.problems)
         shown = [str(problem) for problem in self.problems[:limit]]
         rest = len(self.problems) - limit
-        return [*shown, f"... and {rest} more problems"] if rest > 0 else shown
+        more = "problem" if rest == 1 else "problems"
+        return [*shown, f"... and {rest} more {more}"] if rest > 0 else shown

@@ -14,6 +14,7 @@ from django.db.models import Max, Q
 from django.utils import timezone
 
 from analysis.arguments import join_names
+from analysis.dates import report_date
 from analysis.options import AlignOptions, Progress, silent
 from analysis.web.models import Report
 from annotate.models import Study
@@ -52,8 +53,9 @@ def write_study_report(
     ReportError
         Nothing was submitted yet, or no metric has a score.
     """
+    date = report_date(_newest(study))  # before scipy, which reads the variable, too
     from analysis.alignment import align
-    from analysis.report import report_date, run_table, write_report
+    from analysis.report import run_table, write_report
 
     progress("reading")
     ratings, choices, scores = _tables(study)
@@ -68,13 +70,14 @@ def write_study_report(
     run = run_table(
         options,
         hashes={},
-        date=report_date(_newest(study)),
+        date=date,
         command=_command(study, options),
         resample_default="stories+methods",
     )
     simulated = study.annotators.filter(is_simulated=True).count()
     if simulated:
-        note = f"The answers of {simulated} annotators come from a program."
+        answers = "1 annotator" if simulated == 1 else f"{simulated} annotators"
+        note = f"The answers of {answers} come from a program."
         analysis = replace(analysis, notes=(note, *analysis.notes))
     progress("writing")
     return write_report(analysis, out=out, title=study.title, run=run)

@@ -202,11 +202,21 @@ def test_the_scale_names_categories_that_nobody_used():
     [
         ([[1, 2], [None, None]], "alpha_ordinal", "no unit has two answers"),
         ([[3, 3], [3, 3]], "alpha_ordinal",
-         "all answers are the same, so agreement beyond chance is undefined"),
+         "all answers are the same"),
         ([[3, 3], [3, 3]], "ac1",
          "all answers are the same, and no scale names other categories"),
         ([[1, 2, None], [1, None, 2]], "icc_2_1",
-         "only 1 of 3 units were rated by all 2 annotators"),
+         "only one unit was rated by all 2 annotators"),
+        ([[1, 2, None], [1, None, 2], [None, 3, 4]], "icc_2_1",
+         "no unit was rated by all 3 annotators"),
+        # (R - E) / R of Shrout and Fleiss with R = 0, and then -1 / -0.5 = 2.
+        ([[0, 1], [1, 0]], "icc_2_1",
+         "the estimated variance of the ratings is not positive"),
+        ([[0, 1], [1, 0]], "icc_2_k",
+         "the estimated variance of the ratings is not positive"),
+        ([[4, 3, 3], [3, 3, 3]], "rater_vs_rest_spearman",
+         "for each annotator, the own ratings or the means of the others are all the "
+         "same"),
         ([[3, 3], [4, 4]], "rater_vs_rest_kendall",
          "each annotator gave one rating throughout"),
     ],
@@ -216,6 +226,30 @@ def test_undefined_is_empty_with_a_reason(matrix, name, reason):
     assert np.isnan(row.value)
     assert np.isnan(row.low)
     assert row.reason == reason
+
+
+def test_nothing_enters_where_nobody_can_be_compared():
+    found = table(reliability([[1, 2, 3, 4]]))
+    counts = {(row.estimate.n, row.n_annotators, row.n_answers)
+              for row in found.values()}  # fmt: skip
+    assert counts == {(0, 0, 0)}
+
+
+def test_means_over_raters_have_a_reason_of_their_own_and_no_counts():
+    rows = pd.DataFrame(
+        {"story": "", "method": list("abc"), "dimension": "d", "annotator": "mean",
+         "rating": [1.5, 2.5, 3.0]}
+    )  # fmt: skip
+    for row in table(rating_reliability(rows)).values():
+        assert row.estimate.reason.startswith("the ratings are means over raters")
+        assert (row.n_annotators, row.n_answers) == (None, None)
+
+
+def test_rounding_is_no_value():
+    """One of 72 answers differs: ICC is 0, and in floating point it was -1e-16."""
+    ratings = np.full((3, 24), 3.0)
+    ratings[0, 0] = 4
+    assert table(reliability(ratings))["icc_2_1"].estimate.value == 0
 
 
 def test_same_answers_on_a_scale_agree_perfectly_by_ac():

@@ -98,7 +98,8 @@ def test_gold_repeated_and_excluded_rows_change_nothing_but_a_note():
     for name, frame in plain.tables.items():
         pd.testing.assert_frame_equal(frame, found.tables[name])
     note = (
-        f"3 of {len(marked)} ratings are gold, repeated or excluded and enter no table."
+        f"3 of {len(marked)} ratings left out of every table as gold, repeated or "
+        "excluded."
     )
     assert set(found.notes) - set(plain.notes) == {note}
 
@@ -211,7 +212,8 @@ def test_a_metric_without_common_cells_is_listed_with_a_reason():
     assert len(rows) == 2 * 9
     assert rows["value"].isna().all()
     assert set(rows["reason"]) == {"no rated output has a score of this metric"}
-    assert "identity: metric stray has no score for any rated output." in found.notes
+    stray = "aesthetics, identity: metric stray has no score for any rated output."
+    assert stray in found.notes
 
 
 def test_metrics_that_share_no_cell_leave_reasons_not_errors():
@@ -369,7 +371,7 @@ def test_both_bad_is_told_apart():
     _, choices, scores = study()
     choices.loc[:4, "choice"] = "both_bad"
     found = run(None, choices, scores)
-    assert any("5 answers say that both are bad" in note for note in found.notes)
+    assert any("both bad in 5 answers, counted" in note for note in found.notes)
     assert "correlations" not in found.tables
 
 
@@ -425,7 +427,7 @@ def test_ratings_without_a_story_beside_others_are_left_out():
     plain = run(ratings, None, scores)
     for name, frame in plain.tables.items():
         pd.testing.assert_frame_equal(frame, found.tables[name])
-    assert any("2 ratings without a story were left out" in n for n in found.notes)
+    assert any("2 ratings without a story left out" in n for n in found.notes)
 
 
 def test_means_over_raters_are_not_counted_as_one_annotator():
@@ -451,8 +453,8 @@ def test_a_metric_without_a_coefficient_is_named():
     flat = scores[scores["metric"] == "cids"].assign(metric="flat", score=1.0)
     notes = run(ratings, None, pd.concat([scores, flat])).notes
     assert (
-        "identity: metric flat has no coefficient, since the metric's scores are all "
-        "the same." in notes
+        "aesthetics, identity: metric flat has no coefficient (the metric's scores are "
+        "all the same)." in notes
     )
     assert not any("metric cids has no coefficient" in note for note in notes)
 
@@ -461,6 +463,5 @@ def test_what_choices_drop_is_noted():
     _, choices, scores = study()
     lacking = scores.drop(scores[scores["metric"] == "cids"].index[0])
     assert any(
-        "33 of 36 compared pairs are used" in n
-        for n in run(None, choices, lacking).notes
+        "33 of 36 compared pairs used" in n for n in run(None, choices, lacking).notes
     )

@@ -99,9 +99,21 @@ def test_the_common_subset_is_what_all_metrics_cover():
     assert found.cells.tolist() == [[True, False], [True, False], [False, False]]
     assert notes == [
         "d: metric other has no score for any rated output.",
-        "d: 2 of 5 rated outputs are used, those with a score of every metric "
-        "(part lacks 3).",
+        "d: 2 of 5 rated outputs used, those with a score of every metric (part "
+        "lacks 3). Methods left out whole: y.",
     ]
+
+
+def test_metrics_that_lack_the_same_methods_are_counted_and_the_methods_named():
+    rated = ratings(*[("", m, "mean", i) for i, m in enumerate("abcd")])
+    scored = scores(*[("", m, k, 1.0) for k in ("one", "two") for m in "ab"])
+    assert grid(rated, scored)[1] == [
+        "d: 2 of 4 rated methods used, those with a score of every metric (all 2 lack "
+        "the same 2). Methods left out whole: c, d."
+    ]
+    third = scores(*[("", m, "three", 1.0) for m in "abd"])
+    (note,) = grid(rated, pd.concat([scored, third]))[1]
+    assert "(one, two lack 2; three lacks 1)" in note
 
 
 def test_lower_is_better_is_turned():
@@ -140,8 +152,8 @@ def test_the_score_of_a_whole_output_stands_for_its_shots():
     table = score_table(scored)
     assert table.cells["score"].tolist() == [10.0, 4.0]
     assert table.notes == (
-        "Metric k: 2 scores of shots were left out, since their outputs have a score "
-        "as a whole.",
+        "Metric k: 2 scores of shots left out, since their outputs have a score as a "
+        "whole.",
     )
 
 
@@ -152,7 +164,7 @@ def test_scores_of_methods_beside_scores_of_stories_are_named():
         ["fid", 3.0], ["k", 1.0],
     ]  # fmt: skip
     assert table.notes == (
-        "Metric k: 1 scores without a story were left out, since others name one.",
+        "Metric k: 1 score without a story left out, since others name one.",
     )
 
 

@@ -1,5 +1,7 @@
 """Sentences say what the tables say, and no more."""
 
+import math
+
 import pandas as pd
 import pytest
 
@@ -13,6 +15,7 @@ def correlations(*changes):
     row = {
         "dimension": "beauty", "metric": "aesthetic", "level": "story",
         "coefficient": "kendall", "value": 0.5, "low": 0.2, "high": 0.7, "n": 40,
+        "n_groups": 8, "p_value": 0.004,
     }  # fmt: skip
     return pd.DataFrame([row | change for change in changes])
 
@@ -35,8 +38,41 @@ def test_an_established_metric_comes_with_level_coefficient_interval_and_n():
     table = correlations({}, NOISE)
     assert sentences({"correlations": table}, 1000) == (
         "beauty: aesthetic agrees with people inside stories: Kendall's tau-b 0.50 "
-        "[0.20, 0.70], n = 40, the highest of 2 metrics.",
+        "[0.20, 0.70], n = 40 cells of 8 stories, the highest of 2 metrics.",
     )
+
+
+def test_equal_metrics_are_the_highest_together():
+    table = correlations({}, {"metric": "beta"}, NOISE)
+    (text,) = sentences({"correlations": table}, 1000)
+    assert text.endswith(", together with beta the highest of 3 metrics.")
+
+
+@pytest.mark.parametrize(
+    ("change", "does"),
+    [
+        ({"level": "method", "n": 9, "p_value": 0.001},
+         "was compared over few methods (Kendall's tau-b 0.50 [0.20, 0.70], n = 9 "
+         "methods, p < 0.01)"),
+        ({"level": "method", "n": 10, "p_value": 0.33},
+         "does not pass the permutation test (Kendall's tau-b 0.50 [0.20, 0.70], "
+         "n = 10 methods, p = 0.33)"),
+        ({"n": 1, "n_groups": 1},
+         "was compared inside one story only (Kendall's tau-b 0.50 [0.20, 0.70], "
+         "n = 1 cell of 1 story)"),
+    ],
+)  # fmt: skip
+def test_an_interval_of_few_methods_or_one_story_shows_nothing(change, does):
+    table = correlations(change)
+    assert sentences({"correlations": table}, 1000) == ()
+    text = limits({"correlations": table}, 1000)[0]
+    assert text.endswith(f"The only metric, aesthetic, {does}.")
+
+
+def test_over_ten_methods_and_more_the_permutation_test_stands_beside():
+    table = correlations({"level": "method", "n": 10, "p_value": 0.02})
+    (text,) = sentences({"correlations": table}, 1000)
+    assert text.endswith("[0.20, 0.70], n = 10 methods, p = 0.02.")
 
 
 @pytest.mark.parametrize(
@@ -72,15 +108,16 @@ def test_without_an_interval_above_0_no_metric_is_said_to_agree(value, low, high
     table = correlations(shaky, shaky | {"metric": "noise", "value": -1.0})
     assert sentences({"correlations": table}, 1000) == ()
     text = limits({"correlations": table}, 1000)[0]
-    assert text.startswith("beauty: no metric is shown to agree with people.")
-    assert f"The highest of 2 metrics, aesthetic, {does} (inside stories" in text
+    start = "beauty: no metric is shown to agree with people inside stories."
+    assert text.startswith(start)
+    assert f"The highest of 2 metrics, aesthetic, {does} (Kendall's" in text
 
 
 def test_a_lower_metric_can_be_the_one_that_is_established():
     table = correlations({}, NOISE | {"value": 0.6, "high": 0.9})
     (text,) = sentences({"correlations": table}, 1000)
     assert "aesthetic agrees" in text
-    assert text.endswith("; noise is higher (0.60), but without an interval above 0.")
+    assert text.endswith("; noise is higher (0.60), but not shown to agree.")
 
 
 def test_a_coefficient_that_is_defined_at_another_level_only_is_taken_there():
@@ -126,6 +163,21 @@ def agreement(**changes):
     return pd.DataFrame([row | changes])
 
 
+def test_who_shares_the_first_place_does_not_stand_first():
+    board = pd.DataFrame(
+        {
+            "criterion": "q", "method": list("BAC"), "rating": [1010.0, 1010.0, 980.0],
+            "low": 900.0, "high": 1100.0, "rank": [1, 1, 3], "rank_low": 1,
+            "rank_high": 1, "n_comparisons": 9,
+        }
+    )  # fmt: skip
+    assert sentences({"leaderboard": board}, 1000) == ()
+    assert limits({"leaderboard": board}, 1000)[0] == (
+        "q: no method stands first alone; A, B share the first place with a rating of "
+        "1010 [900, 1100]."
+    )
+
+
 def test_people_who_agree():
     assert sentences({"agreement": agreement()}, 1000) == (
         "q: people agree beyond chance, ordinal alpha 0.40 [0.30, 0.50] "
@@ -140,7 +192,9 @@ def test_people_who_are_not_shown_to_agree(value, low, high):
     table = agreement(value=value, low=low, high=high)
     assert sentences({"agreement": table}, 1000) == ()
     text = limits({"agreement": table}, 1000)[0]
-    assert text.startswith("q: people are not shown to agree beyond chance, ordinal")
+    why = "for want of an interval: " if math.isnan(low) else ""
+    start = f"q: people are not shown to agree beyond chance, {why}ordinal"
+    assert text.startswith(start)
 
 
 def test_undefined_agreement_gives_its_reason_once():
@@ -148,7 +202,9 @@ def test_undefined_agreement_gives_its_reason_once():
     table = pd.concat([agreement(**undefined, question=name) for name in "pq"])
     assert sentences({"agreement": table}, 1000) == ()
     text = limits({"agreement": table}, 1000)[0]
-    assert text == "p, q: agreement of people is undefined, since no unit has two."
+    assert text == (
+        "p, q: agreement of people beyond chance is undefined, since no unit has two."
+    )
 
 
 def test_intervals_with_0_are_counted_on_both_sides_of_it():
@@ -158,17 +214,31 @@ def test_intervals_with_0_are_counted_on_both_sides_of_it():
     )  # fmt: skip
     around, below, last = limits({"correlations": table}, 1000)
     assert around.startswith("2 of 4 coefficients have an interval that includes 0")
-    assert below.startswith("1 of 4 coefficients have an interval below 0")
+    assert around.endswith(": they do not show agreement.")
+    assert below.startswith("1 of 4 coefficients has an interval below 0")
     assert last.startswith("Intervals come from resampling")
 
 
-@pytest.mark.parametrize(("n", "said"), [(1, "1 method:"), (9, "9 methods:")])
-def test_few_methods_are_a_limit(n, said):
-    table = correlations({"level": "method", "n": n})
-    assert limits({"correlations": table}, 1000)[0].startswith(f"Only {said}")
-    assert not any(
-        "Only" in text for text in limits({"correlations": correlations({})}, 1000)
+def test_one_interval_with_0_is_one():
+    said = limits({"correlations": correlations(NOISE)}, 1000)[1]
+    assert said == (
+        "1 of 1 coefficient has an interval that includes 0: it does not show "
+        "agreement."
     )
+
+
+@pytest.mark.parametrize("n", [2, 9])
+def test_few_methods_are_a_limit(n):
+    table = correlations({"level": "method", "n": n})
+    assert limits({"correlations": table}, 1000)[1].startswith(f"Only {n} methods:")
+
+
+@pytest.mark.parametrize(
+    "change", [{}, {"level": "method", "n": 1, "value": NAN, "low": NAN, "high": NAN}]
+)
+def test_a_coefficient_that_is_undefined_is_not_called_uninformative(change):
+    told = limits({"correlations": correlations(change)}, 1000)
+    assert not any("Only" in text for text in told)
 
 
 def test_without_intervals_that_is_a_limit():
@@ -192,7 +262,7 @@ def many_metrics(p_value):
     coefficients = pd.DataFrame(
         [
             row | {"metric": name, "value": 0.9 - i / 20, "low": 0.5 - i / 20,
-                   "high": 1.0, "n": 40}
+                   "high": 1.0, "n": 40, "n_groups": 8}
             for i, name in enumerate(names)
         ]
     )  # fmt: skip

@@ -23,9 +23,10 @@ def correlations(*changes):
 
 def points(questions, metrics, methods=("A", "B")):
     return pd.DataFrame(
-        [(q, k, "s", m, float(i), float(i))
+        [(q, k, "s", m, float(i), float(i), True)
          for q in questions for k in metrics for i, m in enumerate(methods)],
-        columns=["question", "metric", "story", "method", "human", "score"],
+        columns=["question", "metric", "story", "method", "human", "score",
+                 "higher_is_better"],
     )  # fmt: skip
 
 
@@ -145,6 +146,14 @@ def test_a_metric_without_a_coefficient_is_not_drawn():
     rows = correlations({}, {"metric": "flat", "value": NAN, "low": NAN, "high": NAN})
     found = scatters(points(("beauty",), ("flat", "k")), rows)
     assert [figure.title for figure in found] == ["beauty: people and k"]
+
+
+def test_a_falling_metric_is_marked_where_lower_is_better():
+    cells = points(("beauty",), ("k", "fid"))
+    cells["higher_is_better"] = cells["metric"] != "fid"
+    axes = [drawn(figure)["layout"]["xaxis"]["title"]["text"]
+            for figure in scatters(cells, None)]  # fmt: skip
+    assert axes == ["fid (lower is better)", "k"]
 
 
 def test_of_many_questions_and_metrics_only_the_best_are_drawn():

@@ -179,6 +179,13 @@ def test_only_the_first_problems_are_shown_with_a_count():
     error = InputError([*frame.index.map(lambda i: f"problem {i}")])
     assert len(error.lines()) == 21
     assert error.lines()[-1] == "... and 10 more problems"
+    assert InputError(error.problems[:21]).lines()[-1] == "... and 1 more problem"
+
+
+def test_a_problem_is_one_line_whatever_the_cell_holds(tmp_path):
+    path = write(tmp_path, 'story,method,dimension,annotator,rating\ns,m,d,R1,"1\n2"\n')
+    (told,) = complaints(path)
+    assert told.startswith("r.csv:2: rating: 1 2: expected a number")
 
 
 # What people's files are like ---------------------------------------------------------

@@ -129,7 +129,15 @@ def test_resamples_without_a_maximum_are_counted():
     choices = simulated(n_stories=3, raters=1, tie=0.0)
     standings, notes = board(choices, parts=("stories",), resamples=100)
     assert np.isfinite(standings[0].rating)
-    assert "of 100 resamples have no finite ratings" in notes[0]
+    assert "of 100 resamples left out for want of finite ratings" in notes[0]
+
+
+def test_methods_with_ties_only_were_compared():
+    choices = simulated().assign(choice="tie")
+    _, notes = board(choices, ties="drop")
+    assert notes[0].startswith(
+        "quality: no ratings, since these groups of methods have ties only between them"
+    )
 
 
 def test_two_runs_agree_and_row_order_does_not_matter():

@@ -30,3 +30,11 @@ def test_a_file_in_the_folders_place(tmp_path, scored_study, command, options):
         call_command(command, scored_study.slug, out=taken, **options)
     assert caught.value.returncode == 2
     assert taken.read_text() == "mine"
+
+
+def test_a_date_that_is_none(tmp_path, scored_study, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "yesterday")
+    with pytest.raises(CommandError, match="expected whole seconds") as caught:
+        call_command("report", scored_study.slug, out=tmp_path / "out", resamples=0)
+    assert caught.value.returncode == 2
+    assert not (tmp_path / "out").exists()
