@@ -85,6 +85,7 @@ def _read_jsonl(path: Path) -> pd.DataFrame:
             continue
         try:
             row = json.loads(text)
+            json.dumps(row, ensure_ascii=False).encode()  # no halves of letters
         except json.JSONDecodeError as error:
             expected = f"a JSON object ({error.msg}, column {error.colno})"
             problems.append(Problem(path.name, expected, line))

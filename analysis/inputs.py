@@ -21,7 +21,6 @@ from analysis.tables import (
     CHOICE_KEY,
     CHOICE_VALUES,
     FLAGS,
-    FORMULA,
     MEAN_OF_RATERS,
     RATING_COLUMNS,
     RATING_KEY,
@@ -31,6 +30,8 @@ from analysis.tables import (
     InputError,
     Problem,
     by_line,
+    is_text,
+    restored,
 )
 
 Mask = Any  # a boolean array or series, one entry a row
@@ -208,6 +209,9 @@ class _Check:
             values = self.frame[column]
             clean = values.where(values.notna(), "").map(_as_text)
             self.frame[column] = clean
+            self.refuse(
+                ~clean.map(is_text), column, "text without NUL or broken letters"
+            )
             if required:
                 self.refuse(clean == "", column, "a name")
 
@@ -325,8 +329,7 @@ def _as_text(value: object) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     text = unicodedata.normalize("NFC", str(value).strip())
-    # What exports write so that a spreadsheet does not take a name for a formula.
-    return text[1:] if text[:1] == "'" and text[1:2] in FORMULA else text
+    return restored(text)
 
 
 @dataclass(frozen=True)

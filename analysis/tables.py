@@ -5,6 +5,7 @@ knows their columns and what a problem in them looks like; it imports nothing el
 so that any part of the project may use it.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -25,6 +26,8 @@ SCORE_OPTIONAL = ("shot", "higher_is_better", "metric_version", "backend")
 # The annotator of a wide table without annotators.
 MEAN_OF_RATERS = "mean"
 SHOWN_PROBLEMS = 20
+# No database stores these: NUL and halves of a character.
+_NOT_TEXT = re.compile("[\0\ud800-\udfff]")
 # A spreadsheet takes text that begins so for a formula.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -32,14 +35,38 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 def defused(text: str) -> str:
     """Return a text as it can safely stand in a cell of a spreadsheet.
 
-    What a spreadsheet would run as a formula gets an apostrophe before it.
+    What a spreadsheet would run as a formula gets an apostrophe before it; so does what
+    could be mistaken for that, so that `restored` gives every text back.
 
     Examples
     --------
-    >>> defused("=1+2"), defused("UNO")
-    ("'=1+2", 'UNO')
+    >>> defused("=1+2"), defused("UNO"), defused("'=1+2")
+    ("'=1+2", 'UNO', "''=1+2")
     """
-    return f"'{text}" if text.startswith(FORMULA) else text
+    return f"'{text}" if text.lstrip("'").startswith(FORMULA) else text
+
+
+def restored(text: str) -> str:
+    """Return what `defused` was given.
+
+    Examples
+    --------
+    >>> restored("'=1+2"), restored("'tis")
+    ('=1+2', "'tis")
+    """
+    is_defused = text[:1] == "'" and text.lstrip("'").startswith(FORMULA)
+    return text[1:] if is_defused else text
+
+
+def is_text(text: str) -> bool:
+    r"""Say whether every database can hold a text: no NUL, no half of a character.
+
+    Examples
+    --------
+    >>> is_text("狐狸"), is_text("\0"), is_text("\ud800")
+    (True, False, False)
+    """
+    return _NOT_TEXT.search(text) is None
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,8 @@ def row_problems(
             problems.append(Problem(file, what, line, column, row[column][:40] + "..."))
     for column, what, right in (
         ("seconds", "a number of seconds from 0", _is_seconds),
-        ("session", "a whole number from 1", _is_count),
+        ("session", "a whole number from 1 to 9999", _is_count),
+        ("round", "a whole number from 1 to 9999", _has_four_digits),
         ("submitted_at", "a time such as 2025-06-01T12:00:00Z", _is_time),
     ):
         value = str(row.get(column) or "")
@@ -65,6 +66,11 @@ def _is_seconds(text: str) -> bool:
 
 def _is_count(text: str) -> bool:
     return re.fullmatch(r"0*[1-9][0-9]{0,3}(\.0+)?", text) is not None
+
+
+def _has_four_digits(text: str) -> bool:
+    """Say whether a whole number, which the reader has checked, fits its column."""
+    return len(text) <= 4
 
 
 def _is_time(text: str) -> bool:

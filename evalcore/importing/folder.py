@@ -12,7 +12,7 @@ from tqdm import tqdm
 from analysis.tables import InputError, Problem
 from evalcore import media, scoring
 from evalcore.importing import renderings as reading
-from evalcore.importing.layouts import find_folders
+from evalcore.importing.layouts import as_name, find_folders
 from evalcore.importing.pictures import Prepared, prepare
 from evalcore.importing.renderings import Rendering, Shots
 from evalcore.models import (
@@ -94,13 +94,17 @@ def import_outputs(
     shots = _known_shots(benchmark)
     if not method and (root / CONTAINER).is_dir():
         root = root / CONTAINER
+    method = as_name(method)
     folders, warnings = find_folders(root, stories=set(shots), method=method)
     problems: list[Problem] = []
     chosen = reading.choose(folders, mode, language, timestamp, warnings)
     found = reading.gather(chosen, problems, warnings)
     if not found:
         expected = "at least one folder of pictures named like shot_01.png"
-        raise InputError([Problem(str(root), expected)])
+        if not method:
+            expected += ", in a folder per method (--method tells the method of PATH)"
+        raise InputError(problems or [Problem(str(root), expected)])
+    reading.note_absent(found, warnings)
     reading.set_shifts(found, shots, warnings)
     if create_stories:
         reading.add_new_shots(shots, found)

@@ -21,6 +21,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from analysis.tables import InputError, Problem, is_text
+
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp")
 LANGUAGES = ("en", "ch", "zh")
 TIMESTAMP = re.compile(r"\d{8}[-_]\d{6}")
@@ -28,6 +30,8 @@ SHOT_FOLDERS = ("shot", "shots", "image_outputs")
 SHOT_ENDINGS = ("shot", "shots")
 CHARACTER_FOLDERS = ("char", "chars", "character", "characters")
 DATASET_FOLDER = re.compile(r"(.+)_(en|ch|zh)")
+# A larger number in a file's name is a date or a seed.
+MOST_SHOTS = 10_000
 
 
 @dataclass(frozen=True)
@@ -43,13 +47,21 @@ class FoundFolder:
     pictures: tuple[Path, ...]
 
 
-def picture_folders(root: Path) -> Iterator[tuple[Path, list[Path]]]:
+def picture_folders(root: Path, notes: list[str]) -> Iterator[tuple[Path, list[Path]]]:
     """Yield every folder with pictures and its pictures, in natural order.
 
-    Links are not followed: an import reads nothing outside the tree it was given.
+    Links are not followed, and noted: an import reads nothing outside the tree it was
+    given.
+
+    Raises
+    ------
+    InputError
+        A folder cannot be read.
     """
-    for folder, names, files in os.walk(root, followlinks=False):
+    for folder, names, files in os.walk(root, onerror=_refuse, followlinks=False):
         names[:] = sorted(filter(_is_shown, names), key=natural)
+        paths = [Path(folder) / name for name in names]
+        notes += [f"{path}: a link; left out" for path in paths if path.is_symlink()]
         pictures = [
             Path(folder) / name
             for name in sorted(filter(_is_shown, files), key=natural)
@@ -59,17 +71,14 @@ def picture_folders(root: Path) -> Iterator[tuple[Path, list[Path]]]:
             yield Path(folder), pictures
 
 
-def _linked_folders(root: Path) -> list[Path]:
-    return sorted(path for path in root.iterdir() if path.is_symlink())
+def _refuse(error: OSError) -> None:
+    what = f"a readable folder ({error.strerror})"
+    raise InputError([Problem(str(error.filename), what)]) from error
 
 
-def _as_name(part: str) -> str:
+def as_name(part: str) -> str:
     """Return a folder's name as tables would write it."""
     return unicodedata.normalize("NFC", part).strip()
-
-
-def _is_text(name: str) -> bool:
-    return not any("\ud800" <= letter <= "\udfff" for letter in name)
 
 
 def _is_shown(name: str) -> bool:
@@ -80,7 +89,7 @@ def _is_shown(name: str) -> bool:
 def natural(name: str) -> list[tuple[int, int, str]]:
     """Return a key that sorts shot_2 before shot_10."""
     parts = re.split(r"(\d+)", name)
-    return [(0, int(p), "") if p.isdigit() else (1, 0, p) for p in parts if p]
+    return [(0, int(p), "") if p.isdecimal() else (1, 0, p) for p in parts if p]
 
 
 def find_folders(
@@ -103,10 +112,10 @@ def find_folders(
         The folders, and notes on folders that were passed over.
     """
     found: list[FoundFolder] = []
-    notes = [f"{path}: a link; left out" for path in _linked_folders(root)]
-    for path, pictures in picture_folders(root):
-        parts = [_as_name(part) for part in path.relative_to(root).parts]
-        if not all(_is_text(part) for part in parts):
+    notes: list[str] = []
+    for path, pictures in picture_folders(root, notes):
+        parts = [as_name(part) for part in path.relative_to(root).parts]
+        if not all(is_text(part) for part in parts):
             notes.append(f"{path!r}: its name is not UTF-8; left out")
             continue
         name = method or (parts.pop(0) if parts else "")
@@ -190,8 +199,8 @@ def _story_key(name: str, stories: set[str]) -> str:
     """Return the benchmark's key for a folder name: as it is, or with zeros before."""
     if name in stories:
         return name
-    if name.isdigit():
-        same = [key for key in stories if key.isdigit() and int(key) == int(name)]
+    if name.isdecimal():
+        same = [key for key in stories if key.isdecimal() and int(key) == int(name)]
         return same[0] if len(same) == 1 else ""
     return ""
 

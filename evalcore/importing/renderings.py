@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from analysis.tables import InputError, Problem
-from evalcore.importing.layouts import FoundFolder, shot_number
+from evalcore.importing.layouts import MOST_SHOTS, FoundFolder, natural, shot_number
 
 # The shot numbers of each story that the benchmark knows.
 Shots = dict[str, set[int]]
-# What fits the columns of methods and stories.
-LONGEST_NAME = 200
+# What fits the columns of methods, stories and modes.
+LONGEST_NAME, LONGEST_MODE = 200, 100
+SHOWN_STORIES = 10
 
 
 @dataclass
@@ -110,6 +111,9 @@ def gather(
             number = shot_number(path)
             if number is None:
                 warnings.append(f"{path}: no shot number in the name; left out")
+            elif number > MOST_SHOTS:
+                what = f"a shot number of at most {MOST_SHOTS:,} in the name"
+                problems.append(Problem(str(path), what, value=str(number)))
             elif number in rendering.pictures:
                 other = rendering.pictures[number].name
                 problems.append(
@@ -135,13 +139,28 @@ def set_shifts(renderings: list[Rendering], shots: Shots, warnings: list[str]) -
         if rendering.method not in from_zero:
             continue
         known = shots.get(rendering.story)
-        if 0 in rendering.pictures or not known:
+        if 0 in rendering.pictures:
             rendering.index_shift = 1
-        elif max(rendering.pictures) + 1 in known:
+        elif not known or max(rendering.pictures) + 1 in known:
             rendering.index_shift = 1
             warnings.append(
                 f"{rendering.folder.path}: no file 0, but counted from 0 like the "
                 f"other stories of {rendering.method}"
+            )
+
+
+def note_absent(renderings: list[Rendering], warnings: list[str]) -> None:
+    """Note which methods lack stories that others have: nobody will judge those."""
+    drawn: dict[str, set[str]] = defaultdict(set)
+    for rendering in renderings:
+        drawn[rendering.method].add(rendering.story)
+    stories = set().union(*drawn.values())
+    for method, own in sorted(drawn.items()):
+        if absent := sorted(stories - own, key=natural):
+            warnings.append(
+                f"{method}: no picture of these stories, which others have: "
+                f"{', '.join(absent[:SHOWN_STORIES])}"
+                f"{', ...' * (len(absent) > SHOWN_STORIES)}"
             )
 
 
@@ -154,9 +173,13 @@ def add_new_shots(shots: Shots, renderings: list[Rendering]) -> None:
 
 def check_fit(rendering: Rendering, shots: Shots, problems: list[Problem]) -> None:
     """Note a story that the benchmark lacks, and pictures of shots that it lacks."""
-    for what, name in (("method", rendering.method), ("story", rendering.story)):
-        if len(name) > LONGEST_NAME:
-            expected_name = f"a {what} name of at most {LONGEST_NAME} letters"
+    for what, name, longest in (
+        ("method", rendering.method, LONGEST_NAME),
+        ("story", rendering.story, LONGEST_NAME),
+        ("mode", rendering.folder.mode, LONGEST_MODE),
+    ):
+        if len(name) > longest:
+            expected_name = f"a {what} name of at most {longest} letters"
             problems.append(Problem(str(rendering.folder.path), expected_name))
             return
     expected = shots.get(rendering.story)

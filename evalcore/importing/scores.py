@@ -236,14 +236,28 @@ def _unknown_shots(
             "story__key", "number"
         )
     )
+    # One shot more would be missing in every output, after people have judged it.
+    drawn = set(
+        Story.objects.filter(
+            benchmark__slug=benchmark.slug, outputs__frames__isnull=False
+        ).values_list("key", flat=True)
+    )
     return [
-        Problem(file, "the number of a shot of the story (--create makes new ones)",
-                row[LINE], "shot", str(row["shot"]))
+        Problem(
+            file,
+            "the number of a shot of the story"
+            + " (--create makes new ones)" * (row["story"] not in drawn),
+            row[LINE],
+            "shot",
+            str(row["shot"]),
+        )
         for row in rows
         if row["shot"] is not None
         and (row["story"], row["shot"]) not in known
-        and not (create and row["story"] and row["shot"] > 0)
-    ]  # fmt: skip
+        and not (
+            create and row["story"] and row["story"] not in drawn and row["shot"] > 0
+        )
+    ]
 
 
 def _too_long(rows: list[Row], file: str) -> list[Problem]:

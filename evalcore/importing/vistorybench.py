@@ -11,8 +11,10 @@ from zipfile import BadZipFile
 import openpyxl
 from openpyxl.utils.exceptions import InvalidFileException
 
-from analysis.tables import InputError, Problem
+from analysis.tables import InputError, Problem, is_text
 from evalcore import media
+from evalcore.importing.layouts import MOST_SHOTS
+from evalcore.models import Character, Story
 
 LANGUAGES = {"en": "en", "ch": "zh"}
 SHOT_FIELDS = {
@@ -24,7 +26,11 @@ SHOT_FIELDS = {
 ON_STAGE = "Characters Appearing"
 PICTURES = (".jpg", ".jpeg", ".png")
 NUMBER = re.compile(r"[0-9]{1,9}")
-MOST_SHOTS = 10_000
+LONGEST = {
+    "title": Story._meta.get_field("title").max_length,
+    "key": Character._meta.get_field("key").max_length,
+    "tag": Character._meta.get_field("kind").max_length,
+}
 
 
 @dataclass
@@ -114,6 +120,11 @@ class _StoryReader:
     def problem(self, expected: str, line: int | None = None, what: str = "") -> None:
         self.problems.append(Problem(str(self.file), expected, line, what))
 
+    def length(self, what: str, text: str) -> None:
+        if len(text) > LONGEST[what]:
+            expected = f"a {what} of at most {LONGEST[what]} letters"
+            self.problem(expected, what=f"{text[:40]}...")
+
     def read(self) -> ReadStory | None:
         try:
             data = json.loads(self.file.read_text(encoding="utf-8-sig"))
@@ -123,19 +134,30 @@ class _StoryReader:
             self.problem("UTF-8 text")
         except json.JSONDecodeError as error:
             self.problem(f"JSON ({error.msg})", error.lineno)
+        except RecursionError:
+            self.problem("JSON that is nested less")
+        except OSError as error:
+            self.problem(f"a readable file ({error.strerror})")
         else:
-            if _is_story(data):
+            if not all(map(is_text, _texts(data))):
+                self.problem("text without NUL or broken letters")
+            elif _is_story(data):
                 return self._story(data)
-            self.problem("an object with an object of Characters and a list of Shots")
+            else:
+                self.problem(
+                    "an object with an object of Characters and a list of Shots"
+                )
         return None
 
     def _story(self, data: dict[str, Any]) -> ReadStory:
         characters = [
             found
             for key, row in (data.get("Characters") or {}).items()
-            if (found := self._character(str(key).strip(), row)) is not None
+            if (found := self._character(key.strip(), row)) is not None
         ]
         keys = {character.key for character in characters}
+        if len(keys) < len(characters):
+            self.problem("characters whose names differ by more than blanks")
         shots = [
             shot
             for position, row in enumerate(data["Shots"], start=1)
@@ -147,10 +169,12 @@ class _StoryReader:
         if not shots:
             self.problem("at least one complete shot")
         genre = _both(data.get("Story_type")).get("en", "")
+        title = _both(data.get("Title")).get("en", "")
+        self.length("title", title)
         return ReadStory(
             file=self.file,
             key=self.folder.name,
-            title=_both(data.get("Title")).get("en", ""),
+            title=title,
             tags={"genre": genre} if genre else {},
             characters=characters,
             shots=shots,
@@ -163,6 +187,8 @@ class _StoryReader:
         if not key or key in (".", "..") or set(key) & set("/\\\0"):
             self.problem("a name that can name a folder", what=f"character {key!r}")
             return None
+        self.length("key", key)
+        self.length("tag", str(row.get("tag") or ""))
         images = self._images(key)
         if not images:
             self.warnings.append(f"{self.file}: {key}: no reference picture")
@@ -173,10 +199,13 @@ class _StoryReader:
                 self.problems.append(Problem(str(path), str(error)))
         return ReadCharacter(
             key=key,
-            names={"en": row.get("name_en") or key, "zh": row.get("name_ch") or key},
+            names={
+                ours: str(row.get(f"name_{theirs}") or key)
+                for theirs, ours in LANGUAGES.items()
+            },
             descriptions={
-                "en": row.get("prompt_en") or "",
-                "zh": row.get("prompt_ch") or "",
+                ours: str(row.get(f"prompt_{theirs}") or "")
+                for theirs, ours in LANGUAGES.items()
             },
             kind=str(row.get("tag") or ""),
             images=images,
@@ -236,8 +265,26 @@ def _is_story(data: Any) -> bool:
     )
 
 
+def _texts(value: Any) -> Iterator[str]:
+    """Yield every text of a JSON value, names included."""
+    rest = [value]
+    while rest:
+        value = rest.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            rest += [*value, *value.values()]
+        elif isinstance(value, list):
+            rest += value
+
+
 def _both(value: Any) -> dict[str, str]:
-    """Return the texts of a {en, ch} object under our language codes."""
+    """Return the texts of a {en, ch} object under our language codes.
+
+    A plain text, as people write it by hand, is English.
+    """
+    if isinstance(value, str):
+        value = {"en": value}
     if not isinstance(value, dict):
         return {}
     return {

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from analysis.inputs import read_choices, read_ratings, read_scores
-from analysis.tables import InputError
+from analysis.tables import InputError, defused
 
 HEAD = "story,method,dimension,annotator,rating\n"
 
@@ -249,6 +249,21 @@ def test_numbers_with_separators_are_named_by_their_column(tmp_path, cell):
 def test_letters_that_look_the_same_are_the_same(tmp_path):
     path = write(tmp_path, f"{SCORES}\ns,Cafe\u0301,k,1\n")
     assert list(read_scores(path)["method"]) == ["Caf\u00e9"]
+
+
+def test_text_that_no_database_holds_is_a_problem(tmp_path):
+    path = write(tmp_path, f"{SCORES}\ns,U\0NO,k,1\n")
+    (problem,) = complaints(path, read_scores)
+    assert "method: U\0NO: expected text without NUL" in problem
+    half = write(tmp_path, '{"story": "s", "method": "\\ud800"}\n', "r.jsonl")
+    assert complaints(half, read_scores)[0].startswith("r.jsonl:1: expected a JSON")
+
+
+@pytest.mark.parametrize("name", ["=1", "'=1", "''-", "'tis", "'", "-", "UNO"])
+def test_what_an_export_makes_safe_reads_back(tmp_path, name):
+    assert not defused(name).startswith(("=", "-"))
+    path = write(tmp_path, f"{SCORES}\ns,{defused(name)},k,1\n")
+    assert list(read_scores(path)["method"]) == [name]
 
 
 def test_unusual_line_ends_inside_json_text_are_text(tmp_path):

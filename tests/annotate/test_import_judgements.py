@@ -134,6 +134,7 @@ def timed(row):
         (",,0,", "session: 0: .*a whole number from 1"),
         (",,,1.5", "round: 1.5: .*a whole number from 1"),
         (",,,0", "round: 0: .*a whole number from 1"),
+        (",,,10000", "round: 10000: .*a whole number from 1 to 9999"),
     ],
 )
 def test_odd_times_and_counts_are_named(tmp_path, row, message):

@@ -164,16 +164,37 @@ def test_links_out_of_the_story_are_refused(tmp_path):
         ({"Shots": [shot(10**30)]}, "shot 1: "),
         ({"Shots": [shot(1) | {"Characters Appearing": ["Mira"]}]}, None),
         ({"Shots": [shot(1) | {"Characters Appearing": "Mira"}]}, "shot 1: "),
+        ({"Characters": {"Mira": {}, "Mira ": {}}}, "differ by more than blanks"),
+        ({"Characters": {"M" * 201: {}}}, "a key of at most 200 letters"),
+        ({"Characters": {"Mira": {"tag": "x" * 41}}}, "a tag of at most 40 letters"),
+        ({"Title": both("x" * 301)}, "a title of at most 300 letters"),
+        ({"Title": both("a\0b")}, "text without NUL"),
+        ({"Title": {"en": "HALF"}}, "text without NUL or broken letters"),
     ],
 )
 def test_an_odd_story_is_read_or_named(tmp_path, changes, message):
-    write(tmp_path, **changes)
+    file = write(tmp_path, **changes) / "story.json"
+    file.write_text(file.read_text("utf-8").replace("HALF", r"\ud800"), "utf-8")
     (tmp_path / "01/image/Mira/folder.jpg").mkdir()
     (tmp_path / "²").mkdir()
     if message is None:
         assert import_benchmark(tmp_path, slug="v").stories == 1
     else:
         assert message in complaints(tmp_path)[0]
+
+
+def test_a_text_written_by_hand_is_english(tmp_path):
+    write(tmp_path, Shots=[shot(1) | {"Plot Correspondence": "Mira walks."}])
+    import_benchmark(tmp_path, slug="v")
+    assert Shot.objects.get().text["en"]["plot"] == "Mira walks."
+
+
+def test_files_that_cannot_be_read_are_named(tmp_path):
+    (tmp_path / "01/story.json").mkdir(parents=True)
+    (tmp_path / "02").mkdir()
+    (tmp_path / "02/story.json").write_text("[" * 100_000)
+    assert ["a readable file (Is a" in complaints(tmp_path)[0],
+            "nested less" in complaints(tmp_path)[1]] == [True, True]  # fmt: skip
 
 
 def test_metadata_that_are_no_workbook_are_named(tmp_path):

@@ -1,5 +1,6 @@
 """Every layout of rendered stories, and every mistake in them."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -430,3 +431,75 @@ def test_a_name_that_does_not_fit_is_a_problem(tmp_path, benchmark):
     draw(tmp_path / ("x" * 230) / "01", ONE)
     with pytest.raises(InputError, match="at most 200 letters"):
         import_outputs(tmp_path, benchmark=benchmark)
+
+
+def test_a_mode_that_does_not_fit_is_a_problem(tmp_path, benchmark):
+    draw(tmp_path / "UNO" / ("m" * 120) / "en/20250601_120000/01", ONE)
+    with pytest.raises(InputError, match="a mode name of at most 100 letters"):
+        import_outputs(tmp_path, benchmark=benchmark)
+
+
+def test_signs_that_are_no_decimal_digits_are_letters(tmp_path, benchmark):
+    draw(tmp_path / "UNO/01", ["a1\u00b23_1.png"])
+    draw(tmp_path / "UNO/\u00b2", ONE)
+    with pytest.raises(InputError) as caught:
+        import_outputs(tmp_path, benchmark=benchmark)
+    (problem,) = caught.value.problems
+    assert "\u00b2: expected a story of the benchmark" in str(problem)
+
+
+def test_a_seed_in_a_file_name_is_no_shot_number(tmp_path):
+    row = Benchmark(slug="new", title="new")
+    draw(tmp_path / "UNO/01", ["seed_20250.png", "seed_20251.png"])
+    with pytest.raises(InputError) as caught:
+        import_outputs(tmp_path, benchmark=row, create_stories=True)
+    assert len(caught.value.problems) == 2
+    assert "20250: expected a shot number of at most 10,000" in str(caught.value)
+    assert not Shot.objects.filter(story__benchmark__slug="new").exists()
+
+
+def test_links_deeper_down_are_noted_as_well(tmp_path, benchmark):
+    draw(tmp_path / "a/UNO/01", ONE)
+    draw(tmp_path / "elsewhere", ONE)
+    (tmp_path / "a/UNO/02").symlink_to(tmp_path / "elsewhere")
+    _found, notes = imported(tmp_path / "a", benchmark)
+    assert notes == [f"{tmp_path / 'a/UNO/02'}: a link; left out"]
+
+
+def test_a_folder_that_cannot_be_read_is_a_problem(tmp_path, benchmark, monkeypatch):
+    draw(tmp_path / "UNO/01", ONE)
+    draw(tmp_path / "UNO/02", ONE)
+    listed = os.scandir
+
+    def refuse(path):
+        if str(path).endswith("02"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(InputError, match=r"02: expected a readable folder \(Perm"):
+        import_outputs(tmp_path, benchmark=benchmark)
+    assert not Output.objects.exists()
+
+
+def test_a_story_that_only_other_methods_drew_is_noted(tmp_path, benchmark):
+    for folder in ("UNO/01", "UNO/02", "DALL/01"):
+        draw(tmp_path / folder, ONE)
+    (tmp_path / "DALL/02").mkdir()
+    _found, notes = imported(tmp_path, benchmark)
+    assert notes == ["DALL: no picture of these stories, which others have: 02"]
+
+
+def test_a_new_story_counted_like_the_others_is_noted(tmp_path, benchmark):
+    draw(tmp_path / "UNO/fox", ZERO)
+    draw(tmp_path / "UNO/owl", ONE)
+    _found, notes = imported(tmp_path, benchmark, create_stories=True)
+    assert "owl: no file 0, but counted from 0" in notes[0]
+
+
+def test_the_folder_of_one_method_needs_its_name(tmp_path, benchmark):
+    draw(tmp_path / "UNO/01", ONE)
+    with pytest.raises(InputError, match="--method tells the method of PATH"):
+        import_outputs(tmp_path / "UNO", benchmark=benchmark)
+    import_outputs(tmp_path / "UNO", benchmark=benchmark, method=" UNO ")
+    assert Method.objects.get().name == "UNO"

@@ -130,6 +130,15 @@ def test_a_shot_belongs_to_a_story_and_counts_from_1(tmp_path, benchmark, row):
         load(tmp_path, text, create=True)
 
 
+def test_a_story_with_pictures_gets_no_shot_from_a_table(tmp_path, benchmark):
+    story = Story.objects.get(key="01")
+    with pytest.raises(CommandError, match="9: expected the number of a shot"):
+        load(tmp_path, "story,method,shot,metric,score\n01,Alder,9,sharp,0.5\n",
+             create=True)  # fmt: skip
+    assert story.shots.count() == 3
+    assert not MetricScore.objects.exists()
+
+
 def test_every_unknown_name_and_every_bad_value_in_one_go(tmp_path, benchmark):
     rows = "".join(f"9,Nobody{i},cids,bad\n" for i in range(15))
     with pytest.raises(CommandError) as caught:
