@@ -69,6 +69,7 @@ class Person:
     submitted: int
     planned: int
     surplus: int
+    submitted_surplus: int
     session: int
     sessions: int
     last: datetime | None
@@ -177,10 +178,14 @@ def _cell(
 def _people(study: Study) -> tuple[Person, ...]:
     mine = Q(slots__ordinal__isnull=False)
     done = mine & Q(slots__state=State.SUBMITTED)
+    surplus = Q(slots__ordinal__isnull=True)
     annotators = study.annotators.annotate(
         submitted=Count("slots", filter=done),
         planned=Count("slots", filter=mine & ~Q(slots__state=State.EXCLUDED)),
-        surplus=Count("slots", filter=Q(slots__ordinal__isnull=True)),
+        surplus=Count("slots", filter=surplus),
+        submitted_surplus=Count(
+            "slots", filter=surplus & Q(slots__state=State.SUBMITTED)
+        ),
         session=Max("slots__session", filter=done),
         sessions=Max("slots__session"),
         last=Max("slots__submitted_at"),
@@ -191,6 +196,7 @@ def _people(study: Study) -> tuple[Person, ...]:
             a.submitted,
             a.planned,
             a.surplus,
+            a.submitted_surplus,
             a.session or 0,
             a.sessions or 0,
             a.last,

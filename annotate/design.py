@@ -298,12 +298,12 @@ def _swap(
         if attempt % 50 == 0 and not _excess(state, shares):
             return True
         giver, taker = dice.sample(range(state.annotators), 2)
-        if not held[giver] or not held[taker]:
+        ones = [i for i, u in enumerate(held[giver]) if taker not in state.holders[u]]
+        others = [j for j, u in enumerate(held[taker]) if giver not in state.holders[u]]
+        if not ones or not others:
             continue
-        i, j = dice.randrange(len(held[giver])), dice.randrange(len(held[taker]))
+        i, j = dice.choice(ones), dice.choice(others)
         one, other = held[giver][i], held[taker][j]
-        if taker in state.holders[one] or giver in state.holders[other]:
-            continue
         before = _squares(state, giver) + _squares(state, taker)
         for unit, source, target in ((one, giver, taker), (other, taker, giver)):
             state.give(unit, source, -1)

@@ -3,8 +3,8 @@
 A slot is planned for one annotator. Taking it is one conditional UPDATE, so that two
 browsers cannot both win; a lease that runs out puts the slot back, and the draft stays
 with its annotator. Slots without annotator (freed by a revoked invitation, or opened
-by an exclusion) go to whoever has finished the own plan and has not seen the unit;
-such a claimed slot becomes free again when its lease runs out.
+by an exclusion) go to whoever has finished the own plan and does not hold the unit in
+the same round; such a claimed slot becomes free again when its lease runs out.
 """
 
 from datetime import datetime
@@ -42,9 +42,9 @@ def own_slots(annotator: Annotator) -> QuerySet[Slot]:
 def next_slot(annotator: Annotator) -> Slot | None:
     """Return what the annotator should do next; reads only.
 
-    First comes the own plan in its order, then a free slot of a unit that this
-    annotator does not hold yet. There is nothing for somebody who was revoked, or in
-    a study that takes no answers.
+    First comes the own plan in its order, then a free slot that this annotator may
+    take. There is nothing for somebody who was revoked, or in a study that takes no
+    answers.
     """
     if not _may_work(annotator):
         return None
@@ -63,18 +63,21 @@ def _may_work(annotator: Annotator) -> bool:
 def free_slots(annotator: Annotator) -> QuerySet[Slot]:
     """Return the slots that nobody holds and this annotator may take.
 
-    Stories that are new in the session at hand come first; when only others are left,
-    the next one opens a new session.
+    A unit is judged once in each round. Stories that are new in the session at hand
+    come first; when only others are left, the next one opens a new session.
     """
-    seen = Slot.objects.filter(annotator=annotator)
-    here = seen.filter(session=session_at_hand(annotator))
+    held = Slot.objects.filter(annotator=annotator)
+    same = held.filter(unit=OuterRef("unit"), round=OuterRef("round"))
+    here = held.filter(session=session_at_hand(annotator))
     return (
         Slot.objects.filter(
-            study=annotator.study_id, annotator__isnull=True, state=Slot.State.OPEN
+            ~Exists(same),
+            study=annotator.study_id,
+            annotator__isnull=True,
+            state=Slot.State.OPEN,
         )
-        .exclude(unit__in=seen.values("unit"))
         .annotate(again=Exists(here.filter(unit__story=OuterRef("unit__story"))))
-        .order_by("again", "unit", "round", "ordinal")
+        .order_by("again", "round", "unit", "ordinal")
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from django.core.exceptions import ValidationError
 from django.core.validators import slug_re
 from django.db import transaction
 
@@ -45,7 +46,7 @@ def plan_study(
     Raises
     ------
     PlanningError
-        The slug is taken, or there is nothing to show.
+        The slug is taken, there is nothing to show, or a value does not fit.
     annotate.design.ImpossibleDesignError
         The numbers contradict each other.
     """
@@ -56,6 +57,10 @@ def plan_study(
         raise PlanningError(f"{slug!r}: write letters, digits, - and _ only.")
     if Study.objects.filter(slug=slug).exists():
         raise PlanningError(f"There is a study {slug!r} already; choose another name.")
+    if min(annotators, definition.redundancy, definition.session_size) < 1:
+        raise PlanningError(
+            "Annotators, redundancy and session size must be at least 1."
+        )
     outputs = _shown_outputs(benchmark, methods, stories)
     study = _create_study(definition, benchmark, slug, title)
     units = _create_units(study, outputs, definition.pairs)
@@ -124,7 +129,7 @@ def _shown_outputs(
 def _create_study(
     definition: StudyDefinition, benchmark: Benchmark, slug: str, title: str
 ) -> Study:
-    study = Study.objects.create(
+    study = Study(
         slug=slug,
         title=title or definition.title,
         benchmark=benchmark,
@@ -139,7 +144,9 @@ def _create_study(
         consent_version=definition.consent_version,
         instructions=definition.instructions,
     )
-    Question.objects.bulk_create(
+    _check_fields(study, "the study")
+    study.save()
+    questions = [
         Question(
             study=study,
             key=question.key,
@@ -154,8 +161,22 @@ def _create_study(
             metric=question.metric,
         )
         for ordinal, question in enumerate(definition.questions, start=1)
-    )
+    ]
+    for question in questions:
+        _check_fields(question, f"question {question.key}")
+    Question.objects.bulk_create(questions)
     return study
+
+
+def _check_fields(row: Study | Question, name: str) -> None:
+    """Refuse a value that its field cannot hold: too long, or too large."""
+    try:
+        row.clean_fields(exclude={"titles", "texts"})
+    except ValidationError as error:
+        problems = [
+            f"{field}: {' '.join(texts)}" for field, texts in error.message_dict.items()
+        ]
+        raise PlanningError(f"Of {name}, {'; '.join(problems)}") from error
 
 
 def _create_units(study: Study, outputs: list[Output], pairs: str) -> list[Unit]:

@@ -17,6 +17,8 @@ TEXT_FIELDS = (
     "prompt",
     "explanation",
 )
+# The same in every question, whether it allows a tie or not.
+SIDE_KEYS = {"left": "1", "tie": "2", "right": "3"}
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,7 @@ def shown_questions(slot: Slot, labels: dict[str, str]) -> list[ShownQuestion]:
             sides_ = (
                 ["left", "tie", "right"] if question.allow_tie else ["left", "right"]
             )
-            options = [(s, labels[s], str(i)) for i, s in enumerate(sides_, start=1)]
+            options = [(s, labels[s], SIDE_KEYS[s]) for s in sides_]
             answer = _as_side(given.value, slot.a_is_left) if given else ""
         else:
             options = [(str(v), anchor, str(v)) for v, anchor in question.steps]

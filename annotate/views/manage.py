@@ -4,7 +4,8 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -36,21 +37,23 @@ ACTIONS = {
 @login_required
 def study_list(request: HttpRequest) -> HttpResponse:
     """List the studies that the user may see, newest first."""
-    inside = Q(slots__ordinal__isnull=False) & ~Q(slots__state=Slot.State.EXCLUDED)
+    wanted = Slot.objects.filter(WANTED)
     studies = (
         visible_studies(request.user)
         .select_related("benchmark")
         .annotate(
-            wanted=Count("slots", filter=inside, distinct=True),
-            submitted=Count(
-                "slots",
-                filter=inside & Q(slots__state=Slot.State.SUBMITTED),
-                distinct=True,
-            ),
-            people=Count("annotators", distinct=True),
+            wanted=_number_of(wanted),
+            submitted=_number_of(wanted.filter(state=Slot.State.SUBMITTED)),
+            people=_number_of(Annotator.objects.all()),
         )
     )
     return render(request, "manage/studies.html", {"studies": studies})
+
+
+def _number_of(rows: QuerySet) -> Coalesce:
+    """Count the rows of each study by themselves: joined they would multiply."""
+    own = rows.filter(study=OuterRef("pk")).order_by().values("study")
+    return Coalesce(Subquery(own.annotate(n=Count("pk")).values("n")), 0)
 
 
 @require_safe
@@ -284,7 +287,7 @@ def annotator_links(request: HttpRequest, slug: str) -> HttpResponse:
         (
             person.annotator.name, person.annotator.state, link,
             person.annotator.completion_code if person.annotator.finished_at else "",
-            person.submitted + person.surplus, person.planned,
+            person.submitted + person.submitted_surplus, person.planned,
             invitation.note if invitation else "",
         )
         for person, invitation, link in _people_with_links(request, study)

@@ -27,8 +27,9 @@ View = Callable[..., HttpResponse]
 def for_annotator(view: View) -> View:
     """Look up the annotator by token and hand the row to the view.
 
-    An unknown link is not found; a revoked one, or one of a study that takes no
-    answers now, gets a page that says so, or a sentence where a script asks.
+    An unknown link is not found; a revoked one, one of a study that takes no answers
+    now, and a story that is not this annotator's get a page that says so, or a sentence
+    where a script asks.
     """
 
     @wraps(view)
@@ -48,7 +49,10 @@ def for_annotator(view: View) -> View:
         finished = annotator.state == Annotator.State.FINISHED
         if study.state != Study.State.OPEN and not finished:
             return _stopped(request, annotator, study.state, 403)
-        return view(request, annotator, **kwargs)
+        try:
+            return view(request, annotator, **kwargs)
+        except Http404:
+            return _stopped(request, annotator, "gone", 404)
 
     return wrapped
 
@@ -57,12 +61,12 @@ def _stopped(
     request: HttpRequest, annotator: Annotator, why: str, status: int
 ) -> HttpResponse:
     if "application/json" in request.headers.get("Accept", ""):
-        text = (
-            _("This invitation is no longer valid.")
-            if why == "revoked"
-            else _("The study does not take answers at the moment.")
-        )
-        return JsonResponse({"error": text}, status=status)
+        texts = {
+            "revoked": _("This invitation is no longer valid."),
+            "gone": _("This story is now with somebody else."),
+        }
+        paused = _("The study does not take answers at the moment.")
+        return JsonResponse({"error": texts.get(why, paused)}, status=status)
     context = {"annotator": annotator, "study": annotator.study, "why": why}
     return render(request, "rate/stopped.html", context, status=status)
 
@@ -199,11 +203,7 @@ def slot(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
 @for_annotator
 def answer(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
     """Store one answer as it is given."""
-    try:
-        row = get_slot(annotator, code)
-    except Http404:
-        text = _("This story is now with somebody else.")
-        return JsonResponse({"error": text}, status=404)
+    row = get_slot(annotator, code)
     question = row.study.questions.filter(key=request.POST.get("question", "")).first()
     if question is None:
         return JsonResponse({"error": _("This question does not exist.")}, status=400)

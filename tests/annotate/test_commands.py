@@ -7,6 +7,7 @@ import sys
 import pytest
 from django.core.management import CommandError, call_command, get_commands
 from django.core.management import load_command_class as load
+from django.utils import timezone
 
 from annotate import inviting
 from annotate.models import Annotator, Invitation, Study, StudyMember, User
@@ -81,7 +82,9 @@ def test_coverage_runs_no_formula_in_a_spreadsheet(capsys):
 def test_the_list_has_links_that_work_and_codes_of_those_who_finished(capsys):
     study = make_study(annotators=3)
     ann, bob, eve = study.annotators.order_by("name")
-    Annotator.objects.filter(pk=ann.pk).update(state=Annotator.State.FINISHED)
+    Annotator.objects.filter(name__in=["A01", "A03"]).update(
+        state=Annotator.State.FINISHED, finished_at=timezone.now()
+    )
     Invitation.objects.filter(annotator=bob).update(note="=by mail")
     inviting.revoke(eve)
     before = Invitation.objects.count()
@@ -96,7 +99,11 @@ def test_the_list_has_links_that_work_and_codes_of_those_who_finished(capsys):
     ]
     assert [r["link"].startswith(link) for r in rows] == [True, True, False]
     assert rows[0]["link"] == f"{link}{ann.invitation.token}/"
-    assert [r["completion_code"] for r in rows] == [ann.completion_code, "", ""]
+    assert [r["completion_code"] for r in rows] == [
+        ann.completion_code,
+        "",
+        eve.completion_code,
+    ]
     assert errors == ""
     assert Invitation.objects.count() == before
 

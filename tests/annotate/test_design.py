@@ -123,6 +123,22 @@ def test_an_even_share_is_found_whatever_the_seed(seed):
     assert balance.method_spread == 0
 
 
+@pytest.mark.parametrize(
+    ("methods", "stories", "annotators", "redundancy"),
+    [(7, 6, 9, 8), (9, 2, 8, 7), (9, 4, 16, 6), (9, 5, 16, 8)],
+)
+@pytest.mark.parametrize("seed", range(4))
+def test_an_even_share_is_found_where_most_people_judge_most_pairs(
+    methods, stories, annotators, redundancy, seed
+):
+    balance = plan(
+        pairwise(methods, stories), annotators=annotators, redundancy=redundancy,
+        session_size=8, seed=seed,
+    ).balance  # fmt: skip
+    assert balance.method_spread == 0
+    assert balance.load[0] == balance.load[1]
+
+
 def test_an_uneven_share_is_not_repeated_in_rounds():
     with pytest.raises(ImpossibleDesignError, match="Nearest possible: 5 annotators"):
         plan(likert(4, 4), annotators=6, redundancy=5, session_size=8, seed=1, rounds=5)

@@ -54,6 +54,33 @@ def test_outputs_without_pictures_are_refused():
     assert not Study.objects.exists()
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"annotators": 0}, "at least 1"),
+        ({"redundancy": 0}, "at least 1"),
+        ({"session_size": 0}, "at least 1"),
+        ({"seed": 2**70}, "Of the study, seed: .* less than or equal to"),
+        ({"title": "x" * 201}, "Of the study, title: .* at most 200 characters"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_refused_in_words(given, told):
+    with pytest.raises(PlanningError, match=told):
+        planned(**given)
+    assert not Study.objects.exists()
+
+
+def test_a_question_that_does_not_fit_is_refused_in_words(tmp_path):
+    file = tmp_path / "wide.yaml"
+    file.write_text(
+        f"protocol: likert\nscale: [0, 4]\nquestions: [{{key: {'k' * 81}}}]\n"
+    )
+    with pytest.raises(PlanningError, match=r"Of question k+, key: .* at most 80"):
+        plan_study(
+            load_definition(file), benchmark=make_benchmark(), slug="wide", annotators=3
+        )
+
+
 def test_unknown_methods_are_named():
     with pytest.raises(PlanningError, match="No output of method Elm"):
         planned(methods=["Alder", "Elm"])

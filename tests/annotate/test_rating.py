@@ -6,9 +6,12 @@ import pytest
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from annotate import inviting, leasing, rating
+from annotate import inviting, leasing, lifecycle, rating
+from annotate.definition import load_definition
 from annotate.models import Annotator, Choice, Rating, Slot, Study
-from tests.factories import make_study
+from annotate.planning import plan_study
+from annotate.verifying import problems
+from tests.factories import make_benchmark, make_study
 
 pytestmark = pytest.mark.django_db
 
@@ -285,6 +288,25 @@ def test_a_person_without_a_plan_has_finished_when_nothing_is_free(study):
     do_everything(carol)
     assert Annotator.objects.get(name="A03").state == "finished"
     assert Slot.objects.filter(annotator=carol, claimed=True).count() == 6
+
+
+def test_a_person_added_takes_over_every_round_of_somebody_revoked():
+    study = plan_study(
+        load_definition("envision-expert"),
+        benchmark=make_benchmark(),
+        slug="experts",
+        annotators=5,
+    )
+    lifecycle.launch(study)
+    assert inviting.revoke(study.annotators.first()) == 6 * 5
+    carol = inviting.invite_new(study).annotator
+    Annotator.objects.filter(pk=carol.pk).update(
+        consented_at=timezone.now(), state="active"
+    )
+    do_everything(carol)
+    rounds = list(leasing.own_slots(carol).values_list("round", flat=True))
+    assert rounds == [1] * 6 + [2] * 6 + [3] * 6 + [4] * 6 + [5] * 6
+    assert problems(study) == []
 
 
 def test_nobody_is_added_where_no_slot_is_free(study):

@@ -209,6 +209,28 @@ def test_nothing_tells_the_method(client, protocol):
     )
 
 
+def test_a_key_means_the_same_side_whether_a_tie_is_allowed_or_not(client):
+    study = make_study(protocol="pairwise")
+    study.questions.filter(key="character").update(allow_tie=False)
+    address = begin(client, study)
+
+    def keys():
+        page = client.get(address)
+        shown = page.context["questions"]
+        return page.content.decode(), [
+            {value: key for value, _label, key in one.options} for one in shown
+        ]
+
+    page, (character, aesthetics) = keys()
+    assert character == {"left": "1", "right": "3"}
+    assert aesthetics == {"left": "1", "tie": "2", "right": "3"}
+    assert "left, no preference, right; then" in page
+    study.questions.update(allow_tie=False)
+    page, _ = keys()
+    assert "left, right; then" in page
+    assert "<kbd>2</kbd>" not in page
+
+
 def test_a_missing_shot_is_shown_as_missing(client):
     study = make_study()
     address = begin(client, study)
@@ -393,7 +415,7 @@ def test_a_claimed_slot_whose_lease_ran_out_is_taken_again(client, study):
     assert answer.status_code == 200
 
 
-def test_a_slot_that_somebody_else_has_taken_is_told_to_a_script(client, study):
+def test_a_slot_that_somebody_else_has_taken_is_told_with_a_way_on(client, study):
     address = begin(client, study)
     other = study.annotators.get(name="A02")
     Slot.objects.filter(state="leased").update(state="open", position=None)
@@ -401,10 +423,16 @@ def test_a_slot_that_somebody_else_has_taken_is_told_to_a_script(client, study):
     slot = Slot.objects.get(code=address.rstrip("/").split("/")[-1])
     Slot.objects.filter(unit=slot.unit, annotator=other).delete()
     Slot.objects.filter(pk=slot.pk).update(annotator=other, position=99)
-    answer = client.post(f"{address}answer/", {"question": "character", "value": "1"})
+    asked = {"headers": {"accept": "application/json"}}
+    body = {"question": "character", "value": "1"}
+    answer = client.post(f"{address}answer/", body, **asked)
     assert answer.status_code == 404
     assert "somebody else" in answer.json()["error"]
-    assert client.get(address).status_code == 404
+    entry = reverse("rate-entry", args=[token(study)])
+    for page in (client.get(address), client.post(f"{address}submit/", {"stored": 1})):
+        assert page.status_code == 404
+        assert "not with you any more" in page.content.decode()
+        assert f'href="{entry}">Go on' in page.content.decode()
 
 
 def test_a_page_of_an_earlier_session_shows_and_changes_nothing(client, study):

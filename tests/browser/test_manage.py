@@ -3,6 +3,7 @@
 import pytest
 from axe_core_python.sync_playwright import Axe
 from django.urls import reverse
+from playwright.sync_api import expect
 
 from analysis.web import building
 from analysis.web.models import Report
@@ -38,10 +39,10 @@ def test_every_number_leads_to_its_slots(page, live_server, study):
     page.click("text=Coverage")
     page.click("td.heat a >> nth=0")
     page.wait_for_url("**/slots/?**")
-    assert page.locator("tbody tr").count() == 2
+    expect(page.locator("tbody tr")).to_have_count(2)
     page.click("tbody a >> nth=0")
-    assert page.locator("tbody >> text=How good").count() == 2
-    assert page.locator("tbody tr").count() == 2
+    expect(page.locator("tbody >> text=How good")).to_have_count(2)
+    expect(page.locator("tbody tr")).to_have_count(2)
 
 
 def test_pausing_inviting_and_revoking(page, live_server, study):
@@ -102,16 +103,17 @@ def test_from_a_list_through_its_slots_and_back(page, live_server, study):
     listed = reverse("slot-list", args=[study.slug]) + "?method=Alder"
     page.goto(live_server.url + listed)
     page.click("tbody a >> nth=0")
-    assert page.locator("a[rel=prev]").count() == 0
+    expect(page.locator("a[rel=next]")).to_have_count(1)
+    expect(page.locator("a[rel=prev]")).to_have_count(0)
     page.click("a[rel=next]")
-    assert page.locator("a[rel=prev]").count() == 1
+    expect(page.locator("a[rel=prev]")).to_have_count(1)
     with page.context.expect_page() as opened:
         page.click(".strip a >> nth=0")
     opened.value.wait_for_load_state()
     assert opened.value.url.endswith("/display/")
     opened.value.close()
     page.click("text=Back to the list")
-    assert page.url.endswith(listed)
+    page.wait_for_url(lambda url: url.endswith(listed))
 
 
 def test_coverage_refreshes_itself(page, live_server, study):

@@ -5,6 +5,7 @@ from axe_core_python.sync_playwright import Axe
 from django.urls import reverse
 from playwright.sync_api import expect
 
+from annotate import exclusion
 from annotate.models import Annotator, Choice, Invitation, Rating, Slot, Study
 from tests.factories import make_study
 
@@ -172,7 +173,8 @@ def test_a_slow_old_answer_does_not_overtake_the_submitted_one(page, live_server
     answer_with(page, hold_the_first)
     start(page, live_server, make_study(annotators=1))
     first = page.url
-    page.keyboard.press("1")  # on its way
+    with page.expect_request(ANSWERS):
+        page.keyboard.press("1")  # on its way
     page.keyboard.press("ArrowUp")
     page.keyboard.press("4")  # changed
     page.keyboard.press("3")
@@ -350,6 +352,34 @@ def test_choosing_moves_nothing(page, live_server):
     assert page.evaluate(tops) == before
     weight = "document.querySelector('.option:has(:checked)')"
     assert page.evaluate(f"getComputedStyle({weight}).fontWeight") == "400"
+
+
+def test_left_and_right_are_alike_where_no_tie_is_allowed(page, live_server):
+    study = make_study(protocol="pairwise", annotators=1)
+    study.questions.update(allow_tie=False)
+    start(page, live_server, study)
+    boxes = [page.locator(".option").nth(n).bounding_box() for n in (0, 1)]
+    assert boxes[0]["width"] == pytest.approx(boxes[1]["width"], abs=1)
+    assert boxes[0]["y"] == boxes[1]["y"]
+    page.keyboard.press("3")
+    saved(page)
+    assert page.is_checked("input[name=character][value=right]")
+
+
+def test_a_story_that_is_gone_leads_on_by_enter(page, live_server):
+    study = make_study(annotators=1)
+    start(page, live_server, study)
+    first = page.url
+    for key in ("3", "3", "Enter"):
+        page.keyboard.press(key)
+    page.wait_for_url(lambda url: url != first)
+    exclusion.exclude(study.slots.get(position=1), reason="x", author=None)
+    page.goto(first)
+    expect(page.locator("h1")).to_have_text("This story is not with you any more")
+    assert not Axe().run(page)["violations"]
+    expect(page.locator("main a.button")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/pause/")
 
 
 @pytest.mark.parametrize(("width", "height"), [(1440, 500), (1440, 900), (390, 844)])

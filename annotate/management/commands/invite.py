@@ -10,7 +10,7 @@ from django.urls import reverse
 from analysis.tables import defused
 from annotate import inviting
 from annotate.management.studies import StudyCommand, find_study
-from annotate.models import Annotator, Invitation, Study
+from annotate.models import Invitation, Study
 
 
 class Command(StudyCommand):
@@ -72,13 +72,12 @@ def _listed(study: Study, base: str) -> Iterable[list[str]]:
     invitations = Invitation.objects.filter(annotator__study=study)
     for invitation in invitations.select_related("annotator").order_by("annotator"):
         annotator = invitation.annotator
-        finished = annotator.state == Annotator.State.FINISHED
         yield [
             annotator.name,
             defused(invitation.note),
             annotator.state,
             _link(invitation, base) if invitation.revoked_at is None else "",
-            annotator.completion_code if finished else "",
+            annotator.completion_code if annotator.finished_at else "",
         ]
 
 
