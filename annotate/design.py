@@ -153,6 +153,12 @@ def _check_sizes(
             f"because nobody judges a unit twice; there are {annotators}. "
             f"Nearest possible: redundancy {annotators}, or {redundancy} annotators."
         )
+    if len(units) * redundancy < annotators:
+        raise ImpossibleDesignError(
+            f"{len(units)} units with {redundancy} ratings each leave some of "
+            f"{annotators} annotators without anything to judge. "
+            f"Nearest possible: {len(units) * redundancy} annotators."
+        )
     if any(len(set(unit.methods)) != len(unit.methods) for unit in units):
         raise ImpossibleDesignError("A pair needs two different methods.")
     if len({unit.id for unit in units}) != len(units):

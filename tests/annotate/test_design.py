@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from annotate.balance import DesignUnit, measure
@@ -45,7 +45,7 @@ def test_it_works():
 )
 def test_likert_guarantees(methods, stories, annotators, redundancy, size, seed):
     units = likert(methods, stories)
-    if redundancy > annotators:
+    if redundancy > annotators or len(units) * redundancy < annotators:
         with pytest.raises(ImpossibleDesignError):
             plan(units, annotators=annotators, redundancy=redundancy,
                  session_size=size, seed=seed)  # fmt: skip
@@ -76,8 +76,10 @@ def test_likert_guarantees(methods, stories, annotators, redundancy, size, seed)
 )
 def test_sides_are_counterbalanced(methods, stories, annotators, redundancy, seed):
     redundancy = min(redundancy, annotators)
+    units = pairwise(methods, stories)
+    assume(len(units) * redundancy >= annotators)
     balance = plan(
-        pairwise(methods, stories), annotators=annotators, redundancy=redundancy,
+        units, annotators=annotators, redundancy=redundancy,
         session_size=6, seed=seed,
     ).balance  # fmt: skip
     assert balance.left_spread_unit <= 1
@@ -98,6 +100,7 @@ def test_sides_are_counterbalanced(methods, stories, annotators, redundancy, see
 )
 def test_shares_are_even_when_outputs_are_missing(outputs, annotators, redundancy):
     redundancy = min(redundancy, annotators)
+    assume(len(outputs) * redundancy >= annotators)
     units = [
         DesignUnit(i, f"s{story}", (f"m{method}",))
         for i, (method, story) in enumerate(sorted(outputs))
@@ -146,7 +149,7 @@ def test_an_uneven_share_is_not_repeated_in_rounds():
 
 @pytest.mark.parametrize(
     ("units", "annotators", "redundancy"),
-    [(pairwise(2, 1), 12, 1), (likert(1, 4), 8, 7), (pairwise(2, 6), 8, 1)],
+    [(pairwise(2, 9), 8, 1), (likert(1, 4), 8, 7), (pairwise(2, 6), 5, 1)],
 )
 def test_rounds_do_not_multiply_uneven_loads(units, annotators, redundancy):
     with pytest.raises(ImpossibleDesignError, match="rounds"):
@@ -154,6 +157,11 @@ def test_rounds_do_not_multiply_uneven_loads(units, annotators, redundancy):
             units, annotators=annotators, redundancy=redundancy, session_size=4,
             seed=0, rounds=5,
         )  # fmt: skip
+
+
+def test_nobody_is_left_without_anything_to_judge():
+    with pytest.raises(ImpossibleDesignError, match="possible: 6 annotators"):
+        plan(likert(2, 3), annotators=7, redundancy=1, session_size=4, seed=0)
 
 
 def test_the_vistorybench_user_study_is_balanced_exactly():

@@ -6,7 +6,7 @@ from django.urls import reverse
 from playwright.sync_api import expect
 
 from annotate import exclusion
-from annotate.models import Annotator, Choice, Invitation, Rating, Slot, Study
+from annotate.models import Annotator, Choice, Invitation, Rating, Slot, Study, User
 from tests.factories import make_study
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -268,6 +268,24 @@ def test_a_passing_failure_of_the_server_is_tried_again(page, live_server, statu
     saved(page)
     assert failed
     assert Rating.objects.get().value == 2
+
+
+def test_logging_in_in_another_tab_refuses_no_answer(page, live_server):
+    start(page, live_server, make_study(annotators=1))
+    User.objects.create_user("carol", password="not-a-secret")
+    other = page.context.new_page()
+    other.goto(live_server.url + reverse("login"))
+    other.fill("input[name=username]", "carol")
+    other.fill("input[name=password]", "not-a-secret")
+    other.keyboard.press("Enter")
+    other.wait_for_url("**/studies/")
+    page.keyboard.press("2")
+    page.keyboard.press("3")
+    saved(page)
+    first = page.url
+    page.keyboard.press("Enter")
+    page.wait_for_url(lambda url: url != first)
+    assert Slot.objects.get(state="submitted").ratings.count() == 2
 
 
 def test_a_key_held_down_answers_one_question(page, live_server):

@@ -136,10 +136,18 @@
     }
   }
 
+  // Logging in in another tab of this browser replaces the token that the page came with.
+  function renewToken() {
+    const field = form.elements.csrfmiddlewaretoken;
+    const cookie = document.cookie.match(/(?:^|; )csrftoken=([^;]+)/);
+    if (cookie) field.value = cookie[1];
+    return field.value;
+  }
+
   // Returns "" when the answer is stored, why it never will be, or null to try again.
   async function post(question, { value, key }) {
     const body = new FormData();
-    body.set("csrfmiddlewaretoken", form.elements.csrfmiddlewaretoken.value);
+    body.set("csrfmiddlewaretoken", renewToken());
     body.set("question", question);
     body.set("value", value);
     body.set("client_key", key);
@@ -196,6 +204,7 @@
       return;
     }
     countTime();
+    renewToken();
     form.elements.seconds.value = (visible / 1000).toFixed(1);
   }
 
