@@ -193,6 +193,11 @@ def icc(data: Reliability, weights: Array, kind: str) -> Array:
     kind
         ``"icc_2_1"`` (one rater) or ``"icc_2_k"`` (the mean of the k raters).
 
+    Returns
+    -------
+    Array
+        Shape (B,); NaN where the estimated variance in the denominator is not positive.
+
     Notes
     -----
     With mean squares of units (R), raters (C) and error (E):
@@ -202,7 +207,7 @@ def icc(data: Reliability, weights: Array, kind: str) -> Array:
     References
     ----------
     Shrout, P. E. and Fleiss, J. L. (1979), Intraclass correlations, Psychological
-    Bulletin 86(2). NaN where the variance in the denominator is not positive.
+    Bulletin 86(2).
     """
     x = data.answers[data.complete]
     x = x - x.mean()

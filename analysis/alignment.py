@@ -1,6 +1,6 @@
 """Every table of a report, from ratings, choices and scores."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pandas as pd
@@ -20,7 +20,7 @@ from analysis.options import (
     supported_parts,
 )
 from analysis.pairwise import choice_pairs, rating_pairs
-from analysis.people import People, direction_notes, exclusion_notes, kept_people
+from analysis.people import People, kept_people, note_directions, note_exclusions
 from analysis.reliability import Reliability, choice_reliability, rating_reliability
 from analysis.rows import (
     COLUMNS,
@@ -105,15 +105,16 @@ def align(
     """
     if ratings is None and choices is None:
         raise OptionError("--ratings, --choices: expected one of them, or both")
-    people = kept_people(ratings, choices, options)
-    notes = exclusion_notes([ratings, choices, scores], options)
+    found = Tables(options)
+    note_exclusions([ratings, choices, scores], options, found.notes)
+    people = kept_people(ratings, choices, options, found.notes)
     table = score_table(
         without_methods(
             kept_rows(scores, SCORE_KEYS), options.exclude_methods, ("method",)
         )
     )
-    notes += [*people.notes, *direction_notes(table), *table.notes]
-    found = Tables(options)
+    note_directions(table, found.notes)
+    found.notes.extend(table.notes)
     compared = False
     if people.ratings is not None:
         compared |= _align_ratings(people.ratings, table, found, progress)
@@ -124,7 +125,7 @@ def align(
     progress("agreement of annotators")
     parts = supported_parts(options.resample, "units", AGREEMENT_PARTS)
     add_agreement(_questions(people, options), found, parts)
-    return _analysis(found, notes)
+    return _analysis(found)
 
 
 def agree(
@@ -150,12 +151,12 @@ def agree(
     """
     if ratings is None and choices is None:
         raise OptionError("expected ratings or choices")
-    people = kept_people(ratings, choices, options)
     found = Tables(options)
+    note_exclusions([ratings, choices], options, found.notes)
+    people = kept_people(ratings, choices, options, found.notes)
     parts = resample_parts(options.resample, default="units", allowed=AGREEMENT_PARTS)
     add_agreement(_questions(people, options), found, parts)
-    notes = exclusion_notes([ratings, choices], options)
-    return _analysis(found, notes + people.notes)
+    return _analysis(found)
 
 
 def rank(
@@ -186,14 +187,15 @@ def rank(
         The tables leaderboard and win_rates.
     """
     check_known("--ties", (ties,), boards.TIES)
-    people = kept_people(None, choices, options)
     found = Tables(options)
+    note_exclusions([choices], options, found.notes)
+    people = kept_people(None, choices, options, found.notes)
     allowed = ("stories", "units") if majority else boards.PARTS
     default = "stories" if majority else "stories+annotators"
     parts = resample_parts(options.resample, default=default, allowed=allowed)
     if people.choices is not None:
         add_leaderboard(people.choices, found, parts, ties=ties, by_majority=majority)
-    return _analysis(found, exclusion_notes([choices], options) + people.notes)
+    return _analysis(found)
 
 
 def _align_ratings(
@@ -210,16 +212,17 @@ def _align_ratings(
         progress(f"{question}: means")
         add_means(rows, cells, question, parts, found)
         grid, notes = common_grid(question, cells, table)
-        found.notes += notes
+        found.notes.extend(notes, question)
         compared |= bool(grid.metrics)
         add_cells(grid, table, found)
         progress(f"{question}: correlations")
         add_levels(grid, table.metrics, parts, found)
         pairs = rating_pairs(grid)
         if grid.human_is_method_level:
-            found.notes.append(
-                f"{question}: ratings are method-level values, so only the method "
-                "level is computed and no pairs inside stories."
+            found.notes.add(
+                "ratings are method-level values, so only the method level is computed "
+                "and no pairs inside stories.",
+                question,
             )
         elif pairs.metrics:
             progress(f"{question}: pairwise accuracy")
@@ -236,7 +239,7 @@ def _align_choices(
     parts = resample_parts(options.resample, default="stories+methods")
     for criterion, rows in choices.groupby("criterion", sort=True):
         pairs = choice_pairs(str(criterion), rows, table)
-        found.notes += pairs.notes
+        found.notes.extend(pairs.notes, str(criterion))
         if pairs.metrics:
             compared = True
             progress(f"{criterion}: pairwise accuracy")
@@ -261,41 +264,14 @@ def _questions(
     return found
 
 
-def _analysis(found: Tables, notes: list[str]) -> Analysis:
+def _analysis(found: Tables) -> Analysis:
     tables = found.frames()
     cells = tables.pop("cells", pd.DataFrame(columns=list(COLUMNS["cells"])))
-    names = {"dimension", "criterion", "question"}
-    questions = {
-        str(name)
-        for table in tables.values()
-        for column in names & {*table.columns}
-        for name in table[column].unique()
-    }
-    remarks = tuple(joined_notes(notes + found.notes, questions))
     resampled = {
         name: parts
         for name, parts in found.resampled.items()
         if name in tables and tables[name].filter(regex="low$").notna().any(axis=None)
     }
-    return Analysis(tables, cells, remarks, resampled, found.options.resamples)
-
-
-def joined_notes(notes: list[str], questions: Collection[str]) -> list[str]:
-    """Say once what is said of several questions.
-
-    Examples
-    --------
-    >>> joined_notes(["p: no.", "q: yes.", "r: no."], {"p", "q", "r"})
-    ['p, r: no.', 'q: yes.']
-    """
-    about: dict[str, list[str]] = {}
-    for note in notes:
-        question, _colon, rest = note.partition(": ")
-        known = question in questions
-        names = about.setdefault(rest if known else note, [])
-        if known and question not in names:
-            names.append(question)
-    return [
-        f"{', '.join(names)}: {text}" if names else text
-        for text, names in about.items()
-    ]
+    return Analysis(
+        tables, cells, found.notes.sentences(), resampled, found.options.resamples
+    )

@@ -178,15 +178,15 @@ def _coverage_notes(
     noun = "method" if grid.human_is_method_level else "output"
     rated = counted(int(grid.cells.sum()), f"rated {noun}")
     notes = [
-        f"{grid.question}: metric {metric} has no score for any rated {noun}."
+        f"metric {metric} has no score for any rated {noun}."
         for k, metric in enumerate(metrics)
         if not covered[k].any()
     ]
     lacking = lacking_scores(metrics, covered[:, grid.cells])
     if lacking:
         note = (
-            f"{grid.question}: {int(cells.sum())} of {rated} used, those with a score "
-            f"of every metric ({lacking})."
+            f"{int(cells.sum())} of {rated} used, those with a score of every metric "
+            f"({lacking})."
         )
         lost = grid.cells.any(axis=0) & ~cells.any(axis=0)
         if lost.any() and not lost.all():

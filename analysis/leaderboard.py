@@ -133,7 +133,7 @@ def leaderboard(
             Standing(m, NAN, NAN, NAN, NAN, NAN, NAN, int(n[i]))
             for i, m in enumerate(votes.methods)
         ]
-        return rows, [f"{criterion}: no ratings, since {apart}."]
+        return rows, [f"no ratings, since {apart}."]
     ratings = _elo(fit(counts, ties=ties)[0][0])
     drawn, lost = _resampled(
         votes, ties, parts, resamples, stream(seed, "bt", criterion)
@@ -141,7 +141,7 @@ def leaderboard(
     notes = []
     if lost:
         notes.append(
-            f"{criterion}: {lost} of {resamples} resamples left out for want of finite "
+            f"{lost} of {resamples} resamples left out for want of finite "
             "ratings, since a method always wins or always loses there."
         )
     return _standings(votes.methods, ratings, drawn, lost, n, confidence), notes

@@ -167,31 +167,29 @@ def choice_pairs(criterion: str, choices: pd.DataFrame, table: ScoreTable) -> Pa
         criterion, "choices", story[kept], first[kept], second[kept],
         majority(votes.sum(axis=0)), differences[usable][:, kept] * signs[:, None],
         metrics, len(votes), redraw,
-        _dropped(criterion, table.metrics, covered, by_story, kept),
+        _dropped(table.metrics, covered, by_story, kept),
     )  # fmt: skip
 
 
 def _dropped(
-    criterion: str, metrics: tuple[str, ...], covered: Mask, by_story: Mask, kept: Mask
+    metrics: tuple[str, ...], covered: Mask, by_story: Mask, kept: Mask
 ) -> tuple[str, ...]:
     """Say which metrics and pairs a comparison with choices leaves out."""
     notes = []
     for k, metric in enumerate(metrics):
         if not by_story[k]:
             notes.append(
-                f"{criterion}: metric {metric} has method-level scores, which say "
-                "nothing of a pair inside a story."
+                f"metric {metric} has method-level scores, which say nothing of a "
+                "pair inside a story."
             )
         elif not covered[k].any():
-            notes.append(
-                f"{criterion}: metric {metric} scores no compared pair of outputs."
-            )
+            notes.append(f"metric {metric} scores no compared pair of outputs.")
     names = tuple(np.array(metrics, object)[by_story])
     lacking = lacking_scores(names, covered[by_story])
     if lacking:
         notes.append(
-            f"{criterion}: {int(kept.sum())} of {counted(len(kept), 'compared pair')} "
-            f"used, those with scores of every metric ({lacking})."
+            f"{int(kept.sum())} of {counted(len(kept), 'compared pair')} used, those "
+            f"with scores of every metric ({lacking})."
         )
     return tuple(notes)
 

@@ -6,6 +6,7 @@ import pandas as pd
 
 from analysis.choices import OUTCOMES, ordered_choices
 from analysis.kept import kept_rows, without_methods
+from analysis.notes import Notes
 from analysis.options import AlignOptions, OptionError
 from analysis.printing import counted
 from analysis.scores import ScoreTable
@@ -17,18 +18,19 @@ CHOICE_KEYS = ("criterion", "story", "method_a", "method_b", "annotator", "round
 
 @dataclass(frozen=True)
 class People:
-    """Kept and sorted answers, and what was left out."""
+    """Kept and sorted answers."""
 
     ratings: pd.DataFrame | None
     choices: pd.DataFrame | None
-    notes: list[str]
 
 
 def kept_people(
-    ratings: pd.DataFrame | None, choices: pd.DataFrame | None, options: AlignOptions
+    ratings: pd.DataFrame | None,
+    choices: pd.DataFrame | None,
+    options: AlignOptions,
+    notes: Notes,
 ) -> People:
-    """Drop rows that enter no table, put the rest in order, and say what went."""
-    notes = []
+    """Drop rows that enter no table, put the rest in order, and note what went."""
     kept: list[pd.DataFrame | None] = []
     for name, frame, keys, columns in (
         ("ratings", ratings, RATING_KEYS, ("method",)),
@@ -39,9 +41,9 @@ def kept_people(
             continue
         rows = kept_rows(frame, keys)
         if len(rows) < len(frame):
-            notes.append(
-                f"{len(frame) - len(rows)} of {counted(len(frame), name[:-1])} left "
-                "out of every table as gold, repeated or excluded."
+            notes.add(
+                f"{len(frame) - len(rows)} of {len(frame)} {name} left out of every "
+                "table as gold, repeated or excluded."
             )
         rows = without_methods(rows, options.exclude_methods, columns)
         if rows.empty:
@@ -51,25 +53,26 @@ def kept_people(
     if rated is not None:
         rated = _one_kind_of_row(rated, notes)
         if are_means(rated):
-            notes.append(
+            notes.add(
                 "Ratings are means over raters: how many there were, and how well "
                 "they agree, cannot be told from them."
             )
     if chosen is not None:
         chosen = kept_rows(ordered_choices(chosen), CHOICE_KEYS)
-        notes += _both_bad_notes(chosen)
-    return People(rated, chosen, notes)
+        _note_both_bad(chosen, notes)
+    return People(rated, chosen)
 
 
-def _one_kind_of_row(ratings: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
+def _one_kind_of_row(ratings: pd.DataFrame, notes: Notes) -> pd.DataFrame:
     """Where some ratings of a dimension name a story, drop those that do not."""
     named = ratings["story"] != ""
     stray = ~named & named.groupby(ratings["dimension"]).transform("any")
     for dimension, count in stray.groupby(ratings["dimension"]).sum().items():
         if count:
-            notes.append(
-                f"{dimension}: {counted(count, 'rating')} without a story left out, "
-                "since others name one."
+            notes.add(
+                f"{counted(count, 'rating')} without a story left out, since others "
+                "name one.",
+                str(dimension),
             )
     return ratings[~stray].reset_index(drop=True)
 
@@ -79,21 +82,22 @@ def are_means(ratings: pd.DataFrame) -> bool:
     return bool((ratings["annotator"] == MEAN_OF_RATERS).all())
 
 
-def _both_bad_notes(choices: pd.DataFrame) -> list[str]:
+def _note_both_bad(choices: pd.DataFrame, notes: Notes) -> None:
     bad = choices[choices["choice"] == OUTCOMES[3]].groupby("criterion").size()
-    return [
-        f"{criterion}: both bad in {counted(count, 'answer')}, counted as neither win "
-        "nor tie in win rates, and as a tie in the leaderboard."
-        for criterion, count in bad.items()
-    ]
+    for criterion, count in bad.items():
+        notes.add(
+            f"both bad in {counted(count, 'answer')}, counted as neither win nor tie "
+            "in win rates, and as a tie in the leaderboard.",
+            str(criterion),
+        )
 
 
-def exclusion_notes(
-    frames: list[pd.DataFrame | None], options: AlignOptions
-) -> list[str]:
-    """Say which methods were left out; refuse names that no table knows."""
+def note_exclusions(
+    frames: list[pd.DataFrame | None], options: AlignOptions, notes: Notes
+) -> None:
+    """Note which methods are left out; refuse names that no table knows."""
     if not options.exclude_methods:
-        return []
+        return
     columns = ("method", "method_a", "method_b")
     known = {
         str(name)
@@ -109,15 +113,14 @@ def exclusion_notes(
                 f"--exclude-methods: {name!r}: expected one of "
                 f"{', '.join(sorted(known))}"
             )
-    return [f"Left out as asked: {', '.join(options.exclude_methods)}."]
+    notes.add(f"Left out as asked: {', '.join(options.exclude_methods)}.")
 
 
-def direction_notes(table: ScoreTable) -> list[str]:
-    """Say which metrics have their sign turned."""
+def note_directions(table: ScoreTable, notes: Notes) -> None:
+    """Note which metrics have their sign turned."""
     lower = [m for m in table.metrics if not table.higher_is_better[m]]
-    if not lower:
-        return []
-    return [
-        f"Lower is better for {', '.join(lower)}: the sign is turned before "
-        "comparing, so that positive always means agreement with people."
-    ]
+    if lower:
+        notes.add(
+            f"Lower is better for {', '.join(lower)}: the sign is turned before "
+            "comparing, so that positive always means agreement with people."
+        )

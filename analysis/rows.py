@@ -10,6 +10,7 @@ from analysis.choices import WIN_RATE_COLUMNS, win_rates
 from analysis.comparison import swap_tests
 from analysis.levels import level_estimates
 from analysis.means import mean_ratings
+from analysis.notes import Notes
 from analysis.options import AlignOptions
 from analysis.pairwise import Pairs, pair_agreement
 from analysis.reliability import Reliability
@@ -65,7 +66,7 @@ class Tables:
     def __init__(self, options: AlignOptions) -> None:
         self.options = options
         self.rows: dict[str, list[Row]] = {}
-        self.notes: list[str] = []
+        self.notes = Notes()
         self.resampled: dict[str, tuple[str, ...]] = {}
 
     def add(self, table: str, row: Row) -> None:
@@ -189,9 +190,8 @@ def _note_undefined(
     for metric in grid.metrics:
         own = [value for key, value in estimates.items() if key[0] == metric]
         if own and all(np.isnan(value.value) for value in own):
-            found.notes.append(
-                f"{grid.question}: metric {metric} has no coefficient "
-                f"({own[0].reason})."
+            found.notes.add(
+                f"metric {metric} has no coefficient ({own[0].reason}).", grid.question
             )
 
 
@@ -325,7 +325,7 @@ def add_leaderboard(
             parts=parts, resamples=options.resamples, confidence=options.confidence,
             seed=options.seed,
         )  # fmt: skip
-        found.notes += notes
+        found.notes.extend(notes, str(criterion))
         for row in standings:
             found.add("leaderboard", {"criterion": str(criterion), **vars(row)})
     for record in win_rates(choices).to_dict("records"):
@@ -360,17 +360,17 @@ def add_agreement(
                     "reason": row.estimate.reason,
                 },
             )
-        found.notes += _skew_notes(question, rows)
+        found.notes.extend(_skew_notes(rows), question)
 
 
-def _skew_notes(question: str, rows: list[Agreement]) -> list[str]:
+def _skew_notes(rows: list[Agreement]) -> list[str]:
     values = {row.statistic: row.estimate.value for row in rows}
     alpha = values.get("alpha_ordinal", values["alpha_nominal"])
     other = values.get("ac2_quadratic", values["ac1"])
     if alpha < LOW_ALPHA and other > HIGH_AC:
         return [
-            f"{question}: nearly all answers are the same, so alpha is low "
-            f"({alpha:.2f}) although annotators agree ({other:.2f} by Gwet's "
-            "coefficient, which does not collapse there)."
+            f"nearly all answers are the same, so alpha is low ({alpha:.2f}) although "
+            f"annotators agree ({other:.2f} by Gwet's coefficient, which does not "
+            "collapse there)."
         ]
     return []

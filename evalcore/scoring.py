@@ -22,6 +22,9 @@ logger = logging.getLogger(__name__)
 
 # A running job without a sign for this long was killed.
 SILENT = timedelta(seconds=90)
+# What a formula or a decoder raises on one output; the others do not depend on it.
+# Anything else, such as a database that is gone, ends the run.
+UNSCORABLE = (ArithmeticError, OSError, RuntimeError, ValueError)
 SHOWN_FAILURES = 5
 Progress = Callable[[int, int], None]
 
@@ -96,8 +99,7 @@ def _compute(row: MetricRun, progress: Progress | None) -> None:
     for output, wanted in outputs:
         try:
             _score_output(row, output, wanted)
-        except Exception as error:
-            # The edge of one piece of work: the others do not depend on it.
+        except UNSCORABLE as error:
             name = f"{output.method.name} / {output.story.key}"
             logger.exception("metric run %s: %s", row.pk, name)
             failed.append(f"{name}: {error}")

@@ -55,6 +55,7 @@ def write_study_report(
     """
     date = report_date(_newest(study))  # before scipy, which reads the variable, too
     from analysis.alignment import align
+    from analysis.printing import counted
     from analysis.report import run_table, write_report
 
     progress("reading")
@@ -76,8 +77,7 @@ def write_study_report(
     )
     simulated = study.annotators.filter(is_simulated=True).count()
     if simulated:
-        answers = "1 annotator" if simulated == 1 else f"{simulated} annotators"
-        note = f"The answers of {answers} come from a program."
+        note = f"The answers of {counted(simulated, 'annotator')} come from a program."
         analysis = replace(analysis, notes=(note, *analysis.notes))
     progress("writing")
     return write_report(analysis, out=out, title=study.title, run=run)
@@ -155,7 +155,7 @@ def build_report(report_id: int) -> Report:
     except Exception as error:
         logger.exception("report %s failed", report_id)
         report.state = Report.State.FAILED
-        report.error = str(error)
+        report.error = str(error) or type(error).__name__
     else:
         report.state = Report.State.DONE
     report.finished_at = timezone.now()

@@ -98,8 +98,8 @@ def test_the_common_subset_is_what_all_metrics_cover():
     assert found.metrics == ("full", "part")
     assert found.cells.tolist() == [[True, False], [True, False], [False, False]]
     assert notes == [
-        "d: metric other has no score for any rated output.",
-        "d: 2 of 5 rated outputs used, those with a score of every metric (part "
+        "metric other has no score for any rated output.",
+        "2 of 5 rated outputs used, those with a score of every metric (part "
         "lacks 3). Methods left out whole: y.",
     ]
 
@@ -108,7 +108,7 @@ def test_metrics_that_lack_the_same_methods_are_counted_and_the_methods_named():
     rated = ratings(*[("", m, "mean", i) for i, m in enumerate("abcd")])
     scored = scores(*[("", m, k, 1.0) for k in ("one", "two") for m in "ab"])
     assert grid(rated, scored)[1] == [
-        "d: 2 of 4 rated methods used, those with a score of every metric (all 2 lack "
+        "2 of 4 rated methods used, those with a score of every metric (all 2 lack "
         "the same 2). Methods left out whole: c, d."
     ]
     third = scores(*[("", m, "three", 1.0) for m in "abd"])

@@ -111,7 +111,7 @@ def test_an_unbeaten_method_has_no_rating_and_is_named():
     choices = choices[(choices["method_a"] != "a") | (choices["choice"] == "a")]
     standings, notes = board(choices)
     assert all(np.isnan(row.rating) and np.isnan(row.rank) for row in standings)
-    assert notes == ["quality: no ratings, since a never lost to the others."]
+    assert notes == ["no ratings, since a never lost to the others."]
 
 
 def test_islands_are_named():
@@ -120,8 +120,7 @@ def test_islands_are_named():
     right = choices["method_a"].isin(["c", "d"]) & choices["method_b"].isin(["c", "d"])
     _, notes = board(choices[left | right])
     assert notes == [
-        "quality: no ratings, since these groups of methods were never compared: "
-        "a, b; c, d."
+        "no ratings, since these groups of methods were never compared: a, b; c, d."
     ]
 
 
@@ -136,7 +135,7 @@ def test_methods_with_ties_only_were_compared():
     choices = simulated().assign(choice="tie")
     _, notes = board(choices, ties="drop")
     assert notes[0].startswith(
-        "quality: no ratings, since these groups of methods have ties only between them"
+        "no ratings, since these groups of methods have ties only between them"
     )
 
 

@@ -260,11 +260,10 @@ def test_dropped_pairs_and_metrics_of_choices_are_named():
     pairs = choice_pairs("q", ordered_choices(choices), score_table(scores))
     assert pairs.metrics == ("full", "part")
     assert pairs.notes == (
-        "q: metric fid has method-level scores, which say nothing of a pair inside a "
+        "metric fid has method-level scores, which say nothing of a pair inside a "
         "story.",
-        "q: metric stray scores no compared pair of outputs.",
-        "q: 1 of 2 compared pairs used, those with scores of every metric (part "
-        "lacks 1).",
+        "metric stray scores no compared pair of outputs.",
+        "1 of 2 compared pairs used, those with scores of every metric (part lacks 1).",
     )
     full = scores[scores["metric"] == "full"]
     assert choice_pairs("q", ordered_choices(choices), score_table(full)).notes == ()

@@ -13,7 +13,7 @@ import pytest
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.utils import timezone
 
 from evalcore import media, scoring
@@ -101,6 +101,19 @@ def test_a_metric_that_fails_on_one_output_is_named_and_the_others_are_scored(
         "1 of 3 outputs could not be scored: Alder / 01: no colour"
     )
     assert MetricScore.objects.count() == 2
+
+
+@pytest.mark.django_db
+def test_what_is_no_fault_of_an_output_ends_the_run(monkeypatch):
+    asked = []
+
+    def lost(self, pictures):
+        asked.append(pictures)
+        raise DatabaseError
+
+    monkeypatch.setattr(type(registry.load("shots_present")), "score", lost)
+    run = scoring.run(scoring.queue_run(make_benchmark(), ["shots_present"]).pk)
+    assert (run.state, run.error, len(asked)) == ("failed", "DatabaseError", 1)
 
 
 def test_the_worker_knows_every_task_that_beat_rings_for():
