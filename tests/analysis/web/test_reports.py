@@ -1,7 +1,10 @@
 """Reports on the server: built, shown, downloaded, and hidden from Eve."""
 
 import io
+import os
 import shlex
+import subprocess
+import sys
 import zipfile
 
 import pandas as pd
@@ -189,6 +192,43 @@ def test_the_list_tells_the_number_of_resamples(study, options, told):
     Report.objects.create(study=study, options=options)
     page = rob(study).get(reverse("report-list", args=[study.slug]))
     assert f">{told} resamples<" in page.content.decode()
+
+
+def test_a_report_that_fails_without_a_word_is_listed_with_what_failed(
+    study, monkeypatch
+):
+    def fail(*args, **kwargs):
+        raise MemoryError
+
+    monkeypatch.setattr(building, "write_study_report", fail)
+    row = building.build_report(Report.objects.create(study=study).pk)
+    assert (row.state, row.error) == ("failed", "MemoryError")
+    page = rob(study).get(reverse("report-list", args=[study.slug]))
+    assert "MemoryError" in page.content.decode()
+
+
+def test_a_bad_date_is_refused_before_the_statistics_stumble_over_it():
+    program = """
+import django
+django.setup()
+from analysis.web import building
+building._newest = lambda study: 0.0
+building.write_study_report(None, options=None, out=None)
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ
+        | {
+            "DJANGO_SETTINGS_MODULE": "evalcore.settings",
+            "SOURCE_DATE_EPOCH": "yesterday",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    last = ended.stderr.splitlines()[-1]
+    assert last.endswith("'yesterday': expected whole seconds since 1970")
 
 
 def test_a_step_is_a_sign_of_life(study, monkeypatch):
