@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
-from analysis.arguments import add_alignment, add_resampling, scale, split_names
 from analysis.dates import report_date
 from analysis.options import AlignOptions, OptionError
+from analysis.parsers import parser
 from analysis.tables import InputError
 
 if TYPE_CHECKING:
@@ -27,10 +27,6 @@ RESAMPLE_DEFAULTS = {
 }
 
 
-TABLE = ".csv, .jsonl or .parquet"
-SCALE = "refuse ratings outside it, as in 0:4"
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one subcommand and return its exit status.
 
@@ -38,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     written then.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
-    options = _parser().parse_args(given)
+    options = parser().parse_args(given)
     try:
         report_date(None)  # before anything is imported that reads the same variable
         page = _report(options, given)
@@ -56,7 +52,7 @@ def _report(options: argparse.Namespace, given: Sequence[str]) -> Path:
     from analysis.report import check_folder, file_hashes, run_table, write_report
 
     check_folder(options.out)
-    analysis: Analysis = options.function(options)
+    analysis = COMMANDS[options.command](options)
     paths = {
         name: path
         for name in ("ratings", "choices", "scores")
@@ -153,96 +149,7 @@ def _options(options: argparse.Namespace) -> AlignOptions:
     return AlignOptions(**{name: given[name] for name in names if name in given})
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m analysis",
-        description="Does your metric agree with people?",
-    )
-    commands = parser.add_subparsers(dest="command", required=True)
-    _add_align(commands)
-    _add_agreement(commands)
-    _add_leaderboard(commands)
-    return parser
-
-
-def _add_align(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    command = _command(
-        commands,
-        "align",
-        "how well metrics agree with people",
-        "python -m analysis align --ratings ratings.csv --scores scores.csv "
-        "--scale 0:4 --out report/",
-    )
-    command.add_argument("--ratings", type=Path, help=TABLE)
-    command.add_argument("--choices", type=Path, help=TABLE)
-    command.add_argument("--scores", type=Path, required=True, help=TABLE)
-    command.add_argument(
-        "--wide", action="store_true", help="one column a dimension or metric"
-    )
-    command.add_argument("--method-column", default="method", help="of a wide table")
-    command.add_argument("--story-column", default="story", help="of a wide table")
-    command.add_argument(
-        "--lower-is-better", type=split_names, default=(), metavar='"A,B"',
-        help="metrics whose direction the table does not tell",
-    )  # fmt: skip
-    command.add_argument("--scale", type=scale, metavar="LOW:HIGH", help=SCALE)
-    add_alignment(command)
-    command.set_defaults(function=_align)
-
-
-def _add_agreement(
-    commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
-) -> None:
-    command = _command(
-        commands,
-        "agreement",
-        "how well people agree with one another",
-        "python -m analysis agreement --ratings ratings.csv --out agreement/",
-    )
-    table = command.add_mutually_exclusive_group(required=True)
-    table.add_argument("--ratings", type=Path, help=TABLE)
-    table.add_argument("--choices", type=Path, help=TABLE)
-    command.add_argument("--scale", type=scale, metavar="LOW:HIGH", help=SCALE)
-    command.set_defaults(function=_agreement)
-
-
-def _add_leaderboard(
-    commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
-) -> None:
-    command = _command(
-        commands,
-        "leaderboard",
-        "a ranking from side-by-side answers",
-        "python -m analysis leaderboard --choices choices.csv --out leaderboard/",
-    )
-    command.add_argument("--choices", type=Path, required=True, help=TABLE)
-    command.add_argument(
-        "--ties",
-        choices=("half", "drop", "davidson"),
-        default="half",
-        help="how ties count; default half",
-    )
-    command.add_argument(
-        "--majority", action="store_true", help="count the majority of each story"
-    )
-    command.set_defaults(function=_leaderboard)
-
-
-def _command(
-    commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
-    name: str,
-    does: str,
-    example: str,
-) -> argparse.ArgumentParser:
-    command = commands.add_parser(
-        name, help=does, description=f"Report {does}.", epilog=f"Example: {example}"
-    )
-    command.add_argument("--out", type=Path, required=True, help="folder of the report")
-    add_resampling(command)
-    command.add_argument(
-        "--title", default=f"Report: {does}", help="heading of the report"
-    )
-    return command
+COMMANDS = {"align": _align, "agreement": _agreement, "leaderboard": _leaderboard}
 
 
 if __name__ == "__main__":

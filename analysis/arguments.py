@@ -6,7 +6,13 @@ Light: the commands of the database use it too, without loading the statistics.
 import argparse
 from collections.abc import Callable, Iterable, Sequence
 
-from analysis.options import COEFFICIENTS, EPSILONS, LEVELS
+from analysis.options import (
+    COEFFICIENTS,
+    EPSILONS,
+    KNOWN_COEFFICIENTS,
+    KNOWN_LEVELS,
+    LEVELS,
+)
 
 
 def add_resampling(parser: argparse.ArgumentParser) -> None:
@@ -38,17 +44,25 @@ def add_alignment(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--levels",
-        type=subset(LEVELS),
+        type=subset(KNOWN_LEVELS),
         default=LEVELS,
         metavar='"A,B"',
-        help=f"some of {', '.join(LEVELS)}; default all",
+        help=f"some of {', '.join(KNOWN_LEVELS)}; default {', '.join(LEVELS)}",
     )
     parser.add_argument(
         "--coefficients",
-        type=subset(COEFFICIENTS),
+        type=subset(KNOWN_COEFFICIENTS),
         default=COEFFICIENTS,
         metavar='"A,B"',
-        help=f"some of {', '.join(COEFFICIENTS)}; default all",
+        help=f"some of {', '.join(KNOWN_COEFFICIENTS)}; "
+        f"default {', '.join(COEFFICIENTS)}",
+    )
+    parser.add_argument(
+        "--split-by",
+        type=split_names,
+        default=(),
+        metavar='"A,B"',
+        help="tags of stories that split the tables; default all there are",
     )
     parser.add_argument(
         "--epsilon",

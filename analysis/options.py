@@ -7,8 +7,11 @@ web page can check what somebody asks for.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+# What is computed unless something else is asked for, and what can be asked for.
 COEFFICIENTS = ("kendall", "spearman", "pearson")
+KNOWN_COEFFICIENTS = (*COEFFICIENTS, "kendall_c")
 LEVELS = ("method", "story", "pooled")
+KNOWN_LEVELS = (*LEVELS, "within_method")
 EPSILONS = ("heldout", "insample", "0")
 PARTS = ("stories", "methods", "annotators", "units")
 
@@ -37,6 +40,8 @@ class AlignOptions:
         Lowest and highest rating; the categories of AC1 and AC2.
     levels, coefficients
         Which rows `correlations` and `metric_comparisons` hold.
+    split_by
+        Tags of stories that split the tables; none named: every tag there is.
     epsilon
         Tie threshold of acc_eq: ``"heldout"`` (tuned on other stories),
         ``"insample"`` (tuned on the same ones, flagged) or ``"0"``.
@@ -49,6 +54,7 @@ class AlignOptions:
     scale: tuple[int, int] | None = None
     levels: tuple[str, ...] = LEVELS
     coefficients: tuple[str, ...] = COEFFICIENTS
+    split_by: tuple[str, ...] = ()
     epsilon: str = "heldout"
     resamples: int = 1000
     resample: str | None = None
@@ -57,8 +63,8 @@ class AlignOptions:
 
     def __post_init__(self) -> None:
         """Refuse values that no analysis knows."""
-        check_known("--levels", self.levels, LEVELS)
-        check_known("--coefficients", self.coefficients, COEFFICIENTS)
+        check_known("--levels", self.levels, KNOWN_LEVELS)
+        check_known("--coefficients", self.coefficients, KNOWN_COEFFICIENTS)
         check_known("--epsilon", (self.epsilon,), EPSILONS)
         if not 0 < self.confidence < 1:
             raise OptionError(

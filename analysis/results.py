@@ -10,6 +10,8 @@ Array = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.integer[Any]]
 Mask = npt.NDArray[np.bool_]
 NAN = float("nan")
+# One row of a table: column to plain value.
+Row = dict[str, object]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from analysis.options import AlignOptions
 from analysis.pairwise import Pairs, pair_agreement
 from analysis.reliability import Reliability
 from analysis.resampling import interval
-from analysis.results import NAN, Array, Estimate, undefined
+from analysis.results import NAN, Array, Estimate, Row, undefined
 from analysis.scores import ScoreTable
 from analysis.significance import holm
 
@@ -57,7 +57,6 @@ WHOLE_OR_EMPTY = (
 DIGITS = 12
 # Answers are skewed where alpha is below the first and AC above the second.
 LOW_ALPHA, HIGH_AC = 0.2, 0.6
-Row = dict[str, object]
 
 
 class Tables:

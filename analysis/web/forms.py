@@ -3,7 +3,15 @@
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from analysis.options import COEFFICIENTS, EPSILONS, LEVELS, AlignOptions
+from analysis.options import (
+    COEFFICIENTS,
+    EPSILONS,
+    KNOWN_COEFFICIENTS,
+    KNOWN_LEVELS,
+    LEVELS,
+    AlignOptions,
+)
+from analysis.web import frames
 from annotate.models import Study
 
 MOST_RESAMPLES = 10_000
@@ -15,18 +23,23 @@ class ReportForm(forms.Form):
 
     levels = forms.MultipleChoiceField(
         label=_("Levels"),
-        choices=[(level, level) for level in LEVELS],
+        choices=[(level, level) for level in KNOWN_LEVELS],
         initial=LEVELS,
         widget=forms.CheckboxSelectMultiple,
     )
     coefficients = forms.MultipleChoiceField(
         label=_("Coefficients"),
-        choices=[(name, name) for name in COEFFICIENTS],
+        choices=[(name, name) for name in KNOWN_COEFFICIENTS],
         initial=COEFFICIENTS,
         widget=forms.CheckboxSelectMultiple,
     )
     exclude_methods = forms.MultipleChoiceField(
         label=_("Leave methods out (the report says so)"),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
+    split_by = forms.MultipleChoiceField(
+        label=_("Split by tags of the stories"),
         required=False,
         widget=forms.CheckboxSelectMultiple,
     )
@@ -55,6 +68,9 @@ class ReportForm(forms.Form):
         self.fields["exclude_methods"].choices = [
             (name, name) for name in study.method_names
         ]
+        tags = frames.tag_names(study)
+        self.fields["split_by"].choices = [(name, name) for name in tags]
+        self.fields["split_by"].initial = tags
 
     def options(self) -> AlignOptions:
         """Return what was asked for; call after validation."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import F, Q
 
 from annotate.models import Choice, Rating, Slot, Study
-from evalcore.models import MetricScore
+from evalcore.models import MetricScore, Story
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,6 +140,34 @@ def score_rows(study: Study) -> Iterator[Row]:
             "metric_version": row["metric_version"],
             "backend": row["backend"],
         }
+
+
+def story_tags(study: Study) -> dict[str, dict[str, str]]:
+    """Return the tags of the study's stories, as text, by the story's key."""
+    stories = Story.objects.filter(units__study=study).distinct().order_by("key")
+    return {
+        story.key: {str(tag): str(value) for tag, value in story.tags.items()}
+        for story in stories
+    }
+
+
+def tag_names(study: Study) -> list[str]:
+    """Return the names of the tags that the study's stories have."""
+    return sorted({tag for tags in story_tags(study).values() for tag in tags})
+
+
+def tags_frame(study: Study, split_by: tuple[str, ...]) -> "pd.DataFrame | None":
+    """Return a table with column story and the tags asked for; None without any."""
+    import pandas as pd
+
+    tags = [tag for tag in tag_names(study) if tag in split_by]
+    if not tags:
+        return None
+    rows = [
+        {"story": key, **{tag: own.get(tag, "") for tag in tags}}
+        for key, own in story_tags(study).items()
+    ]
+    return pd.DataFrame(rows, columns=["story", *tags])
 
 
 def ratings_frame(study: Study) -> "pd.DataFrame":

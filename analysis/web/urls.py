@@ -34,6 +34,11 @@ urlpatterns = [
         "studies/<slug:slug>/reports/<int:pk>/", views.report_page, name="report-page"
     ),
     path(
+        "studies/<slug:slug>/reports/<int:pk>/disagreements/",
+        views.report_disagreements,
+        name="report-disagreements",
+    ),
+    path(
         "studies/<slug:slug>/reports/<int:pk>/all.zip",
         views.report_zip,
         name="report-zip",

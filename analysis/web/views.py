@@ -23,7 +23,7 @@ from kombu.exceptions import OperationalError
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 
-from analysis.web import building, downloads
+from analysis.web import building, disagreements, downloads
 from analysis.web.forms import ReportForm
 from analysis.web.models import Report
 from analysis.web.tasks import build_report
@@ -153,6 +153,27 @@ def report_page(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         f"{policy}; sandbox allow-scripts allow-downloads"
     )
     return response
+
+
+@require_safe
+@login_required
+def report_disagreements(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Show the outputs on which a metric and people disagree most."""
+    report = _get_report(request, slug, pk)
+    choice, rows = disagreements.disagreements(
+        report.study,
+        building.folder(report),
+        question=request.GET.get("question", ""),
+        metric=request.GET.get("metric", ""),
+    )
+    context = {
+        "study": report.study,
+        "report": report,
+        "choice": choice,
+        "rows": rows,
+        "can_manage": can_manage(request.user, report.study),
+    }
+    return render(request, "reports/disagreements.html", context)
 
 
 @require_safe

@@ -1,0 +1,97 @@
+"""What the command line takes: one parser a subcommand."""
+
+import argparse
+from pathlib import Path
+from typing import TypeAlias
+
+from analysis.arguments import add_alignment, add_resampling, scale, split_names
+
+TABLE = ".csv, .jsonl or .parquet"
+SCALE = "refuse ratings outside it, as in 0:4"
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the whole command line."""
+    whole = argparse.ArgumentParser(
+        prog="python -m analysis",
+        description="Does your metric agree with people?",
+    )
+    commands = whole.add_subparsers(dest="command", required=True)
+    _add_align(commands)
+    _add_agreement(commands)
+    _add_leaderboard(commands)
+    return whole
+
+
+def _add_align(commands: Commands) -> None:
+    command = _command(
+        commands,
+        "align",
+        "how well metrics agree with people",
+        "python -m analysis align --ratings ratings.csv --scores scores.csv "
+        "--scale 0:4 --out report/",
+    )
+    command.add_argument("--ratings", type=Path, help=TABLE)
+    command.add_argument("--choices", type=Path, help=TABLE)
+    command.add_argument("--scores", type=Path, required=True, help=TABLE)
+    command.add_argument(
+        "--wide", action="store_true", help="one column a dimension or metric"
+    )
+    command.add_argument("--method-column", default="method", help="of a wide table")
+    command.add_argument("--story-column", default="story", help="of a wide table")
+    command.add_argument(
+        "--lower-is-better", type=split_names, default=(), metavar='"A,B"',
+        help="metrics whose direction the table does not tell",
+    )  # fmt: skip
+    command.add_argument("--scale", type=scale, metavar="LOW:HIGH", help=SCALE)
+    add_alignment(command)
+
+
+def _add_agreement(commands: Commands) -> None:
+    command = _command(
+        commands,
+        "agreement",
+        "how well people agree with one another",
+        "python -m analysis agreement --ratings ratings.csv --out agreement/",
+    )
+    table = command.add_mutually_exclusive_group(required=True)
+    table.add_argument("--ratings", type=Path, help=TABLE)
+    table.add_argument("--choices", type=Path, help=TABLE)
+    command.add_argument("--scale", type=scale, metavar="LOW:HIGH", help=SCALE)
+
+
+def _add_leaderboard(commands: Commands) -> None:
+    command = _command(
+        commands,
+        "leaderboard",
+        "a ranking from side-by-side answers",
+        "python -m analysis leaderboard --choices choices.csv --out leaderboard/",
+    )
+    command.add_argument("--choices", type=Path, required=True, help=TABLE)
+    command.add_argument(
+        "--ties",
+        choices=("half", "drop", "davidson"),
+        default="half",
+        help="how ties count; default half",
+    )
+    command.add_argument(
+        "--majority", action="store_true", help="count the majority of each story"
+    )
+
+
+def _command(
+    commands: Commands,
+    name: str,
+    does: str,
+    example: str,
+) -> argparse.ArgumentParser:
+    command = commands.add_parser(
+        name, help=does, description=f"Report {does}.", epilog=f"Example: {example}"
+    )
+    command.add_argument("--out", type=Path, required=True, help="folder of the report")
+    add_resampling(command)
+    command.add_argument(
+        "--title", default=f"Report: {does}", help="heading of the report"
+    )
+    return command
