@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.printing import counted
-from analysis.results import Array, Mask
+from analysis.results import Array, Counts, Mask
 from analysis.scores import ScoreTable, laid_out, score_cube
 
 # Means of equal sums may differ in the last bit; people's means closer than
@@ -160,15 +160,64 @@ def rated_grid(question: str, by_annotator: pd.DataFrame) -> Grid:
     stories = tuple(sorted(human["story"].unique()))
     methods = tuple(sorted(human["method"].unique()))
     rated = laid_out(human, "human", stories, methods)
-    votes = [
-        laid_out(rows, "rating", stories, methods)
-        for _, rows in by_annotator.groupby("annotator")
-    ]
+    who, annotators = pd.factorize(by_annotator["annotator"], sort=True)
+    votes = np.full((len(annotators), *rated.shape), np.nan)
+    votes[
+        who,
+        pd.Index(stories).get_indexer(by_annotator["story"]),
+        pd.Index(methods).get_indexer(by_annotator["method"]),
+    ] = by_annotator["rating"]
     cells = np.isfinite(rated)
     return Grid(
         question, stories, methods, (), cells, np.where(cells, rated, 0.0),
-        np.zeros((0, *cells.shape)), np.stack(votes), frozenset(),
+        np.zeros((0, *cells.shape)), votes, frozenset(),
     )  # fmt: skip
+
+
+CELL_COLUMNS = (
+    "question", "metric", "story", "method", "human", "score", "higher_is_better",
+)  # fmt: skip
+
+
+def cell_frame(grid: Grid, table: ScoreTable) -> pd.DataFrame:
+    """Write the cells of a grid as rows: the points behind the figures.
+
+    Parameters
+    ----------
+    grid
+        The common subset of one question.
+    table
+        The scores that it was made of; it knows the directions.
+
+    Returns
+    -------
+    DataFrame
+        The columns of `CELL_COLUMNS`: metrics, stories and methods in the order of
+        the grid, scores as given, not turned.
+
+    Examples
+    --------
+    >>> ratings = {"dimension": "q", "story": "s", "method": ["m", "n"]}
+    >>> ratings = pd.DataFrame({**ratings, "annotator": "Ann", "rating": [1.0, 2.0]})
+    >>> scores = {"metric": "fid", "story": "s", "method": ["m", "n"]}
+    >>> scores = pd.DataFrame({**scores, "score": [9.0, 8.0]})
+    >>> table = ScoreTable(scores, {"fid": False})
+    >>> grid, notes = common_grid("q", annotator_cells(ratings), table)
+    >>> cell_frame(grid, table)["score"].tolist()
+    [9.0, 8.0]
+    """
+    k, s, m = np.nonzero(np.broadcast_to(grid.cells, grid.scores.shape))
+    better = np.array([table.higher_is_better[name] for name in grid.metrics], bool)
+
+    def named(labels: tuple[str, ...], codes: Counts) -> "pd.Series[str]":
+        return pd.Series(pd.array(list(labels), dtype="str").take(codes))
+
+    values = (
+        grid.question, named(grid.metrics, k), named(grid.stories, s),
+        named(grid.methods, m), grid.human[s, m],
+        np.where(better[k], 1, -1) * grid.scores[k, s, m], better[k],
+    )  # fmt: skip
+    return pd.DataFrame(dict(zip(CELL_COLUMNS, values, strict=True)))
 
 
 def _coverage_notes(

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from analysis.results import Array
 
@@ -70,14 +71,29 @@ def vote_counts(choices: pd.DataFrame) -> tuple[pd.DataFrame, Array]:
     array
         Shape (A, P, 4): answers of each annotator in the order of `OUTCOMES`.
     """
+    pairs, votes = annotator_votes(choices)
+    return pairs, votes.toarray().reshape(votes.shape[0], len(pairs), len(OUTCOMES))
+
+
+def annotator_votes(choices: pd.DataFrame) -> tuple[pd.DataFrame, sparse.csr_array]:
+    """Count answers as `vote_counts` does, in memory that grows with the answers.
+
+    Returns
+    -------
+    DataFrame
+        One row a story and pair: story, method_a, method_b, sorted.
+    sparse array
+        Shape (A, 4 P): the four outcomes of a pair stand side by side.
+    """
     keys = ["story", "method_a", "method_b"]
     groups = choices.groupby(keys, sort=True)
     pairs = groups.size().index.to_frame(index=False)
     annotators, who = np.unique(choices["annotator"], return_inverse=True)
-    votes = np.zeros((len(annotators), len(pairs), len(OUTCOMES)))
     answer = choices["choice"].map(OUTCOMES.index).to_numpy(int)
-    np.add.at(votes, (who, groups.ngroup().to_numpy(int), answer), 1)
-    return pairs, votes
+    column = groups.ngroup().to_numpy(int) * len(OUTCOMES) + answer
+    shape = (len(annotators), len(pairs) * len(OUTCOMES))
+    votes = sparse.coo_array((np.ones(len(choices)), (who, column)), shape=shape)
+    return pairs, votes.tocsr()
 
 
 def win_rates(choices: pd.DataFrame) -> pd.DataFrame:
@@ -96,8 +112,8 @@ def win_rates(choices: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for criterion, answers in choices.groupby("criterion", sort=True):
-        pairs, votes = vote_counts(answers)
-        total = votes.sum(axis=0)
+        pairs, votes = annotator_votes(answers)
+        total = np.asarray(votes.sum(axis=0), float).reshape(len(pairs), len(OUTCOMES))
         verdict = majority(total)
         counts = pairs[["method_a", "method_b"]].assign(
             wins_a=total[:, 0], ties=total[:, 2], wins_b=total[:, 1],

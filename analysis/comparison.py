@@ -6,24 +6,19 @@ methods, or both (PERM-INPUTS, PERM-SYSTEMS, PERM-BOTH).
 """
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from analysis.cells import Grid
-from analysis.correlation import (
-    Signs,
-    blocks,
-    correlate,
-    dense_ranks,
-    ratio,
-    signs,
-    standardise,
-)
-from analysis.levels import HUMAN_DIGITS, MEAN_DIGITS
+from analysis.correlation import correlate, standardise
+from analysis.levels import HUMAN_DIGITS, MEAN_DIGITS, turned
+from analysis.parallel import in_threads
 from analysis.resampling import stream
-from analysis.results import NAN, Array, Mask
+from analysis.results import NAN, Array
+from analysis.swaps import Coins, Contests, Points, contests, swapped_values
 
 SLACK = 1e-9
 TEST_NAMES = {
@@ -44,7 +39,7 @@ class Difference:
     metric_a, metric_b
         The pair, in alphabetical order.
     coefficient
-        Kendall, Spearman or Pearson.
+        ``kendall``, ``kendall_c``, ``spearman`` or ``pearson``.
     p_value
         Two-sided; NaN where the difference is undefined.
     test
@@ -74,9 +69,9 @@ def swap_tests(
     grid
         The common subset of one question.
     level
-        ``"method"``, ``"story"`` or ``"pooled"``.
+        ``"method"``, ``"story"``, ``"within_method"`` or ``"pooled"``.
     coefficients
-        Some of ``kendall``, ``spearman``, ``pearson``.
+        Some of ``kendall``, ``kendall_c``, ``spearman``, ``pearson``.
     parts
         What is swapped: ``stories``, ``methods``, both, or ``units`` (single
         cells, which treats them as independent). Annotators cannot be swapped;
@@ -105,6 +100,11 @@ def swap_tests(
 
     Method-level scores can only be swapped for whole methods.
 
+    The statistic is the difference of the two coefficients, except where scores tie
+    in a group of more than `analysis.swaps.EXACT_PAIRS` points: there one term of
+    the rank coefficients is replaced by its mean over the swaps (see
+    `analysis.swaps.swapped_values`). A permutation test is exact for any statistic.
+
     References
     ----------
     Deutsch, D., Dror, R. and Roth, D. (2021), A Statistical Analysis of
@@ -113,21 +113,25 @@ def swap_tests(
     if resamples == 0 or not grid.cells.any():
         return []
     by_parts, by_method = _swaps(parts), METHODS
-    coins = {
-        swaps: np.concatenate([_coins(grid, swap, resamples, seed) for swap in swaps])
-        for swaps in (by_parts, by_method)
+    thrown = {
+        swap: _throw(grid, swap, resamples, seed) for swap in {*by_parts, *by_method}
     }
-    found = []
-    for a, b in itertools.combinations(range(len(grid.metrics)), 2):
-        pair = (grid.metrics[a], grid.metrics[b])
-        whole_methods = grid.human_is_method_level or grid.method_level & set(pair)
+    compare = _comparison(grid, level)
+
+    def test(pair: tuple[int, int]) -> list[Difference]:
+        a, b = pair
+        names = (grid.metrics[a], grid.metrics[b])
+        whole_methods = grid.human_is_method_level or grid.method_level & set(names)
         swaps = by_method if whole_methods else by_parts
-        values = _swapped_differences(grid, level, a, b, coins[swaps], coefficients)
+        values = {swap: compare(a, b, thrown[swap], coefficients) for swap in swaps}
+        found = []
         for name in coefficients:
-            tests = zip(np.split(values[name], len(swaps)), swaps, strict=True)
-            p_values = [(_p_value(drawn), TEST_NAMES[swap]) for drawn, swap in tests]
-            found.append(Difference(*pair, name, *max(p_values)))
-    return found
+            tests = [(_p_value(values[s][name]), TEST_NAMES[s]) for s in swaps]
+            found.append(Difference(*names, name, *max(tests)))
+        return found
+
+    pairs = itertools.combinations(range(len(grid.metrics)), 2)
+    return [found for tests in in_threads(test, pairs) for found in tests]
 
 
 def _swaps(parts: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
@@ -140,16 +144,44 @@ def _swaps(parts: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     return ("stories", "methods"), ("stories",)
 
 
-def _coins(grid: Grid, parts: tuple[str, ...], resamples: int, seed: int) -> Signs:
-    """Return 1 (kept) or -1 (swapped), shape (1 + B, S, M); the first row keeps all."""
+@dataclass(frozen=True)
+class _Thrown:
+    """Coins 1 (kept) or -1 (swapped) of each story and method; the first keeps all.
+
+    A cell's coin is the product: stories (1 + B, S) times methods (1 + B, M), or its
+    own, units (1 + B, S, M).
+    """
+
+    stories: Array
+    methods: Array
+    units: Array | None = None
+
+    def turned(self) -> "_Thrown":
+        """Exchange stories and methods."""
+        units = None if self.units is None else self.units.transpose(0, 2, 1)
+        return _Thrown(self.methods, self.stories, units)
+
+    def of_cells(self, grid: Grid) -> Coins:
+        """Return the coin of every existing cell."""
+        if self.units is not None:
+            return Coins(self.units[:, grid.cells].T)
+        s, m = np.nonzero(grid.cells)
+        only_stories = bool((self.methods == 1).all())
+        runs = np.flatnonzero(np.diff(s, prepend=-1)) if only_stories else None
+        return Coins(self.stories.T[s] * self.methods.T[m], runs)
+
+
+def _throw(grid: Grid, parts: tuple[str, ...], resamples: int, seed: int) -> _Thrown:
     rng = stream(seed, "swaps", grid.question, *parts)
     S, M = grid.cells.shape
-    coins = np.ones((resamples, S, M), np.float32)
-    shapes = {"stories": (S, 1), "methods": (1, M), "units": (S, M)}
+    shapes = {"stories": (S,), "methods": (M,), "units": (S, M)}
+    found = {
+        part: np.ones((1 + resamples, *shapes[part]), np.float64)
+        for part in ("stories", "methods", *parts)
+    }
     for part in parts:
-        thrown = rng.integers(0, 2, (resamples, *shapes[part])) * 2 - 1
-        coins *= thrown.astype(np.float32)
-    return np.concatenate([np.ones((1, S, M), np.float32), coins])
+        found[part][1:] = rng.integers(0, 2, (resamples, *shapes[part])) * 2 - 1
+    return _Thrown(found["stories"], found["methods"], found.get("units"))
 
 
 def _p_value(differences: Array) -> float:
@@ -161,34 +193,101 @@ def _p_value(differences: Array) -> float:
     return (count + 1) / (defined.size + 1)
 
 
-def _swapped_differences(
-    grid: Grid, level: str, a: int, b: int, coins: Signs, coefficients: Sequence[str]
-) -> dict[str, Array]:
-    """Return coefficient(a) - coefficient(b) after each swap, shape (1 + B,)."""
+class _Compare(Protocol):
+    """Returns coefficient(a) - coefficient(b) after each swap, shape (1 + B,)."""
+
+    def __call__(
+        self, a: int, b: int, thrown: _Thrown, coefficients: Sequence[str]
+    ) -> dict[str, Array]: ...
+
+
+def _comparison(grid: Grid, level: str) -> _Compare:
+    """Prepare what all pairs of metrics share; standardised scores first of all."""
     used = grid.cells.reshape(-1)
-    za, zb = (
-        standardise(grid.scores[k].reshape(-1), used).reshape(grid.cells.shape)
-        for k in (a, b)
-    )
+    flat = standardise(grid.scores.reshape(len(grid.scores), -1), used)
+    scores = flat.reshape(grid.scores.shape)
     if level == "method":
-        return _method_differences(grid, za, zb, coins, coefficients)
-    if level == "story":
-        points = _Points(grid.human, za, zb, grid.cells, coins.transpose(1, 0, 2))
-    else:
+        return _MethodMeans(grid, scores)
+    if level == "pooled":
         cells = grid.cells
-        points = _Points(
-            grid.human[cells][None], za[cells][None], zb[cells][None],
-            np.ones((1, int(cells.sum())), bool), coins[:, cells][None],
+        points = Points(
+            grid.human[cells][None], scores[:, None, cells],
+            np.ones((1, int(cells.sum())), bool),
         )  # fmt: skip
-    found = {}
-    if "pearson" in coefficients:
-        found["pearson"] = _pearson(points)
-    if {"kendall", "spearman"} & set(coefficients):
-        found |= _rank_coefficients(points)
-    return {
-        name: _average(found[name][0]) - _average(found[name][1])
-        for name in coefficients
-    }
+        return _Pooled(grid, points, contests(points))
+    inside = turned(grid) if level == "within_method" else grid
+    if level == "within_method":
+        scores = scores.transpose(0, 2, 1)
+    points = Points(inside.human, scores, inside.cells)
+    return _InGroups(level, points, contests(points))
+
+
+@dataclass(frozen=True)
+class _Pooled:
+    grid: Grid
+    points: Points
+    met: Contests
+
+    def __call__(
+        self, a: int, b: int, thrown: _Thrown, coefficients: Sequence[str]
+    ) -> dict[str, Array]:
+        coins = thrown.of_cells(self.grid)
+        found = swapped_values(self.points, self.met, a, b, coins, coefficients)
+        return {name: first[0] - second[0] for name, (first, second) in found.items()}
+
+
+@dataclass(frozen=True)
+class _InGroups:
+    """Coins of the group (a story) and of the points inside it (methods).
+
+    A group's own coin exchanges its two results; the coins of points are shared by
+    all groups, so the coefficients are computed once for these alone.
+    """
+
+    level: str
+    points: Points
+    met: Contests
+
+    def __call__(
+        self, a: int, b: int, thrown: _Thrown, coefficients: Sequence[str]
+    ) -> dict[str, Array]:
+        coins = thrown.turned() if self.level == "within_method" else thrown
+        if coins.units is not None:
+            parts = [
+                self._values(a, b, Coins(coins.units[:, g].T), coefficients, g)
+                for g in range(len(self.points.used))
+            ]
+            found = {
+                name: tuple(
+                    np.concatenate(v)
+                    for v in zip(*(p[name] for p in parts), strict=True)
+                )
+                for name in coefficients
+            }
+            return {n: _average(v[0]) - _average(v[1]) for n, v in found.items()}
+        inner = coins.methods
+        if (inner == 1).all():
+            inner = inner[:1]
+        values = self._values(a, b, Coins(inner.T), coefficients)
+        kept = coins.stories.T > 0
+        return {
+            name: _average(np.where(kept, first, second))
+            - _average(np.where(kept, second, first))
+            for name, (first, second) in values.items()
+        }
+
+    def _values(
+        self, a: int, b: int, coins: Coins, coefficients: Sequence[str],
+        group: int | None = None,
+    ) -> dict[str, tuple[Array, Array]]:  # fmt: skip
+        points, met = self.points, self.met
+        if group is not None:
+            one = slice(group, group + 1)
+            points = Points(points.human[one], points.scores[:, one], points.used[one])
+            met = Contests(
+                met.pairs[:, :, one], met.ranks[:, :, one], met.human_ranks[one]
+            )
+        return swapped_values(points, met, a, b, coins, coefficients)
 
 
 def _average(values: Array) -> Array:
@@ -199,130 +298,30 @@ def _average(values: Array) -> Array:
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
-def _method_differences(
-    grid: Grid, za: Array, zb: Array, coins: Signs, coefficients: Sequence[str]
-) -> dict[str, Array]:
-    """Swap cells, then average over the cells of each method, then correlate."""
-    n = np.maximum(grid.cells.sum(axis=0), 1)
-    half = np.where(grid.cells, (za - zb) / 2, 0.0)
-    middle = ((za + zb) / 2).sum(axis=0) / n
-    shift = np.einsum("bsm,sm->bm", coins, half) / n
-    human = np.round(grid.human.sum(axis=0) / n, HUMAN_DIGITS)
-    found = correlate(
-        np.broadcast_to(human, shift.shape),
-        np.round(np.stack([middle + shift, middle - shift]), MEAN_DIGITS),
-        np.broadcast_to(grid.cells.any(axis=0), shift.shape)[:, None, :].astype(float),
-        coefficients,
-    )
-    return {name: v[0, :, 0] - v[1, :, 0] for name, v in found.items()}
-
-
 @dataclass(frozen=True)
-class _Points:
-    """Two metrics and people on N points in G groups, with coins (G, B, N).
+class _MethodMeans:
+    """Swap cells, then average over the cells of each method, then correlate."""
 
-    `used` is 0 at points that do not exist.
-    """
+    grid: Grid
+    scores: Array
 
-    human: Array
-    a: Array
-    b: Array
-    used: Mask
-    coins: Signs
-
-
-Pair = tuple[Array, Array]
-
-
-def _pearson(points: _Points) -> Pair:
-    """Pearson's r of both metrics after each swap, each (G, B)."""
-    used = points.used[:, None, :]
-    h = standardise(points.human, points.used)[:, None, :]
-    n = np.maximum(used.sum(axis=2), 1)
-    first = points.coins > 0
-
-    def correlation(a: Array, b: Array) -> Array:
-        x = np.where(first, a[:, None, :], b[:, None, :])
-        mean = np.where(used, x, 0.0).sum(axis=2) / n
-        centred = np.where(used, x - mean[:, :, None], 0.0)
-        varies = np.where(used, x, -np.inf).max(axis=2) > np.where(used, x, np.inf).min(
-            axis=2
+    def __call__(
+        self, a: int, b: int, thrown: _Thrown, coefficients: Sequence[str]
+    ) -> dict[str, Array]:
+        grid, za, zb = self.grid, self.scores[a], self.scores[b]
+        n = np.maximum(grid.cells.sum(axis=0), 1)
+        half = np.where(grid.cells, (za - zb) / 2, 0.0)
+        middle = ((za + zb) / 2).sum(axis=0) / n
+        if thrown.units is None:
+            shift = (thrown.stories @ half) * thrown.methods / n
+        else:
+            shift = np.einsum("bsm,sm->bm", thrown.units, half) / n
+        human = np.round(grid.human.sum(axis=0) / n, HUMAN_DIGITS)
+        once = grid.cells.any(axis=0).astype(float)
+        found = correlate(
+            np.broadcast_to(human, shift.shape),
+            np.round(np.stack([middle + shift, middle - shift]), MEAN_DIGITS),
+            np.broadcast_to(once, shift.shape)[:, None, :],
+            coefficients,
         )
-        size = varies * (centred**2).sum(axis=2)
-        return ratio((centred * h).sum(axis=2), (h * h).sum(axis=2), size)
-
-    return correlation(points.a, points.b), correlation(points.b, points.a)
-
-
-def _rank_coefficients(points: _Points) -> dict[str, Pair]:
-    """Kendall's tau-b and Spearman's rho of both metrics after each swap.
-
-    With coins s, the sign of a pair depends on two coins, so a sum over pairs is
-    ``constant + linear . s + s' Q s``, and the other metric is the same at -s.
-    """
-    G, B, N = points.coins.shape
-    w = points.used.astype(np.float32)
-    s = points.coins * w[:, None, :]
-    h = dense_ranks(points.human)
-    both = dense_ranks(np.stack([points.a, points.b]))
-    zeros = [np.zeros((G, B)) for _ in range(8)]
-    tau_a, tau_b, ties_a, ties_b, rho_a, rho_b, size_a, size_b = zeros
-    pairs_h, size_h = np.zeros((G, 1)), np.zeros((G, 1))
-    for groups, rows in blocks(G, N, B):
-        a, b = both[0, groups], both[1, groups]
-        wg, wr = w[groups], w[groups][:, rows]
-        mask = wr[:, :, None] * wg[:, None, :]
-        sh = signs(h[groups][:, rows], h[groups]) * mask
-        aa, ab = signs(a[:, rows], a) * mask, signs(a[:, rows], b) * mask
-        ba, bb = signs(b[:, rows], a) * mask, signs(b[:, rows], b) * mask
-        sg, sr = s[groups], s[groups][:, :, rows]
-        for first, second, x in (
-            (tau_a, tau_b, (aa * sh, ab * sh, ba * sh, bb * sh)),
-            (ties_a, ties_b, (abs(aa), abs(ab), abs(ba), abs(bb))),
-        ):
-            even, odd = _pair_sums(x, sg, sr)
-            first[groups] += even + odd
-            second[groups] += even - odd
-        human = sh.sum(axis=2, dtype=np.float64)[:, None, :]
-        pairs_h[groups] += np.abs(sh).sum(axis=(1, 2), dtype=np.float64)[:, None]
-        size_h[groups] += (human**2).sum(axis=2)
-        for product, size, ranks in zip(
-            (rho_a, rho_b), (size_a, size_b), _swapped_ranks((aa, ab, ba, bb), sg, sr),
-            strict=True,
-        ):  # fmt: skip
-            product[groups] += (ranks * human).sum(axis=2)
-            size[groups] += (ranks**2).sum(axis=2)
-    return {
-        "kendall": (ratio(tau_a, pairs_h, ties_a), ratio(tau_b, pairs_h, ties_b)),
-        "spearman": (ratio(rho_a, size_h, size_a), ratio(rho_b, size_h, size_b)),
-    }
-
-
-Kernels = tuple[Signs, Signs, Signs, Signs]
-
-
-def _pair_sums(kernels: Kernels, s: Signs, s_rows: Signs) -> Pair:
-    """Sum a kernel over pairs of held scores: parts even and odd in the coins."""
-    aa, ab, ba, bb = kernels
-    stay, move = aa - ab, ba - bb  # what a partner's coin changes
-    constant = (aa + ab + ba + bb).sum(axis=(1, 2), dtype=np.float64)[:, None]
-    quadratic = np.matmul(s, (stay - move).transpose(0, 2, 1))
-    squares: Array = np.sum(s_rows * quadratic, axis=2, dtype=np.float64)
-    own = ((aa + ab) - (ba + bb)).sum(axis=2)[:, None, :]
-    partners = (stay + move).sum(axis=1)[:, None, :]
-    held: Array = np.sum(s_rows * own, axis=2, dtype=np.float64)
-    moved: Array = np.sum(s * partners, axis=2, dtype=np.float64)
-    return np.asarray((constant + squares) / 4), np.asarray((held + moved) / 4)
-
-
-def _swapped_ranks(kernels: Kernels, s: Signs, s_rows: Signs) -> Iterator[Array]:
-    """Yield the centred ranks of the first, then of the second metric."""
-    aa, ab, ba, bb = kernels
-    fixed_a, fixed_b = (aa + ab).sum(axis=2), (ba + bb).sum(axis=2)
-    moved_a = np.matmul(s, (aa - ab).transpose(0, 2, 1))
-    moved_b = np.matmul(s, (ba - bb).transpose(0, 2, 1))
-    for sign in (1, -1):
-        held_a = fixed_a[:, None, :] + sign * moved_a
-        held_b = fixed_b[:, None, :] + sign * moved_b
-        coin = sign * s_rows
-        yield (((1 + coin) * held_a + (1 - coin) * held_b) / 4).astype(np.float64)
+        return {name: v[0, :, 0] - v[1, :, 0] for name, v in found.items()}

@@ -1,25 +1,25 @@
-"""Kendall tau-b, Spearman and Pearson, for many weighted resamples at once.
+"""Kendall tau-b and tau-c, Spearman and Pearson, for many weighted resamples at once.
 
-A bootstrap resample is the same data with whole-number weights. All three
-coefficients are written as sums over weighted points or pairs of points, so a
-thousand resamples are a few matrix products instead of a thousand sorts.
+A bootstrap resample is the same data with whole-number weights. All coefficients
+are written as sums over weighted points or pairs of points, so a thousand resamples
+are a few matrix products instead of a thousand sorts.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
+from scipy import special
 
-from analysis.results import Array, Mask
+from analysis.ranksums import rank_sums
+from analysis.results import NAN, Array, Mask
 
-# Elements of one block of pairwise signs (float32); bounds memory, not results.
-BLOCK = 4_000_000
 # Below this share of the group's own variance a resample counts as constant.
 # Its values are equal then, and what is left is rounding.
 NO_VARIANCE = 1e-10
-
-Signs = npt.NDArray[np.float32]
+# Values held at once when Pearson's sums are made.
+CHUNK = 4_000_000
+RANKED = ("kendall", "kendall_c", "spearman")
 
 
 def correlate(
@@ -39,7 +39,7 @@ def correlate(
         B resamples. 0 leaves a point out; that is also how a missing cell is
         written.
     coefficients
-        Some of `COEFFICIENTS`.
+        Some of ``kendall``, ``kendall_c``, ``spearman``, ``pearson``.
 
     Returns
     -------
@@ -55,19 +55,24 @@ def correlate(
     - Kendall's tau-b is :math:`(C - D) / \sqrt{(C + D + T_m)(C + D + T_h)}`:
       pairs tied in one variable only stay in the other's factor, pairs tied in
       both leave everything. A point drawn twice ties with itself in both.
+    - Kendall's tau-c (Stuart 1953) is :math:`2 (C - D) / (n^2 (m - 1) / m)`, where
+      n is the sum of the weights (a point drawn twice counts twice) and m the
+      smaller number of distinct values among the points that have weight (drawn
+      twice it is one value).
     - Spearman is Pearson's r of the mid-ranks, here
       :math:`r_i = \sum_j w_j \operatorname{sgn}(x_i - x_j)`, an affine function
       of them.
     - Pearson's r is computed from values standardised in their group.
 
-    Sums of the first two are whole numbers and therefore exact: the result
+    Sums of the first three are whole numbers and therefore exact: the result
     does not depend on the order of the points.
 
     References
     ----------
     Kendall, M. G. (1945), The treatment of ties in ranking problems,
-    Biometrika 33(3). Values equal ``scipy.stats.kendalltau`` (variant b),
-    ``spearmanr`` and ``pearsonr``.
+    Biometrika 33(3). Stuart, A. (1953), The estimation and comparison of strengths
+    of association in contingency tables, Biometrika 40(1/2). Values equal
+    ``scipy.stats.kendalltau`` (variants b and c), ``spearmanr`` and ``pearsonr``.
 
     Examples
     --------
@@ -79,95 +84,52 @@ def correlate(
     {'kendall': 0.667, 'spearman': 0.8, 'pearson': 0.8}
     """
     found = {}
-    ranked = {"kendall", "spearman"} & set(coefficients)
-    if ranked:
-        sums = _rank_sums(human, scores, weights, spearman="spearman" in ranked)
-        if "kendall" in ranked:
-            found["kendall"] = ratio(sums.pairs, sums.human_pairs, sums.metric_pairs)
-        if "spearman" in ranked:
-            found["spearman"] = ratio(sums.ranks, sums.human_ranks, sums.metric_ranks)
+    if set(RANKED) & set(coefficients):
+        sums = rank_sums(human, scores, weights, spearman="spearman" in coefficients)
+        h, x = sums.human, sums.metric
+        if "kendall" in coefficients:
+            found["kendall"] = ratio(sums.pairs, h.pairs, x.pairs)
+        if "kendall_c" in coefficients:
+            found["kendall_c"] = tau_c(
+                sums.pairs, np.minimum(h.values, x.values), h.total
+            )
+        if "spearman" in coefficients:
+            found["spearman"] = ratio(sums.ranks, h.ranks, x.ranks)
     if "pearson" in coefficients:
         found["pearson"] = _pearson(human, scores, weights)
     return {name: found[name] for name in coefficients}
 
 
+def tau_c(pairs: Array, values: Array, total: Array) -> Array:
+    """Return C - D (ordered pairs) / (n^2 (m - 1) / m); NaN where m is below 2.
+
+    Parameters
+    ----------
+    pairs
+        C - D over ordered pairs: twice that of unordered ones.
+    values
+        The smaller number of distinct values, m.
+    total
+        The number of points, n.
+    """
+    size = total**2 * (values - 1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = pairs * values / size
+    return np.where(size > 0, value, np.nan)
+
+
 def ratio(product: Array, human: Array, metric: Array) -> Array:
+    """Return product / sqrt(human metric) between -1 and 1; NaN without variation."""
+    return np.clip(quotient(product, human, metric), -1, 1)
+
+
+def quotient(product: Array, human: Array, metric: Array) -> Array:
     """Return product / sqrt(human metric); NaN where a side has no variation."""
     square = human * metric
     with np.errstate(invalid="ignore", divide="ignore"):
         # sqrt(a) * sqrt(a) is not a: a perfect order must give exactly 1.
         value = product / np.sqrt(square)
-    return np.where(square > 0, np.clip(value, -1, 1), np.nan)
-
-
-@dataclass(frozen=True)
-class _RankSums:
-    """Sums over weighted pairs (tau) and over weighted ranks (Spearman)."""
-
-    pairs: Array
-    human_pairs: Array
-    metric_pairs: Array
-    ranks: Array
-    human_ranks: Array
-    metric_ranks: Array
-
-
-def dense_ranks(values: Array) -> Signs:
-    """Replace values by whole numbers of the same order, exact in float32."""
-    order = np.unique(values, return_inverse=True)[1].reshape(values.shape)
-    return order.astype(np.float32)
-
-
-def signs(left: Signs, right: Signs) -> Signs:
-    """Return sgn(left_i - right_j), shape (G, R, N)."""
-    return np.asarray(np.sign(left[:, :, None] - right[:, None, :]))
-
-
-def blocks(groups: int, points: int, resamples: int) -> Iterator[tuple[slice, slice]]:
-    """Cut groups and points into blocks whose pairwise signs fit into memory."""
-    per_group = points * max(points, resamples)
-    step_groups = max(1, BLOCK // max(per_group, 1))
-    step_points = max(1, min(points, BLOCK // max(points, resamples, 1)))
-    for group in range(0, groups, step_groups):
-        for point in range(0, points, step_points):
-            yield (
-                slice(group, min(group + step_groups, groups)),
-                slice(point, min(point + step_points, points)),
-            )
-
-
-def _rank_sums(
-    human: Array, scores: Array, weights: Array, *, spearman: bool
-) -> _RankSums:
-    K = len(scores)
-    G, B, N = weights.shape
-    h, w = dense_ranks(human), weights.astype(np.float32)
-    x = np.stack([dense_ranks(metric) for metric in scores])
-    sums = _RankSums(*(np.zeros((K, G, B)) for _ in range(6)))
-    for groups, points in blocks(G, N, B):
-        wg, wp = w[groups], w[groups][:, :, points]
-
-        def total(kernel: Signs, wg: Signs = wg, wp: Signs = wp) -> Array:
-            product = np.matmul(wg, kernel.transpose(0, 2, 1))
-            return np.asarray(np.sum(wp * product, axis=2, dtype=np.float64))
-
-        def ranks(kernel: Signs, wg: Signs = wg) -> Array:
-            return np.asarray(np.matmul(wg, kernel.transpose(0, 2, 1)), np.float64)
-
-        sh = signs(h[groups][:, points], h[groups])
-        sums.human_pairs[:, groups] += total(np.abs(sh))
-        rh = ranks(sh) if spearman else None
-        for k in range(K):
-            sx = signs(x[k, groups][:, points], x[k, groups])
-            sums.pairs[k, groups] += total(sx * sh)
-            sums.metric_pairs[k, groups] += total(np.abs(sx))
-            if rh is not None:
-                rx = ranks(sx)
-                sums.ranks[k, groups] += (wp * rx * rh).sum(axis=2)
-                sums.metric_ranks[k, groups] += (wp * rx * rx).sum(axis=2)
-        if rh is not None:
-            sums.human_ranks[:, groups] += (wp * rh * rh).sum(axis=2)
-    return sums
+    return np.where(square > 0, value, np.nan)
 
 
 def standardise(values: Array, used: Array | Mask) -> Array:
@@ -199,17 +161,84 @@ def standardise(values: Array, used: Array | Mask) -> Array:
 def _pearson(human: Array, scores: Array, weights: Array) -> Array:
     used = np.asarray((weights > 0).any(axis=1))
     h, x = standardise(human, used), standardise(scores, used)
-    w = weights.astype(float)
-    total = np.maximum(w.sum(axis=2), 1)  # (G, B)
+    K, (G, B, N) = len(scores), weights.shape
+    values = np.empty((K, G, B))
+    # Sums of h, h^2, and of x, x^2, h x of every metric: one product a group.
+    sums = [h[None], h[None] ** 2, x, x**2, h * x]
+    features = np.concatenate(sums).transpose(1, 2, 0)  # (G, N, 2 + 3 K)
+    step = max(1, CHUNK // max(B * max(N, 2 + 3 * K), 1))
+    for start in range(0, G, step):
+        groups = slice(start, start + step)
+        w = weights[groups].astype(float)
+        total = np.maximum(w.sum(axis=2), 1)  # (g, B)
+        means = np.matmul(w, features[groups]) / total[:, :, None]
+        mh, vh, mx, vx, product = np.split(
+            means.transpose(2, 0, 1), [1, 2, 2 + K, 2 + 2 * K]
+        )
+        vh, vx = vh - mh**2, vx - mx**2
+        with np.errstate(invalid="ignore", divide="ignore"):
+            value = (product - mh * mx) / np.sqrt(vh * vx)
+        defined = (vh > NO_VARIANCE) & (vx > NO_VARIANCE)
+        values[:, groups] = np.where(defined, np.clip(value, -1, 1), np.nan)
+    return values
 
-    def mean(values: Array) -> Array:
-        summed = np.einsum("gbn,...gn->...gb", w, values, optimize=True)
-        return np.asarray(summed / total)
 
-    mh, mx = mean(h), mean(x)
-    covariance = mean(h * x) - mh * mx
-    vh, vx = mean(h * h) - mh**2, mean(x * x) - mx**2
-    with np.errstate(invalid="ignore", divide="ignore"):
-        value = covariance / np.sqrt(vh * vx)
-    defined = (vh > NO_VARIANCE) & (vx > NO_VARIANCE)
-    return np.where(defined, np.clip(value, -1, 1), np.nan)
+# b and c^2 of the interval atanh(r) +- z c / sqrt(n - b).
+FISHER = {
+    "pearson": lambda r: (3, 1.0),
+    "spearman": lambda r: (3, 1 + r * r / 2),
+    "kendall": lambda r: (4, 0.437),
+}
+
+
+def fisher_interval(
+    coefficient: str, r: float, n: int, confidence: float = 0.95
+) -> tuple[float, float]:
+    r"""Return the interval by Fisher's z, for comparison with resampled ones.
+
+    Parameters
+    ----------
+    coefficient
+        ``"pearson"``, ``"spearman"`` or ``"kendall"`` (tau-b).
+    r
+        Its value.
+    n
+        Number of points. They must be independent, which cells of the same stories
+        and methods are not: the interval is too narrow for them.
+    confidence
+        Coverage.
+
+    Returns
+    -------
+    tuple of float
+        Low and high; both NaN when `r` is NaN or 1 in absolute value, or with too
+        few points (four, five for Kendall).
+
+    Raises
+    ------
+    ValueError
+        When the coefficient has no such interval.
+
+    Notes
+    -----
+    :math:`\tanh(\operatorname{atanh} r \pm z c / \sqrt{n - b})`, where (b, c^2) is
+    (3, 1) for Pearson, (3, 1 + r^2 / 2) for Spearman and (4, 0.437) for Kendall.
+
+    References
+    ----------
+    Bonett, D. G. and Wright, T. A. (2000), Sample size requirements for estimating
+    Pearson, Kendall and Spearman correlations, Psychometrika 65(1), equation 3.
+
+    Examples
+    --------
+    >>> [round(end, 4) for end in fisher_interval("pearson", 0.5, 28)]
+    [0.156, 0.7358]
+    """
+    if coefficient not in FISHER:
+        raise ValueError(f"coefficient: {coefficient!r}: expected {', '.join(FISHER)}")
+    b, square = FISHER[coefficient](r)
+    if math.isnan(r) or abs(r) >= 1 or n <= b:
+        return NAN, NAN
+    half = float(special.ndtri((1 + confidence) / 2)) * math.sqrt(square / (n - b))
+    middle = math.atanh(r)
+    return math.tanh(middle - half), math.tanh(middle + half)

@@ -1,24 +1,40 @@
 """Ranking methods by side-by-side answers: Bradley-Terry and Davidson."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from analysis.choices import OUTCOMES, majority, vote_counts
-from analysis.levels import CHUNK
-from analysis.resampling import cluster_counts, interval, stream
+from analysis.bradley_terry import (
+    TIES,
+    WINS_ON_LEFT,
+    Fit,
+    fit_model,
+    side_is_known,
+    without_side,
+)
+from analysis.ranks import rank_intervals, ranks
+from analysis.resampling import bootstrap_p, interval
 from analysis.results import NAN, Array, Counts, Mask
+from analysis.votes import PARTS, Votes, choice_votes, resampled_counts
+
+__all__ = [
+    "ELO_SCALE", "PARTS", "SIDE_EFFECT_COLUMNS", "TIES", "Standing", "leaderboard",
+    "side_effect",
+]  # fmt: skip
 
 ELO_SCALE = 400 / np.log(10)
 ELO_MEAN = 1000.0
-TIES = ("half", "drop", "davidson")
-PARTS = ("stories", "annotators", "units")
-STEPS = 100
-CONVERGED = 1e-10
-# Largest change of a strength in one step: Newton overshoots far from the top.
-LONGEST_STEP = 2.0
+SIDE_EFFECT_COLUMNS = (
+    "question", "value", "low", "high", "n", "reason", "elo", "p_value",
+)  # fmt: skip
+# Ratings on the Elo scale that differ by less are equal up to rounding.
+SAME_RATING = 1e-6
+MAJORITY_HAS_NO_SIDE = (
+    "a majority joins answers of both sides; single votes have one each"
+)
+Row = dict[str, object]
 
 
 @dataclass(frozen=True)
@@ -48,23 +64,14 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class _Votes:
-    """Answers of one criterion: which clusters they belong to, what they say."""
+class _Ask:
+    """What is asked for: the arguments of `leaderboard`."""
 
-    methods: tuple[str, ...]
-    story: Counts
-    annotator: Counts
-    unit: Counts
-    first: Counts
-    second: Counts
-    outcome: Counts  # 0 first wins, 1 second wins, 2 tie
-
-    def kept(self, rows: Mask) -> "_Votes":
-        """Return the selected answers."""
-        return _Votes(
-            self.methods, self.story[rows], self.annotator[rows], self.unit[rows],
-            self.first[rows], self.second[rows], self.outcome[rows],
-        )  # fmt: skip
+    criterion: str
+    ties: str
+    parts: tuple[str, ...]
+    resamples: int
+    seed: int
 
 
 def leaderboard(
@@ -73,6 +80,7 @@ def leaderboard(
     criterion: str,
     ties: str = "half",
     by_majority: bool = False,
+    side: bool = False,
     parts: tuple[str, ...] = ("stories", "annotators"),
     resamples: int = 1000,
     confidence: float = 0.95,
@@ -83,16 +91,19 @@ def leaderboard(
     Parameters
     ----------
     choices
-        Kept rows of the criterion, methods in alphabetical order. ``both_bad``
-        counts as a tie.
+        Kept rows of the criterion, in any order. ``both_bad`` counts as a tie.
     criterion
-        Named in the remarks and in the random stream.
+        Named in the random stream.
     ties
         ``"half"``: half a win to each; ``"drop"``: left out; ``"davidson"``: a
         tie model with one parameter.
     by_majority
         Replace the answers of each story and pair by their majority; without
         one, a tie.
+    side
+        Adjust for the side on which outputs stood, as `left_method` says; see
+        `side_effect`. Where the effect cannot be estimated a remark says why, and
+        ratings are not adjusted. Answers with an unknown side count without it.
     parts
         Clusters to draw, of `PARTS`; units are pairs of outputs of one story.
         Methods are not drawn: a resample without one cannot rank it.
@@ -116,109 +127,199 @@ def leaderboard(
     count) leads to every other (Ford 1957); otherwise ratings are empty and a
     remark says who stands apart. Resamples without a maximum are left out.
 
+    Ratings have percentile intervals. Those of ranks come from the differences
+    between methods, see `analysis.ranks.rank_intervals`.
+
     References
     ----------
     Bradley and Terry (1952), Biometrika 39; Davidson (1970), JASA 65.
     """
-    votes = _votes(choices, by_majority=by_majority)
-    if ties == "drop":
-        votes = votes.kept(votes.outcome != 2)
-    M = len(votes.methods)
-    counts = _counts(votes, np.ones((1, len(votes.story))), M)
-    n = counts[0].sum(axis=(0, 2)) + counts[0].sum(axis=(0, 1))
-    never = "have ties only between them" if ties == "drop" else "were never compared"
-    connected, apart = _components(counts[0], votes.methods, never)
-    if not connected:
-        rows = [
-            Standing(m, NAN, NAN, NAN, NAN, NAN, NAN, int(n[i]))
-            for i, m in enumerate(votes.methods)
-        ]
-        return rows, [f"no ratings, since {apart}."]
-    ratings = _elo(fit(counts, ties=ties)[0][0])
-    drawn, lost = _resampled(
-        votes, ties, parts, resamples, stream(seed, "bt", criterion)
-    )
+    ask = _Ask(criterion, ties, parts, resamples, seed)
     notes = []
-    if lost:
+    board = None
+    if side:
+        why = MAJORITY_HAS_NO_SIDE
+        if not by_majority:
+            board = _sided_board(choices, ask)
+            why = board.why
+        if why:
+            notes.append(f"ratings are not adjusted for the side: {why}.")
+    if board is None or board.point is None:
+        board = _plain_board(choices, ask, by_majority=by_majority)
+    if board.point is None:
+        rows = [
+            Standing(m, NAN, NAN, NAN, NAN, NAN, NAN, int(board.n[i]))
+            for i, m in enumerate(board.votes.methods)
+        ]
+        return rows, [f"{board.why}."]
+    if board.lost:
         notes.append(
-            f"{lost} of {resamples} resamples left out for want of finite "
+            f"{board.lost} of {resamples} resamples left out for want of finite "
             "ratings, since a method always wins or always loses there."
         )
-    return _standings(votes.methods, ratings, drawn, lost, n, confidence), notes
+    return _standings(board, board.point, confidence), notes
 
 
-def _standings(
-    methods: tuple[str, ...],
-    ratings: Array,
-    drawn: Array,
-    lost: int,
-    n: Counts,
-    confidence: float,
-) -> list[Standing]:
-    ranks = _ranks(ratings[None])[0]
-    drawn_ranks = _ranks(drawn)
-    missing = np.full(lost, np.nan)
-    tail = (1 - confidence) / 2
-    rows = []
-    for i, method in enumerate(methods):
-        low, high, _ = interval(np.concatenate([drawn[:, i], missing]), confidence)
-        rank_low = rank_high = NAN
-        if np.isfinite(low):
-            rank_low, rank_high = np.quantile(
-                drawn_ranks[:, i], [tail, 1 - tail], method="inverted_cdf"
+def side_effect(
+    choices: pd.DataFrame,
+    *,
+    criterion: str,
+    ties: str = "half",
+    parts: tuple[str, ...] = ("stories", "annotators"),
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> list[Row]:
+    r"""Estimate how much standing on the left helps an output.
+
+    Parameters
+    ----------
+    choices, criterion, ties, parts, resamples, confidence, seed
+        As given to `leaderboard`. `left_method` names the output on the left; answers
+        without it inform the strengths only.
+
+    Returns
+    -------
+    list of Row
+        One row of `SIDE_EFFECT_COLUMNS`: value is the log odds for the left output
+        between equal methods, above 0 in favour of the left; elo the same in points;
+        n the answers with a known side; p_value for "no effect", from the resamples.
+
+    Notes
+    -----
+    :math:`P(left\ wins) = \operatorname{sigmoid}(\theta_l - \theta_r + \delta)`,
+    estimated together with the strengths, so that strong methods that stand on the
+    left more often are not mistaken for an effect of the side.
+    """
+    board = _sided_board(choices, _Ask(criterion, ties, parts, resamples, seed))
+    row: Row = dict.fromkeys(("value", "low", "high", "elo", "p_value"), NAN)
+    if board.point is not None:
+        value = float(board.point.side[0])
+        low, high, reason = interval(board.sides, confidence)
+        row |= {"value": value, "low": low, "high": high, "elo": value * ELO_SCALE}
+        row |= {"p_value": bootstrap_p(board.sides), "reason": reason}
+    else:
+        row["reason"] = board.why
+    n = int(board.votes.counts()[WINS_ON_LEFT:].sum())
+    row |= {"question": criterion, "n": n}
+    return [{column: row[column] for column in SIDE_EFFECT_COLUMNS}]
+
+
+@dataclass(frozen=True)
+class _Board:
+    """A fit and those of its resamples, or why there is none.
+
+    Attributes
+    ----------
+    votes, n
+        The answers, and the number of those of each method.
+    point
+        The fit of all answers.
+    ratings, sides
+        Shape (B, M) and (B,): of the resamples, NaN where there is no maximum.
+    why
+        Why there is no fit.
+    """
+
+    votes: Votes
+    n: Counts
+    point: Fit | None
+    ratings: Array
+    sides: Array
+    why: str = ""
+
+    @property
+    def lost(self) -> int:
+        """The number of resamples without a maximum."""
+        return int(np.isnan(self.sides).sum())
+
+
+def _plain_board(choices: pd.DataFrame, ask: _Ask, *, by_majority: bool) -> _Board:
+    """Fit the answers without their sides."""
+    votes = choice_votes(choices, by_majority=by_majority, side=False)
+    return _fitted(votes, ask)
+
+
+def _sided_board(choices: pd.DataFrame, ask: _Ask) -> _Board:
+    """Fit the answers with their sides."""
+    if "left_method" not in choices:
+        choices = choices.assign(left_method=None)
+    return _fitted(choice_votes(choices, by_majority=False, side=True), ask)
+
+
+def _fitted(votes: Votes, ask: _Ask) -> _Board:
+    M = len(votes.methods)
+    if ask.ties == "drop":
+        votes = votes.without_ties()
+    counts = votes.counts()
+    plain = without_side(counts).sum(axis=0)
+    n = (plain.sum(axis=0) + plain.sum(axis=1)).astype(int)
+    none = _Board(votes, n, None, np.empty((0, M)), np.empty(0))
+    never = (
+        "have ties only between them" if ask.ties == "drop" else "were never compared"
+    )
+    connected, apart = _components(without_side(counts), votes.methods, never)
+    if not connected:
+        return replace(none, why=f"no ratings, since {apart}")
+    if votes.planes == 5:
+        if not counts[WINS_ON_LEFT:].any():
+            return replace(none, why="no answer says which output stood on the left")
+        if not side_is_known(counts):
+            return replace(
+                none,
+                why="the side cannot be told from the methods, since too few pairs "
+                "were shown in both orders",
             )
+    point = fit_model(counts[None], ties=ask.ties)
+    if not point.converged[0]:
+        return replace(
+            none, why="one side wins so regularly that its effect has no finite value"
+        )
+    ratings, sides = _resampled(votes, point, ask)
+    return replace(none, point=point, ratings=ratings, sides=sides)
+
+
+def _resampled(votes: Votes, point: Fit, ask: _Ask) -> tuple[Array, Array]:
+    """Return ratings (B, M) and side effects (B,) of the resamples."""
+    M = len(votes.methods)
+    ratings, sides = [np.empty((0, M))], [np.empty(0)]
+    varied = any(votes.clusters[part][1] > 1 for part in ask.parts)
+    for counts in resampled_counts(
+        votes, ask.parts, resamples=ask.resamples * varied, seed=ask.seed,
+        name=f"bt {ask.criterion}",
+    ):  # fmt: skip
+        defined = _strong(without_side(counts))
+        found = fit_model(counts[defined], ties=ask.ties, start=point)
+        defined[defined] = found.converged
+        rating, side = np.full((len(counts), M), np.nan), np.full(len(counts), np.nan)
+        rating[defined] = _elo(found.theta[found.converged])
+        side[defined] = found.side[found.converged]
+        ratings.append(rating)
+        sides.append(side)
+    return np.concatenate(ratings), np.concatenate(sides)
+
+
+def _standings(board: _Board, point: Fit, confidence: float) -> list[Standing]:
+    ratings = _elo(point.theta)[0]
+    place = ranks(ratings, tolerance=SAME_RATING)
+    best, worst = rank_intervals(
+        ratings, board.ratings, confidence, tolerance=SAME_RATING
+    )
+    rows = []
+    for i, method in enumerate(board.votes.methods):
+        low, high, _ = interval(board.ratings[:, i], confidence)
         rows.append(
             Standing(
-                method, float(ratings[i]), low, high, float(ranks[i]),
-                float(rank_low), float(rank_high), int(n[i]),
+                method, float(ratings[i]), low, high, float(place[i]),
+                float(best[i]), float(worst[i]), int(board.n[i]),
             )
         )  # fmt: skip
     return sorted(rows, key=lambda row: (row.rank, row.method))
 
 
-def _ranks(ratings: Array) -> Array:
-    better = ratings[:, None, :] > ratings[:, :, None] + 1e-6
-    return np.asarray(1 + better.sum(axis=2), float)
-
-
 def _elo(theta: Array) -> Array:
     centred = theta - theta.mean(axis=-1, keepdims=True)
     return np.asarray(ELO_MEAN + ELO_SCALE * centred)
-
-
-def _votes(choices: pd.DataFrame, *, by_majority: bool) -> _Votes:
-    methods = tuple(sorted({*choices["method_a"], *choices["method_b"]}))
-    if by_majority:
-        rows, votes = vote_counts(choices)
-        outcome = np.array([2, 0, 1])[majority(votes.sum(axis=0)).astype(int)]
-        annotator = np.zeros(len(rows), int)
-    else:
-        rows = choices
-        outcome = np.minimum(rows["choice"].map(OUTCOMES.index).to_numpy(int), 2)
-        annotator = np.unique(rows["annotator"], return_inverse=True)[1]
-    unit = rows.groupby(["story", "method_a", "method_b"]).ngroup().to_numpy(int)
-    return _Votes(
-        methods,
-        np.unique(rows["story"], return_inverse=True)[1],
-        annotator,
-        unit,
-        rows["method_a"].map(methods.index).to_numpy(int),
-        rows["method_b"].map(methods.index).to_numpy(int),
-        outcome,
-    )
-
-
-def _counts(votes: _Votes, weights: Array, M: int) -> Array:
-    """Return wins of i over j and ties (i < j), shape (B, 2, M, M)."""
-    tie = votes.outcome == 2
-    i = np.where(votes.outcome == 1, votes.second, votes.first)
-    j = np.where(votes.outcome == 1, votes.first, votes.second)
-    where = (tie * M + i) * M + j
-    pick = sparse.coo_array(
-        (np.ones(len(where)), (where, np.arange(len(where)))),
-        shape=(2 * M * M, len(where)),
-    ).tocsr()
-    return np.asarray((pick @ weights.T).T).reshape(len(weights), 2, M, M)
 
 
 def _components(
@@ -248,39 +349,7 @@ def _components(
     )
 
 
-def _resampled(
-    votes: _Votes,
-    ties: str,
-    parts: tuple[str, ...],
-    resamples: int,
-    rng: np.random.Generator,
-) -> tuple[Array, int]:
-    """Return ratings of the resamples that have any, and how many have none."""
-    M, n = len(votes.methods), len(votes.story)
-    clusters = {
-        "stories": votes.story,
-        "annotators": votes.annotator,
-        "units": votes.unit,
-    }
-    varied = any(clusters[part].max() > 0 for part in parts)
-    if resamples == 0 or not varied:
-        return np.empty((0, M)), 0
-    found, lost = [], 0
-    step = max(1, CHUNK // n)
-    for start in range(0, resamples, step):
-        B = min(step, resamples - start)
-        weights = np.ones((B, n))
-        for part in parts:
-            codes = clusters[part]
-            weights *= cluster_counts(int(codes.max()) + 1, B, rng)[:, codes]
-        counts = _counts(votes, weights, M)
-        theta, converged = fit(counts[_strong(counts)], ties=ties)
-        found.append(_elo(theta[converged]))
-        lost += B - int(converged.sum())
-    return np.concatenate(found), lost
-
-
-def _strong(counts: Array) -> Array:
+def _strong(counts: Array) -> Mask:
     """Tell which resamples have a strongly connected graph of wins."""
     wins, ties = counts[:, 0], counts[:, 1]
     M = wins.shape[1]
@@ -288,98 +357,3 @@ def _strong(counts: Array) -> Array:
     for _ in range(int(np.ceil(np.log2(max(M, 2))))):
         reach = np.matmul(reach.astype(np.float32), reach.astype(np.float32)) > 0
     return np.asarray(reach.all(axis=(1, 2)))
-
-
-def fit(counts: Array, *, ties: str = "half") -> tuple[Array, Array]:
-    """Fit strengths to many tables of counts by Newton's method.
-
-    Parameters
-    ----------
-    counts
-        Shape (B, 2, M, M): wins of i over j, and ties of i and j in either
-        triangle. The graph of wins and ties must be strongly connected.
-    ties
-        ``"half"``, ``"drop"`` or ``"davidson"``.
-
-    Returns
-    -------
-    theta
-        Shape (B, M), mean 0: log strengths.
-    converged
-        Shape (B,).
-
-    Notes
-    -----
-    Davidson's log nu is one more parameter. A table without ties has no finite
-    maximum in it and is fitted without; a table of ties only has equal
-    strengths.
-
-    Examples
-    --------
-    >>> counts = np.zeros((1, 2, 2, 2))
-    >>> counts[0, 0] = [[0, 3], [1, 0]]
-    >>> theta, converged = fit(counts)
-    >>> round(float(theta[0, 0] - theta[0, 1]), 6), bool(converged[0])
-    (1.098612, True)
-    """
-    wins, tied = counts[:, 0], counts[:, 1] + counts[:, 1].transpose(0, 2, 1)
-    if ties == "half":
-        wins, tied = wins + tied / 2, np.zeros_like(tied)
-    elif ties == "drop":
-        tied = np.zeros_like(tied)
-    total = wins + wins.transpose(0, 2, 1) + tied
-    B, M = len(wins), wins.shape[-1]
-    some_ties = tied.sum(axis=(1, 2)) > 0
-    only_ties = wins.sum(axis=(1, 2)) == 0
-    parameters = np.zeros((B, M + 1))
-    converged = np.zeros(B, bool)
-    # d/d theta: wins and half the ties; d/d log nu: the number of ties.
-    observed = np.append(
-        wins.sum(axis=2) + tied.sum(axis=2) / 2,
-        tied.sum(axis=(1, 2))[:, None] / 2, axis=1,
-    )  # fmt: skip
-    for _ in range(STEPS):
-        expected, hessian = _expectations(parameters, total, some_ties, only_ties)
-        step = np.linalg.solve(hessian, (observed - expected)[:, :, None])[:, :, 0]
-        step[~some_ties | only_ties, M] = 0
-        largest = np.abs(step).max(axis=1)
-        converged = largest < CONVERGED
-        if converged.all():
-            break
-        parameters += (
-            step * np.minimum(1, LONGEST_STEP / np.maximum(largest, 1))[:, None]
-        )
-    theta = parameters[:, :M]
-    return theta - theta.mean(axis=1, keepdims=True), converged
-
-
-def _expectations(
-    parameters: Array, total: Array, some_ties: Mask, only_ties: Mask
-) -> tuple[Array, Array]:
-    """Return expected sufficient statistics and the information matrix."""
-    M = total.shape[-1]
-    theta, log_nu = parameters[:, :M], parameters[:, M]
-    free = some_ties & ~only_ties
-    nu = np.where(some_ties, np.exp(log_nu), 0.0)[:, None, None]
-    gap = (theta[:, :, None] - theta[:, None, :]) / 2
-    up, down = np.exp(gap), np.exp(-gap)
-    mass = up + down + nu
-    win, tie = up / mass, nu / mass
-    score = total * (win + tie / 2)
-    # Of one answer: variances of the score of i and of the tie, covariance.
-    variance = total * (win + tie / 4 - (win + tie / 2) ** 2)
-    cross = total * (tie / 2 - (win + tie / 2) * tie)
-    information = np.zeros((len(total), M + 1, M + 1))
-    information[:, :M, :M] = -variance
-    diagonal = np.arange(M)
-    information[:, diagonal, diagonal] = variance.sum(axis=2)
-    # Only differences of strengths matter: fix their sum.
-    information[:, :M, :M] += 1 / M
-    coupling = np.where(free[:, None], cross.sum(axis=2), 0.0)
-    information[:, :M, M] = information[:, M, :M] = coupling
-    own = (total * tie * (1 - tie)).sum(axis=(1, 2)) / 2
-    information[:, M, M] = np.where(free, own, 1.0)
-    expected = np.append(
-        score.sum(axis=2), (total * tie).sum(axis=(1, 2))[:, None] / 2, axis=1
-    )
-    return expected, information

@@ -1,11 +1,13 @@
-"""Correlation of metrics with people at the three levels, with intervals.
+"""Correlation of metrics with people at four levels, with intervals.
 
 ``method`` correlates method means over methods (system level), ``story``
 correlates across methods inside each story and averages over stories (group by
-item), ``pooled`` takes all cells together (no grouping).
+item), ``within_method`` correlates across stories inside each method and averages
+over methods (group by system), ``pooled`` takes all cells together (no grouping).
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,7 +18,7 @@ from analysis.results import Array, Estimate, Mask, undefined
 from analysis.significance import permutation_p
 
 # Values held at once while resampling: resamples x stories x methods.
-CHUNK = 4_000_000
+CHUNK = 10_000_000
 # Means of metric scores are computed numbers: equal up to rounding is equal.
 MEAN_DIGITS = 12
 HUMAN_DIGITS = 9
@@ -32,18 +34,21 @@ def level_values(
     grid
         The common subset of one question.
     level
-        ``"method"``, ``"story"`` or ``"pooled"``.
+        ``"method"``, ``"story"``, ``"within_method"`` or ``"pooled"``.
     draws
         How often each cluster counts.
     coefficients
-        Some of ``kendall``, ``spearman``, ``pearson``.
+        Some of ``kendall``, ``kendall_c``, ``spearman``, ``pearson``.
 
     Returns
     -------
     dict
         Coefficient to an array of shape (K, B); NaN where undefined.
     """
-    compute = {"method": _at_methods, "story": _in_stories, "pooled": _over_cells}
+    compute = {
+        "method": _at_methods, "story": _in_stories, "within_method": _in_methods,
+        "pooled": _over_cells,
+    }  # fmt: skip
     size = max(1, CHUNK // max(grid.cells.size, 1))
     parts = [compute[level](grid, chunk, coefficients) for chunk in draws.chunks(size)]
     return {name: np.concatenate([p[name] for p in parts], 1) for name in coefficients}
@@ -80,7 +85,7 @@ Values = dict[str, Array]
 
 def _over_cells(grid: Grid, draws: Draws, coefficients: Sequence[str]) -> Values:
     human, weights = resampled_human(grid, draws)
-    weights = (weights * draws.stories[:, :, None])[:, grid.cells]
+    weights = weights[:, grid.cells] * draws.stories[:, np.nonzero(grid.cells)[0]]
     h, x = human[:, grid.cells], grid.scores[:, None, grid.cells]
     if len(h) == 1:
         found = correlate(h, x, weights[None], coefficients)
@@ -91,18 +96,27 @@ def _over_cells(grid: Grid, draws: Draws, coefficients: Sequence[str]) -> Values
 
 
 def _in_stories(grid: Grid, draws: Draws, coefficients: Sequence[str]) -> Values:
-    human, weights = resampled_human(grid, draws)
-    B, S, M = weights.shape
-    K = len(grid.scores)
-    if len(human) == 1:
-        by_story = weights.transpose(1, 0, 2)
-        found = correlate(human[0], grid.scores, by_story, coefficients)
-    else:
+    B, K = draws.resamples, len(grid.scores)
+    S, M = grid.cells.shape
+    if draws.annotators is not None:
+        human, weights = resampled_human(grid, draws)
         x = np.tile(grid.scores, (1, B, 1))
         flat = correlate(
             human.reshape(B * S, M), x, weights.reshape(B * S, 1, M), coefficients
         )
         found = {n: v.reshape(K, B, S).transpose(0, 2, 1) for n, v in flat.items()}
+    elif draws.units is None and (draws.methods == 1).all():
+        # A story drawn as a whole keeps its coefficient.
+        once = grid.cells[:, None, :].astype(float)
+        found = {
+            name: np.broadcast_to(v, (K, S, B))
+            for name, v in correlate(
+                grid.human, grid.scores, once, coefficients
+            ).items()
+        }
+    else:
+        weights = resampled_human(grid, draws)[1].transpose(1, 0, 2)
+        found = correlate(grid.human, grid.scores, weights, coefficients)
     times = draws.stories.T[None].astype(float)  # (1, S, B)
     averages = {}
     for name, values in found.items():
@@ -111,6 +125,25 @@ def _in_stories(grid: Grid, draws: Draws, coefficients: Sequence[str]) -> Values
         total = (times * np.where(here, values, 0.0)).sum(axis=1)
         averages[name] = np.where(count > 0, total / np.maximum(count, 1), np.nan)
     return averages
+
+
+def turned(grid: Grid) -> Grid:
+    """Exchange stories and methods: what holds inside stories then does in methods."""
+    return replace(
+        grid,
+        stories=grid.methods,
+        methods=grid.stories,
+        cells=grid.cells.T,
+        human=grid.human.T,
+        scores=grid.scores.transpose(0, 2, 1),
+        votes=grid.votes.transpose(0, 2, 1),
+    )
+
+
+def _in_methods(grid: Grid, draws: Draws, coefficients: Sequence[str]) -> Values:
+    units = None if draws.units is None else draws.units.transpose(0, 2, 1)
+    exchanged = Draws(draws.methods, draws.stories, units, draws.annotators)
+    return _in_stories(turned(grid), exchanged, coefficients)
 
 
 def method_means(grid: Grid, draws: Draws) -> tuple[Array, Array, Array]:
@@ -125,13 +158,22 @@ def method_means(grid: Grid, draws: Draws) -> tuple[Array, Array, Array]:
     weights
         Shape (B, M): how often the method was drawn; 0 without a cell.
     """
-    human, weights = resampled_human(grid, draws)
-    once = np.where(draws.methods[:, None, :] > 0, weights, 0.0)
-    once = once * draws.stories[:, :, None]
-    total = once.sum(axis=1)
-    divisor = np.maximum(total, 1)
-    h = np.einsum("bsm,bsm->bm", once, np.broadcast_to(human, once.shape)) / divisor
-    x = np.einsum("bsm,ksm->kbm", once, grid.scores) / divisor
+    if draws.units is None and draws.annotators is None:
+        # Drawing stories is one matrix product.
+        times = draws.stories.astype(float)
+        total = np.where(draws.methods > 0, times @ grid.cells.astype(float), 0.0)
+        divisor = np.maximum(total, 1)
+        h = np.where(total > 0, times @ np.where(grid.cells, grid.human, 0.0), 0.0)
+        x = np.matmul(times, np.where(grid.cells, grid.scores, 0.0))
+        h, x = h / divisor, np.where(total > 0, x, 0.0) / divisor
+    else:
+        human, weights = resampled_human(grid, draws)
+        once = np.where(draws.methods[:, None, :] > 0, weights, 0.0)
+        once = once * draws.stories[:, :, None]
+        total = once.sum(axis=1)
+        divisor = np.maximum(total, 1)
+        h = np.einsum("bsm,bsm->bm", once, np.broadcast_to(human, once.shape))
+        h, x = h / divisor, np.einsum("bsm,ksm->kbm", once, grid.scores) / divisor
     largest = np.abs(grid.scores).max(axis=(1, 2), initial=0.0).reshape(-1, 1, 1)
     scale = np.where(largest > 0, largest, 1.0)
     return (
@@ -164,9 +206,9 @@ def level_estimates(
     grid
         The common subset of one question.
     level
-        ``"method"``, ``"story"`` or ``"pooled"``.
+        ``"method"``, ``"story"``, ``"within_method"`` or ``"pooled"``.
     coefficients
-        Some of ``kendall``, ``spearman``, ``pearson``.
+        Some of ``kendall``, ``kendall_c``, ``spearman``, ``pearson``.
     parts
         Clusters to draw, from `analysis.options.resample_parts`.
     resamples, confidence, seed
@@ -240,8 +282,10 @@ def _sizes(grid: Grid, level: str, k: int) -> tuple[int, int]:
         return int(grid.cells.any(axis=0).sum()), 1
     if level == "pooled":
         return int(grid.cells.sum()), 1
-    stories = _varies(grid.human, grid.cells) & _varies(grid.scores[k], grid.cells)
-    return int(grid.cells[stories].sum()), int(stories.sum())
+    inside = turned(grid) if level == "within_method" else grid
+    groups = _varies(inside.human, inside.cells)
+    groups &= _varies(inside.scores[k], inside.cells)
+    return int(inside.cells[groups].sum()), int(groups.sum())
 
 
 def _varies(values: Array, cells: Mask) -> Mask:
@@ -253,6 +297,8 @@ def _varies(values: Array, cells: Mask) -> Mask:
 def _why_undefined(grid: Grid, level: str, k: int) -> str:
     if level == "story":
         return "in no story do both people and the metric tell two methods apart"
+    if level == "within_method":
+        return "in no method do both people and the metric tell two stories apart"
     if level == "method":
         h, x, weights = method_means(grid, no_draws(*grid.cells.shape))
         h, x, used = h[0], x[k, 0], weights[0] > 0

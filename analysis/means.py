@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.cells import rated_grid
-from analysis.levels import can_vary, method_means
+from analysis.cells import Grid, rated_grid
+from analysis.levels import CHUNK, can_vary, method_means
 from analysis.people import are_means
-from analysis.resampling import draw, estimate, stream
-from analysis.results import Estimate
+from analysis.resampling import Draws, draw, estimate, stream
+from analysis.results import Array, Estimate
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,8 @@ def mean_ratings(
     )  # fmt: skip
     drawn = np.empty((0, len(grid.methods)))
     if can_vary(parts, grid, draws):
-        values, _, weights = method_means(grid, draws)
-        drawn = np.where(weights > 0, values, np.nan)
+        size = max(1, CHUNK // grid.cells.size)
+        drawn = np.concatenate([_drawn(grid, part) for part in draws.chunks(size)])
     own = by_annotator.groupby(["method", "annotator"])["rating"].mean()
     spread = own.groupby("method").std(ddof=1)
     people = own.groupby("method").size()
@@ -92,3 +92,9 @@ def mean_ratings(
         )
         for i, method in enumerate(grid.methods)
     ]  # fmt: skip
+
+
+def _drawn(grid: Grid, draws: Draws) -> Array:
+    """Return the mean of every method in every resample; NaN where it has no cell."""
+    values, _, weights = method_means(grid, draws)
+    return np.where(weights > 0, values, np.nan)

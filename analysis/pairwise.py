@@ -1,20 +1,30 @@
 """Does a metric prefer what people prefer? Pairs of outputs of one story."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
 from analysis.cells import Grid, lacking_scores
-from analysis.choices import majority, vote_counts
-from analysis.levels import CHUNK, HUMAN_DIGITS
+from analysis.choices import OUTCOMES, annotator_votes, majority
+from analysis.levels import HUMAN_DIGITS
+from analysis.pairsums import (
+    CHUNK,
+    Clusters,
+    can_vary,
+    draw_clusters,
+    resampled_sums,
+    weighted_sums,
+)
 from analysis.printing import counted
 from analysis.resampling import cluster_counts, interval, stream
 from analysis.results import NAN, Array, Counts, Estimate, Mask
 from analysis.scores import BASELINE, ScoreTable, score_cube
+from analysis.ties import accuracy_with_ties, story_folds
 
-FOLDS = 5
+# What a metric that guesses would reach on average; no metric of that name is drawn.
+RANDOM = "random (expected)"
 
 
 @dataclass(frozen=True)
@@ -27,10 +37,15 @@ class Pairs:
         A dimension or a criterion.
     source
         ``"ratings"`` (differences of mean ratings) or ``"choices"`` (majority).
+    stories, methods
+        S and M names; some may have no pair.
     story, first, second
         Shape (P,): indexes of the story and of the two methods.
     human
         Shape (P,): 1 where people prefer the first, -1 the second, 0 neither.
+    strength
+        Shape (P,): how much they do: the difference of mean ratings, or of the
+        shares of votes.
     scores
         Shape (K, P): score of the first minus score of the second, more is
         better.
@@ -41,21 +56,66 @@ class Pairs:
     redraw
         From annotator counts (B, A) to resampled `human` (B, P) and whether any
         drawn annotator judged the pair (B, P).
+    left_out
+        Yields for each annotator what he or she and what all others prefer, each
+        (P,): 1, -1, 0, or NaN where they did not judge the pair.
     notes
         Which pairs and metrics were dropped, in sentences.
     """
 
     question: str
     source: str
+    stories: tuple[str, ...]
+    methods: tuple[str, ...]
     story: Counts
     first: Counts
     second: Counts
     human: Array
+    strength: Array
     scores: Array
     metrics: tuple[str, ...]
     n_annotators: int
     redraw: Callable[[Counts], tuple[Array, Mask]]
+    left_out: Callable[[], Iterator[tuple[Array, Array]]]
     notes: tuple[str, ...] = ()
+
+    @property
+    def clusters(self) -> Clusters:
+        """Which story and methods each pair belongs to."""
+        return Clusters(
+            self.story, self.first, self.second, len(self.stories), len(self.methods)
+        )
+
+
+def restricted(pairs: Pairs, stories: Collection[str]) -> Pairs:
+    """Return the pairs of some stories, for a stratum.
+
+    Parameters
+    ----------
+    pairs
+        From `rating_pairs` or `choice_pairs`.
+    stories
+        Names; those without a pair change nothing.
+    """
+    wanted = np.array([name in stories for name in pairs.stories], bool)
+    kept = np.asarray(wanted[pairs.story], bool)
+
+    def redraw(annotators: Counts) -> tuple[Array, Mask]:
+        human, judged = pairs.redraw(annotators)
+        return human[:, kept], judged[:, kept]
+
+    def left_out() -> Iterator[tuple[Array, Array]]:
+        for own, others in pairs.left_out():
+            yield own[kept], others[kept]
+
+    return replace(
+        pairs,
+        stories=tuple(np.array(pairs.stories, object)[wanted]),
+        story=(np.cumsum(wanted) - 1)[pairs.story[kept]],
+        first=pairs.first[kept], second=pairs.second[kept], human=pairs.human[kept],
+        strength=pairs.strength[kept], scores=pairs.scores[:, kept], redraw=redraw,
+        left_out=left_out,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -103,31 +163,40 @@ def rating_pairs(grid: Grid) -> Pairs:
     i, j = np.triu_indices(len(grid.methods), 1)
     story, pair = np.nonzero(grid.cells[:, i] & grid.cells[:, j])
     first, second = i[pair], j[pair]
-    votes_first, votes_second = (
-        grid.votes[:, story, first],
-        grid.votes[:, story, second],
-    )
+    present = np.isfinite(grid.votes)
+    given = np.where(present, grid.votes, 0.0)
 
     def redraw(annotators: Counts) -> tuple[Array, Mask]:
-        a, has_a = _weighted_mean(annotators, votes_first)
-        b, has_b = _weighted_mean(annotators, votes_second)
-        return np.sign(np.round(a - b, HUMAN_DIGITS)), has_a & has_b
+        drawn = annotators.astype(float)
+        count = np.einsum("ba,asm->bsm", drawn, present.astype(float), optimize=True)
+        mean = np.einsum("ba,asm->bsm", drawn, given, optimize=True)
+        mean /= np.maximum(count, 1)
+        difference = mean[:, story, first] - mean[:, story, second]
+        judged = (count[:, story, first] > 0) & (count[:, story, second] > 0)
+        return np.sign(np.round(difference, HUMAN_DIGITS)), judged
+
+    def left_out() -> Iterator[tuple[Array, Array]]:
+        total, count = given.sum(axis=0), present.sum(axis=0)
+        for own, has in zip(given, present, strict=True):
+            rest = (total - own) / np.maximum(count - has, 1)
+            yield tuple(
+                np.where(
+                    known[story, first] & known[story, second],
+                    np.sign(np.round(v[story, first] - v[story, second], HUMAN_DIGITS)),
+                    np.nan,
+                )
+                for v, known in ((own, has), (rest, count > has))
+            )  # type: ignore[misc]
 
     kept = [k for k, name in enumerate(grid.metrics) if name not in grid.method_level]
     scores = grid.scores[kept]
+    difference = grid.human[story, first] - grid.human[story, second]
     return Pairs(
-        grid.question, "ratings", story, first, second,
-        np.sign(grid.human[story, first] - grid.human[story, second]),
+        grid.question, "ratings", grid.stories, grid.methods, story, first, second,
+        np.sign(difference), difference,
         scores[:, story, first] - scores[:, story, second],
-        tuple(grid.metrics[k] for k in kept), len(grid.votes), redraw,
+        tuple(grid.metrics[k] for k in kept), len(grid.votes), redraw, left_out,
     )  # fmt: skip
-
-
-def _weighted_mean(annotators: Counts, votes: Array) -> tuple[Array, Mask]:
-    present = np.isfinite(votes)
-    count = annotators @ present.astype(float)
-    total = annotators @ np.where(present, votes, 0.0)
-    return total / np.maximum(count, 1), count > 0
 
 
 def choice_pairs(criterion: str, choices: pd.DataFrame, table: ScoreTable) -> Pairs:
@@ -143,13 +212,15 @@ def choice_pairs(criterion: str, choices: pd.DataFrame, table: ScoreTable) -> Pa
         The scores. Pairs are kept where every metric that scores any of the
         compared pairs scores both outputs.
     """
-    pairs, votes = vote_counts(choices)
-    stories = tuple(sorted(pairs["story"].unique()))
-    methods = tuple(sorted({*pairs["method_a"], *pairs["method_b"]}))
-    cube, method_level = score_cube(table, table.metrics, stories, methods)
-    story = pairs["story"].map(stories.index).to_numpy(int)
-    first = pairs["method_a"].map(methods.index).to_numpy(int)
-    second = pairs["method_b"].map(methods.index).to_numpy(int)
+    pairs, votes = annotator_votes(choices)
+    stories, story = np.unique(pairs["story"].to_numpy(str), return_inverse=True)
+    methods, both = np.unique(
+        pairs[["method_a", "method_b"]].to_numpy(str), return_inverse=True
+    )
+    first, second = both.reshape(-1, 2).T
+    cube, method_level = score_cube(
+        table, table.metrics, tuple(map(str, stories)), tuple(map(str, methods))
+    )
     differences = cube[:, story, first] - cube[:, story, second]
     covered: Mask = np.isfinite(differences)
     by_story = np.array([metric not in method_level for metric in table.metrics], bool)
@@ -157,18 +228,36 @@ def choice_pairs(criterion: str, choices: pd.DataFrame, table: ScoreTable) -> Pa
     kept = np.asarray(covered[usable].all(axis=0) & usable.any())
     metrics = tuple(np.array(table.metrics, object)[usable])
     signs = np.array([1 if table.higher_is_better[m] else -1 for m in metrics])
-    votes = votes[:, kept]
+    votes = votes[:, np.repeat(kept, len(OUTCOMES))]
+    total = _by_pair(np.asarray(votes.sum(axis=0), float)[None])[0]
+    shares = total / np.maximum(total.sum(axis=1, keepdims=True), 1)
 
     def redraw(annotators: Counts) -> tuple[Array, Mask]:
-        drawn = np.einsum("ba,apo->bpo", annotators.astype(float), votes)
+        drawn = _by_pair(np.asarray(annotators.astype(float) @ votes))
         return majority(drawn), drawn.sum(axis=2) > 0
 
+    def left_out() -> Iterator[tuple[Array, Array]]:
+        for row in range(votes.shape[0]):
+            own = _by_pair(votes[[row]].toarray())[0]
+            yield _preference(own), _preference(total - own)
+
     return Pairs(
-        criterion, "choices", story[kept], first[kept], second[kept],
-        majority(votes.sum(axis=0)), differences[usable][:, kept] * signs[:, None],
-        metrics, len(votes), redraw,
+        criterion, "choices", tuple(map(str, stories)), tuple(map(str, methods)),
+        story[kept], first[kept], second[kept], majority(total),
+        shares[:, 0] - shares[:, 1], differences[usable][:, kept] * signs[:, None],
+        metrics, votes.shape[0], redraw, left_out,
         _dropped(table.metrics, covered, by_story, kept),
     )  # fmt: skip
+
+
+def _by_pair(votes: Array) -> Array:
+    """Lay out the four outcomes of each pair: (B, 4 P) to (B, P, 4)."""
+    return votes.reshape(len(votes), -1, len(OUTCOMES))
+
+
+def _preference(votes: Array) -> Array:
+    """Return the majority of (P, 4) votes; NaN where there is none to count."""
+    return np.where(votes.sum(axis=1) > 0, majority(votes), np.nan)
 
 
 def _dropped(
@@ -238,159 +327,167 @@ def pair_agreement(
 
     Values are NaN where no pair counts.
     """
-    scores = np.vstack([pairs.scores, np.zeros((1, len(pairs.human)))])
     names = (*pairs.metrics, BASELINE)
+    scores = np.vstack([pairs.scores, np.zeros((1, len(pairs.human)))])
     rng = stream(seed, "pairs", pairs.question, pairs.source)
-    rows = np.ones((1, len(pairs.human)))
-    hits, ties, decided = _pair_sums(pairs.human[None], scores, rows)
-    drawn = _resampled_sums(pairs, scores, parts, resamples, rng)
-    folds = _story_folds(pairs.story, stream(seed, "folds", pairs.question))
+    point = _Sums.of(_features(pairs.human, pairs.scores).sum(axis=0)[None])
+    drawn = _Sums.of(_drawn_sums(pairs, parts, resamples, rng))
+    folds = story_folds(pairs.story, stream(seed, "folds", pairs.question))
+    n = int(point.decided[0, 0])
     found = []
     for k, name in enumerate(names):
-        acc_eq, threshold = _accuracy_with_ties(
+        acc_eq, threshold = accuracy_with_ties(
             pairs.human, scores[k], "0" if name == BASELINE else epsilon, folds
         )
-        n = int(decided[0])
-        strict, half, tie_rate = (
-            float(v[0]) for v in _ppa(hits[:, k], ties[:, k], decided)
+        strict, half = (
+            _estimate(float(value[0, k]), values[:, k], confidence, n)
+            for value, values in zip(point.ppa(), drawn.ppa(), strict=True)
         )
-        estimates = []
-        draws = _ppa(drawn[0][:, k], drawn[1][:, k], drawn[2])
-        for value, values in ((strict, draws[0]), (half, draws[1])):
-            low, high, reason = interval(values, confidence)
-            estimates.append(Estimate(value, low, high, n=n, reason=reason))
-        in_sample = epsilon == "insample" and name != BASELINE
         found.append(
             PairAgreement(
-                name, estimates[0], estimates[1], tie_rate, n, acc_eq, threshold,
-                in_sample,
+                name, strict, half, float(point.tie_rate()[0, k]), n, acc_eq,
+                threshold, epsilon == "insample" and name != BASELINE,
             )
         )  # fmt: skip
-    return found
+    return [*found, random_agreement(pairs, intervals=len(drawn.decided) > 0)]
 
 
-def _pair_sums(
-    human: Array, scores: Array, weights: Array
-) -> tuple[Array, Array, Array]:
-    """Return C and Tm, each (B, K), and C + D + Tm, (B,)."""
-    clear = weights * (human != 0)
-    signs = np.sign(scores)
-    if len(human) == 1:
-        hits = clear @ (signs == human).T.astype(float)
-    else:
-        hits = np.stack([(clear * (human == s)).sum(axis=1) for s in signs], axis=1)
-    return hits, clear @ (signs == 0).T.astype(float), clear.sum(axis=1)
+def _estimate(value: float, draws: Array, confidence: float, n: int) -> Estimate:
+    low, high, reason = interval(draws, confidence)
+    return Estimate(value, low, high, n=n, reason=reason)
 
 
-def _ppa(hits: Array, ties: Array, decided: Array) -> tuple[Array, Array, Array]:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return hits / decided, (hits + ties / 2) / decided, ties / decided
-
-
-def _resampled_sums(
-    pairs: Pairs,
-    scores: Array,
-    parts: tuple[str, ...],
-    resamples: int,
-    rng: np.random.Generator,
-) -> tuple[Array, Array, Array]:
-    K, P = scores.shape
-    if resamples == 0 or P == 0 or not _can_vary(pairs, parts):
-        return np.empty((0, K)), np.empty((0, K)), np.empty(0)
-    stories, story = np.unique(pairs.story, return_inverse=True)
-    n_methods = int(max(pairs.first.max(), pairs.second.max())) + 1
-    found = []
-    step = max(1, CHUNK // P)
-    for start in range(0, resamples, step):
-        B = min(step, resamples - start)
-        weights, human = np.ones((B, P)), pairs.human[None]
-        if "stories" in parts:
-            weights *= cluster_counts(len(stories), B, rng)[:, story]
-        if "methods" in parts:
-            methods = cluster_counts(n_methods, B, rng)
-            weights *= methods[:, pairs.first] * methods[:, pairs.second]
-        if "units" in parts:
-            weights *= cluster_counts(P, B, rng)
-        if "annotators" in parts:
-            human, judged = pairs.redraw(cluster_counts(pairs.n_annotators, B, rng))
-            weights *= judged
-        found.append(_pair_sums(human, scores, weights))
-    hits, ties, decided = zip(*found, strict=True)
-    return np.concatenate(hits), np.concatenate(ties), np.concatenate(decided)
-
-
-def _can_vary(pairs: Pairs, parts: tuple[str, ...]) -> bool:
-    sizes = {
-        "stories": len(np.unique(pairs.story)),
-        "methods": len(np.unique([pairs.first, pairs.second])),
-        "annotators": pairs.n_annotators,
-        "units": len(pairs.story),
-    }
-    return any(sizes[part] > 1 for part in parts)
-
-
-def _story_folds(story: Counts, rng: np.random.Generator) -> list[Mask]:
-    """Cut stories at random into folds; fewer folds than stories, never one."""
-    stories, index = np.unique(story, return_inverse=True)
-    n = min(FOLDS, len(stories))
-    fold = rng.permutation(len(stories)) % n if n > 1 else np.zeros(0, int)
-    return [fold[index] == f for f in range(n)] if n > 1 else []
-
-
-def _accuracy_with_ties(
-    human: Array, scores: Array, epsilon: str, folds: list[Mask]
-) -> tuple[float, float]:
-    """Return acc_eq and its epsilon."""
-    if not len(human):
-        return NAN, NAN
-    if epsilon == "0":
-        return float(_right(human, scores, 0.0).mean()), 0.0
-    if epsilon == "insample":
-        best = best_epsilon(human, scores)
-        return float(_right(human, scores, best).mean()), best
-    if not folds:
-        return NAN, NAN
-    right, thresholds = 0, []
-    for fold in folds:
-        best = best_epsilon(human[~fold], scores[~fold])
-        thresholds.append(best)
-        right += int(_right(human[fold], scores[fold], best).sum())
-    return right / len(human), float(np.median(thresholds))
-
-
-def _right(human: Array, scores: Array, epsilon: float) -> Mask:
-    predicted = np.where(np.abs(scores) <= epsilon, 0.0, np.sign(scores))
-    return np.asarray(predicted == human)
-
-
-def best_epsilon(human: Array, scores: Array) -> float:
-    """Return the smallest tie threshold with the highest accuracy on pairs.
+def random_agreement(pairs: Pairs, *, intervals: bool = True) -> PairAgreement:
+    """Return what a metric without ties that guesses reaches on average.
 
     Parameters
     ----------
-    human
-        1, 0 or -1 for each pair.
-    scores
-        Differences of scores; absolute ones up to epsilon are ties.
+    pairs
+        Only how often people have a preference matters.
+    intervals
+        Whether to give the expected value as both bounds: it is the same in every
+        resample, since nothing is drawn.
 
     Notes
     -----
-    Candidates are 0 and every absolute difference that occurs (tie calibration,
-    Deutsch, Foster and Freitag 2023).
-
-    Examples
-    --------
-    >>> best_epsilon(np.array([1.0, 0, 0]), np.array([0.5, 0.1, -0.2]))
-    0.2
+    Of the pairs with a preference half are right, of the others none, so acc_eq is
+    (C + D) / 2N at epsilon 0.
     """
-    size = np.abs(scores)
-    order = np.argsort(size, kind="stable")
-    tied = np.cumsum((human == 0)[order])
-    clear = ((np.sign(scores) == human) & (human != 0))[order]
-    right = tied + clear.sum() - np.cumsum(clear)
-    last = np.append(np.diff(size[order]) > 0, True)  # of each run of equal sizes
-    candidates, right = size[order][last], right[last]
-    if candidates[0] > 0:
-        candidates = np.insert(candidates, 0, 0.0)
-        right = np.insert(right, 0, clear.sum())
-    return float(candidates[np.argmax(right)])
+    decided = int((pairs.human != 0).sum())
+    value = 0.5 if decided else NAN
+    bound = value if intervals else NAN
+    chance = Estimate(value, bound, bound, n=decided)
+    acc_eq = decided / 2 / len(pairs.human) if len(pairs.human) else NAN
+    ties, epsilon = (0.0 if n else NAN for n in (decided, len(pairs.human)))
+    return PairAgreement(RANDOM, chance, chance, ties, decided, acc_eq, epsilon, False)
+
+
+def ppa_by_story_weights(
+    pairs: Pairs, stories: Array, methods: Array | None = None
+) -> tuple[Array, Array]:
+    """Compute both accuracies where stories and methods count a number of times.
+
+    Parameters
+    ----------
+    pairs
+        Their `stories` and `methods` name the columns of the weights.
+    stories
+        Shape (B, S): whole numbers.
+    methods
+        Shape (B, M); None for once each.
+
+    Returns
+    -------
+    strict, half
+        Shapes (B, K), one column a metric; NaN where no pair counts.
+    """
+    features = _features(pairs.human, pairs.scores)
+    sums = _Sums.of(weighted_sums(pairs.clusters, features, stories, methods))
+    strict, half = sums.ppa()
+    return strict[:, :-1], half[:, :-1]
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """C and Tm, each (B, K + 1) with the baseline last, and C + D + Tm, (B, 1)."""
+
+    hits: Array
+    ties: Array
+    decided: Array
+
+    @classmethod
+    def of(cls, sums: Array) -> "_Sums":
+        """Take apart sums of `_features`, (B, 2K + 1)."""
+        decided = sums[:, :1]
+        hits, ties = np.split(sums[:, 1:], 2, axis=1)
+        return cls(
+            np.hstack([hits, np.zeros_like(decided)]),
+            np.hstack([ties, decided]),
+            decided,
+        )
+
+    def ppa(self) -> tuple[Array, Array]:
+        """Return strict and half accuracy."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return self.hits / self.decided, (self.hits + self.ties / 2) / self.decided
+
+    def tie_rate(self) -> Array:
+        """Return the share of pairs which the metric ties."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(self.ties / self.decided)
+
+
+def _features(human: Array, scores: Array) -> Array:
+    """Return what is counted of each pair: decided, then hits, then ties of metrics."""
+    decided = human != 0
+    signs = np.sign(scores)
+    return np.vstack([decided, decided & (signs == human), decided & (signs == 0)]).T
+
+
+def _drawn_sums(
+    pairs: Pairs, parts: tuple[str, ...], resamples: int, rng: np.random.Generator
+) -> Array:
+    if "annotators" in parts:
+        return _annotator_sums(pairs, parts, resamples, rng)
+    features = _features(pairs.human, pairs.scores)
+    return resampled_sums(pairs.clusters, features, parts, resamples, rng)
+
+
+def _annotator_sums(
+    pairs: Pairs, parts: tuple[str, ...], resamples: int, rng: np.random.Generator
+) -> Array:
+    """Draw annotators, which changes what people prefer, and perhaps a second part."""
+    K, P = pairs.scores.shape
+    clusters = pairs.clusters
+    if not (resamples and P and can_vary(clusters, parts, pairs.n_annotators)):
+        return np.empty((0, 2 * K + 1))
+    stories, methods = draw_clusters(clusters, parts, resamples, rng)
+    first, second, neither = (
+        (np.sign(pairs.scores) == sign).T.astype(np.float32) for sign in (1, -1, 0)
+    )
+    found = []
+    step = max(1, CHUNK // P)
+    for start in range(0, resamples, step):
+        rows = slice(start, min(start + step, resamples))
+        size = rows.stop - start
+        human, judged = pairs.redraw(cluster_counts(pairs.n_annotators, size, rng))
+        weights = judged.astype(np.float32)
+        if stories is not None:
+            weights *= stories[rows][:, clusters.story]
+        if methods is not None:
+            weights *= methods[rows][:, clusters.first]
+            weights *= methods[rows][:, clusters.second]
+        if "units" in parts:
+            weights *= cluster_counts(P, size, rng)
+        ahead, behind = weights * (human > 0), weights * (human < 0)
+        clear = ahead + behind
+        found.append(
+            np.hstack(
+                [
+                    clear.sum(axis=1, keepdims=True, dtype=float),
+                    ahead @ first + behind @ second,
+                    clear @ neither,
+                ]
+            )
+        )
+    return np.concatenate(found)

@@ -66,6 +66,8 @@ def kept_people(
 def _one_kind_of_row(ratings: pd.DataFrame, notes: Notes) -> pd.DataFrame:
     """Where some ratings of a dimension name a story, drop those that do not."""
     named = ratings["story"] != ""
+    if named.all():
+        return ratings
     stray = ~named & named.groupby(ratings["dimension"]).transform("any")
     for dimension, count in stray.groupby(ratings["dimension"]).sum().items():
         if count:

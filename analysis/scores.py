@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.kept import is_true, key_text
+from analysis.coding import coded, combined
+from analysis.kept import key_texts, true_flags
 from analysis.options import OptionError
 from analysis.printing import counted
 from analysis.results import Array
@@ -84,7 +85,7 @@ def score_table(scores: pd.DataFrame) -> ScoreTable:
     rows, notes = _one_kind_of_score(rows)
     keys = ["metric", "story", "method"]
     if rows.duplicated(keys).any():
-        cells = rows.groupby(keys)["score"].agg(_exact_mean).reset_index()
+        cells = _exact_means(rows, keys)
     else:
         cells = rows[[*keys, "score"]].sort_values(keys, ignore_index=True)
     return ScoreTable(cells, better, tuple(notes))
@@ -102,7 +103,7 @@ def _one_kind_of_score(rows: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
                 "since others name one."
             )
     if "shot" in rows:
-        whole = rows["shot"].map(key_text) == ""
+        whole = key_texts(rows["shot"]) == ""
         keys = [rows["metric"], rows["story"], rows["method"]]
         shots = ~whole & whole.groupby(keys).transform("any")
         for metric, count in shots.groupby(rows["metric"]).sum().items():
@@ -115,17 +116,30 @@ def _one_kind_of_score(rows: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     return rows[~beside], notes
 
 
-def _exact_mean(values: "pd.Series[float]") -> float:
-    return math.fsum(values) / len(values)
+def _exact_means(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    """Average scores with the same keys; rows come back sorted by them."""
+    group = combined(rows[key] for key in keys)
+    order = np.argsort(group, kind="stable")
+    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+    scores = rows["score"].to_numpy(float)[order].tolist()
+    ends = [*starts[1:].tolist(), len(scores)]
+    means = [
+        math.fsum(scores[start:end]) / (end - start)
+        for start, end in zip(starts.tolist(), ends, strict=True)
+    ]
+    return rows[keys].take(order[starts]).reset_index(drop=True).assign(score=means)
 
 
 def _versioned_names(rows: pd.DataFrame) -> pd.Series:
     tags = [tag for tag in ("metric_version", "backend") if tag in rows]
     if not tags:
         return rows["metric"]
-    texts = rows[tags].map(key_text).to_numpy(str)
-    joined = [", ".join(filter(None, row)) for row in texts]
-    label = pd.Series(joined, index=rows.index, dtype=str).replace("", UNVERSIONED)
+    label = key_texts(rows[tags[0]])
+    for tag in tags[1:]:
+        other = key_texts(rows[tag])
+        both = (label != "") & (other != "")
+        label = label + both.map({True: ", ", False: ""}) + other
+    label = label.replace("", UNVERSIONED)
     several = label.groupby(rows["metric"]).transform("nunique") > 1
     return rows["metric"].where(~several, rows["metric"] + " (" + label + ")")
 
@@ -133,8 +147,9 @@ def _versioned_names(rows: pd.DataFrame) -> pd.Series:
 def _directions(rows: pd.DataFrame) -> dict[str, bool]:
     if "higher_is_better" not in rows:
         return dict.fromkeys(rows["metric"].unique(), True)
-    texts = rows["higher_is_better"].map(key_text)
-    better = pd.Series([text == "" or is_true(text) for text in texts], rows.index)
+    given = rows["higher_is_better"]
+    empty = coded(given).mask(lambda value: value == "")
+    better = pd.Series(true_flags(given) | empty, rows.index)
     found = {}
     for metric, values in better.groupby(rows["metric"]):
         if values.nunique() > 1:
@@ -172,7 +187,7 @@ def score_cube(
             method_level.add(metric)
             cube[k] = rows.set_index("method")["score"].reindex(methods).to_numpy()
         elif stories == ("",):
-            means = with_story.groupby("method")["score"].agg(_exact_mean)
+            means = _exact_means(with_story, ["method"]).set_index("method")["score"]
             cube[k] = means.reindex(methods).to_numpy()
         else:
             cube[k] = laid_out(with_story, "score", stories, methods)

@@ -1,19 +1,28 @@
 """Cells: means of means, common subsets, ties, signs."""
 
+from statistics import fmean
+
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analysis.alignment import SCORE_KEYS
 from analysis.cells import (
+    CELL_COLUMNS,
     annotator_cells,
+    cell_frame,
     common_grid,
     human_cells,
+    rated_grid,
     same_within_tolerance,
 )
 from analysis.kept import kept_rows
-from analysis.options import OptionError
+from analysis.means import mean_ratings
+from analysis.notes import Notes
+from analysis.options import AlignOptions, OptionError
+from analysis.people import kept_people
 from analysis.scores import score_table
 
 RATING_KEYS = ("dimension", "story", "method", "annotator", "shot", "round")
@@ -189,3 +198,133 @@ def test_method_level_ratings_meet_the_mean_of_scores():
     found, _ = grid(rated, scored)
     assert found.human_is_method_level
     assert found.scores[0].tolist() == [[2.0, 5.0]]
+
+
+# The same whatever the order of the rows ----------------------------------------------
+
+
+@st.composite
+def shuffled_tables(draw):
+    """Draw ratings with rounds, scores with versions, and an order of each."""
+    number = st.floats(-9, 9, allow_subnormal=False)
+    pick = st.tuples(
+        st.sampled_from(["", "s", "t", "狐"]), st.sampled_from("xy"),
+        st.sampled_from(["Ann", "Bob", "Eve"]), st.sampled_from(["", "1", "2"]),
+        st.sampled_from("12"), st.sampled_from("pq"),
+    )  # fmt: skip
+    keys = draw(st.lists(pick, unique=True, min_size=1, max_size=16))
+    rated = pd.DataFrame(
+        [(*key, draw(number)) for key in keys],
+        columns=[
+            "story",
+            "method",
+            "annotator",
+            "shot",
+            "round",
+            "dimension",
+            "rating",
+        ],
+    )
+    pick = st.tuples(
+        st.sampled_from(["", "s", "t", "狐"]), st.sampled_from("xy"),
+        st.sampled_from("kl"), st.sampled_from(["", "1", "2"]),
+        st.sampled_from(["", "1"]),
+    )  # fmt: skip
+    keys = draw(st.lists(pick, unique=True, min_size=1, max_size=16))
+    scored = pd.DataFrame(
+        [(*key, draw(number)) for key in keys],
+        columns=["story", "method", "metric", "shot", "metric_version", "score"],
+    )
+    orders = [draw(st.permutations(range(len(frame)))) for frame in (rated, scored)]
+    return rated, scored, orders
+
+
+def all_grids(rated, scored):
+    people = kept_people(rated, None, AlignOptions(), Notes()).ratings
+    table = score_table(kept_rows(scored, SCORE_KEYS))
+    found = []
+    for name, cells in annotator_cells(people).groupby("dimension", sort=True):
+        grid, notes = common_grid(name, cells, table)
+        arrays = (grid.cells, grid.human, grid.scores, grid.votes)
+        labels = (grid.stories, grid.methods, grid.metrics, grid.method_level)
+        rows = people[people["dimension"] == name]
+        means = mean_ratings(
+            rows, cells, dimension=name, parts=("annotators",), resamples=5,
+            confidence=0.9, seed=0,
+        )  # fmt: skip
+        told = repr(means)  # floats in full, NaN equal to itself
+        found.append((labels, notes, told, *(a.tobytes() for a in arrays)))
+    return table.notes, found
+
+
+@settings(max_examples=25, deadline=None)
+@given(shuffled_tables())
+def test_no_bit_depends_on_the_order_of_the_rows(tables):
+    rated, scored, (first, second) = tables
+    mixed = rated.iloc[first].reset_index(drop=True), scored.iloc[second]
+    assert all_grids(*mixed) == all_grids(rated, scored)
+
+
+@settings(max_examples=25, deadline=None)
+@given(shuffled_tables())
+def test_a_cell_is_a_mean_of_annotators_means(tables):
+    rated = tables[0]
+    cells = human_cells(annotator_cells(kept_rows(rated, RATING_KEYS)))
+    for row in cells.itertuples():
+        own = {}
+        for other in rated.itertuples():
+            key = (other.dimension, other.story, other.method)
+            if key == (row.dimension, row.story, row.method):
+                own.setdefault(other.annotator, []).append(other.rating)
+        expected = fmean(fmean(values) for values in own.values())
+        assert row.human == pytest.approx(expected, abs=1e-8)
+
+
+@settings(max_examples=25, deadline=None)
+@given(shuffled_tables())
+def test_rows_of_cells_say_what_the_grid_says(tables):
+    rated, scored, _ = tables
+    scored["higher_is_better"] = scored["metric"] == "k"
+    table = score_table(kept_rows(scored, SCORE_KEYS))
+    by_annotator = annotator_cells(kept_rows(rated, RATING_KEYS))
+    found, _ = common_grid("p", by_annotator[by_annotator["dimension"] == "p"], table)
+    expected = [
+        (
+            "p", metric, story, method, found.human[s, m],
+            found.scores[k, s, m] * (1 if table.higher_is_better[metric] else -1),
+            table.higher_is_better[metric],
+        )
+        for k, metric in enumerate(found.metrics)
+        for s, story in enumerate(found.stories)
+        for m, method in enumerate(found.methods)
+        if found.cells[s, m]
+    ]  # fmt: skip
+    rows = cell_frame(found, table)
+    assert tuple(rows.columns) == CELL_COLUMNS
+    assert list(rows.itertuples(index=False, name=None)) == expected
+
+
+def test_votes_stand_at_their_annotator_story_and_method():
+    rated = ratings(
+        ("t", "y", "Bob", 1), ("s", "x", "Ann", 2), ("s", "x", "Bob", 3),
+    )  # fmt: skip
+    votes = rated_grid("d", annotator_cells(kept_rows(rated, RATING_KEYS))).votes
+    nan = np.nan
+    np.testing.assert_array_equal(
+        votes, [[[2, nan], [nan, nan]], [[3, nan], [nan, 1]]]
+    )  # Ann and Bob; s and t; x and y
+
+
+def test_versions_and_backends_name_a_metric_together():
+    scored = scores(*[("s", "x", "k", float(i)) for i in range(4)])
+    scored["metric_version"] = ["1", "1", "", ""]
+    scored["backend"] = ["a", "", "a", ""]
+    assert score_table(scored).metrics == (
+        "k (1)", "k (1, a)", "k (a)", "k (no version)",
+    )  # fmt: skip
+
+
+def test_kept_rows_are_sorted_by_what_letters_are():
+    rows = pd.DataFrame({"story": ["é", "狐", "Z", "a", None, "\U0001f98a"]})
+    kept = kept_rows(rows, ("story", "shot"))["story"].tolist()
+    assert kept == sorted(["é", "狐", "Z", "a", "", "\U0001f98a"])

@@ -22,10 +22,10 @@ def with_metrics(grid, *scores):
     return type(grid)(**{**vars(grid), "metrics": names, "scores": stacked})
 
 
-def two_metrics(seed=1, **options):
+def two_metrics(seed=1, digits=0, **options):
     grid = small(**options)
     rng = np.random.default_rng(seed)
-    noise = rng.integers(0, 5, grid.cells.shape).astype(float)
+    noise = np.round(rng.uniform(0, 5, grid.cells.shape), digits)
     return with_metrics(grid, grid.human + noise / 4, noise)
 
 
@@ -37,12 +37,23 @@ def p_values(grid, level, parts=("stories", "methods"), resamples=199, seed=0):
     return {(t.metric_a, t.metric_b, t.coefficient): t for t in found}
 
 
-@pytest.mark.parametrize("level", LEVELS)
+ALL_LEVELS = (*LEVELS, "within_method")
+ALL = (*COEFFICIENTS, "kendall_c")
+
+
+@pytest.mark.parametrize("level", ALL_LEVELS)
 @pytest.mark.parametrize("holes", [set(), {(0, 1), (3, 2)}])
-def test_swapped_values_are_those_of_swapped_data(level, holes):
-    grid = two_metrics(holes=holes)
-    coins = comparison._coins(grid, ("stories", "methods"), 12, 0)
-    found = comparison._swapped_differences(grid, level, 0, 1, coins, COEFFICIENTS)
+@pytest.mark.parametrize("digits", [0, 6])
+@pytest.mark.parametrize(
+    "parts", [("stories", "methods"), ("stories",), ("methods",), ("units",)]
+)
+def test_swapped_values_are_those_of_swapped_data(level, holes, digits, parts):
+    grid = two_metrics(holes=holes, digits=digits)
+    thrown = comparison._throw(grid, parts, 12, 0)
+    found = comparison._comparison(grid, level)(0, 1, thrown, ALL)
+    coins = thrown.stories[:, :, None] * thrown.methods[:, None, :]
+    if thrown.units is not None:
+        coins = coins * thrown.units
     used = grid.cells.reshape(-1)
     a, b = (
         standardise(values.reshape(-1), used).reshape(grid.cells.shape)
@@ -50,10 +61,12 @@ def test_swapped_values_are_those_of_swapped_data(level, holes):
     )
     for i, coin in enumerate(coins):
         swapped = with_metrics(grid, np.where(coin > 0, a, b), np.where(coin > 0, b, a))
-        expected = level_values(swapped, level, no_draws(*coin.shape), COEFFICIENTS)
-        for name in COEFFICIENTS:
+        expected = level_values(swapped, level, no_draws(*coin.shape), ALL)
+        for name in ALL:
             difference = expected[name][0, 0] - expected[name][1, 0]
-            assert found[name][i] == pytest.approx(difference, abs=1e-8)
+            assert np.broadcast_to(found[name], len(coins))[i] == pytest.approx(
+                difference, abs=1e-8
+            )
 
 
 @pytest.mark.parametrize("level", LEVELS)

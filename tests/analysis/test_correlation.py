@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis import correlation
+from analysis import ranksums
 from analysis.correlation import correlate, standardise
 from analysis.options import COEFFICIENTS
 
@@ -97,7 +97,7 @@ def test_blocks_bound_memory_without_changing_results(monkeypatch):
     scores = rng.integers(0, 6, (2, 3, 20)).astype(float)
     weights = rng.integers(0, 3, (3, 5, 20)).astype(float)
     whole = correlate(human, scores, weights, COEFFICIENTS)
-    monkeypatch.setattr(correlation, "BLOCK", 70)
+    monkeypatch.setattr(ranksums, "BLOCK", 70)
     cut = correlate(human, scores, weights, COEFFICIENTS)
     for name in COEFFICIENTS:
         np.testing.assert_array_equal(whole[name], cut[name])

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from analysis.leaderboard import ELO_SCALE, TIES, fit, leaderboard
+from analysis.bradley_terry import fit
+from analysis.leaderboard import ELO_SCALE, TIES, leaderboard
 
 
 def board(choices, **options):

@@ -12,13 +12,9 @@ from hypothesis import strategies as st
 from analysis.cells import annotator_cells, common_grid
 from analysis.choices import ordered_choices
 from analysis.kept import kept_rows
-from analysis.pairwise import (
-    best_epsilon,
-    choice_pairs,
-    pair_agreement,
-    rating_pairs,
-)
+from analysis.pairwise import choice_pairs, pair_agreement, rating_pairs
 from analysis.scores import score_table
+from analysis.ties import best_epsilon
 
 RATING_KEYS = ["dimension", "story", "method", "annotator"]
 SCORE_KEYS = ["metric", "story", "method"]

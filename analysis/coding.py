@@ -1,0 +1,154 @@
+"""Clean the cells of a column: each different one once, however many rows have it."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analysis.results import NAN, Array, Counts, Mask
+from analysis.tables import restored
+
+Column: TypeAlias = "pd.Series[Any]"
+
+# 3, -0.5, 1e-3; a blank before or behind does no harm.
+_BLANKS = " \t\n\r\f\v"
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+# Kinds of cells that are equal only if they are written alike; of others, True is 1.
+_ALIKE = ("string", "integer", "floating", "boolean", "empty")
+
+
+@dataclass(frozen=True)
+class Coded:
+    """A column as its different values and which of them each row has.
+
+    Attributes
+    ----------
+    codes
+        One whole number a row.
+    values
+        The value of each code. A missing cell is the empty text.
+    """
+
+    codes: Counts
+    values: list[Any]
+
+    def texts(self) -> "Coded":
+        """Return the values as clean text; those that become equal become one."""
+        clean = np.array([as_text(value) for value in self.values] or [""], object)
+        where, texts = pd.factorize(clean)
+        return Coded(where[self.codes], list(texts))
+
+    def mapped(self, function: Callable[[Any], str]) -> "Coded":
+        """Return other text for each value."""
+        return Coded(self.codes, [function(value) for value in self.values])
+
+    def mask(self, test: Callable[[Any], bool]) -> Mask:
+        """Return which rows have a value that passes a test."""
+        return np.array([test(value) for value in self.values], bool)[self.codes]
+
+    def column(self, index: pd.Index) -> Column:
+        """Return the values as a column of text."""
+        texts = np.array(self.values, object)
+        try:
+            values = pd.array(texts, dtype="str").take(self.codes)
+        except UnicodeEncodeError:  # halves of letters: refused soon
+            return pd.Series(texts[self.codes], index, dtype=object)
+        return pd.Series(values, index)
+
+
+def coded(column: Column) -> Coded:
+    """Find the different values of a column, in the order they come."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        codes = column.cat.codes.to_numpy(np.intp)
+        values = list(column.cat.categories)
+    elif column.dtype != object or pd.api.types.infer_dtype(column) in _ALIKE:
+        codes, uniques = pd.factorize(column)
+        values = list(uniques)
+    else:
+        codes = np.where(column.isna(), -1, np.arange(len(column)))
+        values = column.tolist()
+    missing = codes < 0
+    if missing.any():
+        codes = np.where(missing, len(values), codes)
+        values.append("")
+    return Coded(codes, values)
+
+
+def as_text(value: object) -> str:
+    """Return a cell as text; letters that look the same become the same.
+
+    Examples
+    --------
+    >>> as_text(1.0), as_text(" UNO "), as_text("Cafe\u0301") == "Caf\u00e9"
+    ('1', 'UNO', True)
+    """
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    text = str(value).strip()
+    return restored(text if text.isascii() else unicodedata.normalize("NFC", text))
+
+
+def as_number(value: object) -> float:
+    """Return a cell as a number; NaN for what is none, and for true and false.
+
+    Examples
+    --------
+    >>> as_number(" 007 "), as_number("1e400"), as_number("1,5"), as_number(True)
+    (7.0, inf, nan, nan)
+    """
+    if isinstance(value, str):
+        text = value.strip(_BLANKS)
+        return float(text) if _NUMBER.fullmatch(text) else NAN
+    if isinstance(value, (bool, np.bool_)):
+        return NAN
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except OverflowError:  # a whole number of hundreds of digits
+        return float("inf")
+    except (TypeError, ValueError):
+        return NAN
+
+
+def numbers(column: Column) -> tuple[Array, Mask]:
+    """Return a column as numbers (NaN for what is none), and which cells are empty."""
+    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+        return column.to_numpy(float, na_value=NAN), column.isna().to_numpy(bool)
+    found = coded(column)
+    values = np.array([as_number(value) for value in found.values] or [NAN])
+    return values[found.codes], found.mask(lambda value: as_text(value) == "")
+
+
+def combined(columns: Iterable[Column]) -> npt.NDArray[np.int64]:
+    """Return one number a row that is the same where all columns are the same.
+
+    Where columns are sorted by their values, rows are sorted by these numbers.
+    """
+    keys = np.zeros(0, np.int64)
+    size = 1
+    for column in columns:
+        codes, values = pd.factorize(column, sort=True, use_na_sentinel=False)
+        if not len(keys):
+            keys = np.zeros(len(codes), np.int64)
+        if size * max(len(values), 1) >= 2**62:
+            keys = np.unique(keys, return_inverse=True)[1].astype(np.int64)
+            size = int(keys.max(initial=0)) + 1
+        keys = keys * len(values) + codes
+        size *= max(len(values), 1)
+    return keys
+
+
+def plain(column: Column) -> Column:
+    """Return a categorical column as the text it stands for; others as they are."""
+    if not isinstance(column.dtype, pd.CategoricalDtype):
+        return column
+    if column.cat.categories.dtype == "str":
+        values = column.cat.categories.array.take(
+            column.cat.codes.to_numpy(), allow_fill=True
+        )
+        return pd.Series(values, column.index)
+    return column.astype(object)

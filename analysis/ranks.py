@@ -1,0 +1,106 @@
+"""Ranks of methods, and how sure they are."""
+
+import numpy as np
+
+from analysis.results import Array
+
+# Differences of a bootstrap whose spread is rounding only do not vary.
+NO_SPREAD = 1e-12
+LEAST_DEFINED = 0.5
+
+
+def ranks(values: Array, *, tolerance: float = 0.0, ties: str = "best") -> Array:
+    """Rank values, 1 being the largest; NaN has no rank.
+
+    Parameters
+    ----------
+    values
+        Shape (..., M).
+    tolerance
+        Values that differ by no more are equal.
+    ties
+        ``"best"``: equal values share the better rank; ``"middle"``: the mean of the
+        ranks they take up.
+
+    Examples
+    --------
+    >>> ranks(np.array([0.5, 0.9, 0.5, np.nan]))
+    array([ 2.,  1.,  2., nan])
+    >>> ranks(np.array([0.5, 0.9, 0.5]), ties="middle")
+    array([2.5, 1. , 2.5])
+    """
+    gaps = values[..., None, :] - values[..., :, None]
+    found = 1.0 + (gaps > tolerance).sum(axis=-1)
+    if ties == "middle":
+        found += ((np.abs(gaps) <= tolerance).sum(axis=-1) - 1) / 2
+    return np.asarray(np.where(np.isnan(values), np.nan, found))
+
+
+def rank_intervals(
+    values: Array, drawn: Array, confidence: float, *, tolerance: float = 0.0
+) -> tuple[Array, Array]:
+    r"""Return the ranks that each method may have.
+
+    Parameters
+    ----------
+    values
+        Shape (M,): more is better; NaN for a method without a value.
+    drawn
+        Shape (B, M): the values in B resamples.
+    confidence
+        Coverage for each method, for example 0.95.
+    tolerance
+        Values that differ by no more are equal.
+
+    Returns
+    -------
+    low, high
+        Shape (M,): best and worst rank; NaN where there is no value, or where more
+        than half of the resamples lack one.
+
+    Notes
+    -----
+    One plus the number of methods that are surely better, to the number of methods
+    that are not surely worse. Surely: the interval of their difference excludes 0,
+    and all M - 1 intervals of a method hold together, :math:`\hat d_j \pm c s_j` with
+    :math:`s_j` the bootstrap standard deviation and c the quantile of
+    :math:`\max_j |d^*_j - \hat d_j| / s_j` over resamples.
+
+    Percentiles of resampled ranks are not used: where methods are nearly equal they
+    miss the true rank far too often, since resampling adds noise to ranks that noise
+    has already spread (Xie, Singh and Zhang 2009).
+
+    References
+    ----------
+    Mogstad, Romano, Shaikh and Wilhelm (2024), Review of Economic Studies 91,
+    section 3.1; Xie, Singh and Zhang (2009), JASA 104, 775-788.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> values = np.array([2.0, 0.1, 0.0])
+    >>> low, high = rank_intervals(values, values + rng.normal(0, 0.1, (200, 3)), 0.95)
+    >>> low, high
+    (array([1., 2., 2.]), array([1., 3., 3.]))
+    """
+    M = len(values)
+    low, high = np.full(M, np.nan), np.full(M, np.nan)
+    known = np.flatnonzero(np.isfinite(values))
+    complete = np.isfinite(drawn[:, known]).all(axis=1)
+    if complete.sum() < max(LEAST_DEFINED * len(drawn), 2):
+        return low, high
+    kept, centre = drawn[np.ix_(complete, known)], values[known]
+    for at, i in enumerate(known):
+        gap = centre - centre[at]
+        moves = kept - kept[:, [at]] - gap
+        spread = moves.std(axis=0, ddof=1)
+        scale = NO_SPREAD * np.abs(centre).max()
+        varies = spread > scale
+        margin = np.full(len(gap), tolerance)
+        if varies.any():
+            largest = (np.abs(moves[:, varies]) / spread[varies]).max(axis=1)
+            margin[varies] = np.quantile(largest, confidence) * spread[varies]
+        margin = np.maximum(margin, tolerance)
+        low[i] = 1 + (gap > margin).sum()
+        high[i] = len(known) - (gap < -margin).sum()
+    return low, high

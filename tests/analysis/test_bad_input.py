@@ -1,0 +1,207 @@
+"""Whole runs on odd input: a report with reasons, or a line that says what is wrong."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.__main__ import main
+
+KEYS = ["story", "method", "dimension", "annotator", "rating"]
+
+
+def ratings(stories=5, methods=4, annotators=3, seed=0):
+    rng = np.random.default_rng(seed)
+    rows = [
+        (f"s{i}", f"m{j}", "q", f"a{k}", int(rng.integers(0, 5)))
+        for i in range(stories) for j in range(methods) for k in range(annotators)
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=KEYS)
+
+
+def scores(stories=5, methods=4):
+    rng = np.random.default_rng(1)
+    rows = [
+        (f"s{i}", f"m{j}", metric, round(float(rng.normal()), 3))
+        for i in range(stories) for j in range(methods) for metric in ("k", "l")
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=["story", "method", "metric", "score"])
+
+
+@pytest.fixture
+def run(tmp_path, capsys):
+    """Return a function that aligns two tables, given as frames or as bytes."""
+
+    def run(rated, scored, *options):
+        for name, table in (("r.csv", rated), ("s.csv", scored)):
+            if isinstance(table, pd.DataFrame):
+                table = table.to_csv(index=False).encode()
+            (tmp_path / name).write_bytes(table)
+        out = tmp_path / "out"
+        status = main(
+            ["align", "--ratings", str(tmp_path / "r.csv"), "--scores",
+             str(tmp_path / "s.csv"), "--resamples", "9", "--out", str(out), *options]
+        )  # fmt: skip
+        told = capsys.readouterr().err.splitlines()
+        assert status == (2 if told else 0)
+        assert out.exists() == (status == 0)  # nothing is written on failure
+        if status:
+            return told
+        names = ("correlations", "agreement", "method_means")
+        return {n: pd.read_csv(out / "tables" / f"{n}.csv") for n in names}
+
+    return run
+
+
+def undefined(table):
+    """Return the reasons of the rows without a value, each of which needs one."""
+    reasons = table.loc[table["value"].isna(), "reason"]
+    assert reasons.notna().all()
+    return set(reasons)
+
+
+def test_it_works(run):
+    tables = run(ratings(), scores())
+    assert tables["correlations"]["value"].notna().all()
+    assert not undefined(tables["agreement"])
+
+
+# What cannot be known has a reason ----------------------------------------------------
+
+
+def test_one_annotator(run):
+    tables = run(ratings(annotators=1), scores())
+    assert tables["correlations"]["value"].notna().all()
+    assert undefined(tables["agreement"]) == {"no unit has two answers"}
+    assert tables["method_means"]["sd_annotators"].isna().all()
+
+
+def test_one_method(run):
+    tables = run(ratings(methods=1), scores(methods=1))
+    assert undefined(tables["correlations"]) == {
+        "fewer than two methods",
+        "in no story do both people and the metric tell two methods apart",
+    }
+
+
+def test_all_ratings_equal(run):
+    tables = run(ratings().assign(rating=3), scores())
+    assert tables["correlations"]["value"].isna().all()
+    assert "people's values are all the same" in undefined(tables["correlations"])
+    assert tables["method_means"]["mean"].eq(3).all()
+
+
+def test_all_metrics_missing_on_a_story(run):
+    scored = scores()
+    tables = run(ratings(), scored[scored["story"] != "s2"])
+    pooled = tables["correlations"].query("level == 'pooled'")
+    assert pooled["n"].eq(16).all()
+    assert tables["method_means"]["n_stories"].eq(5).all()  # of people alone
+
+
+def test_ten_thousand_distinct_values(run):
+    rated = ratings(20, 10, 50)
+    rated["rating"] = np.random.default_rng(2).permutation(len(rated)) / 7
+    tables = run(rated, scores(20, 10))
+    assert tables["correlations"]["value"].notna().all()
+    values = tables["agreement"].set_index("statistic")["value"]
+    assert np.isfinite(values["alpha_interval"])
+
+
+def test_names_in_any_script(run):
+    names = {"m0": "方法 🦊", "s1": '狐狸, "x"\n<b>', "q": "质量/&\\_"}
+    tables = run(ratings().replace(names), scores().replace(names))
+    assert set(tables["correlations"]["dimension"]) == {"质量/&\\_"}
+    assert "方法 🦊" in set(tables["method_means"]["method"])
+
+
+def test_windows_line_ends_and_a_byte_order_mark_change_nothing(run):
+    plain = run(ratings(), scores())["correlations"]
+    odd = [
+        frame.to_csv(index=False, lineterminator="\r\n").encode("utf-8-sig")
+        for frame in (ratings(), scores())
+    ]
+    pd.testing.assert_frame_equal(run(*odd)["correlations"], plain)
+
+
+def test_rows_in_any_order_change_nothing(run):
+    rounds = [ratings(seed=k).assign(round=k) for k in (1, 2, 3)]
+    rated = pd.concat(rounds, ignore_index=True)
+    tables = run(rated, scores())
+    mixed = run(rated.sample(frac=1, random_state=1), scores().sample(frac=1))
+    for name, table in tables.items():
+        pd.testing.assert_frame_equal(mixed[name], table, check_exact=True)
+
+
+def test_ratings_without_a_story_beside_others(run):
+    stray = ratings(1, 4, 1).assign(story="", rating=4)
+    tables = run(pd.concat([ratings(), stray]), scores())
+    alone = run(ratings(), scores())
+    pd.testing.assert_frame_equal(tables["method_means"], alone["method_means"])
+
+
+def test_versions_that_cover_different_outputs_share_no_cell(run):
+    scored = scores()
+    scored["metric_version"] = np.where(scored["story"] == "s0", "1", "2")
+    tables = run(ratings(), scored)
+    assert undefined(tables["correlations"]) == {
+        "no output has a rating and a score of every metric"
+    }
+
+
+# What is wrong has a line -------------------------------------------------------------
+
+
+def with_line(text):
+    return ratings(1, 2, 1).to_csv(index=False).encode() + text
+
+
+@pytest.mark.parametrize(
+    ("rated", "told"),
+    [
+        (b"", "r.csv:1: expected at least one row below the header"),
+        (with_line(b"x,y,z,w,1,2\n"), "r.csv:4: expected 5 columns as in the header"),
+        (with_line(b"x,y\n"), "r.csv:4: expected 5 columns as in the header"),
+        (with_line(b'"x,y,z,w,1\n'), "r.csv:4: expected CSV (unexpected end of data)"),
+        (with_line(b"\xff,y,z,w,1\n"), "r.csv:4: expected UTF-8 text"),
+        (with_line(b"s,m,q,a,33\n"), "r.csv:4: rating: 33: expected a value from 0"),
+        (with_line(b"s,m,q,a,\n"), "r.csv:4: rating: (empty): expected a number"),
+        (with_line(b"s0,m1,q,a0,1\n"), "r.csv:4: s0 / m1 / q / a0: expected a row"),
+        (ratings().drop(columns="annotator"), "r.csv:1: annotator: expected a column"),
+        (ratings().to_csv(sep=";").encode(), "r.csv:1: expected commas between"),
+        (ratings().to_csv().encode("utf-16"), "r.csv:1: expected UTF-8 text"),
+        (ratings().assign(is_gold=1), "ratings: no row is left to analyse"),
+    ],
+)  # fmt: skip
+def test_ratings_that_are_refused(run, rated, told):
+    (problem,) = run(rated, scores(), "--scale", "0:4")
+    assert problem.startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("scored", "told"),
+    [
+        (
+            scores().assign(story="t" + scores()["story"]),
+            "scores: no metric has a score of an output",
+        ),
+        (scores().assign(score=""), "scores: no row has a score"),
+        (
+            pd.concat([scores(1, 1).assign(higher_is_better=b) for b in ("yes", "no")]),
+            "s.csv:4: higher_is_better: False: expected the direction of the metric's",
+        ),
+    ],
+)
+def test_scores_that_are_refused(run, scored, told):
+    assert run(ratings(), scored)[0].startswith(told)
+
+
+def test_only_the_first_problems_are_told(run):
+    told = run(ratings().assign(rating="good"), scores())
+    assert len(told) == 21
+    assert told[-1] == "... and 40 more problems"
+
+
+def test_a_wide_table_with_no_column_of_numbers(run):
+    wide = b"method,q\nm0,good\nm1,bad\n"
+    (problem,) = run(wide, b"method,k\nm0,1\nm1,2\n", "--wide")
+    assert problem == "r.csv:1: expected at least one column of numbers"
