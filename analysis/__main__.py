@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from analysis.alignment import Analysis
 
+# Options that name an input, in the order of the hashes of a report.
+INPUTS = ("ratings", "choices", "scores", "stories", "weights")
 RESAMPLE_DEFAULTS = {
     "align": "stories+methods",
     "agreement": "units",
@@ -55,7 +57,7 @@ def _report(options: argparse.Namespace, given: Sequence[str]) -> Path:
     analysis = COMMANDS[options.command](options)
     paths = {
         name: path
-        for name in ("ratings", "choices", "scores")
+        for name in INPUTS
         if (path := getattr(options, name, None)) is not None
     }
     default = RESAMPLE_DEFAULTS[options.command]
@@ -74,6 +76,7 @@ def _report(options: argparse.Namespace, given: Sequence[str]) -> Path:
 def _align(options: argparse.Namespace) -> "Analysis":
     from analysis import inputs
     from analysis.alignment import align
+    from analysis.story_tags import read_stories
 
     ratings = choices = None
     if options.ratings is not None:
@@ -93,12 +96,14 @@ def _align(options: argparse.Namespace) -> "Analysis":
         story_column=options.story_column,
     )
     scores = _turned(scores, options.lower_is_better)
+    tags = None if options.stories is None else read_stories(options.stories)
     with tqdm(bar_format="{desc} {elapsed}", disable=None) as bar:
         return align(
             ratings=ratings,
             choices=choices,
             scores=scores,
             options=_options(options),
+            tags=tags,
             progress=bar.set_description_str,
         )
 

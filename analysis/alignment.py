@@ -8,7 +8,8 @@ import pandas as pd
 from analysis import leaderboard as boards
 from analysis.agreement import CHOICE_STATISTICS, RATING_STATISTICS
 from analysis.agreement import PARTS as AGREEMENT_PARTS
-from analysis.cells import annotator_cells, common_grid
+from analysis.cells import CELL_COLUMNS, cell_frame
+from analysis.further import add_strata
 from analysis.kept import kept_rows, without_methods
 from analysis.options import (
     AlignOptions,
@@ -19,14 +20,12 @@ from analysis.options import (
     silent,
     supported_parts,
 )
-from analysis.pairwise import choice_pairs, rating_pairs
 from analysis.people import People, kept_people, note_directions, note_exclusions
+from analysis.questions import Question, chosen_questions, rated_questions
 from analysis.reliability import Reliability, choice_reliability, rating_reliability
 from analysis.rows import (
-    COLUMNS,
     Tables,
     add_agreement,
-    add_cells,
     add_leaderboard,
     add_levels,
     add_means,
@@ -34,6 +33,8 @@ from analysis.rows import (
 )
 from analysis.scores import ScoreTable, score_table
 
+# What is drawn for comparisons of metrics with people unless options say otherwise.
+DRAWN = "stories+methods"
 SCORE_KEYS = ("metric", "story", "method", "shot", "metric_version", "backend")
 
 
@@ -70,6 +71,8 @@ def align(
     choices: pd.DataFrame | None,
     scores: pd.DataFrame,
     options: AlignOptions,
+    tags: pd.DataFrame | None = None,
+    weights: pd.DataFrame | None = None,
     progress: Progress = silent,
 ) -> Analysis:
     """Compare every metric with people.
@@ -82,6 +85,11 @@ def align(
         What metrics say.
     options
         The options of the command line.
+    tags
+        Tags of the stories (`analysis.story_tags.read_stories`), which split the
+        tables into strata.
+    weights
+        Composites of questions and metrics (`analysis.composites.read_weights`).
     progress
         Is told each step before it begins.
 
@@ -115,16 +123,14 @@ def align(
     )
     note_directions(table, found.notes)
     found.notes.extend(table.notes)
-    compared = False
-    if people.ratings is not None:
-        compared |= _align_ratings(people.ratings, table, found, progress)
-    if people.choices is not None:
-        compared |= _align_choices(people.choices, table, found, progress)
-    if not compared:
+    questions = _questions(people, table, found, progress)
+    if not any(question.is_compared for question in questions):
         raise OptionError("scores: no metric has a score of an output that was judged")
     progress("agreement of annotators")
     parts = supported_parts(options.resample, "units", AGREEMENT_PARTS)
-    add_agreement(_questions(people, options), found, parts)
+    add_agreement(_reliability(people, options), found, parts)
+    if tags is not None:
+        add_strata(questions, table, tags, found, progress)
     return _analysis(found)
 
 
@@ -155,7 +161,7 @@ def agree(
     note_exclusions([ratings, choices], options, found.notes)
     people = kept_people(ratings, choices, options, found.notes)
     parts = resample_parts(options.resample, default="units", allowed=AGREEMENT_PARTS)
-    add_agreement(_questions(people, options), found, parts)
+    add_agreement(_reliability(people, options), found, parts)
     return _analysis(found)
 
 
@@ -198,59 +204,56 @@ def rank(
     return _analysis(found)
 
 
-def _align_ratings(
-    ratings: pd.DataFrame, table: ScoreTable, found: Tables, progress: Progress
-) -> bool:
-    """Add the tables of ratings; say whether any metric met them."""
-    compared = False
-    options = found.options
-    parts = resample_parts(options.resample, default="stories+methods")
-    by_annotator = annotator_cells(ratings)
-    for dimension, cells in by_annotator.groupby("dimension", sort=True):
-        question = str(dimension)
-        rows = ratings[ratings["dimension"] == question]
-        progress(f"{question}: means")
-        add_means(rows, cells, question, parts, found)
-        grid, notes = common_grid(question, cells, table)
-        found.notes.extend(notes, question)
-        compared |= bool(grid.metrics)
-        add_cells(grid, table, found)
-        progress(f"{question}: correlations")
-        add_levels(grid, table.metrics, parts, found)
-        pairs = rating_pairs(grid)
-        if grid.human_is_method_level:
-            found.notes.add(
-                "ratings are method-level values, so only the method level is computed "
-                "and no pairs inside stories.",
-                question,
-            )
-        elif pairs.metrics:
-            progress(f"{question}: pairwise accuracy")
-            add_pairs(pairs, parts, found)
-    return compared
-
-
-def _align_choices(
-    choices: pd.DataFrame, table: ScoreTable, found: Tables, progress: Progress
-) -> bool:
-    """Add the tables of choices; say whether any metric met them."""
-    compared = False
-    options = found.options
-    parts = resample_parts(options.resample, default="stories+methods")
-    for criterion, rows in choices.groupby("criterion", sort=True):
-        pairs = choice_pairs(str(criterion), rows, table)
-        found.notes.extend(pairs.notes, str(criterion))
-        if pairs.metrics:
-            compared = True
-            progress(f"{criterion}: pairwise accuracy")
-            add_pairs(pairs, parts, found)
-    progress("leaderboard")
-    allowed = supported_parts(options.resample, "stories+annotators", boards.PARTS)
-    add_leaderboard(choices, found, allowed, ties="half", by_majority=False)
-    return compared
-
-
 def _questions(
+    people: People, table: ScoreTable, found: Tables, progress: Progress
+) -> list[Question]:
+    """Add the tables of every question, and return the questions."""
+    options, notes = found.options, found.notes
+    questions: list[Question] = []
+    if people.ratings is not None:
+        rated = rated_questions(people.ratings, table, options.scale, notes)
+        for question in rated:
+            _add_rated(question, table, found, progress)
+            questions.append(question)
+    if people.choices is not None:
+        for question in chosen_questions(people.choices, table, notes):
+            _add_pairs(question, found, progress)
+            questions.append(question)
+        progress("leaderboard")
+        parts = supported_parts(options.resample, "stories+annotators", boards.PARTS)
+        add_leaderboard(people.choices, found, parts, ties="half", by_majority=False)
+    return questions
+
+
+def _add_rated(
+    question: Question, table: ScoreTable, found: Tables, progress: Progress
+) -> None:
+    assert question.by_annotator is not None
+    assert question.grid is not None
+    parts = resample_parts(found.options.resample, default=DRAWN)
+    progress(f"{question.name}: means")
+    add_means(question.answers, question.by_annotator, question.name, parts, found)
+    found.cells.append(cell_frame(question.grid, table))
+    progress(f"{question.name}: correlations")
+    add_levels(question.grid, table.metrics, parts, found)
+    if question.is_method_level:
+        found.notes.add(
+            "ratings are method-level values, so only the method level is computed "
+            "and no pairs inside stories.",
+            question.name,
+        )
+    else:
+        _add_pairs(question, found, progress)
+
+
+def _add_pairs(question: Question, found: Tables, progress: Progress) -> None:
+    if question.pairs.metrics:
+        progress(f"{question.name}: pairwise accuracy")
+        parts = resample_parts(found.options.resample, default=DRAWN)
+        add_pairs(question.pairs, parts, found)
+
+
+def _reliability(
     people: People, options: AlignOptions
 ) -> list[tuple[str, Reliability, tuple[str, ...]]]:
     found: list[tuple[str, Reliability, tuple[str, ...]]] = []
@@ -266,12 +269,16 @@ def _questions(
 
 def _analysis(found: Tables) -> Analysis:
     tables = found.frames()
-    cells = tables.pop("cells", pd.DataFrame(columns=list(COLUMNS["cells"])))
+    cells = pd.concat([pd.DataFrame(columns=list(CELL_COLUMNS)), *found.cells])
     resampled = {
         name: parts
         for name, parts in found.resampled.items()
         if name in tables and tables[name].filter(regex="low$").notna().any(axis=None)
     }
     return Analysis(
-        tables, cells, found.notes.sentences(), resampled, found.options.resamples
-    )
+        tables,
+        cells.reset_index(drop=True),
+        found.notes.sentences(),
+        resampled,
+        found.options.resamples,
+    )  # fmt: skip

@@ -45,6 +45,13 @@ def _add_align(commands: Commands) -> None:
         help="metrics whose direction the table does not tell",
     )  # fmt: skip
     command.add_argument("--scale", type=scale, metavar="LOW:HIGH", help=SCALE)
+    command.add_argument(
+        "--stories", type=Path, help=f"tags of the stories, which split tables; {TABLE}"
+    )
+    command.add_argument(
+        "--weights", type=Path,
+        help=f"composites: columns composite, part, weight; {TABLE}",
+    )  # fmt: skip
     add_alignment(command)
 
 

@@ -1,5 +1,7 @@
 """Rows of the tables of a report, with the columns of the contract."""
 
+from collections.abc import Iterable
+
 import numpy as np
 import pandas as pd
 
@@ -16,8 +18,9 @@ from analysis.pairwise import Pairs, pair_agreement
 from analysis.reliability import Reliability
 from analysis.resampling import interval
 from analysis.results import NAN, Array, Estimate, Row, undefined
-from analysis.scores import ScoreTable
 from analysis.significance import holm
+from analysis.strata import STRATA_COLUMNS
+from analysis.strata_differences import STRATA_DIFFERENCE_COLUMNS
 
 COLUMNS = {
     "method_means": (
@@ -46,9 +49,8 @@ COLUMNS = {
         "rank_high", "n_comparisons",
     ),
     "win_rates": WIN_RATE_COLUMNS,
-    "cells": (
-        "question", "metric", "story", "method", "human", "score", "higher_is_better",
-    ),
+    "strata": STRATA_COLUMNS,
+    "strata_differences": STRATA_DIFFERENCE_COLUMNS,
 }  # fmt: skip
 WHOLE_OR_EMPTY = (
     "rank", "rank_low", "rank_high", "n_ratings", "n_annotators", "n_answers",
@@ -67,10 +69,15 @@ class Tables:
         self.rows: dict[str, list[Row]] = {}
         self.notes = Notes()
         self.resampled: dict[str, tuple[str, ...]] = {}
+        self.cells: list[pd.DataFrame] = []
 
     def add(self, table: str, row: Row) -> None:
         """Append one row."""
         self.rows.setdefault(table, []).append(row)
+
+    def extend(self, table: str, rows: Iterable[Row]) -> None:
+        """Append several rows."""
+        self.rows.setdefault(table, []).extend(rows)
 
     def resample(self, table: str, parts: tuple[str, ...]) -> None:
         """Remember what is drawn for the intervals of a table, if anything is."""
@@ -78,11 +85,11 @@ class Tables:
             self.resampled[table] = parts
 
     def frames(self) -> dict[str, pd.DataFrame]:
-        """Return the tables that have rows, cells included."""
+        """Return the tables that have rows."""
         return {
             name: _frame(self.rows[name], columns)
             for name, columns in COLUMNS.items()
-            if name in self.rows
+            if self.rows.get(name)
         }
 
 
@@ -131,25 +138,6 @@ def add_means(
                 "high": row.mean.high,
             },
         )
-
-
-def add_cells(grid: Grid, table: ScoreTable, found: Tables) -> None:
-    """Add the points behind the figures, scores as given."""
-    for k, metric in enumerate(grid.metrics):
-        sign = 1 if table.higher_is_better[metric] else -1
-        for s, m in np.argwhere(grid.cells):
-            found.add(
-                "cells",
-                {
-                    "question": grid.question,
-                    "metric": metric,
-                    "story": grid.stories[s],
-                    "method": grid.methods[m],
-                    "human": grid.human[s, m],
-                    "score": sign * grid.scores[k, s, m],
-                    "higher_is_better": sign > 0,
-                },
-            )
 
 
 def add_levels(

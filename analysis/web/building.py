@@ -66,6 +66,7 @@ def write_study_report(
         choices=choices,
         scores=scores,
         options=options,
+        tags=_tags(study, options),
         progress=progress,
     )
     run = run_table(
@@ -97,6 +98,12 @@ def _tables(study: Study) -> tuple[Any, Any, Any]:
     if study.is_pairwise:
         return None, frames.choices_frame(study), scores
     return frames.ratings_frame(study), None, scores
+
+
+def _tags(study: Study, options: AlignOptions) -> Any:
+    from analysis.web import frames
+
+    return frames.tags_frame(study, options.split_by)
 
 
 def _scale(study: Study) -> tuple[int, int] | None:

@@ -1,0 +1,107 @@
+"""One question at a time, laid out for every analysis.
+
+A question is a dimension that was rated or a criterion of side-by-side answers. What
+the analyses share (cells, the common subset, pairs, the layout for agreement) is made
+here once.
+"""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from analysis.agreement import CHOICE_STATISTICS, RATING_STATISTICS
+from analysis.cells import Grid, annotator_cells, common_grid
+from analysis.notes import Notes
+from analysis.pairwise import Pairs, choice_pairs, rating_pairs
+from analysis.reliability import Reliability, choice_reliability, rating_reliability
+from analysis.scores import ScoreTable
+
+
+@dataclass(frozen=True)
+class Question:
+    """What people answered to one question, beside the scores of metrics.
+
+    Attributes
+    ----------
+    name
+        A dimension or a criterion.
+    answers
+        Kept rows: ratings of the dimension or choices of the criterion.
+    by_annotator, grid
+        Cells of the ratings, and the common subset; None for a criterion.
+    pairs
+        Pairs inside stories; without metrics where there are none.
+    scale
+        Lowest and highest rating, where it is known.
+    """
+
+    name: str
+    answers: pd.DataFrame
+    by_annotator: pd.DataFrame | None
+    grid: Grid | None
+    pairs: Pairs
+    scale: tuple[int, int] | None
+
+    @property
+    def is_method_level(self) -> bool:
+        """Whether people's values hold for methods, not for stories."""
+        return self.grid is not None and self.grid.human_is_method_level
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether any metric met people's answers."""
+        return bool(self.pairs.metrics if self.grid is None else self.grid.metrics)
+
+    @property
+    def statistics(self) -> tuple[str, ...]:
+        """Which statistics of agreement suit the answers."""
+        return CHOICE_STATISTICS if self.by_annotator is None else RATING_STATISTICS
+
+    @property
+    def reliability(self) -> Reliability:
+        """The answers by unit and annotator."""
+        if self.by_annotator is None:
+            return choice_reliability(self.answers)
+        return rating_reliability(self.answers, self.scale)
+
+
+def rated_questions(
+    ratings: pd.DataFrame,
+    table: ScoreTable,
+    scale: tuple[int, int] | None,
+    notes: Notes,
+) -> Iterator[Question]:
+    """Yield the dimensions of kept ratings in order, and note what was dropped."""
+    by_annotator = annotator_cells(ratings)
+    for dimension, cells in by_annotator.groupby("dimension", sort=True):
+        name = str(dimension)
+        grid, dropped = common_grid(name, cells, table)
+        notes.extend(dropped, name)
+        rows = ratings[ratings["dimension"] == name]
+        yield Question(name, rows, cells, grid, rating_pairs(grid), scale)
+
+
+def chosen_questions(
+    choices: pd.DataFrame, table: ScoreTable, notes: Notes
+) -> Iterator[Question]:
+    """Yield the criteria of kept choices in order, and note what was dropped."""
+    for criterion, rows in choices.groupby("criterion", sort=True):
+        name = str(criterion)
+        pairs = choice_pairs(name, rows, table)
+        notes.extend(pairs.notes, name)
+        yield Question(name, rows, None, None, pairs, None)
+
+
+def restricted_grid(grid: Grid, stories: Collection[str]) -> Grid:
+    """Return the cells of some stories."""
+    kept = np.array([story in stories for story in grid.stories], bool)
+    return replace(
+        grid,
+        stories=tuple(np.array(grid.stories, object)[kept]),
+        cells=grid.cells[kept],
+        human=grid.human[kept],
+        scores=grid.scores[:, kept],
+        votes=grid.votes[:, kept],
+    )

@@ -1,0 +1,246 @@
+"""Strata: the same numbers as from the stratum's stories alone, and differences."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.alignment import align
+from analysis.options import AlignOptions, OptionError
+from analysis.strata import OTHERS, splits
+
+OPTIONS = AlignOptions(resamples=0)
+
+
+def study(n_stories=12, n_methods=4, seed=0, flip=()):
+    """Ratings by three people and two metrics; `flip`: stories where one is wrong."""
+    rng = np.random.default_rng(seed)
+    rows, scores = [], []
+    for s in range(n_stories):
+        story = f"s{s:02}"
+        for m in range(n_methods):
+            method = f"m{m}"
+            quality = m + rng.normal()
+            for name in "xyz":
+                value = float(np.clip(round(quality + rng.normal()), 0, 4))
+                rows.append((story, method, "look", name, value))
+            good = -quality if story in flip else quality
+            scores.append((story, method, "good", good + 0.3 * rng.normal()))
+            scores.append((story, method, "noise", rng.normal()))
+    ratings = pd.DataFrame(
+        rows, columns=["story", "method", "dimension", "annotator", "rating"]
+    )
+    return ratings, pd.DataFrame(
+        scores, columns=["story", "method", "metric", "score"]
+    ).assign(higher_is_better=True)
+
+
+def halves(n_stories=12, name="set", values=("core", "hard")):
+    stories = [f"s{s:02}" for s in range(n_stories)]
+    tags = [values[i % len(values)] for i in range(n_stories)]
+    return pd.DataFrame({"story": stories, name: tags})
+
+
+def strata(options=OPTIONS, tags=None, flip=(), seed=0):
+    ratings, scores = study(flip=flip, seed=seed)
+    tags = halves() if tags is None else tags
+    return align(
+        ratings=ratings, choices=None, scores=scores, options=options, tags=tags
+    )
+
+
+def test_it_works():
+    tables = strata().tables
+    rows = tables["strata"]
+    assert set(rows["stratum"]) == {"core", "hard"}
+    assert {"mean", "alpha_ordinal", "kendall", "ppa_half"} <= set(rows["statistic"])
+    assert set(tables["strata_differences"]["stratum_b"]) == {"hard"}
+
+
+@pytest.mark.parametrize("stratum", ["core", "hard"])
+def test_a_stratum_is_what_its_stories_alone_give(stratum):
+    ratings, scores = study()
+    tags = halves()
+    own = set(tags.loc[tags["set"] == stratum, "story"])
+    alone = align(
+        ratings=ratings[ratings["story"].isin(own)], choices=None,
+        scores=scores[scores["story"].isin(own)], options=OPTIONS,
+    ).tables  # fmt: skip
+    rows = strata().tables["strata"]
+    rows = rows[(rows["stratum"] == stratum) & (rows["question"] == "look")]
+    for expected in alone["correlations"].itertuples():
+        here = rows[
+            (rows["statistic"] == expected.coefficient)
+            & (rows["level"] == expected.level)
+            & (rows["metric"] == expected.metric)
+        ]
+        assert here["value"].tolist() == pytest.approx([expected.value], nan_ok=True)
+        assert here["n"].tolist() == [expected.n]
+    for expected in alone["method_means"].itertuples():
+        here = rows[(rows["statistic"] == "mean") & (rows["method"] == expected.method)]
+        assert here["value"].tolist() == pytest.approx([expected.mean])
+    for expected in alone["agreement"].itertuples():
+        here = rows[rows["statistic"] == expected.statistic]
+        assert here["value"].tolist() == pytest.approx([expected.value], nan_ok=True)
+    accuracies = alone["pairwise_accuracy"].set_index("metric")
+    here = rows[(rows["statistic"] == "ppa_half") & (rows["metric"] == "good")]
+    assert here["value"].tolist() == pytest.approx([accuracies.loc["good", "ppa_half"]])
+
+
+def test_a_difference_is_the_one_less_the_other():
+    tables = strata(AlignOptions(resamples=50)).tables
+    rows = tables["strata"].set_index(
+        ["stratum", "question", "metric", "method", "statistic", "level"]
+    )["value"]
+    for row in tables["strata_differences"].itertuples():
+        if row.statistic == "drop_percent":
+            continue
+        place = (row.question, row.metric, row.method, row.statistic, row.level)
+        expected = rows[("core", *place)] - rows[("hard", *place)]
+        assert row.value == pytest.approx(expected, nan_ok=True)
+        if np.isfinite(row.low):
+            assert row.low <= row.high
+
+
+def test_a_metric_that_fails_in_one_stratum_is_found():
+    tags = halves()
+    hard = set(tags.loc[tags["set"] == "hard", "story"])
+    rows = strata(AlignOptions(resamples=300), flip=hard).tables["strata_differences"]
+    rows = rows[(rows["statistic"] == "kendall") & (rows["level"] == "story")]
+    rows = rows.set_index("metric")
+    assert rows.loc["good", "value"] > 1
+    assert rows.loc["good", "low"] > 0
+    assert rows.loc["good", "p_adjusted"] < 0.05
+    assert rows.loc["noise", "p_value"] > 0.05
+
+
+def test_equal_strata_are_seldom_told_apart():
+    p_values = []
+    for seed in range(20):
+        rows = strata(AlignOptions(resamples=99, levels=("story",)), seed=seed).tables[
+            "strata_differences"
+        ]
+        rows = rows[(rows["statistic"] == "kendall") & (rows["metric"] == "good")]
+        p_values += rows["p_value"].tolist()
+    assert len(p_values) == 20
+    # Uniform p-values: six or more of twenty at or below .1 has probability 1 %.
+    assert sum(p <= 0.1 for p in p_values) < 6
+
+
+def test_drop_is_vistars():
+    # VISTAR, table 3, SD 3.5: core 88.0, hard 82.3, a drop of 6.5 per cent.
+    ratings = pd.DataFrame(
+        [
+            (story, method, "score", "mean", value)
+            for story, value in (("c1", 87.0), ("c2", 89.0), ("h1", 82.3))
+            for method in ("SD 3.5", "other")
+        ],
+        columns=["story", "method", "dimension", "annotator", "rating"],
+    )
+    scores = ratings.rename(columns={"dimension": "metric", "rating": "score"})
+    tags = pd.DataFrame({"story": ["c1", "c2", "h1"], "set": ["core", "core", "hard"]})
+    found = align(
+        ratings=ratings, choices=None, scores=scores.drop(columns="annotator"),
+        options=OPTIONS, tags=tags,
+    ).tables["strata_differences"]  # fmt: skip
+    drop = found[(found["statistic"] == "drop_percent") & (found["method"] == "SD 3.5")]
+    assert set(drop["question"]) == {"score", ""}  # of people, and of the metric
+    assert [round(value, 1) for value in drop["value"]] == [6.5, 6.5]
+
+
+def test_several_strata_are_each_compared_with_all_others():
+    rows = strata(tags=halves(values=("ink", "oil", "clay"))).tables
+    found = rows["strata_differences"]
+    assert set(zip(found["stratum_a"], found["stratum_b"], strict=True)) == {
+        ("ink", OTHERS), ("oil", OTHERS), ("clay", OTHERS),
+    }  # fmt: skip
+
+
+def test_tags_that_make_no_strata_are_named():
+    stories = [f"s{i:02}" for i in range(20)]
+    tags = pd.DataFrame({"story": stories, "one": "x", "each": stories, "none": ""})
+    found, notes = splits(tags, stories)
+    assert found == []
+    assert [note.split(",")[0] for note in notes] == [
+        "not split by one", "not split by each", "not split by none",
+    ]  # fmt: skip
+    assert "20 values among 20 stories" in notes[1]
+
+
+def test_stories_without_a_tag_are_in_no_stratum():
+    tags = halves()
+    tags.loc[0, "set"] = ""
+    found, _ = splits(tags, [f"s{i:02}" for i in range(12)])
+    assert "s00" not in set().union(*found[0].strata.values())
+    missing, _ = splits(tags[3:], [f"s{i:02}" for i in range(12)])
+    assert "s01" not in set().union(*missing[0].strata.values())
+
+
+def test_a_stratum_of_one_story_has_no_interval_of_its_own():
+    tags = halves()
+    tags["set"] = ["core", *["hard"] * 11]
+    rows = strata(AlignOptions(resamples=50, resample="stories"), tags=tags).tables
+    found = rows["strata_differences"]
+    assert found["low"].isna().all()
+    assert found["p_value"].notna().any()
+    alone = rows["strata"]
+    alone = alone[(alone["stratum"] == "core") & (alone["statistic"] == "mean")]
+    assert alone["low"].isna().all()
+
+
+def test_an_undefined_difference_says_in_which_stratum():
+    ratings, scores = study()
+    tags = halves()
+    hard = ratings["story"].isin(tags.loc[tags["set"] == "hard", "story"])
+    ratings.loc[hard, "rating"] = 2.0
+    found = align(
+        ratings=ratings, choices=None, scores=scores, options=OPTIONS, tags=tags
+    ).tables["strata_differences"]
+    rows = found[(found["statistic"] == "kendall") & (found["level"] == "story")]
+    assert rows["value"].isna().all()
+    assert set(rows["reason"]) == {"undefined in hard"}
+
+
+def test_split_by_chooses_tags_and_refuses_unknown_ones():
+    tags = halves().assign(genre=halves()["set"].map({"core": "a", "hard": "b"}))
+    rows = strata(AlignOptions(resamples=0, split_by=("genre",)), tags=tags).tables
+    assert set(rows["strata"]["tag"]) == {"genre"}
+    with pytest.raises(OptionError, match="--split-by: 'style': expected set, genre"):
+        strata(AlignOptions(resamples=0, split_by=("style",)), tags=tags)
+
+
+@given(seed=st.integers(0, 2**31))
+def test_rows_come_in_any_order(seed):
+    ratings, scores = study(n_stories=6, n_methods=3)
+    tags = halves(6)
+    options = AlignOptions(resamples=5, levels=("story",))
+    shuffled = [
+        f.sample(frac=1, random_state=seed % 2**31) for f in (ratings, scores, tags)
+    ]
+    first, second = (
+        align(ratings=r, choices=None, scores=s, options=options, tags=t).tables
+        for r, s, t in ((ratings, scores, tags), shuffled)
+    )
+    for name in ("strata", "strata_differences"):
+        pd.testing.assert_frame_equal(first[name], second[name])
+
+
+def test_choices_are_split_too():
+    rng = np.random.default_rng(1)
+    rows = [
+        (f"s{s:02}", "m0", "m1", "which", name, "ab"[int(rng.random() < 0.3)])
+        for s in range(12)
+        for name in "xyz"
+    ]
+    choices = pd.DataFrame(
+        rows,
+        columns=["story", "method_a", "method_b", "criterion", "annotator", "choice"],
+    )
+    _, scores = study(n_methods=2)
+    found = align(
+        ratings=None, choices=choices, scores=scores, options=OPTIONS, tags=halves()
+    ).tables
+    statistics = set(found["strata"]["statistic"])
+    assert {"ppa_strict", "ppa_half", "fleiss_kappa"} <= statistics
+    assert "kendall" not in statistics
