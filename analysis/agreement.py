@@ -1,280 +1,53 @@
-"""Agreement of people with one another.
+"""Agreement of people with one another: every statistic, with cluster intervals."""
 
-All statistics are written with one weight a unit, so that a bootstrap over
-units is a matrix product.
-"""
-
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import sparse
+from scipy import stats
 
-from analysis.cells import same_within_tolerance
-from analysis.correlation import correlate
+from analysis.chance import (
+    CHUNK,
+    alike,
+    alpha,
+    alpha_value,
+    category_values,
+    gwet,
+    majority_share,
+)
+from analysis.raters import icc, rater_vs_rest
 from analysis.reliability import Reliability
 from analysis.resampling import cluster_counts, estimate, stream
-from analysis.results import NAN, Array, Estimate, undefined
+from analysis.results import NAN, Array, Counts, Estimate, undefined
 
 RATING_STATISTICS = (
     "alpha_nominal", "alpha_ordinal", "alpha_interval", "ac1", "ac2_quadratic",
     "icc_2_1", "icc_2_k", "rater_vs_rest_spearman", "rater_vs_rest_kendall",
 )  # fmt: skip
 CHOICE_STATISTICS = ("alpha_nominal", "fleiss_kappa", "ac1", "majority_share")
-PARTS = ("stories", "methods", "units")
-# Values of one block of resampled value counts.
-CHUNK = 4_000_000
-# Mean squares below this are rounding.
-ROUNDING = 1e-12
+PARTS = ("stories", "methods", "units", "annotators")
+# Fewer annotators make too few different panels, and too many of one person.
+LEAST_DRAWN = 5
+# Units with equal answers are drawn together while answers take few values.
+FEW_VALUES = 64
 
-
-def alpha(data: Reliability, weights: Array, metric: str) -> Array:
-    r"""Krippendorff's alpha, for many weightings of the units at once.
-
-    Parameters
-    ----------
-    data
-        Answers; units with a single answer do not enter.
-    weights
-        Shape (B, U): how often each unit counts.
-    metric
-        ``"nominal"``, ``"ordinal"`` or ``"interval"``.
-
-    Returns
-    -------
-    array of shape (B,)
-        NaN where fewer than two different values occur.
-
-    Notes
-    -----
-    :math:`\alpha = 1 - \sum o_{ck} d_{ck}^2 / \sum e_{ck} d_{ck}^2`, where a unit
-    with m answers gives each ordered pair of them weight :math:`1/(m - 1)` and
-    :math:`e_{ck} = (n_c n_k - [c=k] n_c)/(n - 1)`. The ordinal difference
-    :math:`\sum_{g=c}^{k} n_g - (n_c + n_k)/2` is the difference of mid-ranks, so
-    ordinal alpha is interval alpha of mid-ranks; both need sums of squares only,
-    and memory does not grow with the square of the number of values.
-
-    References
-    ----------
-    Krippendorff, K. (2011), Computing Krippendorff's Alpha-Reliability.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from analysis.reliability import rating_reliability
-    >>> rows = pd.DataFrame({"story": list("aabb"), "method": "m", "dimension": "d",
-    ...     "annotator": list("xyxy"), "rating": [1, 1, 2, 2]})
-    >>> alpha(rating_reliability(rows), np.ones((1, 2)), "ordinal")
-    array([1.])
-    """
-    used = data.pairable
-    counts, m = data.counts[used], data.per_unit[used]
-    step = max(1, CHUNK // max(counts.shape))
-    found = []
-    for start in range(0, len(weights), step):
-        w = weights[start : start + step][:, used]
-        found.append(_alpha(counts, m, data.values, w, metric))
-    return np.concatenate(found)
-
-
-def _alpha(
-    counts: sparse.csr_array, m: Array, values: Array, w: Array, metric: str
-) -> Array:
-    n_c = _times(w, counts)
-    n = n_c.sum(axis=1)
-    if metric == "nominal":
-        same = np.asarray((counts * counts).sum(axis=1), float)
-        observed = w @ ((m**2 - same) / (m - 1))
-        expected = n**2 - (n_c**2).sum(axis=1)
-    else:
-        if metric == "interval":
-            x = np.broadcast_to(values - values.mean(), n_c.shape)
-        else:
-            x = np.cumsum(n_c, axis=1) - n_c / 2 - n[:, None] / 2
-        squares = (_times(w * (m / (m - 1)), counts) * x**2).sum(axis=1)
-        sums = np.asarray(counts @ x.T)  # (U, B)
-        observed = 2 * (squares - ((w / (m - 1)).T * sums**2).sum(axis=0))
-        expected = 2 * (n * (n_c * x**2).sum(axis=1) - (n_c * x).sum(axis=1) ** 2)
-    varied = (n_c > 0).sum(axis=1) > 1
-    ratio = (n - 1) * observed / np.where(varied, expected, 1.0)
-    return np.where(varied, 1 - ratio, np.nan)
-
-
-def _times(weights: Array, counts: sparse.csr_array) -> Array:
-    return np.asarray((counts.T @ weights.T).T)
-
-
-def gwet(data: Reliability, weights: Array, kind: str) -> Array:
-    r"""Gwet's AC1 or quadratic AC2, or Fleiss' kappa, over weighted units.
-
-    Parameters
-    ----------
-    data
-        Answers. Categories are those of its scale, else the observed ones.
-    weights
-        Shape (B, U).
-    kind
-        ``"ac1"``, ``"ac2_quadratic"`` or ``"fleiss_kappa"``.
-
-    Returns
-    -------
-    array of shape (B,)
-        NaN where chance agreement is total.
-
-    Notes
-    -----
-    :math:`(p_a - p_e)/(1 - p_e)`. Agreement :math:`p_a` averages units with two
-    answers or more, category shares :math:`\pi_k` all units. AC1:
-    :math:`p_e = \sum \pi_k (1 - \pi_k)/(q - 1)`; AC2 with weights
-    :math:`w_{kl} = 1 - (k - l)^2/(\max - \min)^2` and their sum T_w:
-    :math:`p_e = T_w/(q(q-1)) \sum \pi_k (1 - \pi_k)`; Fleiss:
-    :math:`p_e = \sum \pi_k^2`. For skewed answers, where alpha collapses.
-
-    References
-    ----------
-    Gwet, K. L. (2014), Handbook of Inter-Rater Reliability, 4th ed.; Fleiss
-    (1971), Psychological Bulletin 76(5), with unequal numbers of raters as there.
-    """
-    categories = _categories(data)
-    q = len(categories)
-    counts = np.zeros((len(data.per_unit), q))
-    counts[:, np.searchsorted(categories, data.values)] = data.counts.toarray()
-    agree = np.eye(q)
-    if kind == "ac2_quadratic" and q > 1:
-        distance = categories[:, None] - categories[None, :]
-        agree = 1 - (distance / (categories[-1] - categories[0])) ** 2
-    m, used = data.per_unit, data.pairable
-    near = (counts * (counts @ agree - 1)).sum(axis=1)
-    own = np.where(used, near / np.where(used, m * (m - 1), 1.0), 0.0)
-    pi = weights @ (counts / m[:, None]) / weights.sum(axis=1, keepdims=True)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        pa = weights @ own / (weights @ used.astype(float))
-        if kind == "fleiss_kappa":
-            pe = (pi**2).sum(axis=1)
-        else:
-            pe = (pi * (1 - pi)).sum(axis=1) * agree.sum() / (q * max(q - 1, 0))
-        value = (pa - pe) / (1 - pe)
-    return np.where(1 - pe > ROUNDING, value, np.nan)
-
-
-def _categories(data: Reliability) -> Array:
-    if data.scale is None:
-        return data.values
-    low, high = data.scale
-    return np.union1d(np.arange(low, high + 1, dtype=float), data.values)
-
-
-def majority_share(data: Reliability, weights: Array) -> Array:
-    """Average share of a unit's answers that its most frequent answer has.
-
-    Parameters
-    ----------
-    data
-        Answers; units with a single answer do not enter.
-    weights
-        Shape (B, U).
-    """
-    used = data.pairable
-    top = np.asarray(data.counts[used].max(axis=1).todense(), float).reshape(-1)
-    w = weights[:, used]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(w @ (top / data.per_unit[used]) / w.sum(axis=1))
-
-
-def icc(data: Reliability, weights: Array, kind: str) -> Array:
-    r"""Intraclass correlation, two-way random effects, absolute agreement.
-
-    Parameters
-    ----------
-    data
-        Ratings; only units rated by all annotators enter.
-    weights
-        Shape (B, U).
-    kind
-        ``"icc_2_1"`` (one rater) or ``"icc_2_k"`` (the mean of the k raters).
-
-    Returns
-    -------
-    Array
-        Shape (B,); NaN where the estimated variance in the denominator is not positive.
-
-    Notes
-    -----
-    With mean squares of units (R), raters (C) and error (E):
-    :math:`(R - E)/(R + (k-1)E + k(C - E)/n)` and
-    :math:`(R - E)/(R + (C - E)/n)`.
-
-    References
-    ----------
-    Shrout, P. E. and Fleiss, J. L. (1979), Intraclass correlations, Psychological
-    Bulletin 86(2).
-    """
-    x = data.answers[data.complete]
-    x = x - x.mean()
-    w = weights[:, data.complete]
-    k, n = x.shape[1], w.sum(axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = w @ x.mean(axis=1) / n
-        raters = w @ x / n[:, None]
-        total = w @ (x**2).sum(axis=1) - k * n * mean**2
-        between = k * (w @ (x.mean(axis=1) ** 2) - n * mean**2)
-        columns = n * ((raters - mean[:, None]) ** 2).sum(axis=1)
-        R, C = between / (n - 1), columns / (k - 1)
-        E = (total - between - columns) / ((n - 1) * (k - 1))
-        rest = (
-            R + (C - E) / n if kind == "icc_2_k" else R + (k - 1) * E + k * (C - E) / n
-        )
-        value = (R - E) / rest
-    # Estimated variances may be negative: then there is no share of them.
-    least = ROUNDING * np.maximum(total, n)
-    return np.where((total > least) & (rest > least), value, np.nan)
-
-
-def rater_vs_rest(data: Reliability, weights: Array, coefficient: str) -> Array:
-    """Correlate each annotator with the mean of the others, and average.
-
-    The human ceiling: how well one person predicts the others.
-
-    Parameters
-    ----------
-    data
-        Ratings; only units rated by all annotators enter.
-    weights
-        Shape (B, U).
-    coefficient
-        ``"spearman"`` or ``"kendall"`` (tau-b).
-
-    Notes
-    -----
-    Averaged over the annotators for whom it is defined, not over Fisher's z.
-    """
-    x = data.answers[data.complete]
-    w = weights[:, data.complete][None]
-    total = x.sum(axis=1)
-    values = []
-    for own in x.T:
-        rest = same_within_tolerance((total - own) / (x.shape[1] - 1))
-        found = correlate(rest[None], own[None, None], w, [coefficient])
-        values.append(found[coefficient][0, 0])
-    defined = np.isfinite(values)
-    count = defined.sum(axis=0)
-    summed = np.where(defined, values, 0.0).sum(axis=0)
-    return np.where(count > 0, summed / np.maximum(count, 1), np.nan)
-
-
-Statistic = Callable[[Reliability, Array], Array]
-STATISTICS: dict[str, Statistic] = {
-    "alpha_nominal": lambda data, w: alpha(data, w, "nominal"),
-    "alpha_ordinal": lambda data, w: alpha(data, w, "ordinal"),
-    "alpha_interval": lambda data, w: alpha(data, w, "interval"),
-    "ac1": lambda data, w: gwet(data, w, "ac1"),
-    "ac2_quadratic": lambda data, w: gwet(data, w, "ac2_quadratic"),
-    "fleiss_kappa": lambda data, w: gwet(data, w, "fleiss_kappa"),
+STATISTICS: dict[str, Callable[..., Array]] = {
+    "alpha_nominal": lambda data, w, v=None: alpha(data, w, "nominal", v),
+    "alpha_ordinal": lambda data, w, v=None: alpha(data, w, "ordinal", v),
+    "alpha_interval": lambda data, w, v=None: alpha(data, w, "interval", v),
+    "alpha_ratio": lambda data, w, v=None: alpha(data, w, "ratio", v),
+    "ac1": lambda data, w, v=None: gwet(data, w, "ac1", v),
+    "ac2_quadratic": lambda data, w, v=None: gwet(data, w, "ac2_quadratic", v),
+    "fleiss_kappa": lambda data, w, v=None: gwet(data, w, "fleiss_kappa", v),
     "majority_share": majority_share,
-    "icc_2_1": lambda data, w: icc(data, w, "icc_2_1"),
-    "icc_2_k": lambda data, w: icc(data, w, "icc_2_k"),
-    "rater_vs_rest_spearman": lambda data, w: rater_vs_rest(data, w, "spearman"),
-    "rater_vs_rest_kendall": lambda data, w: rater_vs_rest(data, w, "kendall"),
+    "icc_2_1": lambda data, w, v=None: icc(data, w, "icc_2_1", v),
+    "icc_2_k": lambda data, w, v=None: icc(data, w, "icc_2_k", v),
+    "rater_vs_rest_spearman": lambda data, w, v=None: rater_vs_rest(
+        data, w, "spearman", v
+    ),
+    "rater_vs_rest_kendall": lambda data, w, v=None: rater_vs_rest(
+        data, w, "kendall", v
+    ),
 }
 COMPLETE_ONLY = (
     "icc_2_1",
@@ -293,6 +66,19 @@ WITHOUT_VALUE = {
     "icc_2_k": NEGATIVE,
     "rater_vs_rest_spearman": ONE_SIDED,
     "rater_vs_rest_kendall": ONE_SIDED,
+}
+# Statistics that are no means over pairs of annotators, so that these cannot be drawn.
+SMALLER_PANEL = (
+    "no interval: the mean of fewer different annotators is noisier, so annotators "
+    "cannot be drawn; draw units or stories"
+)
+NOT_OF_PAIRS = {
+    "majority_share": (
+        "no interval: the largest share grows when some annotators count twice, so "
+        "annotators cannot be drawn; draw units or stories"
+    ),
+    "rater_vs_rest_spearman": SMALLER_PANEL,
+    "rater_vs_rest_kendall": SMALLER_PANEL,
 }
 
 
@@ -335,51 +121,234 @@ def agreement(
     statistics
         Keys of `STATISTICS`.
     parts
-        Clusters to draw, of `PARTS`. Annotators are not drawn: a doubled
-        annotator would agree with himself.
+        Clusters to draw, of `PARTS`. An annotator drawn twice counts twice but is
+        never paired with himself (see `analysis.chance`), and as annotators are few,
+        their percentile intervals are `expanded`.
     resamples, confidence, seed
         Number of resamples (0 for no intervals), coverage, seed.
     question
-        Names the random stream.
+        Names the random streams, one a part.
+
+    Returns
+    -------
+    list of Agreement
+        In the order of `statistics`. An interval that cannot be drawn stays empty,
+        and the reason says why.
     """
-    weights = _drawn_weights(
-        data, parts, resamples, stream(seed, "agreement", question)
-    )
+    reasons = {name: _why_undefined(data, name) for name in statistics}
+    values = {name: NAN if reasons[name] else _value(data, name) for name in statistics}
+    for name, value in values.items():
+        if not reasons[name] and not np.isfinite(value):
+            reasons[name] = WITHOUT_VALUE.get(name, NO_VALUE)
+    drawn: dict[str, Array] = {}
+    for complete in (False, True):
+        names = tuple(
+            name
+            for name in statistics
+            if not reasons[name]
+            and (name in COMPLETE_ONLY) == complete
+            and not _why_not_drawn(data, name, parts)
+        )
+        if names and resamples:
+            sample = _Sample(
+                data, parts, resamples, complete=complete, seed=seed, question=question
+            )
+            drawn |= sample.draws(names)
+    coverage = confidence
+    if "annotators" in parts and data.n_annotators > 1:
+        coverage = expanded(confidence, data.n_annotators)
     found = []
     for name in statistics:
-        used = data.pairable
-        if name in COMPLETE_ONLY:
-            used = used & data.complete
-        n = int(used.sum())
-        present = np.isfinite(data.answers[used])
-        reason, value = _why_undefined(data, name), NAN
-        if not reason:
-            value = float(STATISTICS[name](data, np.ones((1, len(used))))[0])
-            reason = "" if np.isfinite(value) else WITHOUT_VALUE.get(name, NO_VALUE)
-        if reason:
-            result = undefined(reason, n=n)
+        units = _units(data, name)
+        if reasons[name]:
+            result = undefined(reasons[name], n=len(units))
         else:
-            draws = STATISTICS[name](data, weights) if len(weights) else np.empty(0)
-            result = estimate(value, draws, confidence, n=n)
-        who, answers = int(present.any(axis=0).sum()), int(data.per_unit[used].sum())
-        counted = (None, None) if data.of_means else (who, answers)
+            draws = drawn.get(name, np.empty(0))
+            result = estimate(values[name], draws, coverage, n=len(units))
+            if resamples and not result.reason:
+                why = _why_not_drawn(data, name, parts)
+                result = replace(result, reason=why)
+        rows = np.isin(data.units, units)
+        who = len(np.unique(data.annotators[rows]))
+        counted = (None, None) if data.of_means else (who, int(rows.sum()))
         found.append(Agreement(name, result, *counted))
     return found
 
 
-def _drawn_weights(
-    data: Reliability, parts: tuple[str, ...], resamples: int, rng: np.random.Generator
-) -> Array:
-    weights = np.ones((resamples, len(data.per_unit)))
-    varied = False
-    for part in parts:
-        codes = data.clusters[part]
-        n = int(codes.max()) + 1
-        varied |= n > 1
-        counts = cluster_counts(n, resamples, rng)
-        for column in codes.T:
-            weights *= counts[:, column]
-    return weights if varied else weights[:0]
+def expanded(confidence: float, n: int) -> float:
+    r"""Widen a percentile interval for the few clusters behind it.
+
+    Parameters
+    ----------
+    confidence
+        Coverage that is wanted.
+    n
+        Number of clusters; annotators are few.
+
+    Returns
+    -------
+    float
+        Coverage to take percentiles at.
+
+    Notes
+    -----
+    The bootstrap distribution of n clusters is narrower than the truth by
+    :math:`\sqrt{(n-1)/n}`, and its percentiles are those of a normal where t is due:
+    take the tails at :math:`\Phi(-\sqrt{n/(n-1)}\, t_{\alpha/2, n-1})`.
+
+    References
+    ----------
+    Hesterberg, T. C. (2015), What teachers should know about the bootstrap, The
+    American Statistician 69(4), section 4.4, "expanded percentile interval".
+
+    Examples
+    --------
+    >>> round(expanded(0.95, 5), 4), round(expanded(0.95, 1000), 3)
+    (0.9981, 0.95)
+    """
+    t = stats.t.ppf((1 + confidence) / 2, n - 1)
+    return float(1 - 2 * stats.norm.cdf(-t * np.sqrt(n / (n - 1))))
+
+
+def _units(data: Reliability, name: str) -> Counts:
+    """Return the units that enter a statistic."""
+    used = data.pairable
+    return np.flatnonzero(used & data.complete if name in COMPLETE_ONLY else used)
+
+
+def _value(data: Reliability, name: str) -> float:
+    kind, _, metric = name.partition("_")
+    if kind == "alpha":
+        return alpha_value(data, metric)
+    return float(STATISTICS[name](data, np.ones((1, data.n_units)))[0])
+
+
+class _Sample:
+    """Resamples of units and annotators.
+
+    Units whose answers and clusters are the same are exchangeable, so one of them
+    stands for all, and counts as often as they do together. When units are all that
+    is drawn, how often each kind of unit comes is multinomial: the distribution of
+    the resamples is exactly that of drawing unit by unit.
+    """
+
+    def __init__(
+        self,
+        data: Reliability,
+        parts: tuple[str, ...],
+        resamples: int,
+        *,
+        complete: bool,
+        seed: int,
+        question: str,
+    ) -> None:
+        if complete:
+            data = data.take(np.flatnonzero(data.complete))
+        self.resamples = resamples
+        self.by_people = "annotators" in parts
+        self.streams = {
+            part: stream(seed, "agreement", question, part) for part in parts
+        }
+        clusters = {
+            part: _renumbered(data.clusters[part])
+            for part in parts
+            if part != "annotators"
+        }
+        self.sizes = {part: int(codes.max()) + 1 for part, codes in clusters.items()}
+        # Nothing but single units is drawn: their clusters need not be told apart.
+        self.alone = set(parts) == {"units"} and self.sizes["units"] == data.n_units
+        tell_apart = [] if self.alone else list(clusters.values())
+        first, self.times = _kinds(data, tell_apart, answers=self.by_people or complete)
+        self.clusters = {part: codes[first] for part, codes in clusters.items()}
+        self.data = data.take(first)
+
+    def draws(self, names: tuple[str, ...]) -> dict[str, Array]:
+        """Compute statistics in every resample: arrays of shape (B,)."""
+        found: dict[str, list[Array]] = {name: [] for name in names}
+        for weights, people in self._weights():
+            for name in names:
+                found[name].append(STATISTICS[name](self.data, weights, people))
+        return {name: np.concatenate(values) for name, values in found.items()}
+
+    def _weights(self) -> Iterator[tuple[Array, Array | None]]:
+        """Yield weights of units (b, U) and of annotators (b, A), some b at a time."""
+        data = self.data
+        cells = data.counts.nnz if self.by_people else data.n_units
+        step = max(1, CHUNK // max(cells, len(data.values), *self.sizes.values(), 1))
+        for start in range(0, self.resamples, step):
+            b = min(step, self.resamples - start)
+            people = None
+            if self.by_people:
+                drawn = cluster_counts(data.n_annotators, b, self.streams["annotators"])
+                people = drawn.astype(float)
+            yield self._of_units(b), people
+
+    def _of_units(self, b: int) -> Array:
+        if self.alone:
+            n = int(self.times.sum())
+            drawn = self.streams["units"].multinomial(n, self.times / n, size=b)
+            return np.asarray(drawn, float)
+        weights = np.tile(self.times, (b, 1))
+        for part, codes in self.clusters.items():
+            counts = cluster_counts(self.sizes[part], b, self.streams[part])
+            for column in codes.T:
+                weights *= counts[:, column]
+        return weights
+
+
+def _renumbered(codes: Counts) -> Counts:
+    return np.unique(codes, return_inverse=True)[1].reshape(codes.shape)
+
+
+def _kinds(
+    data: Reliability, clusters: list[Counts], *, answers: bool
+) -> tuple[Counts, Array]:
+    """Find units that are alike in answers and clusters.
+
+    Parameters
+    ----------
+    data
+        Answers.
+    clusters
+        Arrays of shape (U, c).
+    answers
+        Whether it matters who gave which answer, or only how many did.
+
+    Returns
+    -------
+    first, times
+        One unit of each kind, in ascending order, and how many there are.
+    """
+    units = np.arange(data.n_units)
+    if len(data.values) > FEW_VALUES or (answers and not data.complete.all()):
+        return units, np.ones(data.n_units)
+    if answers:
+        keys = np.searchsorted(data.values, data.matrix)
+    else:
+        keys = data.counts.toarray().astype(int)
+    kinds = alike([*keys.T, *(column for codes in clusters for column in codes.T)])
+    _, first, times = np.unique(kinds, return_index=True, return_counts=True)
+    order = np.argsort(first)
+    return first[order], times[order].astype(float)
+
+
+def _why_not_drawn(data: Reliability, name: str, parts: tuple[str, ...]) -> str:
+    """Say in words why an interval cannot be drawn; empty when it can."""
+    if "annotators" in parts:
+        if name in NOT_OF_PAIRS:
+            return NOT_OF_PAIRS[name]
+        n = data.n_annotators
+        if n < LEAST_DRAWN:
+            return f"no interval: {n} annotators are too few to draw from"
+    units = _units(data, name)
+    others = [part for part in parts if part != "annotators"]
+    if others and "annotators" not in parts:
+        sizes = [len(np.unique(data.clusters[part][units])) for part in others]
+        if max(sizes) == 1:
+            only = " and ".join(f"one {part.rstrip('s')}" for part in others)
+            only = only.replace("storie", "story")
+            return f"no interval: only {only} to draw from"
+    return ""
 
 
 def _why_undefined(data: Reliability, name: str) -> str:
@@ -388,23 +357,28 @@ def _why_undefined(data: Reliability, name: str) -> str:
         return "the ratings are means over raters, who cannot be told apart"
     if not data.pairable.any():
         return "no unit has two answers"
-    used = data.complete if name in COMPLETE_ONLY else data.pairable
     if name in COMPLETE_ONLY:
-        if used.sum() < 2:
-            annotators = data.answers.shape[1]
-            which = "only one" if used.any() else "no"
-            return f"{which} unit was rated by all {annotators} annotators"
-        if np.ptp(data.answers[used]) == 0:
-            return "all ratings are the same"
-        constant = (np.ptp(data.answers[used], axis=0) == 0).all()
-        if constant and name.startswith("rater"):
-            return "each annotator gave one rating throughout"
-        return ""
+        return _why_incomplete(data, name)
     if name.startswith("ac") and (data.values != np.round(data.values)).any():
         return "ratings are not whole categories"
-    if name.startswith("ac") and len(_categories(data)) < 2:
+    if name.startswith("ac") and len(category_values(data)) < 2:
         return "all answers are the same, and no scale names other categories"
-    answered = data.counts[used].sum(axis=0)
-    if name.startswith(("alpha", "fleiss")) and (np.asarray(answered) > 0).sum() < 2:
+    if name == "alpha_ratio" and (data.values < 0).any():
+        return "ratios need ratings of 0 or more"
+    answered = np.asarray(data.counts[data.pairable].sum(axis=0))
+    if name.startswith(("alpha", "fleiss")) and (answered > 0).sum() < 2:
         return "all answers are the same"
+    return ""
+
+
+def _why_incomplete(data: Reliability, name: str) -> str:
+    """Say why units that all annotators answered give no value."""
+    x = data.matrix
+    if len(x) < 2:
+        which = "only one" if len(x) else "no"
+        return f"{which} unit was rated by all {data.n_annotators} annotators"
+    if np.ptp(x) == 0:
+        return "all ratings are the same"
+    if name.startswith("rater") and (np.ptp(x, axis=0) == 0).all():
+        return "each annotator gave one rating throughout"
     return ""

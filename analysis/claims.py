@@ -11,42 +11,32 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.claims_more import (
+    bias_claims,
+    calibration_claims,
+    ceiling_claims,
+    flip_limits,
+    needed_limits,
+    pair_claims,
+    selection_limits,
+    stratum_claims,
+)
 from analysis.printing import counted
 from analysis.scores import BASELINE
 from analysis.significance import holm
+from analysis.wording import (
+    FEW_METHODS,
+    LEVELS,
+    NAMES,
+    SIGNIFICANT,
+    Claim,
+    first_row,
+    interval,
+    number,
+    p_text,
+)
 
-NAMES = {"kendall": "Kendall's tau-b", "spearman": "Spearman's rho",
-         "pearson": "Pearson's r"}  # fmt: skip
-LEVELS = {
-    "story": "inside stories",
-    "pooled": "over all cells together",
-    "method": "over method means",
-}
-FEW_METHODS = 10
-# What has a larger (adjusted) p-value is not shown.
-SIGNIFICANT = 0.05
-SMALLEST_P = 0.01
-# Whether the data show it, and how it reads.
-Claim = tuple[bool, str]
-
-
-def number(value: float) -> str:
-    """Return a coefficient as text: two decimals, a true minus sign.
-
-    Examples
-    --------
-    >>> number(-0.456)
-    '−0.46'
-    """
-    # Adding 0.0 turns -0.0 into 0.0.
-    return f"{round(value, 2) + 0.0:.2f}".replace("-", "\N{MINUS SIGN}")
-
-
-def interval(row: Mapping[str, Any]) -> str:
-    """Return [low, high], or nothing where there is none."""
-    if math.isnan(row["low"]) or math.isnan(row["high"]):
-        return ""
-    return f" [{number(row['low'])}, {number(row['high'])}]"
+__all__ = ["interval", "limits", "number", "sentences"]
 
 
 def sentences(tables: Mapping[str, pd.DataFrame], permutations: int) -> tuple[str, ...]:
@@ -59,11 +49,16 @@ def sentences(tables: Mapping[str, pd.DataFrame], permutations: int) -> tuple[st
 
 def limits(tables: Mapping[str, pd.DataFrame], permutations: int) -> tuple[str, ...]:
     """Return what the data do not support, one sentence each."""
-    found = [text for shown, text in _claims(tables, permutations) if not shown]
+    every = list(_claims(tables, permutations))
+    found = [text for shown, text in every if not shown]
     if "correlations" in tables:
+        found += flip_limits(tables["correlations"], tables.get("pairwise_accuracy"))
         found += _coefficient_limits(tables["correlations"])
+    found += selection_limits(tables, [text for shown, text in every if shown])
     if "pairwise_accuracy" in tables:
         found += _tie_limits(tables["pairwise_accuracy"])
+    if "needed" in tables:
+        found += needed_limits(tables["needed"])
     with_interval = [table["low"] for table in tables.values() if "low" in table]
     if any(low.notna().any() for low in with_interval):
         found.append(
@@ -83,15 +78,19 @@ def _claims(tables: Mapping[str, pd.DataFrame], permutations: int) -> Iterator[C
         comparisons = tables.get("metric_comparisons")
         for question, rows in tables["correlations"].groupby("dimension", sort=True):
             yield _best_metric(str(question), rows, comparisons, permutations)
+        yield from ceiling_claims(tables["correlations"], tables.get("agreement"))
+    if "pairwise_accuracy" in tables:
+        yield from pair_claims(tables["pairwise_accuracy"], tables.get("mcnemar"))
+    if "calibration" in tables:
+        yield from calibration_claims(tables["calibration"])
     if "agreement" in tables:
         yield from _people(tables["agreement"])
     if "leaderboard" in tables:
         yield from _leaders(tables["leaderboard"])
-
-
-def _first(rows: pd.DataFrame) -> dict[str, Any]:
-    """Return the first row by column name."""
-    return {str(column): rows[column].iloc[0] for column in rows.columns}
+    if "position_bias" in tables:
+        yield from bias_claims(tables["position_bias"])
+    if "strata_differences" in tables:
+        yield from stratum_claims(tables["strata_differences"])
 
 
 def _best_metric(
@@ -108,10 +107,10 @@ def _best_metric(
     name, level = chosen[0]
     here = defined[(defined["coefficient"] == name) & (defined["level"] == level)]
     here = here.sort_values(["value", "metric"], ascending=[False, True])
-    established = here[_is_established(here, level)]
+    established = here[_is_established(here, level, permutations)]
     if established.empty:
-        return False, _no_metric(question, _first(here), len(here))
-    found = _first(established)
+        return False, _no_metric(question, first_row(here), len(here), permutations)
+    found = first_row(established)
     text = (
         f"{question}: {found['metric']} agrees with people {LEVELS[level]}: "
         f"{_evidence(found)}{_place(found, here)}"
@@ -124,41 +123,48 @@ def _best_metric(
     return True, f"{text}."
 
 
-def _is_established(rows: pd.DataFrame, level: str) -> "pd.Series[bool]":
+def _is_established(
+    rows: pd.DataFrame, level: str, permutations: int
+) -> "pd.Series[bool]":
     """Tell which coefficients of one level are shown to be above 0.
 
     Resamples of a few methods repeat the same few: where two or three stand in the
     right order, they do in every resample, and the interval has no width. So over
     method means it takes enough of them and the permutation test as well, and inside
-    stories more than one story.
+    stories more than one story. Of many metrics some agree by chance: p-values are
+    adjusted over the metrics (Holm), at the other levels where the draws suffice for
+    that.
     """
     shown = rows["low"] > 0
+    adjusted = _adjusted(rows)
     if level == "method":
-        shown &= (rows["p_value"] <= SIGNIFICANT) & (rows["n"] >= FEW_METHODS)
+        shown &= (adjusted <= SIGNIFICANT) & (rows["n"] >= FEW_METHODS)
+    elif 2 * len(rows) / (permutations + 1) <= SIGNIFICANT:
+        shown &= ~(adjusted > SIGNIFICANT)
     if level == "story":
         shown &= rows["n_groups"] > 1
     return shown
 
 
+def _adjusted(rows: pd.DataFrame) -> "pd.Series[float]":
+    if "p_value" not in rows:
+        return pd.Series(math.nan, index=rows.index)
+    return pd.Series(holm(rows["p_value"].to_numpy(float)), index=rows.index)
+
+
 def _evidence(row: Mapping[str, Any]) -> str:
     text = f"{NAMES[row['coefficient']]} {number(row['value'])}{interval(row)}, n = "
     if row["level"] == "method":
-        return text + counted(row["n"], "method") + _p(row["p_value"])
+        return text + counted(row["n"], "method") + p_text(row["p_value"])
     text += counted(row["n"], "cell")
     if row["level"] == "story":
         text += f" of {counted(row['n_groups'], 'story', 'stories')}"
     return text
 
 
-def _p(value: float) -> str:
-    if math.isnan(value):
-        return ""
-    if value < SMALLEST_P:
-        return f", p < {SMALLEST_P}"
-    return f", p = {number(value)}"
-
-
-def _no_metric(question: str, best: Mapping[str, Any], n_metrics: int) -> str:
+def _no_metric(
+    question: str, best: Mapping[str, Any], n_metrics: int, permutations: int
+) -> str:
     who = f"The highest of {n_metrics} metrics, {best['metric']},"
     if n_metrics == 1:
         who = f"The only metric, {best['metric']},"
@@ -168,10 +174,19 @@ def _no_metric(question: str, best: Mapping[str, Any], n_metrics: int) -> str:
         does = "disagrees with people"
     elif best["low"] <= 0:
         does = "has an interval that includes 0"
-    elif best["level"] == "story":
+    elif best["level"] == "story" and not best["n_groups"] > 1:
         does = "was compared inside one story only"
+    elif best["level"] != "method":
+        does = f"does not pass its test once adjusted over {n_metrics} metrics"
     elif best["n"] < FEW_METHODS:
         does = "was compared over few methods"
+    elif n_metrics / (permutations + 1) > SIGNIFICANT >= best["p_value"]:
+        does = (
+            f"would need more than {permutations} permutations to allow for the choice "
+            f"among {n_metrics}"
+        )
+    elif best.get("p_value", 1.0) <= SIGNIFICANT and n_metrics > 1:
+        does = f"does not pass the permutation test adjusted over {n_metrics} metrics"
     else:
         does = "does not pass the permutation test"
     return (
@@ -184,7 +199,7 @@ def _place(found: Mapping[str, Any], rows: pd.DataFrame) -> str:
     """Say where a metric stands among those compared with it, best first."""
     if len(rows) == 1:
         return ""
-    best = _first(rows)
+    best = first_row(rows)
     if found["value"] < best["value"]:
         return (
             f"; {best['metric']} is higher ({number(best['value'])}), but not shown "
@@ -231,7 +246,7 @@ def _people(agreement: pd.DataFrame) -> Iterator[Claim]:
         name = "alpha_nominal"
         if (rows["statistic"] == "alpha_ordinal").any():
             name = "alpha_ordinal"
-        alpha = _first(rows[rows["statistic"] == name])
+        alpha = first_row(rows[rows["statistic"] == name])
         if math.isnan(alpha["value"]):
             undefined.setdefault(str(alpha["reason"]), []).append(str(question))
             continue
@@ -259,7 +274,7 @@ def _leaders(board: pd.DataFrame) -> Iterator[Claim]:
         rows = rows.dropna(subset=["rating"])
         if rows.empty:
             continue
-        first = _first(rows.sort_values(["rank", "method"]))
+        first = first_row(rows.sort_values(["rank", "method"]))
         leading = sorted(rows.loc[rows["rank"] == 1, "method"])
         if len(leading) > 1:
             yield (

@@ -7,7 +7,7 @@ methods, or both (PERM-INPUTS, PERM-SYSTEMS, PERM-BOTH).
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -116,6 +116,12 @@ def swap_tests(
     thrown = {
         swap: _throw(grid, swap, resamples, seed) for swap in {*by_parts, *by_method}
     }
+    if level == "pooled":  # all pairs share the coins of single cells
+        thrown = {
+            swap: replace(found, cells=found.of_cells(grid))
+            for swap, found in thrown.items()
+            if swap in by_parts
+        }
     compare = _comparison(grid, level)
 
     def test(pair: tuple[int, int]) -> list[Difference]:
@@ -155,6 +161,7 @@ class _Thrown:
     stories: Array
     methods: Array
     units: Array | None = None
+    cells: Coins | None = None
 
     def turned(self) -> "_Thrown":
         """Exchange stories and methods."""
@@ -163,8 +170,10 @@ class _Thrown:
 
     def of_cells(self, grid: Grid) -> Coins:
         """Return the coin of every existing cell."""
+        if self.cells is not None:
+            return self.cells
         if self.units is not None:
-            return Coins(self.units[:, grid.cells].T)
+            return Coins(np.ascontiguousarray(self.units[:, grid.cells].T))
         s, m = np.nonzero(grid.cells)
         only_stories = bool((self.methods == 1).all())
         runs = np.flatnonzero(np.diff(s, prepend=-1)) if only_stories else None

@@ -6,7 +6,7 @@ are a few matrix products instead of a thousand sorts.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy import special
@@ -184,7 +184,7 @@ def _pearson(human: Array, scores: Array, weights: Array) -> Array:
 
 
 # b and c^2 of the interval atanh(r) +- z c / sqrt(n - b).
-FISHER = {
+FISHER: dict[str, Callable[[float], tuple[int, float]]] = {
     "pearson": lambda r: (3, 1.0),
     "spearman": lambda r: (3, 1 + r * r / 2),
     "kendall": lambda r: (4, 0.437),

@@ -10,6 +10,7 @@ SPECIAL = {
     "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
     "|": r"\textbar{}", '"': r"\textquotedbl{}",
 }  # fmt: skip
+TABLE = str.maketrans(SPECIAL)
 
 
 def escaped(text: str) -> str:
@@ -20,7 +21,7 @@ def escaped(text: str) -> str:
     >>> print(escaped("50 % of a_b"))
     50 \% of a\_b
     """
-    return "".join(SPECIAL.get(character, character) for character in text)
+    return text.translate(TABLE)
 
 
 def table(frame: pd.DataFrame) -> str:

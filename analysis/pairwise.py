@@ -43,12 +43,14 @@ class Pairs:
         Shape (P,): indexes of the story and of the two methods.
     human
         Shape (P,): 1 where people prefer the first, -1 the second, 0 neither.
-    strength
-        Shape (P,): how much they do: the difference of mean ratings, or of the
-        shares of votes.
+    sides
+        Shape (2, P): what people gave the first and the second: their mean rating,
+        or its share of the votes.
     scores
         Shape (K, P): score of the first minus score of the second, more is
         better.
+    cells
+        Shape (K, S, M): the scores themselves, more is better.
     metrics
         K names.
     n_annotators
@@ -71,8 +73,9 @@ class Pairs:
     first: Counts
     second: Counts
     human: Array
-    strength: Array
+    sides: Array
     scores: Array
+    cells: Array
     metrics: tuple[str, ...]
     n_annotators: int
     redraw: Callable[[Counts], tuple[Array, Mask]]
@@ -113,7 +116,8 @@ def restricted(pairs: Pairs, stories: Collection[str]) -> Pairs:
         stories=tuple(np.array(pairs.stories, object)[wanted]),
         story=(np.cumsum(wanted) - 1)[pairs.story[kept]],
         first=pairs.first[kept], second=pairs.second[kept], human=pairs.human[kept],
-        strength=pairs.strength[kept], scores=pairs.scores[:, kept], redraw=redraw,
+        sides=pairs.sides[:, kept], scores=pairs.scores[:, kept],
+        cells=pairs.cells[:, wanted], redraw=redraw,
         left_out=left_out,
     )  # fmt: skip
 
@@ -190,11 +194,11 @@ def rating_pairs(grid: Grid) -> Pairs:
 
     kept = [k for k, name in enumerate(grid.metrics) if name not in grid.method_level]
     scores = grid.scores[kept]
-    difference = grid.human[story, first] - grid.human[story, second]
+    sides = np.stack([grid.human[story, first], grid.human[story, second]])
     return Pairs(
         grid.question, "ratings", grid.stories, grid.methods, story, first, second,
-        np.sign(difference), difference,
-        scores[:, story, first] - scores[:, story, second],
+        np.sign(sides[0] - sides[1]), sides,
+        scores[:, story, first] - scores[:, story, second], scores,
         tuple(grid.metrics[k] for k in kept), len(grid.votes), redraw, left_out,
     )  # fmt: skip
 
@@ -228,6 +232,7 @@ def choice_pairs(criterion: str, choices: pd.DataFrame, table: ScoreTable) -> Pa
     kept = np.asarray(covered[usable].all(axis=0) & usable.any())
     metrics = tuple(np.array(table.metrics, object)[usable])
     signs = np.array([1 if table.higher_is_better[m] else -1 for m in metrics])
+    cube = cube[usable] * signs.reshape(-1, 1, 1)
     votes = votes[:, np.repeat(kept, len(OUTCOMES))]
     total = _by_pair(np.asarray(votes.sum(axis=0), float)[None])[0]
     shares = total / np.maximum(total.sum(axis=1, keepdims=True), 1)
@@ -243,8 +248,8 @@ def choice_pairs(criterion: str, choices: pd.DataFrame, table: ScoreTable) -> Pa
 
     return Pairs(
         criterion, "choices", tuple(map(str, stories)), tuple(map(str, methods)),
-        story[kept], first[kept], second[kept], majority(total),
-        shares[:, 0] - shares[:, 1], differences[usable][:, kept] * signs[:, None],
+        story[kept], first[kept], second[kept], majority(total), shares[:, :2].T,
+        cube[:, story, first][:, kept] - cube[:, story, second][:, kept], cube,
         metrics, votes.shape[0], redraw, left_out,
         _dropped(table.metrics, covered, by_story, kept),
     )  # fmt: skip

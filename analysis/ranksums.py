@@ -7,6 +7,7 @@ whole numbers, so they are exact and do not depend on the order of the points.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +27,7 @@ BLOCK = 2_000_000
 # float32 holds whole numbers below this exactly.
 EXACT = 2**24
 
-Floats = npt.NDArray[np.float32] | npt.NDArray[np.float64]
+Floats = npt.NDArray[np.floating[Any]]
 Levels = npt.NDArray[np.int64]
 
 
@@ -130,7 +131,7 @@ def _few(human: Array, scores: Array, weights: Array, *, spearman: bool) -> Rank
     largest = float(weights.sum(axis=2).max(initial=0.0))
     # Sums reach n^3 with ranks, n^2 without.
     exact = largest ** (3 if spearman else 2) < EXACT
-    dtype = np.float32 if exact else np.float64
+    dtype: type[np.floating[Any]] = np.float32 if exact else np.float64
     h = dense_levels(human).astype(dtype)
     x = np.stack([dense_levels(metric).astype(dtype) for metric in scores])
     step = max(1, BLOCK // max((2 * K + 1) * N * max(N, B), 1))
@@ -184,7 +185,7 @@ def _partners(kernel: Floats, w: Floats) -> Floats:
 
 def _total(values: Floats, w: Floats) -> Array:
     """Sum values (G, k, N, B) over weighted points: (k, G, B)."""
-    return np.einsum("gknb,gnb->kgb", values, w).astype(np.float64)
+    return np.asarray(np.einsum("gknb,gnb->kgb", values, w), np.float64)
 
 
 def _ties_of(signs: Floats, w: Floats) -> Ties:
@@ -244,7 +245,7 @@ def _group_sums(h: Levels, x: list[Levels], weights: Array, *, spearman: bool) -
     largest = float(weights.sum(axis=1).max(initial=0.0)) * float(
         weights.max(initial=0.0)
     )
-    dtype = np.float32 if largest < EXACT else np.float64
+    dtype: type[np.floating[Any]] = np.float32 if largest < EXACT else np.float64
     w = np.ascontiguousarray(weights.T, dtype=dtype)
     alone = _powers(w)
     weighted_ranks = None

@@ -1,6 +1,7 @@
 """Answers laid out by unit and annotator, for statistics of agreement."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -15,14 +16,18 @@ from analysis.results import Array, Counts, Mask
 class Reliability:
     """Answers of one question, laid out for agreement.
 
+    Memory grows with the number of answers, never with units times annotators.
+
     Attributes
     ----------
     values
         The V different answers, sorted; 0 to V - 1 for choices.
-    counts
-        Sparse, shape (U, V): how often each unit got each answer.
-    answers
-        Shape (U, A): each annotator's answer; NaN where there is none.
+    units, annotators, codes
+        Shape (N,): the unit of each answer, who gave it, and its index in `values`.
+    n_units
+        U.
+    names
+        The A annotators, in the order of their indexes.
     clusters
         Part ("stories", "methods", "units") to the cluster indexes of each
         unit, shape (U, c): c is 2 for the two methods of a pair.
@@ -33,26 +38,73 @@ class Reliability:
     """
 
     values: Array
-    counts: sparse.csr_array
-    answers: Array
+    units: Counts
+    annotators: Counts
+    codes: Counts
+    n_units: int
+    names: tuple[str, ...]
     clusters: dict[str, Counts]
     scale: tuple[int, int] | None = None
     of_means: bool = False
 
     @property
+    def n_annotators(self) -> int:
+        """Number of annotators, A."""
+        return len(self.names)
+
+    @cached_property
+    def counts(self) -> sparse.csr_array:
+        """Sparse, shape (U, V): how often each unit got each answer."""
+        shape = (self.n_units, len(self.values))
+        ones = np.ones(len(self.units))
+        counts = sparse.coo_array((ones, (self.units, self.codes)), shape=shape).tocsr()
+        counts.sort_indices()
+        return counts
+
+    @cached_property
     def per_unit(self) -> Array:
         """Number of answers of each unit, m_u."""
-        return np.asarray(self.counts.sum(axis=1), float)
+        return np.bincount(self.units, minlength=self.n_units).astype(float)
 
-    @property
+    @cached_property
     def pairable(self) -> Mask:
         """Units with two answers or more."""
         return self.per_unit >= 2
 
-    @property
+    @cached_property
     def complete(self) -> Mask:
         """Units that every annotator answered."""
-        return np.asarray(np.isfinite(self.answers).all(axis=1))
+        return self.per_unit >= self.n_annotators
+
+    @cached_property
+    def matrix(self) -> Array:
+        """Shape (C, A): the answers to the units that every annotator answered."""
+        place = np.cumsum(self.complete) - 1
+        rows = self.complete[self.units]
+        found = np.full((int(self.complete.sum()), self.n_annotators), np.nan)
+        answers = self.values[self.codes[rows]]
+        found[place[self.units[rows]], self.annotators[rows]] = answers
+        return found
+
+    def take(self, units: Counts) -> "Reliability":
+        """Return some of the units, in ascending order; all annotators stay.
+
+        Parameters
+        ----------
+        units
+            Their indexes, each once.
+        """
+        place = np.full(self.n_units, -1)
+        place[units] = np.arange(len(units))
+        rows = place[self.units] >= 0
+        return replace(
+            self,
+            units=place[self.units[rows]],
+            annotators=self.annotators[rows],
+            codes=self.codes[rows],
+            n_units=len(units),
+            clusters={part: codes[units] for part, codes in self.clusters.items()},
+        )
 
 
 def rating_reliability(
@@ -79,7 +131,7 @@ def choice_reliability(choices: pd.DataFrame) -> Reliability:
 
     A unit is a pair of outputs of one story (in one round).
     """
-    codes = np.unique(choices["choice"], return_inverse=True)[1]
+    codes = pd.factorize(choices["choice"], sort=True)[0]
     rows = choices.assign(answer=codes.astype(float))
     keys = ["story", "method_a", "method_b", *(c for c in ("round",) if c in rows)]
     return _reliability(rows, keys, "answer", None)
@@ -92,16 +144,11 @@ def _reliability(
     scale: tuple[int, int] | None,
 ) -> Reliability:
     units = rows.groupby(keys, sort=True)
-    u = units.ngroup().to_numpy(int)
     first = units.head(1).sort_values(keys)
-    given = same_within_tolerance(rows[value].to_numpy(float))
-    values, v = np.unique(given, return_inverse=True)
-    annotators, a = np.unique(rows["annotator"], return_inverse=True)
-    counts = sparse.coo_array(
-        (np.ones(len(rows)), (u, v)), shape=(len(first), len(values))
-    ).tocsr()
-    answers = np.full((len(first), len(annotators)), np.nan)
-    answers[u, a] = given
+    # Factorised first: hashing a million answers is faster than sorting them.
+    codes, given = pd.factorize(rows[value].to_numpy(float), sort=True)
+    values, same = np.unique(same_within_tolerance(given), return_inverse=True)
+    who, annotators = pd.factorize(rows["annotator"], sort=True)
     method_columns = [key for key in keys if key.startswith("method")]
     methods = np.unique(first[method_columns].to_numpy(str), return_inverse=True)[1]
     clusters = {
@@ -110,7 +157,10 @@ def _reliability(
         # Shots and rounds of one output are drawn together.
         "units": _codes(first, ["story", *method_columns]),
     }
-    return Reliability(values, counts, answers, clusters, scale)
+    return Reliability(
+        values, units.ngroup().to_numpy(int), who, same[codes], len(first),
+        tuple(map(str, annotators)), clusters, scale,
+    )  # fmt: skip
 
 
 def _codes(rows: pd.DataFrame, keys: list[str]) -> Counts:

@@ -9,17 +9,18 @@ import re
 import shutil
 import tempfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from analysis import claims, figures, latex
+from analysis import checklist, claims, figures, latex, pictures
 from analysis.alignment import Analysis
+from analysis.drawing import Figure
 from analysis.options import AlignOptions, OptionError
-from analysis.printing import column_texts
+from analysis.printing import column_texts, counted
 from analysis.version import VERSION
 
 LIBRARIES = ("numpy", "scipy", "pandas", "statsmodels", "krippendorff", "plotly")
@@ -28,16 +29,68 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 # How plotly's source sets the text of a style element.
 STYLE_TEXT = re.compile(r"\.textContent='((?:[^'\\]|\\.)*)'")
 
-TABLE_TITLES = {
-    "method_means": "What people say of each method",
-    "agreement": "How well people agree with one another",
-    "correlations": "How well metrics agree with people",
-    "pairwise_accuracy": "How often a metric prefers what people prefer",
-    "metric_comparisons": "Whether one metric agrees better than another",
-    "leaderboard": "Ranking by side-by-side answers",
-    "win_rates": "Wins, ties and losses",
-    "run": "How this report was made",
+# Section of the page to its tables and what they are called, in reading order.
+TABLE_GROUPS = {
+    "Metrics against people": {
+        "correlations": "How well metrics agree with people",
+        "pairwise_accuracy": "How often a metric prefers what people prefer",
+        "spa": "Soft pairwise accuracy",
+        "metric_comparisons": "Whether one metric agrees better than another",
+        "clusters": "Which metrics the tests cannot tell apart",
+        "mcnemar": "Two metrics on the same pairs",
+        "calibration": "Metrics weighted to fit people",
+        "disagreement": "Where a metric and people disagree most",
+        "judges": "How steady a judge is over repeated trials",
+    },
+    "People among themselves": {
+        "agreement": "How well people agree with one another",
+        "annotators": "Annotators one by one",
+        "distributions": "How often each rating was given",
+        "scale_consistency": "Whether the questions form one scale",
+        "position_bias": "Whether the side decides",
+        "side_effect": "How much the side is worth in a leaderboard",
+        "variance": "Where ratings differ",
+    },
+    "Methods": {
+        "method_means": "What people say of each method",
+        "rating_leaderboard": "Ranking by ratings, in three ways",
+        "leaderboard": "Ranking by side-by-side answers",
+        "win_rates": "Wins, ties and losses",
+        "composites": "Composite scores",
+    },
+    "Groups of stories": {
+        "strata": "Every statistic by group of stories",
+        "strata_differences": "Whether groups of stories differ",
+        "subset": "Whether a part of the stories keeps means and ranking",
+        "best_subset": "Which stories keep means and ranking best",
+        "stability": "How steady the values are",
+    },
+    "Planning the next study": {
+        "power": "How intervals shrink with a larger study",
+        "needed": "What a narrow interval would need",
+    },
+    "This report": {"run": "How this report was made"},
 }
+TABLE_TITLES = {
+    name: title for group in TABLE_GROUPS.values() for name, title in group.items()
+}
+# A page with more rows of one table would be slow; the files have them all.
+MOST_ROWS = 1000
+
+
+@dataclass(frozen=True)
+class Said:
+    """What the data show, and what they do not."""
+
+    claims: tuple[str, ...]
+    limits: tuple[str, ...]
+
+
+def _said(analysis: Analysis) -> Said:
+    return Said(
+        claims.sentences(analysis.tables, analysis.permutations),
+        claims.limits(analysis.tables, analysis.permutations),
+    )
 
 
 def file_hashes(paths: Mapping[str, Path]) -> dict[str, str]:
@@ -87,9 +140,14 @@ def run_table(
 
 
 def write_report(
-    analysis: Analysis, *, out: Path, title: str, run: pd.DataFrame
+    analysis: Analysis,
+    *,
+    out: Path,
+    title: str,
+    run: pd.DataFrame,
+    images: str = "",
 ) -> Path:
-    """Write report.html, report.json and tables/ into `out`.
+    """Write report.html, report.json, tables/ and figures/ into `out`.
 
     Everything is built in a temporary folder beside it and moved into place at the end:
     a failure leaves nothing half-written, and an older report stays until then. Files
@@ -105,6 +163,9 @@ def write_report(
         Heading of the page.
     run
         From `run_table`.
+    images
+        ``"svg"`` or ``"png"``: every figure as a file in figures/ too, where Chromium
+        is found; the page says so where it is not. Empty: no files.
 
     Returns
     -------
@@ -125,8 +186,13 @@ def write_report(
         for name, frame in tables.items():
             _write(staging / "tables" / f"{name}.csv", as_csv(frame))
             _write(staging / "tables" / f"{name}.tex", latex.table(frame))
-        _write(staging / "report.json", _as_json(title, analysis, run))
-        _write(staging / "report.html", as_html(analysis, title=title, run=run))
+        said = _said(analysis)
+        _write(staging / "report.json", _as_json(title, analysis, run, said))
+        drawn = figures.all_figures(analysis.tables, analysis.cells)
+        note = pictures.write_images(drawn, staging / "figures", images)
+        page = as_html(analysis, title=title, run=run, drawn=drawn, said=said,
+                       images_note=note)  # fmt: skip
+        _write(staging / "report.html", page)
         _move(staging, out)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
@@ -157,12 +223,16 @@ def _with_resampled(run: pd.DataFrame, analysis: Analysis) -> pd.DataFrame:
 
 
 def _move(staging: Path, out: Path) -> None:
-    """Move the new files into place and remove the tables of an older report."""
+    """Move the new files into place and remove what an older report wrote."""
     (out / "tables").mkdir(parents=True, exist_ok=True)
     for name in TABLE_TITLES:
         for suffix in (".csv", ".tex"):
             (out / "tables" / f"{name}{suffix}").unlink(missing_ok=True)
-    for folder in (staging / "tables", staging):
+    pictures.remove_images(out / "figures")
+    for folder in (staging / "tables", staging / "figures", staging):
+        if not folder.is_dir():
+            continue
+        (out / folder.relative_to(staging)).mkdir(exist_ok=True)
         for path in sorted(folder.iterdir()):
             if path.is_file():
                 path.replace(out / path.relative_to(staging))
@@ -191,24 +261,29 @@ def _defused(value: object) -> object:
     return value
 
 
-def _as_json(title: str, analysis: Analysis, run: pd.DataFrame) -> str:
-    content = {
+def _as_json(title: str, analysis: Analysis, run: pd.DataFrame, said: Said) -> str:
+    """Return everything as JSON, a row of a table on a line of its own."""
+    head = {
         "title": title,
-        "claims": list(claims.sentences(analysis.tables, analysis.permutations)),
-        "limits": list(claims.limits(analysis.tables, analysis.permutations)),
+        "claims": list(said.claims),
+        "limits": list(said.limits),
         "notes": list(analysis.notes),
-        "tables": {
-            name: _records(frame)
-            for name, frame in {**analysis.tables, "run": run}.items()
-        },
     }
-    return json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+    tables = [
+        f"{encode(name)}: [\n" + ",\n".join(map(encode, _records(frame))) + "\n]"
+        for name, frame in {**analysis.tables, "run": run}.items()
+    ]
+    parts = [f"{encode(key)}: {encode(value)}" for key, value in head.items()]
+    parts.append('"tables": {\n' + ",\n".join(tables) + "\n}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Return rows as plain values; undefined numbers are null."""
-    rows = frame.astype(object).to_dict("records")
-    return [{str(key): _plain(value) for key, value in row.items()} for row in rows]
+    columns = [[_plain(value) for value in frame[name].tolist()] for name in frame]
+    names = [str(name) for name in frame]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def _plain(value: Any) -> Any:
@@ -219,32 +294,86 @@ def _plain(value: Any) -> Any:
     return None if value is pd.NA else value
 
 
-def as_html(analysis: Analysis, *, title: str, run: pd.DataFrame) -> str:
-    """Return the whole page; it needs nothing else to be read."""
-    environment = Environment(
-        loader=PackageLoader("analysis"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+def as_html(
+    analysis: Analysis,
+    *,
+    title: str,
+    run: pd.DataFrame,
+    drawn: list[Figure] | None = None,
+    said: Said | None = None,
+    images_note: str = "",
+) -> str:
+    """Return the whole page; it needs nothing else to be read.
+
+    `drawn` and `said` are figures and claims if they are at hand; `images_note` says
+    where the figures lie as files.
+    """
+    if drawn is None:
+        drawn = figures.all_figures(analysis.tables, analysis.cells)
+    if said is None:
+        said = _said(analysis)
     values = dict(zip(run["key"], run["value"], strict=True))
-    return environment.get_template("report.html").render(
-        title=title,
-        run=values,
-        claims=claims.sentences(analysis.tables, analysis.permutations),
-        limits=claims.limits(analysis.tables, analysis.permutations),
-        notes=analysis.notes,
-        date=_readable(values["date"]),
-        drawn=_drawn(analysis),
-        figures=figures.all_figures(analysis.tables, analysis.cells),
-        plotly=figures.plotly_source(),
-        tables=[
-            _table_for_page(name, frame)
-            for name, frame in {**analysis.tables, "run": run}.items()
-        ],
-        version=VERSION,
+    units = _drawn(analysis)
+    return (
+        pictures.templates()
+        .get_template("report.html")
+        .render(
+            title=title,
+            run=values,
+            claims=said.claims,
+            limits=said.limits,
+            notes=analysis.notes,
+            date=_readable(values["date"]),
+            drawn=units,
+            sections=_sections(drawn),
+            figures=drawn,
+            plotly=figures.plotly_source() if drawn else "",
+            asked=checklist.answers(analysis.tables, analysis.notes, values, units),
+            tables=_tables_for_page({**analysis.tables, "run": run}),
+            computed=_computed(analysis),
+            images_note=images_note,
+            version=VERSION,
+        )
     )
+
+
+def _sections(drawn: list[Figure]) -> list[tuple[str, str, list[Figure]]]:
+    found = [
+        (key, heading, [figure for figure in drawn if figure.section == key])
+        for key, heading in figures.SECTIONS.items()
+    ]
+    return [section for section in found if section[2]]
+
+
+def _computed(analysis: Analysis) -> dict[str, Any]:
+    """Return what the methods section speaks of: tables, and what is in them."""
+    tables = analysis.tables
+    found: dict[str, Any] = {
+        name: len(tables.get(name, ())) > 0 for name in TABLE_TITLES
+    }
+    found["cells"] = len(analysis.cells) > 0 or found["method_means"]
+    for key, table, column in (
+        ("levels", "correlations", "level"),
+        ("coefficients", "correlations", "coefficient"),
+        ("sources", "pairwise_accuracy", "source"),
+        ("statistics", "agreement", "statistic"),
+    ):
+        found[key] = set(tables[table][column]) if found[table] else set()
+    found["ordinal"] = "alpha_ordinal" in found["statistics"]
+    return found
+
+
+def _tables_for_page(
+    tables: Mapping[str, pd.DataFrame],
+) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Return the tables under the headings of their groups; unknown ones come last."""
+    groups = {heading: list(names) for heading, names in TABLE_GROUPS.items()}
+    groups["Further tables"] = [name for name in tables if name not in TABLE_TITLES]
+    found = [
+        (heading, [_table_for_page(n, tables[n]) for n in names if n in tables])
+        for heading, names in groups.items()
+    ]
+    return [group for group in found if group[1]]
 
 
 def _readable(date: str) -> str:
@@ -261,15 +390,17 @@ def _drawn(analysis: Analysis) -> list[str]:
 
 def _table_for_page(name: str, frame: pd.DataFrame) -> dict[str, Any]:
     numeric = [pd.api.types.is_numeric_dtype(frame[c]) for c in frame.columns]
+    total = len(frame)
+    # What is printed alike in all rows is told by all of them.
+    texts = {c: column_texts(frame[c])[:MOST_ROWS] for c in frame.columns}
     columns = [
-        [
-            _with_true_minus(text) if is_number else text
-            for text in column_texts(frame[c])
-        ]
+        [_with_true_minus(text) if is_number else text for text in texts[c]]
         for c, is_number in zip(frame.columns, numeric, strict=True)
     ]
     return {
         "name": name,
+        "total": total,
+        "count": counted(total, "row"),
         "title": TABLE_TITLES.get(name, name.replace("_", " ").capitalize()),
         "columns": list(zip(frame.columns, numeric, strict=True)),
         "rows": [

@@ -234,12 +234,14 @@ def _ranked(
     n = points.used.sum(axis=1).astype(float)[:, None]
     kinds = {"pairs": met.pairs} | ({"ranks": met.ranks / 2} if spearman else {})
     tied = has_ties(points, a, b)
-    even, odd = {}, {}
+    even = {}
+    changes = []
     for kind, won in kinds.items():
         first, second = won[a, a] + won[a, b], won[b, a] + won[b, b]
-        odd[kind] = (first - second) @ coins.points / 2
+        changes.append((first - second) / 2)
         constant = (first + second).sum(axis=1, keepdims=True) / 4
         even[kind] = np.repeat(constant, coins.points.shape[1], axis=1)
+    odd = dict(zip(kinds, _moved(changes, coins), strict=True))
     if tied.any() and points.used.shape[1] <= EXACT_PAIRS:
         quadratic = _quadratic(points, met.human_ranks, a, b, coins, tied, spearman)
         for kind, values in quadratic.items():
@@ -261,6 +263,12 @@ def _ranked(
                 quotient(ranks, (n**3 - human[2]) / 3, (n**3 - cubes) / 3)
             )
     return {name: (first, second) for name, (first, second) in found.items()}
+
+
+def _moved(parts: list[Array], coins: Coins) -> list[Array]:
+    """Sum parts (G, N) times coins over the points: each (G, B)."""
+    found = np.concatenate(parts) @ coins.points
+    return np.split(found, len(parts))
 
 
 def _human_ties(points: Points) -> Array:
@@ -319,7 +327,7 @@ def _tie_sums(
     of_value = np.empty(n_values, np.int64)
     of_value[value] = group
     half = np.bincount(value)[:, None] / 2
-    change = sparse.csr_array(
+    change: sparse.csr_array = sparse.csr_array(
         (sign / 2, (value, point)), (n_values, points.used.shape[1])
     )
     groups = sparse.csr_array(
@@ -328,7 +336,7 @@ def _tie_sums(
     step = max(1, CHUNK // n_values)
     for start in range(0, B, step):
         draws = slice(start, start + step)
-        moved = change @ np.ascontiguousarray(coins.points[:, draws])
+        moved = np.asarray(change @ np.ascontiguousarray(coins.points[:, draws]), float)
         for sums, t in zip(found, (half + moved, half - moved), strict=True):
             square = t * t
             for summed, power in zip(sums, (square, square * t, t > 0), strict=True):
@@ -366,7 +374,7 @@ def _pearson(points: Points, a: int, b: int, coins: Coins) -> Pair:
         part.sum(axis=1, keepdims=True) / n
         for part in (middle, middle**2 + half**2, middle * h)
     ]
-    linear = [part @ coins.points / n for part in (half, 2 * middle * half, half * h)]
+    linear = _moved([half / n, 2 * middle * half / n, half * h / n], coins)
     varies = (h * h).sum(axis=1, keepdims=True) > 0
     found = []
     for sign in (1, -1):

@@ -32,11 +32,12 @@ INSTALL = (
     "arena-rank pyarrow, then --peer /tmp/peer/bin/python"
 )
 PEER = """
-import sys, time
+import multiprocessing, sys, time
 import pandas as pd
 from arena_rank.models.bradley_terry import BradleyTerry
 from arena_rank.utils.data_utils import PairDataset
 if __name__ == "__main__":
+    multiprocessing.set_start_method("spawn")  # its pool of forks hangs with jax
     rows = pd.read_parquet(sys.argv[1])
     start = time.perf_counter()
     data = PairDataset.from_pandas(rows)
@@ -94,7 +95,7 @@ def peer_seconds(python: str, rows: pd.DataFrame, resamples: int) -> list[float]
         ].assign(winner=winner).to_parquet(file)
         done = subprocess.run(
             [python, script, file, str(resamples)],
-            capture_output=True, text=True, check=False,
+            capture_output=True, text=True, check=False, timeout=300,
         )  # fmt: skip
     if done.returncode:
         raise SystemExit(f"arena-rank failed:\n{done.stderr[-2000:]}")

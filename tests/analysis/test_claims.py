@@ -212,10 +212,11 @@ def test_intervals_with_0_are_counted_on_both_sides_of_it():
         {}, NOISE, NOISE | {"value": -0.1}, {"value": -0.5, "low": -0.8, "high": -0.1},
         {"low": NAN, "high": NAN},
     )  # fmt: skip
-    around, below, last = limits({"correlations": table}, 1000)
+    around, below, chosen, last = limits({"correlations": table}, 1000)
     assert around.startswith("2 of 4 coefficients have an interval that includes 0")
     assert around.endswith(": they do not show agreement.")
     assert below.startswith("1 of 4 coefficients has an interval below 0")
+    assert chosen.startswith("A metric that is named as the highest of several")
     assert last.startswith("Intervals come from resampling")
 
 

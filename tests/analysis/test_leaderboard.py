@@ -6,12 +6,21 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+import statsmodels.api as sm
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from analysis.bradley_terry import fit
-from analysis.leaderboard import ELO_SCALE, TIES, leaderboard
+from analysis.bradley_terry import covariance, fit, fit_model
+from analysis.leaderboard import (
+    ELO_SCALE,
+    SIDE_EFFECT_COLUMNS,
+    TIES,
+    leaderboard,
+    side_effect,
+)
+from analysis.resampling import cluster_counts, stream
+from analysis.votes import choice_votes, resampled_counts
 
 
 def board(choices, **options):
@@ -158,3 +167,253 @@ def test_the_fit_balances_expected_and_observed_wins(seed):
     p = 1 / (1 + np.exp(theta[0][None, :] - theta[0][:, None]))
     expected = ((wins[0] + wins[0].T) * p).sum(axis=1)
     np.testing.assert_allclose(expected, wins[0].sum(axis=1), atol=1e-6)
+
+
+def with_sides(choices, seed=0, known=1.0):
+    """Say which output stood on the left; whom that helps is another matter."""
+    rng = np.random.default_rng(seed)
+    left = np.where(
+        rng.random(len(choices)) < 0.5, *choices[["method_a", "method_b"]].T.to_numpy()
+    )
+    return choices.assign(
+        left_method=np.where(rng.random(len(choices)) < known, left, None)
+    )
+
+
+def sided_votes(delta, n=4000, tie=0.0, seed=0):
+    rng = np.random.default_rng(seed)
+    strength = np.array([0.8, 0.3, -0.2, -0.9])
+    i, step = rng.integers(0, 4, n), rng.integers(1, 4, n)
+    j = (i + step) % 4
+    gap = strength[i] - strength[j] + delta + rng.logistic(size=n)
+    choice = np.where(np.abs(gap) < tie, "tie", np.where(gap > 0, "a", "b"))
+    names = np.array(list("wxyz"))
+    return pd.DataFrame(
+        {
+            "story": [f"s{k % 50}" for k in range(n)], "method_a": names[i],
+            "method_b": names[j], "annotator": [f"r{k % 7}" for k in range(n)],
+            "choice": choice, "left_method": names[i],
+        }
+    )  # fmt: skip
+
+
+@pytest.mark.shared
+def test_stiglers_standard_errors(shared):
+    case = json.loads((shared / "data/agreement_cases.json").read_text())
+    case = case["bt_citations_stigler1994"]
+    counts = np.zeros((1, 2, 4, 4))
+    counts[0, 0] = case["wins(row beats col)"]
+    c = covariance(counts, fit_model(counts))[0, :4, :4]
+    errors = np.sqrt(np.diag(c) + c[0, 0] - 2 * c[0])
+    np.testing.assert_allclose(errors, case["se"], atol=1e-5)
+
+
+def design(votes, columns):
+    """The design matrix of a logit: first minus second, dropping the last method."""
+    names = list("wxyz")
+    x = np.zeros((len(votes), 4))
+    x[np.arange(len(votes)), votes["method_a"].map(names.index)] += 1
+    x[np.arange(len(votes)), votes["method_b"].map(names.index)] -= 1
+    return np.column_stack([x[:, :3], np.ones((len(votes), 1))])[:, columns]
+
+
+def test_strengths_and_errors_are_those_of_statsmodels_logit():
+    votes = sided_votes(0.4)
+    reference = sm.Logit(votes["choice"] == "a", design(votes, [0, 1, 2])).fit(disp=0)
+    counts = choice_votes(votes, by_majority=False, side=False).counts()[None]
+    found = fit_model(counts)
+    theta = found.theta[0] - found.theta[0, 3]
+    np.testing.assert_allclose(theta[:3], reference.params, atol=1e-8)
+    c = covariance(counts, found)[0, :4, :4]
+    errors = np.sqrt(np.diag(c) + c[3, 3] - 2 * c[3])
+    np.testing.assert_allclose(errors[:3], reference.bse, atol=1e-8)
+
+
+def test_the_side_effect_is_the_intercept_of_statsmodels_logit():
+    votes = sided_votes(0.4)
+    reference = sm.Logit(votes["choice"] == "a", design(votes, [0, 1, 2, 3])).fit(
+        disp=0
+    )
+    counts = choice_votes(votes, by_majority=False, side=True).counts()[None]
+    found = fit_model(counts)
+    assert found.side[0] == pytest.approx(reference.params.iloc[3], abs=1e-8)
+    theta = found.theta[0] - found.theta[0, 3]
+    np.testing.assert_allclose(theta[:3], reference.params[:3], atol=1e-8)
+    error = np.sqrt(covariance(counts, found)[0, 5, 5])
+    assert error == pytest.approx(reference.bse.iloc[3], abs=1e-8)
+    (row,) = side_effect(votes, criterion="q", resamples=0)
+    assert tuple(row) == SIDE_EFFECT_COLUMNS
+    assert row["value"] == found.side[0]
+    assert row["elo"] == pytest.approx(400 * row["value"] / np.log(10))
+    assert (row["question"], row["n"], row["reason"]) == ("q", 4000, "")
+
+
+def test_half_ties_are_a_weighted_logit():
+    votes = sided_votes(-0.3, tie=0.5)
+    both = pd.concat([votes.assign(won=1.0), votes.assign(won=0.0)])
+    weight = np.where(
+        both["choice"] == "tie", 0.5, (both["choice"] == "a") == both["won"]
+    )
+    reference = sm.GLM(
+        both["won"], design(both, [0, 1, 2, 3]), family=sm.families.Binomial(),
+        freq_weights=weight,
+    ).fit()  # fmt: skip
+    (row,) = side_effect(votes, criterion="q", resamples=0)
+    assert row["value"] == pytest.approx(reference.params.iloc[3], abs=1e-8)
+
+
+def test_davidson_with_sides_is_the_maximum_that_a_general_optimiser_finds():
+    votes = sided_votes(0.5, n=600, tie=0.6)
+    # A fifth without a side: they inform the strengths only.
+    unknown = np.arange(600) % 5 == 0
+    votes.loc[unknown, "left_method"] = None
+    names = list("wxyz")
+    i, j = (votes[c].map(names.index).to_numpy() for c in ("method_a", "method_b"))
+    column = votes["choice"].map(["a", "tie", "b"].index).to_numpy()
+
+    def loss(p):
+        theta, log_nu, delta = np.append(p[:3], 0), p[3], p[4]
+        eta = theta[i] - theta[j] + delta * ~unknown
+        logs = np.stack([eta / 2, np.full(600, log_nu), -eta / 2], axis=1)
+        logs -= np.log(np.exp(logs).sum(axis=1, keepdims=True))
+        return -logs[np.arange(600), column].sum()
+
+    best = minimize(loss, np.zeros(5), method="BFGS", options={"gtol": 1e-7}).x
+    counts = choice_votes(votes, by_majority=False, side=True).counts()[None]
+    found = fit_model(counts, ties="davidson")
+    mine = [*(found.theta[0, :3] - found.theta[0, 3]), found.log_nu[0], found.side[0]]
+    np.testing.assert_allclose(mine, best, atol=1e-5)
+
+
+@pytest.mark.parametrize("ties", TIES)
+def test_a_side_effect_is_found_and_its_absence_too(ties):
+    (row,) = side_effect(
+        sided_votes(0.5, tie=0.3), criterion="q", ties=ties, resamples=300
+    )
+    assert row["low"] < row["value"] < row["high"]
+    assert row["low"] > 0.2
+    assert row["p_value"] < 0.01
+    (row,) = side_effect(
+        sided_votes(0.0, tie=0.3), criterion="q", ties=ties, resamples=300
+    )
+    assert row["low"] < 0 < row["high"]
+    assert row["p_value"] > 0.05
+
+
+def test_a_board_is_adjusted_for_the_side():
+    # z stands on the left whenever it meets w, and the left wins often.
+    votes = sided_votes(1.5)
+    votes = votes[~((votes["method_a"] == "w") & (votes["method_b"] == "z"))]
+    plain, _ = board(votes)
+    adjusted, notes = board(votes, side=True)
+    assert notes == []
+    strength = {r.method: r.rating for r in adjusted}
+    unadjusted = {r.method: r.rating for r in plain}
+    truth = (0.8 + 0.9) * ELO_SCALE
+    assert strength["w"] - strength["z"] == pytest.approx(truth, abs=40)
+    assert unadjusted["w"] - unadjusted["z"] < truth - 60
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda v: v.drop(columns="left_method"), "no answer says which"),
+        (lambda v: v.assign(left_method=np.nan), "no answer says which"),
+        (
+            lambda v: v.assign(left_method=v[["method_a", "method_b"]].min(axis=1))
+            .query("method_a in ['w', 'x'] and method_b in ['w', 'x']"),
+            "cannot be told from the methods",
+        ),
+        (lambda v: v.assign(choice="a"), "has no finite value"),
+    ],
+)  # fmt: skip
+def test_a_side_effect_that_is_undefined_has_a_reason(change, why):
+    (row,) = side_effect(change(sided_votes(0.0)), criterion="q", resamples=20)
+    assert np.isnan(row["value"])
+    assert np.isnan(row["p_value"])
+    assert why in row["reason"]
+    standings, notes = board(change(sided_votes(0.0)), side=True)
+    assert np.isfinite(standings[0].rating)
+    assert notes[0].startswith("ratings are not adjusted for the side: ")
+    assert why in notes[0]
+
+
+def test_a_majority_has_no_side():
+    _, notes = board(sided_votes(0.0), side=True, by_majority=True)
+    assert "majority" in notes[0]
+
+
+def test_which_method_is_named_first_is_no_side():
+    votes = sided_votes(0.4, tie=0.3)
+    turned = votes.rename(columns={"method_a": "method_b", "method_b": "method_a"})
+    turned["choice"] = votes["choice"].replace({"a": "b", "b": "a"})
+    (one,), (two,) = (
+        side_effect(rows, criterion="q", ties="davidson", resamples=20)
+        for rows in (votes, turned)
+    )
+    assert one == pytest.approx(two, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ("stories",),
+        ("annotators",),
+        ("units",),
+        ("stories", "annotators"),
+        ("annotators", "units"),
+        ("stories", "units"),
+    ],
+)
+@pytest.mark.parametrize("side", [False, True])
+def test_resampled_counts_are_those_of_weighted_answers(parts, side):
+    rows = with_sides(simulated(n_stories=6), known=0.8)
+    votes = choice_votes(rows, by_majority=False, side=side)
+    (found,) = resampled_counts(votes, parts, resamples=7, seed=3, name="x")
+    weight = np.ones((7, len(rows)))
+    for part in parts:
+        codes, n = votes.clusters[part]
+        drawn = cluster_counts(n, 7, stream(3, "x", part))
+        weight *= drawn[:, codes]
+    expected = [np.bincount(votes.cell, w, votes.size) for w in weight]
+    np.testing.assert_array_equal(found, np.reshape(expected, found.shape))
+
+
+def test_rows_may_come_in_any_order_and_as_categories():
+    choices = with_sides(simulated(n_stories=8))
+    mixed = choices.sample(frac=1, random_state=1).astype(
+        {"story": "category", "method_a": "category"}
+    )
+    options = {"resamples": 30, "side": True}
+    assert board(choices, **options) == board(mixed, **options)
+
+
+@settings(max_examples=20)
+@given(st.permutations("abcde"))
+def test_new_names_change_names_only(names):
+    choices = simulated(n_stories=6)
+    called = dict(zip("abcde", names, strict=True))
+    renamed = choices.replace({"method_a": called, "method_b": called})
+    before = {called[r.method]: r.rating for r in board(choices)[0]}
+    after = {r.method: r.rating for r in board(renamed)[0]}
+    assert before == pytest.approx(after)
+
+
+def test_a_majority_is_the_same_whichever_method_is_named_first():
+    choices = simulated(n_stories=8)
+    turned = choices.rename(columns={"method_a": "method_b", "method_b": "method_a"})
+    turned["choice"] = choices["choice"].replace({"a": "b", "b": "a"})
+    mixed = pd.concat([choices[::2], turned[1::2]])
+    (one, _), (two, _) = (board(rows, by_majority=True) for rows in (choices, mixed))
+    assert [(r.method, r.rating, r.n_comparisons) for r in one] == [
+        (r.method, r.rating, r.n_comparisons) for r in two
+    ]
+
+
+def test_one_method_or_one_story():
+    standings, notes = board(simulated(n_stories=1), resamples=20, parts=("stories",))
+    assert np.isnan(standings[0].low)
+    assert np.isnan(standings[0].rank_low)
+    one = simulated().assign(method_b="a", method_a="a")
+    _, notes = board(one)
+    assert notes == ["no ratings, since there is one method only."]

@@ -1,0 +1,226 @@
+"""What a larger study would show: intervals foretold from a pilot.
+
+Three routes, each where it is sound.
+
+*Coefficients* are simulated: a normal model with the pilot's variance and covariance
+components (`analysis.studies`) draws studies with new stories, methods and annotators.
+Redrawing the pilot's own would not do: copies of a method are no new information on an
+order of methods, five methods in perfect order would seem to stay so, and means over
+the pilot's annotators would never become more reliable than they are. Studies are drawn
+in pairs that share methods and annotators, so that the variance which stories make is
+known apart. Within stories and over all cells, where ties and odd distributions matter,
+that part is scaled to the pilot's own bootstrap over stories; the part of the methods,
+of which a pilot has too few to be redrawn, is the model's. At method level, where the
+points are means over stories and nearly normal, the model stands alone. The bootstrap
+over stories and methods of a report is wider where methods are few: it draws about two
+thirds of them, and counts the noise of cells more than once.
+
+*The difference of the two best methods* follows from the components in closed form, on
+the pilot's own bootstrap over stories.
+
+*Alpha* is simulated from the components of the ratings' mid-ranks, with the same
+methods and people, on the pilot's own bootstrap over stories.
+
+Half-widths of a growing study follow ``h^2 = floor^2 + c^2 / n``: what stays, and what
+shrinks. The law is fitted to the simulated sizes; it says how much is needed, or that
+more of this alone can never be enough.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from analysis.forecasts import (
+    GROWS,
+    Curve,
+    Pilot,
+    Point,
+    alpha,
+    coefficients,
+    extent,
+    gap,
+    law,
+    pilot_study,
+)
+from analysis.kept import kept_rows, without_methods
+from analysis.notes import Notes
+from analysis.options import AlignOptions, OptionError
+from analysis.people import are_means, kept_people
+from analysis.results import NAN
+from analysis.scores import ScoreTable, score_table
+from analysis.variance import expected_reliability, variance_components
+
+POWER_COLUMNS = (
+    "question", "metric", "value", "low", "high", "n", "reason", "statistic", "level",
+    "grows", "n_annotators", "n_stories", "n_methods", "half_width",
+)  # fmt: skip
+NEEDED_COLUMNS = (
+    "question", "metric", "statistic", "level", "grows", "target", "value", "reason",
+)  # fmt: skip
+# Half-width of a coefficient that is asked for where nothing else is said.
+TARGET = 0.05
+# Needing more times the pilot than this is as good as never.
+FARTHEST = 1000
+SCORE_KEYS = ("metric", "story", "method", "shot", "metric_version", "backend")
+_WORDS = {"annotators": "noise of ratings", "stories": "stories", "methods": "methods"}
+Row = dict[str, object]
+
+
+def power_analysis(
+    *,
+    ratings: pd.DataFrame,
+    scores: pd.DataFrame | None,
+    options: AlignOptions,
+    target: float = TARGET,
+    notes: Notes | None = None,
+) -> dict[str, list[Row]]:
+    """Foretell the intervals of larger and smaller studies from a pilot.
+
+    Parameters
+    ----------
+    ratings, scores
+        The pilot, with the columns of `analysis.tables`; without scores there are no
+        coefficients.
+    options
+        The options of the command line. Stories and methods are drawn, whatever
+        `resample` says; `resamples` bounds the simulated studies.
+    target
+        Half-width of a coefficient, and of alpha, that is asked for.
+    notes
+        Is told what was left out.
+
+    Returns
+    -------
+    dict
+        Rows of the tables power (`POWER_COLUMNS`), needed (`NEEDED_COLUMNS`), variance
+        and reliability (`analysis.variance`).
+
+    Raises
+    ------
+    OptionError
+        When nothing is left, nothing may be simulated, or the target is not positive.
+
+    Notes
+    -----
+    In the table power, `value` is what the statistic is expected to be, `n` the number
+    of simulated studies (0 where the law or a formula foretells), `n_annotators` the
+    annotators of each output. The pilot's own size stands in each of the three series.
+    """
+    if options.resamples == 0:
+        raise OptionError("--resamples: 0: expected more, since studies are simulated")
+    if not target > 0:
+        raise OptionError(f"--target: {target}: expected a number above 0")
+    notes = Notes() if notes is None else notes
+    kept = kept_people(ratings, None, options, notes).ratings
+    assert kept is not None  # ratings were given
+    table = _scores(scores, options)
+    found: dict[str, list[Row]] = {
+        name: [] for name in ("power", "needed", "variance", "reliability")
+    }
+    for name, rows in kept.groupby("dimension", sort=True):
+        pilot = pilot_study(str(name), rows, table, options, notes)
+        curves = [*coefficients(pilot), gap(pilot), alpha(pilot)]
+        for curve in curves:
+            found["power"] += _power_rows(pilot, curve)
+            found["needed"] += _needed_rows(pilot, curve, target)
+        sampling = {
+            "question": pilot.question, "resamples": options.resamples,
+            "confidence": options.confidence, "seed": options.seed,
+        }  # fmt: skip
+        found["variance"] += variance_components(pilot.cells, **sampling)  # type: ignore[arg-type]
+        found["reliability"] += expected_reliability(pilot.cells, **sampling)  # type: ignore[arg-type]
+    return found
+
+
+def _scores(scores: pd.DataFrame | None, options: AlignOptions) -> ScoreTable | None:
+    if scores is None:
+        return None
+    rows = kept_rows(scores, SCORE_KEYS)
+    return score_table(without_methods(rows, options.exclude_methods, ("method",)))
+
+
+def _power_rows(pilot: Pilot, curve: Curve) -> list[Row]:
+    rows = []
+    for grows in GROWS:
+        for point in curve.points.get(grows, []):
+            rows.append(_power_row(pilot, curve, grows, point, ""))
+        if not curve.points.get(grows):
+            point = Point(pilot.size, NAN, NAN, NAN, NAN, 0)
+            rows.append(_power_row(pilot, curve, grows, point, curve.reasons[grows]))
+    return rows
+
+
+def _power_row(
+    pilot: Pilot, curve: Curve, grows: str, point: Point, reason: str
+) -> Row:
+    of_means = are_means(pilot.rows)
+    return {
+        "question": pilot.question,
+        "metric": curve.metric,
+        "value": point.value,
+        "low": point.low,
+        "high": point.high,
+        "n": point.n,
+        "reason": reason,
+        "statistic": curve.statistic,
+        "level": curve.level,
+        "grows": grows,
+        "n_annotators": NAN if of_means else point.size.per_output,
+        "n_stories": point.size.stories,
+        "n_methods": point.size.methods,
+        "half_width": point.half,
+    }
+
+
+def _needed_rows(pilot: Pilot, curve: Curve, target: float) -> list[Row]:
+    wanted = target if curve.target is None else curve.target
+    rows = []
+    for grows in GROWS:
+        value, reason = NAN, curve.reasons[grows]
+        if not reason:
+            value, reason = needed(curve.points[grows], grows, wanted)
+        rows.append(
+            {
+                "question": pilot.question, "metric": curve.metric,
+                "statistic": curve.statistic, "level": curve.level, "grows": grows,
+                "target": wanted, "value": value, "reason": reason,
+            }
+        )  # fmt: skip
+    return rows
+
+
+def needed(points: Sequence[Point], grows: str, target: float) -> tuple[float, str]:
+    """Return the smallest number that brings the half-width down to a target.
+
+    Parameters
+    ----------
+    points
+        Sizes and half-widths.
+    grows
+        What grows.
+    target
+        The half-width asked for.
+
+    Returns
+    -------
+    tuple
+        The number, and the reason why there is none.
+    """
+    known = [(extent(point.size, grows), point.half) for point in points]
+    floor, slope = law(known)
+    if np.isnan(floor):
+        return NAN, "the half-width is not defined at these sizes"
+    if target <= 0:
+        return NAN, "the two means are equal: no interval can tell them apart"
+    others = [_WORDS[name] for name in GROWS if name != grows]
+    if floor >= target:
+        return NAN, (
+            f"more {grows} alone never reach it: {floor:.3f} remain, from the "
+            f"{' and '.join(others)} of the study"
+        )
+    n = slope**2 / (target**2 - floor**2)
+    most = FARTHEST * extent(points[-1].size, grows)
+    if n > most:
+        return NAN, f"more than {most:.0f} {grows}, which is as good as never"
+    return float(max(1, np.ceil(round(n, 6)))), ""

@@ -1,0 +1,198 @@
+"""The report's page in Chromium, under the policy that the server sends with it."""
+
+import csv
+import io
+import itertools
+import random
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from axe_core_python.sync_playwright import Axe
+
+from analysis.alignment import align
+from analysis.options import AlignOptions
+from analysis.report import content_security_policy, run_table, write_report
+
+METHODS = [
+    "UNO",
+    "GPT-4o",
+    "<b>x</b>",
+    "a method with a name that goes on and on and on",
+]
+
+
+def tables():
+    """Ratings, choices and scores of four methods on six stories."""
+    draw = random.Random(1)
+    ratings, choices, scores = [], [], []
+    for s in range(6):
+        for m, method in enumerate(METHODS):
+            for question in ("environment consistency", "aesthetics"):
+                for r in range(4):
+                    rating = max(0, min(4, m + draw.choice((-1, 0, 0, 1))))
+                    ratings.append((f"s{s}", method, question, f"R{r}", rating))
+            for other in METHODS[m + 1 :]:
+                for r in range(3):
+                    choice = draw.choice(("a", "b", "tie"))
+                    choices.append((f"s{s}", method, other, "plot", f"R{r}", choice))
+            for k, metric in enumerate(("csd", "aesthetic", "a_long_name_of_a_metric")):
+                scores.append((f"s{s}", method, metric, m + k * draw.random()))
+    return {
+        "ratings": pd.DataFrame(
+            ratings, columns=["story", "method", "dimension", "annotator", "rating"]
+        ),
+        "choices": pd.DataFrame(
+            choices, columns=["story", "method_a", "method_b", "criterion", "annotator",
+                              "choice"]
+        ),
+        "scores": pd.DataFrame(scores, columns=["story", "method", "metric", "score"]),
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    options = AlignOptions(resamples=40, scale=(0, 4))
+    run = run_table(
+        options, hashes={}, date="2026-01-01T00:00:00+00:00", command="as here",
+        resample_default="stories",
+    )  # fmt: skip
+    return write_report(
+        align(**tables(), options=options), title="A report", run=run,
+        out=tmp_path_factory.mktemp("report"),
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def address(report):
+    """Serve the page as the web shell does: strict policy, sandboxed."""
+    page = Path(report).read_bytes()
+    policy = content_security_policy(page.decode("utf-8"))
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.send_header(
+                "Content-Security-Policy",
+                f"{policy}; sandbox allow-scripts allow-downloads",
+            )
+            self.end_headers()
+            self.wfile.write(page)
+
+        def log_message(self, *args):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+
+
+@pytest.fixture
+def opened(page, address):
+    page.complaints = []
+    page.on(
+        "console",
+        lambda message: page.complaints.append(message.text)
+        if message.type == "error" else None,
+    )  # fmt: skip
+    page.goto(address)
+    return page
+
+
+def draw_all(page):
+    for box in page.locator(".panels").all():
+        box.scroll_into_view_if_needed()
+    page.wait_for_function(
+        "[...document.querySelectorAll('.plot')].every(p => p.querySelector('svg'))"
+    )
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_and_nothing_overflows(opened, scheme):
+    opened.emulate_media(color_scheme=scheme)
+    draw_all(opened)
+    opened.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    found = Axe().run(opened)["violations"]
+    assert not found, [(v["id"], v["nodes"][0]["html"][:200]) for v in found]
+    for width in (1440, 768, 390, 320):
+        opened.set_viewport_size({"width": width, "height": 800})
+        assert opened.evaluate("document.documentElement.scrollWidth") <= width
+    assert opened.complaints == []
+
+
+@pytest.mark.browser
+def test_ink_follows_the_scheme(opened):
+    draw_all(opened)
+    text = opened.locator("#forest-0 .xtick text").first
+    light = text.evaluate("e => getComputedStyle(e).fill")
+    opened.emulate_media(color_scheme="dark")
+    opened.wait_for_timeout(300)
+    assert text.evaluate("e => getComputedStyle(e).fill") != light
+
+
+@pytest.mark.browser
+def test_a_figure_is_saved_as_svg_from_the_sandboxed_page(opened):
+    with opened.expect_download() as waiting:
+        opened.get_by_role("button", name="Save as SVG: Agreement with people").click()
+    assert waiting.value.suggested_filename == "forest.svg"
+    text = Path(waiting.value.path()).read_text(encoding="utf-8")
+    assert text.startswith("<svg")
+    assert "&lt;b&gt;" not in text
+    assert "csd" in text
+    assert opened.complaints == []
+
+
+@pytest.mark.browser
+def test_a_table_is_filtered_and_copied_as_shown(opened):
+    """In a sandbox the clipboard is closed: the page copies through a selection."""
+    box = opened.locator("#table-correlations")
+    box.locator("summary").click()
+    box.get_by_label("Filter").fill("csd pooled kendall")
+    rows = box.locator("tbody tr:visible")
+    assert rows.count() == 2
+    opened.evaluate(
+        "document.addEventListener('copy', () => {"
+        "const a = document.activeElement; window.copied = a.value; });"
+    )
+    box.get_by_role("button", name="Copy", exact=True).click()
+    opened.wait_for_function("window.copied")
+    read = list(
+        csv.reader(io.StringIO(opened.evaluate("window.copied")), delimiter="\t")
+    )
+    assert read[0][:4] == ["dimension", "metric", "level", "coefficient"]
+    assert [row[1:4] for row in read[1:]] == [["csd", "pooled", "kendall"]] * 2
+    opened.evaluate("window.copied = ''")
+    box.get_by_role("button", name="Copy as LaTeX").click()
+    opened.wait_for_function("window.copied")
+    assert opened.evaluate("window.copied").startswith(r"\begin{tabular}{llllrrr")
+
+
+@pytest.mark.browser
+def test_contents_lead_by_keyboard_and_open_what_they_name(opened):
+    opened.get_by_role("navigation", name="Contents").get_by_role(
+        "link", name="Tables"
+    ).press("Enter")
+    assert opened.evaluate("location.hash") == "#tables"
+    headings = opened.evaluate(
+        "[...document.querySelectorAll('h1,h2,h3')].map(h => Number(h.tagName[1]))"
+    )
+    assert headings[0] == 1
+    assert headings.count(1) == 1
+    assert all(b - a <= 1 for a, b in itertools.pairwise(headings))
+
+
+@pytest.mark.browser
+def test_the_printed_page_has_every_figure_inside_the_sheet(opened):
+    opened.set_viewport_size({"width": 690, "height": 1000})
+    opened.emulate_media(media="print")
+    opened.wait_for_timeout(500)
+    for plot in opened.locator(".plot").all():
+        drawn = plot.locator("svg").first.bounding_box()
+        room = plot.bounding_box()
+        assert drawn["width"] <= room["width"] + 1
+    assert opened.locator("#table-agreement[open]").count() == 1
