@@ -76,8 +76,10 @@ def _report(options: argparse.Namespace, given: Sequence[str]) -> Path:
 def _align(options: argparse.Namespace) -> "Analysis":
     from analysis import inputs
     from analysis.alignment import align
+    from analysis.composites import read_weights
     from analysis.story_tags import read_stories
 
+    _refuse_names_of_columns(options)
     ratings = choices = None
     if options.ratings is not None:
         ratings = inputs.read_ratings(
@@ -95,8 +97,10 @@ def _align(options: argparse.Namespace) -> "Analysis":
         method_column=options.method_column,
         story_column=options.story_column,
     )
+    remarks = [*_left_out(ratings, "ratings"), *_left_out(scores, "scores")]
     scores = _turned(scores, options.lower_is_better)
     tags = None if options.stories is None else read_stories(options.stories)
+    weights = None if options.weights is None else read_weights(options.weights)
     with tqdm(bar_format="{desc} {elapsed}", disable=None) as bar:
         return align(
             ratings=ratings,
@@ -104,8 +108,29 @@ def _align(options: argparse.Namespace) -> "Analysis":
             scores=scores,
             options=_options(options),
             tags=tags,
+            weights=weights,
+            remarks=remarks,
             progress=bar.set_description_str,
         )
+
+
+def _refuse_names_of_columns(options: argparse.Namespace) -> None:
+    """Refuse names of key columns where no wide table needs them."""
+    for name, usual in (("method_column", "method"), ("story_column", "story")):
+        if not options.wide and getattr(options, name) != usual:
+            raise OptionError(f"--{name.replace('_', '-')}: expected --wide beside it")
+
+
+def _left_out(table: "pd.DataFrame | None", name: str) -> list[str]:
+    """Note the columns of a wide table that hold no numbers."""
+    from analysis.wide import left_out_columns
+
+    columns = () if table is None else left_out_columns(table)
+    if not columns:
+        return []
+    return [
+        f"Columns of {name} that hold no numbers are left out: {', '.join(columns)}."
+    ]
 
 
 def _turned(scores: "pd.DataFrame", lower_is_better: Sequence[str]) -> "pd.DataFrame":

@@ -168,9 +168,7 @@ def agreement(
             if resamples and not result.reason:
                 why = _why_not_drawn(data, name, parts)
                 result = replace(result, reason=why)
-        rows = np.isin(data.units, units)
-        who = len(np.unique(data.annotators[rows]))
-        counted = (None, None) if data.of_means else (who, int(rows.sum()))
+        counted = (None, None) if data.of_means else _counted(data, units)
         found.append(Agreement(name, result, *counted))
     return found
 
@@ -214,6 +212,14 @@ def _units(data: Reliability, name: str) -> Counts:
     """Return the units that enter a statistic."""
     used = data.pairable
     return np.flatnonzero(used & data.complete if name in COMPLETE_ONLY else used)
+
+
+def _counted(data: Reliability, units: Counts) -> tuple[int, int]:
+    """Return the number of annotators and of answers in some units."""
+    entered = np.zeros(data.n_units, bool)
+    entered[units] = True
+    rows = entered[data.units]
+    return int((np.bincount(data.annotators[rows]) > 0).sum()), int(rows.sum())
 
 
 def _value(data: Reliability, name: str) -> float:

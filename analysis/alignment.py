@@ -1,6 +1,6 @@
 """Every table of a report, from ratings, choices and scores."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -9,7 +9,15 @@ from analysis import leaderboard as boards
 from analysis.agreement import CHOICE_STATISTICS, RATING_STATISTICS
 from analysis.agreement import PARTS as AGREEMENT_PARTS
 from analysis.cells import CELL_COLUMNS, cell_frame
-from analysis.further import add_strata
+from analysis.further import (
+    add_clusters,
+    add_composites,
+    add_pairs_further,
+    add_people,
+    add_rated,
+    add_sides,
+    add_strata,
+)
 from analysis.kept import kept_rows, without_methods
 from analysis.options import (
     AlignOptions,
@@ -73,6 +81,7 @@ def align(
     options: AlignOptions,
     tags: pd.DataFrame | None = None,
     weights: pd.DataFrame | None = None,
+    remarks: Sequence[str] = (),
     progress: Progress = silent,
 ) -> Analysis:
     """Compare every metric with people.
@@ -90,6 +99,8 @@ def align(
         tables into strata.
     weights
         Composites of questions and metrics (`analysis.composites.read_weights`).
+    remarks
+        What is known of the tables already, for the notes.
     progress
         Is told each step before it begins.
 
@@ -114,6 +125,7 @@ def align(
     if ratings is None and choices is None:
         raise OptionError("--ratings, --choices: expected one of them, or both")
     found = Tables(options)
+    found.notes.extend(remarks)
     note_exclusions([ratings, choices, scores], options, found.notes)
     people = kept_people(ratings, choices, options, found.notes)
     table = score_table(
@@ -129,6 +141,9 @@ def align(
     progress("agreement of annotators")
     parts = supported_parts(options.resample, "units", AGREEMENT_PARTS)
     add_agreement(_reliability(people, options), found, parts)
+    add_people(people, (ratings, choices), found)
+    add_clusters(found)
+    add_composites(people, table, weights, found)
     if tags is not None:
         add_strata(questions, table, tags, found, progress)
     return _analysis(found)
@@ -162,6 +177,7 @@ def agree(
     people = kept_people(ratings, choices, options, found.notes)
     parts = resample_parts(options.resample, default="units", allowed=AGREEMENT_PARTS)
     add_agreement(_reliability(people, options), found, parts)
+    add_people(people, (ratings, choices), found)
     return _analysis(found)
 
 
@@ -201,6 +217,7 @@ def rank(
     parts = resample_parts(options.resample, default=default, allowed=allowed)
     if people.choices is not None:
         add_leaderboard(people.choices, found, parts, ties=ties, by_majority=majority)
+        add_sides(people.choices, found)
     return _analysis(found)
 
 
@@ -217,11 +234,12 @@ def _questions(
             questions.append(question)
     if people.choices is not None:
         for question in chosen_questions(people.choices, table, notes):
-            _add_pairs(question, found, progress)
+            _add_pairs(question, table, found, progress)
             questions.append(question)
         progress("leaderboard")
         parts = supported_parts(options.resample, "stories+annotators", boards.PARTS)
         add_leaderboard(people.choices, found, parts, ties="half", by_majority=False)
+        add_sides(people.choices, found)
     return questions
 
 
@@ -243,14 +261,19 @@ def _add_rated(
             question.name,
         )
     else:
-        _add_pairs(question, found, progress)
+        _add_pairs(question, table, found, progress)
+    progress(f"{question.name}: people and leaderboards")
+    add_rated(question, table, found)
 
 
-def _add_pairs(question: Question, found: Tables, progress: Progress) -> None:
+def _add_pairs(
+    question: Question, table: ScoreTable, found: Tables, progress: Progress
+) -> None:
     if question.pairs.metrics:
         progress(f"{question.name}: pairwise accuracy")
         parts = resample_parts(found.options.resample, default=DRAWN)
         add_pairs(question.pairs, parts, found)
+        add_pairs_further(question, table, found)
 
 
 def _reliability(
@@ -269,7 +292,9 @@ def _reliability(
 
 def _analysis(found: Tables) -> Analysis:
     tables = found.frames()
-    cells = pd.concat([pd.DataFrame(columns=list(CELL_COLUMNS)), *found.cells])
+    cells = pd.DataFrame(columns=list(CELL_COLUMNS))
+    if found.cells:
+        cells = pd.concat(found.cells, ignore_index=True)
     resampled = {
         name: parts
         for name, parts in found.resampled.items()
@@ -277,7 +302,7 @@ def _analysis(found: Tables) -> Analysis:
     }
     return Analysis(
         tables,
-        cells.reset_index(drop=True),
+        cells,
         found.notes.sentences(),
         resampled,
         found.options.resamples,

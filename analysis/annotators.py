@@ -5,7 +5,7 @@ import pandas as pd
 from scipy import sparse
 
 from analysis.cells import same_within_tolerance
-from analysis.kept import key_text
+from analysis.kept import key_texts
 from analysis.raters import LARGEST_TABLE, correlate_tables, correlate_weighted
 from analysis.reliability import Reliability, choice_reliability, rating_reliability
 from analysis.results import Array, Counts
@@ -28,7 +28,12 @@ ONE_REST = "the others' means are all the same"
 
 
 def rating_annotators(
-    ratings: pd.DataFrame, *, resamples: int, confidence: float, seed: int
+    ratings: pd.DataFrame,
+    *,
+    part: str = "units",
+    resamples: int,
+    confidence: float,
+    seed: int,
 ) -> list[Row]:
     """Hold each annotator's ratings against those of the others.
 
@@ -36,6 +41,9 @@ def rating_annotators(
     ----------
     ratings
         Kept rows, of any number of dimensions.
+    part
+        What is drawn of the annotator's answers: ``"units"`` (outputs, with all shots
+        and rounds) or ``"stories"``, faster where there are many outputs.
     resamples, confidence, seed
         Number of resamples (0 for no intervals), coverage, seed.
 
@@ -59,20 +67,25 @@ def rating_annotators(
 
     Notes
     -----
-    Intervals draw the annotator's outputs with replacement (shots and rounds of one
-    output together). They hold for this panel: the others stay as they are.
-    Annotators with equally many outputs share their draws.
+    Intervals draw the annotator's outputs or stories with replacement. They hold for
+    this panel: the others stay as they are. Annotators with equally many of them share
+    their draws.
     """
     sheets: list[Sheet] = []
     for name, rows in ratings.groupby("dimension", sort=True):
         data = rating_reliability(rows)
         if not data.of_means:
-            sheets += _rating_sheets(str(name), data)
+            sheets += _rating_sheets(str(name), data, part)
     return sheet_rows(sheets, resamples, confidence, seed)
 
 
 def choice_annotators(
-    choices: pd.DataFrame, *, resamples: int, confidence: float, seed: int
+    choices: pd.DataFrame,
+    *,
+    part: str = "units",
+    resamples: int,
+    confidence: float,
+    seed: int,
 ) -> list[Row]:
     """Hold each annotator's side-by-side answers against those of the others.
 
@@ -80,6 +93,8 @@ def choice_annotators(
     ----------
     choices
         Kept rows, methods in alphabetical order, of any number of criteria.
+    part
+        What is drawn: ``"units"`` (pairs of outputs) or ``"stories"``.
     resamples, confidence, seed
         As of `rating_annotators`.
 
@@ -98,11 +113,11 @@ def choice_annotators(
     """
     sheets: list[Sheet] = []
     for name, rows in choices.groupby("criterion", sort=True):
-        sheets += _choice_sheets(str(name), rows)
+        sheets += _choice_sheets(str(name), rows, part)
     return sheet_rows(sheets, resamples, confidence, seed)
 
 
-def _rating_sheets(question: str, data: Reliability) -> list[Sheet]:
+def _rating_sheets(question: str, data: Reliability, part: str) -> list[Sheet]:
     own = data.values[data.codes]
     others = data.per_unit[data.units] - 1
     shared = others > 0
@@ -111,7 +126,7 @@ def _rating_sheets(question: str, data: Reliability) -> list[Sheet]:
     equal = _equal_share(data)
     sheets = []
     for a, rows in enumerate(_by_annotator(data)):
-        clusters = renumbered(data.clusters["units"][data.units[rows], 0])
+        clusters = renumbered(data.clusters[part][data.units[rows], 0])
         n, here = int(clusters.max()) + 1, shared[rows]
         x, z, e = own[rows], rest[rows], equal[rows]
         measures = [
@@ -125,7 +140,7 @@ def _rating_sheets(question: str, data: Reliability) -> list[Sheet]:
     return sheets
 
 
-def _choice_sheets(question: str, choices: pd.DataFrame) -> list[Sheet]:
+def _choice_sheets(question: str, choices: pd.DataFrame, part: str) -> list[Sheet]:
     data = choice_reliability(choices)
     others = data.per_unit[data.units] - 1
     equal = _equal_share(data)
@@ -138,11 +153,11 @@ def _choice_sheets(question: str, choices: pd.DataFrame) -> list[Sheet]:
     left, sided = None, won
     if "left_method" in choices:
         winner = np.where(choice == "a", choices["method_a"], choices["method_b"])
-        shown = choices["left_method"].map(key_text).to_numpy(str)
+        shown = key_texts(choices["left_method"]).to_numpy(str)
         left, sided = shown == winner.astype(str), won & (shown != "")
     sheets = []
     for a, rows in enumerate(_by_annotator(data)):
-        clusters = renumbered(data.clusters["units"][data.units[rows], 0])
+        clusters = renumbered(data.clusters[part][data.units[rows], 0])
         here = others[rows] > 0
         none = NO_MAJORITY if here.any() else ALONE
         measures = [

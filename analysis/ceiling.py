@@ -69,9 +69,10 @@ def human_pairs(
     drawn = _shares(sums)
     n = int(features[:, 1].sum())
     reason = "" if n else _why_not(pairs)
+    shared: Row = {"question": pairs.question, "source": pairs.source, "n": n}
+    rows = _rows(labels, point, drawn, confidence, reason, pairs.n_annotators)
     return [
-        row | {"question": pairs.question, "source": pairs.source, "n": n}
-        for row in _rows(labels, point, drawn, confidence, reason, pairs.n_annotators)
+        {name: (shared | row)[name] for name in HUMAN_PAIRS_COLUMNS} for row in rows
     ]
 
 

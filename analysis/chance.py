@@ -27,6 +27,8 @@ CHUNK = 4_000_000
 ROUNDING = 1e-12
 # The krippendorff package needs units times values squared numbers at once.
 PACKAGE_SIZE = 10_000_000
+# Keys of several columns are whole numbers of 64 bits.
+LARGEST_KEY = 2**62
 
 
 class Votes:
@@ -361,7 +363,12 @@ def alike(columns: list[Counts]) -> Counts:
     array([1, 0, 2, 1])
     """
     code = np.zeros(len(columns[0]), np.int64)
+    highest = 0
     for column in columns:
-        key = code * (int(column.max(initial=0)) + 1) + column
-        code = np.unique(key, return_inverse=True)[1]
-    return code
+        base = int(column.max(initial=0)) + 1
+        if (highest + 1) * base > LARGEST_KEY:
+            code = np.unique(code, return_inverse=True)[1]
+            highest = int(code.max(initial=0))
+        code = code * base + column
+        highest = highest * base + base - 1
+    return np.unique(code, return_inverse=True)[1]

@@ -116,7 +116,7 @@ def _family(
 
 
 def _clusters(names: list[str], worse: Family) -> list[int]:
-    """Number the clusters of metrics sorted from the best on."""
+    """Return the number of the cluster of each metric, sorted from the best on."""
     numbers: list[int] = []
     current: list[str] = []
     for name in names:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.files import read_file
-from analysis.kept import key_text
+from analysis.kept import key_texts
 from analysis.ranks import rank_intervals, ranks
 from analysis.resampling import DECIMALS, cluster_counts, interval, stream
 from analysis.results import NAN, Array
@@ -143,11 +143,11 @@ def check_weights(frame: pd.DataFrame, file: str) -> pd.DataFrame:
         expected = f"the columns {', '.join(WEIGHT_COLUMNS)}"
         raise InputError([Problem(file, expected, 1, column) for column in missing])
     found = pd.DataFrame(
-        {name: frame[name].map(key_text).str.strip() for name in ("composite", "part")}
+        {name: key_texts(frame[name]).str.strip() for name in ("composite", "part")}
     )
-    texts = frame["weight"].map(key_text)
+    texts = key_texts(frame["weight"])
     found["weight"] = pd.to_numeric(texts, errors="coerce").astype(float)
-    kinds = frame["kind"].map(key_text).str.strip() if "kind" in frame else "mean"
+    kinds = key_texts(frame["kind"]).str.strip() if "kind" in frame else "mean"
     found["kind"] = pd.Series(kinds, frame.index, dtype=str).replace("", "mean")
     problems = _row_problems(found, texts, file) or _composite_problems(found, file)
     if problems:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.cells import annotator_cells, human_cells
-from analysis.chance import CHUNK, ROUNDING
+from analysis.chance import ROUNDING
 from analysis.people import are_means
 from analysis.resampling import cluster_counts, estimate, stream
 from analysis.results import Array, Counts, Estimate, undefined
@@ -49,11 +49,20 @@ def cronbach(items: Array, weights: Array) -> Array:
     >>> cronbach(x, np.ones((1, 3)))
     array([1.])
     """
-    k = items.shape[1]
+    return _cronbach(weights @ _powers(items), items.shape[1])
+
+
+def _powers(items: Array) -> Array:
+    """Return 1, the centred items, their sum, and the squares of these, as columns."""
     x = items - items.mean(axis=0)
     columns = np.column_stack([x, x.sum(axis=1)])
-    n = np.maximum(weights.sum(axis=1), 1)[:, None]
-    variance = weights @ columns**2 / n - (weights @ columns / n) ** 2
+    return np.column_stack([np.ones(len(x)), columns, columns**2])
+
+
+def _cronbach(sums: Array, k: int) -> Array:
+    """Cronbach's alpha of k items from weighted sums of `_powers`, shape (B, 2k+3)."""
+    n = np.maximum(sums[:, :1], 1)
+    variance = sums[:, k + 2 :] / n - (sums[:, 1 : k + 2] / n) ** 2
     of_items, total = variance[:, :k].sum(axis=1), variance[:, k]
     varied = total > ROUNDING * np.maximum(of_items, ROUNDING)
     ratio = of_items / np.where(varied, total, 1.0)
@@ -219,11 +228,11 @@ def _consistency(
     if n_clusters == 1:
         reason = "no interval: only one story to draw from" if resamples else ""
         return Estimate(value, n=n, reason=reason)
-    draws, step = [np.empty(0)], max(1, CHUNK // n)
-    for start in range(0, resamples, step):
-        counts = cluster_counts(n_clusters, min(step, resamples - start), rng)
-        draws.append(cronbach(x, counts[:, clusters].astype(float)))
-    return estimate(value, np.concatenate(draws), confidence, n=n)
+    columns = _powers(x).T
+    by_cluster = np.stack([np.bincount(clusters, column) for column in columns])
+    counts = cluster_counts(n_clusters, resamples, rng)
+    draws = _cronbach(np.asarray(counts @ by_cluster.T, float), k)
+    return estimate(value, draws, confidence, n=n)
 
 
 def _row(

@@ -1,14 +1,174 @@
-"""Further tables of a report, beside those which every report has."""
+"""Further tables of a report, beside those of the contract.
+
+Each function here passes what is known of a question to one analysis, and its rows to
+the tables.
+"""
+
+from typing import TypedDict
 
 import pandas as pd
 
-from analysis.options import Progress, check_known, resample_parts
+from analysis.annotators import choice_annotators, rating_annotators
+from analysis.calibration import calibrate
+from analysis.ceiling import human_pairs
+from analysis.cells import Grid, annotator_cells, human_cells
+from analysis.clusters import cluster_rows
+from analysis.composites import composites, part_cells, rank_weights
+from analysis.consistency import panel_consistency, scale_consistency
+from analysis.disagreement import cell_disagreement, pair_disagreement
+from analysis.distributions import rating_distribution
+from analysis.leaderboard import side_effect
+from analysis.mcnemar import mcnemar_tests
+from analysis.options import (
+    AlignOptions,
+    Progress,
+    check_known,
+    resample_parts,
+    supported_parts,
+)
+from analysis.people import People
+from analysis.position import position_bias
 from analysis.questions import Question
+from analysis.repeats import choice_repeats, rating_repeats
 from analysis.rows import Tables
 from analysis.scores import ScoreTable
+from analysis.spa import soft_pairwise_accuracy
+from analysis.standings import rating_leaderboard
 from analysis.story_tags import with_classes
 from analysis.strata import Split, score_strata_rows, splits, strata_rows
 from analysis.strata_differences import difference_rows, score_difference_rows
+from analysis.ties import LEVELS as ACCURACY_LEVELS
+from analysis.ties import level_accuracy
+from analysis.variance import expected_reliability, variance_components
+from analysis.williams import williams_rows
+
+
+class Sampling(TypedDict):
+    """What every analysis that draws takes."""
+
+    resamples: int
+    confidence: float
+    seed: int
+
+
+def sampling(options: AlignOptions) -> Sampling:
+    """Return number of resamples, coverage and seed."""
+    return Sampling(
+        resamples=options.resamples, confidence=options.confidence, seed=options.seed
+    )
+
+
+def add_rated(question: Question, table: ScoreTable, found: Tables) -> None:
+    """Add what only ratings of stories have: variance, leaderboards, accuracies."""
+    assert question.by_annotator is not None
+    assert question.grid is not None
+    options, drawn = found.options, sampling(found.options)
+    parts = supported_parts(options.resample, "stories", ("stories", "annotators"))
+    rows, notes = rating_leaderboard(
+        question.answers, question.by_annotator, question=question.name, parts=parts,
+        **drawn,
+    )  # fmt: skip
+    found.extend("rating_leaderboard", rows)
+    found.notes.extend(notes, question.name)
+    if question.is_method_level:
+        return
+    found.resample("rating_leaderboard", parts)
+    found.extend(
+        "variance",
+        variance_components(question.by_annotator, question=question.name, **drawn),
+    )
+    found.extend(
+        "reliability",
+        expected_reliability(question.by_annotator, question=question.name, **drawn),
+    )
+    if question.grid.metrics:
+        _add_of_grid(question.grid, table, found)
+
+
+def _add_of_grid(grid: Grid, table: ScoreTable, found: Tables) -> None:
+    if "pearson" in found.options.coefficients:
+        found.extend("williams", williams_rows(grid))
+    found.extend("spa", soft_pairwise_accuracy(grid, **sampling(found.options)))
+    for level in ACCURACY_LEVELS:
+        found.extend("accuracy_levels", level_accuracy(grid, level=level))
+    found.extend("disagreement", cell_disagreement(grid, table.higher_is_better))
+
+
+def add_pairs_further(question: Question, table: ScoreTable, found: Tables) -> None:
+    """Add what pairs of outputs of one story tell of metrics."""
+    options, drawn = found.options, sampling(found.options)
+    pairs = question.pairs
+    parts = resample_parts(options.resample, default="stories+methods")
+    found.extend("mcnemar", mcnemar_tests(pairs, parts=parts, **drawn))
+    found.extend("human_pairs", human_pairs(pairs, parts=parts, **drawn))
+    found.extend("calibration", calibrate(pairs, **drawn))
+    found.extend("disagreement", pair_disagreement(pairs, table.higher_is_better))
+
+
+def add_sides(choices: pd.DataFrame, found: Tables) -> None:
+    """Add whether the side on which an output stood mattered."""
+    if "left_method" not in choices:
+        return
+    options, drawn = found.options, sampling(found.options)
+    allowed = ("stories", "annotators")
+    parts = supported_parts(options.resample, "stories+annotators", allowed)
+    for criterion, rows in choices.groupby("criterion", sort=True):
+        found.extend("position_bias", position_bias(rows, parts=parts, **drawn))
+        found.extend(
+            "side_effect",
+            side_effect(rows, criterion=str(criterion), parts=parts, **drawn),
+        )
+    found.resample("position_bias", parts)
+    found.resample("side_effect", parts)
+
+
+def add_people(
+    people: People,
+    raw: tuple[pd.DataFrame | None, pd.DataFrame | None],
+    found: Tables,
+) -> None:
+    """Add each annotator, against the others and against the own repeated answers."""
+    drawn = sampling(found.options)
+    ratings, choices = raw
+    if people.ratings is not None:
+        found.extend("distributions", rating_distribution(people.ratings))
+        found.extend("annotators", rating_annotators(people.ratings, **drawn))
+        found.extend("scale_consistency", panel_consistency(people.ratings, **drawn))
+        if people.ratings["dimension"].nunique() > 1:
+            found.extend(
+                "scale_consistency", scale_consistency(people.ratings, **drawn)
+            )
+    if people.choices is not None:
+        found.extend("annotators", choice_annotators(people.choices, **drawn))
+    if ratings is not None:
+        found.extend("annotators", rating_repeats(ratings, **drawn))
+    if choices is not None:
+        found.extend("annotators", choice_repeats(choices, **drawn))
+
+
+def add_clusters(found: Tables) -> None:
+    """Add which metrics are not worse than the best, from the tables there are."""
+    tables = found.frames()
+    if "metric_comparisons" in tables:
+        rows = cluster_rows(tables["correlations"], tables["metric_comparisons"])
+        found.extend("clusters", rows)
+
+
+def add_composites(
+    people: People, table: ScoreTable, weights: pd.DataFrame | None, found: Tables
+) -> None:
+    """Add the composites asked for, and the average of the ranks over all metrics."""
+    human = None
+    if people.ratings is not None:
+        human = human_cells(annotator_cells(people.ratings))
+    cells, lower = part_cells(human, table)
+    wanted = [] if weights is None else [weights]
+    if len(table.metrics) > 1:
+        wanted.append(rank_weights(table.metrics))
+    for each in wanted:
+        rows = composites(cells, each, lower_is_better=lower, **sampling(found.options))
+        found.extend("composites", rows)
+    found.resample("composites", ("stories",))
 
 
 def add_strata(

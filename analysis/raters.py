@@ -12,8 +12,6 @@ from analysis.results import Array
 # Rating values times values of the rest: a table of at most so many cells replaces
 # the units, whatever their number.
 LARGEST_TABLE = 20_000
-# Numbers of one block of tables: small enough to stay in a processor's cache.
-IN_CACHE = 100_000
 
 
 def icc(
@@ -179,30 +177,22 @@ def correlate_tables(tables: Array) -> dict[str, Array]:
     :math:`C - D = \sum_{ij} t_{ij} (L_{ij} - R_{ij})` with the sums L of the cells
     above and to the left and R above and to the right. Whole numbers, so exact.
     """
-    size = max(1, IN_CACHE // max(tables.shape[0] * tables.shape[1], 1))
-    parts = [
-        _correlate_tables(tables[:, :, start : start + size])
-        for start in range(0, tables.shape[2], size)
-    ]
-    return {
-        name: np.concatenate([part[name] for part in parts])
-        for name in ("kendall", "spearman")
-    }
-
-
-def _correlate_tables(tables: Array) -> dict[str, Array]:
+    if tables.shape[0] > tables.shape[1]:
+        tables = tables.transpose(1, 0, 2)
     rows, columns = tables.sum(axis=1), tables.sum(axis=0)
     n = rows.sum(axis=0)
-    above = np.cumsum(tables, axis=0) - tables
-    left = np.cumsum(above, axis=1)
-    # Up to the left neighbour, less what lies to the right.
-    difference = 2 * left - above - left[:, -1:]
-    pairs = (tables * difference).sum(axis=(0, 1))
+    pairs = np.zeros(tables.shape[2])
+    above = np.zeros(tables.shape[1:])
+    for row, total in zip(tables, rows, strict=True):
+        up_to = np.cumsum(above, axis=0)
+        # Up to the left neighbour, less what lies to the right.
+        pairs += np.einsum("jb,jb->b", row, 2 * up_to - above) - total * up_to[-1]
+        above += row
     untied_rows = (n**2 - (rows**2).sum(axis=0)) / 2
     untied_columns = (n**2 - (columns**2).sum(axis=0)) / 2
     R = np.cumsum(rows, axis=0) - rows / 2 - n / 2
     C = np.cumsum(columns, axis=0) - columns / 2 - n / 2
-    product = (R * (tables * C).sum(axis=1)).sum(axis=0)
+    product = (R * np.einsum("ijb,jb->ib", tables, C)).sum(axis=0)
     return {
         "kendall": ratio(pairs, untied_rows, untied_columns),
         "spearman": ratio(

@@ -8,7 +8,8 @@ import pandas as pd
 from analysis import leaderboard as boards
 from analysis.agreement import Agreement, agreement
 from analysis.cells import Grid
-from analysis.choices import WIN_RATE_COLUMNS, win_rates
+from analysis.choices import win_rates
+from analysis.columns import COLUMNS, WHOLE_OR_EMPTY
 from analysis.comparison import swap_tests
 from analysis.levels import level_estimates
 from analysis.means import mean_ratings
@@ -19,42 +20,7 @@ from analysis.reliability import Reliability
 from analysis.resampling import interval
 from analysis.results import NAN, Array, Estimate, Row, undefined
 from analysis.significance import holm
-from analysis.strata import STRATA_COLUMNS
-from analysis.strata_differences import STRATA_DIFFERENCE_COLUMNS
 
-COLUMNS = {
-    "method_means": (
-        "dimension", "method", "mean", "sd_annotators", "n_ratings", "n_annotators",
-        "n_stories", "low", "high",
-    ),
-    "agreement": (
-        "question", "statistic", "value", "low", "high", "n_units", "n_annotators",
-        "n_answers", "reason",
-    ),
-    "correlations": (
-        "dimension", "metric", "level", "coefficient", "value", "low", "high", "n",
-        "n_groups", "p_value", "reason",
-    ),
-    "pairwise_accuracy": (
-        "question", "metric", "source", "ppa_strict", "ppa_strict_low",
-        "ppa_strict_high", "ppa_half", "ppa_half_low", "ppa_half_high",
-        "metric_tie_rate", "n_pairs", "acc_eq", "epsilon", "epsilon_in_sample",
-    ),
-    "metric_comparisons": (
-        "dimension", "level", "coefficient", "metric_a", "metric_b", "difference",
-        "low", "high", "p_value", "p_adjusted", "test",
-    ),
-    "leaderboard": (
-        "criterion", "method", "rating", "low", "high", "rank", "rank_low",
-        "rank_high", "n_comparisons",
-    ),
-    "win_rates": WIN_RATE_COLUMNS,
-    "strata": STRATA_COLUMNS,
-    "strata_differences": STRATA_DIFFERENCE_COLUMNS,
-}  # fmt: skip
-WHOLE_OR_EMPTY = (
-    "rank", "rank_low", "rank_high", "n_ratings", "n_annotators", "n_answers",
-)  # fmt: skip
 # Digits kept in tables: sums may differ in the last bits between machines.
 DIGITS = 12
 # Answers are skewed where alpha is below the first and AC above the second.

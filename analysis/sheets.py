@@ -15,7 +15,7 @@ ANNOTATOR_COLUMNS = (
     "question", "annotator", "statistic", "value", "low", "high", "n", "reason",
 )  # fmt: skip
 ALL_SAME = "all answers are the same"
-ONE_CLUSTER = "no interval: only one output to draw from"
+ONE_CLUSTER = "no interval: all answers are in one cluster"
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.agreement import icc
+from analysis.raters import icc
 from analysis.cells import common_grid
-from analysis.kept import key_text
+from analysis.kept import key_texts
 from analysis.levels import level_estimates
 from analysis.reliability import Reliability, rating_reliability
 from analysis.resampling import cluster_counts, interval, stream
@@ -65,7 +65,7 @@ def _trials(rows: pd.DataFrame) -> pd.DataFrame:
     keys = ["question", "metric", "story", "method", "round"]
     rows = rows.assign(round=rounds).dropna(subset=["value"])
     for key in keys:
-        rows[key] = rows[key].map(key_text)
+        rows[key] = key_texts(rows[key])
     return rows.groupby(keys)["value"].mean().reset_index()
 
 
@@ -204,9 +204,7 @@ def _reliability(table: pd.DataFrame) -> Reliability:
 def _of_outputs(
     x: Array, methods: Array, weights: Array, data: Reliability
 ) -> dict[str, Array]:
-    found = {
-        name: icc(data, weights, name) for name in ("icc_2_1", "icc_2_k")
-    }
+    found = {name: icc(data, weights, name) for name in ("icc_2_1", "icc_2_k")}
     means, noise = [], []
     for method in np.unique(methods):
         here = methods == method

@@ -1,4 +1,4 @@
-"""Williams' test: do two metrics correlate equally with people, in independent points?"""
+"""Williams' test of equal correlation of two metrics with people, in other points."""
 
 import itertools
 import math

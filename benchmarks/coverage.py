@@ -710,8 +710,9 @@ def figure(lines: list[Line]) -> str:
                     and other.resample in clusters
                     and not (own.family == "correlation" and own.drawn == "stories")
                 ):
-                    level = f", {own.level}" if own.family == "correlation" else ""
-                    rows.append((label + level, other, own))
+                    more = {"correlation": own.level, "agreement": other.resample}
+                    suffix = f", {more[own.family]}" if own.family in more else ""
+                    rows.append((label + suffix, other, own))
     height = 70 + STEP * len(rows)
 
     def x(share: float) -> float:

@@ -327,3 +327,18 @@ def test_kept_rows_are_sorted_by_what_letters_are():
     rows = pd.DataFrame({"story": ["é", "狐", "Z", "a", None, "\U0001f98a"]})
     kept = kept_rows(rows, ("story", "shot"))["story"].tolist()
     assert kept == sorted(["é", "狐", "Z", "a", "", "\U0001f98a"])
+
+
+def test_sums_that_depend_on_their_order_are_made_in_one_order():
+    values = [1e16, 1.0, -1e16, 0.1]
+    frame = ratings(
+        *[("s", "x", "Ann", str(shot), value) for shot, value in enumerate(values)],
+        columns=("story", "method", "annotator", "shot", "rating"),
+    )
+    mixed = frame.iloc[[1, 3, 0, 2]]
+    assert annotator_cells(frame)["rating"][0] != annotator_cells(mixed)["rating"][0]
+    first, second = (
+        annotator_cells(kept_rows(rows, RATING_KEYS))["rating"][0]
+        for rows in (frame, mixed)
+    )
+    assert first == second

@@ -206,6 +206,8 @@ def test_stiglers_standard_errors(shared):
     c = covariance(counts, fit_model(counts))[0, :4, :4]
     errors = np.sqrt(np.diag(c) + c[0, 0] - 2 * c[0])
     np.testing.assert_allclose(errors, case["se"], atol=1e-5)
+    # The strengths have mean 0, and so does each row.
+    np.testing.assert_allclose(c.sum(axis=1), 0, atol=1e-12)
 
 
 def design(votes, columns):

@@ -1,5 +1,6 @@
 """Pairwise prediction accuracy and acc_eq."""
 
+import dataclasses
 import itertools
 import json
 
@@ -12,7 +13,14 @@ from hypothesis import strategies as st
 from analysis.cells import annotator_cells, common_grid
 from analysis.choices import ordered_choices
 from analysis.kept import kept_rows
-from analysis.pairwise import choice_pairs, pair_agreement, rating_pairs
+from analysis.pairwise import (
+    RANDOM,
+    choice_pairs,
+    pair_agreement,
+    ppa_by_story_weights,
+    rating_pairs,
+    restricted,
+)
 from analysis.scores import score_table
 from analysis.ties import best_epsilon
 
@@ -87,6 +95,65 @@ def test_ties_of_people_are_dropped_and_ties_of_the_metric_counted():
     assert (constant.strict.value, constant.half.value) == (0.0, 0.5)
     assert constant.tie_rate == 1.0
     assert constant.acc_eq == pytest.approx(1 / 6)
+
+
+def test_what_guessing_reaches_stands_beside_the_metrics():
+    pairs = rating_pairs(grid_of(*example()))
+    for resamples in (0, 50):
+        row = measure(pairs, resamples=resamples, epsilon="insample")[RANDOM]
+        assert (row.strict.value, row.half.value, row.tie_rate) == (0.5, 0.5, 0.0)
+        assert row.acc_eq == pytest.approx(5 / 6 / 2)
+        assert (row.n_pairs, row.epsilon, row.in_sample) == (5, 0.0, False)
+        assert (row.half.low == 0.5) == (resamples > 0)
+    assert list(measure(pairs)) == ["x", "constant", RANDOM]
+
+
+def test_a_metric_that_guesses_reaches_it_on_average():
+    rng = np.random.default_rng(0)
+    human = rng.choice([1.0, 0.0, -1.0], 3000, p=[0.5, 0.3, 0.2])
+    guesses = rng.normal(size=(1, 3000))
+    pairs = rating_pairs(grid_of(*example()))
+    story = np.arange(3000) % 2
+    many = dataclasses.replace(
+        pairs, human=human, scores=guesses, story=story, first=0 * story,
+        second=0 * story + 1,
+    )  # fmt: skip
+    found = measure(many)
+    for name in ("strict", "half"):
+        value, expected = (getattr(found[k], name).value for k in ("x", RANDOM))
+        assert value == pytest.approx(expected, abs=0.03)
+    assert found["x"].acc_eq == pytest.approx(found[RANDOM].acc_eq, abs=0.03)
+
+
+def test_a_stratum_is_the_study_of_its_stories():
+    ratings, scores = example()
+    pairs = rating_pairs(grid_of(ratings, scores))
+    for story in ("s1", "s2"):
+        alone = rating_pairs(grid_of(ratings[ratings["story"] == story], scores))
+        part = restricted(pairs, {story, "unknown"})
+        assert part.stories == (story,)
+        options = {"parts": ("methods", "annotators"), "resamples": 40}
+        assert measure(part, **options) == measure(alone, **options)
+        for (own, others), (o, r) in zip(
+            part.left_out(), alone.left_out(), strict=True
+        ):
+            np.testing.assert_array_equal(own, o)
+            np.testing.assert_array_equal(others, r)
+    assert np.isnan(measure(restricted(pairs, ()))["x"].strict.value)
+
+
+def test_weights_of_stories_are_repeated_stories():
+    pairs = rating_pairs(grid_of(*example()))
+    once, twice = np.ones((1, 2)), np.array([[1.0, 0.0], [0.0, 1.0], [3.0, 1.0]])
+    strict, half = ppa_by_story_weights(pairs, once, np.ones((1, 3)))
+    row = measure(pairs)["x"]
+    assert (strict[0, 0], half[0, 0]) == (row.strict.value, row.half.value)
+    strict, half = ppa_by_story_weights(pairs, twice)
+    # s1: 1-2 right, 1-3 right, 2-3 tied; s2: 1-2 tied by people, 1-3 right, 2-3 wrong.
+    np.testing.assert_allclose(strict[:, 0], [2 / 3, 1 / 2, 7 / 11])
+    np.testing.assert_allclose(half[:, 0], [2.5 / 3, 1 / 2, 8.5 / 11])
+    none, _ = ppa_by_story_weights(pairs, once, np.array([[2.0, 0.0, 0.0]]))
+    assert np.isnan(none).all()
 
 
 def test_lower_is_better_turns_every_pair():

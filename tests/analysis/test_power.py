@@ -14,7 +14,7 @@ from analysis.levels import level_values
 from analysis.options import AlignOptions, OptionError
 from analysis.power import NEEDED_COLUMNS, POWER_COLUMNS, needed, power_analysis
 from analysis.resampling import no_draws
-from analysis.studies import Noise, correlated, grown, inversions
+from analysis.studies import Noise, correlated, fit_model, grown, inversions
 from analysis.variance import Size
 
 # Standard deviations of the study behind the pilots: what methods, stories and cells
@@ -331,3 +331,18 @@ def test_a_real_pilot_expects_what_it_found(shared):
     assert 0.054 <= pilot["half_width"].iloc[0] <= 0.076
     alpha = power[power["statistic"] == "alpha_ordinal"]
     assert alpha["value"].to_numpy() == pytest.approx(0.6854, abs=0.02)
+
+
+def test_the_model_of_people_holds_no_noise_of_ratings():
+    rng = np.random.default_rng(5)
+    S, M, A = 300, 12, 2
+    human, metric = pair(rng, (S, M), 1.0, 0.6)
+    ratings = human[..., None] + 1.5 * rng.normal(size=(S, M, A))
+    grid = Grid(
+        "d", tuple(map(str, range(S))), tuple(map(str, range(M))), ("k",),
+        np.ones((S, M), bool), ratings.mean(axis=2), metric[None],
+        np.moveaxis(ratings, 2, 0), frozenset(),
+    )  # fmt: skip
+    model = fit_model(grid, Noise(rest=1.5**2), Size(A, S, M, A, A))
+    found = model.parts["cell"] @ model.parts["cell"].T
+    assert found == pytest.approx(np.array([[1, 0.6], [0.6, 1]]), abs=0.08)
