@@ -197,7 +197,7 @@ def expanded(confidence: float, n: int) -> float:
     References
     ----------
     Hesterberg, T. C. (2015), What teachers should know about the bootstrap, The
-    American Statistician 69(4), section 4.4, "expanded percentile interval".
+    American Statistician 69(4), "expanded percentile interval".
 
     Examples
     --------
@@ -333,9 +333,10 @@ def _kinds(
     else:
         keys = data.counts.toarray().astype(int)
     kinds = alike([*keys.T, *(column for codes in clusters for column in codes.T)])
-    _, first, times = np.unique(kinds, return_index=True, return_counts=True)
-    order = np.argsort(first)
-    return first[order], times[order].astype(float)
+    times = np.bincount(kinds)
+    first = np.empty(len(times), int)
+    first[kinds[::-1]] = units[::-1]
+    return first, times.astype(float)
 
 
 def _why_not_drawn(data: Reliability, name: str, parts: tuple[str, ...]) -> str:

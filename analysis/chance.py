@@ -16,6 +16,7 @@ from functools import cached_property
 
 import krippendorff
 import numpy as np
+import pandas as pd
 from scipy import sparse
 
 from analysis.reliability import Reliability
@@ -352,6 +353,8 @@ def majority_share(
 def alike(columns: list[Counts]) -> Counts:
     """Give units a number each, the same one to units with equal keys.
 
+    Numbers are in the order in which units first have them.
+
     Parameters
     ----------
     columns
@@ -360,15 +363,15 @@ def alike(columns: list[Counts]) -> Counts:
     Examples
     --------
     >>> alike([np.array([0, 0, 1, 0]), np.array([2, 1, 1, 2])])
-    array([1, 0, 2, 1])
+    array([0, 1, 2, 0])
     """
     code = np.zeros(len(columns[0]), np.int64)
     highest = 0
     for column in columns:
         base = int(column.max(initial=0)) + 1
         if (highest + 1) * base > LARGEST_KEY:
-            code = np.unique(code, return_inverse=True)[1]
+            code = pd.factorize(code)[0]
             highest = int(code.max(initial=0))
         code = code * base + column
         highest = highest * base + base - 1
-    return np.unique(code, return_inverse=True)[1]
+    return pd.factorize(code)[0]

@@ -86,12 +86,13 @@ def _family(
     dimension, level, coefficient = key
     records = [{str(k): v for k, v in r.items()} for r in family.to_dict("records")]
     defined = [r for r in records if not math.isnan(float(r["value"]))]
+    others = [r for r in records if math.isnan(float(r["value"]))]
     defined.sort(key=lambda r: (-float(r["value"]), str(r["metric"])))
     names = [str(r["metric"]) for r in defined]
     tested = bool(worse) or len(names) == 1
     clusters = _clusters(names, worse or {})
     rows: list[Row] = []
-    for i, record in enumerate([*defined, *(r for r in records if r not in defined)]):
+    for i, record in enumerate([*defined, *others]):
         ranked = i < len(defined) and tested
         rows.append(
             {
@@ -116,7 +117,7 @@ def _family(
 
 
 def _clusters(names: list[str], worse: Family) -> list[int]:
-    """Return the number of the cluster of each metric, sorted from the best on."""
+    """Return the cluster number of each metric; the best come first."""
     numbers: list[int] = []
     current: list[str] = []
     for name in names:

@@ -18,7 +18,15 @@ from analysis.levels import HUMAN_DIGITS, MEAN_DIGITS, turned
 from analysis.parallel import in_threads
 from analysis.resampling import stream
 from analysis.results import NAN, Array
-from analysis.swaps import Coins, Contests, Points, contests, swapped_values
+from analysis.swaps import (
+    AnyCoins,
+    CellCoins,
+    Coins,
+    Contests,
+    Points,
+    contests,
+    swapped_values,
+)
 
 SLACK = 1e-9
 TEST_NAMES = {
@@ -161,23 +169,20 @@ class _Thrown:
     stories: Array
     methods: Array
     units: Array | None = None
-    cells: Coins | None = None
+    cells: AnyCoins | None = None
 
     def turned(self) -> "_Thrown":
         """Exchange stories and methods."""
         units = None if self.units is None else self.units.transpose(0, 2, 1)
         return _Thrown(self.methods, self.stories, units)
 
-    def of_cells(self, grid: Grid) -> Coins:
+    def of_cells(self, grid: Grid) -> AnyCoins:
         """Return the coin of every existing cell."""
         if self.cells is not None:
             return self.cells
         if self.units is not None:
             return Coins(np.ascontiguousarray(self.units[:, grid.cells].T))
-        s, m = np.nonzero(grid.cells)
-        only_stories = bool((self.methods == 1).all())
-        runs = np.flatnonzero(np.diff(s, prepend=-1)) if only_stories else None
-        return Coins(self.stories.T[s] * self.methods.T[m], runs)
+        return CellCoins(self.stories, self.methods, grid.cells)
 
 
 def _throw(grid: Grid, parts: tuple[str, ...], resamples: int, seed: int) -> _Thrown:

@@ -160,27 +160,39 @@ def standardise(values: Array, used: Array | Mask) -> Array:
 
 def _pearson(human: Array, scores: Array, weights: Array) -> Array:
     used = np.asarray((weights > 0).any(axis=1))
-    h, x = standardise(human, used), standardise(scores, used)
+    features = pearson_features(human, scores, used)
     K, (G, B, N) = len(scores), weights.shape
     values = np.empty((K, G, B))
-    # Sums of h, h^2, and of x, x^2, h x of every metric: one product a group.
-    sums = [h[None], h[None] ** 2, x, x**2, h * x]
-    features = np.concatenate(sums).transpose(1, 2, 0)  # (G, N, 2 + 3 K)
     step = max(1, CHUNK // max(B * max(N, 2 + 3 * K), 1))
     for start in range(0, G, step):
         groups = slice(start, start + step)
         w = weights[groups].astype(float)
-        total = np.maximum(w.sum(axis=2), 1)  # (g, B)
-        means = np.matmul(w, features[groups]) / total[:, :, None]
-        mh, vh, mx, vx, product = np.split(
-            means.transpose(2, 0, 1), [1, 2, 2 + K, 2 + 2 * K]
-        )
-        vh, vx = vh - mh**2, vx - mx**2
-        with np.errstate(invalid="ignore", divide="ignore"):
-            value = (product - mh * mx) / np.sqrt(vh * vx)
-        defined = (vh > NO_VARIANCE) & (vx > NO_VARIANCE)
-        values[:, groups] = np.where(defined, np.clip(value, -1, 1), np.nan)
+        total = w.sum(axis=2)  # (g, B)
+        sums = np.matmul(w, features[groups])
+        values[:, groups] = pearson_of(sums.transpose(2, 0, 1), total)
     return values
+
+
+def pearson_features(human: Array, scores: Array, used: Mask) -> Array:
+    """Return h, h^2, and x, x^2, h x of every metric, (..., N, 2 + 3 K).
+
+    Both sides are standardised in their group first; shapes as in `correlate`.
+    """
+    h, x = standardise(human, used), standardise(scores, used)
+    sums = [h[None], h[None] ** 2, x, x**2, h * x]
+    return np.moveaxis(np.concatenate(sums), 0, -1)
+
+
+def pearson_of(sums: Array, total: Array) -> Array:
+    """Return Pearson's r from weighted sums of features, (2 + 3 K, ...)."""
+    K = (len(sums) - 2) // 3
+    means = sums / np.maximum(total, 1)
+    mh, vh, mx, vx, product = np.split(means, [1, 2, 2 + K, 2 + 2 * K])
+    vh, vx = vh - mh**2, vx - mx**2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = (product - mh * mx) / np.sqrt(vh * vx)
+    defined = (vh > NO_VARIANCE) & (vx > NO_VARIANCE)
+    return np.where(defined, np.clip(value, -1, 1), np.nan)
 
 
 # b and c^2 of the interval atanh(r) +- z c / sqrt(n - b).

@@ -17,6 +17,7 @@ from analysis.composites import composites, part_cells, rank_weights
 from analysis.consistency import panel_consistency, scale_consistency
 from analysis.disagreement import cell_disagreement, pair_disagreement
 from analysis.distributions import rating_distribution
+from analysis.kept import without_methods
 from analysis.leaderboard import side_effect
 from analysis.mcnemar import mcnemar_tests
 from analysis.options import (
@@ -41,6 +42,9 @@ from analysis.ties import LEVELS as ACCURACY_LEVELS
 from analysis.ties import level_accuracy
 from analysis.variance import expected_reliability, variance_components
 from analysis.williams import williams_rows
+
+# With more ratings than this annotators' intervals draw stories, which is faster.
+MOST_UNITS_DRAWN = 100_000
 
 
 class Sampling(TypedDict):
@@ -70,9 +74,11 @@ def add_rated(question: Question, table: ScoreTable, found: Tables) -> None:
     )  # fmt: skip
     found.extend("rating_leaderboard", rows)
     found.notes.extend(notes, question.name)
+    found.resample("rating_leaderboard", parts)
     if question.is_method_level:
         return
-    found.resample("rating_leaderboard", parts)
+    for name in ("variance", "reliability"):
+        found.resample(name, ("stories",))
     found.extend(
         "variance",
         variance_components(question.by_annotator, question=question.name, **drawn),
@@ -88,6 +94,7 @@ def add_rated(question: Question, table: ScoreTable, found: Tables) -> None:
 def _add_of_grid(grid: Grid, table: ScoreTable, found: Tables) -> None:
     if "pearson" in found.options.coefficients:
         found.extend("williams", williams_rows(grid))
+    found.resample("spa", ("stories",))
     found.extend("spa", soft_pairwise_accuracy(grid, **sampling(found.options)))
     for level in ACCURACY_LEVELS:
         found.extend("accuracy_levels", level_accuracy(grid, level=level))
@@ -102,6 +109,10 @@ def add_pairs_further(question: Question, table: ScoreTable, found: Tables) -> N
     found.extend("mcnemar", mcnemar_tests(pairs, parts=parts, **drawn))
     found.extend("human_pairs", human_pairs(pairs, parts=parts, **drawn))
     found.extend("calibration", calibrate(pairs, **drawn))
+    for name, drawn_parts in (
+        ("mcnemar", parts), ("human_pairs", parts), ("calibration", ("stories",)),
+    ):  # fmt: skip
+        found.resample(name, drawn_parts)
     found.extend("disagreement", pair_disagreement(pairs, table.higher_is_better))
 
 
@@ -129,21 +140,30 @@ def add_people(
 ) -> None:
     """Add each annotator, against the others and against the own repeated answers."""
     drawn = sampling(found.options)
-    ratings, choices = raw
+    part = "units"
     if people.ratings is not None:
+        part = "units" if len(people.ratings) <= MOST_UNITS_DRAWN else "stories"
         found.extend("distributions", rating_distribution(people.ratings))
-        found.extend("annotators", rating_annotators(people.ratings, **drawn))
+        found.extend(
+            "annotators", rating_annotators(people.ratings, part=part, **drawn)
+        )
         found.extend("scale_consistency", panel_consistency(people.ratings, **drawn))
         if people.ratings["dimension"].nunique() > 1:
             found.extend(
                 "scale_consistency", scale_consistency(people.ratings, **drawn)
             )
+    found.resample("annotators", (part,))
+    found.resample("scale_consistency", ("stories",))
     if people.choices is not None:
         found.extend("annotators", choice_annotators(people.choices, **drawn))
+    left_out = found.options.exclude_methods
+    ratings, choices = raw
     if ratings is not None:
-        found.extend("annotators", rating_repeats(ratings, **drawn))
+        rows = without_methods(ratings, left_out, ("method",))
+        found.extend("annotators", rating_repeats(rows, **drawn))
     if choices is not None:
-        found.extend("annotators", choice_repeats(choices, **drawn))
+        rows = without_methods(choices, left_out, ("method_a", "method_b"))
+        found.extend("annotators", choice_repeats(rows, **drawn))
 
 
 def add_clusters(found: Tables) -> None:

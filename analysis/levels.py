@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from analysis.cells import Grid
-from analysis.correlation import correlate
+from analysis.correlation import correlate, pearson_features, pearson_of
 from analysis.resampling import Draws, draw, estimate, no_draws, stream
 from analysis.results import Array, Estimate, Mask, undefined
 from analysis.significance import permutation_p
@@ -84,6 +84,37 @@ Values = dict[str, Array]
 
 
 def _over_cells(grid: Grid, draws: Draws, coefficients: Sequence[str]) -> Values:
+    by_cluster = draws.units is None and draws.annotators is None
+    others = [c for c in coefficients if not (by_cluster and c == "pearson")]
+    found = {}
+    if "pearson" in coefficients and by_cluster:
+        found["pearson"] = _pearson_over_cells(grid, draws)
+    if others:
+        found |= _coefficients_over_cells(grid, draws, others)
+    return found
+
+
+def _pearson_over_cells(grid: Grid, draws: Draws) -> Array:
+    """Sum over stories by a matrix product, then over methods; no cell has a weight."""
+    shape = grid.cells.shape
+    features = pearson_features(
+        grid.human.reshape(-1), grid.scores.reshape(len(grid.scores), -1),
+        grid.cells.reshape(-1),
+    ).reshape(*shape, -1) * grid.cells[:, :, None]  # fmt: skip
+    stories, methods = draws.stories.astype(float), draws.methods.astype(float)
+    sums = np.stack(
+        [
+            np.einsum("bm,bm->b", stories @ features[:, :, i], methods)
+            for i in range(features.shape[2])
+        ]
+    )
+    total = np.einsum("bm,bm->b", stories @ grid.cells.astype(float), methods)
+    return pearson_of(sums, total)
+
+
+def _coefficients_over_cells(
+    grid: Grid, draws: Draws, coefficients: Sequence[str]
+) -> Values:
     human, weights = resampled_human(grid, draws)
     weights = weights[:, grid.cells] * draws.stories[:, np.nonzero(grid.cells)[0]]
     h, x = human[:, grid.cells], grid.scores[:, None, grid.cells]

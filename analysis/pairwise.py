@@ -316,7 +316,10 @@ def pair_agreement(
     Returns
     -------
     list of PairAgreement
-        One a metric, then the baseline ``constant`` that ties every pair.
+        One a metric, then two baselines: ``constant`` ties every pair, and
+        ``random (expected)`` is what a metric that guesses reaches on average. The
+        latter is computed, not drawn: a drawn one would be lucky or unlucky, and
+        change with the seed.
 
     Notes
     -----

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+from threadpoolctl import threadpool_limits
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -31,5 +33,6 @@ def in_threads(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Re
     todo = list(items)
     if THREADS == 1 or len(todo) < 2:
         return [work(item) for item in todo]
-    with ThreadPoolExecutor(THREADS) as pool:
+    # The threads of the matrix products would only wait for these.
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(THREADS) as pool:
         return list(pool.map(work, todo))

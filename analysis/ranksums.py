@@ -139,6 +139,8 @@ def _few(human: Array, scores: Array, weights: Array, *, spearman: bool) -> Rank
     def part(start: int) -> RankSums:
         groups = slice(start, min(start + step, G))
         w = weights[groups].transpose(0, 2, 1).astype(dtype)
+        if B == 1:
+            return _pair_sums(h[groups], x[:, groups], w, spearman=spearman)
         return _signed_sums(h[groups], x[:, groups], w, spearman=spearman)
 
     return _joined(in_threads(part, range(0, max(G, 1), step)))
@@ -174,6 +176,44 @@ def _signed_sums(h: Floats, x: Floats, w: Floats, *, spearman: bool) -> RankSums
     human = _ties_of(sh[None], w)
     own = Ties(human.total[0], human.squares[0], human.cubes[0], human.values[0])
     return RankSums(pairs, ranks, own, _ties_of(sx, w))
+
+
+def _pair_sums(h: Floats, x: Floats, w: Floats, *, spearman: bool) -> RankSums:
+    """Compare every pair once: what `_signed_sums` does, faster for one weighting."""
+    K, G, N = x.shape
+    i, j = np.triu_indices(N, 1)
+    once = w[:, :, 0]
+    weight = once[:, i] * once[:, j]
+    sh, sx = np.sign(h[:, i] - h[:, j]), np.sign(x[:, :, i] - x[:, :, j])
+    pairs = 2 * np.einsum("kgp,gp->kg", sx, sh * weight).astype(np.float64)
+    ranks = np.empty((0, G))
+    if spearman:
+        full = np.sign(h[:, :, None] - h[:, None, :])
+        rh = np.matmul(full, w)[:, :, 0]
+        ranks = np.einsum("kgp,gp->kg", sx, (rh[:, i] - rh[:, j]) * weight)
+    ties = [
+        np.stack([part] * (K + 1))
+        for part in (
+            once.sum(axis=1, dtype=np.float64),
+            (once**2).sum(axis=1, dtype=np.float64),
+            (once**3).sum(axis=1, dtype=np.float64),
+            np.count_nonzero(once, axis=1).astype(np.float64),
+        )
+    ]
+    for row, (own, signs) in enumerate(zip([h, *x], [sh, *sx], strict=True)):
+        tied = np.flatnonzero((signs == 0).any(axis=1))
+        if len(tied):
+            kernel = np.sign(own[tied, :, None] - own[tied, None, :])
+            found = _ties_of(kernel[None], w[tied])
+            ties[1][row, tied] = found.squares[0, :, 0]
+            ties[2][row, tied] = found.cubes[0, :, 0]
+            ties[3][row, tied] = found.values[0, :, 0]
+    return RankSums(
+        pairs[:, :, None],
+        np.asarray(ranks, np.float64)[:, :, None],
+        Ties(*(part[0, :, None] for part in ties)),
+        Ties(*(part[1:, :, None] for part in ties)),
+    )
 
 
 def _partners(kernel: Floats, w: Floats) -> Floats:

@@ -48,7 +48,7 @@ def soft_pairwise_accuracy(
     where :math:`p_{ij}` is the one-sided p-value of a paired permutation test that
     flips the sign of each story's difference (Thompson, Mathur, Deutsch and
     Khayrallah 2024, Improving Statistical Significance in Human Evaluation of
-    Automatic Metrics via Soft Pairwise Accuracy, equation 2). All pairs and metrics
+    Automatic Metrics via Soft Pairwise Accuracy, WMT). All pairs and metrics
     share the flips. With g flips above and e equal to the observed difference,
     itself included, :math:`p = (g + e/2) / (k + 1)`: ties count half, so that the
     order of the methods does not matter, and a metric that ties all methods is 0.5

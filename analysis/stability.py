@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.raters import icc
 from analysis.cells import common_grid
 from analysis.kept import key_texts
 from analysis.levels import level_estimates
+from analysis.raters import icc
 from analysis.reliability import Reliability, rating_reliability
 from analysis.resampling import cluster_counts, interval, stream
 from analysis.results import NAN, Array, Estimate, undefined

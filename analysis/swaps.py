@@ -9,6 +9,7 @@ number of points. Ties are counted value by value.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -156,7 +157,7 @@ def _concordant(h: Levels, partners: Levels, below: Levels, above: Levels) -> Ar
 
 @dataclass(frozen=True)
 class Coins:
-    """Coins 1 or -1, shared by all groups.
+    """Coins 1 or -1 of the points, shared by all groups.
 
     Attributes
     ----------
@@ -170,7 +171,61 @@ class Coins:
     points: Array
     clusters: Levels | None = None
 
+    @property
+    def swaps(self) -> int:
+        """The number of swaps, B."""
+        return int(self.points.shape[1])
 
+    def moved(self, parts: list[Array]) -> list[Array]:
+        """Sum parts (G, N) times coins over the points: each (G, B)."""
+        return np.split(np.concatenate(parts) @ self.points, len(parts))
+
+
+@dataclass(frozen=True)
+class CellCoins:
+    """Coins of the cells of a table, products of those of its rows and columns.
+
+    Attributes
+    ----------
+    rows, columns
+        Shapes (B, S) and (B, M).
+    cells
+        Shape (S, M): the cells that are points, row by row.
+    """
+
+    rows: Array
+    columns: Array
+    cells: Mask
+
+    @property
+    def swaps(self) -> int:
+        """The number of swaps, B."""
+        return len(self.rows)
+
+    @cached_property
+    def points(self) -> Array:
+        """The coin of every cell, (N, B); made only where scores tie."""
+        s, m = np.nonzero(self.cells)
+        return np.asarray(self.rows.T[s] * self.columns.T[m])
+
+    @property
+    def clusters(self) -> Levels | None:
+        """Starts of the rows, where columns throw no coins."""
+        if (self.columns != 1).any():
+            return None
+        return np.flatnonzero(np.diff(np.nonzero(self.cells)[0], prepend=-1))
+
+    def moved(self, parts: list[Array]) -> list[Array]:
+        """Sum over rows by a matrix product, then over columns."""
+        table = np.zeros((len(parts), *self.cells.shape))
+        table[:, self.cells] = np.concatenate(parts)
+        return [
+            np.einsum("bm,bm->b", self.rows @ part, self.columns)[None]
+            for part in table
+        ]
+
+
+AnyCoins = Coins | CellCoins
 Pair = tuple[Array, Array]
 
 
@@ -179,7 +234,7 @@ def swapped_values(
     met: Contests,
     a: int,
     b: int,
-    coins: Coins,
+    coins: AnyCoins,
     coefficients: Sequence[str],
 ) -> dict[str, Pair]:
     """Correlate both metrics with people after each swap.
@@ -229,7 +284,7 @@ def has_ties(points: Points, a: int, b: int) -> Mask:
 
 
 def _ranked(
-    points: Points, met: Contests, a: int, b: int, coins: Coins, spearman: bool
+    points: Points, met: Contests, a: int, b: int, coins: AnyCoins, spearman: bool
 ) -> dict[str, Pair]:
     n = points.used.sum(axis=1).astype(float)[:, None]
     kinds = {"pairs": met.pairs} | ({"ranks": met.ranks / 2} if spearman else {})
@@ -240,8 +295,8 @@ def _ranked(
         first, second = won[a, a] + won[a, b], won[b, a] + won[b, b]
         changes.append((first - second) / 2)
         constant = (first + second).sum(axis=1, keepdims=True) / 4
-        even[kind] = np.repeat(constant, coins.points.shape[1], axis=1)
-    odd = dict(zip(kinds, _moved(changes, coins), strict=True))
+        even[kind] = np.repeat(constant, coins.swaps, axis=1)
+    odd = dict(zip(kinds, coins.moved(changes), strict=True))
     if tied.any() and points.used.shape[1] <= EXACT_PAIRS:
         quadratic = _quadratic(points, met.human_ranks, a, b, coins, tied, spearman)
         for kind, values in quadratic.items():
@@ -265,12 +320,6 @@ def _ranked(
     return {name: (first, second) for name, (first, second) in found.items()}
 
 
-def _moved(parts: list[Array], coins: Coins) -> list[Array]:
-    """Sum parts (G, N) times coins over the points: each (G, B)."""
-    found = np.concatenate(parts) @ coins.points
-    return np.split(found, len(parts))
-
-
 def _human_ties(points: Points) -> Array:
     """Return the sums of t, t^2, t^3 and 1 over people's values, shape (4, G, 1)."""
     found = np.empty((4, len(points.used), 1))
@@ -281,7 +330,7 @@ def _human_ties(points: Points) -> Array:
 
 
 def _quadratic(
-    points: Points, human_ranks: Array, a: int, b: int, coins: Coins, tied: Mask,
+    points: Points, human_ranks: Array, a: int, b: int, coins: AnyCoins, tied: Mask,
     spearman: bool,
 ) -> dict[str, Array]:  # fmt: skip
     """Sum s_i s_j (aa - ab - ba + bb)_ij times people's difference, tied groups."""
@@ -310,7 +359,7 @@ def _quadratic(
 
 
 def _tie_sums(
-    points: Points, a: int, b: int, coins: Coins, tied: Mask
+    points: Points, a: int, b: int, coins: AnyCoins, tied: Mask
 ) -> tuple[tuple[Array, Array, Array], tuple[Array, Array, Array]]:
     """Sum t^2, t^3 and 1 over the values of both metrics after each swap, (G, B).
 
@@ -318,7 +367,7 @@ def _tie_sums(
     minus half the coins of those that have it in the first minus in the second.
     """
     n = points.used.sum(axis=1).astype(float)[:, None]
-    G, B = len(n), coins.points.shape[1]
+    G, B = len(n), coins.swaps
     found = tuple(tuple(np.repeat(n, B, axis=1) for _ in range(3)) for _ in range(2))
     if not tied.any():
         return found  # type: ignore[return-value]
@@ -361,7 +410,7 @@ def _shared_values(
     return group[shared], point[shared], dense_levels(number[shared]), sign[shared]
 
 
-def _pearson(points: Points, a: int, b: int, coins: Coins) -> Pair:
+def _pearson(points: Points, a: int, b: int, coins: AnyCoins) -> Pair:
     """Pearson's r of both metrics: sums of mid + s half, its square and its product."""
     used = points.used
     n = np.maximum(used.sum(axis=1), 1)[:, None]
@@ -374,7 +423,7 @@ def _pearson(points: Points, a: int, b: int, coins: Coins) -> Pair:
         part.sum(axis=1, keepdims=True) / n
         for part in (middle, middle**2 + half**2, middle * h)
     ]
-    linear = _moved([half / n, 2 * middle * half / n, half * h / n], coins)
+    linear = coins.moved([half / n, 2 * middle * half / n, half * h / n])
     varies = (h * h).sum(axis=1, keepdims=True) > 0
     found = []
     for sign in (1, -1):

@@ -6,13 +6,17 @@ epsilon below which a difference of scores is a tie is tuned: on other stories, 
 sample, on the same pairs, which flatters.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import kendalltau
 
 from analysis.cells import Grid
+from analysis.levels import method_means
 from analysis.options import OptionError, check_known
+from analysis.resampling import no_draws
 from analysis.results import NAN, Array, Counts, Mask, Row
 
 FOLDS = 5
@@ -20,11 +24,13 @@ ACCURACY_LEVELS_COLUMNS = (
     "question", "metric", "value", "low", "high", "n", "reason", "level", "epsilon",
     "epsilon_in_sample", "ppa_strict", "ppa_half", "metric_tie_rate", "n_pairs",
 )  # fmt: skip
-LEVELS = ("story", "method", "pooled")
+LEVELS = ("method", "story", "pooled", "within_method")
 # Pairs held at once, and at most kept to find the exact threshold among.
 CHUNK = 4_000_000
 LIMIT = 30_000_000
 BINS = 1 << 18
+# Pairs of more cells are counted without making them.
+MANY = 1000
 
 
 def story_folds(story: Counts, rng: np.random.Generator) -> list[Mask]:
@@ -129,7 +135,8 @@ def held_out_epsilons(human: Array, scores: Array, folds: list[Mask]) -> list[fl
     -----
     The pairs are sorted once. Taking those of a fold out of the sums leaves a run of
     equal sums where one of them stood, and the first of a run is taken: a candidate
-    that occurs outside the fold, or 0.
+    that occurs outside the fold, or 0. A pair which the metric ties at 0 is never
+    right where people do not tie, so it never counts against a threshold.
     """
     size = np.abs(scores)
     order = np.argsort(size, kind="stable")
@@ -142,8 +149,6 @@ def held_out_epsilons(human: Array, scores: Array, folds: list[Mask]) -> list[fl
     for fold in folds:
         kept = np.where(fold[order], 0, gain)
         sums = np.append(0, np.cumsum(kept)[last])
-        if size[0] == 0:
-            sums[0] = sums[1]
         found.append(float(candidates[np.argmax(sums)]))
     return found
 
@@ -173,9 +178,10 @@ def level_accuracy(grid: Grid, *, level: str, epsilon: str = "0") -> list[Row]:
     grid
         The common subset of one dimension.
     level
-        Which pairs: ``"story"`` takes those of one story (two methods),
-        ``"method"`` those of one method (two stories), ``"pooled"`` all pairs of
-        cells.
+        Which pairs: ``"story"`` takes cells of one story (two methods),
+        ``"within_method"`` cells of one method (two stories), ``"pooled"`` all
+        cells, ``"method"`` the means of two methods (pairwise accuracy at the system
+        level, Kocmi et al. 2021).
     epsilon
         ``"0"`` or ``"insample"``. Nothing can be held out here: a pair of cells of
         two stories belongs to two folds. See `pairwise.pair_agreement` for held-out
@@ -184,8 +190,9 @@ def level_accuracy(grid: Grid, *, level: str, epsilon: str = "0") -> list[Row]:
     Returns
     -------
     list of Row
-        One a metric with stories, with `ACCURACY_LEVELS_COLUMNS`: `value` is acc_eq
-        of `n` pairs; the PPA is of the `n_pairs` in which people have a preference.
+        One a metric, with `ACCURACY_LEVELS_COLUMNS`: `value` is acc_eq of `n` pairs;
+        the PPA is of the `n_pairs` in which people have a preference. Ratings or
+        scores of whole methods have pairs at the level ``"method"`` only.
 
     Raises
     ------
@@ -200,16 +207,19 @@ def level_accuracy(grid: Grid, *, level: str, epsilon: str = "0") -> list[Row]:
     threshold can lie are then looked at one by one.
 
     Pairs of all groups count alike. Averaging the accuracies of groups instead
-    (Deutsch, Foster and Freitag 2023, section 3) is the same where all groups have
+    (Deutsch, Foster and Freitag 2023) is the same where all groups have
     the same number of cells.
     """
     check_known("level", (level,), LEVELS)
     if epsilon not in {"0", "insample"}:
         raise OptionError(f"epsilon: {epsilon!r}: expected 0, insample at a level")
     rows = []
-    kept = [k for k, name in enumerate(grid.metrics) if name not in grid.method_level]
-    for k in [] if grid.human_is_method_level else kept:
-        groups = _groups(grid, grid.scores[k], level)
+    for k, metric in enumerate(grid.metrics):
+        whole = grid.human_is_method_level or metric in grid.method_level
+        if whole and level != "method":
+            groups: list[Group] = []
+        else:
+            groups = _groups(grid, k, level)
         sums = _count(groups)
         best = 0.0
         right = sums.concordant + sums.both_tied
@@ -231,7 +241,7 @@ def _row(
 ) -> Row:
     decided = sums.total - sums.human_ties
     ties = sums.metric_ties - sums.both_tied
-    reason = "" if sums.total else "no pair of cells at this level"
+    reason = "" if sums.total else "no two values to compare at this level"
     return {
         "question": grid.question, "metric": grid.metrics[k],
         "value": right / sums.total if sums.total else NAN, "low": NAN, "high": NAN,
@@ -246,8 +256,12 @@ def _row(
 Group = tuple[Array, Array]
 
 
-def _groups(grid: Grid, scores: Array, level: str) -> list[Group]:
+def _groups(grid: Grid, k: int, level: str) -> list[Group]:
     """Return people's values and scores of each group of cells, by rising score."""
+    if level == "method":
+        human, means, weights = method_means(grid, no_draws(*grid.cells.shape))
+        used = weights[0] > 0
+        return [_by_score(human[0, used], means[k, 0, used])]
     if level == "pooled":
         masks = [grid.cells]
     else:
@@ -255,12 +269,12 @@ def _groups(grid: Grid, scores: Array, level: str) -> list[Group]:
         here = np.arange(grid.cells.shape[axis])
         index = here[:, None] if axis == 0 else here[None, :]
         masks = [grid.cells & (index == g) for g in here]
-    found = []
-    for mask in masks:
-        human, own = grid.human[mask], scores[mask]
-        order = np.argsort(own, kind="stable")
-        found.append((human[order], own[order]))
-    return found
+    return [_by_score(grid.human[mask], grid.scores[k][mask]) for mask in masks]
+
+
+def _by_score(human: Array, scores: Array) -> Group:
+    order = np.argsort(scores, kind="stable")
+    return human[order], scores[order]
 
 
 def _blocks(groups: list[Group]) -> Iterator[tuple[Array, Array]]:
@@ -291,13 +305,36 @@ def _joined(blocks: list[tuple[Array, Array]]) -> tuple[Array, Array]:
 
 def _count(groups: list[Group]) -> _Sums:
     counts = np.zeros(5, np.int64)
-    for dh, dx in _blocks(groups):
+    for human, scores in groups:
+        if len(scores) > MANY:
+            counts += _counts_of_many(human, scores)
+    for dh, dx in _blocks([group for group in groups if len(group[0]) <= MANY]):
         tied, level = dx == 0, dh == 0
         concordant = (dh > 0) & ~tied
         counts += [
             int(part.sum()) for part in (concordant, tied, tied & level, level)
         ] + [len(dx)]
     return _Sums(*map(int, counts))
+
+
+def _counts_of_many(human: Array, scores: Array) -> Counts:
+    """Count the pairs of one group without making them, from Kendall's tau-b.
+
+    tau-b is (C - D) / sqrt((C + D + Tm) (C + D + Th)): its numerator is a whole number.
+    """
+    total, tied, level = (_ties(v) for v in (np.zeros(len(human)), scores, human))
+    cells = np.unique(np.stack([human, scores]), axis=1, return_inverse=True)[1]
+    both = _ties(np.asarray(cells, float))
+    tau = float(kendalltau(human, scores, method="asymptotic").statistic)
+    size = math.sqrt(total - tied) * math.sqrt(total - level)
+    difference = round(tau * size) if size else 0
+    concordant = (total - tied - level + both + difference) // 2
+    return np.array([concordant, tied, both, level, total], np.int64)
+
+
+def _ties(values: Array) -> int:
+    sizes = np.unique(values, return_counts=True)[1].astype(np.int64)
+    return int((sizes * (sizes - 1) // 2).sum())
 
 
 def _best_of_groups(groups: list[Group]) -> tuple[float, int]:

@@ -1,4 +1,4 @@
-"""Williams' test of equal correlation of two metrics with people, in other points."""
+"""Williams' test of equal correlation with people, for independent points."""
 
 import itertools
 import math

@@ -2,7 +2,8 @@
 
 Run with one thread: OMP_NUM_THREADS=1. Times are of the processor, so that other
 programs on the machine do not lengthen them; with one thread and an idle machine they
-are those of the clock. Calls of the package are timed a few times, and the median is multiplied.
+are those of the clock. Calls of the package are timed a few times, and the median is
+multiplied.
 """
 
 import resource

@@ -1,21 +1,24 @@
 """Agreement against published values, other programs and laws."""
 
 import json
+from dataclasses import replace
 
 import krippendorff
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from analysis.agreement import (
     CHOICE_STATISTICS,
     RATING_STATISTICS,
     STATISTICS,
     agreement,
-    alpha,
+    expanded,
 )
+from analysis.chance import alpha, alpha_value, gwet
 from analysis.kept import kept_rows
 from analysis.reliability import choice_reliability, rating_reliability
 
@@ -55,9 +58,10 @@ def test_krippendorffs_canonical_matrices(shared):
     for case in cases:
         data = reliability(case["data"])
         for level, expected in case["alpha"].items():
-            if level != "ratio":
-                found = value(data, f"alpha_{level}")
-                assert found == pytest.approx(expected, abs=1e-6), case["name"]
+            found = value(data, f"alpha_{level}")
+            assert found == pytest.approx(expected, abs=1e-6), case["name"]
+            row = table(data, (f"alpha_{level}",))[f"alpha_{level}"]
+            assert row.estimate.value == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.shared
@@ -88,6 +92,15 @@ def test_published_agreement_of_dsg(shared):
     assert tau == pytest.approx(0.683, abs=5e-4)
     assert (found["icc_2_1"].estimate.n, found["icc_2_1"].n_answers) == (796, 3980)
     assert (found["ac1"].estimate.n, found["ac1"].n_answers) == (800, 3995)
+
+
+@pytest.mark.shared
+def test_published_agreement_of_tifa(shared):
+    # statistics.md section 9.
+    rows = pd.read_csv(shared / "data/tifa/ratings.csv")
+    found = table(rating_reliability(kept_rows(rows, KEYS)), ("alpha_ordinal",))
+    assert found["alpha_ordinal"].estimate.value == pytest.approx(0.7186, abs=5e-5)
+    assert found["alpha_ordinal"].estimate.n == 800
 
 
 @pytest.mark.shared
@@ -127,6 +140,10 @@ def as_floats(units):
     return np.array(units, float).T
 
 
+few = settings(max_examples=30)
+
+
+@few
 @given(matrices)
 def test_alpha_equals_the_krippendorff_package(units):
     matrix = as_floats(units)
@@ -135,11 +152,13 @@ def test_alpha_equals_the_krippendorff_package(units):
     if len(set(values)) < 2:
         return
     data = reliability(matrix)
-    for level in ("nominal", "ordinal", "interval"):
+    for level in ("nominal", "ordinal", "interval", "ratio"):
         expected = krippendorff.alpha(matrix, level_of_measurement=level)
-        assert value(data, f"alpha_{level}") == pytest.approx(expected, abs=1e-9)
+        assert value(data, f"alpha_{level}") == pytest.approx(expected, abs=1e-12)
+        assert alpha_value(data, level) == pytest.approx(expected, abs=1e-12)
 
 
+@few
 @given(matrices, st.permutations(range(4)))
 def test_names_and_order_of_annotators_do_not_matter(units, order):
     matrix = as_floats(units)
@@ -153,6 +172,7 @@ def test_names_and_order_of_annotators_do_not_matter(units, order):
         assert row.estimate.reason == other.reason
 
 
+@few
 @given(matrices)
 def test_ordinal_alpha_ignores_monotone_relabelling(units):
     matrix = as_floats(units)
@@ -162,6 +182,174 @@ def test_ordinal_alpha_ignores_monotone_relabelling(units):
     assert value(plain, "alpha_ordinal") == pytest.approx(
         value(bent, "alpha_ordinal"), abs=1e-9, nan_ok=True
     )
+
+
+@few
+@given(matrices, st.integers(1, 9), st.integers(-20, 20))
+def test_interval_statistics_ignore_affine_changes(units, factor, shift):
+    matrix = as_floats(units)
+    if not np.isfinite(matrix).any():
+        return
+    before, after = (
+        table(reliability(m), ("alpha_interval", "icc_2_1", "icc_2_k"))
+        for m in (matrix, factor * matrix + shift)
+    )
+    for name, row in before.items():
+        other = after[name].estimate
+        assert row.estimate.value == pytest.approx(other.value, abs=1e-9, nan_ok=True)
+
+
+@few
+@given(matrices, st.permutations(range(5)), st.randoms(use_true_random=False))
+def test_categories_and_rows_may_be_renamed_and_shuffled(units, names, random):
+    matrix = as_floats(units)
+    if not np.isfinite(matrix).any():
+        return
+    renamed = np.array([*names, np.nan])[np.nan_to_num(matrix, nan=5).astype(int)]
+    rows = ratings(renamed)
+    order = list(range(len(rows)))
+    random.shuffle(order)
+    shuffled = rating_reliability(kept_rows(rows.iloc[order], KEYS))
+    for name in ("alpha_nominal", "ac1", "fleiss_kappa", "majority_share"):
+        assert value(shuffled, name) == pytest.approx(
+            value(reliability(matrix), name), abs=1e-9, nan_ok=True
+        )
+
+
+@few
+@given(matrices, st.integers(0, 4))
+def test_a_constant_annotator_makes_nobody_agree_perfectly(units, constant):
+    """If others gave a unit something else, there is disagreement: alpha below 1.
+
+    And where all agreed before, alpha cannot rise above that.
+    """
+    matrix = as_floats(units)
+    joined = np.vstack([matrix, np.full(matrix.shape[1], float(constant))])
+    differs = (np.isfinite(matrix) & (matrix != constant)).any()
+    data = reliability(joined)
+    for level in ("nominal", "ordinal", "interval"):
+        found = value(data, f"alpha_{level}")
+        # Without another value anywhere, nothing varies, and there is no alpha.
+        assert found < 1 if differs else np.isnan(found)
+
+
+def weighted_alpha(matrix, w, v):
+    """Alpha by loops over pairs of answers, from the definition in the docstring."""
+    answers = [
+        (u, a, matrix[a, u])
+        for u in range(matrix.shape[1])
+        for a in range(len(matrix))
+        if np.isfinite(matrix[a, u]) and v[a] > 0
+    ]
+    people = {u: {a for i, a, _ in answers if i == u} for u, _, _ in answers}
+    answers = [row for row in answers if len(people[row[0]]) > 1]
+    n = sum(w[u] * v[a] for u, a, _ in answers)
+    observed = 0.0
+    for u in {u for u, _, _ in answers}:
+        own = [(v[a], x) for i, a, x in answers if i == u]
+        total = sum(p for p, _ in own)
+        pairs = total**2 - sum(p**2 for p, _ in own)
+        unlike = sum(p * q for p, x in own for q, y in own if x != y)
+        observed += w[u] * total / pairs * unlike / n
+    every = n**2 - sum(w[u] * v[a] ** 2 for u, a, _ in answers)
+    unlike = sum(
+        w[u] * v[a] * w[t] * v[b]
+        for u, a, x in answers
+        for t, b, y in answers
+        if x != y
+    )
+    return 1 - observed / (unlike / every)
+
+
+def test_a_drawn_annotator_is_never_paired_with_himself():
+    rng = np.random.default_rng(3)
+    matrix = rng.integers(0, 3, (5, 9)).astype(float)
+    matrix[rng.random(matrix.shape) < 0.3] = np.nan
+    w, v = np.array([1, 2, 0, 1, 3, 1, 1, 0, 1]), np.array([2, 0, 1, 1, 3])
+    found = alpha(reliability(matrix), w[None] * 1.0, "nominal", v[None] * 1.0)[0]
+    assert found == pytest.approx(weighted_alpha(matrix, w, v), abs=1e-12)
+    # Two people, however often one of them counts, agree as they do once each.
+    two = np.array([[2.0, 0, 3, 0, 0]])
+    data = reliability(np.where(np.isfinite(matrix), matrix, 1.0))
+    pair = reliability(np.where(np.isfinite(matrix), matrix, 1.0)[[0, 2]])
+    once = np.ones((1, 9))
+    assert gwet(data, once, "ac1", np.array([[1.0, 0, 1, 0, 0]]))[0] == pytest.approx(
+        value(replace(pair, scale=(0, 2)), "ac1")
+    )
+    assert STATISTICS["icc_2_1"](data, once, two)[0] == pytest.approx(
+        value(pair, "icc_2_1")
+    )
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in STATISTICS if not n.startswith(("major", "rater"))]
+)
+def test_annotators_drawn_once_each_change_nothing(name):
+    rng = np.random.default_rng(0)
+    data = reliability(rng.integers(1, 5, (6, 20)).astype(float))
+    units = rng.integers(0, 3, (7, 20)).astype(float)
+    plain = STATISTICS[name](data, units)
+    assert STATISTICS[name](data, units, np.ones((7, 6))) == pytest.approx(plain)
+
+
+def test_intervals_over_annotators():
+    rng = np.random.default_rng(0)
+    quality = rng.integers(0, 5, 60)
+    matrix = np.clip(quality + rng.integers(-1, 2, (8, 60)), 0, 4)
+    names = (*RATING_STATISTICS, "majority_share")
+    found = table(reliability(matrix), names, 200, ("annotators",))
+    for name, row in found.items():
+        if name.startswith(("rater", "majority")):
+            assert np.isnan(row.estimate.low)
+            assert "annotators cannot be drawn" in row.estimate.reason
+        else:
+            assert row.estimate.low < row.estimate.value < row.estimate.high
+    for name, row in table(reliability(matrix[:4]), names[:5], 99,
+                           ("stories", "annotators")).items():  # fmt: skip
+        assert np.isnan(row.estimate.low), name
+        assert row.estimate.reason.endswith("4 annotators are too few to draw from")
+
+
+def test_expanded_percentiles_use_the_quantiles_of_t():
+    # t(.975) with 4, 9 and 19 degrees of freedom, from a printed table.
+    for n, t in ((5, 2.776), (10, 2.262), (20, 2.093)):
+        tail = stats.norm.cdf(-t * np.sqrt(n / (n - 1)))
+        assert (1 - expanded(0.95, n)) / 2 == pytest.approx(tail, abs=1e-5)
+    assert expanded(0.95, 10**6) == pytest.approx(0.95, abs=1e-6)
+
+
+def test_units_drawn_by_kind_spread_as_units_drawn_one_by_one():
+    """Kinds of units are a shortcut: the bootstrap distribution must be the same."""
+    rng = np.random.default_rng(1)
+    quality = rng.integers(0, 3, 80)
+    data = reliability(np.clip(quality + rng.integers(-1, 2, (3, 80)), 0, 2))
+    weights = rng.multinomial(80, np.full(80, 1 / 80), size=4000).astype(float)
+    for name in ("alpha_nominal", "ac1", "icc_2_1"):
+        by_unit = np.quantile(STATISTICS[name](data, weights), [0.025, 0.975])
+        row = table(data, (name,), 4000)[name].estimate
+        assert [row.low, row.high] == pytest.approx(by_unit, abs=0.02)
+
+
+def test_ten_thousand_categories_and_a_long_scale():
+    rng = np.random.default_rng(0)
+    data = reliability(rng.permutation(10_000).reshape(5, 2000) * 1.0, (0, 10_000))
+    found = table(data, ("alpha_nominal", "ac1", "ac2_quadratic", "alpha_ordinal"))
+    assert abs(found["ac1"].estimate.value) < 0.01
+    assert abs(found["ac2_quadratic"].estimate.value) < 0.1
+    assert abs(found["alpha_ordinal"].estimate.value) < 0.1
+    # No two answers are equal, inside units as between them.
+    assert found["alpha_nominal"].estimate.value == 0
+
+
+def test_one_story_has_no_interval_and_says_so():
+    rows = ratings(np.array([[1, 2, 3], [1, 3, 3]])).assign(story="s")
+    rows["method"] = [f"m{i}" for i in (0, 1, 2, 0, 1, 2)]
+    data = rating_reliability(kept_rows(rows, KEYS))
+    row = table(data, ("ac1",), 50, ("stories",))["ac1"].estimate
+    assert (np.isnan(row.low), row.reason) == (
+        True, "no interval: only one story to draw from",
+    )  # fmt: skip
+    assert table(data, ("ac1",), 0, ("stories",))["ac1"].estimate.reason == ""
 
 
 def test_perfect_agreement_is_one_everywhere():
@@ -296,3 +484,58 @@ def test_choices_count_majorities_and_kappa():
     kappa = (2 / 3 - 26 / 36) / (10 / 36)
     assert found["fleiss_kappa"].estimate.value == pytest.approx(kappa)
     assert alpha(data, np.ones((1, 2)), "nominal")[0] == pytest.approx(0.0, abs=1e-9)
+
+
+def clustered_study():
+    """Twenty stories of six outputs; in some stories people agree, in others not."""
+    rng = np.random.default_rng(2)
+    noise = np.repeat(rng.integers(0, 3, 20), 6)
+    matrix = np.clip(
+        rng.integers(0, 4, 120) + np.round(noise * rng.normal(size=(3, 120))), 0, 3
+    )
+    rows = ratings(matrix)
+    unit = rows["story"].str[1:].astype(int)
+    rows["story"] = "s" + (unit // 6).astype(str).str.zfill(2)
+    rows["method"] = "m" + (unit % 6).astype(str)
+    return rating_reliability(kept_rows(rows, KEYS))
+
+
+@pytest.mark.parametrize("name", ["alpha_nominal", "ac1", "icc_2_1"])
+def test_stories_are_drawn_whole(name):
+    data = clustered_study()
+    story = data.clusters["stories"][:, 0]
+    counts = np.random.default_rng(0).multinomial(20, np.full(20, 1 / 20), size=3000)
+    draws = STATISTICS[name](data, counts[:, story].astype(float))
+    row = table(data, (name,), 3000, ("stories",))[name].estimate
+    plain = np.quantile(draws, [0.025, 0.975])
+    assert [row.low, row.high] == pytest.approx(plain, abs=0.015)
+
+
+def test_intervals_over_annotators_are_wider_than_percentiles():
+    rng = np.random.default_rng(0)
+    quality = rng.integers(0, 5, 60)
+    data = reliability(np.clip(quality + rng.integers(-1, 2, (6, 60)), 0, 4))
+    counts = rng.multinomial(6, np.full(6, 1 / 6), size=4000).astype(float)
+    draws = alpha(data, np.ones((4000, 60)), "ordinal", counts)
+    tail = (1 - expanded(0.95, 6)) / 2
+    expected = np.nanquantile(draws, [tail, 1 - tail])
+    row = table(data, ("alpha_ordinal",), 4000, ("annotators",))["alpha_ordinal"]
+    assert [row.estimate.low, row.estimate.high] == pytest.approx(expected, abs=0.02)
+    assert row.estimate.low < np.nanquantile(draws, 0.025) - 0.005
+
+
+def test_the_package_gives_the_point_where_there_are_few_values(monkeypatch):
+    data = reliability([[1, 2, 3, 3], [1, 2, 2, 3]])
+    expected = alpha_value(data, "ordinal")
+    monkeypatch.setattr(krippendorff, "alpha", lambda **given: 0.123)
+    assert alpha_value(data, "ordinal") == 0.123
+    long = reliability(np.random.default_rng(0).normal(size=(2, 2000)))
+    assert alpha_value(long, "ordinal") == value(long, "alpha_ordinal")
+    assert value(data, "alpha_ordinal") == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["majority_share", "rater_vs_rest_kendall"])
+def test_statistics_that_are_no_means_over_pairs_refuse_annotators(name):
+    data = reliability([[1, 2, 3], [1, 2, 2]])
+    with pytest.raises(ValueError, match="annotators cannot be drawn"):
+        STATISTICS[name](data, np.ones((1, 3)), np.ones((1, 2)))

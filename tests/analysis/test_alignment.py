@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.alignment import agree, align, rank
+from analysis.columns import COLUMNS
 from analysis.options import AlignOptions, OptionError
-from analysis.rows import COLUMNS
 
 FAST = AlignOptions(resamples=25)
 METHODS = ("copy", "drift", "good", "swap")
@@ -54,7 +54,10 @@ def assert_same(first, second):
 
 def test_it_works():
     found = run(*study())
-    assert set(found.tables) == set(COLUMNS) - {"cells"}
+    planned = {"power", "needed", "subset", "best_subset", "subset_stories"}
+    judged = {"stability", "judges", "strata", "strata_differences"}
+    without_sides = {"position_bias", "side_effect"}
+    assert set(found.tables) == set(COLUMNS) - planned - judged - without_sides
     for name, frame in found.tables.items():
         assert tuple(frame.columns) == COLUMNS[name]
         assert len(frame), name
@@ -324,10 +327,18 @@ def test_published_coefficients_of_tifa(shared):
             assert table[metric, name] == pytest.approx(number, abs=5.1e-7)
 
 
-def test_agree_refuses_to_draw_annotators():
+def test_agree_draws_annotators_where_it_is_asked_to():
     ratings, choices, _ = study()
-    with pytest.raises(OptionError, match="expected one of stories, methods, units"):
-        agree(ratings=ratings, options=AlignOptions(resample="annotators"))
+    more = pd.concat([ratings, ratings.assign(annotator=ratings["annotator"] + "2")])
+    drawn = agree(
+        ratings=more, options=AlignOptions(resamples=30, resample="annotators")
+    )
+    units = agree(ratings=more, options=AlignOptions(resamples=30))
+    assert drawn.resampled["agreement"] == ("annotators",)
+    one, other = (a.tables["agreement"].set_index("statistic") for a in (drawn, units))
+    assert (one["value"].dropna() == other["value"].dropna()).all()
+    alphas = [each.loc["alpha_ordinal", "low"].tolist() for each in (one, other)]
+    assert alphas[0] != alphas[1]
     found = agree(ratings=ratings, choices=choices, options=FAST)
     questions = found.tables["agreement"].groupby("question", sort=False).size()
     assert questions.to_dict() == {"aesthetics": 9, "identity": 9, "quality": 4}
@@ -395,15 +406,21 @@ def test_scores_without_a_judged_output_are_refused():
 def test_each_table_says_what_was_drawn_for_its_intervals():
     ratings, choices, scores = study()
     both = ("stories", "methods")
-    assert run(ratings, choices, scores).resampled == {
+    usual = run(ratings, choices, scores)
+    expected = {
         "method_means": ("stories",), "correlations": both, "metric_comparisons": both,
         "pairwise_accuracy": both, "agreement": ("units",),
-        "leaderboard": ("stories", "annotators"),
+        "leaderboard": ("stories", "annotators"), "spa": ("stories",),
     }  # fmt: skip
+    assert usual.resampled.items() >= expected.items()
+    for name, frame in usual.tables.items():
+        bounds = frame.filter(regex="low$").drop(columns="mixed_low", errors="ignore")
+        known = bounds.notna().any(axis=None)
+        assert (name in usual.resampled) == known or name == "clusters", name
     asked = AlignOptions(resamples=25, resample="annotators")
     drawn = run(ratings, choices, scores, asked).resampled
     assert drawn["correlations"] == ("annotators",)
-    assert drawn["agreement"] == ("units",)
+    assert "agreement" not in drawn  # four annotators are too few to be drawn
     assert run(ratings, choices, scores, AlignOptions(resamples=0)).resampled == {}
 
 

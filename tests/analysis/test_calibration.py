@@ -11,6 +11,7 @@ from statsmodels.api import Logit
 from analysis import calibration
 from analysis.calibration import CALIBRATION_COLUMNS, calibrate
 from analysis.pairwise import pair_agreement, rating_pairs
+from analysis.resampling import cluster_counts
 from tests.analysis.test_pairwise import grid_of
 
 OPTIONS = {"resamples": 300, "confidence": 0.95, "seed": 0}
@@ -144,6 +145,44 @@ def test_a_component_that_never_varies_gets_no_weight():
     assert np.isnan(found["a", "weight", ""]["value"])
     assert found["a", "weight", ""]["reason"] == "no component predicts anything"
     assert found["composite", "ppa_half", ""]["value"] == 0.5
+
+
+def test_a_composite_of_one_score_twice_is_that_score():
+    pairs = study({"a": 1.0, "b": 0.0}, 60)
+    ties = np.abs(pairs.sides[0] - pairs.sides[1]) < 0.8
+    same = pairs.__class__(
+        **{
+            **vars(pairs), "human": np.where(ties, 0.0, pairs.human),
+            "scores": pairs.scores[[0, 0]] * np.array([[1.0], [2.0]]),
+        }
+    )  # fmt: skip
+    found = table(same)
+    for statistic in ("ppa_half", "ppa_strict", "acc_eq"):
+        value = found["a", statistic, ""]["value"]
+        assert found["composite", statistic, ""]["value"] == pytest.approx(value)
+        assert found["mean of components", statistic, ""]["value"] == (
+            pytest.approx(value)
+        )
+
+
+def test_one_newton_step_is_nearly_a_fit_to_the_resample():
+    pairs = study({"a": 1.0, "b": 0.4, "c": -0.2}, 80)
+    rng = np.random.default_rng(0)
+    data = calibration._Data.of(
+        pairs, pairs.scores, np.ones(len(pairs.human), bool), rng
+    )
+    beta = calibration._fit(data.x, 1e-3, False)
+    drawn = calibration._drawn_weights(
+        data, beta, 1e-3, False, 20, np.random.default_rng(1)
+    )
+    stories, code = np.unique(data.story, return_inverse=True)
+    counts = cluster_counts(len(stories), 20, np.random.default_rng(1))
+    refits = np.array(
+        [calibration._fit(data.x.repeat(c[code], axis=0), 1e-3, False) for c in counts]
+    )
+    shares = refits / np.abs(refits).sum(axis=1, keepdims=True)
+    assert np.std(shares, axis=0).min() > 0.01
+    np.testing.assert_allclose(drawn, shares, atol=0.01)
 
 
 def test_some_components_only():

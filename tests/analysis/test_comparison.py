@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from analysis import comparison
+from analysis import comparison, swaps
 from analysis.comparison import swap_tests
 from analysis.correlation import standardise
 from analysis.levels import level_values
@@ -67,6 +67,35 @@ def test_swapped_values_are_those_of_swapped_data(level, holes, digits, parts):
             assert np.broadcast_to(found[name], len(coins))[i] == pytest.approx(
                 difference, abs=1e-8
             )
+
+
+@pytest.mark.parametrize("holes", [set(), {(0, 1), (3, 2)}])
+@pytest.mark.parametrize("level", ALL_LEVELS)
+def test_many_points_give_what_few_do(monkeypatch, level, holes):
+    grid = two_metrics(holes=holes, digits=1)
+    thrown = comparison._throw(grid, ("stories", "methods"), 12, 0)
+    few = comparison._comparison(grid, level)(0, 1, thrown, ALL)
+    monkeypatch.setattr(swaps, "FEW_POINTS", 2)
+    monkeypatch.setattr(swaps, "CHUNK", 60)
+    many = comparison._comparison(grid, level)(0, 1, thrown, ALL)
+    for name in ALL:
+        np.testing.assert_allclose(few[name], many[name], atol=1e-12)
+
+
+def test_without_the_quadratic_term_p_hardly_moves(monkeypatch):
+    grid = two_metrics(n_stories=30, n_methods=5)
+    exact = p_values(grid, "pooled", resamples=999)
+    monkeypatch.setattr(swaps, "EXACT_PAIRS", 0)
+    for key, test in p_values(grid, "pooled", resamples=999).items():
+        assert test.p_value == pytest.approx(exact[key].p_value, abs=0.02)
+
+
+def test_the_number_of_threads_does_not_matter(monkeypatch):
+    grid = two_metrics(n_stories=12)
+    three = with_metrics(grid, *grid.scores, grid.human)
+    several = p_values(three, "pooled")
+    monkeypatch.setattr("analysis.parallel.THREADS", 1)
+    assert p_values(three, "pooled") == several
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -131,3 +160,14 @@ def test_tifa_mplug_against_blip2_is_not_significant_by_story(shared):
     grid = grid.with_metrics(("tifa_blip2-flant5xl", "tifa_mplug-large"))
     for test in p_values(grid, "pooled", resamples=1000).values():
         assert 0.15 < test.p_value < 0.4
+
+
+@pytest.mark.shared
+def test_tifa_cells_taken_as_independent_are_over_confident(shared):
+    grid = load(shared / "data/tifa")
+    grid = grid.with_metrics(("tifa_blip2-flant5xl", "tifa_mplug-large"))
+    cells = p_values(grid, "pooled", ("units",), 4000)[*grid.metrics, "kendall"]
+    stories = p_values(grid, "pooled", ("stories",), 4000)[*grid.metrics, "kendall"]
+    # .045 is one-sided, as that program's tests are; here both sides count.
+    assert cells.p_value / 2 == pytest.approx(0.045, abs=0.01)
+    assert stories.p_value > 2 * cells.p_value

@@ -7,10 +7,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from analysis import ranksums
-from analysis.correlation import correlate, standardise
+from analysis.correlation import correlate, fisher_interval, standardise
 from analysis.options import COEFFICIENTS
 
+ALL = (*COEFFICIENTS, "kendall_c")
 SCIPY = {
+    "kendall_c": lambda x, y: stats.kendalltau(x, y, variant="c").statistic,
     "kendall": lambda x, y: stats.kendalltau(x, y, variant="b").statistic,
     "spearman": lambda x, y: stats.spearmanr(x, y).statistic,
     "pearson": lambda x, y: stats.pearsonr(x, y).statistic,
@@ -20,7 +22,7 @@ SCIPY = {
 def one(human, scores, weights=None):
     human, scores = np.array(human, float), np.array(scores, float)
     w = np.ones(len(human)) if weights is None else np.array(weights, float)
-    found = correlate(human[None], scores[None, None], w[None, None], COEFFICIENTS)
+    found = correlate(human[None], scores[None, None], w[None, None], ALL)
     return {name: float(values[0, 0, 0]) for name, values in found.items()}
 
 
@@ -109,3 +111,61 @@ def test_standardise_keeps_equal_values_at_zero():
         standardise(np.array([0.1, 0.1, 0.1, 9.0]), np.array([1.0, 1, 1, 0])),
         np.zeros(4),
     )
+
+
+@pytest.mark.parametrize("decimals", [0, 1, 8])
+@pytest.mark.parametrize("human_decimals", [1, 8])
+def test_many_points_in_blocks_equal_scipy(monkeypatch, decimals, human_decimals):
+    monkeypatch.setattr(ranksums, "FEW_POINTS", 8)
+    monkeypatch.setattr(ranksums, "BLOCK_POINTS", 4)
+    monkeypatch.setattr(ranksums, "BLOCK_WEIGHTS", 2)
+    rng = np.random.default_rng(3)
+    human = np.round(rng.normal(size=(2, 60)), human_decimals)
+    scores = np.round(rng.normal(size=(3, 2, 60)) + human, decimals)
+    weights = rng.integers(0, 4, (2, 5, 60)).astype(float)
+    found = correlate(human, scores, weights, ALL)
+    for k, g, b in np.ndindex(3, 2, 5):
+        w = weights[g, b].astype(int)
+        x, y = np.repeat(human[g], w), np.repeat(scores[k, g], w)
+        for name in ALL:
+            assert found[name][k, g, b] == pytest.approx(SCIPY[name](x, y), abs=1e-9)
+
+
+def test_large_sums_stay_exact():
+    # Sums reach 1e12 here: far above what float32 holds exactly.
+    x = np.arange(9000.0)
+    w = np.full((1, 1, 9000), 3.0)
+    found = correlate(x[None], x[None, None], w, ("kendall", "spearman"))
+    assert found["kendall"][0, 0, 0] == found["spearman"][0, 0, 0] == 1.0
+
+
+def test_the_number_of_threads_does_not_matter(monkeypatch):
+    rng = np.random.default_rng(0)
+    human, scores = rng.normal(size=(1, 300)), rng.normal(size=(4, 1, 300))
+    weights = rng.integers(0, 4, (1, 9, 300)).astype(float)
+    several = correlate(human, scores, weights, ALL)
+    monkeypatch.setattr("analysis.parallel.THREADS", 1)
+    one_thread = correlate(human, scores, weights, ALL)
+    for name in ALL:
+        np.testing.assert_array_equal(several[name], one_thread[name])
+
+
+@pytest.mark.parametrize(("n", "confidence"), [(10, 0.95), (50, 0.9), (4, 0.99)])
+def test_fishers_interval_of_pearson_is_scipys(n, confidence):
+    rng = np.random.default_rng(n)
+    x = rng.normal(size=n)
+    result = stats.pearsonr(x, x + rng.normal(size=n))
+    expected = result.confidence_interval(confidence)
+    found = fisher_interval("pearson", result.statistic, n, confidence)
+    assert found == pytest.approx((expected.low, expected.high), abs=1e-12)
+
+
+def test_fishers_interval_is_wider_for_spearman_and_empty_where_undefined():
+    pearson = fisher_interval("pearson", 0.5, 40)
+    spearman = fisher_interval("spearman", 0.5, 40)
+    kendall = fisher_interval("kendall", 0.5, 40)
+    assert spearman[0] < pearson[0] < kendall[0] < 0.5
+    for r, n in ((1.0, 40), (np.nan, 40), (0.5, 3)):
+        assert np.isnan(fisher_interval("pearson", r, n)).all()
+    with pytest.raises(ValueError, match="kendall_c"):
+        fisher_interval("kendall_c", 0.5, 40)

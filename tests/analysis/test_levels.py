@@ -41,38 +41,47 @@ def small(holes=(), seed=0, n_stories=6, n_methods=4, raters=3):
 
 def estimates(grid, level, parts=("stories", "methods"), resamples=0, **options):
     return level_estimates(
-        grid, level, coefficients=COEFFICIENTS, parts=parts, resamples=resamples,
+        grid, level, coefficients=ALL, parts=parts, resamples=resamples,
         confidence=0.95, seed=0, **options,
     )[0]  # fmt: skip
 
 
+ALL = (*COEFFICIENTS, "kendall_c")
+LEVELS = ("method", "story", "within_method", "pooled")
+SHORT = {
+    "kendall": "tau_b", "kendall_c": "tau_c", "spearman": "spearman",
+    "pearson": "pearson",
+}  # fmt: skip
+# Keys of pairwise accuracy are tested with the modules that compute it.
+ELSEWHERE = ("acc_eq", "eps", "SPA", "ppa")
+
+
 @pytest.mark.shared
-@pytest.mark.parametrize("name", ["dsg", "tifa"])
-@pytest.mark.parametrize(
-    ("level", "suffix"), [("method", "sys_"), ("story", "_item"), ("pooled", "_none")]
-)
-def test_independent_values(shared, name, level, suffix):
+@pytest.mark.parametrize(("name", "keys"), [("dsg", 9 * 17), ("tifa", 5 * 6)])
+def test_every_coefficient_of_the_independent_values(shared, name, keys):
+    # Made by another program: _none pooled, _item by story, _sys within each method,
+    # sys_ over methods. sys_tau and sys_pair_acc: no two method means tie, so the
+    # share of pairs in the same order is (1 + tau) / 2.
     folder = shared / "data" / name
     expected = json.loads((folder / "expected.json").read_text())
     expected = expected.get("metrics", expected)
-    found = estimates(load(folder), level)
-    names = {"kendall": "tau_b", "spearman": "spearman", "pearson": "pearson"}
-    compared = 0
+    grid = load(folder)
+    found = {level: estimates(grid, level) for level in LEVELS}
+    suffixes = {"_none": "pooled", "_item": "story", "_sys": "within_method"}
     for metric, values in expected.items():
-        for coefficient, short in names.items():
-            key = f"{short}{suffix}"
-            if level == "method":
-                key = suffix + short.removesuffix("_b")
-            if key in values:
-                estimate = found[metric, coefficient]
-                assert estimate.value == pytest.approx(values[key], abs=1e-9)
-                compared += 1
-        if level == "story" and "n_groups_item" in values:
-            assert found[metric, "kendall"].n_groups == values["n_groups_item"]
-    assert compared == {
-        ("dsg", "method"): 18, ("dsg", "story"): 27, ("dsg", "pooled"): 27,
-        ("tifa", "method"): 0, ("tifa", "story"): 10, ("tifa", "pooled"): 10,
-    }[name, level]  # fmt: skip
+        known = {}
+        for suffix, level in suffixes.items():
+            for coefficient, short in SHORT.items():
+                known[short + suffix] = found[level][metric, coefficient].value
+            known[f"n_groups{suffix}"] = found[level][metric, "kendall"].n_groups
+        known["sys_pearson"] = found["method"][metric, "pearson"].value
+        known["sys_tau"] = found["method"][metric, "kendall"].value
+        known["sys_pair_acc"] = (1 + known["sys_tau"]) / 2
+        for key, value in values.items():
+            if not key.startswith(ELSEWHERE):
+                assert known[key] == pytest.approx(value, abs=1e-9), (metric, key)
+                keys -= 1
+    assert keys == 0
 
 
 @pytest.mark.shared
@@ -88,11 +97,11 @@ def test_intervals_of_statistics_md(shared, parts, low, high):
     assert found.high == pytest.approx(high, abs=0.008)
 
 
-@pytest.mark.parametrize("level", ["method", "story", "pooled"])
+@pytest.mark.parametrize("level", LEVELS)
 def test_a_resample_is_the_copied_data(level):
     grid = small(holes={(0, 1), (3, 2), (5, 0)})
     stories, methods = np.array([2, 0, 1, 1, 0, 2]), np.array([1, 2, 1, 0])
-    found = level_values(grid, level, Draws(stories[None], methods[None]), COEFFICIENTS)
+    found = level_values(grid, level, Draws(stories[None], methods[None]), ALL)
     s, m = np.repeat(np.arange(6), stories), np.repeat(np.arange(4), methods)
     cells = grid.cells[np.ix_(s, m)]
     h, x = grid.human[np.ix_(s, m)], grid.scores[0][np.ix_(s, m)]
@@ -100,6 +109,8 @@ def test_a_resample_is_the_copied_data(level):
         groups = [(h[cells], x[cells])]
     elif level == "story":
         groups = [(h[i, c], x[i, c]) for i, c in enumerate(cells)]
+    elif level == "within_method":
+        groups = [(h[c, i], x[c, i]) for i, c in enumerate(cells.T)]
     else:
         n = cells.sum(axis=0)
         groups = [((h * cells).sum(axis=0) / n, (x * cells).sum(axis=0) / n)]
@@ -107,13 +118,14 @@ def test_a_resample_is_the_copied_data(level):
     scipy = {
         "kendall": stats.kendalltau, "spearman": stats.spearmanr,
         "pearson": stats.pearsonr,
+        "kendall_c": lambda a, b: stats.kendalltau(a, b, variant="c"),
     }  # fmt: skip
     for name, function in scipy.items():
         expected = np.mean([function(a, b).statistic for a, b in groups])
         assert found[name][0, 0] == pytest.approx(expected, abs=1e-8)
 
 
-@pytest.mark.parametrize("level", ["method", "story", "pooled"])
+@pytest.mark.parametrize("level", LEVELS)
 def test_drawing_an_annotator_averages_him_that_often(level):
     grid = small()
     ones = np.ones((1, 6), int), np.ones((1, 4), int)
@@ -129,7 +141,7 @@ def test_drawing_an_annotator_averages_him_that_often(level):
 
 
 @pytest.mark.parametrize("parts", [("annotators",), ("units",), ("stories", "methods")])
-@pytest.mark.parametrize("level", ["method", "story", "pooled"])
+@pytest.mark.parametrize("level", LEVELS)
 def test_chunks_do_not_change_values(monkeypatch, level, parts):
     grid = small(holes={(1, 1)})
     whole = estimates(grid, level, parts, 30)
@@ -146,6 +158,8 @@ def test_sizes():
     story = estimates(grid, "story")["k", "kendall"]
     assert story.n <= 23
     assert 1 <= story.n_groups <= 6
+    within = estimates(grid, "within_method")["k", "kendall"]
+    assert (within.n, within.n_groups) == (23, 4)
 
 
 def test_p_values_without_resamples_are_exact_or_empty():
@@ -161,6 +175,10 @@ def test_p_values_without_resamples_are_exact_or_empty():
         ("method", "the metric's scores are all the same"),
         ("pooled", "the metric's scores are all the same"),
         ("story", "in no story do both people and the metric tell two methods apart"),
+        (
+            "within_method",
+            "in no method do both people and the metric tell two stories apart",
+        ),
     ],
 )
 def test_a_constant_metric_is_undefined_with_a_reason(level, reason):
@@ -183,6 +201,7 @@ def test_one_story_gives_no_interval_over_stories():
 def test_a_perfect_metric_is_one_at_every_level():
     grid = small()
     same = type(grid)(**{**vars(grid), "scores": grid.human[None] * 2 + 1})
-    for level in ("method", "story", "pooled"):
-        for estimate in estimates(same, level).values():
-            assert estimate.value == pytest.approx(1.0)
+    for level in LEVELS:
+        for (_metric, name), estimate in estimates(same, level).items():
+            if name != "kendall_c":  # ties leave it below 1
+                assert estimate.value == pytest.approx(1.0)

@@ -71,6 +71,16 @@ def test_counts_and_p_values_are_those_of_statsmodels():
     assert [row["p_adjusted"] for row in rows] == adjusted.tolist()
 
 
+def test_metrics_alike_are_not_told_apart():
+    pairs = study(
+        60,
+        lambda rating, rng: {n: rating + rng.normal(size=len(rating)) for n in "ab"},
+    )
+    row = mcnemar_tests(pairs, **{**OPTIONS, "resamples": 4000})[0]
+    assert row["p_value"] > 0.1
+    assert row["p_stories"] == pytest.approx(row["p_value"], abs=0.03)
+
+
 def test_pairs_of_one_story_are_swapped_together():
     # Two stories of 15 pairs, in which one metric is always right, the other never.
     methods = "abcdef"

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.cells import annotator_cells, common_grid
@@ -156,6 +156,43 @@ def test_weights_of_stories_are_repeated_stories():
     assert np.isnan(none).all()
 
 
+def sampled(human, score):
+    """Four stories of three methods."""
+    keys = list(itertools.product((f"s{i}" for i in range(4)), "abc"))
+    frame = pd.DataFrame(keys, columns=["story", "method"])
+    ratings = frame.assign(dimension="d", annotator="Ann", rating=human)
+    return ratings, frame.assign(metric="k", score=score)
+
+
+twelve = st.lists(st.integers(0, 3), min_size=12, max_size=12)
+
+
+@settings(max_examples=15)  # each makes seven analyses
+@given(twelve, twelve, st.randoms())
+def test_laws(human, score, random):
+    ratings, scores = sampled(human, np.array(score, float))
+    plain = measure(rating_pairs(grid_of(ratings, scores)))["k"]
+
+    def other(ratings, scores):
+        return measure(rating_pairs(grid_of(ratings, scores)))["k"]
+
+    order = random.sample(range(12), 12)
+    assert str(other(ratings.iloc[order], scores.iloc[order[::-1]])) == str(plain)
+    curved = scores.assign(score=np.exp(scores["score"]))
+    assert str(other(ratings, curved)) == str(plain)
+    names = dict(zip("abc", random.sample("abc", 3), strict=True))
+    renamed = [f.assign(method=f["method"].map(names)) for f in (ratings, scores)]
+    assert str(other(*renamed)) == str(plain)
+    constant = ratings.assign(annotator="Bob", rating=2)
+    assert str(other(pd.concat([ratings, constant]), scores)) == str(plain)
+    if plain.n_pairs:
+        perfect = other(ratings, scores.assign(score=np.array(human, float)))
+        assert perfect.strict.value == perfect.acc_eq == 1.0
+        opposite = other(ratings, scores.assign(score=-np.array(score, float)))
+        half = opposite.half.value + plain.half.value
+        assert half == pytest.approx(1.0)
+
+
 def test_lower_is_better_turns_every_pair():
     ratings, scores = example()
     plain = measure(rating_pairs(grid_of(ratings, scores)))["x"]
@@ -264,6 +301,19 @@ def test_a_pair_counts_only_where_somebody_drawn_judged_both_outputs():
     pairs = rating_pairs(grid_of(pd.concat([shared, apart]), scores))
     row = measure(pairs, parts=("annotators",), resamples=100)["k"]
     assert (row.strict.low, row.strict.value) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize("part", ["stories", "methods", "units"])
+def test_annotators_are_drawn_together_with_another_part(part):
+    ratings, scores = example()
+    alike = pd.concat([ratings, ratings.assign(annotator="Bob")])
+    pairs = rating_pairs(grid_of(alike, scores))
+    alone = measure(pairs, parts=("annotators",), resamples=200)["x"].strict
+    both = measure(pairs, parts=(part, "annotators"), resamples=200)["x"].strict
+    other = measure(pairs, parts=(part,), resamples=200)["x"].strict
+    assert alone.low == alone.high == alone.value
+    assert both.low < alone.value < both.high
+    assert (both.low, both.high) == pytest.approx((other.low, other.high), abs=0.15)
 
 
 @pytest.mark.shared

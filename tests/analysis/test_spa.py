@@ -6,9 +6,14 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 
+from analysis import spa
+from analysis.resampling import cluster_counts, stream
 from analysis.spa import SPA_COLUMNS, soft_pairwise_accuracy
 from tests.analysis.test_pairwise import grid_of
+
+PAIRS = ((0, 1), (0, 2), (1, 2))
 
 
 def measure(grid, **options):
@@ -95,6 +100,21 @@ def test_missing_cells_are_left_out_of_their_pairs_only():
     assert measure(grid_of(ratings, odd), resamples=50)["noise"] == with_gap
 
 
+@pytest.mark.parametrize("gone", ["m0", "m1"])
+def test_a_story_that_one_of_two_methods_lacks_says_nothing_of_them(gone):
+    ratings, scores = study(
+        n_methods=2, same=lambda r, _: r, noise=lambda r, rng: rng.normal(size=len(r))
+    )
+    ratings = ratings[(ratings["story"] != "s3") | (ratings["method"] != gone)]
+    plain = measure(grid_of(ratings, scores), resamples=50)
+    alone = scores["story"] == "s3"
+    odd = scores.assign(score=scores["score"].where(~alone, 1e9))
+    changed = ratings.assign(
+        rating=ratings["rating"].where(ratings["story"] != "s3", 99)
+    )
+    assert measure(grid_of(changed, odd), resamples=50) == plain
+
+
 def test_intervals():
     grid = grid_of(
         *study(n_stories=40, k=lambda r, rng: r + 3 * rng.normal(size=len(r)))
@@ -104,6 +124,22 @@ def test_intervals():
     assert 0 <= row["low"] < row["value"] < row["high"] <= 1
     assert row == measure(grid, resamples=200)["k"]
     assert np.isnan(measure(grid)["k"]["low"])
+
+
+def test_resamples_are_studies_of_the_stories_drawn(monkeypatch):
+    grid = grid_of(*study(n_methods=3, k=lambda r, rng: r + rng.normal(size=len(r))))
+    drawn = []
+    monkeypatch.setattr(spa, "PAIRS_AT_ONCE", 2)
+    monkeypatch.setattr(spa, "interval", lambda x, c: drawn.append(x) or (0.0, 0.0, ""))
+    measure(grid, resamples=5)
+    rng = stream(0, "spa stories", "d")
+    for found, counts in zip(drawn[0], cluster_counts(12, 5, rng), strict=True):
+        p = {}
+        for side, values in (("people", grid.human), ("k", grid.scores[0])):
+            repeated = np.repeat(values, counts, axis=0)
+            d = np.stack([repeated[:, i] - repeated[:, j] for i, j in PAIRS])
+            p[side] = norm.sf(d.sum(axis=1) / np.sqrt((d**2).sum(axis=1)))
+        assert found == pytest.approx(1 - np.abs(p["people"] - p["k"]).mean())
 
 
 def test_what_cannot_be_compared_says_why():

@@ -169,7 +169,7 @@ def test_units_of_the_reliability_stand_as_the_rows_of_the_trials():
         .assign(annotator=answers(cube)["round"].astype(str))
     )
     data = rating_reliability(rows)
-    order = data.answers.reshape(12, 3, 5)
+    order = data.matrix.reshape(12, 3, 5)
     names = sorted(f"s{s}" for s in range(12))
     for i, name in enumerate(names):
         assert pytest.approx(cube[:, int(name[1:]), :]) == order[i].T

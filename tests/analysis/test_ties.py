@@ -1,5 +1,6 @@
 """Accuracy with ties, its thresholds, and both at every level."""
 
+import dataclasses
 import itertools
 import json
 
@@ -21,7 +22,7 @@ from analysis.ties import (
 )
 from tests.analysis.test_pairwise import grid_of
 
-KEYS = {"pooled": "none", "story": "item", "method": "sys"}
+KEYS = {"pooled": "none", "story": "item", "within_method": "sys"}
 
 
 def small_grid(human, scores):
@@ -42,10 +43,11 @@ EQUALLY_GOOD = {("meteor", "eps_sys")}
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize(("name", "checked"), [("dsg", 108), ("tifa", 44)])
+@pytest.mark.parametrize(("name", "checked"), [("dsg", 117), ("tifa", 44)])
 @pytest.mark.parametrize("limit", [ties.LIMIT, 1000])
 def test_independent_values_at_every_level(shared, monkeypatch, name, checked, limit):
     monkeypatch.setattr(ties, "LIMIT", limit)
+    monkeypatch.setattr(ties, "MANY", limit // 5)
     folder = shared / "data" / name
     expected = json.loads((folder / "expected.json").read_text())
     expected = expected.get("metrics", expected)
@@ -53,6 +55,12 @@ def test_independent_values_at_every_level(shared, monkeypatch, name, checked, l
     grid = grid_of(ratings, pd.read_csv(folder / "scores.csv"))
     grid = grid.with_metrics(tuple(m for m in grid.metrics if m in expected))
     compared = 0
+    for row in level_accuracy(grid, level="method"):
+        values = expected[row["metric"]]
+        if "sys_pair_acc" in values:
+            assert row["value"] == pytest.approx(values["sys_pair_acc"], abs=1e-9)
+            assert row["n"] == 10
+            compared += 1
     for level, key in KEYS.items():
         tuned = level_accuracy(grid, level=level, epsilon="insample")
         plain = level_accuracy(grid, level=level)
@@ -83,7 +91,7 @@ def naive(grid, level, epsilon):
     kept = {
         "pooled": lambda a, b: True,
         "story": lambda a, b: a[0] == b[0],
-        "method": lambda a, b: a[1] == b[1],
+        "within_method": lambda a, b: a[1] == b[1],
     }[level]
     right = []
     for a, b in itertools.combinations(cells, 2):
@@ -97,10 +105,11 @@ def naive(grid, level, epsilon):
 values = st.lists(st.integers(0, 4), min_size=12, max_size=12)
 
 
-@given(values, values, st.sampled_from(["pooled", "story", "method"]), st.booleans())
+@given(values, values, st.sampled_from(sorted(KEYS)), st.booleans())
 def test_levels_by_definition(human, scores, level, in_bins):
     grid = small_grid(np.reshape(human, (4, 3)), np.reshape(scores, (4, 3)))
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ties, "MANY", 0 if in_bins else 1000)
         if in_bins:
             patch.setattr(ties, "LIMIT", 0)
             patch.setattr(ties, "BINS", 3)
@@ -120,7 +129,7 @@ def test_what_has_no_pair_says_so():
     row = level_accuracy(small_grid([[1.0]], [[2.0]]), level="pooled")[0]
     assert tuple(row) == ACCURACY_LEVELS_COLUMNS
     assert np.isnan(row["value"])
-    assert row["reason"] == "no pair of cells at this level"
+    assert row["reason"] == "no two values to compare at this level"
     row = level_accuracy(small_grid([[1.0, 1.0]], [[2.0, 3.0]]), level="story")[0]
     assert (row["value"], row["n"], row["n_pairs"]) == (0.0, 1, 0)
     assert np.isnan(row["ppa_half"])
@@ -129,7 +138,16 @@ def test_what_has_no_pair_says_so():
 def test_missing_cells_make_no_pairs():
     grid = small_grid([[1, 2], [np.nan, 3]], [[1, 2], [9, 3]])
     counts = {level: level_accuracy(grid, level=level)[0]["n"] for level in KEYS}
-    assert counts == {"pooled": 3, "story": 1, "method": 1}
+    assert counts == {"pooled": 3, "story": 1, "within_method": 1}
+
+
+def test_values_of_whole_methods_have_pairs_of_methods_only():
+    grid = small_grid([[1, 2, 3]] * 2, [[1, 3, 2]] * 2)
+    grid = dataclasses.replace(grid, method_level=frozenset({"k"}))
+    row = level_accuracy(grid, level="method")[0]
+    assert (row["value"], row["n"]) == (pytest.approx(2 / 3), 3)
+    for level in KEYS:
+        assert level_accuracy(grid, level=level)[0]["n"] == 0
 
 
 @pytest.mark.parametrize(

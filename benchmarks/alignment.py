@@ -1,0 +1,207 @@
+"""Time comparisons of metrics: against nlpstats, and whole alignments by size.
+
+    python benchmarks/alignment.py tests     # needs nlpstats beside numpy and pandas
+    python benchmarks/alignment.py sizes [rows ...]
+
+Both machines' libraries use one thread each for matrix products; Plumbline adds threads
+of its own where work is independent.
+"""
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import importlib.util
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from analysis.cells import Grid
+from analysis.comparison import swap_tests
+from analysis.levels import level_values
+from analysis.resampling import draw, stream
+
+METHODS, STORIES, DRAWS = 50, 200, 1000
+# Draws that the peer makes; its time is scaled to DRAWS.
+PEER_DRAWS = 3
+LEVELS = {"method": "system", "story": "input", "pooled": "global"}
+SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
+
+
+def seconds(work: Callable[[], object], times: int = 3) -> float:
+    """Return the median time."""
+    found = []
+    for _ in range(times):
+        start = time.perf_counter()
+        work()
+        found.append(time.perf_counter() - start)
+    return float(np.median(found))
+
+
+def simulated_grid(n_stories: int = STORIES, n_methods: int = METHODS) -> Grid:
+    rng = np.random.default_rng(0)
+    human = np.round(rng.integers(0, 201, (n_stories, n_methods)) / 50, 9)
+    scores = rng.normal(size=(2, n_stories, n_methods)) + human * 0.5
+    return Grid(
+        "quality",
+        tuple(f"s{i:03}" for i in range(n_stories)),
+        tuple(f"m{i:03}" for i in range(n_methods)),
+        ("a", "b"),
+        np.ones(human.shape, bool),
+        human,
+        scores,
+        human[None],
+        frozenset(),
+    )
+
+
+def against_nlpstats() -> None:
+    """Two metrics, 50 methods x 200 stories: PERM-BOTH and BOOT-BOTH at every level."""
+    if importlib.util.find_spec("nlpstats") is None:
+        print("nlpstats is not installed: python -m pip install nlpstats==0.0.1")
+        return
+    from nlpstats.correlations.bootstrap import bootstrap
+    from nlpstats.correlations.permutation import permutation_test
+
+    grid = simulated_grid()
+    x, y, z = grid.scores[0].T, grid.scores[1].T, grid.human.T
+    parts = ("stories", "methods")
+    print(f"{METHODS} methods x {STORIES} stories, {DRAWS} draws; seconds")
+    print(f"nlpstats: {PEER_DRAWS} draws timed, scaled to {DRAWS}")
+    print(f"{'':<32}{'nlpstats':>10}{'plumbline':>11}{'ratio':>8}")
+    for level, peer_level in LEVELS.items():
+        for coefficient in ("pearson", "kendall"):
+
+            def swaps(level: str = level, coefficient: str = coefficient) -> object:
+                return swap_tests(
+                    grid, level, coefficients=[coefficient], parts=parts,
+                    resamples=DRAWS, seed=0,
+                )  # fmt: skip
+
+            def resamples(level: str = level, coefficient: str = coefficient) -> object:
+                draws = draw(
+                    parts, cells=grid.cells, n_annotators=1, resamples=DRAWS,
+                    rng=stream(0, "benchmark"),
+                )  # fmt: skip
+                one = grid.with_metrics(("a",))
+                return level_values(one, level, draws, [coefficient])
+
+            def peer_swaps(
+                level: str = peer_level, coefficient: str = coefficient
+            ) -> object:
+                return permutation_test(
+                    x, y, z, level, coefficient, "both", n_resamples=PEER_DRAWS
+                )
+
+            def peer_resamples(
+                level: str = peer_level, coefficient: str = coefficient
+            ) -> object:
+                return bootstrap(
+                    x, z, level, coefficient, "both", n_resamples=PEER_DRAWS
+                )
+
+            for label, peer, own in (
+                ("permutation", peer_swaps, swaps),
+                ("bootstrap", peer_resamples, resamples),
+            ):
+                slow = seconds(peer, 1) * DRAWS / PEER_DRAWS
+                fast = seconds(own)
+                print(
+                    f"{label:<12}{level:<8}{coefficient:<12}"
+                    f"{slow:>10.2f}{fast:>11.3f}{slow / fast:>7.0f}x"
+                )
+
+
+def write_study(folder: Path, rows: int) -> int:
+    """Write ratings and scores of about this many ratings; return how many."""
+    rng = np.random.default_rng(rows)
+    scale = (rows / 1_000_000) ** 0.5
+    methods, dimensions = 50, 3
+    stories = max(4, round(400 * scale))
+    annotators = max(3, round(50 * scale))
+    outputs = stories * methods
+    per_output = max(1, round(rows / (outputs * dimensions)))
+    output = np.repeat(np.arange(outputs), per_output)
+    turn = np.tile(np.arange(per_output), outputs)
+    annotator = (output * 7 + turn) % annotators
+    frames = []
+    quality = rng.normal(size=outputs)
+    names = {
+        "story": np.array([f"s{i:04}" for i in range(stories)])[output // methods],
+        "method": np.array([f"m{i:02}" for i in range(methods)])[output % methods],
+        "annotator": np.array([f"r{i:03}" for i in range(annotators)])[annotator],
+    }
+    for d in range(dimensions):
+        noisy = quality[output] + rng.normal(size=len(output))
+        rating = np.clip(np.round(noisy + 3), 1, 5).astype(int)
+        frames.append(pd.DataFrame({**names, "dimension": f"d{d}", "rating": rating}))
+    ratings = pd.concat(frames, ignore_index=True).drop_duplicates(
+        ["story", "method", "annotator", "dimension"]
+    )
+    ratings.to_csv(folder / "ratings.csv", index=False)
+    cells = np.arange(outputs)
+    scores = [
+        pd.DataFrame(
+            {
+                "metric": f"k{k}",
+                "story": [f"s{i // methods:04}" for i in cells],
+                "method": [f"m{i % methods:02}" for i in cells],
+                "score": np.round(quality * k / 9 + rng.normal(size=outputs), 6),
+            }
+        )
+        for k in range(10)
+    ]
+    pd.concat(scores).to_csv(folder / "scores.csv", index=False)
+    return len(ratings)
+
+
+def by_size(sizes: tuple[int, ...]) -> None:
+    """Run the command line in a process of its own for every size."""
+    print("align, 10 metrics, 3 dimensions, 1000 resamples, report included")
+    print(f"{'ratings':>10}{'seconds':>10}{'ratings/s':>12}{'peak MB':>10}")
+    for rows in sizes:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            n = write_study(folder, rows)
+            out, err = folder / "out", folder / "err"
+            start = time.perf_counter()
+            with err.open("w") as errors:
+                child = subprocess.Popen(
+                    [
+                        sys.executable, "-m", "analysis", "align",
+                        "--ratings", str(folder / "ratings.csv"),
+                        "--scores", str(folder / "scores.csv"), "--out", str(out),
+                    ],
+                    cwd=ROOT, stdout=subprocess.DEVNULL, stderr=errors,
+                )  # fmt: skip
+                _pid, status, used = os.wait4(child.pid, 0)
+            took = time.perf_counter() - start
+            if status:
+                print(f"{n:>10}  failed: {err.read_text()[-300:]}")
+                continue
+            peak = used.ru_maxrss / (1024 if sys.platform != "darwin" else 1024**2)
+            print(f"{n:>10}{took:>10.1f}{n / took:>12.0f}{peak:>10.0f}")
+
+
+def main() -> None:
+    what = sys.argv[1] if len(sys.argv) > 1 else "all"
+    if what in {"tests", "all"}:
+        against_nlpstats()
+    if what in {"sizes", "all"}:
+        by_size(tuple(int(rows) for rows in sys.argv[2:]) or SIZES)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    print(f"this process: {peak} MB")
+
+
+if __name__ == "__main__":
+    main()
