@@ -74,10 +74,10 @@ def _report(options: argparse.Namespace, given: Sequence[str]) -> Path:
 
 
 def _align(options: argparse.Namespace) -> "Analysis":
-    from analysis import inputs
     from analysis.alignment import align
-    from analysis.composites import read_weights
-    from analysis.story_tags import read_stories
+    from analysis.boards.composites import read_weights
+    from analysis.reading import inputs
+    from analysis.reading.story_tags import read_stories
 
     _refuse_names_of_columns(options)
     ratings = choices = None
@@ -123,7 +123,7 @@ def _refuse_names_of_columns(options: argparse.Namespace) -> None:
 
 def _left_out(table: "pd.DataFrame | None", name: str) -> list[str]:
     """Note the columns of a wide table that hold no numbers."""
-    from analysis.wide import left_out_columns
+    from analysis.reading.wide import left_out_columns
 
     columns = () if table is None else left_out_columns(table)
     if not columns:
@@ -149,8 +149,8 @@ def _turned(scores: "pd.DataFrame", lower_is_better: Sequence[str]) -> "pd.DataF
 
 
 def _agreement(options: argparse.Namespace) -> "Analysis":
-    from analysis import inputs
     from analysis.alignment import agree
+    from analysis.reading import inputs
 
     if options.ratings is not None:
         ratings = inputs.read_ratings(options.ratings, scale=options.scale)
@@ -161,8 +161,8 @@ def _agreement(options: argparse.Namespace) -> "Analysis":
 
 
 def _leaderboard(options: argparse.Namespace) -> "Analysis":
-    from analysis import inputs
     from analysis.alignment import rank
+    from analysis.reading import inputs
 
     choices = inputs.read_choices(options.choices)
     return rank(

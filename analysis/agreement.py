@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import stats
 
-from analysis.chance import (
+from analysis.panel.chance import (
     CHUNK,
     alike,
     alpha,
@@ -15,8 +15,8 @@ from analysis.chance import (
     gwet,
     majority_share,
 )
-from analysis.raters import icc, rater_vs_rest
-from analysis.reliability import Reliability
+from analysis.panel.raters import icc, rater_vs_rest
+from analysis.panel.reliability import Reliability
 from analysis.resampling import cluster_counts, estimate, stream
 from analysis.results import NAN, Array, Counts, Estimate, undefined
 
@@ -117,12 +117,12 @@ def agreement(
     Parameters
     ----------
     data
-        Answers of one question, from `analysis.reliability`.
+        Answers of one question, from `analysis.panel.reliability`.
     statistics
         Keys of `STATISTICS`.
     parts
         Clusters to draw, of `PARTS`. An annotator drawn twice counts twice but is
-        never paired with himself (see `analysis.chance`), and as annotators are few,
+        never paired with himself (see `chance`), and as annotators are few,
         their percentile intervals are `expanded`.
     resamples, confidence, seed
         Number of resamples (0 for no intervals), coverage, seed.

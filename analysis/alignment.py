@@ -8,7 +8,6 @@ import pandas as pd
 from analysis import leaderboard as boards
 from analysis.agreement import CHOICE_STATISTICS, RATING_STATISTICS
 from analysis.agreement import PARTS as AGREEMENT_PARTS
-from analysis.cells import CELL_COLUMNS, cell_frame
 from analysis.further import (
     add_clusters,
     add_composites,
@@ -18,7 +17,6 @@ from analysis.further import (
     add_sides,
     add_strata,
 )
-from analysis.kept import kept_rows, without_methods
 from analysis.options import (
     AlignOptions,
     OptionError,
@@ -28,9 +26,21 @@ from analysis.options import (
     silent,
     supported_parts,
 )
-from analysis.people import People, kept_people, note_directions, note_exclusions
+from analysis.panel.reliability import (
+    Reliability,
+    choice_reliability,
+    rating_reliability,
+)
 from analysis.questions import Question, chosen_questions, rated_questions
-from analysis.reliability import Reliability, choice_reliability, rating_reliability
+from analysis.reading.cells import CELL_COLUMNS, cell_frame
+from analysis.reading.kept import kept_rows, without_methods
+from analysis.reading.people import (
+    People,
+    kept_people,
+    note_directions,
+    note_exclusions,
+)
+from analysis.reading.scores import ScoreTable, score_table
 from analysis.rows import (
     Tables,
     add_agreement,
@@ -39,7 +49,6 @@ from analysis.rows import (
     add_means,
     add_pairs,
 )
-from analysis.scores import ScoreTable, score_table
 
 # What is drawn for comparisons of metrics with people unless options say otherwise.
 DRAWN = "stories+methods"
@@ -95,10 +104,10 @@ def align(
     options
         The options of the command line.
     tags
-        Tags of the stories (`analysis.story_tags.read_stories`), which split the
+        Tags of the stories (`story_tags.read_stories`), which split the
         tables into strata.
     weights
-        Composites of questions and metrics (`analysis.composites.read_weights`).
+        Composites of questions and metrics (`analysis.boards.composites.read_weights`).
     remarks
         What is known of the tables already, for the notes.
     progress

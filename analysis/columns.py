@@ -1,31 +1,31 @@
 """The columns of every table that a report may hold, in reading order."""
 
-from analysis.calibration import CALIBRATION_COLUMNS
-from analysis.ceiling import HUMAN_PAIRS_COLUMNS
-from analysis.choices import WIN_RATE_COLUMNS
-from analysis.clusters import CLUSTER_COLUMNS
-from analysis.composites import COMPOSITE_COLUMNS
-from analysis.consistency import SCALE_CONSISTENCY_COLUMNS
-from analysis.disagreement import DISAGREEMENT_COLUMNS
-from analysis.distributions import DISTRIBUTION_COLUMNS
+from analysis.boards.composites import COMPOSITE_COLUMNS
+from analysis.boards.standings import RATING_LEADERBOARD_COLUMNS
+from analysis.coefficients.clusters import CLUSTER_COLUMNS
+from analysis.coefficients.williams import WILLIAMS_COLUMNS
 from analysis.leaderboard import SIDE_EFFECT_COLUMNS
-from analysis.mcnemar import MCNEMAR_COLUMNS
-from analysis.position import POSITION_BIAS_COLUMNS
-from analysis.power import NEEDED_COLUMNS, POWER_COLUMNS
-from analysis.sheets import ANNOTATOR_COLUMNS
-from analysis.spa import SPA_COLUMNS
-from analysis.stability import JUDGES_COLUMNS, STABILITY_COLUMNS
-from analysis.standings import RATING_LEADERBOARD_COLUMNS
-from analysis.strata import STRATA_COLUMNS
-from analysis.strata_differences import STRATA_DIFFERENCE_COLUMNS
-from analysis.subset import (
+from analysis.pairs.calibration import CALIBRATION_COLUMNS
+from analysis.pairs.ceiling import HUMAN_PAIRS_COLUMNS
+from analysis.pairs.disagreement import DISAGREEMENT_COLUMNS
+from analysis.pairs.mcnemar import MCNEMAR_COLUMNS
+from analysis.pairs.position import POSITION_BIAS_COLUMNS
+from analysis.pairs.spa import SPA_COLUMNS
+from analysis.pairs.ties import ACCURACY_LEVELS_COLUMNS
+from analysis.panel.consistency import SCALE_CONSISTENCY_COLUMNS
+from analysis.panel.distributions import DISTRIBUTION_COLUMNS
+from analysis.panel.sheets import ANNOTATOR_COLUMNS
+from analysis.planning.stability import JUDGES_COLUMNS, STABILITY_COLUMNS
+from analysis.planning.subset import (
     BEST_SUBSET_COLUMNS,
     SUBSET_COLUMNS,
     SUBSET_STORIES_COLUMNS,
 )
-from analysis.ties import ACCURACY_LEVELS_COLUMNS
-from analysis.variance import RELIABILITY_COLUMNS, VARIANCE_COLUMNS
-from analysis.williams import WILLIAMS_COLUMNS
+from analysis.planning.variance import RELIABILITY_COLUMNS, VARIANCE_COLUMNS
+from analysis.power import NEEDED_COLUMNS, POWER_COLUMNS
+from analysis.reading.choices import WIN_RATE_COLUMNS
+from analysis.strata import STRATA_COLUMNS
+from analysis.strata_differences import STRATA_DIFFERENCE_COLUMNS
 
 COLUMNS = {
     "method_means": (

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy import special
 
-from analysis.ranksums import rank_sums
+from analysis.coefficients.ranksums import rank_sums
 from analysis.results import NAN, Array, Mask
 
 # Below this share of the group's own variance a resample counts as constant.

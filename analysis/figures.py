@@ -1,6 +1,6 @@
 """The figures of a report in reading order; the only module that imports plotly.
 
-What a figure holds is in `analysis.drawing`, each theme's figures in a module of its
+What a figure holds is in `drawing`, each theme's figures in a module of its
 own. They are plain values for plotly.js, which this module hands out.
 """
 
@@ -9,12 +9,12 @@ from collections.abc import Mapping
 import pandas as pd
 from plotly.offline import get_plotlyjs
 
-from analysis.drawing import Figure
-from analysis.plots_methods import method_figures
-from analysis.plots_metrics import metric_figures
-from analysis.plots_pairs import pair_figures
-from analysis.plots_people import people_figures
-from analysis.plots_planning import planning_figures
+from analysis.page.drawing import Figure
+from analysis.page.plots_methods import method_figures
+from analysis.page.plots_metrics import metric_figures
+from analysis.page.plots_pairs import pair_figures
+from analysis.page.plots_people import people_figures
+from analysis.page.plots_planning import planning_figures
 
 # The sections that hold figures: key and heading, in reading order.
 SECTIONS = {

@@ -8,18 +8,11 @@ from typing import TypedDict
 
 import pandas as pd
 
-from analysis.annotators import choice_annotators, rating_annotators
-from analysis.calibration import calibrate
-from analysis.ceiling import human_pairs
-from analysis.cells import Grid, annotator_cells, human_cells
-from analysis.clusters import cluster_rows
-from analysis.composites import composites, part_cells, rank_weights
-from analysis.consistency import panel_consistency, scale_consistency
-from analysis.disagreement import cell_disagreement, pair_disagreement
-from analysis.distributions import rating_distribution
-from analysis.kept import without_methods
+from analysis.boards.composites import composites, part_cells, rank_weights
+from analysis.boards.standings import rating_leaderboard
+from analysis.coefficients.clusters import cluster_rows
+from analysis.coefficients.williams import williams_rows
 from analysis.leaderboard import side_effect
-from analysis.mcnemar import mcnemar_tests
 from analysis.options import (
     AlignOptions,
     Progress,
@@ -27,21 +20,28 @@ from analysis.options import (
     resample_parts,
     supported_parts,
 )
-from analysis.people import People
-from analysis.position import position_bias
+from analysis.pairs.calibration import calibrate
+from analysis.pairs.ceiling import human_pairs
+from analysis.pairs.disagreement import cell_disagreement, pair_disagreement
+from analysis.pairs.mcnemar import mcnemar_tests
+from analysis.pairs.position import position_bias
+from analysis.pairs.spa import soft_pairwise_accuracy
+from analysis.pairs.ties import LEVELS as ACCURACY_LEVELS
+from analysis.pairs.ties import level_accuracy
+from analysis.panel.annotators import choice_annotators, rating_annotators
+from analysis.panel.consistency import panel_consistency, scale_consistency
+from analysis.panel.distributions import rating_distribution
+from analysis.panel.repeats import choice_repeats, rating_repeats
+from analysis.planning.variance import expected_reliability, variance_components
 from analysis.questions import Question
-from analysis.repeats import choice_repeats, rating_repeats
+from analysis.reading.cells import Grid, annotator_cells, human_cells
+from analysis.reading.kept import without_methods
+from analysis.reading.people import People
+from analysis.reading.scores import ScoreTable
+from analysis.reading.story_tags import with_classes
 from analysis.rows import Tables
-from analysis.scores import ScoreTable
-from analysis.spa import soft_pairwise_accuracy
-from analysis.standings import rating_leaderboard
-from analysis.story_tags import with_classes
 from analysis.strata import Split, score_strata_rows, splits, strata_rows
 from analysis.strata_differences import difference_rows, score_difference_rows
-from analysis.ties import LEVELS as ACCURACY_LEVELS
-from analysis.ties import level_accuracy
-from analysis.variance import expected_reliability, variance_components
-from analysis.williams import williams_rows
 
 # With more ratings than this annotators' intervals draw stories, which is faster.
 MOST_UNITS_DRAWN = 100_000

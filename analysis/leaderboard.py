@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from analysis.bradley_terry import (
+from analysis.boards.bradley_terry import (
     TIES,
     WINS_ON_LEFT,
     Fit,
@@ -14,10 +14,10 @@ from analysis.bradley_terry import (
     side_is_known,
     without_side,
 )
-from analysis.ranks import rank_intervals, ranks
+from analysis.boards.ranks import rank_intervals, ranks
+from analysis.boards.votes import PARTS, Votes, choice_votes, resampled_counts
 from analysis.resampling import bootstrap_p, interval
 from analysis.results import NAN, Array, Counts, Mask
-from analysis.votes import PARTS, Votes, choice_votes, resampled_counts
 
 __all__ = [
     "ELO_SCALE", "PARTS", "SIDE_EFFECT_COLUMNS", "TIES", "Standing", "leaderboard",
@@ -128,7 +128,7 @@ def leaderboard(
     remark says who stands apart. Resamples without a maximum are left out.
 
     Ratings have percentile intervals. Those of ranks come from the differences
-    between methods, see `analysis.ranks.rank_intervals`.
+    between methods, see `analysis.boards.ranks.rank_intervals`.
 
     References
     ----------

@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from analysis.cells import Grid, lacking_scores
-from analysis.choices import OUTCOMES, annotator_votes, majority
-from analysis.levels import HUMAN_DIGITS
-from analysis.pairsums import (
+from analysis.coefficients.levels import HUMAN_DIGITS
+from analysis.page.printing import counted
+from analysis.pairs.pairsums import (
     CHUNK,
     Clusters,
     can_vary,
@@ -17,11 +16,12 @@ from analysis.pairsums import (
     resampled_sums,
     weighted_sums,
 )
-from analysis.printing import counted
+from analysis.pairs.ties import accuracy_with_ties, story_folds
+from analysis.reading.cells import Grid, lacking_scores
+from analysis.reading.choices import OUTCOMES, annotator_votes, majority
+from analysis.reading.scores import BASELINE, ScoreTable, score_cube
 from analysis.resampling import cluster_counts, interval, stream
 from analysis.results import NAN, Array, Counts, Estimate, Mask
-from analysis.scores import BASELINE, ScoreTable, score_cube
-from analysis.ties import accuracy_with_ties, story_folds
 
 # What a metric that guesses would reach on average; no metric of that name is drawn.
 RANDOM = "random (expected)"

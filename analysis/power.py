@@ -3,7 +3,7 @@
 Three routes, each where it is sound.
 
 *Coefficients* are simulated: a normal model with the pilot's variance and covariance
-components (`analysis.studies`) draws studies with new stories, methods and annotators.
+components (`studies`) draws studies with new stories, methods and annotators.
 Redrawing the pilot's own would not do: copies of a method are no new information on an
 order of methods, five methods in perfect order would seem to stay so, and means over
 the pilot's annotators would never become more reliable than they are. Studies are drawn
@@ -31,7 +31,9 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.forecasts import (
+from analysis.notes import Notes
+from analysis.options import AlignOptions, OptionError
+from analysis.planning.forecasts import (
     GROWS,
     Curve,
     Pilot,
@@ -43,13 +45,11 @@ from analysis.forecasts import (
     law,
     pilot_study,
 )
-from analysis.kept import kept_rows, without_methods
-from analysis.notes import Notes
-from analysis.options import AlignOptions, OptionError
-from analysis.people import are_means, kept_people
+from analysis.planning.variance import expected_reliability, variance_components
+from analysis.reading.kept import kept_rows, without_methods
+from analysis.reading.people import are_means, kept_people
+from analysis.reading.scores import ScoreTable, score_table
 from analysis.results import NAN
-from analysis.scores import ScoreTable, score_table
-from analysis.variance import expected_reliability, variance_components
 
 POWER_COLUMNS = (
     "question", "metric", "value", "low", "high", "n", "reason", "statistic", "level",
@@ -94,7 +94,7 @@ def power_analysis(
     -------
     dict
         Rows of the tables power (`POWER_COLUMNS`), needed (`NEEDED_COLUMNS`), variance
-        and reliability (`analysis.variance`).
+        and reliability (`analysis.planning.variance`).
 
     Raises
     ------

@@ -12,11 +12,15 @@ import numpy as np
 import pandas as pd
 
 from analysis.agreement import CHOICE_STATISTICS, RATING_STATISTICS
-from analysis.cells import Grid, annotator_cells, common_grid
 from analysis.notes import Notes
 from analysis.pairwise import Pairs, choice_pairs, rating_pairs
-from analysis.reliability import Reliability, choice_reliability, rating_reliability
-from analysis.scores import ScoreTable
+from analysis.panel.reliability import (
+    Reliability,
+    choice_reliability,
+    rating_reliability,
+)
+from analysis.reading.cells import Grid, annotator_cells, common_grid
+from analysis.reading.scores import ScoreTable
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,12 @@ from typing import Any
 
 import pandas as pd
 
-from analysis import checklist, claims, figures, latex, pictures
+from analysis import figures
 from analysis.alignment import Analysis
-from analysis.drawing import Figure
 from analysis.options import AlignOptions, OptionError
-from analysis.printing import column_texts, counted
+from analysis.page import checklist, claims, latex, pictures
+from analysis.page.drawing import Figure
+from analysis.page.printing import column_texts, counted
 from analysis.version import VERSION
 
 LIBRARIES = ("numpy", "scipy", "pandas", "statsmodels", "krippendorff", "plotly")

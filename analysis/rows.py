@@ -7,16 +7,16 @@ import pandas as pd
 
 from analysis import leaderboard as boards
 from analysis.agreement import Agreement, agreement
-from analysis.cells import Grid
-from analysis.choices import win_rates
+from analysis.boards.means import mean_ratings
+from analysis.coefficients.comparison import swap_tests
+from analysis.coefficients.levels import level_estimates
 from analysis.columns import COLUMNS, WHOLE_OR_EMPTY
-from analysis.comparison import swap_tests
-from analysis.levels import level_estimates
-from analysis.means import mean_ratings
 from analysis.notes import Notes
 from analysis.options import AlignOptions
 from analysis.pairwise import Pairs, pair_agreement
-from analysis.reliability import Reliability
+from analysis.panel.reliability import Reliability
+from analysis.reading.cells import Grid
+from analysis.reading.choices import win_rates
 from analysis.resampling import interval
 from analysis.results import NAN, Array, Estimate, Row, undefined
 from analysis.significance import holm

@@ -11,15 +11,15 @@ from typing import TypedDict
 import pandas as pd
 
 from analysis.agreement import agreement
-from analysis.levels import level_estimates
-from analysis.means import mean_ratings
+from analysis.boards.means import mean_ratings
+from analysis.coefficients.levels import level_estimates
 from analysis.options import AlignOptions
+from analysis.page.printing import counted
 from analysis.pairwise import pair_agreement, restricted
-from analysis.printing import counted
 from analysis.questions import Question, restricted_grid
+from analysis.reading.scores import ScoreTable
+from analysis.reading.story_tags import stratum_order
 from analysis.results import NAN, Estimate, Row
-from analysis.scores import ScoreTable
-from analysis.story_tags import stratum_order
 from analysis.tables import MEAN_OF_RATERS
 
 STRATA_COLUMNS = (

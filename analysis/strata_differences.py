@@ -11,14 +11,14 @@ import numpy as np
 import pandas as pd
 
 from analysis.agreement import STATISTICS
-from analysis.cells import Grid, rated_grid
-from analysis.levels import level_values, method_means
+from analysis.coefficients.levels import level_values, method_means
 from analysis.options import AlignOptions
 from analysis.pairwise import Pairs, ppa_by_story_weights
 from analysis.questions import Question
+from analysis.reading.cells import Grid, rated_grid
+from analysis.reading.scores import ScoreTable
 from analysis.resampling import Draws, cluster_counts, interval, stream
 from analysis.results import NAN, Array, Mask, Row
-from analysis.scores import ScoreTable
 from analysis.significance import holm
 from analysis.strata import Place, Split, scores_as_answers
 

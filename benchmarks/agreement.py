@@ -20,9 +20,9 @@ import pandas as pd
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from analysis.agreement import RATING_STATISTICS, agreement
-from analysis.annotators import rating_annotators
-from analysis.consistency import panel_consistency, scale_consistency
-from analysis.reliability import Reliability, rating_reliability
+from analysis.panel.annotators import rating_annotators
+from analysis.panel.consistency import panel_consistency, scale_consistency
+from analysis.panel.reliability import Reliability, rating_reliability
 
 RESAMPLES = 1000
 CALLS = 20

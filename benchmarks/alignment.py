@@ -26,9 +26,9 @@ import pandas as pd
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from analysis.cells import Grid
-from analysis.comparison import swap_tests
-from analysis.levels import level_values
+from analysis.coefficients.comparison import swap_tests
+from analysis.coefficients.levels import level_values
+from analysis.reading.cells import Grid
 from analysis.resampling import draw, stream
 
 METHODS, STORIES, DRAWS = 50, 200, 1000

@@ -18,7 +18,7 @@ from analysis.alignment import align
 from analysis.correlation import correlate
 from analysis.leaderboard import leaderboard
 from analysis.options import COEFFICIENTS, AlignOptions
-from analysis.reliability import rating_reliability
+from analysis.panel.reliability import rating_reliability
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 

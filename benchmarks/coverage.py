@@ -35,13 +35,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from analysis.agreement import PARTS as AGREEMENT_PARTS
 from analysis.agreement import STATISTICS, agreement
-from analysis.cells import Grid, annotator_cells, same_within_tolerance
+from analysis.boards.means import mean_ratings
+from analysis.coefficients.levels import level_estimates, level_values
 from analysis.leaderboard import ELO_MEAN, ELO_SCALE, fit, leaderboard
-from analysis.levels import level_estimates, level_values
-from analysis.means import mean_ratings
 from analysis.options import COEFFICIENTS, LEVELS
 from analysis.pairwise import pair_agreement, rating_pairs
-from analysis.reliability import rating_reliability
+from analysis.panel.reliability import rating_reliability
+from analysis.reading.cells import Grid, annotator_cells, same_within_tolerance
 from analysis.resampling import interval, no_draws
 
 CONFIDENCE = 0.95

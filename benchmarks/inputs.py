@@ -21,12 +21,12 @@ import pandas as pd
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from analysis.cells import annotator_cells, rated_grid
-from analysis.inputs import read_ratings
-from analysis.means import mean_ratings
+from analysis.boards.means import mean_ratings
 from analysis.notes import Notes
 from analysis.options import AlignOptions
-from analysis.people import kept_people
+from analysis.reading.cells import annotator_cells, rated_grid
+from analysis.reading.inputs import read_ratings
+from analysis.reading.people import kept_people
 
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 METHODS, ANNOTATORS = 50, 50

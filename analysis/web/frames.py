@@ -172,7 +172,7 @@ def tags_frame(study: Study, split_by: tuple[str, ...]) -> "pd.DataFrame | None"
 
 def ratings_frame(study: Study) -> "pd.DataFrame":
     """Return the table of ratings, checked."""
-    from analysis.inputs import check_ratings
+    from analysis.reading.inputs import check_ratings
 
     frame = _frame(rating_rows(study), RATING_HEADER)
     return check_ratings(frame, file=study.slug, scale=scale(study))
@@ -180,14 +180,14 @@ def ratings_frame(study: Study) -> "pd.DataFrame":
 
 def choices_frame(study: Study) -> "pd.DataFrame":
     """Return the table of choices, checked."""
-    from analysis.inputs import check_choices
+    from analysis.reading.inputs import check_choices
 
     return check_choices(_frame(choice_rows(study), CHOICE_HEADER), file=study.slug)
 
 
 def scores_frame(study: Study) -> "pd.DataFrame":
     """Return the table of scores, checked."""
-    from analysis.inputs import check_scores
+    from analysis.reading.inputs import check_scores
 
     return check_scores(_frame(score_rows(study), SCORE_HEADER), file=study.slug)
 

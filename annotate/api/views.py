@@ -95,7 +95,7 @@ class StudyScores(APIView):
         # pandas is loaded only where a table is read.
         import pandas as pd
 
-        from analysis.inputs import check_scores
+        from analysis.reading.inputs import check_scores
 
         study = get_study_for(request.user, slug, role="manager")
         given = serializers.ScoresSerializer(data=request.data)

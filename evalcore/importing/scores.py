@@ -131,7 +131,7 @@ def import_scores(
     metric_version: str = "",
     earlier: Sequence[Problem] = (),
 ) -> Summary:
-    """Store a table of scores that `analysis.inputs` has checked.
+    """Store a table of scores that `analysis.reading.inputs` has checked.
 
     Parameters
     ----------

@@ -18,9 +18,9 @@ from analysis.agreement import (
     agreement,
     expanded,
 )
-from analysis.chance import alpha, alpha_value, gwet
-from analysis.kept import kept_rows
-from analysis.reliability import choice_reliability, rating_reliability
+from analysis.panel.chance import alpha, alpha_value, gwet
+from analysis.panel.reliability import choice_reliability, rating_reliability
+from analysis.reading.kept import kept_rows
 
 KEYS = ["story", "method", "shot", "annotator"]
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis import ranksums
+from analysis.coefficients import ranksums
 from analysis.correlation import correlate, fisher_interval, standardise
 from analysis.options import COEFFICIENTS
 

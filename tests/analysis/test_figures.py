@@ -8,12 +8,17 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from analysis.drawing import MOST_ROWS, dot_panel, said, short, values
 from analysis.figures import SECTIONS, all_figures
-from analysis.layout import MOST_SCATTERS, label_places, labelled_points, metric_ranks
-from analysis.plots_methods import metric_shares
-from analysis.plots_metrics import scatters
-from analysis.plots_people import shades
+from analysis.page.drawing import MOST_ROWS, dot_panel, said, short, values
+from analysis.page.layout import (
+    MOST_SCATTERS,
+    label_places,
+    labelled_points,
+    metric_ranks,
+)
+from analysis.page.plots_methods import metric_shares
+from analysis.page.plots_metrics import scatters
+from analysis.page.plots_people import shades
 
 NAN = float("nan")
 

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from analysis.bradley_terry import covariance, fit, fit_model
+from analysis.boards.bradley_terry import covariance, fit, fit_model
+from analysis.boards.votes import choice_votes, resampled_counts
 from analysis.leaderboard import (
     ELO_SCALE,
     SIDE_EFFECT_COLUMNS,
@@ -20,7 +21,6 @@ from analysis.leaderboard import (
     side_effect,
 )
 from analysis.resampling import cluster_counts, stream
-from analysis.votes import choice_votes, resampled_counts
 
 
 def board(choices, **options):

@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.cells import annotator_cells, common_grid
-from analysis.choices import ordered_choices
-from analysis.kept import kept_rows
+from analysis.pairs.ties import best_epsilon
 from analysis.pairwise import (
     RANDOM,
     choice_pairs,
@@ -21,8 +19,10 @@ from analysis.pairwise import (
     rating_pairs,
     restricted,
 )
-from analysis.scores import score_table
-from analysis.ties import best_epsilon
+from analysis.reading.cells import annotator_cells, common_grid
+from analysis.reading.choices import ordered_choices
+from analysis.reading.kept import kept_rows
+from analysis.reading.scores import score_table
 
 RATING_KEYS = ["dimension", "story", "method", "annotator"]
 SCORE_KEYS = ["metric", "story", "method"]

@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis import forecasts
-from analysis.cells import Grid
-from analysis.forecasts import GROWS, Point, law
-from analysis.levels import level_values
+from analysis.coefficients.levels import level_values
 from analysis.options import AlignOptions, OptionError
+from analysis.planning import forecasts
+from analysis.planning.forecasts import GROWS, Point, law
+from analysis.planning.studies import Noise, correlated, fit_model, grown, inversions
+from analysis.planning.variance import Size
 from analysis.power import NEEDED_COLUMNS, POWER_COLUMNS, needed, power_analysis
+from analysis.reading.cells import Grid
 from analysis.resampling import no_draws
-from analysis.studies import Noise, correlated, fit_model, grown, inversions
-from analysis.variance import Size
 
 # Standard deviations of the study behind the pilots: what methods, stories and cells
 # share with the metric, and the noise of annotators.

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
-from analysis.composites import (
+from analysis.boards.composites import (
     VISTAR_ANGLES,
     composites,
     drop_weights,

@@ -14,9 +14,9 @@ import pandas as pd
 import pytest
 
 from analysis.__main__ import main
-from analysis.claims import number
 from analysis.figures import plotly_source
-from analysis.latex import escaped, table
+from analysis.page.claims import number
+from analysis.page.latex import escaped, table
 from analysis.report import STYLE_TEXT, as_csv, content_security_policy
 
 ROOT = Path(__file__).parents[2]

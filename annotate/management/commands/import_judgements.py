@@ -51,7 +51,7 @@ class Command(ImportCommand):
 
     def handle(self, **options: object) -> None:
         # pandas is loaded only where a table is read.
-        from analysis.inputs import read_choices, read_ratings
+        from analysis.reading.inputs import read_choices, read_ratings
 
         slug, create = str(options["benchmark"]), bool(options["create"])
         path = Path(str(options["ratings"] or options["choices"]))

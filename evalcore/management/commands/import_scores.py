@@ -45,7 +45,7 @@ class Command(ImportCommand):
 
     def handle(self, *, path: Path, **options: object) -> None:
         # pandas is loaded only where a table is read.
-        from analysis.inputs import read_scores
+        from analysis.reading.inputs import read_scores
 
         create = bool(options["create"])
         benchmark = self.benchmark(str(options["benchmark"]), create=create)

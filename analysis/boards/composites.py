@@ -1,0 +1,439 @@
+"""Composites: one number of several questions or metrics a method.
+
+A table of weights says what belongs together: ``composite, part, weight`` and, where it
+is no mean, ``kind``. Parts are dimensions, metrics, angles, or other composites.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from analysis.boards.ranks import rank_intervals, ranks
+from analysis.reading.files import read_file
+from analysis.reading.kept import key_texts
+from analysis.reading.scores import ScoreTable
+from analysis.resampling import DECIMALS, cluster_counts, interval, stream
+from analysis.results import NAN, Array
+from analysis.tables import InputError, Problem, by_line
+
+WEIGHT_COLUMNS = ("composite", "part", "weight")
+COMPOSITE_COLUMNS = (
+    "composite", "method", "value", "low", "high", "rank", "rank_low", "rank_high",
+    "n_parts", "reason",
+)  # fmt: skip
+KINDS = ("mean", "ranks", "drop")
+VISTAR_ANGLES = ("TR", "LI", "CSE", "CPA", "PSC", "GC", "SF", "CUL", "MA")
+ENVISION_QUESTIONS = {
+    "consistency": (
+        "semantic_consistency", "factual_consistency", "spatial_temporal_consistency",
+    ),
+    "physicality": (
+        "basic_properties", "dynamics_interactivity", "physical_reliability",
+    ),
+    "aesthetics": ("expressiveness", "aesthetic_quality", "authenticity"),
+}  # fmt: skip
+# Values that differ by less are equal up to rounding.
+SAME = 1e-9
+# Numbers held at once while resampling: resamples x cells.
+CHUNK = 4_000_000
+Row = dict[str, object]
+
+
+@dataclass(frozen=True)
+class _Composite:
+    """One composite: how it is formed, of what, with which weights."""
+
+    kind: str
+    parts: tuple[str, ...]
+    weights: Array
+
+
+def weight_table(
+    parts: Mapping[str, Sequence[str] | Mapping[str, float]], *, kind: str = "mean"
+) -> pd.DataFrame:
+    """Return a table of weights from composites and their parts.
+
+    Examples
+    --------
+    >>> weight_table({"artist": ["SF", "MA"]}).to_dict("records")[0]
+    {'composite': 'artist', 'part': 'SF', 'weight': 1.0, 'kind': 'mean'}
+    """
+    rows = []
+    for composite, names in parts.items():
+        weighted = names if isinstance(names, Mapping) else dict.fromkeys(names, 1.0)
+        rows += [(composite, part, float(w), kind) for part, w in weighted.items()]
+    return pd.DataFrame(rows, columns=[*WEIGHT_COLUMNS, "kind"])
+
+
+def envision_weights(*, as_in_code: bool = False) -> pd.DataFrame:
+    """Return Envision's: .4 consistency, .4 physicality, .2 aesthetics.
+
+    Parameters
+    ----------
+    as_in_code
+        The paper calls each of them the mean of its three questions, named here as in
+        the expert study's protocol; the released code, and the paper's own tables, have
+        weights of .33, .33 and .34.
+    """
+    shares = (0.33, 0.33, 0.34) if as_in_code else (1.0, 1.0, 1.0)
+    parts = {
+        name: dict(zip(questions, shares, strict=True))
+        for name, questions in ENVISION_QUESTIONS.items()
+    }
+    overall = {"consistency": 0.4, "physicality": 0.4, "aesthetics": 0.2}
+    return weight_table({**parts, "overall": overall})
+
+
+def vistar_weights(mask: Mapping[str, Sequence[str]] | None = None) -> pd.DataFrame:
+    """Return VISTAR's: core, the mean of the nine angles; one composite a role.
+
+    Parameters
+    ----------
+    mask
+        Role to its relevant angles. The paper has 28 such pairs of seven roles and nine
+        angles, and does not print which.
+    """
+    return weight_table({"core": VISTAR_ANGLES, **(mask or {})})
+
+
+def drop_weights(core: str = "core", hard: str = "hard") -> pd.DataFrame:
+    """Return the drop from one part to another: 100 (core - hard) / core."""
+    return weight_table({"drop": (core, hard)}, kind="drop")
+
+
+def rank_weights(metrics: Iterable[str], name: str = "average rank") -> pd.DataFrame:
+    """Return ViStoryBench's leaderboard: the average of the ranks over metrics."""
+    return weight_table({name: tuple(metrics)}, kind="ranks")
+
+
+def read_weights(path: Path) -> pd.DataFrame:
+    """Read a table of weights.
+
+    Raises
+    ------
+    InputError
+        With every problem, see `check_weights`.
+    """
+    return check_weights(read_file(path), path.name)
+
+
+def check_weights(frame: pd.DataFrame, file: str) -> pd.DataFrame:
+    """Check a table of weights, and return it with typed columns.
+
+    Parameters
+    ----------
+    frame
+        Columns composite, part, weight and perhaps kind (one of `KINDS`); the index is
+        the line in the file.
+    file
+        Named in the problems.
+
+    Raises
+    ------
+    InputError
+        Columns or names missing, a weight that is no number above 0, a part twice in a
+        composite, an unknown kind or two kinds of one composite, a drop of other than
+        two parts, a composite that is part of itself.
+    """
+    missing = [column for column in WEIGHT_COLUMNS if column not in frame]
+    if missing:
+        expected = f"the columns {', '.join(WEIGHT_COLUMNS)}"
+        raise InputError([Problem(file, expected, 1, column) for column in missing])
+    found = pd.DataFrame(
+        {name: key_texts(frame[name]).str.strip() for name in ("composite", "part")}
+    )
+    texts = key_texts(frame["weight"])
+    found["weight"] = pd.to_numeric(texts, errors="coerce").astype(float)
+    kinds = key_texts(frame["kind"]).str.strip() if "kind" in frame else "mean"
+    found["kind"] = pd.Series(kinds, frame.index, dtype=str).replace("", "mean")
+    problems = _row_problems(found, texts, file) or _composite_problems(found, file)
+    if problems:
+        raise InputError(by_line(problems))
+    return found.reset_index(drop=True)
+
+
+def _row_problems(found: pd.DataFrame, texts: pd.Series, file: str) -> list[Problem]:
+    problems = []
+    doubled = found.duplicated(["composite", "part"])
+    for k, row in enumerate(found.to_dict("records")):
+        at = int(found.index[k])
+        problems += [
+            Problem(file, "a name", at, column)
+            for column in ("composite", "part")
+            if not row[column]
+        ]
+        if not (np.isfinite(row["weight"]) and row["weight"] > 0):
+            text = str(texts.iloc[k])
+            problems.append(Problem(file, "a number above 0", at, "weight", text))
+        if row["kind"] not in KINDS:
+            expected = f"one of {', '.join(KINDS)}"
+            problems.append(Problem(file, expected, at, "kind", row["kind"]))
+        if doubled.iloc[k]:
+            expected = f"each part of {row['composite']} once"
+            problems.append(Problem(file, expected, at, "part", row["part"]))
+    return problems
+
+
+def _composite_problems(found: pd.DataFrame, file: str) -> list[Problem]:
+    problems = []
+    for composite, rows in found.groupby("composite", sort=False):
+        line = int(str(rows.index[0]))
+        if rows["kind"].nunique() > 1:
+            expected = f"one kind in all rows of {composite}"
+            problems.append(Problem(file, expected, line, "kind"))
+        elif rows["kind"].iloc[0] == "drop" and len(rows) != 2:
+            expected = f"two parts of the drop {composite}: what it is from, and to"
+            problems.append(Problem(file, expected, line, "part"))
+    known = _composites(found)
+    lines = dict(zip(found["composite"], found.index, strict=True))
+    problems += [
+        Problem(file, "a composite that is no part of itself", lines[name], "composite",
+                name)
+        for name in known
+        if name in _inside(known, name)
+    ]  # fmt: skip
+    return problems
+
+
+def _inside(known: Mapping[str, _Composite], name: str) -> set[str]:
+    """Return all that a composite is made of, whatever depth."""
+    found: set[str] = set()
+    waiting = list(known[name].parts)
+    while waiting:
+        part = waiting.pop()
+        if part not in found:
+            found.add(part)
+            waiting += known[part].parts if part in known else ()
+    return found
+
+
+def _composites(weights: pd.DataFrame) -> dict[str, _Composite]:
+    kinds = weights["kind"] if "kind" in weights else pd.Series("mean", weights.index)
+    return {
+        str(name): _Composite(
+            str(kinds[rows.index[0]]), tuple(map(str, rows["part"])),
+            rows["weight"].to_numpy(float),
+        )
+        for name, rows in weights.groupby("composite", sort=False)
+    }  # fmt: skip
+
+
+def part_cells(
+    human: pd.DataFrame | None = None, table: ScoreTable | None = None
+) -> tuple[pd.DataFrame, frozenset[str]]:
+    """Return the cells of dimensions and metrics as parts of composites.
+
+    Parameters
+    ----------
+    human
+        Cells of `analysis.reading.cells.human_cells`.
+    table
+        Scores.
+
+    Returns
+    -------
+    DataFrame
+        Columns part, story, method, value; a metric with the name of a dimension
+        stands as ``name (metric)``.
+    frozenset
+        Parts of which less is better.
+    """
+    frames, lower = [], set()
+    dimensions: set[str] = set()
+    if human is not None:
+        dimensions = set(human["dimension"])
+        names = {"dimension": "part", "human": "value"}
+        frames.append(human.rename(columns=names))
+    if table is not None:
+        names = {"metric": "part", "score": "value"}
+        cells = table.cells.rename(columns=names)
+        called = {m: f"{m} (metric)" if m in dimensions else m for m in table.metrics}
+        frames.append(cells.assign(part=cells["part"].map(called)))
+        lower = {called[m] for m in table.metrics if not table.higher_is_better[m]}
+    columns = ["part", "story", "method", "value"]
+    return pd.concat(frames, ignore_index=True)[columns], frozenset(lower)
+
+
+def composites(
+    cells: pd.DataFrame,
+    weights: pd.DataFrame,
+    *,
+    lower_is_better: frozenset[str] = frozenset(),
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> list[Row]:
+    r"""Join several questions or metrics into one number a method.
+
+    Parameters
+    ----------
+    cells
+        Columns part, story, method, value, at most one row of each; see `part_cells`.
+        An empty story is a value of the whole method.
+    weights
+        Columns composite, part, weight, kind; see `check_weights`.
+    lower_is_better
+        Parts of which less is better. Their sign is turned before they enter a mean;
+        in ranks and drops they are turned as far as better and worse go.
+    resamples, confidence, seed
+        Number of resamples of stories (0 for no intervals), coverage, seed.
+
+    Returns
+    -------
+    list of Row
+        Rows of `COMPOSITE_COLUMNS`, composites in the order of the weights, their
+        methods best first. Rank 1 is best. Intervals are empty where no part has two
+        stories.
+
+    Notes
+    -----
+    With :math:`v_p` a method's mean of part p over its stories, or its value of the
+    composite p:
+
+    - ``mean``: :math:`\sum_p w_p v_p / \sum_p w_p`. A binary mask of roles and angles
+      is weights of 1 (VISTAR); Envision's overall has weights of .4, .4 and .2.
+    - ``ranks``: the same mean of the method's ranks over the parts, 1 being best and
+      ties sharing the middle (ViStoryBench's leaderboard); less is better. Only
+      methods with all parts are ranked.
+    - ``drop``: :math:`100 (v_1 - v_2) / v_1` of the two parts in their order, in per
+      cent (VISTAR, from core to hard); less is better.
+
+    A method that lacks a part has no value, and a reason that names what it lacks.
+    """
+    known = _composites(weights)
+    methods = tuple(sorted(cells["method"].unique()))
+    names = tuple(sorted(cells["part"].unique()))
+    turned = frozenset(lower_is_better)
+    cube = _Cube(cells, names, methods)
+    parts = cube.means(np.ones((1, cube.n_stories)))
+    values = _evaluated(known, parts, turned)
+    drawn: dict[str, list[Array]] = {name: [] for name in known}
+    rng = stream(seed, "composites")
+    step = max(1, CHUNK // cube.size)
+    for start in range(0, resamples if cube.n_stories > 1 else 0, step):
+        b = min(step, resamples - start)
+        means = cube.means(cluster_counts(cube.n_stories, b, rng).astype(float))
+        for name, found in _evaluated(known, means, turned).items():
+            drawn[name].append(found)
+    rows: list[Row] = []
+    for name, composite in known.items():
+        draws = np.concatenate(drawn[name]) if drawn[name] else None
+        lacking = _lacking(known, name, parts, methods)
+        rows += _rows(
+            name, composite, values[name][0], draws, methods, lacking, confidence
+        )
+    return rows
+
+
+class _Cube:
+    """Values of parts by story and method."""
+
+    def __init__(
+        self, cells: pd.DataFrame, names: tuple[str, ...], methods: tuple[str, ...]
+    ) -> None:
+        self._names = names
+        stories = sorted(set(cells["story"]) - {""})
+        self.n_stories = len(stories)
+        P, M = len(names), len(methods)
+        place = [
+            pd.Index(labels).get_indexer(pd.Index(cells[column]))
+            for labels, column in (
+                (names, "part"), (["", *stories], "story"), (methods, "method")
+            )
+        ]  # fmt: skip
+        values = np.full((P, 1 + self.n_stories, M), np.nan)
+        values[place[0], place[1], place[2]] = cells["value"].to_numpy(float)
+        self._whole = values[:, 0]
+        by_story = values[:, 1:].transpose(1, 0, 2).reshape(self.n_stories, P * M)
+        self._known = np.isfinite(by_story)
+        self._values = np.where(self._known, by_story, 0.0)
+        self.size = max(by_story.size, P * M)
+
+    def means(self, weights: Array) -> dict[str, Array]:
+        """Return the mean of every part under weights of stories (b, S): (b, M)."""
+        total = weights @ self._known
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found = (weights @ self._values) / total
+        found = found.reshape(len(weights), *self._whole.shape)
+        # A part of whole methods has no stories to draw.
+        found = np.where(np.isnan(self._whole), found, self._whole)
+        return {name: found[:, k] for k, name in enumerate(self._names)}
+
+
+def _evaluated(
+    known: Mapping[str, _Composite], parts: Mapping[str, Array], lower: frozenset[str]
+) -> dict[str, Array]:
+    """Return each composite by resample and method, (b, M)."""
+    absent = np.full(next(iter(parts.values())).shape, np.nan)
+
+    def signed(part: str) -> Array:
+        """Return a part so that more is better."""
+        if part in known:
+            composite = known[part]
+            return formed(composite) if composite.kind == "mean" else -formed(composite)
+        found = parts.get(part, absent)
+        return -found if part in lower else found
+
+    def formed(composite: _Composite) -> Array:
+        found = np.stack([signed(part) for part in composite.parts])
+        if composite.kind == "drop":
+            with np.errstate(invalid="ignore", divide="ignore"):
+                drop = 100 * (found[0] - found[1]) / np.abs(found[0])
+            return np.where(found[0] == 0, np.nan, drop)
+        if composite.kind == "ranks":
+            found[:, np.isnan(found).any(axis=0)] = np.nan
+            found = ranks(found, tolerance=SAME, ties="middle")
+        total = np.tensordot(composite.weights, found, 1)
+        return np.asarray(total / composite.weights.sum())
+
+    return {name: formed(composite) for name, composite in known.items()}
+
+
+def _lacking(
+    known: Mapping[str, _Composite],
+    name: str,
+    parts: Mapping[str, Array],
+    methods: tuple[str, ...],
+) -> list[str]:
+    """Say for each method which parts, not composites, it lacks."""
+    leaves = [part for part in sorted(_inside(known, name)) if part not in known]
+    found = []
+    for i in range(len(methods)):
+        gone = [p for p in leaves if p not in parts or np.isnan(parts[p][0, i])]
+        found.append(f"no value of {', '.join(gone)}" if gone else "")
+    return found
+
+
+def _rows(
+    name: str,
+    composite: _Composite,
+    values: Array,
+    draws: Array | None,
+    methods: tuple[str, ...],
+    lacking: list[str],
+    confidence: float,
+) -> list[Row]:
+    """Return the rows of one composite, best first."""
+    sign = 1.0 if composite.kind == "mean" else -1.0
+    if draws is None:
+        draws = np.empty((0, len(methods)))
+    place = ranks(sign * values, tolerance=SAME)
+    best, worst = rank_intervals(
+        sign * values, sign * draws, confidence, tolerance=SAME
+    )
+    rows = []
+    for i in np.lexsort((np.arange(len(methods)), place)):
+        low, high, reason = interval(draws[:, i], confidence)
+        if np.isnan(values[i]):
+            low, high = NAN, NAN
+            reason = lacking[i] or "its first part is 0"
+        value = round(float(values[i]), DECIMALS)
+        found = (
+            name, methods[i], value, low, high, float(place[i]), float(best[i]),
+            float(worst[i]), len(composite.parts), reason,
+        )  # fmt: skip
+        rows.append(dict(zip(COMPOSITE_COLUMNS, found, strict=True)))
+    return rows

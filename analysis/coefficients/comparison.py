@@ -1,0 +1,341 @@
+"""Do two metrics agree with people equally well? A paired swap test.
+
+Under the null hypothesis it does not matter which of two metrics a score comes
+from, so their standardised scores may be swapped: for whole stories, for whole
+methods, or both (PERM-INPUTS, PERM-SYSTEMS, PERM-BOTH).
+"""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from analysis.coefficients.levels import HUMAN_DIGITS, MEAN_DIGITS, turned
+from analysis.coefficients.swaps import (
+    AnyCoins,
+    CellCoins,
+    Coins,
+    Contests,
+    Points,
+    contests,
+    swapped_values,
+)
+from analysis.correlation import correlate, standardise
+from analysis.parallel import in_threads
+from analysis.reading.cells import Grid
+from analysis.resampling import stream
+from analysis.results import NAN, Array
+
+SLACK = 1e-9
+TEST_NAMES = {
+    ("stories",): "perm-stories",
+    ("methods",): "perm-methods",
+    ("stories", "methods"): "perm-both",
+    ("units",): "perm-units",
+}
+METHODS = (("methods",),)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What the swap test says of one pair of metrics at one level.
+
+    Attributes
+    ----------
+    metric_a, metric_b
+        The pair, in alphabetical order.
+    coefficient
+        ``kendall``, ``kendall_c``, ``spearman`` or ``pearson``.
+    p_value
+        Two-sided; NaN where the difference is undefined.
+    test
+        What was swapped.
+    """
+
+    metric_a: str
+    metric_b: str
+    coefficient: str
+    p_value: float
+    test: str
+
+
+def swap_tests(
+    grid: Grid,
+    level: str,
+    *,
+    coefficients: Sequence[str],
+    parts: tuple[str, ...],
+    resamples: int,
+    seed: int,
+) -> list[Difference]:
+    r"""Test every pair of metrics for equal agreement with people.
+
+    Parameters
+    ----------
+    grid
+        The common subset of one question.
+    level
+        ``"method"``, ``"story"``, ``"within_method"`` or ``"pooled"``.
+    coefficients
+        Some of ``kendall``, ``kendall_c``, ``spearman``, ``pearson``.
+    parts
+        What is swapped: ``stories``, ``methods``, both, or ``units`` (single
+        cells, which treats them as independent). Annotators cannot be swapped;
+        without any of these, both stories and methods are.
+    resamples
+        Number of random swaps; 0 makes no test.
+    seed
+        Seed of the coins. All pairs of one question share them.
+
+    Returns
+    -------
+    list of Difference
+        One a pair and coefficient.
+
+    Notes
+    -----
+    Both metrics are standardised over the common cells. The p-value is
+    :math:`(c + 1) / (k + 1)`, where c counts swaps with a difference at least
+    as large in absolute value.
+
+    With PERM-BOTH each story and each method throws a coin, and the scores of a
+    cell are swapped where its two coins differ. The coins of any two cells are
+    then uncorrelated, also inside one story, so by itself it is hardly stricter
+    than swapping single cells. Therefore stories are swapped as well, and the
+    larger of the two p-values is reported together with the test it comes from.
+
+    Method-level scores can only be swapped for whole methods.
+
+    The statistic is the difference of the two coefficients, except where scores tie
+    in a group of more than `swaps.EXACT_PAIRS` points: there one term of
+    the rank coefficients is replaced by its mean over the swaps (see
+    `swaps.swapped_values`). A permutation test is exact for any statistic.
+
+    References
+    ----------
+    Deutsch, D., Dror, R. and Roth, D. (2021), A Statistical Analysis of
+    Summarization Evaluation Metrics Using Resampling Methods, TACL 9.
+    """
+    if resamples == 0 or not grid.cells.any():
+        return []
+    by_parts, by_method = _swaps(parts), METHODS
+    thrown = {
+        swap: _throw(grid, swap, resamples, seed) for swap in {*by_parts, *by_method}
+    }
+    if level == "pooled":  # all pairs share the coins of single cells
+        thrown = {
+            swap: replace(found, cells=found.of_cells(grid))
+            for swap, found in thrown.items()
+            if swap in by_parts
+        }
+    compare = _comparison(grid, level)
+
+    def test(pair: tuple[int, int]) -> list[Difference]:
+        a, b = pair
+        names = (grid.metrics[a], grid.metrics[b])
+        whole_methods = grid.human_is_method_level or grid.method_level & set(names)
+        swaps = by_method if whole_methods else by_parts
+        values = {swap: compare(a, b, thrown[swap], coefficients) for swap in swaps}
+        found = []
+        for name in coefficients:
+            tests = [(_p_value(values[s][name]), TEST_NAMES[s]) for s in swaps]
+            found.append(Difference(*names, name, *max(tests)))
+        return found
+
+    pairs = itertools.combinations(range(len(grid.metrics)), 2)
+    return [found for tests in in_threads(test, pairs) for found in tests]
+
+
+def _swaps(parts: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """Return the swaps to make; the largest of their p-values is reported."""
+    if "units" in parts:
+        return (("units",),)
+    chosen = tuple(part for part in parts if part in {"stories", "methods"})
+    if len(chosen) == 1:
+        return (chosen,)
+    return ("stories", "methods"), ("stories",)
+
+
+@dataclass(frozen=True)
+class _Thrown:
+    """Coins 1 (kept) or -1 (swapped) of each story and method; the first keeps all.
+
+    A cell's coin is the product: stories (1 + B, S) times methods (1 + B, M), or its
+    own, units (1 + B, S, M).
+    """
+
+    stories: Array
+    methods: Array
+    units: Array | None = None
+    cells: AnyCoins | None = None
+
+    def turned(self) -> "_Thrown":
+        """Exchange stories and methods."""
+        units = None if self.units is None else self.units.transpose(0, 2, 1)
+        return _Thrown(self.methods, self.stories, units)
+
+    def of_cells(self, grid: Grid) -> AnyCoins:
+        """Return the coin of every existing cell."""
+        if self.cells is not None:
+            return self.cells
+        if self.units is not None:
+            return Coins(np.ascontiguousarray(self.units[:, grid.cells].T))
+        return CellCoins(self.stories, self.methods, grid.cells)
+
+
+def _throw(grid: Grid, parts: tuple[str, ...], resamples: int, seed: int) -> _Thrown:
+    rng = stream(seed, "swaps", grid.question, *parts)
+    S, M = grid.cells.shape
+    shapes = {"stories": (S,), "methods": (M,), "units": (S, M)}
+    found = {
+        part: np.ones((1 + resamples, *shapes[part]), np.float64)
+        for part in ("stories", "methods", *parts)
+    }
+    for part in parts:
+        found[part][1:] = rng.integers(0, 2, (resamples, *shapes[part])) * 2 - 1
+    return _Thrown(found["stories"], found["methods"], found.get("units"))
+
+
+def _p_value(differences: Array) -> float:
+    observed, swapped = differences[0], differences[1:]
+    defined = swapped[np.isfinite(swapped)]
+    if np.isnan(observed) or not defined.size:
+        return NAN
+    count = int((np.abs(defined) >= abs(observed) - SLACK).sum())
+    return (count + 1) / (defined.size + 1)
+
+
+class _Compare(Protocol):
+    """Returns coefficient(a) - coefficient(b) after each swap, shape (1 + B,)."""
+
+    def __call__(
+        self, a: int, b: int, thrown: _Thrown, coefficients: Sequence[str]
+    ) -> dict[str, Array]: ...
+
+
+def _comparison(grid: Grid, level: str) -> _Compare:
+    """Prepare what all pairs of metrics share; standardised scores first of all."""
+    used = grid.cells.reshape(-1)
+    flat = standardise(grid.scores.reshape(len(grid.scores), -1), used)
+    scores = flat.reshape(grid.scores.shape)
+    if level == "method":
+        return _MethodMeans(grid, scores)
+    if level == "pooled":
+        cells = grid.cells
+        points = Points(
+            grid.human[cells][None], scores[:, None, cells],
+            np.ones((1, int(cells.sum())), bool),
+        )  # fmt: skip
+        return _Pooled(grid, points, contests(points))
+    inside = turned(grid) if level == "within_method" else grid
+    if level == "within_method":
+        scores = scores.transpose(0, 2, 1)
+    points = Points(inside.human, scores, inside.cells)
+    return _InGroups(level, points, contests(points))
+
+
+@dataclass(frozen=True)
+class _Pooled:
+    grid: Grid
+    points: Points
+    met: Contests
+
+    def __call__(
+        self, a: int, b: int, thrown: _Thrown, coefficients: Sequence[str]
+    ) -> dict[str, Array]:
+        coins = thrown.of_cells(self.grid)
+        found = swapped_values(self.points, self.met, a, b, coins, coefficients)
+        return {name: first[0] - second[0] for name, (first, second) in found.items()}
+
+
+@dataclass(frozen=True)
+class _InGroups:
+    """Coins of the group (a story) and of the points inside it (methods).
+
+    A group's own coin exchanges its two results; the coins of points are shared by
+    all groups, so the coefficients are computed once for these alone.
+    """
+
+    level: str
+    points: Points
+    met: Contests
+
+    def __call__(
+        self, a: int, b: int, thrown: _Thrown, coefficients: Sequence[str]
+    ) -> dict[str, Array]:
+        coins = thrown.turned() if self.level == "within_method" else thrown
+        if coins.units is not None:
+            parts = [
+                self._values(a, b, Coins(coins.units[:, g].T), coefficients, g)
+                for g in range(len(self.points.used))
+            ]
+            found = {
+                name: tuple(
+                    np.concatenate(v)
+                    for v in zip(*(p[name] for p in parts), strict=True)
+                )
+                for name in coefficients
+            }
+            return {n: _average(v[0]) - _average(v[1]) for n, v in found.items()}
+        inner = coins.methods
+        if (inner == 1).all():
+            inner = inner[:1]
+        values = self._values(a, b, Coins(inner.T), coefficients)
+        kept = coins.stories.T > 0
+        return {
+            name: _average(np.where(kept, first, second))
+            - _average(np.where(kept, second, first))
+            for name, (first, second) in values.items()
+        }
+
+    def _values(
+        self, a: int, b: int, coins: Coins, coefficients: Sequence[str],
+        group: int | None = None,
+    ) -> dict[str, tuple[Array, Array]]:  # fmt: skip
+        points, met = self.points, self.met
+        if group is not None:
+            one = slice(group, group + 1)
+            points = Points(points.human[one], points.scores[:, one], points.used[one])
+            met = Contests(
+                met.pairs[:, :, one], met.ranks[:, :, one], met.human_ranks[one]
+            )
+        return swapped_values(points, met, a, b, coins, coefficients)
+
+
+def _average(values: Array) -> Array:
+    """Average over groups where defined: shape (G, B) to (B,)."""
+    defined = np.isfinite(values)
+    count = defined.sum(axis=0)
+    total = np.where(defined, values, 0.0).sum(axis=0)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+@dataclass(frozen=True)
+class _MethodMeans:
+    """Swap cells, then average over the cells of each method, then correlate."""
+
+    grid: Grid
+    scores: Array
+
+    def __call__(
+        self, a: int, b: int, thrown: _Thrown, coefficients: Sequence[str]
+    ) -> dict[str, Array]:
+        grid, za, zb = self.grid, self.scores[a], self.scores[b]
+        n = np.maximum(grid.cells.sum(axis=0), 1)
+        half = np.where(grid.cells, (za - zb) / 2, 0.0)
+        middle = ((za + zb) / 2).sum(axis=0) / n
+        if thrown.units is None:
+            shift = (thrown.stories @ half) * thrown.methods / n
+        else:
+            shift = np.einsum("bsm,sm->bm", thrown.units, half) / n
+        human = np.round(grid.human.sum(axis=0) / n, HUMAN_DIGITS)
+        once = grid.cells.any(axis=0).astype(float)
+        found = correlate(
+            np.broadcast_to(human, shift.shape),
+            np.round(np.stack([middle + shift, middle - shift]), MEAN_DIGITS),
+            np.broadcast_to(once, shift.shape)[:, None, :],
+            coefficients,
+        )
+        return {name: v[0, :, 0] - v[1, :, 0] for name, v in found.items()}

@@ -1,0 +1,131 @@
+"""How well one person predicts the others: what a metric's accuracy can be held to."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from analysis.pairs.pairsums import resampled_sums
+from analysis.pairwise import Pairs
+from analysis.resampling import interval, stream
+from analysis.results import NAN, Array, Row
+
+HUMAN_PAIRS_COLUMNS = (
+    "question", "metric", "value", "low", "high", "n", "reason", "source",
+    "ppa_strict", "ppa_strict_low", "ppa_strict_high", "tie_rate", "acc_eq",
+    "difference", "difference_low", "difference_high", "n_annotators",
+)  # fmt: skip
+ONE_ANNOTATOR = "one annotator"
+
+
+def human_pairs(
+    pairs: Pairs,
+    *,
+    parts: tuple[str, ...],
+    resamples: int,
+    confidence: float,
+    seed: int,
+) -> list[Row]:
+    """Measure how one annotator, and each metric, predict all other annotators.
+
+    Parameters
+    ----------
+    pairs
+        From `rating_pairs` or `choice_pairs`.
+    parts
+        Clusters to draw: stories, methods. Annotators cannot be drawn here, since one
+        drawn twice would predict himself; they are left out of `parts`, and stories
+        drawn if nothing remains.
+    resamples, confidence, seed
+        Number of resamples (0 for no intervals), coverage, seed.
+
+    Returns
+    -------
+    list of Row
+        With `HUMAN_PAIRS_COLUMNS`: the row `one annotator`, then one a metric.
+        `value` is half accuracy; `n` counts (pair, annotator) with a preference of
+        the others. `difference` is the metric's half accuracy less that of one
+        annotator: above 0 the metric predicts people better than one of them does.
+
+    Notes
+    -----
+    Each annotator in turn predicts, by the order of his or her two ratings or by the
+    choice, what the mean or the majority of all others prefers, on the pairs which
+    both judged. Metrics are held against the same people on the same pairs, so the
+    rows can be compared with each other; they cannot be with
+    ``pairwise_accuracy.csv``, where people are all annotators together. That is why
+    this is a table of its own. The others are one fewer than all, hence a little
+    noisier: the accuracies of metrics are slightly lower here.
+    """
+    kept = tuple(part for part in parts if part in {"stories", "methods"})
+    labels = (ONE_ANNOTATOR, *pairs.metrics)
+    features = np.zeros((len(pairs.human), 2 + 3 * len(labels)))
+    for own, others in pairs.left_out():
+        features += _features(own, others, np.sign(pairs.scores))
+    point = _shares(features.sum(axis=0)[None])
+    rng = stream(seed, "human pairs", pairs.question, pairs.source)
+    sums = resampled_sums(
+        pairs.clusters, features, kept or ("stories",), resamples, rng
+    )
+    drawn = _shares(sums)
+    n = int(features[:, 1].sum())
+    reason = "" if n else _why_not(pairs)
+    shared: Row = {"question": pairs.question, "source": pairs.source, "n": n}
+    rows = _rows(labels, point, drawn, confidence, reason, pairs.n_annotators)
+    return [
+        {name: (shared | row)[name] for name in HUMAN_PAIRS_COLUMNS} for row in rows
+    ]
+
+
+def _why_not(pairs: Pairs) -> str:
+    if pairs.n_annotators < 2:
+        return "one annotator: there are no others to predict"
+    return "no pair has an annotator and a preference of the others"
+
+
+def _features(own: Array, others: Array, signs: Array) -> Array:
+    """Count, of each pair, known and decided, then hits, ties and right predictions."""
+    known = np.isfinite(own) & np.isfinite(others)
+    decided = known & (others != 0)
+    predicted = np.vstack([own, signs])
+    hits = (predicted == others) & decided
+    ties = (predicted == 0) & decided
+    right = (predicted == others) & known
+    return np.vstack([known, decided, hits, ties, right]).T
+
+
+Shares = tuple[Array, Array, Array, Array]
+
+
+def _shares(sums: Array) -> Shares:
+    """Return half and strict accuracy, tie rate and acc_eq."""
+    known, decided = sums[:, :1], sums[:, 1:2]
+    hits, ties, right = np.split(sums[:, 2:], 3, axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return (
+            (hits + ties / 2) / decided, hits / decided, ties / decided, right / known
+        )  # fmt: skip
+
+
+def _rows(
+    labels: tuple[str, ...],
+    point: Shares,
+    drawn: Shares,
+    confidence: float,
+    reason: str,
+    n_annotators: int,
+) -> Iterator[Row]:
+    half, strict, tie_rate, acc_eq = (x[0] for x in point)
+    for k, label in enumerate(labels):
+        low, high, why = interval(drawn[0][:, k], confidence)
+        strict_low, strict_high, _ = interval(drawn[1][:, k], confidence)
+        less = drawn[0][:, k] - drawn[0][:, 0]
+        bounds = interval(less, confidence) if k else (NAN, NAN, "")
+        yield {
+            "metric": label, "value": float(half[k]), "low": low, "high": high,
+            "reason": reason or why, "ppa_strict": float(strict[k]),
+            "ppa_strict_low": strict_low, "ppa_strict_high": strict_high,
+            "tie_rate": float(tie_rate[k]), "acc_eq": float(acc_eq[k]),
+            "difference": float(half[k] - half[0]) if k else NAN,
+            "difference_low": bounds[0], "difference_high": bounds[1],
+            "n_annotators": n_annotators,
+        }  # fmt: skip

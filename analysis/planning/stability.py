@@ -1,0 +1,374 @@
+"""How stable a judge is over repeated trials, and whom it agrees with.
+
+A judge is a model that scores outputs, asked K times under the same conditions (trials,
+`round` in the tables). Its own noise is told apart from its agreement with people and
+with other judges.
+"""
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from analysis.coefficients.levels import level_estimates
+from analysis.panel.raters import icc
+from analysis.panel.reliability import Reliability, rating_reliability
+from analysis.reading.cells import common_grid
+from analysis.reading.kept import key_texts
+from analysis.reading.scores import ScoreTable, score_table
+from analysis.resampling import cluster_counts, interval, stream
+from analysis.results import NAN, Array, Estimate, undefined
+
+STABILITY_COLUMNS = (
+    "question", "metric", "value", "low", "high", "n", "reason", "method", "statistic",
+)  # fmt: skip
+JUDGES_COLUMNS = (
+    "question", "metric_a", "metric_b", "coefficient", "level", "value", "low", "high",
+    "n", "reason",
+)  # fmt: skip
+PEOPLE = "people"
+OVER_TRIALS = (
+    "mean", "sd", "sd_population", "minimum", "maximum", "coefficient_of_variation",
+    "sd_output", "same_share",
+)  # fmt: skip
+OF_OUTPUTS = ("icc_2_1", "icc_2_k", "noise_to_methods")
+BETWEEN = ("retest_kendall", "retest_spearman", "retest_pearson")
+NO_INTERVAL = "no interval is made: that of icc_2_1 tells how sure it is"
+CONSTANT = "no two trials have scores that differ"
+Row = dict[str, object]
+
+
+def rating_trials(ratings: pd.DataFrame) -> pd.DataFrame:
+    """Take a judge's answers in the columns of ratings; the annotator is the judge.
+
+    Returns
+    -------
+    DataFrame
+        Columns question, metric (the judge), story, method, round, value; averaged over
+        shots.
+    """
+    named = ratings.rename(
+        columns={"dimension": "question", "annotator": "metric", "rating": "value"}
+    )
+    return _trials(named)
+
+
+def score_trials(scores: pd.DataFrame) -> pd.DataFrame:
+    """Take scores with a column `round`; each metric is a judge without a question."""
+    return _trials(scores.rename(columns={"score": "value"}).assign(question=""))
+
+
+def _trials(rows: pd.DataFrame) -> pd.DataFrame:
+    rounds = rows["round"] if "round" in rows else pd.Series("", rows.index)
+    keys = ["question", "metric", "story", "method", "round"]
+    rows = rows.assign(round=rounds).dropna(subset=["value"])
+    for key in keys:
+        rows[key] = key_texts(rows[key])
+    return rows.groupby(keys)["value"].mean().reset_index()
+
+
+def stability(
+    trials: pd.DataFrame, *, resamples: int, confidence: float, seed: int
+) -> list[Row]:
+    r"""Describe how a judge's scores vary over trials, in all and for each method.
+
+    Parameters
+    ----------
+    trials
+        From `rating_trials` or `score_trials`.
+    resamples, confidence, seed
+        Number of resamples of the stories (0 for no intervals), coverage, seed.
+
+    Returns
+    -------
+    list of dict
+        Columns `STABILITY_COLUMNS`; an empty method means all of them. `n` is the
+        number of outputs that have a score in every trial; others are left out.
+
+    Notes
+    -----
+    In each trial k the mean over outputs is :math:`m_k`. ``mean``, ``sd`` (K - 1),
+    ``sd_population`` (K, as in Envision, equation 5), ``minimum``, ``maximum`` and
+    ``coefficient_of_variation`` (sd/mean) are of the K means (ViStoryBench, H.6; the
+    bounds of Envision, equations 6 and 7). ``sd_output`` is the root mean square of the
+    outputs' own standard deviations (K - 1), ``same_share`` the share of outputs with
+    one score in all trials. Of all methods together: ``icc_2_1`` and ``icc_2_k``
+    (reliability of one trial and of the mean of K), ``noise_to_methods`` (the root mean
+    square over methods of their sd over trials, by the standard deviation of their
+    means: what ViStoryBench calls an order of magnitude), and correlations over
+    outputs between two trials, averaged over the pairs.
+    """
+    found: list[Row] = []
+    for (question, metric), rows in trials.groupby(["question", "metric"], sort=True):
+        key = str(question), str(metric)
+        rng = stream(seed, "stability", *key)
+        found += _of_judge(key, rows, resamples, confidence, rng)
+    return found
+
+
+def _of_judge(
+    key: tuple[str, str],
+    rows: pd.DataFrame,
+    resamples: int,
+    confidence: float,
+    rng: np.random.Generator,
+) -> list[Row]:
+    names = (*OVER_TRIALS, *OF_OUTPUTS, *BETWEEN)
+    table = rows.pivot(index=["story", "method"], columns="round", values="value")
+    table = table[np.isfinite(table.to_numpy()).all(axis=1)]
+    reason = ""
+    if table.shape[1] < 2:
+        reason = "only one trial"
+    elif table.empty:
+        reason = "no output has a score in every trial"
+    if reason:
+        return [_row(key, "", name, Estimate(NAN, reason=reason)) for name in names]
+    x = table.to_numpy(float)
+    stories = np.unique(table.index.get_level_values("story"), return_inverse=True)[1]
+    methods = table.index.get_level_values("method").to_numpy(str)
+    n_stories = int(stories.max()) + 1
+    counts = cluster_counts(n_stories, resamples if n_stories > 1 else 0, rng)
+    weights = counts[:, stories].astype(float)
+    found = []
+    for method in ["", *np.unique(methods)]:
+        here = methods == method if method else np.ones(len(x), bool)
+        values = _over_trials(x[here], np.ones((1, int(here.sum()))))
+        draws = _over_trials(x[here], weights[:, here])
+        if not method:
+            data = _reliability(table)
+            one = np.ones((1, len(x)))
+            values |= _of_outputs(x, methods, one, data)
+            draws |= _of_outputs(x, methods, weights, data)
+        for name, value in values.items():
+            estimate = _estimate(float(value[0]), draws[name], confidence, name)
+            found.append(_row(key, method, name, estimate, int(here.sum())))
+    for name, number in _between_trials(x).items():
+        reason = (
+            NO_INTERVAL if np.isfinite(number) else "a trial's scores are all the same"
+        )
+        found.append(_row(key, "", name, Estimate(number, reason=reason), len(x)))
+    return found
+
+
+def _row(
+    key: tuple[str, str], method: str, name: str, found: Estimate, n: int = 0
+) -> Row:
+    return {
+        "question": key[0], "metric": key[1], "value": found.value, "low": found.low,
+        "high": found.high, "n": n, "reason": found.reason, "method": method,
+        "statistic": name,
+    }  # fmt: skip
+
+
+UNDEFINED = {
+    "coefficient_of_variation": "the mean is 0",
+    "icc_2_1": "the estimated variance of the scores is not positive",
+    "icc_2_k": "the estimated variance of the scores is not positive",
+    "noise_to_methods": "the methods' means do not differ",
+}
+
+
+def _estimate(value: float, draws: Array, confidence: float, name: str) -> Estimate:
+    if np.isnan(value):
+        return undefined(UNDEFINED[name])
+    low, high, reason = interval(draws, confidence)
+    return Estimate(value, low, high, reason=reason)
+
+
+def _over_trials(x: Array, weights: Array) -> dict[str, Array]:
+    """Describe weighted outputs: x (U, K), weights (B, U), values (B,)."""
+    total = weights.sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = weights @ x / total[:, None]
+        mean, sd = means.mean(axis=1), means.std(axis=1, ddof=1)
+        return {
+            "mean": mean,
+            "sd": sd,
+            "sd_population": means.std(axis=1),
+            "minimum": means.min(axis=1),
+            "maximum": means.max(axis=1),
+            "coefficient_of_variation": np.where(mean != 0, sd / np.abs(mean), np.nan),
+            "sd_output": np.sqrt(weights @ x.var(axis=1, ddof=1) / total),
+            "same_share": weights @ (np.ptp(x, axis=1) == 0) / total,
+        }
+
+
+def _reliability(table: pd.DataFrame) -> Reliability:
+    """Lay trials out as annotators; units in the order of the table's rows."""
+    long = table.reset_index().melt(["story", "method"], value_name="rating")
+    return rating_reliability(long.rename(columns={"round": "annotator"}))
+
+
+def _of_outputs(
+    x: Array, methods: Array, weights: Array, data: Reliability
+) -> dict[str, Array]:
+    found = {name: icc(data, weights, name) for name in ("icc_2_1", "icc_2_k")}
+    means, noise = [], []
+    for method in np.unique(methods):
+        here = methods == method
+        w = weights[:, here]
+        total = w.sum(axis=1)[:, None]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            of_trials = np.where(total > 0, w @ x[here] / total, np.nan)
+        means.append(of_trials.mean(axis=1))
+        noise.append(of_trials.var(axis=1, ddof=1))
+    spread = _deviation(np.array(means))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = np.sqrt(_mean(np.array(noise))) / spread
+    found["noise_to_methods"] = np.where(spread > 0, ratio, np.nan)
+    return found
+
+
+def _mean(values: Array) -> Array:
+    """Average the defined values of each column; NaN where there is none."""
+    defined = np.isfinite(values)
+    count = defined.sum(axis=0)
+    total = np.where(defined, values, 0.0).sum(axis=0)
+    return np.asarray(np.where(count > 0, total / np.maximum(count, 1), np.nan))
+
+
+def _deviation(values: Array) -> Array:
+    defined = np.isfinite(values)
+    count = defined.sum(axis=0)
+    squares = np.where(defined, values - _mean(values), 0.0) ** 2
+    variance = squares.sum(axis=0) / np.maximum(count - 1, 1)
+    return np.asarray(np.where(count > 1, np.sqrt(variance), np.nan))
+
+
+def _between_trials(x: Array) -> dict[str, float]:
+    constant = np.ptp(x, axis=0) == 0
+    pairs = [
+        (a, b) for a, b in combinations(range(x.shape[1]), 2)
+        if not constant[a] and not constant[b]
+    ]  # fmt: skip
+    found = dict.fromkeys(BETWEEN, NAN)
+    if pairs:
+        values = [
+            (
+                stats.kendalltau(x[:, a], x[:, b])[0],
+                stats.spearmanr(x[:, a], x[:, b])[0],
+                stats.pearsonr(x[:, a], x[:, b])[0],
+            )
+            for a, b in pairs
+        ]
+        averages = np.mean(np.array(values, float), axis=0)
+        found = {n: float(v) for n, v in zip(BETWEEN, averages, strict=True)}
+    return found
+
+
+def judge_values(trials: pd.DataFrame) -> pd.DataFrame:
+    """Average trials: columns question, metric (the judge), story, method, value."""
+    keys = ["question", "metric", "story", "method"]
+    return trials.groupby(keys)["value"].mean().reset_index()
+
+
+def named_judge(table: ScoreTable, judge: str) -> pd.DataFrame:
+    """Take a table of scores as one judge's, each metric being a question.
+
+    Returns
+    -------
+    DataFrame
+        The columns of `judge_values`; scores of which less is better have their sign
+        turned.
+    """
+    rows = table.cells.rename(columns={"metric": "question", "score": "value"})
+    better = rows["question"].map(dict(table.higher_is_better)).to_numpy(bool)
+    value = rows["value"].where(better, -rows["value"])
+    return rows.assign(metric=judge, value=value)[
+        ["question", "metric", "story", "method", "value"]
+    ]
+
+
+def judges(
+    values: pd.DataFrame,
+    people: pd.DataFrame | None = None,
+    *,
+    levels: Sequence[str],
+    coefficients: Sequence[str],
+    parts: tuple[str, ...],
+    resamples: int,
+    confidence: float,
+    seed: int,
+) -> list[Row]:
+    """Correlate every two judges, and every judge with people, question by question.
+
+    Parameters
+    ----------
+    values
+        Of all judges, from `judge_values` or `named_judge`, joined.
+    people
+        Rows of `cells.annotator_cells`; dimensions are matched with questions.
+    levels, coefficients
+        Some of `analysis.options.LEVELS` and `COEFFICIENTS`.
+    parts, resamples, confidence, seed
+        As for `analysis.coefficients.levels.level_estimates`.
+
+    Returns
+    -------
+    list of dict
+        Columns `JUDGES_COLUMNS`; people are ``metric_a`` ``"people"``. `n` is the
+        number of points.
+    """
+    found: list[Row] = []
+    for question, rows in values.groupby("question", sort=True):
+        name = str(question)
+        sides: list[tuple[str, pd.DataFrame, str]] = []
+        own = {str(judge): part for judge, part in rows.groupby("metric", sort=True)}
+        if people is not None:
+            rated = people[people["dimension"] == name]
+            if not rated.empty:
+                sides += [(PEOPLE, rated, judge) for judge in own]
+        for a, b in combinations(own, 2):
+            as_rated = own[a].rename(columns={"metric": "annotator", "value": "rating"})
+            sides.append((a, as_rated.assign(dimension=name), b))
+        for a, rated, b in sides:
+            scores = own[b].rename(columns={"value": "score"})
+            pairs = _levels(
+                name, rated, score_table(scores), levels=levels,
+                coefficients=coefficients, parts=parts, resamples=resamples,
+                confidence=confidence, seed=seed,
+            )  # fmt: skip
+            for (level, coefficient), value in pairs.items():
+                found.append(
+                    {
+                        "question": name, "metric_a": a, "metric_b": b,
+                        "coefficient": coefficient, "level": level,
+                        "value": value.value, "low": value.low, "high": value.high,
+                        "n": value.n, "reason": value.reason,
+                    }
+                )  # fmt: skip
+    return found
+
+
+def _levels(
+    question: str,
+    rated: pd.DataFrame,
+    table: ScoreTable,
+    *,
+    levels: Sequence[str],
+    coefficients: Sequence[str],
+    parts: tuple[str, ...],
+    resamples: int,
+    confidence: float,
+    seed: int,
+) -> dict[tuple[str, str], Estimate]:
+    grid, _ = common_grid(question, rated, table)
+    found: dict[tuple[str, str], Estimate] = {}
+    for level in levels:
+        reason = ""
+        if not grid.metrics or not grid.cells.any():
+            reason = "no output has a value of both"
+        elif level != "method" and (grid.human_is_method_level or grid.method_level):
+            reason = "values are of whole methods, without stories"
+        if reason:
+            found |= {(level, name): undefined(reason) for name in coefficients}
+            continue
+        values, _ = level_estimates(
+            grid, level, coefficients=coefficients, parts=parts, resamples=resamples,
+            confidence=confidence, seed=seed,
+        )  # fmt: skip
+        for name in coefficients:
+            found[level, name] = values[grid.metrics[0], name]
+    return found

@@ -1,0 +1,275 @@
+"""From answers to cells: one value a story and method.
+
+A cell is the mean over shots and rounds within an annotator, then over
+annotators. Metrics are compared on the cells that all of them cover.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from analysis.page.printing import counted
+from analysis.reading.scores import ScoreTable, laid_out, score_cube
+from analysis.results import Array, Counts, Mask
+
+# Means of equal sums may differ in the last bit; people's means closer than
+# this are the same value. Scores are compared as given.
+HUMAN_TOLERANCE = 1e-9
+
+
+def same_within_tolerance(values: Array) -> Array:
+    """Make people's means that differ by rounding exactly equal.
+
+    Examples
+    --------
+    >>> a, b = same_within_tolerance(np.array([0.1 + 0.2, 0.3]))
+    >>> bool(a == b)
+    True
+    """
+    levels, where = np.unique(values, return_inverse=True)
+    new_level = np.diff(levels, prepend=-np.inf) > HUMAN_TOLERANCE
+    same = levels[new_level][np.cumsum(new_level) - 1]
+    return np.asarray(same[where].reshape(values.shape))
+
+
+def annotator_cells(ratings: pd.DataFrame) -> pd.DataFrame:
+    """Average each annotator's ratings over the shots and rounds of an output.
+
+    Parameters
+    ----------
+    ratings
+        Rows of `kept_rows`.
+
+    Returns
+    -------
+    DataFrame
+        Columns dimension, story, method, annotator, rating, sorted by the first
+        four.
+    """
+    keys = ["dimension", "story", "method", "annotator"]
+    return ratings.groupby(keys)["rating"].mean().reset_index()
+
+
+def human_cells(by_annotator: pd.DataFrame) -> pd.DataFrame:
+    """Average annotators: columns dimension, story, method, human."""
+    keys = ["dimension", "story", "method"]
+    cells = by_annotator.groupby(keys)["rating"].mean().reset_index()
+    cells["rating"] = same_within_tolerance(cells["rating"].to_numpy(float))
+    return cells.rename(columns={"rating": "human"})
+
+
+@dataclass(frozen=True)
+class Grid:
+    """One question's common subset of cells, as stories-by-methods tables.
+
+    Attributes
+    ----------
+    question
+        A dimension or a criterion.
+    stories, methods, metrics
+        Labels of the axes. With method-level ratings there is one story, "".
+    cells
+        Shape (S, M): cells that people and all metrics cover.
+    human
+        Shape (S, M); 0 outside `cells`.
+    scores
+        Shape (K, S, M), signs turned so that more is better; 0 outside `cells`.
+    votes
+        Shape (A, S, M): each annotator's value; NaN where there is none.
+    method_level
+        Metrics whose values hold for a method as a whole.
+    """
+
+    question: str
+    stories: tuple[str, ...]
+    methods: tuple[str, ...]
+    metrics: tuple[str, ...]
+    cells: Mask
+    human: Array
+    scores: Array
+    votes: Array
+    method_level: frozenset[str]
+
+    @property
+    def human_is_method_level(self) -> bool:
+        """Whether people's values hold for methods, not for stories."""
+        return self.stories == ("",)
+
+    def with_metrics(self, names: tuple[str, ...]) -> "Grid":
+        """Return the same cells with some of the metrics."""
+        kept = [self.metrics.index(name) for name in names]
+        return replace(
+            self,
+            metrics=names,
+            scores=self.scores[kept],
+            method_level=self.method_level & set(names),
+        )
+
+
+def common_grid(
+    question: str, by_annotator: pd.DataFrame, table: ScoreTable
+) -> tuple[Grid, list[str]]:
+    """Find the cells that people and all metrics cover.
+
+    Parameters
+    ----------
+    question
+        A dimension of `by_annotator`.
+    by_annotator
+        Rows of `annotator_cells` of this dimension only.
+    table
+        The scores.
+
+    Returns
+    -------
+    Grid
+        Metrics that share no cell with the ratings are left out of it.
+    list of str
+        What was dropped, in sentences.
+    """
+    grid = rated_grid(question, by_annotator)
+    cube, method_level = score_cube(table, table.metrics, grid.stories, grid.methods)
+    covered = np.isfinite(cube) & grid.cells
+    usable = covered.any(axis=(1, 2))
+    cells = grid.cells & covered[usable].all(axis=0) & usable.any()
+    notes = _coverage_notes(grid, table.metrics, covered, cells)
+    metrics = tuple(np.array(table.metrics, object)[usable])
+    signs = np.array([1 if table.higher_is_better[m] else -1 for m in metrics])
+    turned = cube[usable] * signs.reshape(-1, 1, 1)
+    found = Grid(
+        question, grid.stories, grid.methods, metrics, cells,
+        np.where(cells, grid.human, 0.0), np.where(cells, turned, 0.0),
+        grid.votes, method_level & set(metrics),
+    )  # fmt: skip
+    return found, notes
+
+
+def rated_grid(question: str, by_annotator: pd.DataFrame) -> Grid:
+    """Lay out all cells of one question that people rated; no metric yet.
+
+    Parameters
+    ----------
+    question
+        A dimension.
+    by_annotator
+        Rows of `annotator_cells` of this dimension only; either all name a story
+        or none does.
+    """
+    human = human_cells(by_annotator)
+    stories = tuple(sorted(human["story"].unique()))
+    methods = tuple(sorted(human["method"].unique()))
+    rated = laid_out(human, "human", stories, methods)
+    who, annotators = pd.factorize(by_annotator["annotator"], sort=True)
+    votes = np.full((len(annotators), *rated.shape), np.nan)
+    votes[
+        who,
+        pd.Index(stories).get_indexer(by_annotator["story"]),
+        pd.Index(methods).get_indexer(by_annotator["method"]),
+    ] = by_annotator["rating"]
+    cells = np.isfinite(rated)
+    return Grid(
+        question, stories, methods, (), cells, np.where(cells, rated, 0.0),
+        np.zeros((0, *cells.shape)), votes, frozenset(),
+    )  # fmt: skip
+
+
+CELL_COLUMNS = (
+    "question", "metric", "story", "method", "human", "score", "higher_is_better",
+)  # fmt: skip
+
+
+def cell_frame(grid: Grid, table: ScoreTable) -> pd.DataFrame:
+    """Write the cells of a grid as rows: the points behind the figures.
+
+    Parameters
+    ----------
+    grid
+        The common subset of one question.
+    table
+        The scores that it was made of; it knows the directions.
+
+    Returns
+    -------
+    DataFrame
+        The columns of `CELL_COLUMNS`: metrics, stories and methods in the order of
+        the grid, scores as given, not turned.
+
+    Examples
+    --------
+    >>> ratings = {"dimension": "q", "story": "s", "method": ["m", "n"]}
+    >>> ratings = pd.DataFrame({**ratings, "annotator": "Ann", "rating": [1.0, 2.0]})
+    >>> scores = {"metric": "fid", "story": "s", "method": ["m", "n"]}
+    >>> scores = pd.DataFrame({**scores, "score": [9.0, 8.0]})
+    >>> table = ScoreTable(scores, {"fid": False})
+    >>> grid, notes = common_grid("q", annotator_cells(ratings), table)
+    >>> cell_frame(grid, table)["score"].tolist()
+    [9.0, 8.0]
+    """
+    k, s, m = np.nonzero(np.broadcast_to(grid.cells, grid.scores.shape))
+    better = np.array([table.higher_is_better[name] for name in grid.metrics], bool)
+
+    def named(labels: tuple[str, ...], codes: Counts) -> "pd.Series[str]":
+        return pd.Series(pd.array(list(labels), dtype="str").take(codes))
+
+    values = (
+        grid.question, named(grid.metrics, k), named(grid.stories, s),
+        named(grid.methods, m), grid.human[s, m],
+        np.where(better[k], 1, -1) * grid.scores[k, s, m], better[k],
+    )  # fmt: skip
+    return pd.DataFrame(dict(zip(CELL_COLUMNS, values, strict=True)))
+
+
+def _coverage_notes(
+    grid: Grid, metrics: tuple[str, ...], covered: Mask, cells: Mask
+) -> list[str]:
+    """Say which metrics and cells are not used, and which methods are lost whole."""
+    noun = "method" if grid.human_is_method_level else "output"
+    rated = counted(int(grid.cells.sum()), f"rated {noun}")
+    notes = [
+        f"metric {metric} has no score for any rated {noun}."
+        for k, metric in enumerate(metrics)
+        if not covered[k].any()
+    ]
+    lacking = lacking_scores(metrics, covered[:, grid.cells])
+    if lacking:
+        note = (
+            f"{int(cells.sum())} of {rated} used, those with a score of every metric "
+            f"({lacking})."
+        )
+        lost = grid.cells.any(axis=0) & ~cells.any(axis=0)
+        if lost.any() and not lost.all():
+            names = np.array(grid.methods, object)[lost]
+            note += f" Methods left out whole: {', '.join(names)}."
+        notes.append(note)
+    return notes
+
+
+def lacking_scores(metrics: tuple[str, ...], covered: Mask) -> str:
+    """Say how many scores each metric lacks; those that lack the same ones together.
+
+    Parameters
+    ----------
+    metrics
+        K names.
+    covered
+        Shape (K, N). Metrics that have all scores or none are not named.
+
+    Examples
+    --------
+    >>> lacking_scores(("a", "b", "c"), np.array([[1, 0], [1, 1], [1, 0]], bool))
+    'a, c lack 1'
+    """
+    alike: dict[bytes, list[int]] = {}
+    for k, row in enumerate(covered):
+        if row.any() and not row.all():
+            alike.setdefault(row.tobytes(), []).append(k)
+    parts = []
+    for rows in alike.values():
+        n = int((~covered[rows[0]]).sum())
+        if len(rows) == len(metrics) > 1:
+            parts.append(f"all {len(metrics)} lack the same {n}")
+        else:
+            names = ", ".join(metrics[k] for k in rows)
+            parts.append(f"{names} {'lacks' if len(rows) == 1 else 'lack'} {n}")
+    return "; ".join(parts)

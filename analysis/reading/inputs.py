@@ -1,0 +1,159 @@
+"""Read the three tables from CSV, JSONL or Parquet and refuse what is wrong.
+
+Every reader returns a frame whose index is the line in the file (1 is the header) or
+raises `InputError` with all problems; a frame that comes back is clean: text columns
+are text, numbers are numbers, flags are booleans, keys are unique.
+"""
+
+from pathlib import Path
+
+import pandas as pd
+
+from analysis.reading.checking import Check
+from analysis.reading.files import read_file
+from analysis.reading.wide import WideKeys, long_rows
+from analysis.tables import (
+    CHOICE_COLUMNS,
+    CHOICE_KEY,
+    CHOICE_VALUES,
+    MEAN_OF_RATERS,
+    RATING_COLUMNS,
+    RATING_KEY,
+    SCORE_COLUMNS,
+    SCORE_KEY,
+)
+
+
+def read_ratings(
+    path: Path | str,
+    *,
+    wide: bool = False,
+    method_column: str = "method",
+    story_column: str = "story",
+    scale: tuple[int, int] | None = None,
+) -> pd.DataFrame:
+    """Read ratings.
+
+    Parameters
+    ----------
+    path
+        A .csv, .jsonl or .parquet file.
+    wide
+        One column a dimension instead of one row a rating. Without an annotator column
+        the values are means over raters; without a story column they are method-level.
+    method_column, story_column
+        Names of the key columns of a wide table.
+    scale
+        Lowest and highest admitted rating.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns of `analysis.tables.RATING_COLUMNS` and whatever else the file has.
+
+    Raises
+    ------
+    InputError
+        With every problem found.
+    """
+    raw = read_file(Path(path))
+    if wide:
+        keys = WideKeys(Path(path).name, method_column, story_column)
+        raw = long_rows(raw, keys, "dimension", "rating", limits=scale)
+        if "annotator" not in raw:
+            raw["annotator"] = MEAN_OF_RATERS
+    return check_ratings(raw, file=Path(path).name, scale=scale)
+
+
+def check_ratings(
+    frame: pd.DataFrame, *, file: str, scale: tuple[int, int] | None = None
+) -> pd.DataFrame:
+    """Return a clean copy of a table of ratings, or raise `InputError`."""
+    check = Check(frame, file, RATING_COLUMNS)
+    check.text(("method", "dimension", "annotator"), required=True)
+    check.text(("story",), required=False)
+    check.whole("shot", least=0)
+    check.whole("round", least=1, empty="1")
+    check.number("rating", required=True, limits=scale)
+    check.flags()
+    check.unique(RATING_KEY, unless="is_repeat")
+    return check.result()
+
+
+def read_choices(path: Path | str) -> pd.DataFrame:
+    """Read choices; the two methods come back in alphabetical order.
+
+    Raises
+    ------
+    InputError
+        With every problem found.
+    """
+    return check_choices(read_file(Path(path)), file=Path(path).name)
+
+
+def check_choices(frame: pd.DataFrame, *, file: str) -> pd.DataFrame:
+    """Return a clean copy of a table of choices, or raise `InputError`."""
+    check = Check(frame, file, CHOICE_COLUMNS)
+    check.text(
+        ("story", "method_a", "method_b", "criterion", "annotator"), required=True
+    )
+    check.text(("left_method",), required=False)
+    check.whole("round", least=1, empty="1")
+    check.word("choice", CHOICE_VALUES)
+    check.flags()
+    data = check.frame
+    same = (data["method_a"] == data["method_b"]) & (data["method_a"] != "")
+    check.refuse(same, "method_b", "a method other than method_a")
+    if "left_method" in data:
+        left = data["left_method"]
+        alien = (left != "") & (left != data["method_a"])
+        alien &= left != data["method_b"]
+        check.refuse(alien, "left_method", "one of the two methods")
+    check.frame = in_alphabetical_order(data)
+    check.unique(CHOICE_KEY, unless="is_repeat")
+    return check.result()
+
+
+def in_alphabetical_order(choices: pd.DataFrame) -> pd.DataFrame:
+    """Return the choices with method_a before method_b, answers turned to match."""
+    data = choices.copy(deep=False)
+    swap = choices["method_a"] > choices["method_b"]
+    data["method_a"] = choices["method_a"].where(~swap, choices["method_b"])
+    data["method_b"] = choices["method_b"].where(~swap, choices["method_a"])
+    turned = choices["choice"].replace({"a": "b", "b": "a"})
+    data["choice"] = choices["choice"].where(~swap, turned)
+    return data
+
+
+def read_scores(
+    path: Path | str,
+    *,
+    wide: bool = False,
+    method_column: str = "method",
+    story_column: str = "story",
+) -> pd.DataFrame:
+    """Read metric scores; an empty score is a missing value and gives no row.
+
+    Raises
+    ------
+    InputError
+        With every problem found.
+    """
+    raw = read_file(Path(path))
+    if wide:
+        keys = WideKeys(Path(path).name, method_column, story_column)
+        raw = long_rows(raw, keys, "metric", "score")
+    return check_scores(raw, file=Path(path).name)
+
+
+def check_scores(frame: pd.DataFrame, *, file: str) -> pd.DataFrame:
+    """Return a clean copy of a table of scores, or raise `InputError`."""
+    check = Check(frame, file, SCORE_COLUMNS)
+    check.text(("method", "metric"), required=True)
+    check.text(("story", "metric_version", "backend"), required=False)
+    check.whole("shot", least=0)
+    check.number("score", required=False)
+    check.flag("higher_is_better", default=True)
+    check.one_direction()
+    check.unique(SCORE_KEY)
+    return check.result().dropna(subset=["score"])

@@ -1,0 +1,202 @@
+"""From scores to one value a metric, story and method.
+
+A metric is averaged over shots; one that occurs in several versions is several.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from analysis.options import OptionError
+from analysis.page.printing import counted
+from analysis.reading.coding import coded, combined
+from analysis.reading.kept import key_texts, true_flags
+from analysis.results import Array
+
+# The metric that ties every pair stands beside the others under this name.
+BASELINE = "constant"
+UNVERSIONED = "no version"
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """Scores averaged over shots, and what is known of each metric.
+
+    Attributes
+    ----------
+    cells
+        Columns metric, story, method, score, sorted by the first three.
+    higher_is_better
+        By metric.
+    notes
+        Which rows were left out, in sentences.
+    """
+
+    cells: pd.DataFrame
+    higher_is_better: Mapping[str, bool]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """All metrics, sorted."""
+        return tuple(sorted(self.higher_is_better))
+
+
+def score_table(scores: pd.DataFrame) -> ScoreTable:
+    """Average scores over shots.
+
+    Parameters
+    ----------
+    scores
+        Rows of `kept_rows`; rows without a score are absent. Where a metric has a
+        value of a whole output, those of its shots are left out; where it has values
+        of stories, those of whole methods are.
+
+    Returns
+    -------
+    ScoreTable
+        A metric that occurs with several versions or backends is several
+        metrics, named ``metric (version, backend)``.
+
+    Raises
+    ------
+    OptionError
+        When no row has a score, a metric is marked both higher and lower is better,
+        or it has the name of the baseline.
+
+    Notes
+    -----
+    Means over shots are correctly rounded (``math.fsum``), so that outputs with
+    the same scores in another order stay tied.
+    """
+    rows = scores.dropna(subset=["score"]).copy()
+    if rows.empty:
+        raise OptionError("scores: no row has a score")
+    if (rows["metric"] == BASELINE).any():
+        raise OptionError(
+            f"scores: metric: {BASELINE!r}: expected another name, since the baseline "
+            "that ties every pair has this one"
+        )
+    rows["metric"] = _versioned_names(rows)
+    better = _directions(rows)
+    rows, notes = _one_kind_of_score(rows)
+    keys = ["metric", "story", "method"]
+    if rows.duplicated(keys).any():
+        cells = _exact_means(rows, keys)
+    else:
+        cells = rows[[*keys, "score"]].sort_values(keys, ignore_index=True)
+    return ScoreTable(cells, better, tuple(notes))
+
+
+def _one_kind_of_score(rows: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Leave out shots beside their whole output, and methods beside their stories."""
+    notes = []
+    named = rows["story"] != ""
+    beside = ~named & named.groupby(rows["metric"]).transform("any")
+    for metric, count in beside.groupby(rows["metric"]).sum().items():
+        if count:
+            notes.append(
+                f"Metric {metric}: {counted(count, 'score')} without a story left out, "
+                "since others name one."
+            )
+    if "shot" in rows:
+        whole = key_texts(rows["shot"]) == ""
+        keys = [rows["metric"], rows["story"], rows["method"]]
+        shots = ~whole & whole.groupby(keys).transform("any")
+        for metric, count in shots.groupby(rows["metric"]).sum().items():
+            if count:
+                notes.append(
+                    f"Metric {metric}: {counted(count, 'score')} of shots left out, "
+                    "since their outputs have a score as a whole."
+                )
+        beside |= shots
+    return rows[~beside], notes
+
+
+def _exact_means(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    """Average scores with the same keys; rows come back sorted by them."""
+    group = combined(rows[key] for key in keys)
+    order = np.argsort(group, kind="stable")
+    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+    scores = rows["score"].to_numpy(float)[order].tolist()
+    ends = [*starts[1:].tolist(), len(scores)]
+    means = [
+        math.fsum(scores[start:end]) / (end - start)
+        for start, end in zip(starts.tolist(), ends, strict=True)
+    ]
+    return rows[keys].take(order[starts]).reset_index(drop=True).assign(score=means)
+
+
+def _versioned_names(rows: pd.DataFrame) -> pd.Series:
+    tags = [tag for tag in ("metric_version", "backend") if tag in rows]
+    if not tags:
+        return rows["metric"]
+    label = key_texts(rows[tags[0]])
+    for tag in tags[1:]:
+        other = key_texts(rows[tag])
+        both = (label != "") & (other != "")
+        label = label + both.map({True: ", ", False: ""}) + other
+    label = label.replace("", UNVERSIONED)
+    several = label.groupby(rows["metric"]).transform("nunique") > 1
+    return rows["metric"].where(~several, rows["metric"] + " (" + label + ")")
+
+
+def _directions(rows: pd.DataFrame) -> dict[str, bool]:
+    if "higher_is_better" not in rows:
+        return dict.fromkeys(rows["metric"].unique(), True)
+    given = rows["higher_is_better"]
+    empty = coded(given).mask(lambda value: value == "")
+    better = pd.Series(true_flags(given) | empty, rows.index)
+    found = {}
+    for metric, values in better.groupby(rows["metric"]):
+        if values.nunique() > 1:
+            raise OptionError(
+                f"scores: higher_is_better: metric {metric!r} is marked both "
+                "true and false: one of them is expected in all its rows"
+            )
+        found[str(metric)] = bool(values.iloc[0])
+    return found
+
+
+def score_cube(
+    table: ScoreTable,
+    metrics: tuple[str, ...],
+    stories: tuple[str, ...],
+    methods: tuple[str, ...],
+) -> tuple[Array, frozenset[str]]:
+    """Lay scores out as metrics x stories x methods.
+
+    Returns
+    -------
+    cube
+        Scores as given, NaN where there is none. A method-level score (empty
+        story) stands in every story; if the only story is "", a metric with
+        stories is averaged over them.
+    method_level
+        The metrics that have method-level scores only.
+    """
+    cube = np.full((len(metrics), len(stories), len(methods)), np.nan)
+    method_level = set()
+    for k, metric in enumerate(metrics):
+        rows = table.cells[table.cells["metric"] == metric]
+        with_story = rows[rows["story"] != ""]
+        if with_story.empty:
+            method_level.add(metric)
+            cube[k] = rows.set_index("method")["score"].reindex(methods).to_numpy()
+        elif stories == ("",):
+            means = _exact_means(with_story, ["method"]).set_index("method")["score"]
+            cube[k] = means.reindex(methods).to_numpy()
+        else:
+            cube[k] = laid_out(with_story, "score", stories, methods)
+    return cube, frozenset(method_level)
+
+
+def laid_out(
+    rows: pd.DataFrame, value: str, stories: tuple[str, ...], methods: tuple[str, ...]
+) -> Array:
+    """Lay one column out as stories x methods; NaN where there is no row."""
+    table = rows.pivot(index="story", columns="method", values=value)
+    return table.reindex(index=stories, columns=methods).to_numpy(float)

@@ -1,0 +1,186 @@
+"""Tags of stories: what a table of them says, and numbers cut into a few classes."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from analysis.reading.checking import Check
+from analysis.reading.coding import as_text, coded, numbers
+from analysis.reading.files import read_file
+from analysis.results import Array
+from analysis.tables import InputError, Problem
+
+# OneIG-Bench, supplement, table 1: short is below 30 words, long above 60.
+SHORT_BELOW, LONG_ABOVE = 30, 60
+# A tag of numbers with more values than this is cut into classes.
+MOST_VALUES = 12
+_COUNTS_WORDS = re.compile(
+    r"(.*[_ -])?n?words?|word[_ -]?count|((prompt|caption|text|story)[_ -]?)?len(gth)?"
+)
+_ORDER = {"short": 0, "low": 0, "middle": 1, "long": 2, "high": 2}
+
+
+def read_stories(path: Path | str, *, story_column: str = "story") -> pd.DataFrame:
+    """Read the tags of stories.
+
+    Parameters
+    ----------
+    path
+        A .csv, .jsonl or .parquet file: one row a story, one column a tag.
+    story_column
+        The column of the stories.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Column ``story``, then every tag as text; empty where a story has no value.
+        The index is the line in the file.
+
+    Raises
+    ------
+    InputError
+        With every problem: no column of stories, no tag, a story without a name or
+        twice.
+    """
+    file = Path(path).name
+    frame = read_file(Path(path))
+    if story_column != "story":
+        if story_column in frame and "story" in frame:
+            what = f"no column 'story' beside {story_column!r}"
+            raise InputError([Problem(file, what, 1, "story")])
+        Check(frame, file, (story_column,))
+        frame = frame.rename(columns={story_column: "story"})
+    check = Check(frame, file, ("story",))
+    tags = [column for column in frame.columns if column != "story"]
+    nameless = [column for column in tags if not str(column).strip()]
+    if nameless or not tags:
+        what = "a name of each tag" if tags else "at least one column of tags"
+        raise InputError([Problem(file, what, 1, value="(empty)" if tags else "")])
+    check.text(("story",), required=True)
+    for tag in tags:
+        cells = coded(frame[tag])
+        check.frame[tag] = cells.mapped(_as_written).column(frame.index)
+    check.text(tags, required=False)
+    check.unique(("story",))
+    return check.result()[["story", *tags]]
+
+
+def _as_written(value: object) -> str:
+    """Return a cell as a CSV file has it."""
+    text = as_text(value)
+    return text.lower() if isinstance(value, (bool, np.bool_)) else text
+
+
+def word_count_class(words: float) -> str:
+    """Return OneIG-Bench's class of a prompt by its number of words.
+
+    Examples
+    --------
+    >>> word_count_class(29), word_count_class(30), word_count_class(60)
+    ('short', 'middle', 'middle')
+    >>> word_count_class(61)
+    'long'
+    """
+    if words < SHORT_BELOW:
+        return "short"
+    return "middle" if words <= LONG_ABOVE else "long"
+
+
+def binned(tags: pd.DataFrame, column: str) -> pd.Series:
+    """Cut a tag of numbers into a few classes; leave any other tag as it is.
+
+    Parameters
+    ----------
+    tags
+        Rows of `read_stories`.
+    column
+        The tag.
+
+    Returns
+    -------
+    pandas.Series
+        Text. A tag that is called a number of words, or the length of the text, is
+        cut at 30 and 60 as in OneIG-Bench; other numbers with more than `MOST_VALUES`
+        different values are cut into thirds of the stories. The labels name the
+        bounds. A story without a value stays without.
+
+    Notes
+    -----
+    Equal numbers are in one class, so thirds may differ in size; where a whole third
+    is one number, there are two classes.
+
+    References
+    ----------
+    OneIG-Bench, supplement, table 1 and the reasons given above it.
+    """
+    given = tags[column]
+    values, empty = numbers(given)
+    filled = values[~empty]
+    if not len(filled) or not np.isfinite(filled).all():
+        return given
+    if _counts_words(column):
+        labels = {
+            "short": f"short (below {SHORT_BELOW})",
+            "middle": f"middle ({SHORT_BELOW} to {LONG_ABOVE})",
+            "long": f"long (above {LONG_ABOVE})",
+        }
+        named = [labels[word_count_class(value)] for value in filled]
+    elif len(np.unique(filled)) > MOST_VALUES:
+        named = _thirds(filled)
+    else:
+        return given
+    texts = np.full(len(given), "", object)
+    texts[~empty] = named
+    return pd.Series(texts, given.index, dtype="str", name=column)
+
+
+def _counts_words(column: str) -> bool:
+    return bool(_COUNTS_WORDS.fullmatch(column.strip().lower()))
+
+
+def _thirds(values: Array) -> list[str]:
+    low, high = np.quantile(values, [1 / 3, 2 / 3], method="inverted_cdf")
+    a, b = f"{low:g}", f"{high:g}"
+    top = values.max() > high
+    labels = []
+    for value in values:
+        if value <= low:
+            labels.append(f"low (at most {a})")
+        elif value <= high and top:
+            labels.append(f"middle (above {a}, at most {b})")
+        else:
+            labels.append(f"high (above {b if top else a})")
+    return labels
+
+
+def with_classes(tags: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Cut every tag of numbers into classes.
+
+    Returns
+    -------
+    DataFrame
+        The same stories and tags.
+    list of str
+        Which tags were cut, in sentences.
+    """
+    found, notes = tags.copy(deep=False), []
+    for column in tags.columns.drop("story"):
+        found[column] = binned(tags, column)
+        if found[column] is not tags[column] and (found[column] != tags[column]).any():
+            classes = sorted(set(found[column]) - {""}, key=stratum_order)
+            notes.append(f"Tag {column} is cut into classes: {', '.join(classes)}.")
+    return found, notes
+
+
+def stratum_order(name: str) -> tuple[int, str]:
+    """Return by what strata are sorted: classes by size, all others by name.
+
+    Examples
+    --------
+    >>> sorted(["long (above 60)", "oil", "short (below 30)"], key=stratum_order)
+    ['short (below 30)', 'oil', 'long (above 60)']
+    """
+    first = name.partition(" (")[0]
+    return (_ORDER.get(first, 1), "" if first in _ORDER and first != name else name)

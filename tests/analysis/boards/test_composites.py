@@ -1,0 +1,248 @@
+"""Composites: weighted means, average ranks, drops."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.boards.composites import (
+    COMPOSITE_COLUMNS,
+    ENVISION_QUESTIONS,
+    VISTAR_ANGLES,
+    check_weights,
+    composites,
+    drop_weights,
+    envision_weights,
+    part_cells,
+    rank_weights,
+    read_weights,
+    vistar_weights,
+    weight_table,
+)
+from analysis.reading.scores import score_table
+from analysis.tables import InputError
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def cells(values, story=""):
+    """Values as {method: {part: value}} or {method: {part: [one a story]}}."""
+    rows = []
+    for method, parts in values.items():
+        for part, found in parts.items():
+            several = isinstance(found, list)
+            for k, value in enumerate(found if several else [found]):
+                rows.append((part, f"s{k}" if several else story, method, value))
+    return pd.DataFrame(rows, columns=["part", "story", "method", "value"])
+
+
+def values(rows, composite):
+    return {r["method"]: r["value"] for r in rows if r["composite"] == composite}
+
+
+def test_envision_is_point_four_point_four_point_two_of_means_of_three():
+    questions = [q for three in ENVISION_QUESTIONS.values() for q in three]
+    scores = dict(zip(questions, [3, 4, 5, 1, 2, 3, 0, 1, 5], strict=True))
+    rows = composites(cells({"UNO": scores}), envision_weights())
+    assert tuple(rows[0]) == COMPOSITE_COLUMNS
+    assert [(r["composite"], r["value"], r["n_parts"]) for r in rows] == [
+        ("consistency", 4, 3), ("physicality", 2, 3), ("aesthetics", 2, 3),
+        ("overall", pytest.approx(0.4 * 4 + 0.4 * 2 + 0.2 * 2), 3),
+    ]  # fmt: skip
+
+
+def test_envisions_code_weighs_its_third_questions_a_little_more():
+    scores = {q: 0 for three in ENVISION_QUESTIONS.values() for q in three}
+    scores |= {"authenticity": 1, "factual_consistency": 1}
+    rows = composites(cells({"UNO": scores}), envision_weights(as_in_code=True))
+    found = {r["composite"]: r["value"] for r in rows}
+    assert found["aesthetics"] == pytest.approx(0.34)
+    assert found["consistency"] == pytest.approx(0.33)
+    assert found["overall"] == pytest.approx(0.4 * 0.33 + 0.2 * 0.34)
+
+
+def test_envisions_questions_are_those_of_its_protocol():
+    text = (ROOT / "annotate/protocols/envision-expert.yaml").read_text("utf-8")
+    keys = [question["key"] for question in yaml.safe_load(text)["questions"]]
+    assert keys == [q for three in ENVISION_QUESTIONS.values() for q in three]
+
+
+def test_a_mask_of_roles_and_angles_gives_means_over_its_angles():
+    angles = dict(zip(VISTAR_ANGLES, range(9), strict=True))
+    mask = {"designer": ("TR", "SF"), "historian": ("CUL",)}
+    rows = composites(cells({"UNO": angles}), vistar_weights(mask))
+    assert {r["composite"]: r["value"] for r in rows} == {
+        "core": 4.0, "designer": 3.0, "historian": 7.0,
+    }  # fmt: skip
+
+
+def test_average_ranks_respect_direction_and_share_ties():
+    found = cells(
+        {
+            "a": {"csd": 0.9, "fid": 30, "aes": 5},
+            "b": {"csd": 0.9, "fid": 10, "aes": 4},
+            "c": {"csd": 0.1, "fid": 20, "aes": 6},
+            "d": {"csd": 0.95, "fid": 5},
+        }
+    )
+    rows = composites(
+        found, rank_weights(("csd", "fid", "aes")), lower_is_better=frozenset({"fid"})
+    )
+    # d lacks aes: it has no average and takes no rank from the others.
+    assert [(r["method"], r["value"], r["rank"]) for r in rows[:3]] == [
+        ("b", pytest.approx((1.5 + 1 + 3) / 3), 1),
+        ("c", pytest.approx((3 + 2 + 1) / 3), 2),
+        ("a", pytest.approx((1.5 + 3 + 2) / 3), 3),
+    ]  # fmt: skip
+    assert (rows[3]["method"], rows[3]["reason"]) == ("d", "no value of aes")
+    assert np.isnan(rows[3]["value"])
+
+
+def test_a_drop_is_in_per_cent_of_the_first_and_least_is_best():
+    found = cells({"a": {"core": 80, "hard": 60}, "b": {"core": 50, "hard": 45}})
+    rows = composites(found, drop_weights())
+    assert [(r["method"], r["value"], r["rank"]) for r in rows] == [
+        ("b", 10, 1), ("a", 25, 2),
+    ]  # fmt: skip
+    (row,) = composites(cells({"a": {"core": 0, "hard": 1}}), drop_weights())
+    assert np.isnan(row["value"])
+    assert row["reason"] == "its first part is 0"
+
+
+def test_less_is_better_turns_the_sign_in_a_mean():
+    weights = weight_table({"both": {"csd": 3, "fid": 1}})
+    found = cells({"a": {"csd": 1, "fid": 2}})
+    (row,) = composites(found, weights, lower_is_better=frozenset({"fid"}))
+    assert row["value"] == pytest.approx((3 * 1 - 2) / 4)
+
+
+def test_intervals_draw_stories_together_for_all_parts():
+    rng = np.random.default_rng(0)
+    quality = rng.normal(size=40)
+    found = cells(
+        {
+            m: {p: list(quality + k + rng.normal(0, 0.01, 40)) for p in "pq"}
+            for k, m in enumerate("abc")
+        }
+    )
+    rows = composites(found, weight_table({"x": "pq"}), resamples=400)
+    # Of the mean of 40 stories, which both parts share: not divided by sqrt(2).
+    error = quality.std() / np.sqrt(40)
+    for row in rows:
+        assert (row["high"] - row["low"]) / 3.92 == pytest.approx(error, rel=0.15)
+        # Methods share their stories, too, so that ranks are sure.
+        assert row["rank"] == row["rank_low"] == row["rank_high"]
+    assert composites(found, weight_table({"x": "pq"}), resamples=50) == composites(
+        found.sample(frac=1, random_state=2), weight_table({"x": "pq"}), resamples=50
+    )
+
+
+def test_an_unknown_part_is_named():
+    (row,) = composites(cells({"a": {"p": 1}}), weight_table({"x": ("p", "nope")}))
+    assert row["reason"] == "no value of nope"
+    assert np.isnan(row["value"])
+    assert np.isnan(row["rank"])
+
+
+def test_parts_are_dimensions_and_metrics():
+    human = pd.DataFrame(
+        [("aes", "s", "UNO", 3.0)], columns=["dimension", "story", "method", "human"]
+    )
+    scores = pd.DataFrame(
+        [("s", "UNO", "aes", 5.0, True), ("s", "UNO", "fid", 9.0, False)],
+        columns=["story", "method", "metric", "score", "higher_is_better"],
+    )
+    found, lower = part_cells(human, score_table(scores))
+    assert sorted(found["part"]) == ["aes", "aes (metric)", "fid"]
+    assert lower == {"fid"}
+
+
+@settings(max_examples=25)
+@given(st.lists(st.floats(0.1, 9), min_size=3, max_size=3), st.floats(0.1, 100))
+def test_only_the_proportions_of_weights_matter(weights, factor):
+    found = cells({"a": {"p": 1.0, "q": 2.0, "r": 4.0}})
+    one, two = (
+        composites(found, weight_table({"x": dict(zip("pqr", w, strict=True))}))
+        for w in (weights, [factor * w for w in weights])
+    )
+    assert one[0]["value"] == pytest.approx(two[0]["value"])
+    assert 1 - 1e-9 <= one[0]["value"] <= 4 + 1e-9
+
+
+def test_weights_are_read_from_a_file(tmp_path):
+    path = tmp_path / "weights.csv"
+    path.write_text("composite,part,weight\nall,TR,0.5\nall,LI,1\n", "utf-8")
+    found = read_weights(path)
+    assert found.to_dict("records") == [
+        {"composite": "all", "part": "TR", "weight": 0.5, "kind": "mean"},
+        {"composite": "all", "part": "LI", "weight": 1.0, "kind": "mean"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "problems"),
+    [
+        (
+            "composite,part\nx,p\n",
+            ["w.csv:1: weight: expected the columns composite, part, weight"],
+        ),
+        (
+            "composite,part,weight\nx,p,0\nx,,2\nx,q,much\n",
+            [
+                "w.csv:2: weight: 0: expected a number above 0",
+                "w.csv:3: part: expected a name",
+                "w.csv:4: weight: much: expected a number above 0",
+            ],
+        ),
+        (
+            "composite,part,weight\nx,p,1\nx,p,2\n",
+            ["w.csv:3: part: p: expected each part of x once"],
+        ),
+        (
+            "composite,part,weight\nx,p,inf\n",
+            ["w.csv:2: weight: inf: expected a number above 0"],
+        ),
+        (
+            "composite,part,weight,kind\nx,p,1,sum\n",
+            ["w.csv:2: kind: sum: expected one of mean, ranks, drop"],
+        ),
+        (
+            "composite,part,weight,kind\nx,p,1,mean\nx,q,1,ranks\n",
+            ["w.csv:2: kind: expected one kind in all rows of x"],
+        ),
+        (
+            "composite,part,weight,kind\nx,p,1,drop\n",
+            [
+                "w.csv:2: part: expected two parts of the drop x: what it is from, "
+                "and to"
+            ],
+        ),
+        (
+            "composite,part,weight\nx,y,1\ny,x,1\n",
+            [
+                "w.csv:2: composite: x: expected a composite that is no part of itself",
+                "w.csv:3: composite: y: expected a composite that is no part of itself",
+            ],
+        ),
+    ],
+)
+def test_bad_weights_are_named_by_line_and_column(tmp_path, text, problems):
+    path = tmp_path / "w.csv"
+    path.write_text(text, "utf-8")
+    with pytest.raises(InputError) as caught:
+        read_weights(path)
+    assert caught.value.lines() == problems
+
+
+def test_presets_pass_their_own_check():
+    for weights in (
+        envision_weights(),
+        vistar_weights(),
+        drop_weights(),
+        rank_weights("ab"),
+    ):
+        pd.testing.assert_frame_equal(check_weights(weights, "preset"), weights)

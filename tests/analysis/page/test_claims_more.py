@@ -1,0 +1,223 @@
+"""Sentences of pairs, ceilings, ranks, sides, groups and plans say what tables say."""
+
+import pandas as pd
+import pytest
+
+from analysis.page.claims import limits, sentences
+
+NAN = float("nan")
+
+
+def pairwise(*changes):
+    row = {
+        "question": "q", "metric": "k", "source": "choices", "ppa_strict": 0.6,
+        "ppa_strict_low": 0.5, "ppa_strict_high": 0.7, "ppa_half": 0.7,
+        "ppa_half_low": 0.6, "ppa_half_high": 0.8, "metric_tie_rate": 0.2,
+        "n_pairs": 90, "acc_eq": 0.5,
+    }  # fmt: skip
+    return pd.DataFrame([row | change for change in changes])
+
+
+def test_pairs_with_intervals_ties_chance_and_vistars_line():
+    constant = {"metric": "constant", "ppa_half": 0.9}
+    (text,) = sentences({"pairwise_accuracy": pairwise({}, constant)}, 1000)
+    assert text == (
+        "q: k prefers what the majority of annotators prefers in 70 % [60, 80] of 90 "
+        "pairs that people do not tie, a tie of the metric being half (as a miss: 60 % "
+        "[50, 70]; it ties 20 % of the pairs; chance is 50 %); whether it reaches the "
+        "75 % that VISTAR demands is open."
+    )
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [(0.76, 0.9, "stands above the 75 %"), (0.6, 0.74, "stands below the 75 %"),
+     (0.7, 0.8, "is open")],
+)  # fmt: skip
+def test_the_line_of_vistar_is_passed_by_intervals(low, high, said):
+    table = pairwise({"ppa_half_low": low, "ppa_half_high": high})
+    assert said in sentences({"pairwise_accuracy": table}, 1000)[0]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "why"),
+    [(0.4, 0.8, "not above chance."), (NAN, NAN, "for want of an interval."),
+     (0.2, 0.4, "below chance."), (0.5, 0.8, "not above chance.")],
+)  # fmt: skip
+def test_pairs_that_show_nothing_are_a_limit(low, high, why):
+    tables = {
+        "pairwise_accuracy": pairwise({"ppa_half_low": low, "ppa_half_high": high})
+    }
+    assert sentences(tables, 1000) == ()
+    text = limits(tables, 1000)[0]
+    assert text.startswith("q: no metric is shown to prefer what people prefer: k")
+    assert text.endswith(why)
+
+
+def mcnemar(*p_values):
+    return pd.DataFrame(
+        {"question": "q", "metric_a": "k", "metric_b": list("xyz"[: len(p_values)]),
+         "p_value": 0.001, "p_stories": p_values}
+    )  # fmt: skip
+
+
+def test_the_highest_of_several_is_set_apart_by_tests_that_know_stories():
+    tables = {"pairwise_accuracy": pairwise({}, {"metric": "x", "ppa_half": 0.6}),
+              "mcnemar": mcnemar(0.01, 0.04, 0.9)}  # fmt: skip
+    text = sentences(tables, 1000)[0]
+    assert "the highest of 2 metrics, separable from 1 of 3 others" in text
+    told = limits(tables, 1000)
+    assert any("was chosen by the same data" in line for line in told)
+    assert any("Tests against the others are adjusted" in line for line in told)
+
+
+def test_one_metric_was_not_chosen():
+    told = limits({"pairwise_accuracy": pairwise({})}, 1000)
+    assert not any("chosen" in line for line in told)
+
+
+# The ceiling --------------------------------------------------------------------------
+
+
+def correlations(*changes):
+    row = {
+        "dimension": "q", "metric": "k", "level": "pooled", "coefficient": "kendall",
+        "value": 0.4, "low": 0.3, "high": 0.5, "n": 100, "n_groups": 1, "p_value": 0.01,
+    }  # fmt: skip
+    return pd.DataFrame([row | change for change in changes])
+
+
+def agreement(**changes):
+    row = {
+        "question": "q", "statistic": "rater_vs_rest_kendall", "value": 0.8, "low": 0.7,
+        "high": 0.9, "n_units": 95, "n_annotators": 3, "reason": "",
+    }  # fmt: skip
+    alpha = row | {"statistic": "alpha_ordinal"}
+    return pd.DataFrame([row | changes, alpha])
+
+
+def test_the_best_pooled_metric_against_one_annotator():
+    told = sentences({"correlations": correlations({}), "agreement": agreement()}, 1000)
+    assert told[1] == (
+        "q: one annotator reaches 0.80 [0.70, 0.90] against the mean of the rest "
+        "(Kendall's tau-b, 95 units); over the same cells together the highest metric, "
+        "k, reaches 0.40 [0.30, 0.50]: 50 % of it."
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "ceiling"),
+    [({"level": "story"}, {}), ({}, {"n_units": 300}), ({}, {"value": NAN}),
+     ({}, {"value": 0.05}), ({"value": -0.2}, {}), ({"coefficient": "pearson"}, {})],
+)  # fmt: skip
+def test_what_cannot_be_compared_with_the_ceiling_is_not(change, ceiling):
+    tables = {"correlations": correlations(change), "agreement": agreement(**ceiling)}
+    for card in (sentences, limits):
+        assert not any("one annotator" in text for text in card(tables, 1000))
+
+
+def test_a_metric_above_the_ceiling_is_said_to_be():
+    tables = {"correlations": correlations({"value": 0.9}), "agreement": agreement()}
+    assert sentences(tables, 1000)[1].endswith(": more than one annotator.")
+
+
+# Selection and ranks ------------------------------------------------------------------
+
+
+def test_of_many_metrics_the_p_values_are_adjusted():
+    """.02 is shown alone, and not as the lowest of five."""
+    rows = [{"level": "method", "n": 12, "metric": f"m{i}", "p_value": 0.02,
+             "value": 0.5 - i / 100} for i in range(5)]  # fmt: skip
+    assert sentences({"correlations": correlations(rows[0])}, 1000)
+    tables = {"correlations": correlations(*rows)}
+    assert sentences(tables, 1000) == ()
+    assert (
+        "does not pass the permutation test adjusted over 5 metrics"
+        in (limits(tables, 1000)[0])
+    )
+    assert "would need more than 50 permutations" in limits(tables, 50)[0]
+
+
+def test_a_rank_that_depends_on_the_level_is_told():
+    rows = [
+        {"metric": m, "level": level, "value": v}
+        for level, order in (("story", "abcd"), ("pooled", "bcda"))
+        for m, v in zip(order, (0.5, 0.4, 0.3, 0.2), strict=True)
+    ]
+    told = limits({"correlations": correlations(*rows)}, 1000)
+    assert (
+        "q: which metric is best depends on how one asks: a stands first of 4 inside "
+        "stories, but last over all cells together."
+    ) in told
+    same = [row | {"level": "pooled"} for row in rows[:4]]
+    told = limits({"correlations": correlations(*rows[:4], *same)}, 1000)
+    assert not any("how one asks" in text for text in told)
+
+
+# Sides, groups, plans -----------------------------------------------------------------
+
+
+def bias(*p_values):
+    return pd.DataFrame(
+        {"question": list("pq"[: len(p_values)]), "value": 0.6, "low": 0.55,
+         "high": 0.65, "n": 200, "p_value": p_values}
+    )  # fmt: skip
+
+
+def test_a_side_that_matters_is_a_claim_and_others_are_not():
+    (text,) = sentences({"position_bias": bias(0.001, 0.9)}, 1000)
+    assert text == (
+        "p: the side matters: of 200 answers the left output wins 0.60 [0.55, 0.65] of "
+        "those that are no tie (Holm, p < 0.01)."
+    )
+    # .03 twice is .06 after adjustment.
+    assert sentences({"position_bias": bias(0.03, 0.03)}, 1000) == ()
+    assert limits({"position_bias": bias(0.03, 0.03)}, 1000)[0] == (
+        "No question shows a preference for a side (2 questions tested, Holm, p > .05)."
+    )
+
+
+def strata(*p_values):
+    return pd.DataFrame(
+        {"question": "q", "metric": "k", "value": -0.2, "low": -0.3, "high": -0.1,
+         "n": 40, "tag": "part", "stratum_a": "core", "stratum_b": "hard",
+         "method": "", "statistic": "kendall", "level": "story",
+         "p_adjusted": p_values}
+    )  # fmt: skip
+
+
+def test_groups_differ_after_adjustment_only():
+    tables = {"strata_differences": strata(0.04, 0.06, NAN)}
+    assert sentences(tables, 1000) == (
+        "q: Kendall's tau-b of k inside stories differs between part core and hard: by "
+        "−0.20 [−0.30, −0.10], n = 40 (adjusted p = 0.04).",
+    )
+    assert limits(tables, 1000)[0].startswith("1 of 2 differences between groups")
+
+
+def test_many_differences_are_counted():
+    told = sentences({"strata_differences": strata(*[0.01] * 9)}, 1000)
+    assert len(told) == 5
+    assert told[-1].startswith("5 further differences")
+
+
+def test_what_is_needed_and_what_is_never_enough():
+    row = {"question": "q", "metric": "k", "statistic": "kendall", "level": "story",
+           "grows": "stories", "target": 0.05, "value": 123.2,
+           "reason": ""}  # fmt: skip
+    never = {"question": "r", "value": NAN, "reason": "methods limit it"}
+    told = limits({"needed": pd.DataFrame([row, row | never])}, 1000)
+    assert told[0] == (
+        "q: a half-width of 0.05 for Kendall's tau-b of k inside stories would need "
+        "about 124 stories, all else as here."
+    )
+    assert told[1].endswith("cannot be promised: methods limit it.")
+
+
+@pytest.mark.parametrize(("low", "card"), [(0.01, sentences), (-0.01, limits)])
+def test_a_gain_within_noise_is_not_shown(low, card):
+    gain = pd.DataFrame(
+        {"question": ["q"], "metric": "weighted", "statistic": "ppa_half_gain",
+         "value": 0.05, "low": low, "high": 0.1, "n": 30}
+    )  # fmt: skip
+    assert card({"calibration": gain}, 1000)[0].startswith("q: metrics weighted")

@@ -1,0 +1,87 @@
+"""Figures as files: the same bytes twice, valid, honest where there is no browser."""
+
+import xml.etree.ElementTree as ET
+
+import pandas as pd
+import pytest
+
+from analysis.figures import all_figures
+from analysis.options import OptionError
+from analysis.page import pictures
+
+NAMES = ["<b>x</b>", "A & B", "方法"]
+
+
+@pytest.fixture
+def drawn():
+    means = pd.DataFrame(
+        {"dimension": ["q"] * 3 + ["<r>"] * 3, "method": NAMES * 2,
+         "mean": [1.0, 2.0, 3.0] * 2, "low": 0.5, "high": 3.5}
+    )  # fmt: skip
+    cells = pd.DataFrame(columns=["question"])
+    return all_figures({"method_means": means}, cells)
+
+
+@pytest.mark.browser
+def test_two_runs_are_identical_and_all_names_stand_as_text(drawn, tmp_path):
+    if pictures.browser() is None:
+        pytest.skip("needs Chromium")
+    notes = [pictures.write_images(drawn, tmp_path / f, "svg") for f in ("a", "b")]
+    assert notes == ["Every figure lies in figures/ as SVG."] * 2
+    first, second = ((tmp_path / f / "means.svg").read_bytes() for f in ("a", "b"))
+    assert first == second
+    text = "".join(ET.fromstring(first).itertext())
+    for name in [*NAMES, "q", "<r>"]:
+        assert name in text
+    ids = [e.get("id") for e in ET.fromstring(first).iter() if e.get("id")]
+    assert len(ids) == len(set(ids))
+    assert "clip" in "".join(ids)
+
+
+@pytest.mark.browser
+def test_png_is_a_picture(drawn, tmp_path):
+    if pictures.browser() is None:
+        pytest.skip("needs Chromium")
+    pictures.write_images(drawn, tmp_path / "figures", "png")
+    assert (tmp_path / "figures/means.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_without_chromium_the_page_says_so(drawn, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    note = pictures.write_images(drawn, tmp_path / "figures", "svg")
+    assert "Chromium was not found" in note
+    assert not (tmp_path / "figures").exists()
+
+
+@pytest.mark.parametrize("script", ["exit 1", "echo '<pre id=\"images\"></pre>'"])
+def test_a_browser_that_fails_is_told_and_leaves_nothing(
+    drawn, tmp_path, monkeypatch, script
+):
+    fake = tmp_path / "chromium"
+    fake.write_text(f"#!/bin/sh\n{script}\n")
+    fake.chmod(0o755)
+    monkeypatch.setattr(pictures, "browser", lambda: str(fake))
+    note = pictures.write_images(drawn, tmp_path / "figures", "svg")
+    assert "Chromium did not draw them" in note
+    assert not (tmp_path / "figures").exists()
+
+
+def test_nothing_is_said_where_nothing_was_asked(drawn, tmp_path):
+    assert pictures.write_images(drawn, tmp_path / "figures", "") == ""
+    with pytest.raises(OptionError, match="pdf"):
+        pictures.write_images(drawn, tmp_path / "figures", "pdf")
+
+
+def test_older_images_go_and_other_files_stay(tmp_path):
+    for name in ("forest.svg", "scatter-12.png", "strata-ppa-half.svg", "mine.svg"):
+        (tmp_path / name).touch()
+    pictures.remove_images(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.svg"]
+    (tmp_path / "mine.svg").unlink()
+    pictures.remove_images(tmp_path)
+    assert not tmp_path.exists()
+
+
+def test_every_figure_has_a_name_that_is_removed(drawn):
+    for figure in drawn:
+        assert pictures.WRITTEN.fullmatch(f"{figure.key}.svg")

@@ -1,0 +1,248 @@
+"""A part of a benchmark against the whole."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from analysis.planning.subset import (
+    BEST_SUBSET_COLUMNS,
+    SUBSET_COLUMNS,
+    SUBSET_STORIES_COLUMNS,
+    best_subsets,
+    rating_boards,
+    score_boards,
+    subset_rows,
+)
+from analysis.reading.cells import annotator_cells
+from analysis.reading.kept import kept_rows
+from analysis.reading.scores import score_table
+
+# ViStoryBench, table S2: full, Lite, and their difference in per cent.
+TABLE_S2 = {
+    "csd_cross": (0.325, 0.373, 13.78), "csd_self": (0.569, 0.626, 9.55),
+    "cids_self": (0.600, 0.620, 3.21), "occm": (62.487, 65.351, 4.48),
+    "aesthetic": (4.894, 5.027, 2.68), "inception_score": (11.510, 9.787, -16.17),
+}  # fmt: skip
+
+
+def scores(values, metric="k", **columns):
+    """Long scores of a stories-by-methods array."""
+    rows = [
+        {"story": f"s{s:02d}", "method": f"m{m:02d}", "metric": metric, "score": value}
+        for (s, m), value in np.ndenumerate(values)
+    ]
+    return pd.DataFrame(rows).assign(**columns)
+
+
+def simulated(S=24, M=12, seed=0, noise=1.0):
+    rng = np.random.default_rng(seed)
+    return (
+        rng.normal(size=M) + rng.normal(size=(S, 1)) + noise * rng.normal(size=(S, M))
+    )
+
+
+def compared(full, subset, resamples=0, seed=0):
+    rows = subset_rows(
+        full, subset, name="lite", resamples=resamples, confidence=0.95, seed=seed
+    )
+    assert all(tuple(row) == SUBSET_COLUMNS for row in rows)
+    return {(row["metric"], row["statistic"]): row for row in rows}
+
+
+def boards(*frames):
+    return score_boards(score_table(pd.concat(frames)))
+
+
+def published(shared, name):
+    wide = pd.read_csv(shared / f"published/vistorybench_{name}_metrics.csv")
+    wide = wide.drop(columns=["family", "base_model"])
+    long = wide.melt("method", var_name="metric", value_name="score").dropna()
+    return score_boards(score_table(long.assign(story="")))
+
+
+@pytest.mark.shared
+def test_vistorybench_prints_means_over_different_methods(shared):
+    found = compared(published(shared, "full"), published(shared, "lite"))
+    for metric, (full, lite, percent) in TABLE_S2.items():
+        whole = found[metric, "mean_full_all_methods"]["value"]
+        assert whole == pytest.approx(full, abs=0.002), metric
+        part = found[metric, "mean_subset_all_methods"]["value"]
+        assert part == pytest.approx(lite, abs=0.002), metric
+        symmetric = found[metric, "difference_percent_symmetric_all_methods"]["value"]
+        assert symmetric == pytest.approx(percent, abs=0.1), metric
+        # 22 methods stand in the full table, 35 in the other: with the same ones ...
+        assert found[metric, "kendall"]["n"] == 22
+    same = found["csd_cross", "difference_percent_symmetric"]["value"]
+    # ... the difference of style between the two sets is another one.
+    assert same != pytest.approx(13.78, abs=1)
+    assert found["csd_cross", "spearman"]["value"] > 0.9
+
+
+@pytest.mark.shared
+def test_order_of_methods_as_scipy_correlates_published_columns(shared):
+    found = compared(published(shared, "full"), published(shared, "lite"))
+    full, lite = (
+        pd.read_csv(shared / f"published/vistorybench_{name}_metrics.csv").set_index(
+            "method"
+        )
+        for name in ("full", "lite")
+    )
+    for metric in ("csd_self", "pa_average", "aesthetic"):
+        x, y = full[metric].dropna().align(lite[metric].dropna(), join="inner")
+        for name, function in (
+            ("kendall", stats.kendalltau), ("spearman", stats.spearmanr),
+            ("pearson", stats.pearsonr),
+        ):  # fmt: skip
+            expected = function(x, y)[0]
+            assert found[metric, name]["value"] == pytest.approx(expected), metric
+
+
+def test_a_subset_of_stories():
+    values = simulated()
+    subset = [f"s{s:02d}" for s in range(6)]
+    found = compared(boards(scores(values)), subset, resamples=200)
+    whole, part, rest = values.mean(0), values[:6].mean(0), values[6:].mean(0)
+    assert found["k", "mean_full"]["value"] == pytest.approx(whole.mean())
+    percent = 100 * (part.mean() - whole.mean()) / abs(whole.mean())
+    assert found["k", "difference_percent"]["value"] == pytest.approx(percent)
+    tau = stats.kendalltau(whole, part)[0]
+    assert found["k", "kendall"]["value"] == pytest.approx(tau)
+    assert found["k", "kendall"]["low"] < tau <= found["k", "kendall"]["high"]
+    others = stats.spearmanr(part, rest)[0]
+    assert found["k", "spearman_others"]["value"] == pytest.approx(others)
+    change = np.abs(stats.rankdata(whole) - stats.rankdata(part)).max()
+    assert found["k", "largest_rank_change"]["value"] == change
+    best = float(whole.argmax() == part.argmax())
+    assert found["k", "top_kept"]["value"] == best
+
+
+def test_a_part_agrees_more_with_the_whole_than_with_the_others():
+    more = 0
+    for seed in range(20):
+        found = compared(boards(scores(simulated(seed=seed))), ["s00", "s01", "s02"])
+        whole, others = found["k", "pearson"], found["k", "pearson_others"]
+        more += whole["value"] > others["value"]
+    assert more >= 18
+
+
+def test_random_subsets_lie_where_the_given_random_one_does():
+    inside = 0
+    for seed in range(30):
+        found = compared(boards(scores(simulated(seed=seed))), ["s01", "s07", "s11"])
+        row = found["k", "kendall_random"]
+        inside += row["low"] <= found["k", "kendall"]["value"] <= row["high"]
+    assert inside >= 24
+
+
+def test_the_whole_as_its_own_subset():
+    names = [f"s{s:02d}" for s in range(24)]
+    found = compared(boards(scores(simulated())), names)
+    assert found["k", "kendall"]["value"] == 1
+    assert found["k", "difference_percent"]["value"] == 0
+    assert found["k", "largest_rank_change"]["value"] == 0
+    assert "no story is outside" in found["k", "kendall_others"]["reason"]
+
+
+def test_lower_is_better_changes_the_top_alone():
+    values = np.array([[1.0, 2, 3], [1, 2, 3], [5, 2, 3]])
+    subset = ["s00", "s01"]
+    higher = compared(boards(scores(values)), subset)
+    lower = compared(boards(scores(values, higher_is_better=False)), subset)
+    assert higher["k", "kendall"] == lower["k", "kendall"]
+    assert higher["k", "top_kept"]["value"] == 1
+    assert lower["k", "top_kept"]["value"] == 0
+
+
+@pytest.mark.parametrize(
+    ("values", "subset", "word"),
+    [
+        (np.ones((4, 1)), ["s00"], "fewer than two methods"),
+        (np.ones((4, 3)), ["nowhere"], "none of its stories"),
+        (np.ones((4, 3)), [], "no value"),
+    ],
+)
+def test_nothing_to_compare_has_a_reason(values, subset, word):
+    found = compared(boards(scores(values)), subset)
+    assert word in found["k", "mean_full"]["reason"]
+    assert np.isnan(found["k", "mean_full"]["value"])
+
+
+def test_equal_means_have_no_order():
+    found = compared(boards(scores(np.ones((4, 3)))), ["s00"])
+    assert np.isnan(found["k", "kendall"]["value"])
+    assert found["k", "kendall"]["reason"]
+    assert found["k", "difference_percent"]["value"] == 0
+
+
+@pytest.mark.shared
+def test_ratings_have_a_board_for_each_question(shared):
+    ratings = pd.read_csv(shared / "data/dsg/ratings.csv")
+    keys = ("dimension", "story", "method", "annotator")
+    whole = rating_boards(annotator_cells(kept_rows(ratings, keys)))
+    subset = whole[0].stories[:40]
+    rows = subset_rows(
+        whole, subset, name="first", resamples=100, confidence=0.95, seed=0
+    )
+    assert {row["question"] for row in rows} == {"alignment"}
+    assert all(row["n"] == 5 for row in rows)
+
+
+def best(values, sizes=(4,), splits=6):
+    rows, stories = best_subsets(
+        boards(scores(values)), sizes=sizes, splits=splits, confidence=0.95, seed=0
+    )
+    assert all(tuple(row) == BEST_SUBSET_COLUMNS for row in rows)
+    assert all(tuple(row) == SUBSET_STORIES_COLUMNS for row in stories)
+    return {(row["statistic"], row["source"]): row for row in rows}, stories
+
+
+def test_the_best_subset_finds_the_stories_that_are_like_the_whole():
+    rng = np.random.default_rng(3)
+    noise = np.where(np.arange(24) < 6, 0.05, 2.0)[:, None]
+    values = rng.normal(size=12) + noise * rng.normal(size=(24, 12))
+    found, stories = best(values, splits=10)
+    chosen = [row["story"] for row in stories]
+    assert len(set(chosen)) == 4
+    assert found["kendall", "gain"]["value"] > 0.05
+    assert found["kendall", "heldout"]["value"] > found["kendall", "random"]["value"]
+
+
+def test_choosing_on_noise_gains_in_sample_only():
+    gains, flatter = [], []
+    for seed in range(6):
+        found, _ = best(simulated(seed=seed, noise=2.0))
+        gains.append(found["pearson", "gain"]["value"])
+        flatter.append(
+            found["pearson", "insample"]["value"] - found["pearson", "random"]["value"]
+        )
+    assert abs(np.mean(gains)) < 0.1
+    assert np.mean(flatter) > np.mean(gains) + 0.1
+
+
+def test_exchange_search_is_close_to_the_best_of_all_subsets():
+    from itertools import combinations
+
+    from analysis.planning.subset import _distances, _search
+
+    cube = simulated(S=12, M=8)[None]
+    products = _distances(cube)
+    cost = {c: products[np.ix_(c, c)].sum() for c in combinations(range(12), 4)}
+    found = tuple(sorted(_search(products, 4)))
+    assert sorted(cost.values()).index(cost[found]) < 10  # of 495
+
+
+def test_few_methods_have_no_halves():
+    found, stories = best(simulated(M=4))
+    assert "fewer than 6 methods" in found["", ""]["reason"]
+    assert len(stories) == 4
+    assert np.isnan(stories[0]["chosen"])
+
+
+def test_two_runs_are_the_same_and_rows_may_stand_in_any_order():
+    table = scores(simulated())
+    mixed = table.sample(frac=1, random_state=2)
+    assert best_subsets(
+        boards(table), sizes=(3,), splits=2, confidence=0.9, seed=1
+    ) == best_subsets(boards(mixed), sizes=(3,), splits=2, confidence=0.9, seed=1)
+    assert compared(boards(table), ["s00"], 50) == compared(boards(mixed), ["s00"], 50)

@@ -1,0 +1,344 @@
+"""Cells: means of means, common subsets, ties, signs."""
+
+from statistics import fmean
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.alignment import SCORE_KEYS
+from analysis.boards.means import mean_ratings
+from analysis.notes import Notes
+from analysis.options import AlignOptions, OptionError
+from analysis.reading.cells import (
+    CELL_COLUMNS,
+    annotator_cells,
+    cell_frame,
+    common_grid,
+    human_cells,
+    rated_grid,
+    same_within_tolerance,
+)
+from analysis.reading.kept import kept_rows
+from analysis.reading.people import kept_people
+from analysis.reading.scores import score_table
+
+RATING_KEYS = ("dimension", "story", "method", "annotator", "shot", "round")
+
+
+def ratings(*rows, columns=("story", "method", "annotator", "rating")):
+    return pd.DataFrame(rows, columns=list(columns)).assign(dimension="d")
+
+
+def scores(*rows, columns=("story", "method", "metric", "score")):
+    return pd.DataFrame(rows, columns=list(columns))
+
+
+def grid(rated, scored):
+    cells = annotator_cells(kept_rows(rated, RATING_KEYS))
+    return common_grid("d", cells, score_table(scored))
+
+
+@pytest.mark.parametrize("flag", ["is_gold", "is_repeat", "excluded"])
+@pytest.mark.parametrize("true", [True, "true", 1, "True"])
+def test_flagged_rows_are_dropped(flag, true):
+    frame = ratings(("s", "m", "Ann", 1), ("s", "m", "Bob", 2))
+    frame[flag] = pd.Series([true, None], dtype=object)
+    assert kept_rows(frame, RATING_KEYS)["annotator"].tolist() == ["Bob"]
+
+
+def test_a_false_text_is_not_true():
+    frame = ratings(("s", "m", "Ann", 1)).assign(is_gold="false")
+    assert len(kept_rows(frame, RATING_KEYS)) == 1
+
+
+def test_a_cell_averages_within_an_annotator_first():
+    frame = ratings(
+        ("s", "m", "Ann", "1", 0), ("s", "m", "Ann", "2", 2), ("s", "m", "Ann", "3", 4),
+        ("s", "m", "Bob", "1", 4),
+        columns=("story", "method", "annotator", "shot", "rating"),
+    )  # fmt: skip
+    cells = human_cells(annotator_cells(kept_rows(frame, RATING_KEYS)))
+    assert cells["human"].tolist() == [3.0]  # (2 + 4) / 2, not 10 / 4
+
+
+@given(
+    st.lists(st.integers(0, 4), min_size=3, max_size=7),
+    st.randoms(use_true_random=False),
+)
+def test_equal_sums_are_equal_means(values, random):
+    shuffled = list(values)
+    random.shuffle(shuffled)
+    means = np.array([sum(v / len(values) for v in vs) for vs in (values, shuffled)])
+    a, b = same_within_tolerance(means)
+    assert a == b
+
+
+def test_the_tolerance_does_not_join_different_means():
+    values = np.array([1.0, 1.0 + 1e-6, 4 / 3, 1 + 1 / 3])
+    assert len(set(same_within_tolerance(values))) == 3
+
+
+def test_scores_average_over_shots_exactly():
+    rows = [
+        ("s", method, "k", str(shot), value)
+        for method, values in {"m": (0.1, 0.2, 0.3), "n": (0.3, 0.2, 0.1)}.items()
+        for shot, value in enumerate(values)
+    ]
+    table = score_table(
+        scores(*rows, columns=("story", "method", "metric", "shot", "score"))
+    )
+    first, second = table.cells["score"]
+    assert first == second  # 0.1 + 0.2 + 0.3 != 0.3 + 0.2 + 0.1 in floats
+
+
+def test_the_common_subset_is_what_all_metrics_cover():
+    rated = ratings(
+        *[(s, m, "Ann", 1) for s in "st" for m in "xy"], ("u", "x", "Ann", 1)
+    )
+    scored = scores(
+        *[(s, m, "full", 1.0) for s in "stu" for m in "xy"],
+        ("s", "x", "part", 1.0), ("s", "y", "part", np.nan), ("t", "x", "part", 0.0),
+        ("z", "x", "other", 1.0),
+    )  # fmt: skip
+    found, notes = grid(rated, scored)
+    assert found.metrics == ("full", "part")
+    assert found.cells.tolist() == [[True, False], [True, False], [False, False]]
+    assert notes == [
+        "metric other has no score for any rated output.",
+        "2 of 5 rated outputs used, those with a score of every metric (part "
+        "lacks 3). Methods left out whole: y.",
+    ]
+
+
+def test_metrics_that_lack_the_same_methods_are_counted_and_the_methods_named():
+    rated = ratings(*[("", m, "mean", i) for i, m in enumerate("abcd")])
+    scored = scores(*[("", m, k, 1.0) for k in ("one", "two") for m in "ab"])
+    assert grid(rated, scored)[1] == [
+        "2 of 4 rated methods used, those with a score of every metric (all 2 lack "
+        "the same 2). Methods left out whole: c, d."
+    ]
+    third = scores(*[("", m, "three", 1.0) for m in "abd"])
+    (note,) = grid(rated, pd.concat([scored, third]))[1]
+    assert "(one, two lack 2; three lacks 1)" in note
+
+
+def test_lower_is_better_is_turned():
+    rated = ratings(("s", "x", "Ann", 1), ("s", "y", "Ann", 2))
+    scored = scores(("s", "x", "fid", 3.0), ("s", "y", "fid", 1.0))
+    found, _ = grid(rated, scored.assign(higher_is_better=False))
+    assert found.scores[0].tolist() == [[-3.0, -1.0]]
+
+
+def test_contradicting_directions_are_refused():
+    scored = scores(("s", "x", "fid", 3.0), ("s", "y", "fid", 1.0))
+    scored["higher_is_better"] = [True, False]
+    with pytest.raises(OptionError, match="metric 'fid' is marked both"):
+        score_table(scored)
+
+
+def test_versions_of_a_metric_are_different_metrics():
+    scored = scores(("s", "x", "k", 1.0), ("s", "x", "k", 2.0), ("s", "x", "j", 2.0))
+    scored["metric_version"] = ["1", "2", "1"]
+    assert score_table(scored).metrics == ("j", "k (1)", "k (2)")
+
+
+def test_a_metric_without_a_version_in_some_rows_is_named_so():
+    scored = scores(("s", "x", "k", 1.0), ("s", "x", "k", 2.0))
+    scored["metric_version"] = ["", "2"]
+    assert score_table(scored).metrics == ("k (2)", "k (no version)")
+
+
+def test_the_score_of_a_whole_output_stands_for_its_shots():
+    columns = ("story", "method", "metric", "shot", "score")
+    scored = scores(
+        ("s", "x", "k", "", 10.0), ("s", "x", "k", "1", 1.0), ("s", "x", "k", "2", 2.0),
+        ("s", "y", "k", "1", 3.0), ("s", "y", "k", "2", 5.0),
+        columns=columns,
+    )  # fmt: skip
+    table = score_table(scored)
+    assert table.cells["score"].tolist() == [10.0, 4.0]
+    assert table.notes == (
+        "Metric k: 2 scores of shots left out, since their outputs have a score as a "
+        "whole.",
+    )
+
+
+def test_scores_of_methods_beside_scores_of_stories_are_named():
+    scored = scores(("s", "x", "k", 1.0), ("", "x", "k", 77.0), ("", "x", "fid", 3.0))
+    table = score_table(scored)
+    assert table.cells[["metric", "score"]].to_numpy().tolist() == [
+        ["fid", 3.0], ["k", 1.0],
+    ]  # fmt: skip
+    assert table.notes == (
+        "Metric k: 1 score without a story left out, since others name one.",
+    )
+
+
+def test_scores_that_cannot_be_used_are_refused():
+    with pytest.raises(OptionError, match="scores: no row has a score"):
+        score_table(scores(("s", "x", "k", np.nan)))
+    with pytest.raises(OptionError, match="'constant': expected another name"):
+        score_table(scores(("s", "x", "constant", 1.0)))
+
+
+def test_method_level_scores_stand_in_every_story():
+    rated = ratings(*[(s, m, "Ann", 1) for s in "st" for m in "xy"])
+    scored = scores(("", "x", "fid", 3.0), ("", "y", "fid", 1.0))
+    found, _ = grid(rated, scored)
+    assert found.method_level == {"fid"}
+    assert found.scores[0].tolist() == [[3.0, 1.0], [3.0, 1.0]]
+
+
+def test_method_level_ratings_meet_the_mean_of_scores():
+    rated = ratings(("", "x", "mean", 2.5), ("", "y", "mean", 1.5))
+    scored = scores(("s", "x", "k", 3.0), ("t", "x", "k", 1.0), ("s", "y", "k", 5.0))
+    found, _ = grid(rated, scored)
+    assert found.human_is_method_level
+    assert found.scores[0].tolist() == [[2.0, 5.0]]
+
+
+# The same whatever the order of the rows ----------------------------------------------
+
+
+@st.composite
+def shuffled_tables(draw):
+    """Draw ratings with rounds, scores with versions, and an order of each."""
+    number = st.floats(-9, 9, allow_subnormal=False)
+    pick = st.tuples(
+        st.sampled_from(["s", "狐", "狐", ""]), st.sampled_from("xxy"),
+        st.sampled_from(["Ann", "Ann", "Bob"]), st.sampled_from(["", "1", "2"]),
+        st.sampled_from("123"), st.sampled_from("pppq"),
+    )  # fmt: skip
+    keys = draw(st.lists(pick, unique=True, min_size=8, max_size=25))
+    rated = pd.DataFrame(
+        [(*key, draw(number)) for key in keys],
+        columns=[
+            "story",
+            "method",
+            "annotator",
+            "shot",
+            "round",
+            "dimension",
+            "rating",
+        ],
+    )
+    pick = st.tuples(
+        st.sampled_from(["s", "狐", ""]), st.sampled_from("xy"), st.sampled_from("kl"),
+        st.sampled_from(["", "1", "2"]), st.sampled_from(["", "1"]),
+    )  # fmt: skip
+    keys = draw(st.lists(pick, unique=True, min_size=1, max_size=16))
+    scored = pd.DataFrame(
+        [(*key, draw(number)) for key in keys],
+        columns=["story", "method", "metric", "shot", "metric_version", "score"],
+    )
+    orders = [draw(st.permutations(range(len(frame)))) for frame in (rated, scored)]
+    return rated, scored, orders
+
+
+def all_grids(rated, scored):
+    people = kept_people(rated, None, AlignOptions(), Notes()).ratings
+    table = score_table(kept_rows(scored, SCORE_KEYS))
+    found = []
+    for name, cells in annotator_cells(people).groupby("dimension", sort=True):
+        grid, notes = common_grid(name, cells, table)
+        arrays = (grid.cells, grid.human, grid.scores, grid.votes)
+        labels = (grid.stories, grid.methods, grid.metrics, grid.method_level)
+        rows = people[people["dimension"] == name]
+        means = mean_ratings(
+            rows, cells, dimension=name, parts=("annotators",), resamples=5,
+            confidence=0.9, seed=0,
+        )  # fmt: skip
+        told = repr(means)  # floats in full, NaN equal to itself
+        found.append((labels, notes, told, *(a.tobytes() for a in arrays)))
+    return table.notes, found
+
+
+@settings(max_examples=25, deadline=None)
+@given(shuffled_tables())
+def test_no_bit_depends_on_the_order_of_the_rows(tables):
+    rated, scored, (first, second) = tables
+    mixed = rated.iloc[first].reset_index(drop=True), scored.iloc[second]
+    assert all_grids(*mixed) == all_grids(rated, scored)
+
+
+@settings(max_examples=25, deadline=None)
+@given(shuffled_tables())
+def test_a_cell_is_a_mean_of_annotators_means(tables):
+    rated = tables[0]
+    cells = human_cells(annotator_cells(kept_rows(rated, RATING_KEYS)))
+    for row in cells.itertuples():
+        own = {}
+        for other in rated.itertuples():
+            key = (other.dimension, other.story, other.method)
+            if key == (row.dimension, row.story, row.method):
+                own.setdefault(other.annotator, []).append(other.rating)
+        expected = fmean(fmean(values) for values in own.values())
+        assert row.human == pytest.approx(expected, abs=1e-8)
+
+
+@settings(max_examples=25, deadline=None)
+@given(shuffled_tables())
+def test_rows_of_cells_say_what_the_grid_says(tables):
+    rated, scored, _ = tables
+    scored["higher_is_better"] = scored["metric"] == "k"
+    table = score_table(kept_rows(scored, SCORE_KEYS))
+    by_annotator = annotator_cells(kept_rows(rated, RATING_KEYS))
+    found, _ = common_grid("p", by_annotator[by_annotator["dimension"] == "p"], table)
+    expected = [
+        (
+            "p", metric, story, method, found.human[s, m],
+            found.scores[k, s, m] * (1 if table.higher_is_better[metric] else -1),
+            table.higher_is_better[metric],
+        )
+        for k, metric in enumerate(found.metrics)
+        for s, story in enumerate(found.stories)
+        for m, method in enumerate(found.methods)
+        if found.cells[s, m]
+    ]  # fmt: skip
+    rows = cell_frame(found, table)
+    assert tuple(rows.columns) == CELL_COLUMNS
+    assert list(rows.itertuples(index=False, name=None)) == expected
+
+
+def test_votes_stand_at_their_annotator_story_and_method():
+    rated = ratings(
+        ("t", "y", "Bob", 1), ("s", "x", "Ann", 2), ("s", "x", "Bob", 3),
+    )  # fmt: skip
+    votes = rated_grid("d", annotator_cells(kept_rows(rated, RATING_KEYS))).votes
+    nan = np.nan
+    np.testing.assert_array_equal(
+        votes, [[[2, nan], [nan, nan]], [[3, nan], [nan, 1]]]
+    )  # Ann and Bob; s and t; x and y
+
+
+def test_versions_and_backends_name_a_metric_together():
+    scored = scores(*[("s", "x", "k", float(i)) for i in range(4)])
+    scored["metric_version"] = ["1", "1", "", ""]
+    scored["backend"] = ["a", "", "a", ""]
+    assert score_table(scored).metrics == (
+        "k (1)", "k (1, a)", "k (a)", "k (no version)",
+    )  # fmt: skip
+
+
+def test_kept_rows_are_sorted_by_what_letters_are():
+    rows = pd.DataFrame({"story": ["é", "狐", "Z", "a", None, "\U0001f98a"]})
+    kept = kept_rows(rows, ("story", "shot"))["story"].tolist()
+    assert kept == sorted(["é", "狐", "Z", "a", "", "\U0001f98a"])
+
+
+def test_sums_that_depend_on_their_order_are_made_in_one_order():
+    values = [1e16, 1.0, -1e16, 0.1]
+    frame = ratings(
+        *[("s", "x", "Ann", str(shot), value) for shot, value in enumerate(values)],
+        columns=("story", "method", "annotator", "shot", "rating"),
+    )
+    mixed = frame.iloc[[1, 3, 0, 2]]
+    assert annotator_cells(frame)["rating"][0] != annotator_cells(mixed)["rating"][0]
+    first, second = (
+        annotator_cells(kept_rows(rows, RATING_KEYS))["rating"][0]
+        for rows in (frame, mixed)
+    )
+    assert first == second

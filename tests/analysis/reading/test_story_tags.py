@@ -1,0 +1,173 @@
+"""Tags of stories, and numbers among them cut into classes."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.reading.story_tags import (
+    binned,
+    read_stories,
+    stratum_order,
+    with_classes,
+    word_count_class,
+)
+from analysis.tables import InputError
+
+PUBLISHED = Path(__file__).resolve().parents[4] / "shared" / "published"
+
+
+def write(tmp_path, text, name="t.csv"):
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def complaints(path, **options):
+    with pytest.raises(InputError) as caught:
+        read_stories(path, **options)
+    return [str(problem) for problem in caught.value.problems]
+
+
+def test_it_works(tmp_path):
+    tags = read_stories(write(tmp_path, "style,story,level\noil, s1 ,core\n,s2,hard\n"))
+    assert tags.columns.tolist() == ["story", "style", "level"]
+    assert tags.to_numpy().tolist() == [["s1", "oil", "core"], ["s2", "", "hard"]]
+    assert tags.index.tolist() == [2, 3]
+
+
+def test_jsonl_and_parquet_read_like_csv(tmp_path):
+    text = "story,real,n\ns,true,1\nt,false,\n"
+    expected = read_stories(write(tmp_path, text)).to_numpy().tolist()
+    rows = [{"story": "s", "real": True, "n": 1}, {"story": "t", "real": False}]
+    lines = "\n".join(map(json.dumps, rows))
+    pd.DataFrame(rows).to_parquet(tmp_path / "t.parquet")
+    for path in (write(tmp_path, lines, "t.jsonl"), tmp_path / "t.parquet"):
+        assert read_stories(path).to_numpy().tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "name,style\ns,oil\n",
+            "t.csv:1: story: expected a column of this name",
+        ),
+        ("story\ns\n", "t.csv:1: expected at least one column of tags"),
+        ("story,\ns,oil\n", "t.csv:1: (empty): expected a name of each tag"),
+        ("story,style\n,oil\n", "t.csv:2: story: (empty): expected a name"),
+        (
+            "story,style\ns,oil\nt,\ns,ink\n",
+            "t.csv:4: s: expected a row that is there once; line 2 has the same story",
+        ),
+        (
+            "story,style\ns,oil,x\n",
+            "t.csv:2: expected 2 columns as in the header, not 3",
+        ),
+        ("story,style\ns,o\0\n", "t.csv:2: style: o\0: expected text without NUL"),
+    ],
+)
+def test_mistakes(tmp_path, text, expected):
+    (problem,) = complaints(write(tmp_path, text))
+    assert problem.startswith(expected)
+
+
+def test_another_column_of_stories(tmp_path):
+    path = write(tmp_path, "id,style\ns,oil\n")
+    assert read_stories(path, story_column="id")["story"].tolist() == ["s"]
+    (problem,) = complaints(path, story_column="key")
+    assert problem == "t.csv:1: key: expected a column of this name; found id, style"
+    both = write(tmp_path, "id,story\ns,oil\n")
+    (problem,) = complaints(both, story_column="id")
+    assert problem == "t.csv:1: story: expected no column 'story' beside 'id'"
+
+
+def test_classes_of_prompts_are_those_of_oneig():
+    # Supplement, table 1: short is less than 30 words, long exceeds 60.
+    words = [0, 29, 30, 60, 61, 1000]
+    classes = ["short", "short", "middle", "middle", "long", "long"]
+    assert list(map(word_count_class, words)) == classes
+
+
+@pytest.mark.shared
+@pytest.mark.skipif(not PUBLISHED.is_dir(), reason="needs ../shared/published")
+def test_shares_of_the_published_table_come_back():
+    with (PUBLISHED / "oneig_word_counts.csv").open(encoding="utf-8") as file:
+        row = next(row for row in csv.DictReader(file) if row["category"] == "Portrait")
+    counts = {
+        name: round(1000 * float(row[name])) for name in ("short", "middle", "long")
+    }
+    words = [12] * counts["short"] + [30] * counts["middle"] + [61] * counts["long"]
+    tags = pd.DataFrame({"story": range(1000), "words": words}).astype(str)
+    found = binned(tags, "words").value_counts(normalize=True)
+    assert found.to_dict() == {
+        "short (below 30)": float(row["short"]),
+        "middle (30 to 60)": float(row["middle"]),
+        "long (above 60)": float(row["long"]),
+    }
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["words", "n_words", "Prompt words", "word_count", "length", "prompt_length"],
+)
+def test_names_of_word_counts(name):
+    tags = pd.DataFrame({"story": ["s", "t"], name: ["29", ""]})
+    assert binned(tags, name).tolist() == ["short (below 30)", ""]
+
+
+@pytest.mark.parametrize(
+    "name", ["seconds", "length_chars", "swords", "shots", "keywords"]
+)
+def test_other_numbers_are_no_word_counts(name):
+    tags = pd.DataFrame({"story": ["s", "t"], name: ["29", ""]})
+    assert binned(tags, name).tolist() == ["29", ""]
+
+
+@given(st.lists(st.integers(0, 60), min_size=20, max_size=60), st.randoms())
+def test_thirds_keep_order_and_equal_numbers_together(values, random):
+    tags = pd.DataFrame({"story": range(len(values)), "chars": values}).astype(str)
+    found = binned(tags, "chars")
+    if len(set(values)) <= 12:
+        assert found.tolist() == tags["chars"].tolist()
+        return
+    classes = sorted(set(found), key=stratum_order)
+    assert 2 <= len(classes) <= 3
+    place = [classes.index(label) for label in found]
+    for a, first in zip(values, place, strict=True):
+        for b, second in zip(values, place, strict=True):
+            assert not (a < b and first > second)
+            assert a != b or first == second
+    order = list(range(len(values)))
+    random.shuffle(order)
+    assert binned(tags.iloc[order], "chars").tolist() == found.iloc[order].tolist()
+
+
+def test_thirds_are_thirds_and_name_their_bounds():
+    tags = pd.DataFrame({"story": range(30), "chars": np.arange(30)}).astype(str)
+    assert binned(tags, "chars").value_counts(sort=False).to_dict() == {
+        "low (at most 9)": 10,
+        "middle (above 9, at most 19)": 10,
+        "high (above 19)": 10,
+    }
+
+
+def test_what_was_cut_is_told():
+    tags = pd.DataFrame(
+        {"story": list("abc"), "words": ["3", "40", ""], "style": ["oil", "1", "2"]}
+    )
+    found, notes = with_classes(tags)
+    assert found["style"].tolist() == ["oil", "1", "2"]
+    assert notes == [
+        "Tag words is cut into classes: short (below 30), middle (30 to 60)."
+    ]
+
+
+def test_words_among_numbers_leave_a_tag_alone():
+    tags = pd.DataFrame({"story": list("abc"), "words": ["3", "many", "inf"]})
+    assert binned(tags, "words").tolist() == ["3", "many", "inf"]
