@@ -1,4 +1,4 @@
-"""The command line: `python -m analysis align|agreement|leaderboard`."""
+"""The command line: `python -m analysis align|agreement|leaderboard|power|...`."""
 
 import argparse
 import shlex
@@ -11,21 +11,27 @@ from typing import TYPE_CHECKING
 from tqdm import tqdm
 
 from analysis.dates import report_date
-from analysis.options import AlignOptions, OptionError
+from analysis.options import AlignOptions, OptionError, check_known
 from analysis.parsers import parser
 from analysis.tables import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from analysis.alignment import Analysis
+    from analysis.rows import Analysis
 
 # Options that name an input, in the order of the hashes of a report.
-INPUTS = ("ratings", "choices", "scores", "stories", "weights")
+INPUTS = (
+    "ratings", "choices", "scores", "stories", "weights", "subset", "people",
+    "other_scores",
+)  # fmt: skip
 RESAMPLE_DEFAULTS = {
     "align": "stories+methods",
     "agreement": "units",
     "leaderboard": "stories+annotators",
+    "power": "stories+methods",
+    "subset": "stories+methods",
+    "stability": "stories+methods",
 }
 
 
@@ -70,7 +76,10 @@ def _report(options: argparse.Namespace, given: Sequence[str]) -> Path:
         command=shlex.join(["python", "-m", "analysis", *given]),
         resample_default=default,
     )
-    return write_report(analysis, out=options.out, title=options.title, run=run)
+    images = "" if options.images == "none" else options.images
+    return write_report(
+        analysis, out=options.out, title=options.title, run=run, images=images
+    )
 
 
 def _align(options: argparse.Namespace) -> "Analysis":
@@ -80,23 +89,11 @@ def _align(options: argparse.Namespace) -> "Analysis":
     from analysis.reading.story_tags import read_stories
 
     _refuse_names_of_columns(options)
-    ratings = choices = None
-    if options.ratings is not None:
-        ratings = inputs.read_ratings(
-            options.ratings,
-            wide=options.wide,
-            method_column=options.method_column,
-            story_column=options.story_column,
-            scale=options.scale,
-        )
+    ratings = None if options.ratings is None else _ratings(options, options.ratings)
+    choices = None
     if options.choices is not None:
         choices = inputs.read_choices(options.choices)
-    scores = inputs.read_scores(
-        options.scores,
-        wide=options.wide,
-        method_column=options.method_column,
-        story_column=options.story_column,
-    )
+    scores = _scores(options, options.scores)
     remarks = [*_left_out(ratings, "ratings"), *_left_out(scores, "scores")]
     scores = _turned(scores, options.lower_is_better)
     tags = None if options.stories is None else read_stories(options.stories)
@@ -173,13 +170,105 @@ def _leaderboard(options: argparse.Namespace) -> "Analysis":
     )
 
 
+def _power(options: argparse.Namespace) -> "Analysis":
+    from analysis.planned import foretell
+
+    _refuse_names_of_columns(options)
+    ratings = _ratings(options, options.ratings)
+    scores = None if options.scores is None else _scores(options, options.scores)
+    return foretell(
+        ratings=ratings, scores=scores, options=_options(options),
+        target=options.target,
+    )  # fmt: skip
+
+
+def _subset(options: argparse.Namespace) -> "Analysis":
+    from analysis.planned import reduce
+
+    _refuse_names_of_columns(options)
+    if options.subset is not None and options.stories is not None:
+        raise OptionError("--subset, --stories: expected one of them")
+    subset: pd.DataFrame | list[str] | None = None
+    if options.subset is not None:
+        subset = _scores(options, options.subset)
+    elif options.stories is not None:
+        subset = _tagged(options)
+    return reduce(
+        scores=None if options.scores is None else _scores(options, options.scores),
+        ratings=None if options.ratings is None else _ratings(options, options.ratings),
+        subset=subset,
+        name=options.value or "subset",
+        sizes=options.sizes,
+        options=_options(options),
+    )
+
+
+def _tagged(options: argparse.Namespace) -> list[str]:
+    """Return the stories that have a value of a tag."""
+    from analysis.reading.story_tags import read_stories
+
+    tags = read_stories(options.stories)
+    check_known("--tag", (options.tag,), tuple(tags.columns.drop("story")))
+    values = tuple(sorted(set(tags[options.tag]) - {""}))
+    check_known("--value", (options.value,), values)
+    return list(tags.loc[tags[options.tag] == options.value, "story"])
+
+
+def _stability(options: argparse.Namespace) -> "Analysis":
+    from analysis.planned import compare_judges, judge
+
+    _refuse_names_of_columns(options)
+    if options.ratings is not None:
+        if options.other_scores is not None:
+            raise OptionError("--other-scores: expected --scores beside it")
+        people = options.people
+        return judge(
+            trials=_ratings(options, options.ratings),
+            ratings=None if people is None else _ratings(options, people),
+            options=_options(options),
+        )
+    if options.other_scores is None or options.people is not None:
+        raise OptionError("--scores: expected --other-scores beside it, not --people")
+    named = [
+        (path.stem, _scores(options, path))
+        for path in (options.scores, options.other_scores)
+    ]
+    return compare_judges(named=named, options=_options(options))
+
+
+def _ratings(options: argparse.Namespace, path: Path) -> "pd.DataFrame":
+    from analysis.reading import inputs
+
+    return inputs.read_ratings(
+        path,
+        wide=options.wide,
+        method_column=options.method_column,
+        story_column=options.story_column,
+        scale=options.scale,
+    )
+
+
+def _scores(options: argparse.Namespace, path: Path) -> "pd.DataFrame":
+    from analysis.reading import inputs
+
+    return inputs.read_scores(
+        path,
+        wide=options.wide,
+        method_column=options.method_column,
+        story_column=options.story_column,
+    )
+
+
 def _options(options: argparse.Namespace) -> AlignOptions:
     given = vars(options)
     names = [field.name for field in fields(AlignOptions)]
     return AlignOptions(**{name: given[name] for name in names if name in given})
 
 
-COMMANDS = {"align": _align, "agreement": _agreement, "leaderboard": _leaderboard}
+COMMANDS = {
+    "align": _align, "agreement": _agreement, "leaderboard": _leaderboard,
+    "power": _power, "subset": _subset, "stability": _stability,
+}  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """Every table of a report, from ratings, choices and scores."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import pandas as pd
 
@@ -31,17 +30,22 @@ from analysis.panel.reliability import (
     choice_reliability,
     rating_reliability,
 )
-from analysis.questions import Question, chosen_questions, rated_questions
-from analysis.reading.cells import CELL_COLUMNS, cell_frame
-from analysis.reading.kept import kept_rows, without_methods
+from analysis.questions import (
+    Question,
+    chosen_questions,
+    kept_scores,
+    rated_questions,
+)
+from analysis.reading.cells import cell_frame
 from analysis.reading.people import (
     People,
     kept_people,
     note_directions,
     note_exclusions,
 )
-from analysis.reading.scores import ScoreTable, score_table
+from analysis.reading.scores import ScoreTable
 from analysis.rows import (
+    Analysis,
     Tables,
     add_agreement,
     add_leaderboard,
@@ -52,34 +56,6 @@ from analysis.rows import (
 
 # What is drawn for comparisons of metrics with people unless options say otherwise.
 DRAWN = "stories+methods"
-SCORE_KEYS = ("metric", "story", "method", "shot", "metric_version", "backend")
-
-
-@dataclass(frozen=True)
-class Analysis:
-    """The tables of a report, the points behind its figures, and its remarks.
-
-    Attributes
-    ----------
-    tables
-        File name without suffix to frame, with the columns of the contract.
-    cells
-        The common subset of every question: columns question, metric, story,
-        method, human, score (as given, not turned), higher_is_better.
-    notes
-        Plain sentences: what was left out, dropped, or undefined.
-    resampled
-        Table to the clusters that were drawn for its intervals; none of a table
-        without intervals.
-    permutations
-        How many the tests between metrics made at most.
-    """
-
-    tables: dict[str, pd.DataFrame]
-    cells: pd.DataFrame
-    notes: tuple[str, ...]
-    resampled: Mapping[str, tuple[str, ...]]
-    permutations: int
 
 
 def align(
@@ -137,11 +113,7 @@ def align(
     found.notes.extend(remarks)
     note_exclusions([ratings, choices, scores], options, found.notes)
     people = kept_people(ratings, choices, options, found.notes)
-    table = score_table(
-        without_methods(
-            kept_rows(scores, SCORE_KEYS), options.exclude_methods, ("method",)
-        )
-    )
+    table = kept_scores(scores, options.exclude_methods)
     note_directions(table, found.notes)
     found.notes.extend(table.notes)
     questions = _questions(people, table, found, progress)
@@ -155,7 +127,7 @@ def align(
     add_composites(people, table, weights, found)
     if tags is not None:
         add_strata(questions, table, tags, found, progress)
-    return _analysis(found)
+    return found.finished()
 
 
 def agree(
@@ -187,7 +159,7 @@ def agree(
     parts = resample_parts(options.resample, default="units", allowed=AGREEMENT_PARTS)
     add_agreement(_reliability(people, options), found, parts)
     add_people(people, (ratings, choices), found)
-    return _analysis(found)
+    return found.finished()
 
 
 def rank(
@@ -227,7 +199,7 @@ def rank(
     if people.choices is not None:
         add_leaderboard(people.choices, found, parts, ties=ties, by_majority=majority)
         add_sides(people.choices, found)
-    return _analysis(found)
+    return found.finished()
 
 
 def _questions(
@@ -297,22 +269,3 @@ def _reliability(
         for name, rows in people.choices.groupby("criterion", sort=True):
             found.append((str(name), choice_reliability(rows), CHOICE_STATISTICS))
     return found
-
-
-def _analysis(found: Tables) -> Analysis:
-    tables = found.frames()
-    cells = pd.DataFrame(columns=list(CELL_COLUMNS))
-    if found.cells:
-        cells = pd.concat(found.cells, ignore_index=True)
-    resampled = {
-        name: parts
-        for name, parts in found.resampled.items()
-        if name in tables and tables[name].filter(regex="low$").notna().any(axis=None)
-    }
-    return Analysis(
-        tables,
-        cells,
-        found.notes.sentences(),
-        resampled,
-        found.options.resamples,
-    )  # fmt: skip

@@ -34,7 +34,25 @@ def add_resampling(parser: argparse.ArgumentParser) -> None:
 
 
 def add_alignment(parser: argparse.ArgumentParser) -> None:
-    """Add what an alignment can leave out, and its levels and coefficients."""
+    """Add what an alignment can leave out, its levels, coefficients and strata."""
+    add_levels(parser)
+    parser.add_argument(
+        "--split-by",
+        type=split_names,
+        default=(),
+        metavar='"A,B"',
+        help="tags of stories that split the tables; default all there are",
+    )
+    parser.add_argument(
+        "--epsilon",
+        choices=EPSILONS,
+        default="heldout",
+        help="how the tie threshold of acc_eq is tuned; default heldout",
+    )
+
+
+def add_exclusion(parser: argparse.ArgumentParser) -> None:
+    """Add which methods are left out."""
     parser.add_argument(
         "--exclude-methods",
         type=split_names,
@@ -42,6 +60,11 @@ def add_alignment(parser: argparse.ArgumentParser) -> None:
         metavar='"A,B"',
         help="a name with a comma in it can be written with a backslash before it",
     )
+
+
+def add_levels(parser: argparse.ArgumentParser) -> None:
+    """Add which methods are left out, and the levels and coefficients."""
+    add_exclusion(parser)
     parser.add_argument(
         "--levels",
         type=subset(KNOWN_LEVELS),
@@ -56,19 +79,6 @@ def add_alignment(parser: argparse.ArgumentParser) -> None:
         metavar='"A,B"',
         help=f"some of {', '.join(KNOWN_COEFFICIENTS)}; "
         f"default {', '.join(COEFFICIENTS)}",
-    )
-    parser.add_argument(
-        "--split-by",
-        type=split_names,
-        default=(),
-        metavar='"A,B"',
-        help="tags of stories that split the tables; default all there are",
-    )
-    parser.add_argument(
-        "--epsilon",
-        choices=EPSILONS,
-        default="heldout",
-        help="how the tie threshold of acc_eq is tuned; default heldout",
     )
 
 
@@ -108,6 +118,11 @@ def count(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text}: write a whole number from 0")
     return int(text)
+
+
+def counts(text: str) -> tuple[int, ...]:
+    """Parse whole numbers from 0 between commas."""
+    return tuple(count(part.strip()) for part in text.split(","))
 
 
 def share(text: str) -> float:

@@ -4,7 +4,16 @@ import argparse
 from pathlib import Path
 from typing import TypeAlias
 
-from analysis.arguments import add_alignment, add_resampling, scale, split_names
+from analysis.arguments import (
+    add_alignment,
+    add_exclusion,
+    add_levels,
+    add_resampling,
+    counts,
+    scale,
+    share,
+    split_names,
+)
 
 TABLE = ".csv, .jsonl or .parquet"
 SCALE = "refuse ratings outside it, as in 0:4"
@@ -21,6 +30,9 @@ def parser() -> argparse.ArgumentParser:
     _add_align(commands)
     _add_agreement(commands)
     _add_leaderboard(commands)
+    _add_power(commands)
+    _add_subset(commands)
+    _add_stability(commands)
     return whole
 
 
@@ -35,11 +47,7 @@ def _add_align(commands: Commands) -> None:
     command.add_argument("--ratings", type=Path, help=TABLE)
     command.add_argument("--choices", type=Path, help=TABLE)
     command.add_argument("--scores", type=Path, required=True, help=TABLE)
-    command.add_argument(
-        "--wide", action="store_true", help="one column a dimension or metric"
-    )
-    command.add_argument("--method-column", default="method", help="of a wide table")
-    command.add_argument("--story-column", default="story", help="of a wide table")
+    _add_wide(command)
     command.add_argument(
         "--lower-is-better", type=split_names, default=(), metavar='"A,B"',
         help="metrics whose direction the table does not tell",
@@ -87,6 +95,82 @@ def _add_leaderboard(commands: Commands) -> None:
     )
 
 
+def _add_power(commands: Commands) -> None:
+    command = _command(
+        commands,
+        "power",
+        "what larger studies than a pilot would show",
+        "python -m analysis power --ratings pilot.csv --scores scores.csv --out plan/",
+    )
+    command.add_argument("--ratings", type=Path, required=True, help=TABLE)
+    command.add_argument("--scores", type=Path, help=TABLE)
+    _add_wide(command)
+    command.add_argument("--scale", type=scale, metavar="LOW:HIGH", help=SCALE)
+    command.add_argument(
+        "--target", type=share, default=0.05,
+        help="half-width of an interval that is asked for; default 0.05",
+    )  # fmt: skip
+    add_levels(command)
+
+
+def _add_subset(commands: Commands) -> None:
+    command = _command(
+        commands,
+        "subset",
+        "whether fewer stories keep the means and the order of the methods",
+        "python -m analysis subset --scores full.csv --stories tags.csv --tag split "
+        "--value lite --out subset/",
+    )
+    command.add_argument("--scores", type=Path, help=TABLE)
+    command.add_argument("--ratings", type=Path, help=TABLE)
+    command.add_argument(
+        "--subset",
+        type=Path,
+        help=f"scores of the subset as an own table; {TABLE}",
+    )
+    command.add_argument("--stories", type=Path, help=f"tags of the stories; {TABLE}")
+    command.add_argument("--tag", help="the tag that names the subset")
+    command.add_argument("--value", help="its value for the stories of the subset")
+    command.add_argument(
+        "--sizes", type=counts, default=(5, 10, 20, 40, 80), metavar="5,10,20",
+        help="numbers of stories to look for; default 5,10,20,40,80",
+    )  # fmt: skip
+    _add_wide(command)
+    command.add_argument("--scale", type=scale, metavar="LOW:HIGH", help=SCALE)
+    add_exclusion(command)
+
+
+def _add_stability(commands: Commands) -> None:
+    command = _command(
+        commands,
+        "stability",
+        "how stable a judge is over repeated trials, and whom it agrees with",
+        "python -m analysis stability --ratings judge.csv --people ratings.csv "
+        "--out stability/",
+    )
+    trials = command.add_mutually_exclusive_group(required=True)
+    trials.add_argument(
+        "--ratings", type=Path,
+        help=f"of judges (column annotator), trials as rounds; {TABLE}",
+    )  # fmt: skip
+    trials.add_argument("--scores", type=Path, help=f"of one judge; {TABLE}")
+    command.add_argument("--people", type=Path, help=f"ratings of people; {TABLE}")
+    command.add_argument(
+        "--other-scores", type=Path, help=f"of another judge, same metrics; {TABLE}"
+    )
+    _add_wide(command)
+    command.add_argument("--scale", type=scale, metavar="LOW:HIGH", help=SCALE)
+    add_levels(command)
+
+
+def _add_wide(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--wide", action="store_true", help="one column a dimension or metric"
+    )
+    command.add_argument("--method-column", default="method", help="of a wide table")
+    command.add_argument("--story-column", default="story", help="of a wide table")
+
+
 def _command(
     commands: Commands,
     name: str,
@@ -98,6 +182,10 @@ def _command(
     )
     command.add_argument("--out", type=Path, required=True, help="folder of the report")
     add_resampling(command)
+    command.add_argument(
+        "--images", choices=("svg", "png", "none"), default="svg",
+        help="figures as files, where Chromium is found; default svg",
+    )  # fmt: skip
     command.add_argument(
         "--title", default=f"Report: {does}", help="heading of the report"
     )

@@ -20,7 +20,16 @@ from analysis.panel.reliability import (
     rating_reliability,
 )
 from analysis.reading.cells import Grid, annotator_cells, common_grid
-from analysis.reading.scores import ScoreTable
+from analysis.reading.kept import kept_rows, without_methods
+from analysis.reading.scores import ScoreTable, score_table
+
+SCORE_KEYS = ("metric", "story", "method", "shot", "metric_version", "backend")
+
+
+def kept_scores(scores: pd.DataFrame, excluded: tuple[str, ...]) -> ScoreTable:
+    """Return the scores of the methods that stay, averaged over shots."""
+    rows = without_methods(kept_rows(scores, SCORE_KEYS), excluded, ("method",))
+    return score_table(rows)
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,11 @@ from typing import Any
 import pandas as pd
 
 from analysis import figures
-from analysis.alignment import Analysis
 from analysis.options import AlignOptions, OptionError
 from analysis.page import checklist, claims, latex, pictures
 from analysis.page.drawing import Figure
 from analysis.page.printing import column_texts, counted
+from analysis.rows import Analysis
 from analysis.version import VERSION
 
 LIBRARIES = ("numpy", "scipy", "pandas", "statsmodels", "krippendorff", "plotly")

@@ -1,6 +1,7 @@
 """Rows of the tables of a report, with the columns of the contract."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from analysis.notes import Notes
 from analysis.options import AlignOptions
 from analysis.pairwise import Pairs, pair_agreement
 from analysis.panel.reliability import Reliability
-from analysis.reading.cells import Grid
+from analysis.reading.cells import CELL_COLUMNS, Grid
 from analysis.reading.choices import win_rates
 from analysis.resampling import interval
 from analysis.results import NAN, Array, Estimate, Row, undefined
@@ -25,6 +26,33 @@ from analysis.significance import holm
 DIGITS = 12
 # Answers are skewed where alpha is below the first and AC above the second.
 LOW_ALPHA, HIGH_AC = 0.2, 0.6
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """The tables of a report, the points behind its figures, and its remarks.
+
+    Attributes
+    ----------
+    tables
+        File name without suffix to frame, with the columns of the contract.
+    cells
+        The common subset of every question: columns question, metric, story,
+        method, human, score (as given, not turned), higher_is_better.
+    notes
+        Plain sentences: what was left out, dropped, or undefined.
+    resampled
+        Table to the clusters that were drawn for its intervals; none of a table
+        without intervals.
+    permutations
+        How many the tests between metrics made at most.
+    """
+
+    tables: dict[str, pd.DataFrame]
+    cells: pd.DataFrame
+    notes: tuple[str, ...]
+    resampled: Mapping[str, tuple[str, ...]]
+    permutations: int
 
 
 class Tables:
@@ -57,6 +85,22 @@ class Tables:
             for name, columns in COLUMNS.items()
             if self.rows.get(name)
         }
+
+    def finished(self) -> Analysis:
+        """Return everything that was collected."""
+        tables = self.frames()
+        cells = pd.DataFrame(columns=list(CELL_COLUMNS))
+        if self.cells:
+            cells = pd.concat(self.cells, ignore_index=True)
+        resampled = {
+            name: parts
+            for name, parts in self.resampled.items()
+            if name in tables
+            and tables[name].filter(regex="low$").notna().any(axis=None)
+        }
+        return Analysis(
+            tables, cells, self.notes.sentences(), resampled, self.options.resamples
+        )
 
 
 def _frame(rows: list[Row], columns: tuple[str, ...]) -> pd.DataFrame:

@@ -1,10 +1,12 @@
 """Promises about the tree itself: contracts, versions, documented settings."""
 
+import re
 import tomllib
 from pathlib import Path
 
 import pytest
 
+from analysis.columns import COLUMNS
 from analysis.version import VERSION
 from evalcore.settings import ENVIRONMENT
 
@@ -30,6 +32,15 @@ def test_every_statistics_module_is_under_contract():
 @pytest.mark.parametrize("name", sorted(ENVIRONMENT))
 def test_every_setting_is_documented(name):
     assert f"`{name}`" in (ROOT / "docs/running.md").read_text()
+
+
+@pytest.mark.parametrize("name", sorted(COLUMNS))
+def test_every_table_and_column_is_documented(name):
+    text = (ROOT / "docs/tables.md").read_text()
+    assert f"| `{name}` |" in text
+    words = set(re.findall(r"[a-z_]+", text))
+    columns = {re.sub("_(low|high)$", "", column) for column in COLUMNS[name]}
+    assert columns <= words
 
 
 def test_package_init_files_are_empty():

@@ -173,21 +173,21 @@ def _curves(title: str, rows: pd.DataFrame) -> Panel:
 
 
 def judge_dots(judges: pd.DataFrame) -> list[Figure]:
-    """Draw what repeated trials of a judge give, statistic by statistic."""
-    known = judges[judges["value"].notna() & (judges["metric"].fillna("") != "")]
+    """Draw how two judges, or a judge and people, correlate."""
+    known = judges[judges["value"].notna()]
     panels, told = [], []
-    for statistic, rows in known.groupby("statistic", sort=True):
-        rows = rows.assign(
-            row=rows["question"].astype(str).str.cat(rows["metric"].astype(str), ": ")
-        ).drop_duplicates("row")
-        title = str(statistic).replace("_", " ")
+    for (coefficient, level), rows in known.groupby(["coefficient", "level"]):
+        pair = rows["metric_a"].astype(str).str.cat(rows["metric_b"].astype(str), " / ")
+        rows = rows.assign(row=rows["question"].astype(str).str.cat(pair, ": "))
+        name = COEFFICIENT_NAMES.get(str(coefficient), str(coefficient))
+        title = f"{name}, {level}"
         panels.append(dot_panel(title, rows.head(MOST_ROWS), names="row", axis=title))
         told.append(f"{title}: {said(rows, 'row')}")
     if not panels:
         return []
     return [
-        Figure("judges", "planning", "How steady a judge is over repeated trials",
-               "The spread of trials is noise that no other story or annotator takes "
-               "away.", f"Repeated trials. {'; '.join(told[:6])}.",
+        Figure("judges", "planning", "Whom a judge agrees with",
+               "Each dot correlates two judges, or a judge and people, with its "
+               "interval.", f"Agreement of judges. {'; '.join(told[:6])}.",
                tuple(panels[:MOST_PANELS]), 20)
     ]  # fmt: skip

@@ -102,7 +102,11 @@ FURTHER = {
                 "n_stories": n, "half_width": 1 / n}
         for n in (10, 20)
     ]),
-    "judges": ("judges", [BASE | {"statistic": "sd"}]),
+    "judges": (
+        "judges",
+        [BASE | {"metric_a": "GPT", "metric_b": "Qwen", "coefficient": "kendall",
+                 "level": "method"}],
+    ),
 }  # fmt: skip
 
 
