@@ -39,7 +39,9 @@ def run(tmp_path, capsys):
         out = tmp_path / "out"
         status = main(
             ["align", "--ratings", str(tmp_path / "r.csv"), "--scores",
-             str(tmp_path / "s.csv"), "--resamples", "9", "--out", str(out), *options]
+             str(tmp_path / "s.csv"), "--resamples", "9", "--images", "none",
+             "--out", str(out),
+             *options]
         )  # fmt: skip
         told = capsys.readouterr().err.splitlines()
         assert status == (2 if told else 0)

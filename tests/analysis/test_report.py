@@ -68,7 +68,7 @@ def align(study, out, *extra):
     given = ["--ratings", study / "ratings.csv", "--choices", study / "choices.csv",
              "--scores", study / "scores.csv", "--resamples", "20", "--scale", "0:4",
              "--out", out, *extra]  # fmt: skip
-    return main(["align", *map(str, given)])
+    return main(["align", *map(str, given), "--images", "none"])
 
 
 def test_it_works(study):
@@ -103,7 +103,7 @@ def test_choices_without_resamples_have_no_intervals(study, command):
     scores = ["--scores", study / "scores.csv"] if command == "align" else []
     given = [command, "--choices", study / "choices.csv", *scores,
              "--resamples", "0", "--out", study / "out"]  # fmt: skip
-    assert main([*map(str, given)]) == 0
+    assert main([*map(str, given), "--images", "none"]) == 0
     for path in (study / "out/tables").glob("*.csv"):
         frame = pd.read_csv(path)
         for column in [name for name in frame if name.endswith(("low", "high"))]:
@@ -116,7 +116,7 @@ def test_a_winner_whose_resamples_have_no_finite_rating_is_reported(tmp_path):
     (tmp_path / "choices.csv").write_text("\n".join(rows) + "\n")
     given = ["leaderboard", "--choices", tmp_path / "choices.csv", "--resamples", "50",
              "--resample", "stories+annotators", "--out", tmp_path / "out"]  # fmt: skip
-    assert main([*map(str, given)]) == 0
+    assert main([*map(str, given), "--images", "none"]) == 0
     board = pd.read_csv(tmp_path / "out/tables/leaderboard.csv", index_col="method")
     assert list(board.loc[["A", "B"], "rank"]) == [1, 2]
     assert board["rank_low"].isna().all()
@@ -140,7 +140,7 @@ def test_inputs_of_one_name_have_a_hash_each(study):
     given = ["align", "--ratings", study / "ratings.csv", "--resamples", "0",
              "--scores", study / "other" / "ratings.csv",
              "--out", study / "out"]  # fmt: skip
-    assert main([*map(str, given)]) == 0
+    assert main([*map(str, given), "--images", "none"]) == 0
     rows = dict(csv.reader((study / "out/tables/run.csv").open()))
     hashes = [rows[f"sha256 of {part} (ratings.csv)"] for part in ("ratings", "scores")]
     assert len(set(hashes)) == 2
@@ -149,7 +149,7 @@ def test_inputs_of_one_name_have_a_hash_each(study):
 def test_without_resamples_there_are_no_intervals(study):
     given = ["align", "--ratings", study / "ratings.csv", "--resamples", "0",
              "--scores", study / "scores.csv", "--out", study / "out"]  # fmt: skip
-    main([*map(str, given)])
+    main([*map(str, given), "--images", "none"])
     frame = pd.read_csv(study / "out/tables/correlations.csv")
     assert frame["low"].isna().all()
     methods = frame[(frame["level"] == "method") & frame["value"].notna()]
@@ -281,7 +281,7 @@ def test_small_p_values_are_printed_as_bounds(tmp_path):
     given = ["align", "--ratings", tmp_path / "ratings.csv", "--scores",
              tmp_path / "scores.csv", "--resamples", "0",
              "--out", tmp_path / "out"]  # fmt: skip
-    assert main([*map(str, given)]) == 0
+    assert main([*map(str, given), "--images", "none"]) == 0
     assert "&lt;0.001" in (tmp_path / "out/report.html").read_text()
     assert "$<0.001$" in (tmp_path / "out/tables/correlations.tex").read_text()
     assert "e-06" in (tmp_path / "out/tables/correlations.csv").read_text()
@@ -290,7 +290,7 @@ def test_small_p_values_are_printed_as_bounds(tmp_path):
 def test_missing_ranks_are_empty_everywhere(study):
     given = ["leaderboard", "--choices", study / "choices.csv", "--resamples", "0",
              "--out", study / "out"]  # fmt: skip
-    main([*map(str, given)])
+    main([*map(str, given), "--images", "none"])
     assert "NA" not in (study / "out/tables/leaderboard.tex").read_text()
     assert "&lt;NA&gt;" not in (study / "out/report.html").read_text()
 
@@ -336,7 +336,7 @@ def test_a_new_report_replaces_the_tables_and_keeps_other_files(study):
     align(study, study / "out")
     (study / "out/notes.txt").write_text("mine")
     main([*map(str, ["agreement", "--ratings", study / "ratings.csv", "--resamples",
-          "0", "--out", study / "out"])])  # fmt: skip
+          "0", "--images", "none", "--out", study / "out"])])  # fmt: skip
     names = {path.name for path in (study / "out/tables").glob("*.csv")}
     assert {"agreement.csv", "run.csv"} <= names
     assert not {"correlations.csv", "leaderboard.csv"} & names
@@ -347,7 +347,7 @@ def test_a_new_report_replaces_the_tables_and_keeps_other_files(study):
 def test_leaderboards(study, extra):
     given = ["leaderboard", "--choices", study / "choices.csv", "--resamples", "10",
              "--out", study / "out", *extra]  # fmt: skip
-    assert main([*map(str, given)]) == 0
+    assert main([*map(str, given), "--images", "none"]) == 0
     board = pd.read_csv(study / "out/tables/leaderboard.csv")
     assert board["rating"].mean() == pytest.approx(1000)
 
@@ -359,7 +359,8 @@ def test_the_published_user_study_against_its_metrics(shared, tmp_path):
         "align", "--wide",
         "--ratings", shared / "published/vistorybench_user_study.csv",
         "--scores", shared / "published/vistorybench_lite_metrics.csv",
-        "--exclude-methods", left_out, "--resamples", "0", "--out", tmp_path / "out",
+        "--exclude-methods", left_out, "--resamples", "0", "--images", "none",
+        "--out", tmp_path / "out",
     ])])  # fmt: skip
     assert status == 0
     frame = pd.read_csv(tmp_path / "out/tables/correlations.csv")

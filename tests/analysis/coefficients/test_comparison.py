@@ -11,7 +11,7 @@ from analysis.coefficients.levels import level_values
 from analysis.correlation import standardise
 from analysis.options import COEFFICIENTS
 from analysis.resampling import no_draws
-from tests.analysis.test_levels import load, small
+from tests.analysis.coefficients.test_levels import load, small
 
 LEVELS = ("method", "story", "pooled")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from analysis.coefficients.williams import WILLIAMS_COLUMNS, williams_rows, williams_t
-from tests.analysis.test_comparison import two_metrics, with_metrics
+from tests.analysis.coefficients.test_comparison import two_metrics, with_metrics
 
 
 @pytest.mark.shared

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.alignment import SCORE_KEYS
 from analysis.boards.means import mean_ratings
 from analysis.notes import Notes
 from analysis.options import AlignOptions, OptionError
+from analysis.questions import SCORE_KEYS
 from analysis.reading.cells import (
     CELL_COLUMNS,
     annotator_cells,

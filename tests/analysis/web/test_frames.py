@@ -115,7 +115,7 @@ def test_versions_in_one_file_give_the_same_tables_from_database_and_file(tmp_pa
     status = main([
         "align", "--ratings", str(tmp_path / "export/ratings.csv"), "--scores",
         str(tmp_path / "scores.csv"), "--scale", "0:4", "--resamples", "10",
-        "--out", str(tmp_path / "files"),
+        "--out", str(tmp_path / "files"), "--images", "none",
     ])  # fmt: skip
     assert status == 0
     table = (tmp_path / "files/tables/correlations.csv").read_bytes()
@@ -185,7 +185,7 @@ def test_database_and_files_give_byte_identical_tables(shared, tmp_path):
     status = main([
         "align", "--ratings", str(data / "ratings.csv"), "--scores",
         str(data / "scores.csv"), "--scale", "1:5", "--resamples", "20",
-        "--out", str(tmp_path / "files"),
+        "--out", str(tmp_path / "files"), "--images", "none",
     ])  # fmt: skip
     assert status == 0
     files = sorted(p.name for p in (tmp_path / "files/tables").glob("*.csv"))
