@@ -39,9 +39,8 @@ def add_alignment(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--split-by",
         type=split_names,
-        default=(),
         metavar='"A,B"',
-        help="tags of stories that split the tables; default all there are",
+        help='tags of stories that split the tables; default all, "" for none',
     )
     parser.add_argument(
         "--epsilon",

@@ -228,7 +228,9 @@ def add_strata(
     found.resample("strata_differences", parts)
 
 
-def _asked_for(tags: pd.DataFrame, names: tuple[str, ...]) -> pd.DataFrame:
+def _asked_for(tags: pd.DataFrame, names: tuple[str, ...] | None) -> pd.DataFrame:
     """Return the tags to split by: those named, or all."""
+    if names is None:
+        return tags
     check_known("--split-by", names, tuple(tags.columns.drop("story")))
-    return tags[["story", *names]] if names else tags
+    return tags[["story", *names]]

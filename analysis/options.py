@@ -41,7 +41,7 @@ class AlignOptions:
     levels, coefficients
         Which rows `correlations` and `metric_comparisons` hold.
     split_by
-        Tags of stories that split the tables; none named: every tag there is.
+        Tags of stories that split the tables; None: every tag there is.
     epsilon
         Tie threshold of acc_eq: ``"heldout"`` (tuned on other stories),
         ``"insample"`` (tuned on the same ones, flagged) or ``"0"``.
@@ -54,7 +54,7 @@ class AlignOptions:
     scale: tuple[int, int] | None = None
     levels: tuple[str, ...] = LEVELS
     coefficients: tuple[str, ...] = COEFFICIENTS
-    split_by: tuple[str, ...] = ()
+    split_by: tuple[str, ...] | None = None
     epsilon: str = "heldout"
     resamples: int = 1000
     resample: str | None = None

@@ -66,7 +66,7 @@ def write_study_report(
         choices=choices,
         scores=scores,
         options=options,
-        tags=_tags(study, options),
+        tags=_tags(study),
         progress=progress,
     )
     run = run_table(
@@ -100,10 +100,10 @@ def _tables(study: Study) -> tuple[Any, Any, Any]:
     return frames.ratings_frame(study), None, scores
 
 
-def _tags(study: Study, options: AlignOptions) -> Any:
+def _tags(study: Study) -> Any:
     from analysis.web import frames
 
-    return frames.tags_frame(study, options.split_by)
+    return frames.tags_frame(study)
 
 
 def _scale(study: Study) -> tuple[int, int] | None:

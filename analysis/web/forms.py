@@ -79,4 +79,7 @@ class ReportForm(forms.Form):
             for name, value in self.cleaned_data.items()
         }
         given["resample"] = given["resample"] or None
+        offered = [name for name, _label in self.fields["split_by"].choices]
+        if list(given["split_by"]) == offered:
+            given["split_by"] = None
         return AlignOptions(**given)

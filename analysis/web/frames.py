@@ -156,11 +156,11 @@ def tag_names(study: Study) -> list[str]:
     return sorted({tag for tags in story_tags(study).values() for tag in tags})
 
 
-def tags_frame(study: Study, split_by: tuple[str, ...]) -> "pd.DataFrame | None":
-    """Return a table with column story and the tags asked for; None without any."""
+def tags_frame(study: Study) -> "pd.DataFrame | None":
+    """Return a table with column story and one column a tag; None without any."""
     import pandas as pd
 
-    tags = [tag for tag in tag_names(study) if tag in split_by]
+    tags = tag_names(study)
     if not tags:
         return None
     rows = [

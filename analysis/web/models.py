@@ -63,7 +63,7 @@ class Report(models.Model):
         }
         return [
             f"{name.replace('_', '-')} "
-            + (", ".join(value) if isinstance(value, tuple) else str(value))
+            + (", ".join(value) or "none" if isinstance(value, tuple) else str(value))
             for name, value in given.items()
             if name != "resamples" and value != usual[name]
         ]

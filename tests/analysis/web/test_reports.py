@@ -21,7 +21,7 @@ from analysis.web.forms import ReportForm
 from analysis.web.models import Report
 from analysis.web.urls import urlpatterns
 from evalcore import scoring
-from tests.factories import make_study
+from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, eve, rob
 
 pytestmark = pytest.mark.django_db
@@ -276,7 +276,6 @@ def test_eve_finds_nothing(study, report, name):
 
 
 def test_a_report_of_another_study_is_not_found(study, report):
-    from tests.factories import make_benchmark
 
     other = make_study(slug="other", benchmark=make_benchmark(slug="b2"))
     client = alice(other)
@@ -304,3 +303,45 @@ def test_the_list_names_what_was_chosen(study):
     for text in ("levels method, pooled", "confidence 0.9", "exclude-methods Alder"):
         assert text in asked.content.decode()
         assert text not in usual.content.decode()
+
+
+@pytest.fixture
+def tagged():
+    benchmark = make_benchmark(stories=4)
+    for story in benchmark.stories.all():
+        story.tags = {"genre": "myth" if story.key < "03" else "farce", "pages": 3}
+        story.save()
+    row = make_study(benchmark=benchmark)
+    answer_everything(row)
+    scoring.run(scoring.queue_run(benchmark, ["sharpness", "shots_present"]).pk)
+    return row
+
+
+def tags_of(report):
+    path = building.folder(building.build_report(report.pk)) / "tables/strata.csv"
+    return set(pd.read_csv(path)["tag"]) if path.is_file() else set()
+
+
+@pytest.mark.parametrize(
+    ("asked", "tags"),
+    [(["genre", "pages"], {"genre"}), (["pages"], set()), ([], set())],
+)
+def test_a_report_is_split_by_the_tags_asked_for(tagged, asked, tags):
+    form = ReportForm(ASKED | {"split_by": asked}, study=tagged)
+    assert form.is_valid(), form.errors
+    stored = building.as_stored(form.options())
+    row = Report.objects.create(study=tagged, options=stored)
+    assert tags_of(row) == tags
+    told = [text for text in row.choices_made if text.startswith("split-by")]
+    assert told == {2: [], 1: ["split-by pages"], 0: ["split-by none"]}[len(asked)]
+
+
+def test_the_form_offers_the_tags_there_are(tagged):
+    page = rob(tagged).get(reverse("report-list", args=[tagged.slug])).content.decode()
+    assert 'name="split_by" value="genre"' in page
+    form = ReportForm(ASKED | {"split_by": ["style"]}, study=tagged)
+    assert "split_by" in form.errors
+
+
+def test_a_report_nobody_asked_anything_of_is_split_by_every_tag(tagged):
+    assert tags_of(Report.objects.create(study=tagged)) == {"genre"}
