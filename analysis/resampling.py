@@ -3,6 +3,7 @@
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 
@@ -123,8 +124,10 @@ def draw(
     return Draws(stories, methods, units, annotators)
 
 
-def interval(draws: Array, confidence: float) -> tuple[float, float, str]:
-    """Return the percentile interval of resampled values.
+def interval(
+    draws: Array, confidence: float, *, centre: float | None = None
+) -> tuple[float, float, str]:
+    r"""Return the percentile interval of resampled values.
 
     Parameters
     ----------
@@ -132,6 +135,9 @@ def interval(draws: Array, confidence: float) -> tuple[float, float, str]:
         One value a resample; NaN where the statistic was undefined there.
     confidence
         Coverage, for example 0.95.
+    centre
+        The statistic on the data as they are, for bias-corrected percentiles; None
+        for plain ones.
 
     Returns
     -------
@@ -142,6 +148,11 @@ def interval(draws: Array, confidence: float) -> tuple[float, float, str]:
     -----
     Undefined resamples are left out. When fewer than half are defined the
     interval stays empty, and the reason says so.
+
+    Bias-corrected percentiles: where a share p of the draws lies below the centre
+    (draws equal to it count half), the tail a becomes
+    :math:`\Phi(2\Phi^{-1}(p) + \Phi^{-1}(a))` (Efron 1981, Canadian Journal of
+    Statistics 9(2); Efron and Tibshirani 1993, section 14.3, without acceleration).
 
     Examples
     --------
@@ -161,8 +172,20 @@ def interval(draws: Array, confidence: float) -> tuple[float, float, str]:
             f"{draws.size} resamples",
         )
     tail = (1 - confidence) / 2
-    low, high = np.quantile(defined, [tail, 1 - tail])
+    tails = [tail, 1 - tail]
+    if centre is not None:
+        tails = _bias_corrected(tails, defined, round(centre, DECIMALS))
+    low, high = np.quantile(defined, tails)
     return float(low), float(high), ""
+
+
+def _bias_corrected(tails: list[float], draws: Array, centre: float) -> list[float]:
+    """Move percentiles as far as the draws lie to one side of the centre."""
+    below = float((draws < centre).sum() + (draws == centre).sum() / 2)
+    normal = NormalDist()
+    share = min(max(below, 0.5), draws.size - 0.5) / draws.size
+    shift = 2 * normal.inv_cdf(share)
+    return [normal.cdf(shift + normal.inv_cdf(tail)) for tail in tails]
 
 
 def bootstrap_p(draws: Array) -> float:
@@ -195,6 +218,7 @@ def estimate(
     n: int,
     n_groups: int = 1,
     p_value: float | None = None,
+    bias_corrected: bool = False,
 ) -> Estimate:
     """Join a defined value with what its resamples say.
 
@@ -210,8 +234,11 @@ def estimate(
         Points and groups behind the value.
     p_value
         A p-value from another test; None takes it from the resamples.
+    bias_corrected
+        Whether the percentiles are.
     """
     value = round(value, DECIMALS) + 0.0  # as the interval: no 1e-17, and no -0.0
-    low, high, reason = interval(draws, confidence)
+    centre = value if bias_corrected else None
+    low, high, reason = interval(draws, confidence, centre=centre)
     p = bootstrap_p(draws) if p_value is None else p_value
     return Estimate(value, low, high, n=n, n_groups=n_groups, p_value=p, reason=reason)

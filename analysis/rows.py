@@ -10,7 +10,7 @@ from analysis import leaderboard as boards
 from analysis.agreement import Agreement, agreement
 from analysis.boards.means import mean_ratings
 from analysis.coefficients.comparison import swap_tests
-from analysis.coefficients.levels import level_estimates
+from analysis.coefficients.levels import is_bias_corrected, level_estimates
 from analysis.columns import COLUMNS, WHOLE_OR_EMPTY
 from analysis.notes import Notes
 from analysis.options import AlignOptions
@@ -254,9 +254,12 @@ def _add_comparisons(
         rows = []
         for a, b in pairs:
             first, second = grid.metrics[a], grid.metrics[b]
-            low, high, _ = interval(draws[name][a] - draws[name][b], options.confidence)
-            test = tests.get((first, second, name))
             difference = estimates[first, name].value - estimates[second, name].value
+            centre = difference if is_bias_corrected(grid, level, name, parts) else None
+            low, high, _ = interval(
+                draws[name][a] - draws[name][b], options.confidence, centre=centre
+            )
+            test = tests.get((first, second, name))
             rows.append(
                 {
                     "dimension": grid.question,

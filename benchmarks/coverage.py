@@ -36,7 +36,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from analysis.agreement import PARTS as AGREEMENT_PARTS
 from analysis.agreement import STATISTICS, agreement
 from analysis.boards.means import mean_ratings
-from analysis.coefficients.levels import level_estimates, level_values
+from analysis.coefficients.levels import (
+    is_bias_corrected,
+    level_estimates,
+    level_values,
+)
 from analysis.leaderboard import ELO_MEAN, ELO_SCALE, fit, leaderboard
 from analysis.options import COEFFICIENTS, LEVELS
 from analysis.pairwise import pair_agreement, rating_pairs
@@ -343,9 +347,13 @@ def correlation_study(
                 found.append(
                     Found(f"{name}, {metric}", level, e.value, e.low, e.high, true)
                 )
-            low, high, _ = interval(draws[name][0] - draws[name][1], CONFIDENCE)
             true = truth["difference", level, name]
             gap = values[0] - values[1]
+            corrected = is_bias_corrected(grid, level, name, parts)
+            low, high, _ = interval(
+                draws[name][0] - draws[name][1], CONFIDENCE,
+                centre=gap if corrected else None,
+            )  # fmt: skip
             found.append(Found(f"{name}, difference", level, gap, low, high, true))
     for row in pair_agreement(rating_pairs(grid), epsilon="0", **options):
         if row.metric in METRICS:

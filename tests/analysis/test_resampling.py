@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from analysis.resampling import (
     bootstrap_p,
@@ -70,3 +71,22 @@ def test_the_last_bits_do_not_decide_on_which_side_of_0_an_interval_ends():
     noisy = np.concatenate([np.full(50, 1e-16), np.full(50, -1e-16)])
     low, high, _reason = interval(noisy, 0.95)
     assert (low, high) == (0.0, 0.0)
+
+
+def test_bias_corrected_percentiles_follow_the_formula():
+    draws = np.arange(1000.0)  # 701 of them lie below 700.5
+    low, high, _ = interval(draws, 0.95, centre=700.5)
+    shift = 2 * stats.norm.ppf(0.701)
+    tails = stats.norm.cdf(shift + stats.norm.ppf([0.025, 0.975]))
+    assert [low, high] == pytest.approx(np.quantile(draws, tails), abs=1e-6)
+
+
+def test_bias_correction_leaves_draws_around_their_median_alone():
+    draws = np.arange(101.0)
+    plain = interval(draws, 0.9)[:2]
+    assert interval(draws, 0.9, centre=50)[:2] == pytest.approx(plain, abs=1e-9)
+
+
+def test_bias_correction_of_draws_on_one_side_is_finite():
+    low, high, _ = interval(np.ones(100), 0.95, centre=1.5)
+    assert (low, high) == (1, 1)

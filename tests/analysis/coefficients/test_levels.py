@@ -12,7 +12,7 @@ from analysis.options import COEFFICIENTS
 from analysis.reading.cells import annotator_cells, common_grid
 from analysis.reading.kept import kept_rows
 from analysis.reading.scores import score_table
-from analysis.resampling import Draws
+from analysis.resampling import Draws, interval
 
 KEYS = ("dimension", "story", "method", "annotator")
 
@@ -205,3 +205,30 @@ def test_a_perfect_metric_is_one_at_every_level():
         for (_metric, name), estimate in estimates(same, level).items():
             if name != "kendall_c":  # ties leave it below 1
                 assert estimate.value == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("level", "parts", "name", "n_methods", "expected"),
+    [
+        ("method", ("stories", "methods"), "kendall", 9, True),
+        ("method", ("stories", "methods"), "spearman", 8, True),
+        ("method", ("stories", "methods"), "kendall", 7, False),
+        ("method", ("stories", "methods"), "pearson", 9, False),
+        ("method", ("stories",), "kendall", 9, False),
+        ("pooled", ("stories", "methods"), "kendall", 9, False),
+        ("story", ("stories", "methods"), "kendall", 9, False),
+    ],
+)  # fmt: skip
+def test_rank_coefficients_over_drawn_methods_are_bias_corrected(
+    level, parts, name, n_methods, expected
+):
+    grid = small(n_methods=n_methods)
+    found, draws = level_estimates(
+        grid, level, coefficients=[name], parts=parts, resamples=300, confidence=0.8,
+        seed=0,
+    )  # fmt: skip
+    one = found[grid.metrics[0], name]
+    plain = interval(draws[name][0], 0.8)[:2]
+    corrected = interval(draws[name][0], 0.8, centre=one.value)[:2]
+    assert (one.low, one.high) == (corrected if expected else plain)
+    assert plain != corrected
