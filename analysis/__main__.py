@@ -64,7 +64,7 @@ def _report(options: argparse.Namespace, given: Sequence[str]) -> Path:
     paths = {
         name: path
         for name in INPUTS
-        if (path := getattr(options, name, None)) is not None
+        if isinstance(path := getattr(options, name, None), Path)
     }
     default = RESAMPLE_DEFAULTS[options.command]
     if getattr(options, "majority", False):
@@ -84,7 +84,6 @@ def _report(options: argparse.Namespace, given: Sequence[str]) -> Path:
 
 def _align(options: argparse.Namespace) -> "Analysis":
     from analysis.alignment import align
-    from analysis.boards.composites import read_weights
     from analysis.reading import inputs
     from analysis.reading.story_tags import read_stories
 
@@ -97,7 +96,7 @@ def _align(options: argparse.Namespace) -> "Analysis":
     remarks = [*_left_out(ratings, "ratings"), *_left_out(scores, "scores")]
     scores = _turned(scores, options.lower_is_better)
     tags = None if options.stories is None else read_stories(options.stories)
-    weights = None if options.weights is None else read_weights(options.weights)
+    weights = _weights(options.weights)
     with tqdm(bar_format="{desc} {elapsed}", disable=None) as bar:
         return align(
             ratings=ratings,
@@ -109,6 +108,19 @@ def _align(options: argparse.Namespace) -> "Analysis":
             remarks=remarks,
             progress=bar.set_description_str,
         )
+
+
+def _weights(given: "Path | str | None") -> "pd.DataFrame | None":
+    """Return a table of weights: of a file or of a paper."""
+    from analysis.boards import composites
+
+    if given is None:
+        return None
+    if isinstance(given, Path):
+        return composites.read_weights(given)
+    if given == "envision":
+        return composites.envision_weights()
+    return composites.vistar_weights()
 
 
 def _refuse_names_of_columns(options: argparse.Namespace) -> None:
@@ -166,6 +178,7 @@ def _leaderboard(options: argparse.Namespace) -> "Analysis":
         choices=choices,
         ties=options.ties,
         majority=options.majority,
+        side=options.side,
         options=_options(options),
     )
 

@@ -167,6 +167,7 @@ def rank(
     choices: pd.DataFrame,
     ties: str = "half",
     majority: bool = False,
+    side: bool = False,
     options: AlignOptions,
 ) -> Analysis:
     """Rank methods by side-by-side answers.
@@ -179,6 +180,8 @@ def rank(
         ``"half"``, ``"drop"`` or ``"davidson"``.
     majority
         Count the majority of each story's annotators instead of single votes.
+    side
+        Adjust for the side on which outputs stood, where `left_method` tells.
     options
         The options of the command line. `resample` may name stories, annotators
         and units; the default is stories and annotators, or stories with
@@ -197,7 +200,9 @@ def rank(
     default = "stories" if majority else "stories+annotators"
     parts = resample_parts(options.resample, default=default, allowed=allowed)
     if people.choices is not None:
-        add_leaderboard(people.choices, found, parts, ties=ties, by_majority=majority)
+        add_leaderboard(
+            people.choices, found, parts, ties=ties, by_majority=majority, side=side
+        )
         add_sides(people.choices, found)
     return found.finished()
 

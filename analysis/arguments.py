@@ -43,6 +43,13 @@ def add_alignment(parser: argparse.ArgumentParser) -> None:
         help='tags of stories that split the tables; default all, "" for none',
     )
     parser.add_argument(
+        "--components",
+        type=split_names,
+        default=(),
+        metavar='"A,B"',
+        help="metrics whose weights are fitted to people's preferences; default all",
+    )
+    parser.add_argument(
         "--epsilon",
         choices=EPSILONS,
         default="heldout",

@@ -108,7 +108,9 @@ def add_pairs_further(question: Question, table: ScoreTable, found: Tables) -> N
     parts = resample_parts(options.resample, default="stories+methods")
     found.extend("mcnemar", mcnemar_tests(pairs, parts=parts, **drawn))
     found.extend("human_pairs", human_pairs(pairs, parts=parts, **drawn))
-    found.extend("calibration", calibrate(pairs, **drawn))
+    check_known("--components", options.components, table.metrics)
+    components = [m for m in options.components or pairs.metrics if m in pairs.metrics]
+    found.extend("calibration", calibrate(pairs, metrics=components, **drawn))
     for name, drawn_parts in (
         ("mcnemar", parts), ("human_pairs", parts), ("calibration", ("stories",)),
     ):  # fmt: skip

@@ -42,6 +42,8 @@ class AlignOptions:
         Which rows `correlations` and `metric_comparisons` hold.
     split_by
         Tags of stories that split the tables; None: every tag there is.
+    components
+        Metrics whose weights are fitted to people's preferences; none named: all.
     epsilon
         Tie threshold of acc_eq: ``"heldout"`` (tuned on other stories),
         ``"insample"`` (tuned on the same ones, flagged) or ``"0"``.
@@ -55,6 +57,7 @@ class AlignOptions:
     levels: tuple[str, ...] = LEVELS
     coefficients: tuple[str, ...] = COEFFICIENTS
     split_by: tuple[str, ...] | None = None
+    components: tuple[str, ...] = ()
     epsilon: str = "heldout"
     resamples: int = 1000
     resample: str | None = None

@@ -16,8 +16,15 @@ from analysis.arguments import (
 )
 
 TABLE = ".csv, .jsonl or .parquet"
+# Weights of the papers, by the names of their questions and metrics.
+PRESETS = ("envision", "vistar")
 SCALE = "refuse ratings outside it, as in 0:4"
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+
+def weights(text: str) -> Path | str:
+    """Parse what names a table of weights: a preset or a file."""
+    return text if text in PRESETS else Path(text)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -57,8 +64,9 @@ def _add_align(commands: Commands) -> None:
         "--stories", type=Path, help=f"tags of the stories, which split tables; {TABLE}"
     )
     command.add_argument(
-        "--weights", type=Path,
-        help=f"composites: columns composite, part, weight; {TABLE}",
+        "--weights", type=weights,
+        help=f"composites: columns composite, part, weight; {TABLE}; or one of "
+        f"{', '.join(PRESETS)}",
     )  # fmt: skip
     add_alignment(command)
 
@@ -93,6 +101,10 @@ def _add_leaderboard(commands: Commands) -> None:
     command.add_argument(
         "--majority", action="store_true", help="count the majority of each story"
     )
+    command.add_argument(
+        "--side", action="store_true",
+        help="adjust for the side on which outputs stood (column left_method)",
+    )  # fmt: skip
 
 
 def _add_power(commands: Commands) -> None:

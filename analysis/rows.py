@@ -315,6 +315,7 @@ def add_leaderboard(
     *,
     ties: str,
     by_majority: bool,
+    side: bool = False,
 ) -> None:
     """Add ratings of the methods and win rates of their pairs."""
     options = found.options
@@ -322,6 +323,7 @@ def add_leaderboard(
     for criterion, rows in choices.groupby("criterion", sort=True):
         standings, notes = boards.leaderboard(
             rows, criterion=str(criterion), ties=ties, by_majority=by_majority,
+            side=side,
             parts=parts, resamples=options.resamples, confidence=options.confidence,
             seed=options.seed,
         )  # fmt: skip

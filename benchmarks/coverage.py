@@ -35,13 +35,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from analysis.agreement import PARTS as AGREEMENT_PARTS
 from analysis.agreement import STATISTICS, agreement
+from analysis.boards.bradley_terry import fit
 from analysis.boards.means import mean_ratings
 from analysis.coefficients.levels import (
     is_bias_corrected,
     level_estimates,
     level_values,
 )
-from analysis.leaderboard import ELO_MEAN, ELO_SCALE, fit, leaderboard
+from analysis.leaderboard import ELO_MEAN, ELO_SCALE, leaderboard
 from analysis.options import COEFFICIENTS, LEVELS
 from analysis.pairwise import pair_agreement, rating_pairs
 from analysis.panel.reliability import rating_reliability

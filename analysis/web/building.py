@@ -22,6 +22,8 @@ from annotate.models import Study
 logger = logging.getLogger(__name__)
 
 SILENT = timedelta(minutes=10)
+# The template whose overall score is a weighted one.
+ENVISION = "envision-expert"
 
 
 class ReportError(ValueError):
@@ -67,6 +69,7 @@ def write_study_report(
         scores=scores,
         options=options,
         tags=_tags(study),
+        weights=_weights(study),
         progress=progress,
     )
     run = run_table(
@@ -104,6 +107,13 @@ def _tags(study: Study) -> Any:
     from analysis.web import frames
 
     return frames.tags_frame(study)
+
+
+def _weights(study: Study) -> Any:
+    """Return the composites that the study's protocol reports."""
+    from analysis.boards.composites import envision_weights
+
+    return envision_weights() if study.template == ENVISION else None
 
 
 def _scale(study: Study) -> tuple[int, int] | None:

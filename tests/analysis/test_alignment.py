@@ -482,3 +482,40 @@ def test_what_choices_drop_is_noted():
     assert any(
         "33 of 36 compared pairs used" in n for n in run(None, choices, lacking).notes
     )
+
+
+def test_components_choose_what_is_calibrated():
+    ratings, choices, scores = study()
+    options = AlignOptions(resamples=0, components=("cids",))
+    found = run(ratings, None, scores, options).tables["calibration"]
+    weights = found[found["statistic"] == "weight"]
+    assert set(weights["metric"]) <= {"cids"}
+    assert "blur" not in set(found["metric"])
+    with pytest.raises(OptionError, match="--components: 'sharp': expected blur, cids"):
+        run(ratings, choices, scores, AlignOptions(components=("sharp",)))
+
+
+def test_a_leaderboard_may_be_adjusted_for_the_side():
+    # Whoever stands left mostly wins: adjusted, the methods are nearly equal.
+    _, choices, _ = study(n_stories=60)
+    rng = np.random.default_rng(1)
+    left = np.where(rng.random(len(choices)) < 0.2, "method_a", "method_b")
+    choices["left_method"] = [
+        row[side] for side, (_, row) in zip(left, choices.iterrows(), strict=True)
+    ]
+    won = np.where(choices["left_method"] == choices["method_a"], "a", "b")
+    flipped = np.where(won == "a", "b", "a")
+    choices["choice"] = np.where(rng.random(len(choices)) < 0.2, flipped, won)
+    options = AlignOptions(resamples=0)
+    plain, adjusted = (
+        rank(choices=choices, side=side, options=options) for side in (False, True)
+    )
+    spread = [
+        np.ptp(found.tables["leaderboard"]["rating"]) for found in (plain, adjusted)
+    ]
+    assert spread[1] < spread[0] / 3
+    assert (adjusted.tables["side_effect"]["value"] > 1).all()
+    assert (
+        "side_effect"
+        not in rank(choices=choices.drop(columns="left_method"), options=options).tables
+    )
