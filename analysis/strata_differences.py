@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.agreement import STATISTICS
+from analysis.agreement import COMPLETE_ONLY, STATISTICS
 from analysis.coefficients.levels import level_values, method_means
 from analysis.options import AlignOptions
 from analysis.pairwise import Pairs, ppa_by_story_weights
@@ -76,7 +76,8 @@ def difference_rows(
     the stories belong to which of the two strata is shuffled, with
     :math:`p = (c + 1)/(k + 1)`. It is adjusted within tag, statistic and level
     (Holm). Two strata are compared with each other, each of several with all
-    others.
+    others. Statistics of complete units (ICC, the human ceiling) are not compared:
+    which units are complete depends on who rated in a stratum.
 
     References
     ----------
@@ -137,13 +138,13 @@ def _agreement_measure(data: Question) -> Measure:
     answers = data.reliability
     stories = tuple(sorted(data.answers["story"].unique()))
     codes = answers.clusters["stories"][:, 0]
-    defined = answers.pairable.any() and not answers.of_means
-    names = tuple(name for name in data.statistics if name in STATISTICS)
+    names = [name for name in data.statistics if name not in COMPLETE_ONLY]
+    if answers.of_means or not answers.pairable.any():
+        names = []
 
     def values(w: Array, _methods: Array) -> Array:
-        if not defined:
-            return np.full((len(w), len(names)), np.nan)
-        return np.stack([STATISTICS[name](answers, w[:, codes]) for name in names], 1)
+        found = [STATISTICS[name](answers, w[:, codes]) for name in names]
+        return np.stack(found, 1) if found else np.empty((len(w), 0))
 
     return Measure(tuple(map(Place, names)), stories, 1, values)
 

@@ -244,3 +244,21 @@ def test_choices_are_split_too():
     statistics = set(found["strata"]["statistic"])
     assert {"ppa_strict", "ppa_half", "fleiss_kappa"} <= statistics
     assert "kendall" not in statistics
+
+
+def test_statistics_of_complete_units_are_not_compared():
+    # Nobody rated everything: units are complete in a stratum, none is over all.
+    ratings, scores = study()
+    odd = ratings["story"].str[-1].isin(list("13579"))
+    left_out = (odd & (ratings["annotator"] == "x")) | (
+        ~odd & (ratings["annotator"] == "y")
+    )
+    found = align(
+        ratings=ratings[~left_out], choices=None, scores=scores, options=OPTIONS,
+        tags=halves(),
+    ).tables  # fmt: skip
+    inside = found["strata"].set_index("statistic")
+    assert inside.loc["icc_2_1", "value"].notna().all()
+    compared = set(found["strata_differences"]["statistic"])
+    assert "alpha_ordinal" in compared
+    assert not {"icc_2_1", "rater_vs_rest_kendall"} & compared
