@@ -104,7 +104,7 @@ def _with_pictures(study: Study, rows: list[dict[str, str]]) -> list[Disagreemen
 
     def judged(row: dict[str, str], suffix: str, method: str) -> Judged:
         return Judged(
-            method, row[f"human{suffix}"], row[f"score{suffix}"],
+            method, _short(row[f"human{suffix}"]), _short(row[f"score{suffix}"]),
             frames.get((row["story"], method), []),
         )  # fmt: skip
 
@@ -127,3 +127,8 @@ def _with_pictures(study: Study, rows: list[dict[str, str]]) -> list[Disagreemen
         )
         for row in rows
     ]
+
+
+def _short(value: str) -> str:
+    """Return a number with the digits that tell outputs apart."""
+    return f"{float(value):.3g}" if value else ""
