@@ -2,12 +2,15 @@
 
 A stratum is the stories with one value of a tag: a style, a genre, core or hard. Every
 number of a stratum is made from its stories alone, by the same functions as the whole.
+Categories and annotators stay those of the question, so that strata can be compared:
+Gwet's coefficients grow with the number of categories, an ICC of means with people.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
+import numpy as np
 import pandas as pd
 
 from analysis.agreement import agreement
@@ -16,6 +19,7 @@ from analysis.coefficients.levels import level_estimates
 from analysis.options import AlignOptions
 from analysis.page.printing import counted
 from analysis.pairwise import pair_agreement, restricted
+from analysis.panel.reliability import Reliability
 from analysis.questions import Question, restricted_grid
 from analysis.reading.scores import ScoreTable
 from analysis.reading.story_tags import stratum_order
@@ -83,9 +87,12 @@ def splits(tags: pd.DataFrame, stories: Sequence[str]) -> tuple[list[Split], lis
     list of Split
         Of tags with 2 to `MOST_STRATA` values among these stories.
     list of str
-        Which tags split nothing, and why.
+        Which tags split nothing, and why; how many stories are in no stratum.
     """
     here = tags[tags["story"].isin(list(stories))]
+    every = counted(len(stories), "story", "stories")
+    if here.empty:
+        return [], [f"not split, since the table of tags names none of {every}."]
     found, notes = [], []
     for tag in tags.columns.drop("story"):
         groups = here[here[tag] != ""].groupby(tag, sort=True)["story"]
@@ -93,12 +100,16 @@ def splits(tags: pd.DataFrame, stories: Sequence[str]) -> tuple[list[Split], lis
         strata = {name: strata[name] for name in sorted(strata, key=stratum_order)}
         if 2 <= len(strata) <= MOST_STRATA:
             found.append(Split(str(tag), strata))
+            without = len(stories) - sum(map(len, strata.values()))
+            if without:
+                notes.append(
+                    f"{without} of {every} without a value of {tag}, in no stratum."
+                )
         else:
             has = counted(len(strata), "value") if strata else "no value"
             notes.append(
-                f"not split by {tag}, which has {has} among "
-                f"{counted(len(here), 'story', 'stories')}: 2 to {MOST_STRATA} values "
-                "make strata."
+                f"not split by {tag}, which has {has} among {every}: 2 to "
+                f"{MOST_STRATA} values make strata."
             )
     return found, notes
 
@@ -125,11 +136,16 @@ def strata_rows(
         With `STRATA_COLUMNS`: means of methods, agreement of people, coefficients
         and pairwise accuracies of metrics.
     """
-    return [
-        _row(data.name, split.tag, stratum, place, value)
-        for stratum, stories in split.strata.items()
-        for place, value in _inside(data, stories, parts, options)
+    whole = data.reliability
+    story_of = np.array(sorted(data.answers["story"].unique()), object)[
+        whole.clusters["stories"][:, 0]
     ]
+    rows = []
+    for stratum, stories in split.strata.items():
+        own = whole.take(np.flatnonzero([story in stories for story in story_of]))
+        for place, value in _inside(data, stories, own, parts, options):
+            rows.append(_row(data.name, split.tag, stratum, place, value))
+    return rows
 
 
 def _row(question: str, tag: str, stratum: str, place: Place, value: Estimate) -> Row:
@@ -155,10 +171,11 @@ class Sampling(TypedDict):
 def _inside(
     data: Question,
     stories: frozenset[str],
+    answers: Reliability,
     parts: tuple[str, ...],
     options: AlignOptions,
 ) -> Iterator[tuple[Place, Estimate]]:
-    """Yield the statistics of some stories of a question."""
+    """Yield the statistics of some stories of a question, and of their answers."""
     sampling = Sampling(
         resamples=options.resamples, confidence=options.confidence, seed=options.seed
     )
@@ -166,9 +183,8 @@ def _inside(
     if data.by_annotator is not None:
         yield from _means(data.name, data.answers, data.by_annotator, parts, options)
     for row in agreement(
-        data.reliability, data.statistics, parts=("stories",), question=data.name,
-        **sampling,
-    ):  # fmt: skip
+        answers, data.statistics, parts=("stories",), question=data.name, **sampling
+    ):
         yield Place(row.statistic), row.estimate
     if data.grid is not None and data.grid.metrics:
         for level in options.levels:

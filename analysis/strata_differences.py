@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.agreement import COMPLETE_ONLY, STATISTICS
+from analysis.agreement import STATISTICS, agreement
 from analysis.coefficients.levels import level_values, method_means
 from analysis.options import AlignOptions
 from analysis.pairwise import Pairs, ppa_by_story_weights
@@ -76,8 +76,7 @@ def difference_rows(
     the stories belong to which of the two strata is shuffled, with
     :math:`p = (c + 1)/(k + 1)`. It is adjusted within tag, statistic and level
     (Holm). Two strata are compared with each other, each of several with all
-    others. Statistics of complete units (ICC, the human ceiling) are not compared:
-    which units are complete depends on who rated in a stratum.
+    others.
 
     References
     ----------
@@ -138,9 +137,12 @@ def _agreement_measure(data: Question) -> Measure:
     answers = data.reliability
     stories = tuple(sorted(data.answers["story"].unique()))
     codes = answers.clusters["stories"][:, 0]
-    names = [name for name in data.statistics if name not in COMPLETE_ONLY]
-    if answers.of_means or not answers.pairable.any():
-        names = []
+    whole = agreement(
+        answers, data.statistics, parts=(), resamples=0, confidence=0.95, seed=0,
+        question=data.name,
+    )  # fmt: skip
+    # What all stories together do not define, no stratum does.
+    names = [row.statistic for row in whole if np.isfinite(row.estimate.value)]
 
     def values(w: Array, _methods: Array) -> Array:
         found = [STATISTICS[name](answers, w[:, codes]) for name in names]

@@ -31,8 +31,9 @@ class MixedModel:
     ----------
     means
         Shape (M,): estimated marginal means of the methods.
-    errors
-        Shape (M,): their standard errors, for other annotators and stories.
+    errors, freedom
+        Shape (M,): their standard errors, for other annotators and stories, and the
+        degrees of freedom of these.
     annotator, story, output, residual
         Variances; `output` is NaN where no output has two ratings.
     log_likelihood
@@ -43,6 +44,7 @@ class MixedModel:
 
     means: Array
     errors: Array
+    freedom: Array
     annotator: float = np.nan
     story: float = np.nan
     output: float = np.nan
@@ -119,16 +121,23 @@ def fit_mixed(
     the equations of Henderson by sums over outputs with the same number n of ratings;
     stories, whose block stays diagonal, by a Schur complement.
 
+    Annotators are few, so that their variance is uncertain: means have t intervals
+    with Satterthwaite's degrees of freedom, as if each method had been rated by its
+    annotators in equal shares,
+    :math:`(\sum_k v_k)^2 / \sum_k (v_k^2 / f_k)`, where v are the variances of the mean
+    of annotators, of stories with their outputs, and of single ratings.
+
     References
     ----------
     Searle, Casella and McCulloch (1992), Variance Components, sections 6.6 and 7.6;
-    Bates et al. (2015), Journal of Statistical Software 67(1), section 3.
+    Bates et al. (2015), Journal of Statistical Software 67(1), section 3;
+    Satterthwaite (1946), Biometrics Bulletin 2(6).
     """
     M, S, A = (int(codes.max()) + 1 for codes in (method, story, annotator))
     none = np.full(M, np.nan)
     reason = _why_none(rating, M, S, A)
     if reason:
-        return MixedModel(none, none, reason=reason)
+        return MixedModel(none, none, none, reason=reason)
     centre = rating.mean()
     scale = rating.std()
     y = (rating - centre) / scale
@@ -147,14 +156,32 @@ def fit_mixed(
     means, errors, residual = _effects(best, sums, M)
     if best.max() > LARGEST_ROOT / 2:
         why = "the ratings leave no rest beside the effects of the model"
-        return MixedModel(none, none, reason=why)
+        return MixedModel(none, none, none, reason=why)
     variances = best**2 * residual * scale**2
     likelihood = -_deviance(best, sums, M) / 2 - (sums.n - M) * np.log(scale)
+    freedom = _freedom(best, method, story, annotator)
     return MixedModel(
-        means * scale + centre, errors * scale, float(variances[0]),
+        means * scale + centre, errors * scale, freedom, float(variances[0]),
         float(variances[1]), float(variances[2]) if several else np.nan,
         float(residual * scale**2), float(likelihood),
     )  # fmt: skip
+
+
+def _freedom(roots: Array, method: Counts, story: Counts, annotator: Counts) -> Array:
+    """Return Satterthwaite's degrees of freedom of every method's mean."""
+    M = int(method.max()) + 1
+
+    def behind(codes: Counts) -> Array:
+        pairs = np.unique(method.astype(np.int64) * (codes.max() + 1) + codes)
+        return np.bincount(pairs // (codes.max() + 1), minlength=M).astype(float)
+
+    people, stories = behind(annotator), behind(story)
+    ratings = np.bincount(method, minlength=M)
+    parts = np.stack(
+        [roots[0] ** 2 / people, (roots[1:] ** 2).sum() / stories, 1 / ratings]
+    )
+    freedom = np.array([annotator.max(), story.max(), len(method) - M], float)
+    return np.asarray(parts.sum(axis=0) ** 2 / (parts.T**2 / freedom).sum(axis=1))
 
 
 def _bounded(roots: Array) -> Array:

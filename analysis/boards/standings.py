@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from scipy.stats import norm
+from scipy.stats import t
 
 from analysis.boards.mixed import MixedModel, fit_mixed
 from analysis.boards.ranks import rank_intervals, ranks
@@ -108,7 +108,7 @@ def rating_leaderboard(
         - ``standardised``: the same of ratings from which the annotator's mean was
           taken and which were divided by their standard deviation (n - 1), so that
           strict and lavish raters count alike; anew in every resample;
-        - ``mixed``: estimated marginal mean of `mixed.fit_mixed` with Wald
+        - ``mixed``: estimated marginal mean of `mixed.fit_mixed` with its t
           interval, which holds for other annotators and stories.
 
         Ranks: 1 is best, equal values share the better one; their intervals are those
@@ -139,14 +139,14 @@ def rating_leaderboard(
     model = _mixed(answers, known=not are_mean_raters)
     if model.reason and not are_mean_raters:
         reasons.append(model.reason)
-    z = norm.ppf((1 + confidence) / 2)
+    margin = t.ppf((1 + confidence) / 2, model.freedom) * model.errors
     n = ratings.groupby("method").size()
     columns = {
         **_columns("mean", plain[0], plain_drawn, confidence),
         **_columns("standardised", standard[0], standard_drawn, confidence),
         "mixed": model.means,
-        "mixed_low": model.means - z * model.errors,
-        "mixed_high": model.means + z * model.errors,
+        "mixed_low": model.means - margin,
+        "mixed_high": model.means + margin,
         "mixed_rank": ranks(model.means, tolerance=SAME),
     }
     rows: list[Row] = [
@@ -195,7 +195,7 @@ def _answers(by_annotator: pd.DataFrame) -> _Answers:
 def _mixed(answers: _Answers, *, known: bool) -> MixedModel:
     if not known:
         none = np.full(len(answers.methods), np.nan)
-        return MixedModel(none, none, reason="annotators are not known")
+        return MixedModel(none, none, none, reason="annotators are not known")
     return fit_mixed(answers.rating, answers.method, answers.story, answers.annotator)
 
 

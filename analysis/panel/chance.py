@@ -8,8 +8,9 @@ counts twice: as two people he would agree with himself, and every coefficient w
 be too high. Agreement is a mean of some h(a, b) over ordered pairs of *different*
 annotators, a U-statistic of degree two; with :math:`v_a` the times that annotator a
 was drawn, it becomes :math:`\sum_{a \ne b} v_a v_b h(a, b) / \sum_{a \ne b} v_a v_b`,
-the weighted bootstrap of U-statistics (Hušková and Janssen 1993, Annals of Statistics
-21(4)). With all weights 1 every formula below is the textbook's.
+the generalised bootstrap of U-statistics (Hušková and Janssen 1993, Statistics &
+Probability Letters 16, 225-233). With all weights 1 every formula below is the
+textbook's.
 """
 
 from functools import cached_property

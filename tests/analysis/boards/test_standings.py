@@ -8,7 +8,7 @@ import pytest
 import statsmodels.formula.api as smf
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import zscore
+from scipy.stats import t, zscore
 
 from analysis.boards.mixed import LARGEST_BLOCK, fit_mixed
 from analysis.boards.standings import RATING_LEADERBOARD_COLUMNS, rating_leaderboard
@@ -45,9 +45,18 @@ def codes(ratings):
     )
 
 
-@pytest.mark.parametrize("outputs", [False, True])
-def test_the_mixed_model_is_that_of_statsmodels(outputs):
-    ratings = simulated()
+@pytest.mark.parametrize(
+    ("outputs", "options"),
+    [
+        (False, {}),
+        (True, {}),
+        (True, {"share": 0.4, "seed": 1}),
+        (True, {"n_stories": 8, "n_methods": 3, "n_annotators": 9, "seed": 2}),
+        (True, {"n_stories": 20, "share": 0.5, "seed": 3}),
+    ],
+)
+def test_the_mixed_model_is_that_of_statsmodels(outputs, options):
+    ratings = simulated(**options)
     mine = fit_mixed(ratings["rating"].to_numpy(), *codes(ratings), outputs=outputs)
     parts = {"a": "0 + C(annotator)", "s": "0 + C(story)"}
     if outputs:
@@ -90,6 +99,42 @@ def test_a_balanced_model_has_the_mean_squares_of_anova():
     assert mine.story == pytest.approx((ms_story - ms_output) / 20, rel=1e-3)
     assert mine.annotator == pytest.approx((ms_annotator - residual) / 48, rel=1e-3)
     np.testing.assert_allclose(mine.means, y.mean(axis=(0, 2)), atol=1e-8)
+
+
+def test_means_have_satterthwaites_degrees_of_freedom():
+    ratings = simulated(share=1.1)
+    mine = fit_mixed(ratings["rating"].to_numpy(), *codes(ratings))
+    # Of five annotators, twelve stories and sixty ratings of each of four methods.
+    parts = np.array(
+        [mine.annotator / 5, (mine.story + mine.output) / 12, mine.residual / 60]
+    )
+    expected = parts.sum() ** 2 / (parts**2 / [4, 11, 236]).sum()
+    np.testing.assert_allclose(mine.freedom, expected)
+    assert 4 < expected < 15
+    found, _ = board(ratings)
+    width = (found["mixed_high"] - found["mixed_low"]).sort_index()
+    np.testing.assert_allclose(width / 2, t.ppf(0.975, expected) * mine.errors)
+
+
+def test_means_of_a_method_that_few_rated_are_less_certain():
+    ratings = simulated(n_annotators=8)
+    few = (ratings["method"] != "0") | ratings["annotator"].isin(["0", "1"])
+    freedom = fit_mixed(ratings[few]["rating"].to_numpy(), *codes(ratings[few])).freedom
+    assert freedom[0] < freedom[1:].min()
+
+
+def test_mixed_intervals_hold_with_few_annotators():
+    # With quantiles of the normal distribution 89 of these 100 would.
+    held = 0
+    rng = np.random.default_rng(2)
+    story, method, person = (x.ravel() for x in np.indices((30, 2, 4)))
+    for _ in range(100):
+        y = rng.normal(0, 1, 4)[person] + rng.normal(0, 0.7, len(person))
+        y += rng.normal(0, 0.5, 30)[story]
+        found = fit_mixed(y, method, story, person)
+        margin = t.ppf(0.975, found.freedom) * found.errors
+        held += abs(found.means[0]) <= margin[0]
+    assert 90 <= held <= 99
 
 
 def test_means_are_means_of_cells_and_standardised_ones_of_z_scores():

@@ -1,0 +1,616 @@
+"""The contract of the command line, recomputed from the input files by other means.
+
+Nothing of `analysis` but its command is used: values come from pandas, scipy,
+statsmodels, krippendorff and plain loops over the rows as they were written.
+"""
+
+import csv
+import io
+import itertools
+import math
+import re
+
+import krippendorff
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import optimize, stats
+from statsmodels.stats.inter_rater import fleiss_kappa
+from statsmodels.stats.multitest import multipletests
+
+from analysis.__main__ import main
+
+METHODS = ("=SUM(A1)", 'Zé "Δ"', "a, b", "Ünö", "狐")
+STORIES = tuple(f"s {i}, “{c}”" for i, c in enumerate("äbçdéf"))
+PEOPLE = ("Ann", "Bö", "C, D")
+NONE = (False, False, False)
+COLUMNS = {
+    "method_means": "dimension method mean sd_annotators n_ratings n_annotators "
+    "n_stories low high",
+    "agreement": "question statistic value low high n_units n_annotators n_answers "
+    "reason",
+    "correlations": "dimension metric level coefficient value low high n n_groups "
+    "p_value reason",
+    "pairwise_accuracy": "question metric source ppa_strict ppa_strict_low "
+    "ppa_strict_high ppa_half ppa_half_low ppa_half_high metric_tie_rate n_pairs "
+    "acc_eq epsilon epsilon_in_sample",
+    "metric_comparisons": "dimension level coefficient metric_a metric_b difference "
+    "low high p_value p_adjusted test",
+    "leaderboard": "criterion method rating low high rank rank_low rank_high "
+    "n_comparisons",
+    "win_rates": "criterion method_a method_b wins_a ties wins_b majority_wins_a "
+    "majority_ties majority_wins_b n_stories",
+    "run": "key value",
+}
+
+
+def rated_rows():
+    """Ratings with shots, rounds, and rows that must not count."""
+    rng = np.random.default_rng(3)
+    rows = []
+    for i, story in enumerate(STORIES):
+        for j, method in enumerate(METHODS):
+            if (i, j) == (5, 4):
+                continue  # nobody rated this output
+            for who in PEOPLE:
+                if (i, j, who) == (4, 2, "Bö"):
+                    continue
+                for shot, turn in ((1, 1), (2, 1), (2, 2)):
+                    value = int(np.clip(j + rng.integers(-1, 3), 0, 4))
+                    key = (story, method, shot, turn, "look", who)
+                    rows.append((*key, value, *NONE))
+    rows.append((*rows[0][:6], 4, False, True, False))
+    rows.append((*rows[0][:6], 0, False, True, False))
+    rows.append((STORIES[0], METHODS[0], 3, 1, "look", "Ann", 4, True, False, False))
+    rows.append((STORIES[5], METHODS[4], 1, 1, "look", "Eve", 4, False, False, True))
+    names = ["story", "method", "shot", "round", "dimension", "annotator", "rating"]
+    return pd.DataFrame(rows, columns=[*names, "is_gold", "is_repeat", "excluded"])
+
+
+def score_rows():
+    """Scores of a metric that ties, one of which less is better, and of methods."""
+    rng = np.random.default_rng(4)
+    rows = []
+    for i, story in enumerate(STORIES):
+        for j, method in enumerate(METHODS):
+            if (i, j) != (1, 3):  # a score that is missing
+                for shot in (1, 2):
+                    value = float(np.round(j / 2 + rng.normal()))
+                    rows.append((story, method, "coarse", shot, value, True))
+            distance = round(float(3 - j + 2 * rng.normal()), 3)
+            rows.append((story, method, "distance", "", distance, False))
+    rows += [("", m, "printed", "", j % 3, True) for j, m in enumerate(METHODS)]
+    names = ["story", "method", "metric", "shot", "score", "higher_is_better"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def chosen_rows():
+    """Answers with either output on the left, both bad, and rows that do not count."""
+    rng = np.random.default_rng(5)
+    rows = []
+    for story in STORIES:
+        for a, b in itertools.combinations(range(len(METHODS)), 2):
+            for who in PEOPLE:
+                first, second = (a, b) if rng.random() < 0.5 else (b, a)
+                p = stats.norm.cdf((first - second) / 8)
+                words = ["a", "b", "tie", "both_bad"]
+                word = rng.choice(words, p=[0.7 * p, 0.7 * (1 - p), 0.2, 0.1])
+                left = METHODS[first if rng.random() < 0.5 else second]
+                pair = METHODS[first], METHODS[second]
+                rows.append((story, *pair, "best", who, word, left, *NONE))
+    rows.append((*rows[0][:5], "both_bad", "", False, True, False))
+    rows.append((*rows[1][:4], "Eve", "b", "", False, False, True))
+    rows.append((*rows[2][:4], "Gold", "a", "", True, False, False))
+    names = ["story", "method_a", "method_b", "criterion", "annotator", "choice"]
+    flags = ["is_gold", "is_repeat", "excluded"]
+    return pd.DataFrame(rows, columns=[*names, "left_method", *flags])
+
+
+def written(folder, name, frame):
+    """Write a table as a spreadsheet does: with a mark of its bytes, CRLF, shuffled."""
+    path = folder / name
+    shuffled = frame.sample(frac=1, random_state=0)
+    text = shuffled.to_csv(index=False, lineterminator="\r\n")
+    path.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    return str(path)
+
+
+def read(folder):
+    """Read all tables as text, apostrophes before formulas taken away."""
+    found = {}
+    for path in sorted((folder / "tables").glob("*.csv")):
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.reader(file))
+        cells = [[re.sub("^'(?=[=+@-])", "", cell) for cell in row] for row in rows[1:]]
+        frame = pd.DataFrame(cells, columns=rows[0])
+        for column in frame:
+            # A column of numbers, with gaps, is numbers.
+            numbers = pd.to_numeric(frame[column].replace("", "nan"), errors="coerce")
+            if (numbers.notna() == (frame[column] != "")).all():
+                frame[column] = numbers
+        found[path.stem] = frame
+    return found
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("contract")
+    tables = {"ratings": rated_rows(), "scores": score_rows(), "choices": chosen_rows()}
+    return {name: written(folder, f"{name}.csv", t) for name, t in tables.items()}
+
+
+@pytest.fixture(scope="module")
+def run(files, tmp_path_factory):
+    """Return a function that runs a command on some of the tables."""
+
+    def run(command, *arguments, resamples="0", out=None):
+        out = out or tmp_path_factory.mktemp("out") / "report"
+        given = [str(files.get(text, text)) for text in arguments]
+        status = main([command, *given, "--resamples", resamples, "--out", str(out)])
+        assert status == 0
+        return out
+
+    return run
+
+
+ALL = ("--ratings", "ratings", "--scores", "scores", "--choices", "choices")
+
+
+@pytest.fixture(scope="module")
+def aligned(run):
+    return read(run("align", *ALL, "--epsilon", "0", "--scale", "0:4"))
+
+
+@pytest.fixture(scope="module")
+def drawn(run):
+    return read(run("align", *ALL, resamples="60"))
+
+
+def kept(frame):
+    return frame[~frame[["is_gold", "is_repeat", "excluded"]].any(axis=1)]
+
+
+def human():
+    """Mean over shots and rounds within an annotator, then over annotators."""
+    own = kept(rated_rows()).groupby(["story", "method", "annotator"])["rating"].mean()
+    return own.groupby(["story", "method"]).mean().round(9)
+
+
+def common():
+    """One row a cell that people and every metric cover; more is better."""
+    scores = score_rows()
+    sign = scores["higher_is_better"].map({True: 1, False: -1})
+    scores["score"] *= sign
+    by_story = scores[scores["story"] != ""]
+    wide = by_story.pivot_table(
+        index=["story", "method"], columns="metric", values="score"
+    )
+    whole = scores[scores["story"] == ""].set_index("method")["score"]
+    wide["printed"] = wide.index.get_level_values("method").map(whole)
+    return wide.join(human().rename("human"), how="inner").dropna()
+
+
+COEFFICIENTS = {
+    "kendall": stats.kendalltau, "spearman": stats.spearmanr, "pearson": stats.pearsonr,
+}  # fmt: skip
+
+
+def coefficient(name, x, y):
+    """Return a coefficient of two columns, NaN where one of them is constant."""
+    if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return np.nan
+    return COEFFICIENTS[name](x, y)[0]
+
+
+def at_level(cells, metric, level, name):
+    """Return value, n, n_groups of a metric."""
+    if level == "pooled":
+        return coefficient(name, cells["human"], cells[metric]), len(cells), 1
+    if level == "method":
+        means = cells.groupby("method")[["human", metric]].mean()
+        return coefficient(name, means["human"], means[metric]), len(means), 1
+    found = [
+        (coefficient(name, rows["human"], rows[metric]), len(rows))
+        for _, rows in cells.groupby("story")
+    ]
+    found = [(value, n) for value, n in found if not np.isnan(value)]
+    return np.mean([v for v, _ in found]), sum(n for _, n in found), len(found)
+
+
+def test_tables_have_the_columns_of_the_contract(aligned):
+    for name, columns in COLUMNS.items():
+        assert list(aligned[name].columns) == columns.split(), name
+
+
+def test_a_value_that_is_missing_has_a_reason(aligned, drawn):
+    for tables in (aligned, drawn):
+        for name, frame in tables.items():
+            if {"value", "reason"} <= set(frame):
+                gone = frame[frame["value"].isna()]
+                assert (gone["reason"].fillna("") != "").all(), name
+
+
+def test_method_means_are_means_of_cells(aligned):
+    cells, rows = human(), kept(rated_rows())
+    table = aligned["method_means"].set_index("method")
+    assert list(table.index) == sorted(METHODS)
+    for method, row in table.iterrows():
+        own = rows[rows["method"] == method]
+        cell = own.groupby(["annotator", "story"])["rating"].mean()
+        assert row["mean"] == pytest.approx(cells.xs(method, level="method").mean())
+        assert row["sd_annotators"] == pytest.approx(
+            cell.groupby("annotator").mean().std()
+        )
+        counts = len(own), own["annotator"].nunique(), own["story"].nunique()
+        assert tuple(row[["n_ratings", "n_annotators", "n_stories"]]) == counts
+
+
+@pytest.mark.parametrize("level", ["method", "story", "pooled"])
+@pytest.mark.parametrize("metric", ["coarse", "distance", "printed"])
+def test_correlations_are_scipys(aligned, level, metric):
+    cells = common()
+    table = aligned["correlations"].set_index(["metric", "level", "coefficient"])
+    for name in COEFFICIENTS:
+        row = table.loc[metric, level, name]
+        if metric == "printed" and level != "method":
+            assert math.isnan(row["value"])
+            assert "method-level" in row["reason"]
+            continue
+        value, n, groups = at_level(cells, metric, level, name)
+        assert row["value"] == pytest.approx(value, abs=1e-9)
+        assert (row["n"], row["n_groups"]) == (n, groups)
+
+
+def test_few_methods_have_the_exact_p_value(aligned):
+    means = common().groupby("method").mean()
+    table = aligned["correlations"].set_index(["level", "metric", "coefficient"])
+    for (metric, name), row in table.loc["method"].iterrows():
+        x, y = means["human"].to_numpy(), means[metric].to_numpy()
+        found = coefficient(name, x, y)
+        moved = [
+            coefficient(name, x, y[list(p)]) for p in itertools.permutations(range(5))
+        ]
+        p = np.mean(np.abs(moved) >= abs(found) - 1e-9)
+        assert row["p_value"] == pytest.approx(p)
+    rest = table.loc[["story", "pooled"]]
+    assert rest["p_value"].isna().all()
+
+
+def pair_kinds(cells, metric):
+    """Count pairs inside stories: concordant, discordant, and tied in three ways."""
+    found = dict.fromkeys(("C", "D", "Th", "Tm", "Thm"), 0)
+    for _, rows in cells.groupby("story"):
+        for (h, m), (k, n) in itertools.combinations(
+            rows[["human", metric]].to_numpy(), 2
+        ):
+            people, machine = np.sign(h - k), np.sign(m - n)
+            if people == 0:
+                found["Thm" if machine == 0 else "Th"] += 1
+            elif machine == 0:
+                found["Tm"] += 1
+            else:
+                found["C" if people == machine else "D"] += 1
+    return found
+
+
+def check_accuracy(row, pairs):
+    met = pairs["C"] + pairs["D"] + pairs["Tm"]
+    assert row["n_pairs"] == met
+    assert row["metric_tie_rate"] == pytest.approx(pairs["Tm"] / met)
+    assert row["ppa_strict"] == pytest.approx(pairs["C"] / met)
+    assert row["ppa_half"] == pytest.approx((pairs["C"] + pairs["Tm"] / 2) / met)
+    share = (pairs["C"] + pairs["Thm"]) / sum(pairs.values())
+    assert row["acc_eq"] == pytest.approx(share)
+
+
+def test_pairs_of_ratings_are_those_inside_stories(aligned):
+    cells = common().assign(constant=0.0)
+    table = aligned["pairwise_accuracy"]
+    table = table[table["source"] == "ratings"].set_index("metric")
+    # A value of a whole method prefers no output of a story.
+    assert set(table.index) == {"coarse", "distance", "constant", "random (expected)"}
+    for metric in ("coarse", "distance", "constant"):
+        check_accuracy(table.loc[metric], pair_kinds(cells, metric))
+    assert table.loc["constant", "ppa_half"] == 0.5
+    assert table.loc["constant", "ppa_strict"] == 0
+
+
+def verdicts():
+    """Return 1, -1 or 0 of each story and pair in alphabetical order, by majority."""
+    found = {}
+    for (story, *pair), votes in ordered().groupby(["story", "method_a", "method_b"]):
+        counts = votes["choice"].value_counts()
+        most = counts[counts > len(votes) / 2]
+        word = most.index[0] if len(most) else "tie"
+        found[story, *pair] = {"a": 1, "b": -1}.get(word, 0)
+    return found
+
+
+def ordered():
+    """Return the answers that count, the two methods in alphabetical order."""
+    rows = kept(chosen_rows()).to_dict("records")
+    for row in rows:
+        if row["method_a"] > row["method_b"]:
+            row["method_a"], row["method_b"] = row["method_b"], row["method_a"]
+            row["choice"] = {"a": "b", "b": "a"}.get(row["choice"], row["choice"])
+    return pd.DataFrame(rows)
+
+
+def test_pairs_of_choices_are_majorities(aligned):
+    scores = score_rows().pivot_table(
+        index=["story", "method"], columns="metric", values="score"
+    )
+    scores["distance"] *= -1
+    scores = scores[["coarse", "distance"]].dropna().assign(constant=0.0)
+    table = aligned["pairwise_accuracy"]
+    table = table[table["source"] == "choices"].set_index("metric")
+    for metric, row in table.loc[list(scores)].iterrows():
+        pairs = dict.fromkeys(("C", "D", "Th", "Tm", "Thm"), 0)
+        for (story, a, b), people in verdicts().items():
+            if (story, a) not in scores.index or (story, b) not in scores.index:
+                continue
+            machine = np.sign(
+                scores.loc[(story, a), metric] - scores.loc[(story, b), metric]
+            )
+            if people == 0:
+                pairs["Thm" if machine == 0 else "Th"] += 1
+            elif machine == 0:
+                pairs["Tm"] += 1
+            else:
+                pairs["C" if people == machine else "D"] += 1
+        check_accuracy(row, pairs)
+
+
+def test_win_rates_are_counted(aligned):
+    votes, majority = ordered(), verdicts()
+    table = aligned["win_rates"]
+    assert len(table) == 10
+    for _, row in table.iterrows():
+        pair = row["method_a"], row["method_b"]
+        assert pair[0] < pair[1]
+        own = votes[(votes["method_a"] == pair[0]) & (votes["method_b"] == pair[1])]
+        counts = [(own["choice"] == word).sum() for word in ("a", "tie", "b")]
+        assert row[["wins_a", "ties", "wins_b"]].tolist() == counts
+        found = [v for (_, *key), v in majority.items() if tuple(key) == pair]
+        counts = [found.count(1), found.count(0), found.count(-1), len(found)]
+        assert row.iloc[6:].tolist() == counts
+
+
+def strengths(votes, ties):
+    """Maximise the likelihood of single answers with a general optimiser."""
+    place = {name: i for i, name in enumerate(sorted(METHODS))}
+    first = votes["method_a"].map(place).to_numpy()
+    second = votes["method_b"].map(place).to_numpy()
+    word = votes["choice"].to_numpy()
+    tie = ~np.isin(word, ["a", "b"])
+    won = np.where(tie, 0.5, word == "a")
+    if ties == "drop":
+        first, second, won, tie = (x[~tie] for x in (first, second, won, tie))
+
+    def loss(x):
+        theta, nu = x[:-1], math.exp(x[-1]) if ties == "davidson" else 0.0
+        d = theta[first] - theta[second]
+        mass = np.log(np.exp(d / 2) + np.exp(-d / 2) + nu)
+        gain = (won - 0.5) * d - mass
+        return -gain.sum() - (tie.sum() * x[-1] if nu else 0) + 1e-9 * (theta**2).sum()
+
+    found = optimize.minimize(loss, np.zeros(len(place) + 1), tol=1e-12).x[:-1]
+    n = np.bincount(np.concatenate([first, second]), minlength=len(place))
+    ratings = 1000 + 400 / math.log(10) * (found - found.mean())
+    return {name: (ratings[i], n[i]) for name, i in place.items()}
+
+
+@pytest.mark.parametrize("ties", ["half", "drop", "davidson"])
+@pytest.mark.parametrize("majority", [False, True])
+def test_leaderboards_are_maximum_likelihood(run, ties, majority):
+    arguments = ["--choices", "choices", "--ties", ties]
+    table = read(run("leaderboard", *arguments, *["--majority"] * majority))
+    table = table["leaderboard"]
+    votes = ordered()
+    if majority:
+        votes = pd.DataFrame(
+            [
+                (*key[1:], {1: "a", 0: "tie", -1: "b"}[v])
+                for key, v in verdicts().items()
+            ],
+            columns=["method_a", "method_b", "choice"],
+        )
+    expected = strengths(votes, ties)
+    assert table["rating"].mean() == pytest.approx(1000)
+    for row in table.itertuples():
+        rating, n = expected[row.method]
+        assert row.rating == pytest.approx(rating, abs=0.01)
+        assert row.n_comparisons == n
+    assert table["rank"].tolist() == [1, 2, 3, 4, 5]
+    assert table["rating"].is_monotonic_decreasing
+    assert table[["low", "high", "rank_low", "rank_high"]].isna().all(axis=None)
+
+
+def gwet(units, q, weights):
+    """Gwet's coefficient from lists of codes, by its definition."""
+    several = [u for u in units if len(u) > 1]
+    pairs = [[weights[a, b] for a, b in itertools.permutations(u, 2)] for u in several]
+    pa = np.mean([np.mean(p) for p in pairs])
+    pi = np.mean([np.bincount(u, minlength=q) / len(u) for u in units], axis=0)
+    pe = weights.sum() / (q * (q - 1)) * (pi * (1 - pi)).sum()
+    return (pa - pe) / (1 - pe)
+
+
+def two_way(x):
+    """Mean squares of a two-way layout, by statsmodels' least squares."""
+    n, k = x.shape
+    mean, rows, columns = x.mean(), x.mean(axis=1), x.mean(axis=0)
+    between = k * ((rows - mean) ** 2).sum() / (n - 1)
+    raters = n * ((columns - mean) ** 2).sum() / (k - 1)
+    rest = x - rows[:, None] - columns + mean
+    error = (rest**2).sum() / ((n - 1) * (k - 1))
+    single = (between - error) / (between + (k - 1) * error + k * (raters - error) / n)
+    return single, (between - error) / (between + (raters - error) / n)
+
+
+def test_agreement_of_ratings(aligned):
+    rows = kept(rated_rows())
+    keys = ["story", "method", "shot", "round"]
+    wide = rows.pivot_table(index=keys, columns="annotator", values="rating")
+    x = wide.to_numpy()
+    units = [row[~np.isnan(row)].astype(int) for row in x]
+    whole = x[~np.isnan(x).any(axis=1)]
+    spread = np.subtract.outer(np.arange(5), np.arange(5)) ** 2
+    rest = [np.delete(whole, a, axis=1).mean(axis=1) for a in range(3)]
+    expected = {
+        **{
+            f"alpha_{kind}": krippendorff.alpha(x.T, level_of_measurement=kind)
+            for kind in ("nominal", "ordinal", "interval")
+        },
+        "ac1": gwet(units, 5, np.eye(5)),
+        "ac2_quadratic": gwet(units, 5, 1 - spread / 16),
+        **dict(zip(("icc_2_1", "icc_2_k"), two_way(whole), strict=True)),
+        **{
+            f"rater_vs_rest_{name}": np.mean(
+                [COEFFICIENTS[name](whole[:, a], rest[a])[0] for a in range(3)]
+            )
+            for name in ("spearman", "kendall")
+        },
+    }
+    table = aligned["agreement"]
+    table = table[table["question"] == "look"].set_index("statistic")
+    assert list(table.index) == list(expected)
+    for name, value in expected.items():
+        row = table.loc[name]
+        assert row["value"] == pytest.approx(value, abs=1e-9), name
+        used = whole if name.startswith(("icc", "rater")) else x
+        assert row["n_units"] == len(used)
+        assert row["n_answers"] == np.isfinite(used).sum()
+        assert row["n_annotators"] == 3
+
+
+def test_agreement_of_choices(run):
+    table = read(run("agreement", "--choices", "choices"))["agreement"]
+    keys = ["story", "method_a", "method_b"]
+    units = ordered().groupby(keys)["choice"].value_counts().unstack(fill_value=0)
+    counts = units.to_numpy()
+    codes = [np.repeat(np.arange(len(row)), row) for row in counts]
+    q = counts.shape[1]
+    expected = {
+        "alpha_nominal": krippendorff.alpha(
+            value_counts=counts, level_of_measurement="nominal"
+        ),
+        "fleiss_kappa": fleiss_kappa(counts),
+        "ac1": gwet(codes, q, np.eye(q)),
+        "majority_share": (counts.max(axis=1) / counts.sum(axis=1)).mean(),
+    }
+    assert dict(zip(table["statistic"], table["value"], strict=True)) == pytest.approx(
+        expected
+    )
+
+
+def test_without_resamples_there_are_no_intervals(aligned):
+    for name, frame in aligned.items():
+        if name == "rating_leaderboard":  # its mixed model draws nothing
+            continue
+        columns = [c for c in frame if re.search("(^|_)(low|high)$", c)]
+        assert frame[columns].isna().all(axis=None), name
+
+
+def test_comparisons_are_differences_adjusted_by_holm(drawn):
+    table = drawn["metric_comparisons"]
+    values = drawn["correlations"].set_index(["level", "coefficient", "metric"])
+    assert len(table)
+    for (level, name), rows in table.groupby(["level", "coefficient"]):
+        for row in rows.itertuples():
+            assert row.metric_a < row.metric_b
+            a, b = (values.loc[(level, name, m), "value"] for m in row[4:6])
+            assert row.difference == pytest.approx(a - b, abs=1e-9)
+            assert row.low <= row.high
+        known = rows["p_value"].notna()
+        adjusted = multipletests(rows.loc[known, "p_value"], method="holm")[1]
+        np.testing.assert_allclose(rows.loc[known, "p_adjusted"], adjusted)
+
+
+def test_p_values_are_never_zero(drawn):
+    for frame in drawn.values():
+        for column in frame.filter(regex="^p_"):
+            p = frame[column].dropna()
+            assert ((p > 0) & (p <= 1)).all()
+
+
+def test_intervals_hold_their_value(drawn):
+    for name in ("method_means", "correlations", "agreement", "leaderboard"):
+        frame = drawn[name]
+        value = next(c for c in ("value", "mean", "rating") if c in frame)
+        drawn_here = frame["low"].notna()
+        assert drawn_here.any(), name
+        assert (frame["low"] <= frame["high"])[drawn_here].all()
+        inside = frame[value].between(frame["low"], frame["high"])[drawn_here]
+        assert inside.mean() > 0.9
+
+
+def test_two_runs_are_the_same(run, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    out = run("align", *ALL, resamples="7")
+    first = {p.name: p.read_bytes() for p in out.rglob("*") if p.is_file()}
+    run("align", *ALL, resamples="7", out=out)
+    second = {p.name: p.read_bytes() for p in out.rglob("*") if p.is_file()}
+    assert first == second
+
+
+def test_a_run_says_how_it_was_made(aligned):
+    rows = aligned["run"].set_index("key")["value"]
+    wanted = {"plumbline", "numpy", "scipy", "seed", "resamples", "resample", "date"}
+    assert wanted <= set(rows.index)
+    assert rows.index.str.startswith("sha256 of ").sum() == 3
+
+
+def test_rows_left_out_are_counted(run):
+    page = (run("align", *ALL) / "report.html").read_text("utf-8")
+    counts = [len(frame) - len(kept(frame)) for frame in (rated_rows(), chosen_rows())]
+    assert counts == [4, 3]
+    assert f"4 of {len(rated_rows())} ratings left out" in page
+    assert f"3 of {len(chosen_rows())} choices left out" in page
+
+
+BAD = {
+    "ratings": (
+        lambda t: t.assign(rating=[*t["rating"][:-1], "1,5"]),
+        r"{line}: rating: 1,5: expected a number",
+    ),
+    "choices": (
+        lambda t: t.assign(choice=[*t["choice"][:-1], "left"]),
+        r"{line}: choice: left: expected one of a, b, tie, both_bad",
+    ),
+    "scores": (
+        lambda t: t.assign(method=[*t["method"][:-1], ""]),
+        r"{line}: method: \(empty\): expected a name",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_named_and_nothing_is_written(name, files, tmp_path, capsys):
+    damage, expected = BAD[name]
+    good = pd.read_csv(files[name], dtype=str, keep_default_na=False)
+    bad = tmp_path / "bad.csv"
+    damage(good).to_csv(bad, index=False)
+    given = {**files, name: bad}
+    arguments = [str(given.get(text, text)) for text in ALL]
+    out = tmp_path / "out"
+    assert main(["align", *arguments, "--out", str(out)]) == 2
+    told = capsys.readouterr().err.splitlines()
+    assert len(told) == 1
+    with bad.open(newline="") as file:
+        line = sum(1 for _ in csv.reader(file))
+    assert re.match("bad.csv:" + expected.format(line=line), told[0])
+    assert not out.exists()
+
+
+def test_only_twenty_problems_are_shown(files, tmp_path, capsys):
+    bad = tmp_path / "bad.csv"
+    good = pd.read_csv(files["ratings"], dtype=str, keep_default_na=False)
+    text = io.StringIO()
+    good.assign(rating="x").to_csv(text, index=False)
+    bad.write_text(text.getvalue(), "utf-8")
+    arguments = ["agreement", "--ratings", str(bad), "--out", str(tmp_path / "out")]
+    assert main(arguments) == 2
+    told = capsys.readouterr().err.splitlines()
+    assert len(told) == 21
+    assert told[-1] == f"... and {len(good) - 20} more problems"
