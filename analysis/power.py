@@ -7,13 +7,13 @@ components (`studies`) draws studies with new stories, methods and annotators.
 Redrawing the pilot's own would not do: copies of a method are no new information on an
 order of methods, five methods in perfect order would seem to stay so, and means over
 the pilot's annotators would never become more reliable than they are. Studies are drawn
-in pairs that share methods and annotators, so that the variance which stories make is
-known apart. Within stories and over all cells, where ties and odd distributions matter,
-that part is scaled to the pilot's own bootstrap over stories; the part of the methods,
-of which a pilot has too few to be redrawn, is the model's. At method level, where the
-points are means over stories and nearly normal, the model stands alone. The bootstrap
-over stories and methods of a report is wider where methods are few: it draws about two
-thirds of them, and counts the noise of cells more than once.
+four at a time, two sets of stories by two of methods, so that the variances that
+stories, methods, and both together make are known apart. That of the stories falls as
+1/n, so that few stories are drawn however many a study has. Within stories and over all
+cells, where ties and odd distributions matter, it is scaled to the pilot's own
+bootstrap over stories; the part of the methods, of which a pilot has too few to be
+redrawn, is the model's. At method level, where the points are means over stories and
+nearly normal, such means are drawn, and the model stands alone.
 
 *The difference of the two best methods* follows from the components in closed form, on
 the pilot's own bootstrap over stories.
@@ -21,30 +21,26 @@ the pilot's own bootstrap over stories.
 *Alpha* is simulated from the components of the ratings' mid-ranks, with the same
 methods and people, on the pilot's own bootstrap over stories.
 
+A report draws stories and methods again. Its interval is wider: variance that belongs
+to stories and methods together is counted three times, once in each draw and once as
+it is (Owen 2007, The pigeonhole bootstrap, Annals of Applied Statistics 1). `printed`
+foretells that interval.
+
 Half-widths of a growing study follow ``h^2 = floor^2 + c^2 / n``: what stays, and what
-shrinks. The law is fitted to the simulated sizes; it says how much is needed, or that
-more of this alone can never be enough.
+shrinks. The law is fitted to the sizes; it says how much is needed, or that more of
+this alone can never be enough.
 """
 
-from collections.abc import Sequence
+from dataclasses import replace
 
-import numpy as np
 import pandas as pd
 
 from analysis.notes import Notes
 from analysis.options import AlignOptions, OptionError
-from analysis.planning.forecasts import (
-    GROWS,
-    Curve,
-    Pilot,
-    Point,
-    alpha,
-    coefficients,
-    extent,
-    gap,
-    law,
-    pilot_study,
-)
+from analysis.planning.curves import Curve, Point, needed
+from analysis.planning.forecasts import coefficients
+from analysis.planning.people_forecasts import alpha, gap
+from analysis.planning.pilots import GROWS, Pilot, pilot_study
 from analysis.planning.variance import expected_reliability, variance_components
 from analysis.reading.kept import kept_rows, without_methods
 from analysis.reading.people import are_means, kept_people
@@ -54,16 +50,15 @@ from analysis.results import NAN
 POWER_COLUMNS = (
     "question", "metric", "value", "low", "high", "n", "reason", "statistic", "level",
     "grows", "n_annotators", "n_stories", "n_methods", "half_width",
+    "printed",
 )  # fmt: skip
 NEEDED_COLUMNS = (
     "question", "metric", "statistic", "level", "grows", "target", "value", "reason",
+    "printed",
 )  # fmt: skip
 # Half-width of a coefficient that is asked for where nothing else is said.
 TARGET = 0.05
-# Needing more times the pilot than this is as good as never.
-FARTHEST = 1000
 SCORE_KEYS = ("metric", "story", "method", "shot", "metric_version", "backend")
-_WORDS = {"annotators": "noise of ratings", "stories": "stories", "methods": "methods"}
 Row = dict[str, object]
 
 
@@ -105,7 +100,10 @@ def power_analysis(
     -----
     In the table power, `value` is what the statistic is expected to be, `n` the number
     of simulated studies (0 where the law or a formula foretells), `n_annotators` the
-    annotators of each output. The pilot's own size stands in each of the three series.
+    annotators of each output, `half_width` that of the statistic over studies of this
+    size, `printed` that of the interval that `align` prints, which is wider (coefficients
+    alone). The pilot's own size stands in each of the three series. In the table needed,
+    `value` brings `half_width` down to the target, `printed` the printed one.
     """
     if options.resamples == 0:
         raise OptionError("--resamples: 0: expected more, since studies are simulated")
@@ -170,6 +168,7 @@ def _power_row(
         "n_stories": point.size.stories,
         "n_methods": point.size.methods,
         "half_width": point.half,
+        "printed": point.printed,
     }
 
 
@@ -177,50 +176,18 @@ def _needed_rows(pilot: Pilot, curve: Curve, target: float) -> list[Row]:
     wanted = target if curve.target is None else curve.target
     rows = []
     for grows in GROWS:
-        value, reason = NAN, curve.reasons[grows]
+        value, reason, printed = NAN, curve.reasons[grows], NAN
         if not reason:
-            value, reason = needed(curve.points[grows], grows, wanted)
+            points = curve.points[grows]
+            value, reason = needed(points, grows, wanted)
+            wider = [replace(point, half=point.printed) for point in points]
+            printed, _ = needed(wider, grows, wanted)
         rows.append(
             {
                 "question": pilot.question, "metric": curve.metric,
                 "statistic": curve.statistic, "level": curve.level, "grows": grows,
                 "target": wanted, "value": value, "reason": reason,
+                "printed": printed,
             }
         )  # fmt: skip
     return rows
-
-
-def needed(points: Sequence[Point], grows: str, target: float) -> tuple[float, str]:
-    """Return the smallest number that brings the half-width down to a target.
-
-    Parameters
-    ----------
-    points
-        Sizes and half-widths.
-    grows
-        What grows.
-    target
-        The half-width asked for.
-
-    Returns
-    -------
-    tuple
-        The number, and the reason why there is none.
-    """
-    known = [(extent(point.size, grows), point.half) for point in points]
-    floor, slope = law(known)
-    if np.isnan(floor):
-        return NAN, "the half-width is not defined at these sizes"
-    if target <= 0:
-        return NAN, "the two means are equal: no interval can tell them apart"
-    others = [_WORDS[name] for name in GROWS if name != grows]
-    if floor >= target:
-        return NAN, (
-            f"more {grows} alone never reach it: {floor:.3f} remain, from the "
-            f"{' and '.join(others)} of the study"
-        )
-    n = slope**2 / (target**2 - floor**2)
-    most = FARTHEST * extent(points[-1].size, grows)
-    if n > most:
-        return NAN, f"more than {most:.0f} {grows}, which is as good as never"
-    return float(max(1, np.ceil(round(n, 6)))), ""

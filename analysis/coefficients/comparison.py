@@ -12,21 +12,17 @@ from typing import Protocol
 
 import numpy as np
 
+from analysis.coefficients.coins import AnyCoins, CellCoins, Coins
+from analysis.coefficients.contests import Contests, Points, contests
 from analysis.coefficients.levels import HUMAN_DIGITS, MEAN_DIGITS, turned
-from analysis.coefficients.swaps import (
-    AnyCoins,
-    CellCoins,
-    Coins,
-    Contests,
-    Points,
-    contests,
-    swapped_values,
-)
-from analysis.correlation import correlate, standardise
+from analysis.coefficients.orders import correlate_orders
+from analysis.coefficients.swaps import swapped_values
+from analysis.coefficients.swapties import own_ties
+from analysis.correlation import RANKED, standardise
 from analysis.parallel import in_threads
 from analysis.reading.cells import Grid
 from analysis.resampling import stream
-from analysis.results import NAN, Array
+from analysis.results import NAN, Array, Mask
 
 SLACK = 1e-9
 TEST_NAMES = {
@@ -120,23 +116,17 @@ def swap_tests(
     """
     if resamples == 0 or not grid.cells.any():
         return []
-    by_parts, by_method = _swaps(parts), METHODS
-    thrown = {
-        swap: _throw(grid, swap, resamples, seed) for swap in {*by_parts, *by_method}
-    }
-    if level == "pooled":  # all pairs share the coins of single cells
-        thrown = {
-            swap: replace(found, cells=found.of_cells(grid))
-            for swap, found in thrown.items()
-            if swap in by_parts
-        }
+    pairs = list(itertools.combinations(range(len(grid.metrics)), 2))
+    swaps_of = {pair: _swaps_of(grid, pair, parts) for pair in pairs}
     compare = _comparison(grid, level)
+    thrown = {
+        swap: compare.prepared(_throw(grid, swap, resamples, seed), coefficients)
+        for swap in dict.fromkeys(itertools.chain(*swaps_of.values()))
+    }
 
     def test(pair: tuple[int, int]) -> list[Difference]:
         a, b = pair
-        names = (grid.metrics[a], grid.metrics[b])
-        whole_methods = grid.human_is_method_level or grid.method_level & set(names)
-        swaps = by_method if whole_methods else by_parts
+        names, swaps = (grid.metrics[a], grid.metrics[b]), swaps_of[pair]
         values = {swap: compare(a, b, thrown[swap], coefficients) for swap in swaps}
         found = []
         for name in coefficients:
@@ -144,8 +134,16 @@ def swap_tests(
             found.append(Difference(*names, name, *max(tests)))
         return found
 
-    pairs = itertools.combinations(range(len(grid.metrics)), 2)
     return [found for tests in in_threads(test, pairs) for found in tests]
+
+
+def _swaps_of(
+    grid: Grid, pair: tuple[int, int], parts: tuple[str, ...]
+) -> tuple[tuple[str, ...], ...]:
+    names = {grid.metrics[k] for k in pair}
+    if grid.human_is_method_level or grid.method_level & names:
+        return METHODS
+    return _swaps(parts)
 
 
 def _swaps(parts: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
@@ -164,25 +162,27 @@ class _Thrown:
 
     A cell's coin is the product: stories (1 + B, S) times methods (1 + B, M), or its
     own, units (1 + B, S, M).
+
+    What all pairs of metrics share is prepared once: `coins` of the points of a
+    level, and `own`, what ties inside each metric add up to.
     """
 
     stories: Array
     methods: Array
     units: Array | None = None
-    cells: AnyCoins | None = None
+    coins: AnyCoins | None = None
+    own: list[Array] | None = None
 
     def turned(self) -> "_Thrown":
         """Exchange stories and methods."""
         units = None if self.units is None else self.units.transpose(0, 2, 1)
         return _Thrown(self.methods, self.stories, units)
 
-    def of_cells(self, grid: Grid) -> AnyCoins:
+    def of_cells(self, cells: Mask) -> AnyCoins:
         """Return the coin of every existing cell."""
-        if self.cells is not None:
-            return self.cells
         if self.units is not None:
-            return Coins(np.ascontiguousarray(self.units[:, grid.cells].T))
-        return CellCoins(self.stories, self.methods, grid.cells)
+            return Coins(np.ascontiguousarray(self.units[:, cells].T))
+        return CellCoins(self.stories, self.methods, cells)
 
 
 def _throw(grid: Grid, parts: tuple[str, ...], resamples: int, seed: int) -> _Thrown:
@@ -210,6 +210,8 @@ def _p_value(differences: Array) -> float:
 class _Compare(Protocol):
     """Returns coefficient(a) - coefficient(b) after each swap, shape (1 + B,)."""
 
+    def prepared(self, thrown: _Thrown, coefficients: Sequence[str]) -> _Thrown: ...
+
     def __call__(
         self, a: int, b: int, thrown: _Thrown, coefficients: Sequence[str]
     ) -> dict[str, Array]: ...
@@ -228,7 +230,7 @@ def _comparison(grid: Grid, level: str) -> _Compare:
             grid.human[cells][None], scores[:, None, cells],
             np.ones((1, int(cells.sum())), bool),
         )  # fmt: skip
-        return _Pooled(grid, points, contests(points))
+        return _Pooled(cells, points, contests(points))
     inside = turned(grid) if level == "within_method" else grid
     if level == "within_method":
         scores = scores.transpose(0, 2, 1)
@@ -238,15 +240,25 @@ def _comparison(grid: Grid, level: str) -> _Compare:
 
 @dataclass(frozen=True)
 class _Pooled:
-    grid: Grid
+    cells: Mask
     points: Points
     met: Contests
+
+    def prepared(self, thrown: _Thrown, coefficients: Sequence[str]) -> _Thrown:
+        """Sum ties inside each metric."""
+        coins, own = thrown.of_cells(self.cells), None
+        if set(RANKED) & set(coefficients):
+            metrics = range(len(self.points.scores))
+            own = in_threads(lambda k: own_ties(self.points, k, coins), metrics)
+        return replace(thrown, coins=coins, own=own)
 
     def __call__(
         self, a: int, b: int, thrown: _Thrown, coefficients: Sequence[str]
     ) -> dict[str, Array]:
-        coins = thrown.of_cells(self.grid)
-        found = swapped_values(self.points, self.met, a, b, coins, coefficients)
+        assert thrown.coins is not None
+        found = swapped_values(
+            self.points, self.met, a, b, thrown.coins, coefficients, thrown.own
+        )
         return {name: first[0] - second[0] for name, (first, second) in found.items()}
 
 
@@ -262,13 +274,20 @@ class _InGroups:
     points: Points
     met: Contests
 
+    def prepared(self, thrown: _Thrown, _coefficients: Sequence[str]) -> _Thrown:
+        """Keep the coins of points once where no point has one."""
+        coins = thrown.turned() if self.level == "within_method" else thrown
+        inner = coins.methods
+        if (inner == 1).all():
+            inner = inner[:1]
+        return replace(coins, coins=Coins(inner.T))
+
     def __call__(
         self, a: int, b: int, thrown: _Thrown, coefficients: Sequence[str]
     ) -> dict[str, Array]:
-        coins = thrown.turned() if self.level == "within_method" else thrown
-        if coins.units is not None:
+        if thrown.units is not None:
             parts = [
-                self._values(a, b, Coins(coins.units[:, g].T), coefficients, g)
+                self._values(a, b, Coins(thrown.units[:, g].T), coefficients, g)
                 for g in range(len(self.points.used))
             ]
             found = {
@@ -279,11 +298,9 @@ class _InGroups:
                 for name in coefficients
             }
             return {n: _average(v[0]) - _average(v[1]) for n, v in found.items()}
-        inner = coins.methods
-        if (inner == 1).all():
-            inner = inner[:1]
-        values = self._values(a, b, Coins(inner.T), coefficients)
-        kept = coins.stories.T > 0
+        assert thrown.coins is not None
+        values = self._values(a, b, thrown.coins, coefficients)
+        kept = thrown.stories.T > 0
         return {
             name: _average(np.where(kept, first, second))
             - _average(np.where(kept, second, first))
@@ -291,7 +308,7 @@ class _InGroups:
         }
 
     def _values(
-        self, a: int, b: int, coins: Coins, coefficients: Sequence[str],
+        self, a: int, b: int, coins: AnyCoins, coefficients: Sequence[str],
         group: int | None = None,
     ) -> dict[str, tuple[Array, Array]]:  # fmt: skip
         points, met = self.points, self.met
@@ -319,6 +336,10 @@ class _MethodMeans:
     grid: Grid
     scores: Array
 
+    def prepared(self, thrown: _Thrown, _coefficients: Sequence[str]) -> _Thrown:
+        """Nothing is shared but the coins."""
+        return thrown
+
     def __call__(
         self, a: int, b: int, thrown: _Thrown, coefficients: Sequence[str]
     ) -> dict[str, Array]:
@@ -331,11 +352,7 @@ class _MethodMeans:
         else:
             shift = np.einsum("bsm,sm->bm", thrown.units, half) / n
         human = np.round(grid.human.sum(axis=0) / n, HUMAN_DIGITS)
-        once = grid.cells.any(axis=0).astype(float)
-        found = correlate(
-            np.broadcast_to(human, shift.shape),
-            np.round(np.stack([middle + shift, middle - shift]), MEAN_DIGITS),
-            np.broadcast_to(once, shift.shape)[:, None, :],
-            coefficients,
-        )
-        return {name: v[0, :, 0] - v[1, :, 0] for name, v in found.items()}
+        used = grid.cells.any(axis=0)
+        both = np.round(np.concatenate([middle + shift, middle - shift]), MEAN_DIGITS)
+        found = correlate_orders(human[used], both[:, used], coefficients)
+        return {n: np.subtract(*np.split(v, 2)) for n, v in found.items()}

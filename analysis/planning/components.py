@@ -14,7 +14,8 @@ from scipy import sparse
 
 from analysis.results import Array, Counts
 
-FACTORS = ("method", "story", "annotator")
+METHOD, STORY, ANNOTATOR = "method", "story", "annotator"
+FACTORS = (METHOD, STORY, ANNOTATOR)
 # Values held at once while resampling.
 CHUNK = 4_000_000
 # A worse conditioned design tells its components apart by rounding only.

@@ -6,99 +6,18 @@ any size are drawn, and correlated as real ones are.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
-from analysis.planning.components import (
-    Components,
-    Design,
-    estimate_components,
-    rating_design,
-)
+from analysis.planning.components import METHOD, STORY, Design, estimate_components
+from analysis.planning.pilots import Noise
 from analysis.planning.variance import Size
 from analysis.reading.cells import Grid
 from analysis.results import Array, Counts
 
 # Up to this many points all pairs are compared; above, inversions are counted.
 FEW = 12
-METHOD, STORY, ANNOTATOR = "method", "story", "annotator"
-ALL = (METHOD, STORY, ANNOTATOR)
-
-
-def grown(size: Size, grows: str, multiple: float) -> Size:
-    """Return a study that has more or fewer annotators, stories or methods.
-
-    Parameters
-    ----------
-    size
-        The pilot, with whole `per_output`.
-    grows
-        ``"annotators"`` (of each output; the pool grows alike), ``"stories"`` or
-        ``"methods"``.
-    multiple
-        How often as many. At least one annotator, two stories, three methods.
-
-    Examples
-    --------
-    >>> grown(Size(10, 20, 5, 2, 4), "annotators", 2)
-    Size(annotators=20.0, stories=20, methods=5, per_output=4, per_story=8.0)
-    """
-    if grows == "stories":
-        return replace(size, stories=max(2, round(size.stories * multiple)))
-    if grows == "methods":
-        return replace(size, methods=max(3, round(size.methods * multiple)))
-    k = max(1, round(size.per_output * multiple))
-    ratio = k / size.per_output
-    return replace(
-        size,
-        annotators=max(k, size.annotators * ratio),
-        per_output=k,
-        per_story=max(k, size.per_story * ratio),
-    )
-
-
-@dataclass(frozen=True)
-class Noise:
-    """Variance components of annotators; what they add to means of ratings.
-
-    Attributes
-    ----------
-    annotator, of_method, of_story, rest
-        Components of annotator, method x annotator, story x annotator and the rest;
-        never negative.
-    """
-
-    annotator: float = 0.0
-    of_method: float = 0.0
-    of_story: float = 0.0
-    rest: float = 0.0
-
-    def at(self, size: Size) -> tuple[float, float, float]:
-        """Return the variance that annotators add to methods, stories, and cells.
-
-        Annotators whom all outputs share move none against another. With k of A
-        annotators an output, ``1/k - 1/A`` of a component differs between outputs.
-        """
-        k, A, B = size.per_output, size.annotators, size.per_story
-        pool, of_story = max(0.0, 1 / k - 1 / A), max(0.0, 1 / k - 1 / B)
-        cell = (self.annotator + self.of_method) * pool
-        cell += self.of_story * of_story + self.rest / k
-        return self.of_method / A, self.of_story / B, cell
-
-
-def rating_noise(by_annotator: pd.DataFrame) -> tuple[Noise, Components]:
-    """Estimate the noise of one question's ratings, rows of `annotator_cells`."""
-    y = by_annotator["rating"].to_numpy(float)
-    fit = estimate_components(rating_design(by_annotator), y[:, None])
-    noise = Noise(
-        fit.variance(ANNOTATOR),
-        fit.variance(METHOD, ANNOTATOR),
-        fit.variance(STORY, ANNOTATOR),
-        fit.variance(*ALL),
-    )
-    return noise, fit
 
 
 @dataclass(frozen=True)
@@ -117,28 +36,47 @@ class Model:
     parts: Mapping[str, Array]
     noise: Noise
 
-    def study(
-        self, size: Size, studies: int, rng: np.random.Generator
+    def blocks(
+        self,
+        size: Size,
+        *,
+        stories: int,
+        each: float = 1,
+        studies: int,
+        rng: np.random.Generator,
     ) -> tuple[Array, Array]:
-        """Draw studies with new stories, methods and annotators.
+        """Draw four studies at a time: two sets of stories, by two of methods.
+
+        Parameters
+        ----------
+        size
+            Methods and annotators of one study.
+        stories, each
+            How many are drawn, and of how many stories each is the mean.
+        studies
+            How many times, R.
 
         Returns
         -------
         human
-            Shape (R, S, M): means over annotators.
+            Shape (2, 2, R, S, M), means over annotators: the first axis has other
+            stories, the second other methods.
         scores
-            Shape (K, R, S, M).
+            Shape (K, 2, 2, R, S, M).
         """
-        R, S, M = studies, int(size.stories), int(size.methods)
+        R, S, M = studies, 2 * stories, 2 * int(size.methods)
         shapes = {"method": (R, 1, M), "story": (R, S, 1), "cell": (R, S, M)}
         P = len(self.parts["cell"])
         values = np.zeros((P, R, S, M))
         added = dict(zip(shapes, self.noise.at(size), strict=True))
         for name, shape in shapes.items():
             drawn = rng.standard_normal((P, *shape))
-            values += np.tensordot(self.parts[name], drawn, axes=1)
-            values[0] += np.sqrt(added[name]) * rng.standard_normal(shape)
-        return values[0], values[1:]
+            shrunk = 1.0 if name == "method" else 1 / np.sqrt(each)
+            values += np.tensordot(shrunk * self.parts[name], drawn, axes=1)
+            extra = shrunk * np.sqrt(added[name])
+            values[0] += extra * rng.standard_normal(shape)
+        apart = values.reshape(P, R, 2, stories, 2, M // 2).transpose(0, 2, 4, 1, 3, 5)
+        return apart[0], apart[1:]
 
 
 def fit_model(grid: Grid, noise: Noise, size: Size) -> Model:
@@ -274,54 +212,3 @@ def inversions(ranks: Counts) -> Array:
         np.put_along_axis(arranged := np.empty_like(rows), goal, rows, 1)
         rows = arranged
     return wrong.reshape(ranks.shape[:-1])
-
-
-@dataclass(frozen=True)
-class Ratings:
-    """Normal model of single ratings, for how well annotators agree.
-
-    Attributes
-    ----------
-    parts
-        Source to its standard deviation.
-    """
-
-    parts: Mapping[tuple[str, ...], float]
-
-    def alphas(
-        self, size: Size, studies: int, rng: np.random.Generator
-    ) -> tuple[Array, Array]:
-        """Draw pairs of studies with other stories, but methods and people the same.
-
-        Returns
-        -------
-        tuple of array
-            Interval alpha of the first and of the second of each pair, shape (R,).
-        """
-        R, S = studies, 2 * int(size.stories)
-        M, A = int(size.methods), int(size.per_output)
-        x = np.zeros((R, S, M, A))
-        for source, deviation in self.parts.items():
-            shape = (
-                R, S if STORY in source else 1, M if METHOD in source else 1,
-                A if ANNOTATOR in source else 1,
-            )  # fmt: skip
-            x += deviation * rng.standard_normal(shape)
-        half = S // 2
-        return _alpha(x[:, :half]), _alpha(x[:, half:])
-
-
-def _alpha(x: Array) -> Array:
-    """Return interval alpha of complete ratings, one value a study."""
-    inside = x.var(axis=-1, ddof=1).mean(axis=(1, 2))
-    return np.asarray(1 - inside / x.reshape(len(x), -1).var(axis=1, ddof=1))
-
-
-def rating_model(by_annotator: pd.DataFrame) -> Ratings:
-    """Fit the model of single ratings to their mid-ranks.
-
-    Mid-ranks, since ordinal alpha is interval alpha of them.
-    """
-    ranked = by_annotator.assign(rating=by_annotator["rating"].rank())
-    _, fit = rating_noise(ranked)
-    return Ratings({s: float(np.sqrt(fit.variance(*s))) for s in fit.values})

@@ -9,11 +9,12 @@ from scipy import stats
 
 from analysis.coefficients.levels import level_values
 from analysis.options import AlignOptions, OptionError
-from analysis.planning import forecasts
-from analysis.planning.forecasts import GROWS, Point, law
-from analysis.planning.studies import Noise, correlated, fit_model, grown, inversions
+from analysis.planning import pilots as pilot_module
+from analysis.planning.curves import Point, law, needed
+from analysis.planning.pilots import GROWS, Noise, grown
+from analysis.planning.studies import correlated, fit_model, inversions
 from analysis.planning.variance import Size
-from analysis.power import NEEDED_COLUMNS, POWER_COLUMNS, needed, power_analysis
+from analysis.power import NEEDED_COLUMNS, POWER_COLUMNS, power_analysis
 from analysis.reading.cells import Grid
 from analysis.resampling import no_draws
 
@@ -93,7 +94,7 @@ def analysis(rows, scores=None, target=0.05, **options):
 @pytest.fixture(scope="module")
 def pilots():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(forecasts, "MULTIPLES", (1.0, 4.0))
+        patch.setattr(pilot_module, "MULTIPLES", (1.0, 4.0))
         return [analysis(*frames(20, 10, 3, seed))[0] for seed in range(8)]
 
 

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from analysis.coefficients import comparison, swaps
+from analysis.coefficients import comparison, contests, orders, swaps, swapties
 from analysis.coefficients.comparison import swap_tests
 from analysis.coefficients.levels import level_values
 from analysis.correlation import standardise
@@ -37,6 +37,11 @@ def p_values(grid, level, parts=("stories", "methods"), resamples=199, seed=0):
     return {(t.metric_a, t.metric_b, t.coefficient): t for t in found}
 
 
+def compared(grid, level, thrown):
+    compare = comparison._comparison(grid, level)
+    return compare(0, 1, compare.prepared(thrown, ALL), ALL)
+
+
 ALL_LEVELS = (*LEVELS, "within_method")
 ALL = (*COEFFICIENTS, "kendall_c")
 
@@ -50,7 +55,7 @@ ALL = (*COEFFICIENTS, "kendall_c")
 def test_swapped_values_are_those_of_swapped_data(level, holes, digits, parts):
     grid = two_metrics(holes=holes, digits=digits)
     thrown = comparison._throw(grid, parts, 12, 0)
-    found = comparison._comparison(grid, level)(0, 1, thrown, ALL)
+    found = compared(grid, level, thrown)
     coins = thrown.stories[:, :, None] * thrown.methods[:, None, :]
     if thrown.units is not None:
         coins = coins * thrown.units
@@ -74,10 +79,12 @@ def test_swapped_values_are_those_of_swapped_data(level, holes, digits, parts):
 def test_many_points_give_what_few_do(monkeypatch, level, holes):
     grid = two_metrics(holes=holes, digits=1)
     thrown = comparison._throw(grid, ("stories", "methods"), 12, 0)
-    few = comparison._comparison(grid, level)(0, 1, thrown, ALL)
-    monkeypatch.setattr(swaps, "FEW_POINTS", 2)
-    monkeypatch.setattr(swaps, "CHUNK", 60)
-    many = comparison._comparison(grid, level)(0, 1, thrown, ALL)
+    few = compared(grid, level, thrown)
+    for module in (contests, orders, swaps):
+        monkeypatch.setattr(module, "FEW_POINTS", 2)
+    for module in (contests, orders, swapties):
+        monkeypatch.setattr(module, "CHUNK", 60)
+    many = compared(grid, level, thrown)
     for name in ALL:
         np.testing.assert_allclose(few[name], many[name], atol=1e-12)
 

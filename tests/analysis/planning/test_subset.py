@@ -5,13 +5,12 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from analysis.planning.best_subset import best_subsets
+from analysis.planning.boards import rating_boards, score_boards
 from analysis.planning.subset import (
     BEST_SUBSET_COLUMNS,
     SUBSET_COLUMNS,
     SUBSET_STORIES_COLUMNS,
-    best_subsets,
-    rating_boards,
-    score_boards,
     subset_rows,
 )
 from analysis.reading.cells import annotator_cells
@@ -223,7 +222,7 @@ def test_choosing_on_noise_gains_in_sample_only():
 def test_exchange_search_is_close_to_the_best_of_all_subsets():
     from itertools import combinations
 
-    from analysis.planning.subset import _distances, _search
+    from analysis.planning.best_subset import _distances, _search
 
     cube = simulated(S=12, M=8)[None]
     products = _distances(cube)

@@ -1,0 +1,114 @@
+"""One order by people against many orders by a metric: method means after swaps."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from analysis.coefficients.ranksums import EXACT, FEW_POINTS
+from analysis.correlation import correlate, quotient, ratio, tau_c
+from analysis.results import Array
+
+# Comparisons of two points held at once.
+CHUNK = 4_000_000
+
+
+def correlate_orders(
+    human: Array, scores: Array, coefficients: Sequence[str]
+) -> dict[str, Array]:
+    """Correlate many rows of scores with the same values of people.
+
+    Parameters
+    ----------
+    human
+        Shape (N,).
+    scores
+        Shape (B, N).
+    coefficients
+        Some of ``kendall``, ``kendall_c``, ``spearman``, ``pearson``.
+
+    Returns
+    -------
+    dict
+        Coefficient to B values; NaN where either side is constant.
+
+    Notes
+    -----
+    What `correlate` computes, without a table of signs a row: people's differences
+    are the same everywhere, so all rows share one matrix product.
+    """
+    N, B = len(human), len(scores)
+    found = {}
+    if N < 2 or N > FEW_POINTS:
+        once = np.ones((1, 1, N))
+        values = correlate(
+            np.broadcast_to(human, scores.shape), scores[None],
+            np.broadcast_to(once, (B, 1, N)), coefficients,
+        )  # fmt: skip
+        return {name: v[0, :, 0] for name, v in values.items()}
+    ranked = [name for name in coefficients if name != "pearson"]
+    if ranked:
+        step = max(1, CHUNK // (N * N))
+        parts = [
+            _ranked(human, scores[start : start + step], ranked)
+            for start in range(0, B, step)
+        ]
+        found = {name: np.concatenate([p[name] for p in parts]) for name in ranked}
+    if "pearson" in coefficients:
+        found["pearson"] = _pearson(human, scores)
+    return {name: found[name] for name in coefficients}
+
+
+def _ranked(
+    human: Array, scores: Array, coefficients: Sequence[str]
+) -> dict[str, Array]:
+    N, B = len(human), len(scores)
+    i, j = np.triu_indices(N, 1)
+    sh = np.sign(human[:, None] - human)
+    ranks = sh.sum(axis=1)
+    sx = _signs(np.ascontiguousarray(scores.T))
+    dtype = np.float32 if N**3 < EXACT else np.float64
+    kernel = np.stack([sh[i, j], ranks[i] - ranks[j]]).astype(dtype)
+    pairs, products = (kernel @ sx.astype(dtype)).astype(np.float64)
+    own = np.full((3, B), float(N))
+    tied = np.flatnonzero((sx == 0).any(axis=0))
+    own[:, tied] = _tie_sums(scores[tied])
+    squares, cubes, values = _tie_sums(human[None])
+    n = float(N)
+    found = {
+        "kendall": ratio(2 * pairs, n**2 - squares, n**2 - own[0]),
+        "kendall_c": tau_c(2 * pairs, np.minimum(values, own[2]), np.full(B, n)),
+        "spearman": ratio(products, (n**3 - cubes) / 3, (n**3 - own[1]) / 3),
+    }
+    return {name: found[name] for name in coefficients}
+
+
+def _signs(columns: Array) -> np.ndarray[tuple[int, ...], np.dtype[np.int8]]:
+    """Compare all points i < j, from values (N, B): signs (N (N - 1) / 2, B)."""
+    N, B = columns.shape
+    more, less = np.empty((2, N * (N - 1) // 2, B), bool)
+    start = 0
+    for point in range(N - 1):
+        rows = slice(start, start + N - 1 - point)
+        np.greater(columns[point], columns[point + 1 :], out=more[rows])
+        np.less(columns[point], columns[point + 1 :], out=less[rows])
+        start = rows.stop
+    return np.asarray(more.view(np.int8) - less.view(np.int8))
+
+
+def _tie_sums(rows: Array) -> Array:
+    """Sum t^2, t^3 and 1 over the values of every row (B, N): (3, B)."""
+    ordered = np.sort(rows, axis=1)
+    new = np.ones(rows.shape, bool)
+    new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    starts = np.flatnonzero(new)
+    t = np.diff(starts, append=rows.size).astype(float)
+    row = starts // max(rows.shape[1], 1)
+    return np.stack([np.bincount(row, p, len(rows)) for p in (t**2, t**3, t**0)])
+
+
+def _pearson(human: Array, scores: Array) -> Array:
+    h = human - human.mean()
+    x = scores - scores.mean(axis=1, keepdims=True)
+    varies = np.ptp(scores, axis=1) > 0
+    square = np.where(varies, np.einsum("bn,bn->b", x, x), 0.0)
+    return np.clip(quotient(x @ h, (h @ h) * (np.ptp(human) > 0), square), -1, 1)

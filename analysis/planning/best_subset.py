@@ -1,0 +1,238 @@
+"""Which stories of a benchmark would say what all of them say.
+
+Chosen on one half of the methods and checked on the other, since a choice fits what it
+was made on.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from analysis.options import COEFFICIENTS
+from analysis.planning.boards import (
+    Board,
+    correlated_means,
+    random_subsets,
+    story_means,
+)
+from analysis.resampling import interval, stream
+from analysis.results import NAN, Array
+
+# Splits of the methods into halves, and random subsets beside each choice.
+SPLITS, RANDOM = 20, 50
+# Fewer methods have no halves in which an order could be checked.
+LEAST_METHODS = 6
+SIZES = (5, 10, 20, 40, 80)
+EXCHANGES = 500
+Row = dict[str, object]
+
+
+def best_subsets(
+    boards: Sequence[Board],
+    *,
+    sizes: Sequence[int] = SIZES,
+    splits: int = SPLITS,
+    confidence: float,
+    seed: int,
+) -> tuple[list[Row], list[Row]]:
+    """Search for the stories that keep means and order of the methods best.
+
+    Parameters
+    ----------
+    boards
+        The whole benchmark; all metrics and questions are kept together.
+    sizes
+        Numbers of stories; those that are not fewer than there are, are left out.
+    splits
+        How often the methods are divided into halves.
+    confidence
+        Share of the splits between `low` and `high`.
+    seed
+        Of the splits and random subsets.
+
+    Returns
+    -------
+    best_subset
+        Columns `BEST_SUBSET_COLUMNS`, averages over splits; `source` is ``heldout``
+        (stories chosen on the other half of the methods), ``insample`` (on the same
+        half: it flatters), ``random`` (as many stories at random), or ``gain``
+        (held out less random). `n` is the number of methods of the half.
+    subset_stories
+        Columns `SUBSET_STORIES_COLUMNS`: the subset chosen on all methods; `chosen` is
+        the share of splits in which the story was chosen, a low one being a sign that
+        others would do as well.
+
+    Notes
+    -----
+    What is searched for: the least mean squared difference between a method's mean in
+    the subset and in the whole, in units of the methods' standard deviation, over all
+    methods and boards; greedily, then by exchanges as long as one helps. A missing
+    value counts as its method's mean in the search, and is left out in the check.
+    """
+    usable = [b for b in boards if not b.of_methods]
+    rows: list[Row] = [
+        _best_row(b, (NAN, NAN, NAN, "values are of whole methods, without stories"))
+        for b in boards if b.of_methods
+    ]  # fmt: skip
+    if not usable:
+        return rows, []
+    stories, methods, cube = _together(usable)
+    sizes = [n for n in dict.fromkeys(sizes) if 0 < n < len(stories)]
+    if not sizes:
+        why = f"no size is smaller than the {len(stories)} stories there are"
+        rows += [_best_row(b, (NAN, NAN, NAN, why)) for b in usable]
+        return rows, []
+    chosen: dict[int, Array] = {n: np.full(len(stories), np.nan) for n in sizes}
+    if len(methods) < LEAST_METHODS:
+        why = f"fewer than {LEAST_METHODS} methods: no half could check the other"
+        rows += [_best_row(b, (NAN, NAN, NAN, why)) for b in usable]
+    else:
+        checked, chosen = _checked(cube, sizes, splits, stream(seed, "best subset"))
+        half = len(methods) - len(methods) // 2
+        for b, board in enumerate(usable):
+            for (n, name, source), values in checked.items():
+                found = _over_splits(values[:, b], confidence)
+                rows.append(_best_row(board, found, n, name, source, half))
+    listed: list[Row] = []
+    distance = _distances(cube)
+    for n in sizes:
+        for place, s in enumerate(_search(distance, n), 1):
+            share = float(chosen[n][s])
+            listed.append(
+                {"size": n, "place": place, "story": stories[s], "chosen": share}
+            )
+    return rows, listed
+
+
+def _best_row(
+    board: Board,
+    found: tuple[float, float, float, str],
+    size: float = NAN,
+    statistic: str = "",
+    source: str = "",
+    n: int = 0,
+) -> Row:
+    value, low, high, reason = found
+    return {
+        "question": board.question, "metric": board.metric, "value": value, "low": low,
+        "high": high, "n": n, "reason": reason, "size": size, "statistic": statistic,
+        "source": source,
+    }  # fmt: skip
+
+
+def _together(
+    boards: Sequence[Board],
+) -> tuple[tuple[str, ...], tuple[str, ...], Array]:
+    """Lay boards out on common stories and methods, shape (K, S, M)."""
+    stories = tuple(sorted({s for b in boards for s in b.stories}))
+    methods = tuple(sorted({m for b in boards for m in b.methods}))
+    cube = np.full((len(boards), len(stories), len(methods)), np.nan)
+    for k, board in enumerate(boards):
+        rows = np.searchsorted(stories, board.stories)
+        columns = np.searchsorted(methods, board.methods)
+        cube[k][np.ix_(rows, columns)] = board.values
+    return stories, methods, cube
+
+
+def _distances(cube: Array) -> Array:
+    """Return products (S, S) whose mean over a subset is its squared error."""
+    with np.errstate(invalid="ignore"):
+        present = np.isfinite(cube)
+        count = np.maximum(present.sum(axis=1), 1)
+        means = np.where(present, cube, 0.0).sum(axis=1) / count
+        known = np.asarray(present.any(axis=1))
+        mean = (means * known).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
+        squares = np.where(known, means - mean[:, None], 0.0) ** 2
+        spread = np.sqrt(squares.sum(axis=1))
+    scale = np.where(spread > 0, spread, 1.0)[:, None, None]
+    apart = np.where(present, (cube - means[:, None, :]) / scale, 0.0)
+    flat = apart.transpose(1, 0, 2).reshape(cube.shape[1], -1)
+    return np.asarray(flat @ flat.T)
+
+
+def _search(products: Array, n: int) -> list[int]:
+    """Choose n stories: greedily, then exchange while the sum of products falls."""
+    own = np.diag(products)
+    chosen: list[int] = []
+    towards = np.zeros(len(products))
+    for _ in range(n):
+        cost = 2 * towards + own
+        cost[chosen] = np.inf
+        best = int(np.argmin(cost))
+        chosen.append(best)
+        towards += products[best]
+    for _ in range(EXCHANGES):
+        out = np.array(chosen)
+        others = np.setdiff1d(np.arange(len(products)), out)
+        change = (
+            2 * (towards[others][None, :] - towards[out][:, None])
+            - 2 * products[np.ix_(out, others)]
+            + own[out][:, None]
+            + own[others][None, :]
+        )
+        where = np.unravel_index(int(np.argmin(change)), change.shape)
+        if change[where] >= -1e-9 * max(1.0, float(own.max())):
+            break
+        gone, come = chosen[where[0]], int(others[where[1]])
+        chosen[where[0]] = come
+        towards += products[come] - products[gone]
+    return chosen
+
+
+def _checked(
+    cube: Array, sizes: Sequence[int], splits: int, rng: np.random.Generator
+) -> tuple[dict[tuple[int, str, str], Array], dict[int, Array]]:
+    """Choose on one half of the methods, check on the other.
+
+    Returns
+    -------
+    dict
+        (size, statistic, source) to an array (splits, K).
+    dict
+        Size to the share of splits that chose each story.
+    """
+    K, S, M = cube.shape
+    found = {
+        (n, name, source): np.full((splits, K), np.nan)
+        for n in sizes for name in COEFFICIENTS
+        for source in ("heldout", "insample", "random", "gain")
+    }  # fmt: skip
+    chosen = {n: np.zeros(S) for n in sizes}
+    for split in range(splits):
+        order = rng.permutation(M)
+        search, check = order[: M // 2], order[M // 2 :]
+        distance = _distances(cube[:, :, search])
+        for n in sizes:
+            subset = np.zeros((1, S))
+            subset[0, _search(distance, n)] = 1
+            chosen[n] += subset[0] / splits
+            random = random_subsets(S, n, RANDOM, rng)
+            for k in range(K):
+                held = _against_whole(cube[k][:, check], subset)
+                same = _against_whole(cube[k][:, search], subset)
+                beside = _against_whole(cube[k][:, check], random)
+                for name in COEFFICIENTS:
+                    by_chance = _mean(beside[name])
+                    found[n, name, "heldout"][split, k] = held[name][0]
+                    found[n, name, "insample"][split, k] = same[name][0]
+                    found[n, name, "random"][split, k] = by_chance
+                    found[n, name, "gain"][split, k] = held[name][0] - by_chance
+    return found, chosen
+
+
+def _against_whole(values: Array, subsets: Array) -> dict[str, Array]:
+    part = story_means(values, subsets)
+    whole = np.broadcast_to(story_means(values, np.ones((1, len(values)))), part.shape)
+    return correlated_means(part, whole, np.ones(part.shape))
+
+
+def _mean(values: Array) -> float:
+    defined = values[np.isfinite(values)]
+    return float(defined.mean()) if len(defined) else NAN
+
+
+def _over_splits(values: Array, confidence: float) -> tuple[float, float, float, str]:
+    average = _mean(values)
+    if np.isnan(average):
+        return NAN, NAN, NAN, "all means are the same"
+    return average, *interval(values, confidence)

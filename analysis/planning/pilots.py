@@ -1,0 +1,191 @@
+"""A pilot study: how large it is, how noisy its ratings are, and what may grow."""
+
+from dataclasses import dataclass, replace
+
+import pandas as pd
+from scipy import stats
+
+from analysis.notes import Notes
+from analysis.options import AlignOptions
+from analysis.planning.components import (
+    ANNOTATOR,
+    FACTORS,
+    METHOD,
+    STORY,
+    Components,
+    estimate_components,
+    rating_design,
+)
+from analysis.planning.variance import Size, study_size
+from analysis.reading.cells import Grid, annotator_cells, common_grid, rated_grid
+from analysis.reading.people import are_means
+from analysis.reading.scores import ScoreTable
+
+GROWS = ("annotators", "stories", "methods")
+MULTIPLES = (0.5, 1.0, 2.0, 4.0, 8.0)
+
+
+def grown(size: Size, grows: str, multiple: float) -> Size:
+    """Return a study that has more or fewer annotators, stories or methods.
+
+    Parameters
+    ----------
+    size
+        The pilot, with whole `per_output`.
+    grows
+        ``"annotators"`` (of each output; the pool grows alike), ``"stories"`` or
+        ``"methods"``.
+    multiple
+        How often as many. At least one annotator, two stories, three methods.
+
+    Examples
+    --------
+    >>> grown(Size(10, 20, 5, 2, 4), "annotators", 2)
+    Size(annotators=20.0, stories=20, methods=5, per_output=4, per_story=8.0)
+    """
+    if grows == "stories":
+        return replace(size, stories=max(2, round(size.stories * multiple)))
+    if grows == "methods":
+        return replace(size, methods=max(3, round(size.methods * multiple)))
+    k = max(1, round(size.per_output * multiple))
+    ratio = k / size.per_output
+    return replace(
+        size,
+        annotators=max(k, size.annotators * ratio),
+        per_output=k,
+        per_story=max(k, size.per_story * ratio),
+    )
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Variance components of annotators; what they add to means of ratings.
+
+    Attributes
+    ----------
+    annotator, of_method, of_story, rest
+        Components of annotator, method x annotator, story x annotator and the rest;
+        never negative.
+    """
+
+    annotator: float = 0.0
+    of_method: float = 0.0
+    of_story: float = 0.0
+    rest: float = 0.0
+
+    def at(self, size: Size) -> tuple[float, float, float]:
+        """Return the variance that annotators add to methods, stories, and cells.
+
+        Annotators whom all outputs share move none against another. With k of A
+        annotators an output, ``1/k - 1/A`` of a component differs between outputs.
+        """
+        k, A, B = size.per_output, size.annotators, size.per_story
+        pool, of_story = max(0.0, 1 / k - 1 / A), max(0.0, 1 / k - 1 / B)
+        cell = (self.annotator + self.of_method) * pool
+        cell += self.of_story * of_story + self.rest / k
+        return self.of_method / A, self.of_story / B, cell
+
+
+def rating_noise(by_annotator: pd.DataFrame) -> tuple[Noise, Components]:
+    """Estimate the noise of one question's ratings, rows of `annotator_cells`."""
+    y = by_annotator["rating"].to_numpy(float)
+    fit = estimate_components(rating_design(by_annotator), y[:, None])
+    noise = Noise(
+        fit.variance(ANNOTATOR),
+        fit.variance(METHOD, ANNOTATOR),
+        fit.variance(STORY, ANNOTATOR),
+        fit.variance(*FACTORS),
+    )
+    return noise, fit
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """One question of a pilot study.
+
+    Attributes
+    ----------
+    question, rows, cells
+        Name, kept ratings, and their means by annotator.
+    grid
+        People and metrics, or people alone.
+    metrics
+        All metrics asked for.
+    size, noise
+        How large it is, and how noisy its ratings are; a size with whole numbers.
+    noise_reason
+        Why the noise is unknown; empty where it is known.
+    options
+        Levels, coefficients, confidence, seed.
+    """
+
+    question: str
+    rows: pd.DataFrame
+    cells: pd.DataFrame
+    grid: Grid
+    metrics: tuple[str, ...]
+    size: Size
+    noise: Noise
+    noise_reason: str
+    options: AlignOptions
+
+    def sizes(self, grows: str) -> list[Size]:
+        """Return the sizes of a series, the smallest first."""
+        found = [grown(self.size, grows, multiple) for multiple in MULTIPLES]
+        return list(dict.fromkeys(found))
+
+    @property
+    def z(self) -> float:
+        """Standard deviations of half an interval."""
+        return float(stats.norm.ppf((1 + self.options.confidence) / 2))
+
+
+def pilot_study(
+    question: str,
+    rows: pd.DataFrame,
+    table: ScoreTable | None,
+    options: AlignOptions,
+    notes: Notes,
+) -> Pilot:
+    """Lay out one question of a pilot, and measure its noise.
+
+    Parameters
+    ----------
+    question, rows
+        A dimension and its kept ratings.
+    table
+        The scores, or None.
+    options
+        The options of the command line.
+    notes
+        Is told what was dropped.
+    """
+    cells = annotator_cells(rows)
+    if table is None:
+        grid, metrics = rated_grid(question, cells), tuple[str, ...]()
+    else:
+        grid, remarks = common_grid(question, cells, table)
+        metrics = table.metrics
+        notes.extend(remarks, question)
+    size = study_size(cells)
+    k = max(1, round(size.per_output))
+    size = replace(
+        size, per_output=k, annotators=max(k, size.annotators),
+        per_story=max(k, size.per_story), stories=round(size.stories),
+        methods=round(size.methods),
+    )  # fmt: skip
+    reason, noise = "", Noise()
+    if are_means(rows):
+        reason = "the ratings are means over raters, whose noise cannot be told"
+    elif not cells.duplicated(["story", "method"]).any():
+        reason = "no output has two ratings, so that their noise cannot be told"
+    else:
+        noise, _ = rating_noise(cells)
+    return Pilot(question, rows, cells, grid, metrics, size, noise, reason, options)
+
+
+def extent(size: Size, grows: str) -> float:
+    """Return how many there are of what grows."""
+    return {
+        "annotators": size.per_output, "stories": size.stories, "methods": size.methods
+    }[grows]  # fmt: skip
