@@ -8,6 +8,8 @@ from collections.abc import Sequence
 import pandas as pd
 
 from analysis.options import AlignOptions, OptionError, resample_parts
+from analysis.planning.best_subset import SIZES, best_subsets
+from analysis.planning.boards import Board, rating_boards, score_boards
 from analysis.planning.stability import (
     judge_values,
     judges,
@@ -15,14 +17,7 @@ from analysis.planning.stability import (
     rating_trials,
     stability,
 )
-from analysis.planning.subset import (
-    SIZES,
-    Board,
-    best_subsets,
-    rating_boards,
-    score_boards,
-    subset_rows,
-)
+from analysis.planning.subset import subset_rows
 from analysis.power import power_analysis
 from analysis.questions import kept_scores
 from analysis.reading.cells import annotator_cells

@@ -8,14 +8,13 @@ import pytest
 from scipy.stats import kstest
 
 from analysis.agreement import RATING_STATISTICS
-from analysis.alignment import SCORE_KEYS, align
+from analysis.alignment import align
 from analysis.notes import Notes
 from analysis.options import AlignOptions, OptionError
 from analysis.pairwise import rating_pairs
-from analysis.questions import rated_questions
+from analysis.questions import kept_scores, rated_questions
 from analysis.reading.kept import kept_rows
 from analysis.reading.people import RATING_KEYS
-from analysis.reading.scores import score_table
 from analysis.strata import OTHERS, splits
 from analysis.strata_differences import difference_rows
 
@@ -127,7 +126,7 @@ def test_a_metric_that_fails_in_one_stratum_is_found():
 def question(seed=0, **study_options):
     """One rated question beside its scores."""
     ratings, scores = study(seed=seed, **study_options)
-    table = score_table(kept_rows(scores, SCORE_KEYS))
+    table = kept_scores(scores, ())
     rows = kept_rows(ratings, RATING_KEYS)
     return next(rated_questions(rows, table, None, Notes()))
 
