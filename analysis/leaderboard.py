@@ -152,6 +152,10 @@ def leaderboard(
             for i, m in enumerate(board.votes.methods)
         ]
         return rows, [f"{board.why}."]
+    if resamples and not len(board.ratings):
+        names = {"stories": "story", "annotators": "annotator", "units": "unit"}
+        only = " and ".join(f"one {names[part]}" for part in parts)
+        notes.append(f"no intervals: only {only} to draw from.")
     if board.lost:
         notes.append(
             f"{board.lost} of {resamples} resamples left out for want of finite "
@@ -256,7 +260,9 @@ def _fitted(votes: Votes, ask: _Ask) -> _Board:
     n = (plain.sum(axis=0) + plain.sum(axis=1)).astype(int)
     none = _Board(votes, n, None, np.empty((0, M)), np.empty(0))
     never = (
-        "have ties only between them" if ask.ties == "drop" else "were never compared"
+        "have no answer but ties between them"
+        if ask.ties == "drop"
+        else "were never compared"
     )
     connected, apart = _components(without_side(counts), votes.methods, never)
     if not connected:

@@ -79,7 +79,7 @@ def power_analysis(
         coefficients.
     options
         The options of the command line. Stories and methods are drawn, whatever
-        `resample` says; `resamples` bounds the simulated studies.
+        `resample` says; `resamples` is the number of the pilot's own resamples.
     target
         Half-width of a coefficient, and of alpha, that is asked for.
     notes
@@ -94,19 +94,28 @@ def power_analysis(
     Raises
     ------
     OptionError
-        When nothing is left, nothing may be simulated, or the target is not positive.
+        When nothing is left, ratings are choices, there are fewer than two resamples,
+        or the target is not positive.
 
     Notes
     -----
     In the table power, `value` is what the statistic is expected to be, `n` the number
     of simulated studies (0 where the law or a formula foretells), `n_annotators` the
     annotators of each output, `half_width` that of the statistic over studies of this
-    size, `printed` that of the interval that `align` prints, which is wider (coefficients
-    alone). The pilot's own size stands in each of the three series. In the table needed,
-    `value` brings `half_width` down to the target, `printed` the printed one.
+    size, `printed` that of the wider interval that `align` prints (coefficients alone).
+    The pilot's own size stands in each of the three series. In the table needed,
+    `value` brings `half_width` down to the target, `printed` the printed interval.
     """
-    if options.resamples == 0:
-        raise OptionError("--resamples: 0: expected more, since studies are simulated")
+    if options.resamples < 2:
+        raise OptionError(
+            f"--resamples: {options.resamples}: expected 2 or more, for the intervals "
+            "of the pilot"
+        )
+    if "dimension" not in ratings:
+        raise OptionError(
+            "--ratings: expected ratings of single outputs; studies of choices are not "
+            "planned"
+        )
     if not target > 0:
         raise OptionError(f"--target: {target}: expected a number above 0")
     notes = Notes() if notes is None else notes

@@ -21,12 +21,14 @@ from analysis.options import AlignOptions, OptionError
 from analysis.page import checklist, claims, latex, pictures
 from analysis.page.drawing import Figure
 from analysis.page.printing import column_texts, counted
+<<<<<<< ours
 from analysis.rows import Analysis
+=======
+from analysis.tables import defused
+>>>>>>> theirs
 from analysis.version import VERSION
 
 LIBRARIES = ("numpy", "scipy", "pandas", "statsmodels", "krippendorff", "plotly")
-# A spreadsheet would take text that begins so for a formula.
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 # How plotly's source sets the text of a style element.
 STYLE_TEXT = re.compile(r"\.textContent='((?:[^'\\]|\\.)*)'")
 
@@ -35,13 +37,17 @@ TABLE_GROUPS = {
     "Metrics against people": {
         "correlations": "How well metrics agree with people",
         "pairwise_accuracy": "How often a metric prefers what people prefer",
+        "human_pairs": "How well one annotator, and each metric, predicts the others",
+        "accuracy_levels": "Accuracy with ties, by level",
         "spa": "Soft pairwise accuracy",
         "metric_comparisons": "Whether one metric agrees better than another",
         "clusters": "Which metrics the tests cannot tell apart",
+        "williams": "Williams' test of two metrics",
         "mcnemar": "Two metrics on the same pairs",
         "calibration": "Metrics weighted to fit people",
         "disagreement": "Where a metric and people disagree most",
-        "judges": "How steady a judge is over repeated trials",
+        "stability": "How steady a judge is over repeated trials",
+        "judges": "Whether judges agree with people and one another",
     },
     "People among themselves": {
         "agreement": "How well people agree with one another",
@@ -51,6 +57,7 @@ TABLE_GROUPS = {
         "position_bias": "Whether the side decides",
         "side_effect": "How much the side is worth in a leaderboard",
         "variance": "Where ratings differ",
+        "reliability": "How reliable means are with more annotators",
     },
     "Methods": {
         "method_means": "What people say of each method",
@@ -63,8 +70,8 @@ TABLE_GROUPS = {
         "strata": "Every statistic by group of stories",
         "strata_differences": "Whether groups of stories differ",
         "subset": "Whether a part of the stories keeps means and ranking",
-        "best_subset": "Which stories keep means and ranking best",
-        "stability": "How steady the values are",
+        "best_subset": "How well the best parts keep means and ranking",
+        "subset_stories": "Which stories make up the best parts",
     },
     "Planning the next study": {
         "power": "How intervals shrink with a larger study",
@@ -87,11 +94,9 @@ class Said:
     limits: tuple[str, ...]
 
 
-def _said(analysis: Analysis) -> Said:
-    return Said(
-        claims.sentences(analysis.tables, analysis.permutations),
-        claims.limits(analysis.tables, analysis.permutations),
-    )
+def _said(analysis: Analysis, run: pd.DataFrame) -> Said:
+    confidence = float(run.set_index("key")["value"]["confidence"])
+    return Said(*claims.both(analysis.tables, analysis.permutations, confidence))
 
 
 def file_hashes(paths: Mapping[str, Path]) -> dict[str, str]:
@@ -187,7 +192,7 @@ def write_report(
         for name, frame in tables.items():
             _write(staging / "tables" / f"{name}.csv", as_csv(frame))
             _write(staging / "tables" / f"{name}.tex", latex.table(frame))
-        said = _said(analysis)
+        said = _said(analysis, run)
         _write(staging / "report.json", _as_json(title, analysis, run, said))
         drawn = figures.all_figures(analysis.tables, analysis.cells)
         note = pictures.write_images(drawn, staging / "figures", images)
@@ -229,7 +234,7 @@ def _move(staging: Path, out: Path) -> None:
     for name in TABLE_TITLES:
         for suffix in (".csv", ".tex"):
             (out / "tables" / f"{name}{suffix}").unlink(missing_ok=True)
-    pictures.remove_images(out / "figures")
+    pictures.remove_images(out)
     for folder in (staging / "tables", staging / "figures", staging):
         if not folder.is_dir():
             continue
@@ -251,15 +256,11 @@ def as_csv(frame: pd.DataFrame) -> str:
     safe = frame.copy()
     for column in safe.columns:
         if not pd.api.types.is_numeric_dtype(safe[column]):
-            safe[column] = safe[column].map(_defused)
+            safe[column] = safe[column].map(
+                lambda x: defused(x) if isinstance(x, str) else x
+            )
     text: str = safe.to_csv(index=False, lineterminator="\n")
     return text
-
-
-def _defused(value: object) -> object:
-    if isinstance(value, str) and value.startswith(FORMULA):
-        return f"'{value}"
-    return value
 
 
 def _as_json(title: str, analysis: Analysis, run: pd.DataFrame, said: Said) -> str:
@@ -312,7 +313,7 @@ def as_html(
     if drawn is None:
         drawn = figures.all_figures(analysis.tables, analysis.cells)
     if said is None:
-        said = _said(analysis)
+        said = _said(analysis, run)
     values = dict(zip(run["key"], run["value"], strict=True))
     units = _drawn(analysis)
     return (
@@ -326,6 +327,7 @@ def as_html(
             notes=analysis.notes,
             date=_readable(values["date"]),
             drawn=units,
+            clusters={k: " and ".join(parts) for k, parts in _resampled(analysis)},
             sections=_sections(drawn),
             figures=drawn,
             plotly=figures.plotly_source() if drawn else "",
@@ -359,9 +361,15 @@ def _computed(analysis: Analysis) -> dict[str, Any]:
         ("sources", "pairwise_accuracy", "source"),
         ("statistics", "agreement", "statistic"),
     ):
-        found[key] = set(tables[table][column]) if found[table] else set()
+        found[key] = _values(tables, table, column)
     found["ordinal"] = "alpha_ordinal" in found["statistics"]
+    found["by_annotators"] = "annotators" in analysis.resampled.get("agreement", ())
+    found["both"] = "perm-both" in _values(tables, "metric_comparisons", "test")
     return found
+
+
+def _values(tables: Mapping[str, pd.DataFrame], table: str, column: str) -> set[str]:
+    return set(tables[table][column]) if len(tables.get(table, ())) else set()
 
 
 def _tables_for_page(
@@ -384,9 +392,13 @@ def _readable(date: str) -> str:
 def _drawn(analysis: Analysis) -> list[str]:
     """Return each unit that was resampled, with the tables it stands behind."""
     tables: dict[str, list[str]] = {}
-    for table, parts in sorted(analysis.resampled.items()):
+    for table, parts in _resampled(analysis):
         tables.setdefault(" and ".join(parts), []).append(table)
     return [f"{unit} for {', '.join(names)}" for unit, names in tables.items()]
+
+
+def _resampled(analysis: Analysis) -> list[tuple[str, tuple[str, ...]]]:
+    return sorted(analysis.resampled.items())
 
 
 def _table_for_page(name: str, frame: pd.DataFrame) -> dict[str, Any]:

@@ -6,7 +6,7 @@ methods, or both (PERM-INPUTS, PERM-SYSTEMS, PERM-BOTH).
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -16,6 +16,7 @@ from analysis.coefficients.coins import AnyCoins, CellCoins, Coins
 from analysis.coefficients.contests import Contests, Points, contests
 from analysis.coefficients.levels import HUMAN_DIGITS, MEAN_DIGITS, turned
 from analysis.coefficients.orders import correlate_orders
+from analysis.coefficients.ranksums import Floats
 from analysis.coefficients.swaps import swapped_values
 from analysis.coefficients.swapties import own_ties
 from analysis.correlation import RANKED, standardise
@@ -32,6 +33,8 @@ TEST_NAMES = {
     ("units",): "perm-units",
 }
 METHODS = (("methods",),)
+# Sums over the ties of each metric kept for all pairs: metrics x groups x swaps.
+MOST_KEPT = 8_000_000
 
 
 @dataclass(frozen=True)
@@ -171,7 +174,7 @@ class _Thrown:
     methods: Array
     units: Array | None = None
     coins: AnyCoins | None = None
-    own: list[Array] | None = None
+    own: dict[int, Floats] | None = None
 
     def turned(self) -> "_Thrown":
         """Exchange stories and methods."""
@@ -249,7 +252,8 @@ class _Pooled:
         coins, own = thrown.of_cells(self.cells), None
         if set(RANKED) & set(coefficients):
             metrics = range(len(self.points.scores))
-            own = in_threads(lambda k: own_ties(self.points, k, coins), metrics)
+            found = in_threads(lambda k: own_ties(self.points, k, coins), metrics)
+            own = dict(enumerate(found))
         return replace(thrown, coins=coins, own=own)
 
     def __call__(
@@ -274,51 +278,81 @@ class _InGroups:
     points: Points
     met: Contests
 
-    def prepared(self, thrown: _Thrown, _coefficients: Sequence[str]) -> _Thrown:
-        """Keep the coins of points once where no point has one."""
+    def prepared(self, thrown: _Thrown, coefficients: Sequence[str]) -> _Thrown:
+        """Keep the coins of points once where no point has one; sum ties."""
         coins = thrown.turned() if self.level == "within_method" else thrown
         inner = coins.methods
         if (inner == 1).all():
             inner = inner[:1]
-        return replace(coins, coins=Coins(inner.T))
+        coins = replace(coins, coins=Coins(inner.T))
+        K, (G, _N) = len(self.points.scores), self.points.used.shape
+        few = K * G * len(coins.stories) <= MOST_KEPT
+        if not (few and set(RANKED) & set(coefficients)):
+            return coins
+        found = in_threads(lambda k: self._own(k, coins), range(K))
+        return replace(coins, own=dict(enumerate(found)))
+
+    def _own(self, k: int, thrown: _Thrown) -> Floats:
+        found = [own_ties(part.points, k, own) for part, own in self._parts(thrown)]
+        return np.concatenate(found, axis=2)
+
+    def _parts(self, thrown: _Thrown) -> Iterator[tuple["_InGroups", AnyCoins]]:
+        """Yield groups that share coins: all of them, or each alone."""
+        assert thrown.coins is not None
+        if thrown.units is None:
+            yield self, thrown.coins
+            return
+        points, met = self.points, self.met
+        for g in range(len(points.used)):
+            one = slice(g, g + 1)
+            yield (
+                _InGroups(
+                    self.level,
+                    Points(points.human[one], points.scores[:, one], points.used[one]),
+                    Contests(
+                        met.pairs[:, :, one], met.ranks[:, :, one], met.human_ranks[one]
+                    ),
+                ),
+                Coins(thrown.units[:, g].T),
+            )
 
     def __call__(
         self, a: int, b: int, thrown: _Thrown, coefficients: Sequence[str]
     ) -> dict[str, Array]:
-        if thrown.units is not None:
-            parts = [
-                self._values(a, b, Coins(thrown.units[:, g].T), coefficients, g)
-                for g in range(len(self.points.used))
-            ]
-            found = {
-                name: tuple(
-                    np.concatenate(v)
-                    for v in zip(*(p[name] for p in parts), strict=True)
-                )
-                for name in coefficients
-            }
-            return {n: _average(v[0]) - _average(v[1]) for n, v in found.items()}
-        assert thrown.coins is not None
-        values = self._values(a, b, thrown.coins, coefficients)
-        kept = thrown.stories.T > 0
+        found: dict[str, list[tuple[Array, Array]]] = {n: [] for n in coefficients}
+        start = 0
+        for part, coins in self._parts(thrown):
+            stop = start + len(part.points.used)
+            own = thrown.own and {k: thrown.own[k][:, :, start:stop] for k in (a, b)}
+            values = swapped_values(
+                part.points, part.met, a, b, coins, coefficients, own
+            )
+            for name, pair in values.items():
+                found[name].append(pair)
+            start = stop
         return {
-            name: _average(np.where(kept, first, second))
-            - _average(np.where(kept, second, first))
-            for name, (first, second) in values.items()
+            name: _swapped(
+                thrown.stories.T, *map(np.concatenate, zip(*pairs, strict=True))
+            )
+            for name, pairs in found.items()
         }
 
-    def _values(
-        self, a: int, b: int, coins: AnyCoins, coefficients: Sequence[str],
-        group: int | None = None,
-    ) -> dict[str, tuple[Array, Array]]:  # fmt: skip
-        points, met = self.points, self.met
-        if group is not None:
-            one = slice(group, group + 1)
-            points = Points(points.human[one], points.scores[:, one], points.used[one])
-            met = Contests(
-                met.pairs[:, :, one], met.ranks[:, :, one], met.human_ranks[one]
-            )
-        return swapped_values(points, met, a, b, coins, coefficients)
+
+def _swapped(coins: Array, first: Array, second: Array) -> Array:
+    """Exchange two results in whole groups, average both, and subtract.
+
+    Coins (G, B), results (G, B) or (G, 1).
+    """
+    defined = np.isfinite(first)
+    always = defined.all(axis=1)
+    if (defined == np.isfinite(second)).all() and (always == defined.any(axis=1)).all():
+        apart = np.broadcast_to(first - second, coins.shape)[always]
+        total = np.einsum("gb,gb->b", coins[always], apart)
+        return np.asarray(total / (len(apart) or NAN))
+    kept = coins > 0
+    return _average(np.where(kept, first, second)) - _average(
+        np.where(kept, second, first)
+    )
 
 
 def _average(values: Array) -> Array:

@@ -38,6 +38,17 @@ class Points:
         return dense_levels(self.scores)
 
     @cached_property
+    def codes(self) -> list[Levels]:
+        """For each metric, one number a (group, score), of the points there are."""
+        group = np.nonzero(self.used)[0] * (int(self.levels.max(initial=0)) + 1)
+        return [group + levels[self.used] for levels in self.levels]
+
+    @cached_property
+    def values(self) -> list[Levels]:
+        """The different ones of `codes`, in order."""
+        return [np.unique(codes) for codes in self.codes]
+
+    @cached_property
     def values_of_people(self) -> Array:
         """The sums of t, t^2, t^3 and 1 over people's values, shape (4, G, 1)."""
         found = np.empty((4, len(self.used), 1))

@@ -6,13 +6,13 @@ so the difference of two coefficients is exactly linear: one matrix product, wha
 the number of points. Ties are counted value by value.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
 from analysis.coefficients.coins import AnyCoins
 from analysis.coefficients.contests import FEW_POINTS, Contests, Points
-from analysis.coefficients.ranksums import dense_levels
+from analysis.coefficients.ranksums import Floats, dense_levels
 from analysis.coefficients.swapties import has_ties, own_ties, tie_sums
 from analysis.correlation import (
     NO_VARIANCE,
@@ -37,7 +37,7 @@ def swapped_values(
     b: int,
     coins: AnyCoins,
     coefficients: Sequence[str],
-    own: Sequence[Array] | None = None,
+    own: Mapping[int, Floats] | None = None,
 ) -> dict[str, Pair]:
     """Correlate both metrics with people after each swap.
 
@@ -80,7 +80,7 @@ def swapped_values(
 
 def _ranked(
     points: Points, met: Contests, a: int, b: int, coins: AnyCoins,
-    coefficients: Sequence[str], own: Sequence[Array] | None,
+    coefficients: Sequence[str], own: Mapping[int, Floats] | None,
 ) -> dict[str, Pair]:  # fmt: skip
     n = points.used.sum(axis=1).astype(float)[:, None]
     kinds = {"pairs": met.pairs}

@@ -54,8 +54,9 @@ class _Holders:
 def _holders(points: Points, k: int, wanted: Levels | None = None) -> _Holders:
     """List who has values that occur twice, or those of (group, level) `wanted`."""
     point = np.nonzero(points.used)[1]
-    code = _codes(points, k)
-    found, value, sizes = np.unique(code, return_inverse=True, return_counts=True)
+    found, value, sizes = np.unique(
+        points.codes[k], return_inverse=True, return_counts=True
+    )
     chosen = sizes > 1 if wanted is None else np.isin(found, wanted)
     here = chosen[value]
     number = np.cumsum(chosen) - 1
@@ -65,14 +66,7 @@ def _holders(points: Points, k: int, wanted: Levels | None = None) -> _Holders:
     )
 
 
-def _codes(points: Points, k: int) -> Levels:
-    """Return one number a (group, value) of the points of a metric."""
-    n_levels = int(points.levels.max(initial=0)) + 1
-    group = np.nonzero(points.used)[0]
-    return np.asarray(group * n_levels + points.levels[k][points.used])
-
-
-def own_ties(points: Points, k: int, coins: AnyCoins) -> Array:
+def own_ties(points: Points, k: int, coins: AnyCoins) -> Floats:
     """Sum t^2 - t, t^3 - t and (t > 0) - t over the values of a metric.
 
     Parameters
@@ -91,11 +85,11 @@ def own_ties(points: Points, k: int, coins: AnyCoins) -> Array:
         scores leave.
     """
     G, B = len(points.used), coins.swaps
-    found = np.zeros((2, 3, G, B))
     held = _holders(points, k)
+    dtype = _exact(held.group, held.sizes)
+    found: Floats = np.zeros((2, 3, G, B), dtype)
     if not len(held.sizes):
         return found
-    dtype = _exact(held.group, held.sizes)
     sizes: Floats = held.sizes[:, None].astype(dtype)
     groups = _by_group(held.group, G, dtype)
     step = max(1, CHUNK // len(sizes))
@@ -112,7 +106,7 @@ def own_ties(points: Points, k: int, coins: AnyCoins) -> Array:
 
 
 def tie_sums(
-    points: Points, a: int, b: int, coins: AnyCoins, own: Sequence[Array]
+    points: Points, a: int, b: int, coins: AnyCoins, own: Sequence[Floats]
 ) -> tuple[Array, Array]:
     """Sum t^2, t^3 and 1 over the values of both metrics after each swap.
 
@@ -134,7 +128,7 @@ def tie_sums(
     """
     n = points.used.sum(axis=1).astype(float)[:, None]
     first, second = n + own[0][0] + own[1][1], n + own[0][1] + own[1][0]
-    both = np.intersect1d(_codes(points, a), _codes(points, b))
+    both = np.intersect1d(points.values[a], points.values[b], assume_unique=True)
     if not len(both):
         return first, second
     x, y = (_holders(points, k, both) for k in (a, b))

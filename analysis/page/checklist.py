@@ -7,8 +7,14 @@ from typing import Any
 import pandas as pd
 
 from analysis.page.claims import interval, number
-from analysis.page.layout import COEFFICIENT_NAMES, LEVEL_NAMES, human_ceiling
+from analysis.page.layout import (
+    BASELINES,
+    COEFFICIENT_NAMES,
+    LEVEL_NAMES,
+    human_ceiling,
+)
 from analysis.page.printing import counted
+from analysis.page.wording import per_cent
 from analysis.reading.scores import BASELINE
 
 Tables = Mapping[str, pd.DataFrame]
@@ -186,20 +192,21 @@ def _pairs(tables: Tables) -> Iterator[Answer]:
     pairwise = tables.get("pairwise_accuracy")
     if pairwise is None or pairwise.empty:
         return
-    real = pairwise[pairwise["metric"] != BASELINE]
+    real = pairwise[~pairwise["metric"].isin(BASELINES)]
     if real["metric_tie_rate"].notna().any():
         low, high = real["metric_tie_rate"].min(), real["metric_tie_rate"].max()
         yield (
             "How often does a metric tie?",
-            f"{low:.0%} to {high:.0%} of the pairs; accuracy is given strict and half.",
+            f"{per_cent(low)} to {per_cent(high)} of the pairs; accuracy is given "
+            "strict and half.",
         )
     base = pairwise[(pairwise["metric"] == BASELINE) & pairwise["ppa_half"].notna()]
     if len(base):
         yield (
             "What is chance?",
-            f"The constant baseline: {base['ppa_half'].mean():.0%} half, "
-            f"{base['ppa_strict'].mean():.0%} strict, acc_eq up to "
-            f"{base['acc_eq'].max():.0%}.",
+            f"The constant baseline: {per_cent(base['ppa_half'].mean())} half, "
+            f"{per_cent(base['ppa_strict'].mean())} strict, acc_eq up to "
+            f"{per_cent(base['acc_eq'].max())}. Guessing: 50 % both ways.",
         )
     sources = sorted(set(pairwise["source"]))
     words = {"ratings": "mean ratings", "choices": "the majority of annotators"}
@@ -236,13 +243,27 @@ def _tests(tables: Tables) -> Iterator[Answer]:
         )
     clusters = tables.get("clusters")
     if clusters is not None and len(clusters):
-        best = clusters["not_worse_than_best"].fillna(value=False).astype(bool)
-        groups = clusters.groupby(["question", "level", "coefficient"]).ngroups
-        yield (
-            "Which metrics are not worse than the best?",
-            f"{best.sum() / max(1, groups):.1f} on average by question, level and "
-            "coefficient; the table of clusters names them.",
-        )
+        yield "Which metrics are not worse than the best?", _not_worse(clusters)
+
+
+def _not_worse(clusters: pd.DataFrame) -> str:
+    """Count them at the first level and coefficient of the page."""
+    known = clusters[clusters["cluster"].notna()]
+    for coefficient in COEFFICIENT_NAMES:
+        for level in ("story", "pooled", "method"):
+            rows = known[
+                (known["coefficient"] == coefficient) & (known["level"] == level)
+            ]
+            if rows.empty:
+                continue
+            counts = [
+                (str(question), f"{int(own['not_worse_than_best'].astype(bool).sum())} "
+                 f"of {len(own)}", float(own["not_worse_than_best"].mean()))
+                for question, own in rows.groupby("question", sort=True)
+            ]  # fmt: skip
+            name = f"{COEFFICIENT_NAMES[coefficient]}, {LEVEL_NAMES[level]}"
+            return f"{name}: {_spread(counts)}; the table of clusters names them."
+    return "Not known: no test was made."
 
 
 def _board(tables: Tables) -> Iterator[Answer]:
@@ -264,8 +285,8 @@ def _board(tables: Tables) -> Iterator[Answer]:
         settled = int((known["rank_low"] == known["rank_high"]).sum())
         yield (
             "Do ranks have intervals?",
-            f"Yes: {settled} of {len(known)} ranks are the same in nearly every "
-            "resample."
+            f"Yes: {settled} of {len(known)} ranks are settled, their interval being "
+            "one rank."
             if len(known)
             else "No.",
         )
@@ -291,8 +312,7 @@ def _other(tables: Tables, run: Mapping[str, str]) -> Iterator[Answer]:
     yield (
         "Can it be made again?",
         f"Seed {run['seed']}, versions and hashes of the inputs in run.csv; the "
-        "command "
-        "stands at the end of this page."
+        "command stands at the end of this page."
         if run.get("command")
         else f"Seed {run['seed']}, versions and hashes of the inputs in run.csv.",
     )

@@ -10,7 +10,7 @@ Text and background follow the reader's light or dark page.
 import html
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -74,6 +74,8 @@ class Figure:
         Plots side by side.
     width
         The least width of a panel in rem.
+    tables
+        The tables whose rows are drawn.
     """
 
     key: str
@@ -83,6 +85,7 @@ class Figure:
     alt: str
     panels: tuple[Panel, ...]
     width: int = 20
+    tables: tuple[str, ...] = ()
 
     @property
     def fits_a_page(self) -> bool:
@@ -93,6 +96,14 @@ class Figure:
             for i in range(0, len(self.panels), columns)
         ]
         return sum(rows) + 120 <= PAGE[1]
+
+
+def of_table(name: str, figures: Iterable[Figure]) -> list[Figure]:
+    """Note which table the figures are drawn from, where they do not say."""
+    return [
+        figure if figure.tables else replace(figure, tables=(name,))
+        for figure in figures
+    ]
 
 
 def as_text(name: object) -> str:
@@ -157,6 +168,8 @@ def column_axis(names: Sequence[object]) -> Trace:
         "tickmode": "array", "tickvals": list(range(len(names))),
         "ticktext": [short(name, 22) for name in names], "automargin": True,
         "showgrid": False, "zeroline": False, "fixedrange": True,
+        # Names that do not fit would be left out on a narrow screen.
+        "tickangle": -35 if sum(map(len, map(str, names))) > 24 else 0,
     }  # fmt: skip
 
 

@@ -11,6 +11,8 @@ SPECIAL = {
     "|": r"\textbar{}", '"': r"\textquotedbl{}",
 }  # fmt: skip
 TABLE = str.maketrans(SPECIAL)
+# Longer tables do not fit on a page: they break over several.
+LONGEST = 40
 
 
 def escaped(text: str) -> str:
@@ -25,15 +27,21 @@ def escaped(text: str) -> str:
 
 
 def table(frame: pd.DataFrame) -> str:
-    r"""Return a tabular with rules; numbers with three decimals, right-aligned.
+    r"""Return a table with rules; numbers with three decimals, right-aligned.
 
-    It needs `\usepackage{booktabs}`, and `\usepackage[T1]{fontenc}` for quotes.
+    It needs `\usepackage{booktabs}`, `\usepackage[T1]{fontenc}` for quotes, and, for
+    more than 40 rows, `\usepackage{longtable}`: such a table breaks over pages and
+    repeats its head. In two columns longtable needs `\onecolumn` before it.
     """
     numeric = [pd.api.types.is_numeric_dtype(frame[c]) for c in frame.columns]
     alignment = "".join("r" if is_number else "l" for is_number in numeric)
-    lines = [f"\\begin{{tabular}}{{{alignment}}}", "\\toprule"]
-    lines.append(" & ".join(escaped(str(c)) for c in frame.columns) + r" \\")
-    lines.append("\\midrule")
+    is_long = len(frame) > LONGEST
+    name = "longtable" if is_long else "tabular"
+    head = " & ".join(escaped(str(c)) for c in frame.columns) + r" \\"
+    lines = [rf"\begin{{{name}}}{{{alignment}}}", r"\toprule", head, r"\midrule"]
+    if is_long:
+        again = [r"\toprule", head, r"\midrule", r"\endhead"]
+        lines += [r"\endfirsthead", *again, r"\bottomrule", r"\endfoot"]
     columns = [
         [
             _numeral(text) if is_number else escaped(text)
@@ -42,7 +50,9 @@ def table(frame: pd.DataFrame) -> str:
         for c, is_number in zip(frame.columns, numeric, strict=True)
     ]
     lines += [" & ".join(row) + r" \\" for row in zip(*columns, strict=True)]
-    lines += ["\\bottomrule", "\\end{tabular}", ""]
+    if not is_long:
+        lines.append(r"\bottomrule")
+    lines += [rf"\end{{{name}}}", ""]
     return "\n".join(lines)
 
 

@@ -1,12 +1,17 @@
 """What a figure shows, in which order and where; it draws nothing."""
 
+import re
 from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 
+from analysis.pairwise import RANDOM
 from analysis.reading.scores import BASELINE
+from analysis.results import Array
 
+# No metrics, though they stand in tables of metrics.
+BASELINES = (BASELINE, RANDOM)
 COEFFICIENT_NAMES = {
     "kendall": "Kendall's tau-b",
     "spearman": "Spearman",
@@ -25,22 +30,42 @@ MOST_SCATTERS = 24
 # With more points than this only those that tell most have a name.
 MOST_LABELS = 12
 FEW_LABELS = 6
+# Points this near to one another, in shares of the plot, would share a label's room.
+NEAR = (0.35, 0.12)
+MOST_NEAR = 3
 # Labels of points in this share of a plot's width stand towards its middle.
 EDGE = 0.25
-# The papers' own expectation of which metric measures which question.
+# Part of a question to the metrics that papers expect to measure it: ViStoryBench
+# (section 4.1, table 3) and StoryBench (D.4).
 NAMED_METRICS = {
     "character": ("cids_self", "cids"),
     "environment": ("csd_self", "csd"),
-    "aesthetic": ("aesthetic",),
+    "aesthetic": ("aesthetic", "aesthetics"),
+    "visual_quality": ("fid", "sim", "pqa"),
+    "entity_consistency": ("fvd", "sim"),
+    "background_consistency": ("sim",),
+    "text_adherence": ("sim", "vtm"),
+    "action_realism": ("fvd", "pqa"),
 }
 
 
 def is_named_metric(question: str, metric: str) -> bool:
-    """Say whether the papers expect this metric to measure this question."""
+    """Say whether the papers expect this metric to measure this question.
+
+    Examples
+    --------
+    >>> is_named_metric("Visual quality", "FID"), is_named_metric("beauty", "fid")
+    (True, False)
+    """
+    asked = _plain(question)
     return any(
-        part in question.lower() and metric.lower() in names
+        part in asked and _plain(metric) in names
         for part, names in NAMED_METRICS.items()
     )
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
 
 
 def main_coefficient(correlations: pd.DataFrame) -> str:
@@ -114,9 +139,7 @@ def drawn_metrics(
 
 def label_places(part: pd.DataFrame) -> list[str]:
     """Put each label away from the nearest other point, and inside the plot."""
-    points = part[["score", "human"]]
-    points = ((points - points.min()) / (points.max() - points.min())).fillna(0)
-    x, y = points["score"].to_numpy(), points["human"].to_numpy()
+    x, y = _unit_square(part)
     places = []
     for i in range(len(part)):
         away = (x - x[i]) ** 2 + (y - y[i]) ** 2
@@ -142,27 +165,31 @@ def labelled_points(part: pd.DataFrame) -> list[str]:
         metric = -metric
     apart = (people - people.mean() - metric + metric.mean()).abs()
     chosen = {int(people.argmax()), int(people.argmin())}
+    x, y = _unit_square(part)
+    near = (abs(x[:, None] - x) < NEAR[0]) & (abs(y[:, None] - y) < NEAR[1])
+    # A name where many points stand would cover them: such points go without.
+    lonely = near.sum(axis=1) <= MOST_NEAR
     for i in map(int, np.argsort(-apart.to_numpy(), kind="stable")):
-        if len(chosen) < FEW_LABELS and not _crowded(part, i, chosen):
+        if len(chosen) < FEW_LABELS and lonely[i] and not near[i, list(chosen)].any():
             chosen.add(i)
     return [name if i in chosen else "" for i, name in enumerate(names)]
 
 
-def _crowded(part: pd.DataFrame, i: int, chosen: set[int]) -> bool:
-    """Say whether a point stands so near to a named one that names would overlap."""
-    points = part[["score", "human"]]
-    points = ((points - points.min()) / (points.max() - points.min())).fillna(0)
-    x, y = points["score"].to_numpy(), points["human"].to_numpy()
-    return any(abs(x[i] - x[j]) < 0.35 and abs(y[i] - y[j]) < 0.12 for j in chosen)
+def _unit_square(part: pd.DataFrame) -> tuple[Array, Array]:
+    """Return scores and people's values, each from 0 to 1."""
+    points = part[["score", "human"]].to_numpy(float)
+    spread = np.ptp(points, axis=0)
+    points = (points - points.min(axis=0)) / np.where(spread > 0, spread, 1.0)
+    return points[:, 0], points[:, 1]
 
 
 def of_ratings(pairwise: pd.DataFrame | None, question: str) -> pd.DataFrame | None:
-    """Return the rows that were derived from ratings, without the baseline."""
+    """Return the rows that were derived from ratings, without the baselines."""
     if pairwise is None:
         return None
     rows = pairwise[(pairwise["question"] == question)
                     & (pairwise["source"] == "ratings")
-                    & (pairwise["metric"] != BASELINE)]  # fmt: skip
+                    & ~pairwise["metric"].isin(BASELINES)]  # fmt: skip
     return rows if len(rows) else None
 
 

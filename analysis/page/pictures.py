@@ -26,11 +26,8 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 # Figures of one report take seconds; a browser that hangs is ended after this many.
 PATIENCE = 180
 FOUND = re.compile(r'<pre id="images">(.*?)</pre>', re.S)
-WRITTEN = re.compile(
-    r"(forest|matrix|ranks|pairs|spa|clusters|calibration|scatter|scatter-\d+|"
-    r"distributions|agreement|annotators|position|variance|means|standings|ladder|wins|"
-    r"composites|profiles|strata-[a-z-]+|power|judges)\.(svg|png)"
-)
+# Where a page names its figures, which are the names of their files.
+NAMED = re.compile(r'<figure id="figure-([a-z0-9-]+)"')
 
 
 def templates() -> Environment:
@@ -136,12 +133,13 @@ def _content(value: str) -> bytes:
     return value.encode()
 
 
-def remove_images(folder: Path) -> None:
-    """Remove the images of an older report, and nothing else."""
-    if not folder.is_dir():
+def remove_images(out: Path) -> None:
+    """Remove the images of an older report, as its page names them, and no others."""
+    folder, page = out / "figures", out / "report.html"
+    if not folder.is_dir() or not page.is_file():
         return
-    for path in folder.iterdir():
-        if WRITTEN.fullmatch(path.name):
-            path.unlink()
+    for key in NAMED.findall(page.read_text(encoding="utf-8", errors="replace")):
+        for kind in KINDS:
+            (folder / f"{key}.{kind}").unlink(missing_ok=True)
     if not any(folder.iterdir()):
         folder.rmdir()

@@ -16,6 +16,7 @@ from analysis.page.drawing import (
     as_text,
     column_axis,
     dot_panel,
+    of_table,
     row_axis,
     row_height,
     said,
@@ -24,6 +25,7 @@ from analysis.page.drawing import (
     vertical,
 )
 from analysis.page.layout import drawn_metrics
+from analysis.page.wording import per_cent
 
 SECTION = "methods"
 Tables = Mapping[str, pd.DataFrame]
@@ -51,7 +53,7 @@ def method_figures(tables: Tables, cells: pd.DataFrame) -> list[Figure]:
         ("composites", composite_dots),
     ):
         if len(tables.get(name, ())):
-            found += draw(tables[name])
+            found += of_table(name, draw(tables[name]))
     if cells is not None and len(cells):
         found += profiles(cells, tables.get("correlations"))
     return found
@@ -78,15 +80,26 @@ def mean_dots(means: pd.DataFrame) -> list[Figure]:
 
 
 def standing_dots(standings: pd.DataFrame) -> list[Figure]:
-    """Draw means, standardised means and mixed-model effects side by side."""
-    panels, told = [], []
+    """Draw means, standardised means and mixed-model effects side by side.
+
+    Only where the ways do not give the same order: else the means say it all.
+    """
+    panels, told, alike = [], [], []
     for question, rows in standings.groupby("question", sort=True):
+        shown = {
+            c: t for c, t in MEASURES.items() if c in rows and rows[c].notna().any()
+        }
+        ranks = rows[[f"{c}_rank" for c in shown if f"{c}_rank" in rows]]
+        differ = int((ranks.nunique(axis=1) > 1).sum())
+        if len(shown) < 2:
+            continue
+        if not differ:
+            alike.append(str(question))
+            continue
         order = list(
             rows.sort_values(["mean", "method"], ascending=[False, True])["method"]
         )[:MOST_ROWS]
-        for column, title in MEASURES.items():
-            if column not in rows or rows[column].isna().all():
-                continue
+        for column, title in shown.items():
             own = rows[rows["method"].isin(order)].rename(
                 columns={f"{column}_low": "low", f"{column}_high": "high"}
             )
@@ -94,19 +107,18 @@ def standing_dots(standings: pd.DataFrame) -> list[Figure]:
                 dot_panel(f"{question}: {title}", own, names="method", axis=title,
                           value=column, order=order)
             )  # fmt: skip
-        ranks = rows[[c for c in rows if str(c).endswith("_rank")]]
-        differ = int((ranks.nunique(axis=1) > 1).sum())
         told.append(f"{question}: the rank of {differ} of {len(rows)} methods differs")
     if not panels:
         return []
+    caption = (
+        "Methods in the order of their means. Where the next columns leave that order, "
+        "strict or mild annotators, or who rated what, had made a difference."
+    )
+    if alike:
+        caption += f" The three ways give one order for {', '.join(alike)}."
     return [
-        Figure(
-            "standings", SECTION, "The same ratings, ranked in three ways",
-            "Methods in the order of their means. Where the next columns leave that "
-            "order, strict or mild annotators, or who rated what, had made a "
-            "difference.",
-            f"Rankings from ratings. {'; '.join(told)}.", tuple(panels), 18,
-        )
+        Figure("standings", SECTION, "The same ratings, ranked in three ways", caption,
+               f"Rankings from ratings. {'; '.join(told)}.", tuple(panels), 18)
     ]  # fmt: skip
 
 
@@ -137,8 +149,8 @@ def ladders(board: pd.DataFrame) -> list[Figure]:
     )
     if board.get("rank_low", pd.Series(dtype=float)).notna().any():
         caption += (
-            " On the right the ranks that a method takes in resamples: overlapping "
-            "ranges are places that are not settled."
+            " On the right the ranks that each method may have: overlapping ranges are "
+            "places that are not settled."
         )
     return [
         Figure("ladder", SECTION, "Leaderboard", caption,
@@ -172,7 +184,7 @@ def wins(rates: pd.DataFrame) -> list[Figure]:
         share = rows["ties"].sum() / max(
             1, rows[["wins_a", "ties", "wins_b"]].to_numpy().sum()
         )
-        told.append(f"{criterion}: {share:.0%} of {_votes(rows)} votes are ties")
+        told.append(f"{criterion}: {per_cent(share)} of {_votes(rows)} votes are ties")
     if few:
         caption = (
             "Single votes, a row for each pair of methods; the table has the "
@@ -259,9 +271,8 @@ def composite_dots(composites: pd.DataFrame) -> list[Figure]:
     return [
         Figure(
             "composites", SECTION, "Composite scores",
-            "Methods by scores that weigh several parts, best on top; other weights "
-            "may "
-            "give another order.",
+            "Methods by scores that weigh several parts, best on top (of ranks, 1 is "
+            "best); other weights may give another order.",
             f"Composite scores. {'; '.join(told)}.", tuple(panels), 20,
         )
     ] if panels else []  # fmt: skip

@@ -21,6 +21,7 @@ from analysis.page.drawing import (
     column_axis,
     dots,
     error_bars,
+    of_table,
     row_axis,
     row_height,
     said,
@@ -57,9 +58,14 @@ def metric_figures(tables: Tables, cells: pd.DataFrame) -> list[Figure]:
     found: list[Figure] = []
     correlations = tables.get("correlations")
     if correlations is not None and correlations["value"].notna().any():
-        found += forests(correlations, tables.get("agreement"))
-        found += metric_matrix(correlations)
-        found += rank_flips(correlations, tables.get("pairwise_accuracy"))
+        found += of_table(
+            "correlations",
+            [
+                *forests(correlations, tables.get("agreement")),
+                *metric_matrix(correlations),
+                *rank_flips(correlations, tables.get("pairwise_accuracy")),
+            ],
+        )
     else:
         correlations = None
     if cells is not None and len(cells):
@@ -214,9 +220,9 @@ def rank_flips(
         Figure(
             "ranks", SECTION, "Does the best metric depend on how one asks?",
             "Rank of each metric (1 is best) by level and coefficient. Level lines: "
-            "the "
-            "choice does not matter. Lines that cross: it does, and one column alone "
-            f"would mislead. Coloured are metrics that move by {FLIP} ranks or more.",
+            "the choice does not matter. Lines that cross: it does, and one column "
+            "alone would mislead. Coloured are metrics that move by "
+            f"{FLIP} ranks or more.",
             f"Rank charts. First stand, {'; '.join(told)}.", tuple(panels), 26,
         )
     ]  # fmt: skip
@@ -245,8 +251,8 @@ def _bumps(question: str, ranks: pd.DataFrame) -> Panel:
     last = shown.iloc[:, -1]
     layout = {
         "xaxis": column_axis([])
-        | {"tickvals": x, "ticktext": [c.replace(" ", "<br>") for c in ranks.columns]}
-        | {"range": [-0.15, len(x) - 0.85], "tickangle": 0},
+        | {"tickvals": x, "ticktext": list(ranks.columns)}
+        | {"range": [-0.15, len(x) - 0.85], "tickangle": -45},
         "yaxis": {"range": [len(ranks) + 0.7, 0.3], "title": {"text": "rank"},
                   "automargin": True,
                   "dtick": max(1, len(ranks) // 10), "tick0": 1, "zeroline": False},

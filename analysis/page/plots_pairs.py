@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from analysis.page.claims_pairs import ONE_ANNOTATOR
 from analysis.page.drawing import (
     MOST_ROWS,
     PALETTE,
@@ -13,12 +14,18 @@ from analysis.page.drawing import (
     as_text,
     column_axis,
     dot_panel,
+    of_table,
     row_axis,
     said,
     vertical,
 )
-from analysis.page.layout import LEVEL_NAMES, by_value, main_coefficient
-from analysis.reading.scores import BASELINE
+from analysis.page.layout import (
+    BASELINES,
+    LEVEL_NAMES,
+    by_value,
+    main_coefficient,
+)
+from analysis.page.wording import interval, number
 
 SECTION = "metrics"
 Tables = Mapping[str, pd.DataFrame]
@@ -29,12 +36,14 @@ def pair_figures(tables: Tables) -> list[Figure]:
     found: list[Figure] = []
     for name, draw in (
         ("pairwise_accuracy", pair_dots),
+        ("human_pairs", human_pair_dots),
+        ("accuracy_levels", accuracy_dots),
         ("spa", spa_dots),
         ("clusters", cluster_strips),
         ("calibration", calibration_dots),
     ):
         if len(tables.get(name, ())):
-            found += draw(tables[name])
+            found += of_table(name, draw(tables[name]))
     return found
 
 
@@ -42,7 +51,7 @@ def pair_dots(pairwise: pd.DataFrame) -> list[Figure]:
     """Draw pairwise accuracy, half and strict, with chance and VISTAR's line."""
     panels, told = [], []
     for (question, source), rows in pairwise.groupby(["question", "source"], sort=True):
-        real = rows[rows["metric"] != BASELINE].dropna(subset=["ppa_half"])
+        real = rows[~rows["metric"].isin(BASELINES)].dropna(subset=["ppa_half"])
         if real.empty:
             continue
         real = real.sort_values(["ppa_half", "metric"], ascending=[False, True])
@@ -62,7 +71,7 @@ def pair_dots(pairwise: pd.DataFrame) -> list[Figure]:
         panels.append(
             dot_panel(
                 f"{question} ({source})", known, names="metric", groups="kind",
-                axis="per cent of pairs as people prefer", order=order,
+                axis="per cent of pairs", order=order,
                 shapes=[vertical(50), vertical(75, dash="dot")], span=(45, 80),
             )
         )  # fmt: skip
@@ -72,13 +81,87 @@ def pair_dots(pairwise: pd.DataFrame) -> list[Figure]:
     return [
         Figure(
             "pairs", SECTION, "How often a metric prefers what people prefer",
-            "Right of the line at 50 per cent is better than chance, where the "
-            "constant "
-            "baseline stands if a tie is half. The dotted line is VISTAR's demand of "
-            "75 per cent. The further the two marks of a metric lie apart, the more "
+            "The line at 50 per cent is chance, where a metric that guesses stands, "
+            "and a constant one if a tie is half. The dotted line is VISTAR's demand "
+            "of 75 per cent. The further the two marks of a metric lie apart, the more "
             "pairs it cannot tell apart.",
             f"Pairwise accuracy in per cent, ties half. {'; '.join(told)}.",
             tuple(panels), 26,
+        )
+    ]  # fmt: skip
+
+
+def human_pair_dots(human_pairs: pd.DataFrame) -> list[Figure]:
+    """Draw how well one annotator, and each metric, predicts the other annotators."""
+    known = human_pairs[
+        human_pairs["value"].notna() & ~human_pairs["metric"].isin(BASELINES)
+    ]
+    panels, told = [], []
+    for (question, source), rows in known.groupby(["question", "source"], sort=True):
+        one = rows[rows["metric"] == ONE_ANNOTATOR]
+        rows = rows.sort_values(["value", "metric"], ascending=[False, True])
+        if one.empty or len(rows) == len(one):
+            continue
+        rows = rows.head(MOST_ROWS)
+        scaled = rows.assign(**{c: 100 * rows[c] for c in ("value", "low", "high")})
+        ceiling = 100 * float(one["value"].iloc[0])
+        panel = dot_panel(
+            f"{question} ({source})", scaled, names="metric", span=(45, ceiling),
+            axis="per cent of pairs",
+            shapes=[vertical(50), vertical(ceiling, dash="dash")],
+        )  # fmt: skip
+        panel.layout["yaxis"] |= row_axis(
+            list(rows["metric"]), bold=[m == ONE_ANNOTATOR for m in rows["metric"]]
+        )
+        panels.append(panel)
+        told.append(f"{question}: {said(scaled, 'metric')}")
+    if not panels:
+        return []
+    return [
+        Figure(
+            "human-pairs", SECTION, "Does a metric predict people as well as one of "
+            "them does?",
+            "How often each predicts what all other annotators prefer, on the same "
+            "pairs and against the same people; a tie is half. The dashed line is one "
+            "annotator, the human ceiling; the solid one is chance.",
+            f"Pairwise accuracy against all other annotators. {'; '.join(told)}.",
+            tuple(panels), 24,
+        )
+    ]  # fmt: skip
+
+
+def accuracy_dots(accuracies: pd.DataFrame) -> list[Figure]:
+    """Draw acc_eq by level, where two levels and two metrics or more have it."""
+    known = accuracies[
+        accuracies["value"].notna() & ~accuracies["metric"].isin(BASELINES)
+    ]
+    panels, told = [], []
+    for question, rows in known.groupby("question", sort=True):
+        levels = [level for level in LEVEL_NAMES if level in set(rows["level"])]
+        order = by_value(rows)[:MOST_ROWS]
+        if len(levels) < 2 or len(order) < 2:
+            continue
+        parts = [
+            rows[rows["level"] == level].assign(level=LEVEL_NAMES[level])
+            for level in levels
+        ]
+        own = pd.concat(parts)
+        panels.append(
+            dot_panel(str(question), own[own["metric"].isin(order)], names="metric",
+                      groups="level", order=order, axis="accuracy with ties")
+        )  # fmt: skip
+        told.append(f"{question}: {said(parts[0], 'metric')}")
+    if not panels:
+        return []
+    return [
+        Figure(
+            "accuracy-levels", SECTION, "Accuracy with ties, by level",
+            "Share of pairs that metric and people order alike, or both tie (acc_eq), "
+            "with equal scores alone as ties of a metric. Pairs are those of method "
+            "means, of outputs of one story, of all outputs, of outputs of one method. "
+            "Compare metrics inside a level, not levels with one another.",
+            f"acc_eq at {LEVEL_NAMES[levels[0]]}. {'; '.join(told)}.",
+            tuple(panels), 24,
         )
     ]  # fmt: skip
 
@@ -95,7 +178,7 @@ def spa_dots(spa: pd.DataFrame) -> list[Figure]:
 def _dots_by_question(
     frame: pd.DataFrame, key: str, title: str, caption: str, axis: str
 ) -> list[Figure]:
-    known = frame[frame["value"].notna() & (frame["metric"] != BASELINE)]
+    known = frame[frame["value"].notna() & ~frame["metric"].isin(BASELINES)]
     panels, told = [], []
     for question, rows in known.groupby("question", sort=True):
         rows = rows.sort_values(["value", "metric"], ascending=[False, True])
@@ -116,21 +199,30 @@ def cluster_strips(clusters: pd.DataFrame) -> list[Figure]:
     name = main_coefficient(known)
     known = known[known["coefficient"] == name]
     levels = [level for level in LEVEL_NAMES if level in set(known["level"])]
-    panels, told = [], []
+    panels, told, alike = [], [], []
     for level in levels:
         rows = known[known["level"] == level]
+        if rows["cluster"].astype(float).max() < 2:
+            # A block of ones shows nothing that a sentence does not say.
+            alike.append(LEVEL_NAMES[level])
+            continue
         order = by_value(rows.rename(columns={"dimension": "question"}))[:MOST_ROWS]
         panels.append(_strip(rows, order, level))
         for question, own in rows.groupby("question", sort=True):
             best = own[own["not_worse_than_best"].astype(bool)]["metric"]
             told.append(f"{question}, {LEVEL_NAMES[level]}: {', '.join(best)}")
+    if not panels:
+        return []
+    caption = (
+        "Numbers are clusters of significance: a metric opens a new one where tests "
+        "(Holm) show it to be worse than every metric of the cluster above. Dark cells "
+        "are not shown to be worse than the best of their column."
+    )
+    if alike:
+        caption += f" No two metrics are told apart at: {', '.join(alike)}."
     return [
         Figure(
-            "clusters", SECTION, "Which metrics the tests can tell apart",
-            "Numbers are clusters of significance: inside one, no metric is shown to "
-            "be "
-            "better than another. Dark cells are not shown to be worse than the best "
-            "of their column.",
+            "clusters", SECTION, "Which metrics the tests can tell apart", caption,
             "Significance clusters. Not worse than the best are, "
             f"{'; '.join(told[:8])}.",
             tuple(panels), 20,
@@ -166,35 +258,41 @@ def _cluster_name(cluster: object) -> str:
 
 
 def calibration_dots(calibration: pd.DataFrame) -> list[Figure]:
-    """Draw held-out accuracy of the weighted metrics beside each one alone."""
-    accuracy = calibration["statistic"].astype(str).str.contains("ppa|acc")
-    known = calibration[accuracy & calibration["value"].notna()]
-    weights = calibration[
-        (calibration["statistic"] == "weight") & calibration["value"].notna()
-    ]
+    """Draw held-out accuracy of the weighted metrics beside each one, and weights."""
+    known = calibration[calibration["value"].notna()]
     panels, told = [], []
     for question, rows in known.groupby("question", sort=True):
-        order = by_value(rows)
+        held_out = rows[rows["statistic"] == "ppa_half"]
+        if held_out.empty:
+            continue
+        order = by_value(held_out)
         panels.append(
-            dot_panel(f"{question}: held out", rows, names="metric", order=order,
-                      groups="statistic", axis="accuracy", span=(0.5,),
+            dot_panel(f"{question}: held out", held_out, names="metric", order=order,
+                      axis="accuracy, a tie is half", span=(0.5,),
                       shapes=[vertical(0.5)])
         )  # fmt: skip
-        told.append(f"{question}: {said(rows, 'metric')}")
-        own = weights[weights["question"] == question]
-        if len(own):
+        text = f"{question}: {said(held_out, 'metric')}"
+        for row in rows[rows["statistic"] == "gain"].to_dict("records"):
+            ends = interval({str(key): value for key, value in row.items()})
+            text += f", gain over {row['against']} {number(row['value'])}{ends}"
+        told.append(text)
+        weights = rows[rows["statistic"] == "weight"]
+        if len(weights):
             panels.append(
-                dot_panel(f"{question}: weights", own, names="metric", axis="weight",
-                          order=[m for m in order if m in set(own["metric"])],
-                          shapes=[vertical(0)], span=(0.0,))
+                dot_panel(f"{question}: weights", weights, names="metric",
+                          axis="weight (shares of 1)", shapes=[vertical(0)],
+                          order=[m for m in order if m in set(weights["metric"])],
+                          span=(0.0,))
             )  # fmt: skip
     if not panels:
         return []
     return [
         Figure(
             "calibration", SECTION, "Metrics weighted to fit people",
-            "Accuracy on stories that had no part in fitting the weights. A gain over "
-            "the best single metric counts only where the intervals stand apart.",
+            "Accuracy on stories that had no part in fitting the weights. Intervals "
+            "of rows that share their pairs may overlap while their difference is "
+            "clear: the gain of the composite has an interval of its own (rows gain "
+            "of the table).",
             f"Held-out accuracy. {'; '.join(told)}.", tuple(panels), 24,
         )
     ]  # fmt: skip

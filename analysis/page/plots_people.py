@@ -1,5 +1,6 @@
 """Figures of people: what they answered, and how well they agree."""
 
+import math
 from collections.abc import Mapping
 
 import pandas as pd
@@ -8,17 +9,21 @@ from analysis.page.drawing import (
     LEGEND,
     MOST_ROWS,
     PALETTE,
+    SYMBOLS,
     Figure,
     Panel,
     Trace,
     as_text,
     dot_panel,
+    error_bars,
+    of_table,
     row_axis,
     row_height,
     said,
     values,
     vertical,
 )
+from analysis.page.wording import per_cent
 
 SECTION = "people"
 Tables = Mapping[str, pd.DataFrame]
@@ -39,6 +44,20 @@ STATISTICS = {
 # Statistics that draw: with ordered answers, and with choices.
 OF_RATINGS = ("alpha_ordinal", "ac2_quadratic", "icc_2_1", "rater_vs_rest_kendall")
 OF_CHOICES = ("alpha_nominal", "ac1", "fleiss_kappa", "majority_share")
+# Statistics of annotators that draw, and what their panels are called.
+OF_ANNOTATORS = {
+    "kendall_others": "agreement with the others (tau-b)",
+    "majority_agreement": "agreement with the others' majority",
+    "severity": "severity (own less the others' rating)",
+    "left_share": "share of the left side",
+    "exact_agreement": "share of identical answers",
+    "most_frequent_share": "share of the commonest answer",
+}
+RELIABILITIES = {
+    "generalizability_output": "mean of an output",
+    "generalizability_method": "mean of a method",
+}
+CENTRES = {"severity": 0.0, "left_share": 0.5}
 # With more questions than this a panel of annotators holds one question.
 FEW_QUESTIONS = 3
 MOST_PANELS = 12
@@ -51,11 +70,13 @@ def people_figures(tables: Tables) -> list[Figure]:
         ("distributions", distribution_bars),
         ("agreement", agreement_dots),
         ("annotators", annotator_dots),
-        ("position_bias", position_dots),
         ("variance", variance_bars),
+        ("reliability", reliability_curves),
     ):
         if len(tables.get(name, ())):
-            found += draw(tables[name])
+            found += of_table(name, draw(tables[name]))
+    if len(tables.get("position_bias", ())):
+        found += position_dots(tables["position_bias"], tables.get("side_effect"))
     return found
 
 
@@ -134,8 +155,20 @@ def agreement_dots(agreement: pd.DataFrame) -> list[Figure]:
     chosen = list(OF_RATINGS) if ordered else []
     if agreement["statistic"].isin(("fleiss_kappa", "majority_share")).any():
         chosen += [name for name in OF_CHOICES if name not in chosen]
+    known = agreement[agreement["statistic"].isin(chosen) & agreement["value"].notna()]
+    if known["question"].nunique() == 1:
+        # One question: its statistics are the rows.
+        rows = known.assign(name=known["statistic"].map(STATISTICS))
+        order = [STATISTICS[c] for c in chosen if STATISTICS[c] in set(rows["name"])]
+        question = str(rows["question"].iloc[0])
+        panels.append(
+            dot_panel(question, rows, names="name", axis="", order=order,
+                      shapes=[vertical(0)], span=(0.0, 1.0))
+        )  # fmt: skip
+        told.append(f"{question}: {said(rows, 'name')}")
+        chosen = []
     for name in chosen:
-        rows = agreement[(agreement["statistic"] == name) & agreement["value"].notna()]
+        rows = known[known["statistic"] == name]
         if rows.empty:
             continue
         rows = rows.sort_values("question", kind="stable").head(MOST_ROWS)
@@ -159,39 +192,46 @@ def agreement_dots(agreement: pd.DataFrame) -> list[Figure]:
 
 
 def annotator_dots(annotators: pd.DataFrame) -> list[Figure]:
-    """Draw every annotator's severity and agreement with the rest."""
-    known = annotators[annotators["value"].notna()]
+    """Draw what tells annotators apart; the table has the other statistics."""
+    known = annotators[
+        annotators["value"].notna() & annotators["statistic"].isin(OF_ANNOTATORS)
+    ]
     panels: list[Panel] = []
     told = []
-    for statistic, rows in known.groupby("statistic", sort=True):
-        title = str(statistic).replace("_", " ")
-        questions = sorted(rows["question"].unique())
-        order = list(
-            rows.groupby("annotator")["value"].mean().sort_values(
-                ascending=False, kind="stable"
-            ).index
-        )  # fmt: skip
+    few = known["question"].nunique() <= FEW_QUESTIONS
+    everybody = _annotators(known)
+    # Of many questions only the first two statistics are drawn.
+    present = [name for name in OF_ANNOTATORS if name in set(known["statistic"])]
+    for statistic in present if few else present[:2]:
+        title = OF_ANNOTATORS[statistic]
+        rows = known[known["statistic"] == statistic]
         told.append(
             f"{title} from {rows['value'].min():.2f} to {rows['value'].max():.2f}"
         )
-        parts = [(title, rows)] if len(questions) <= FEW_QUESTIONS else [
+        questions = sorted(rows["question"].unique())
+        parts = [(title, rows)] if few else [
             (f"{title}: {q}", rows[rows["question"] == q]) for q in questions
         ]  # fmt: skip
         for heading, own in parts:
-            span = [float(own["value"].mean())]
-            kept = [name for name in _ends(order) if name in set(own["annotator"])]
+            # The same order in all panels of a figure: an annotator is one row.
+            here = set(own["annotator"])
+            order = [name for name in everybody if name in here]
+            kept = _ends(order)
+            middle = CENTRES.get(statistic, float(own["value"].mean()))
             panels.append(
                 dot_panel(heading, own[own["annotator"].isin(kept)], names="annotator",
-                          axis=title, order=kept, span=span,
+                          axis="", order=kept, span=(middle,),
                           groups="question" if own["question"].nunique() > 1 else "",
-                          shapes=[vertical(span[0], dash="dot")])
+                          shapes=[vertical(middle, dash="dot")])
             )  # fmt: skip
     if not panels:
         return []
     caption = (
-        "One row an annotator; the dotted line is their mean. Who stands far from the "
-        "rest, with an interval that does not reach the line, answers differently: "
-        "look before excluding anybody, and by rules set beforehand."
+        "One row an annotator, in the same order everywhere: who agrees most with the "
+        "others on top. The dotted line is the mean of all; of severity, and of the "
+        "left side, what nobody's habit would give. Who stands far from the rest, with "
+        "an interval that does not reach the line, answers differently: look before "
+        "excluding anybody, and by rules set beforehand."
     )
     if known["annotator"].nunique() > MOST_ROWS:
         caption += f" Of many, the {MOST_ROWS} at the two ends are drawn."
@@ -203,29 +243,67 @@ def annotator_dots(annotators: pd.DataFrame) -> list[Figure]:
     ]  # fmt: skip
 
 
+def _annotators(known: pd.DataFrame) -> list[str]:
+    """Return the annotators, who agrees most with the others first."""
+    if known.empty:
+        return []
+    first = next(name for name in OF_ANNOTATORS if (known["statistic"] == name).any())
+    rows = known[known["statistic"] == first]
+    order = rows.groupby("annotator")["value"].mean().sort_values(
+        ascending=False, kind="stable"
+    )  # fmt: skip
+    rest = sorted(set(known["annotator"]) - set(order.index))
+    return [*map(str, order.index), *map(str, rest)]
+
+
 def _ends(order: list[str]) -> list[str]:
     if len(order) <= MOST_ROWS:
         return order
     return order[: MOST_ROWS // 2] + order[-MOST_ROWS // 2 :]
 
 
-def position_dots(bias: pd.DataFrame) -> list[Figure]:
-    """Draw how often the left side wins."""
-    rows = bias[bias["value"].notna()]
+def position_dots(
+    bias: pd.DataFrame, side_effect: pd.DataFrame | None = None
+) -> list[Figure]:
+    """Draw how often the left side wins, and what that is worth in a leaderboard."""
+    rows = bias[bias["value"].notna()].head(MOST_ROWS)
     if rows.empty:
         return []
-    # A share is drawn around one half, anything else around none.
-    middle = 0.5 if rows["value"].between(0, 1).all() else 0.0
-    panel = dot_panel("", rows, names="question", axis="share of wins on the left",
-                      shapes=[vertical(middle)],
-                      span=(middle - 0.1, middle + 0.1))  # fmt: skip
+    parts = [rows.assign(kind="as counted")]
+    if "adjusted" in rows and rows["adjusted"].notna().any():
+        balanced = rows.assign(
+            value=rows["adjusted"], low=rows["adjusted_low"], high=rows["adjusted_high"]
+        )
+        parts.append(balanced.assign(kind="each pair both ways alike"))
+    both = pd.concat(parts)
+    panels = [
+        dot_panel("Share of wins on the left", both, names="question", groups="kind",
+                  axis="share of answers", shapes=[vertical(0.5)],
+                  span=(0.4, 0.6))
+    ]  # fmt: skip
+    tables = ["position_bias"]
+    effects = None if side_effect is None else side_effect.dropna(subset=["elo"])
+    if effects is not None and len(effects):
+        per_point = effects["elo"] / effects["value"].where(effects["value"] != 0)
+        points = effects.assign(
+            value=effects["elo"], low=effects["low"] * per_point,
+            high=effects["high"] * per_point,
+        )  # fmt: skip
+        panels.append(
+            dot_panel("What standing on the left is worth", points, names="question",
+                      axis="points of a rating", order=list(rows["question"]),
+                      shapes=[vertical(0)], span=(-10, 10))
+        )  # fmt: skip
+        tables.append("side_effect")
     return [
         Figure(
             "position", SECTION, "Does the side decide?",
             "An interval away from the line means that people prefer a side, whatever "
             "stands there. Sides that are drawn at random turn it into noise rather "
-            "than a bias of the ranking.",
-            f"Share of wins on the left. {said(rows, 'question')}.", (panel,), 24,
+            "than a bias of the ranking. Counting each pair of methods both ways alike "
+            "takes away that strong methods may have stood on one side.",
+            f"Share of wins on the left. {said(rows, 'question')}.", tuple(panels), 24,
+            tuple(tables),
         )
     ]  # fmt: skip
 
@@ -236,26 +314,12 @@ def variance_bars(variance: pd.DataFrame) -> list[Figure]:
     if known.empty:
         return []
     questions = sorted(known["question"].unique())[:MOST_ROWS]
-    components = list(dict.fromkeys(known["component"]))
-    data: list[Trace] = []
-    for i, component in enumerate(components):
-        own = known[known["component"] == component].set_index("question")["share"]
-        data.append(
-            {"type": "bar", "orientation": "h", "y": list(range(len(questions))),
-             "x": values(100 * own.reindex(questions).astype(float)),
-             "name": as_text(component),
-             "marker": {"color": [*PALETTE, "#A0A0A0"][i % (len(PALETTE) + 1)]},
-             "hovertemplate": f"{as_text(component)}: %{{x:.1f}} %<extra></extra>"}
-        )  # fmt: skip
-    layout = {
-        "barmode": "stack", "bargap": 0.3, "showlegend": True,
-        "xaxis": {"title": {"text": "per cent of variance"}, "range": [0, 100]},
-        "yaxis": row_axis(questions), "legend": LEGEND | {"traceorder": "normal"},
-    }  # fmt: skip
+    draw = _variance_dots if len(questions) <= FEW_QUESTIONS else _variance_bars
+    panel = draw(known, questions)
     told = []
     for question in questions:
         own = known[known["question"] == question].set_index("component")["share"]
-        told.append(f"{question}: most from {own.idxmax()} ({own.max():.0%})")
+        told.append(f"{question}: most from {own.idxmax()} ({per_cent(own.max())})")
     return [
         Figure(
             "variance", SECTION, "Where ratings differ",
@@ -263,6 +327,90 @@ def variance_bars(variance: pd.DataFrame) -> list[Figure]:
             "stories: use the same ones for every method. Much from annotators, or "
             "left over: more annotators help.",
             f"Variance components. {'; '.join(told)}.",
-            (Panel("", row_height(len(questions), extra=120), data, layout),), 30,
+            (panel,), 30,
+        )
+    ]  # fmt: skip
+
+
+def _variance_dots(known: pd.DataFrame, questions: list[str]) -> Panel:
+    """Draw shares with intervals, a row for each component."""
+    share = 100 * known["share"].astype(float)
+    # The interval is of the component; its share has the same total.
+    scale = (share / known["value"].where(known["value"] > 0)).astype(float)
+    rows = known.assign(
+        name=known["component"].map(lambda name: str(name).replace(" x ", " × ")),
+        value=share,
+        low=(known["low"] * scale).clip(lower=0) if "low" in known else math.nan,
+        high=known["high"] * scale if "high" in known else math.nan,
+    )
+    return dot_panel(
+        questions[0] if len(questions) == 1 else "", rows, names="name",
+        axis="per cent of variance", span=(0.0,), shapes=[vertical(0)],
+        groups="question" if len(questions) > 1 else "",
+    )  # fmt: skip
+
+
+def _variance_bars(known: pd.DataFrame, questions: list[str]) -> Panel:
+    """Draw a bar for each question; its parts are the components."""
+    data: list[Trace] = []
+    for i, component in enumerate(dict.fromkeys(known["component"])):
+        own = known[known["component"] == component].set_index("question")["share"]
+        label = as_text(component).replace(" x ", " × ")
+        data.append(
+            {"type": "bar", "orientation": "h", "y": list(range(len(questions))),
+             "x": values(100 * own.reindex(questions).astype(float)), "name": label,
+             "marker": {"color": [*PALETTE, "#A0A0A0"][i % (len(PALETTE) + 1)]},
+             "hovertemplate": f"{label}: %{{x:.1f}} %<extra></extra>"}
+        )  # fmt: skip
+    layout = {
+        "barmode": "stack", "bargap": 0.3, "showlegend": True,
+        "xaxis": {"title": {"text": "per cent of variance"}, "range": [0, 100]},
+        "yaxis": row_axis(questions), "legend": LEGEND | {"traceorder": "normal"},
+    }  # fmt: skip
+    # Room for a legend whose names stand below one another on a narrow screen.
+    return Panel("", row_height(len(questions), extra=260), data, layout)
+
+
+def reliability_curves(reliability: pd.DataFrame) -> list[Figure]:
+    """Draw how reliable means become with more annotators for each output."""
+    known = reliability[
+        reliability["value"].notna() & reliability["statistic"].isin(RELIABILITIES)
+    ]
+    panels, told = [], []
+    for question, rows in known.groupby("question", sort=True):
+        data: list[Trace] = []
+        for i, (statistic, title) in enumerate(RELIABILITIES.items()):
+            own = rows[rows["statistic"] == statistic].sort_values("n_annotators")
+            if own.empty:
+                continue
+            data.append(
+                {"type": "scatter", "mode": "lines+markers", "name": title,
+                 "x": values(own["n_annotators"]), "y": values(own["value"]),
+                 "line": {"color": PALETTE[i]},
+                 "marker": {"symbol": SYMBOLS[i], "size": 7},
+                 "error_y": error_bars(own) | {"color": PALETTE[i], "thickness": 1},
+                 "hovertemplate": "%{x} annotators: %{y:.2f}<extra></extra>"}
+            )  # fmt: skip
+        layout = {
+            "xaxis": {"title": {"text": "annotators for each output"}, "type": "log",
+                      "tickmode": "array", "zeroline": False,
+                      "tickvals": values(sorted(rows["n_annotators"].unique()))},
+            "yaxis": {"title": {"text": "reliability"}, "range": [0, 1.02],
+                      "zeroline": False, "automargin": True},
+            "showlegend": True, "legend": LEGEND,
+        }  # fmt: skip
+        panels.append(Panel(str(question), 280, data, layout))
+        ends = rows[rows["statistic"] == next(iter(RELIABILITIES))]["value"]
+        told.append(f"{question}: from {ends.min():.2f} to {ends.max():.2f}")
+    if not panels:
+        return []
+    return [
+        Figure(
+            "reliability", SECTION, "How reliable means become with more annotators",
+            "Expected from this study's variance components: 1 means that another "
+            "panel would order outputs, or methods, in the same way. Where the curve "
+            "is flat, more annotators buy little.",
+            f"Expected reliability of an output's mean. {'; '.join(told)}.",
+            tuple(panels[:MOST_PANELS]), 20,
         )
     ]  # fmt: skip

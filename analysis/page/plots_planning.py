@@ -1,6 +1,7 @@
 """Figures of strata, and of what a further study would need."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 
@@ -15,11 +16,17 @@ from analysis.page.drawing import (
     Trace,
     as_text,
     dot_panel,
+    of_table,
     said,
     values,
     vertical,
 )
-from analysis.page.layout import COEFFICIENT_NAMES, LEVEL_NAMES, by_value
+from analysis.page.layout import (
+    COEFFICIENT_NAMES,
+    LEVEL_NAMES,
+    by_value,
+    main_coefficient,
+)
 
 Tables = Mapping[str, pd.DataFrame]
 # The statistics of strata that are drawn, and what their axis is called.
@@ -32,20 +39,38 @@ STRATA = {
 MOST_METRICS, MOST_PANELS = 8, 12
 # The half-width that a study may aim at.
 TARGET = 0.05
+# Statistics of subsets and of trials that draw, and what they are called.
+KEPT = {
+    "kendall": "with the whole",
+    "kendall_others": "with the other stories",
+    "kendall_random": "random subsets, with the whole",
+}
+CHOSEN = {"heldout": "chosen, other methods", "random": "at random"}
+TRIALS = {
+    "sd": "standard deviation of the trials' means",
+    "sd_output": "standard deviation of one output",
+    "same_share": "share of outputs with one score",
+    "icc_2_1": "ICC(2,1) of one trial",
+    "noise_to_methods": "noise by differences of methods",
+}
 GROWS = {"annotators": "n_annotators", "stories": "n_stories", "methods": "n_methods"}
 
 
 def planning_figures(tables: Tables) -> list[Figure]:
-    """Return the figures of strata and of planning that the tables allow."""
-    found: list[Figure] = []
-    for name, draw in (
-        ("strata", strata_dots),
-        ("power", power_curves),
-        ("judges", judge_dots),
-    ):
-        if len(tables.get(name, ())):
-            found += draw(tables[name])
-    return found
+    """Return the figures of strata, subsets, planning and trials."""
+    return [
+        figure
+        for name, draw in (
+            ("strata", strata_dots),
+            ("subset", subset_dots),
+            ("best_subset", best_subset_curves),
+            ("power", power_curves),
+            ("stability", stability_dots),
+            ("judges", judge_dots),
+        )
+        if len(tables.get(name, ()))
+        for figure in of_table(name, draw(tables[name]))
+    ]
 
 
 def strata_dots(strata: pd.DataFrame) -> list[Figure]:
@@ -56,6 +81,9 @@ def strata_dots(strata: pd.DataFrame) -> list[Figure]:
     found: list[Figure] = []
     for statistic in shown:
         rows = known[known["statistic"] == statistic]
+        if statistic == "mean":
+            # Means of metrics, which have no question, are on other scales.
+            rows = rows[rows["question"].fillna("") != ""]
         if statistic in COEFFICIENT_NAMES:
             level = next((x for x in ("story", "pooled", "method")
                           if (rows["level"] == x).any()), "")  # fmt: skip
@@ -121,8 +149,7 @@ def power_curves(power: pd.DataFrame) -> list[Figure]:
     caption = (
         "Half the width of the interval, expected from this study's own variance, when "
         f"one thing grows and the rest stays. The dotted line is {TARGET}. A curve "
-        "that "
-        "levels off says that something else limits the study."
+        "that levels off says that something else limits the study."
     )
     if len(panels) > MOST_PANELS:
         caption += f" The first {MOST_PANELS} of {len(panels)} panels are drawn."
@@ -150,28 +177,17 @@ def _curves(title: str, rows: pd.DataFrame) -> Panel:
     for i, (grows, own) in enumerate(rows.groupby("grows", sort=True)):
         column = GROWS.get(str(grows), "n")
         own = own.sort_values(column, kind="stable")
-        data.append(
-            {"type": "scatter", "mode": "lines+markers", "name": as_text(grows),
-             "x": values(own[column]), "y": values(own["half_width"]),
-             "line": {"color": PALETTE[i % len(PALETTE)]},
-             "marker": {"symbol": SYMBOLS[i % len(SYMBOLS)], "size": 7},
-             "hovertemplate": f"%{{x}} {as_text(grows)}: ±%{{y:.3f}}<extra></extra>"}
-        )  # fmt: skip
+        data.append(_line(i, str(grows), own[column], own["half_width"], str(grows)))
     top = max(float(rows["half_width"].max()) * 1.08, 1.2 * TARGET)
-    layout = {
-        "xaxis": {"title": {"text": "number"}, "type": "log", "nticks": 5,
-                  "minor": {"showgrid": False}, "dtick": "D2"},
-        "yaxis": {"title": {"text": "half-width"}, "range": [0, top],
-                  "zeroline": False, "automargin": True},
-        "showlegend": True, "legend": LEGEND,
-        "shapes": [
-            {"type": "line", "x0": 0, "x1": 1, "xref": "paper", "y0": TARGET,
-             "y1": TARGET, "line": {"color": GREY, "width": 1, "dash": "dot"}}
-        ],
-    }  # fmt: skip
+    layout = _curve_layout("number", "half-width", [0, top])
+    layout["shapes"] = [
+        {"type": "line", "x0": 0, "x1": 1, "xref": "paper", "y0": TARGET, "y1": TARGET,
+         "line": {"color": GREY, "width": 1, "dash": "dot"}}
+    ]  # fmt: skip
     return Panel(title, 300, data, layout)
 
 
+<<<<<<< ours
 def judge_dots(judges: pd.DataFrame) -> list[Figure]:
     """Draw how two judges, or a judge and people, correlate."""
     known = judges[judges["value"].notna()]
@@ -190,4 +206,139 @@ def judge_dots(judges: pd.DataFrame) -> list[Figure]:
                "Each dot correlates two judges, or a judge and people, with its "
                "interval.", f"Agreement of judges. {'; '.join(told[:6])}.",
                tuple(panels[:MOST_PANELS]), 20)
+=======
+def subset_dots(subset: pd.DataFrame) -> list[Figure]:
+    """Draw how well the order of methods in a subset keeps that of the whole."""
+    known = subset[subset["value"].notna() & subset["statistic"].isin(KEPT)]
+    panels, told = [], []
+    for name, rows in known.groupby("subset", sort=True):
+        rows = rows.assign(board=_boards(rows), kind=rows["statistic"].map(KEPT))
+        order = list(dict.fromkeys(rows["board"]))[:MOST_ROWS]
+        rows = rows[rows["board"].isin(order)]
+        panels.append(
+            dot_panel(str(name), rows, names="board", groups="kind", order=order,
+                      axis="Kendall's tau-b of method means", span=(0.0, 1.0),
+                      shapes=[vertical(0)])
+        )  # fmt: skip
+        whole = rows[rows["statistic"] == "kendall"]
+        told.append(f"{name}: {said(whole, 'board')}")
+    if not panels:
+        return []
+    return [
+        Figure("subset", "strata", "Does a part of the stories keep the ranking?",
+               "Order of the methods in the subset against the whole, which holds the "
+               "subset and so flatters it, and against the stories outside it. A "
+               "subset is worth its name where it beats random ones of its size.",
+               f"Rank correlations of a subset with the whole. {'; '.join(told)}.",
+               tuple(panels[:MOST_PANELS]), 24)
     ]  # fmt: skip
+
+
+def best_subset_curves(best: pd.DataFrame) -> list[Figure]:
+    """Draw how chosen and random subsets of growing size keep the ranking."""
+    known = best[best["value"].notna() & (best["statistic"] == "kendall")]
+    panels, told = [], []
+    for board, rows in known.assign(board=_boards(known)).groupby("board", sort=True):
+        data: list[Trace] = []
+        for i, (source, title) in enumerate(CHOSEN.items()):
+            own = rows[rows["source"] == source].sort_values("size")
+            if own.empty:
+                continue
+            data.append(_line(i, title, own["size"], own["value"], "stories"))
+        panels.append(
+            Panel(str(board), 280, data, _curve_layout("stories", "tau-b", [0, 1.02]))
+        )
+        told.append(f"{board}: up to {rows['value'].max():.2f}")
+    if not panels:
+        return []
+    return [
+        Figure("best-subset", "strata", "How few stories keep the ranking?",
+               "Stories chosen on one half of the methods and checked on the other, "
+               "beside as many stories at random. The gap between the two is what "
+               "choosing buys.", f"Rank correlations by size. {'; '.join(told[:6])}.",
+               tuple(panels[:MOST_PANELS]), 20)
+    ]  # fmt: skip
+
+
+def _boards(rows: pd.DataFrame) -> "pd.Series[str]":
+    """Name what is ranked by: a question, a metric, or both."""
+    question, metric = (rows[c].fillna("").astype(str) for c in ("question", "metric"))
+    both = question.str.cat(metric, ": ").str.strip(": ")
+    return both.where(both != "", "all")
+
+
+def stability_dots(stability: pd.DataFrame) -> list[Figure]:
+    """Draw what repeated trials of a judge give, statistic by statistic."""
+    known = stability[
+        stability["value"].notna()
+        & stability["statistic"].isin(TRIALS)
+        & (stability["method"].fillna("") == "")
+    ]
+    panels, told = [], []
+    for statistic, title in TRIALS.items():
+        rows = known[known["statistic"] == statistic]
+        if rows.empty:
+            continue
+        rows = rows.assign(board=_boards(rows)).head(MOST_ROWS)
+        panels.append(dot_panel(title, rows, names="board", axis="", span=(0.0,)))
+        told.append(f"{title}: {said(rows, 'board')}")
+    if not panels:
+        return []
+    return [
+        Figure("stability", "planning", "How steady a judge is over repeated trials",
+               "The spread of trials is noise that no other story or annotator takes "
+               "away. Noise by differences: what trials add to a method's mean, as a "
+               "share of how far methods stand apart.",
+               f"Repeated trials. {'; '.join(told)}.", tuple(panels), 20)
+>>>>>>> theirs
+    ]  # fmt: skip
+
+
+def judge_dots(judges: pd.DataFrame) -> list[Figure]:
+    """Draw how judges agree with people and with one another."""
+    known = judges[judges["value"].notna()]
+    if known.empty:
+        return []
+    name = main_coefficient(known)
+    known = known[known["coefficient"] == name]
+    panels, told = [], []
+    for question, rows in known.groupby("question", sort=True):
+        rows = rows.assign(
+            pair=rows["metric_a"].astype(str) + ", " + rows["metric_b"].astype(str),
+            at=rows["level"].map(LEVEL_NAMES),
+        )  # fmt: skip
+        order = list(dict.fromkeys(rows["pair"]))[:MOST_ROWS]
+        rows = rows[rows["pair"].isin(order)]
+        panels.append(
+            dot_panel(str(question), rows, names="pair", groups="at", order=order,
+                      axis=COEFFICIENT_NAMES[name], shapes=[vertical(0)], span=(0.0,))
+        )  # fmt: skip
+        told.append(f"{question}: {said(rows, 'pair')}")
+    return [
+        Figure("judges", "planning", "Do judges agree with people and one another?",
+               "Two judges that agree with each other more than with people share a "
+               "taste that people do not have.",
+               f"Correlations between judges. {'; '.join(told[:6])}.",
+               tuple(panels[:MOST_PANELS]), 24)
+    ]  # fmt: skip
+
+
+def _line(
+    i: int, name: str, x: "pd.Series[Any]", y: "pd.Series[Any]", unit: str
+) -> Trace:
+    return {
+        "type": "scatter", "mode": "lines+markers", "name": as_text(name),
+        "x": values(x), "y": values(y), "line": {"color": PALETTE[i % len(PALETTE)]},
+        "marker": {"symbol": SYMBOLS[i % len(SYMBOLS)], "size": 7},
+        "hovertemplate": f"%{{x}} {as_text(unit)}: %{{y:.3f}}<extra></extra>",
+    }  # fmt: skip
+
+
+def _curve_layout(x: str, y: str, ends: list[float]) -> Trace:
+    return {
+        "xaxis": {"title": {"text": x}, "type": "log", "nticks": 5,
+                  "minor": {"showgrid": False}, "dtick": "D2"},
+        "yaxis": {"title": {"text": y}, "range": ends, "zeroline": False,
+                  "automargin": True},
+        "showlegend": True, "legend": LEGEND,
+    }  # fmt: skip

@@ -5,6 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
+from scipy.stats import norm
+
+from analysis.page.printing import counted
 
 NAMES = {"kendall": "Kendall's tau-b", "spearman": "Spearman's rho",
          "pearson": "Pearson's r"}  # fmt: skip
@@ -12,11 +15,14 @@ LEVELS = {
     "story": "inside stories",
     "pooled": "over all cells together",
     "method": "over method means",
+    "within_method": "within methods",
 }
 FEW_METHODS = 10
 # What has a larger (adjusted) p-value is not shown.
 SIGNIFICANT = 0.05
 SMALLEST_P = 0.01
+# More sentences of one kind than this are told in one.
+MOST_SENTENCES = 4
 # Whether the data show it, and how it reads.
 Claim = tuple[bool, str]
 
@@ -82,3 +88,55 @@ def nth(rank: int) -> str:
         return words[rank - 1]
     ending = {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th")
     return f"{rank}{'th' if rank % 100 in (11, 12, 13) else ending}"
+
+
+def some_have(n: int, total: int, noun: str, plural: str = "") -> str:
+    """Return how many of how many have something.
+
+    Examples
+    --------
+    >>> some_have(1, 3, "row"), some_have(2, 3, "row")
+    ('1 of 3 rows has', '2 of 3 rows have')
+    """
+    return f"{n} of {counted(total, noun, plural)} {'has' if n == 1 else 'have'}"
+
+
+def is_clear(
+    row: Mapping[str, Any],
+    null: float,
+    *,
+    choices: int,
+    confidence: float,
+    name: str = "",
+) -> bool:
+    """Say whether a value stands above `null` though it was chosen among several.
+
+    Parameters
+    ----------
+    row
+        With `low`, `high` and the value; its columns begin with `name` if given.
+    null
+        What chance gives.
+    choices
+        Among how many it is the highest, or how many were looked at.
+    confidence
+        Coverage of the interval.
+
+    Notes
+    -----
+    Bonferroni: the lower arm of the interval is stretched as that of a normal
+    distribution, from the given coverage to 1 - 0.05 / choices.
+
+    Examples
+    --------
+    >>> row = {"value": 0.6, "low": 0.51, "high": 0.7}
+    >>> is_clear(row, 0.5, choices=1, confidence=0.95)
+    True
+    >>> is_clear(row, 0.5, choices=5, confidence=0.95)
+    False
+    """
+    value, low = row[name or "value"], row[f"{name}_low" if name else "low"]
+    if not (low > null and value > null):
+        return False
+    stretch = norm.isf(SIGNIFICANT / choices / 2) / norm.isf((1 - confidence) / 2)
+    return bool(value - max(1.0, stretch) * (value - low) > null)

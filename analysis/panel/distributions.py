@@ -2,6 +2,8 @@
 
 import pandas as pd
 
+from analysis.reading.people import are_means
+
 DISTRIBUTION_COLUMNS = ("question", "method", "rating", "n", "share")
 # More different ratings than this are a continuous scale, which bars do not show.
 MOST_RATINGS = 21
@@ -23,8 +25,8 @@ def rating_distribution(ratings: pd.DataFrame) -> list[Row]:
         answers to that question; they sum to 1). Every rating that anybody gave to
         any method of the question has a row for each method, with n = 0 where this
         method did not get it. Sorted by question, method and rating. A question with
-        more than `MOST_RATINGS` different ratings has no rows: it is a continuous
-        scale, or means of raters.
+        more than `MOST_RATINGS` different ratings has no rows, since it is a
+        continuous scale; means over raters are no answers and have none either.
 
     Notes
     -----
@@ -41,7 +43,7 @@ def rating_distribution(ratings: pd.DataFrame) -> list[Row]:
     known = ratings.dropna(subset=["rating"])
     for question, rows in known.groupby("dimension", sort=True):
         given = rows["rating"].astype(float)
-        if given.nunique() > MOST_RATINGS:
+        if given.nunique() > MOST_RATINGS or _are_means(rows):
             continue
         counts = pd.crosstab(rows["method"].astype(str), given)
         for method, row in zip(counts.index, counts.to_numpy(), strict=True):
@@ -52,3 +54,7 @@ def rating_distribution(ratings: pd.DataFrame) -> list[Row]:
                      "share": float(n / row.sum())}
                 )  # fmt: skip
     return found
+
+
+def _are_means(rows: pd.DataFrame) -> bool:
+    return "annotator" in rows and are_means(rows)

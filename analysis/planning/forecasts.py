@@ -20,7 +20,7 @@ from analysis.results import Array, Estimate, undefined
 CELLS, LEAST_STORIES = 800, 10
 # Times that four studies of one size are drawn, while those have so many cells in all;
 # and at method level, where a study is nothing but its methods.
-TIMES, LEAST_TIMES, AT_ONCE = 60, 25, 200_000
+TIMES, LEAST_TIMES, AT_ONCE = 120, 25, 400_000
 OF_MEANS = 250
 Key = tuple[str, str, str]  # metric, level, statistic
 
@@ -49,6 +49,12 @@ def coefficients(pilot: Pilot) -> list[Curve]:
 def _curve(pilot: Pilot, key: Key, value: Estimate, found: "Simulated") -> Curve:
     reasons = dict.fromkeys(GROWS, "")
     reasons["annotators"] = pilot.noise_reason
+    for grows, one, n in (
+        ("stories", "story", pilot.size.stories),
+        ("methods", "method", pilot.size.methods),
+    ):
+        if n == 1:
+            reasons[grows] = f"only one {one}: what others would change is unknown"
     if pilot.grid.human_is_method_level:
         why = "ratings are method-level values, without stories"
         reasons |= {"stories": why, "annotators": pilot.noise_reason or why}
@@ -150,22 +156,19 @@ def _simulated(pilot: Pilot, keys: list[Key]) -> Simulated:
     """Draw studies of every size and correlate them."""
     metrics = tuple(dict.fromkeys(key[0] for key in keys))
     model = fit_model(pilot.grid.with_metrics(metrics), pilot.noise, pilot.size)
-    levels = tuple(dict.fromkeys(key[1] for key in keys))
+    of_methods = [key for key in keys if key[1] == "method"]
+    of_cells = [key for key in keys if key[1] != "method"]
     found: Simulated = {}
-    sizes = dict.fromkeys(s for grows in GROWS for s in pilot.sizes(grows))
-    drawn: dict[tuple[float, float, str], dict[Key, Array]] = {}
-    for size in sizes:
-        stories = _stories(pilot, size)
-        for level in levels:
-            here = [key for key in keys if key[1] == level]
-            if level == "method":
-                values, shrink = _at(pilot, model, metrics, size, level, here), 1.0
-            else:
-                same = size.per_output, size.methods, level
-                if same not in drawn:
-                    drawn[same] = _at(pilot, model, metrics, size, level, here)
-                values, shrink = drawn[same], stories / size.stories
-            found |= {(key, size): Drawn(x, shrink) for key, x in values.items()}
+    # Studies that differ by their stories alone are drawn once.
+    drawn: dict[tuple[float, float], dict[Key, Array]] = {}
+    for size in dict.fromkeys(s for grows in GROWS for s in pilot.sizes(grows)):
+        values = _correlated(pilot, model, metrics, size, 1, of_methods)
+        found |= {(key, size): Drawn(x) for key, x in values.items()}
+        stories, same = _stories(pilot, size), (size.per_output, size.methods)
+        if same not in drawn:
+            drawn[same] = _correlated(pilot, model, metrics, size, stories, of_cells)
+        shrink = stories / size.stories
+        found |= {(key, size): Drawn(x, shrink) for key, x in drawn[same].items()}
     return found
 
 
@@ -175,33 +178,38 @@ def _stories(pilot: Pilot, size: Size) -> int:
     return int(min(pilot.size.stories, room))
 
 
-def _at(
+def _correlated(
     pilot: Pilot,
     model: Model,
     metrics: tuple[str, ...],
     size: Size,
-    level: str,
+    stories: int,
     keys: list[Key],
 ) -> dict[Key, Array]:
-    """Correlate simulated studies of one size at one level: shapes (2, 2, R)."""
-    stories, each, times = _stories(pilot, size), 1.0, TIMES
-    if level == "method":
-        stories, each, times = 1, size.stories, OF_MEANS
-    else:
-        cells = 4 * stories * int(size.methods)
-        times = min(TIMES, max(LEAST_TIMES, AT_ONCE // cells))
-    names = [str(part) for part in (size.per_output, each, size.methods)]
-    rng = stream(pilot.options.seed, "power", pilot.question, level, *names)
+    """Correlate simulated studies of one size: shapes (2, 2, R).
+
+    At method level a single story is drawn, the mean of all.
+    """
+    if not keys:
+        return {}
+    of_methods = keys[0][1] == "method"
+    each = size.stories if of_methods else 1
+    cells = 4 * stories * int(size.methods)
+    times = OF_MEANS if of_methods else min(TIMES, max(LEAST_TIMES, AT_ONCE // cells))
+    # The same numbers whatever the annotators and stories: such sizes differ smoothly.
+    names = pilot.question, "method" if of_methods else "cells", str(size.methods)
+    rng = stream(pilot.options.seed, "power", *names)
     human, scores = model.blocks(
         size, stories=stories, each=each, studies=times, rng=rng
     )
     found: dict[Key, Array] = {}
-    h = level_points(human, level)
-    for k, metric in enumerate(metrics):
-        wanted = [name for m, _, name in keys if m == metric]
-        if wanted:
-            values = correlated(h, level_points(scores[k], level), wanted)
-            found |= {(metric, level, name): x for name, x in values.items()}
+    for level in dict.fromkeys(key[1] for key in keys):
+        h = level_points(human, level)
+        for k, metric in enumerate(metrics):
+            wanted = [name for m, at, name in keys if (m, at) == (metric, level)]
+            if wanted:
+                values = correlated(h, level_points(scores[k], level), wanted)
+                found |= {(metric, level, name): x for name, x in values.items()}
     return found
 
 
@@ -232,6 +240,7 @@ def _point(
         half = drawn.middle(pilot.options.confidence)
     # Drawing both stories and methods again counts what is of both three times.
     printed = float(np.sqrt(half**2 + 2 * (z * ratio) ** 2 * drawn.of_both))
+    printed = max(half, min(1.0, printed))
     expected = float(np.clip(value.value + drawn.mean - base.mean, -1, 1))
     low, high = np.clip([expected - half, expected + half], -1, 1)
     n = drawn.values.size

@@ -32,6 +32,9 @@ def gap(pilot: Pilot) -> Curve:
     if grid.human_is_method_level:
         why = "ratings are method-level values, without stories"
         return undefined_curve("", "method", "gap", undefined(why))
+    if np.ptp(grid.human[grid.cells]) == 0:
+        why = "all ratings are the same"
+        return undefined_curve("", "method", "gap", undefined(why))
     means = method_means(grid, no_draws(*grid.cells.shape))[0][0]
     first, second = np.argsort(-means, kind="stable")[:2]
     value = float(means[first] - means[second])
@@ -96,10 +99,9 @@ def alpha(pilot: Pilot) -> Curve:
     def at(size: Size) -> tuple[float, float, int]:
         if size not in simulated:
             ratings = int(2 * size.stories * size.methods * size.per_output)
-            studies = min(options.resamples, PAIRS, 2 * 10**7 // ratings)
+            studies = max(10, min(PAIRS, 2 * 10**7 // ratings))
             names = [str(x) for x in (size.per_output, size.stories, size.methods)]
             rng = stream(options.seed, "alpha", pilot.question, *names)
-            studies = max(studies, 10)
             one, two = model.alphas(size, studies, rng)
             mean = float((one.mean() + two.mean()) / 2)
             half = pilot.z * float(np.sqrt(((one - two) ** 2).mean() / 2))

@@ -134,6 +134,8 @@ def level_points(values: Array, level: str) -> Array:
         return np.asarray(values.mean(axis=-2)[..., None, :])
     if level == "story":
         return values
+    if level == "within_method":
+        return np.swapaxes(values, -2, -1)
     return values.reshape(*values.shape[:-2], 1, -1)
 
 
@@ -149,7 +151,8 @@ def correlated(
     scores
         Shape (R, G, N), one metric.
     coefficients
-        Some of ``kendall``, ``spearman``, ``pearson``.
+        Some of ``kendall``, ``kendall_c`` (the same without ties), ``spearman``,
+        ``pearson``.
 
     Returns
     -------
@@ -160,9 +163,9 @@ def correlated(
     order = np.argsort(human, axis=-1)
     there = np.argsort(np.argsort(np.take_along_axis(scores, order, -1), axis=-1), -1)
     n = human.shape[-1]
-    if "kendall" in coefficients:
+    if {"kendall", "kendall_c"} & set(coefficients):
         pairs = n * (n - 1) / 2
-        found["kendall"] = 1 - 2 * inversions(there) / pairs
+        found["kendall"] = found["kendall_c"] = 1 - 2 * inversions(there) / pairs
     if "spearman" in coefficients:
         squares = ((there - np.arange(n)) ** 2).sum(axis=-1)
         found["spearman"] = 1 - 6 * squares / (n * (n**2 - 1))

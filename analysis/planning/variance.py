@@ -80,7 +80,7 @@ def variance_components(
         ]
     design, y = _data(by_annotator)
     found = estimate_components(design, y[:, None])
-    draws = _drawn(design, y, question, resamples, seed, DRAWN[drawn])
+    draws = _drawn(design, y, question, resamples, confidence, seed, DRAWN[drawn])
     total = sum(found.variance(*source) for source in found.values)
     rows = []
     for source in _ordered(FACTORS):
@@ -92,7 +92,9 @@ def variance_components(
         value = float(found.values[source][0, 0])
         share = max(0.0, value) / total if total > 0 else NAN
         low, high, reason = variance_interval(value, draws.get(source), confidence)
-        if value < 0:
+        if np.ptp(y) == 0:
+            reason = "all ratings are the same"
+        elif value < 0:
             reason = "estimated below zero: too small to be told from none"
         rows.append(_row(question, source, value, share, (low, high), n, reason))
     return rows
@@ -140,14 +142,34 @@ def _data(by_annotator: pd.DataFrame) -> tuple[Design, Array]:
 
 
 def _drawn(
-    design: Design, y: Array, question: str, resamples: int, seed: int, factor: str
+    design: Design,
+    y: Array,
+    question: str,
+    resamples: int,
+    confidence: float,
+    seed: int,
+    factor: str,
 ) -> dict[Source, Array]:
+    """Estimate the components again where the levels of one factor are drawn.
+
+    Resamples of n levels are narrow: their variance lacks the factor n / (n - 1), and
+    an interval from so few is Student's. Values are spread by both.
+    """
     n = int(design.codes[factor].max()) + 1
     if resamples == 0 or n < 2:
         return {}
     rng = stream(seed, "variance", question, factor)
     counts = cluster_counts(n, resamples, rng)
-    return resampled_components(design, y, drawn=factor, counts=counts)
+    draws = resampled_components(design, y, drawn=factor, counts=counts)
+    tail = (1 + confidence) / 2
+    wider = np.sqrt(n / (n - 1)) * stats.t.ppf(tail, n - 1) / stats.norm.ppf(tail)
+    return {source: _spread(values, wider) for source, values in draws.items()}
+
+
+def _spread(values: Array, times: float) -> Array:
+    defined = np.isfinite(values)
+    middle = values[defined].mean() if defined.any() else 0.0
+    return np.asarray(middle + times * (values - middle))
 
 
 def variance_interval(
@@ -331,7 +353,7 @@ def expected_reliability(
         design, y = _data(by_annotator)
         fit = estimate_components(design, y[:, None])
         found = {source: matrix[0, 0] for source, matrix in fit.values.items()}
-        draws = _drawn(design, y, question, resamples, seed, "story")
+        draws = _drawn(design, y, question, resamples, confidence, seed, "story")
         draws = {s: _centred(d, float(found[s])) for s, d in draws.items()}
     rows: list[Row] = []
     for k in annotators:

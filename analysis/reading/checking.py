@@ -18,6 +18,10 @@ LARGEST_NUMBER = 1e100
 _WHOLE = re.compile("[0-9]{1,9}")
 
 
+def _is_nested(value: object) -> bool:
+    return not pd.api.types.is_scalar(value) or isinstance(value, bytes)
+
+
 class Check:
     """Collects the problems of one table while its columns are made clean."""
 
@@ -50,10 +54,15 @@ class Check:
         for column in columns:
             if column not in self.frame:
                 continue
-            clean = coded(self.frame[column]).texts()
+            cells = coded(self.frame[column])
+            nested = cells.mask(_is_nested)
+            self.refuse(nested, column, "text, no list, record or bytes")
+            clean = cells.texts()
             self.frame[column] = clean.column(self.frame.index)
             self.refuse(
-                ~clean.mask(is_text), column, "text without NUL or broken letters"
+                ~nested & ~clean.mask(is_text),
+                column,
+                "text without NUL or broken letters",
             )
             if required:
                 self.refuse(clean.mask(lambda text: text == ""), column, "a name")

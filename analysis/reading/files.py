@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 from pyarrow import parquet
 
-from analysis.reading.delimited import read_plain_csv
+from analysis.reading.delimited import LARGEST_WIDTH, read_plain_csv
 from analysis.results import NAN
 from analysis.tables import InputError, Problem
 
@@ -34,7 +34,8 @@ def read_file(path: Path) -> pd.DataFrame:
     ------
     InputError
         With every line that has not the shape of the others; when the file is larger
-        than `LARGEST_FILE` bytes or `LARGEST_TABLE` rows, before it is read.
+        than `LARGEST_FILE` bytes, `LARGEST_TABLE` rows or `LARGEST_WIDTH` columns,
+        before it is read.
     """
     readers = {".csv": _read_csv, ".jsonl": _read_jsonl, ".parquet": _read_parquet}
     suffix = path.suffix.lower()
@@ -56,6 +57,12 @@ def _check_size(path: Path) -> None:
     if size > LARGEST_FILE:
         expected = f"a file of at most {_megabytes(LARGEST_FILE)}, in parts if need be"
         raise InputError([Problem(str(path), expected, value=_megabytes(size))])
+
+
+def _check_width(path: Path, columns: int) -> None:
+    if columns > LARGEST_WIDTH:
+        expected = f"at most {LARGEST_WIDTH:,} columns"
+        raise InputError([Problem(path.name, expected, 1)])
 
 
 def _megabytes(size: int) -> str:
@@ -98,6 +105,7 @@ def read_any_csv(path: Path) -> pd.DataFrame:
             reader = csv.reader(file, strict=True)
             try:
                 header = [name.strip() for name in next(reader, [])]
+                _check_width(path, len(header))
                 columns = [[] for _ in header]
                 for start, row in _numbered(reader):
                     if len(row) != len(header):
@@ -120,6 +128,8 @@ def read_any_csv(path: Path) -> pd.DataFrame:
         raise InputError(
             [Problem(path.name, f"commas between columns, no {other!r}", 1)]
         )
+    if not header and problems:
+        raise InputError([Problem(path.name, "the names of the columns", 1)])
     doubled = sorted({name for name in header if header.count(name) > 1})
     problems += [
         Problem(path.name, "a column name once", 1, name or "(empty)")
@@ -171,7 +181,9 @@ def _read_jsonl(path: Path) -> pd.DataFrame:
                 if isinstance(row, Problem):
                     problems.append(row)
                     continue
-                for name in [name for name in row if name not in columns]:
+                fresh = [name for name in row if name not in columns]
+                _check_width(path, len(columns) + len(fresh))
+                for name in fresh:
                     columns[name] = [NAN] * len(lines)
                 lines.append(line)
                 for name, column in columns.items():
@@ -201,7 +213,9 @@ def _json_object(text: str, file: str, line: int) -> dict[str, object] | Problem
 
 def _read_parquet(path: Path) -> pd.DataFrame:
     try:
-        rows = parquet.read_metadata(path).num_rows
+        file = parquet.read_metadata(path)
+        _check_width(path, file.num_columns)
+        rows = file.num_rows
         if rows > LARGEST_TABLE:
             expected = f"at most {LARGEST_TABLE:,} rows, in parts if need be"
             raise InputError([Problem(path.name, expected, value=f"{rows:,} rows")])

@@ -78,7 +78,6 @@ FURTHER = {
         BASE | {"annotator": "Ann", "statistic": "severity"},
         BASE | {"annotator": "Bob", "statistic": "severity"} | EMPTY,
     ]),
-    "position_bias": ("position", [BASE | {"p_value": 0.2}]),
     "variance": ("variance", [
         {"question": "q", "component": "method", "value": 1.0, "share": 0.7},
         {"question": "q", "component": "rest", "value": NAN, "share": NAN},
@@ -102,11 +101,45 @@ FURTHER = {
                 "n_stories": n, "half_width": 1 / n}
         for n in (10, 20)
     ]),
+<<<<<<< ours
     "judges": (
         "judges",
         [BASE | {"metric_a": "GPT", "metric_b": "Qwen", "coefficient": "kendall",
                  "level": "method"}],
     ),
+=======
+    "judges": ("judges", [
+        {"question": "q", "metric_a": "people", "metric_b": judge, "value": 0.5,
+         "coefficient": "kendall", "level": "story", "low": 0.4, "high": 0.6, "n": 9}
+        for judge in ("gpt", "qwen")
+    ]),
+    "stability": ("stability", [
+        BASE | {"method": method, "statistic": "sd"} for method in ("", "A")
+    ]),
+    "subset": ("subset", [
+        BASE | {"subset": "Lite", "statistic": name}
+        for name in ("kendall", "kendall_others", "kendall_random", "mean_full")
+    ]),
+    "best_subset": ("best-subset", [
+        BASE | {"size": n, "statistic": "kendall", "source": source}
+        for source in ("heldout", "random") for n in (5, 10)
+    ]),
+    "human_pairs": ("human-pairs", [
+        BASE | {"source": "ratings"},
+        BASE | {"source": "ratings", "metric": "one annotator"},
+    ]),
+    "accuracy_levels": ("accuracy-levels", [
+        BASE | {"metric": metric, "level": level}
+        for metric in "kl" for level in ("story", "pooled")
+    ]),
+    "reliability": ("reliability", [
+        BASE | {"statistic": "generalizability_output", "n_annotators": n}
+        for n in (1, 5)
+    ]),
+    "position_bias": ("position", [
+        BASE | {"adjusted": 0.55, "adjusted_low": 0.5, "adjusted_high": 0.6}
+    ]),
+>>>>>>> theirs
 }  # fmt: skip
 
 
@@ -429,3 +462,76 @@ def test_values_are_short_and_undefined_ones_are_null():
 def test_what_is_said_is_best_first():
     frame = pd.DataFrame({"m": list("abc"), "value": [0.1, NAN, 0.5]})
     assert said(frame, "m", most=1) == "c 0.5 and 1 more"
+
+
+def test_a_guess_and_a_constant_are_no_metrics_of_any_figure():
+    row = {"question": "q", "source": "ratings", "ppa_strict": 0.5, "ppa_half": 0.5,
+           "ppa_strict_low": 0.4, "ppa_strict_high": 0.6, "ppa_half_low": 0.4,
+           "ppa_half_high": 0.6, "metric_tie_rate": 0.0}  # fmt: skip
+    names = ("k", "constant", "random (expected)")
+    table = pd.DataFrame([row | {"metric": name} for name in names])
+    assert "random" not in figures(pairwise_accuracy=table)["pairs"].panels[0].plot
+
+
+def test_means_of_metrics_are_not_drawn_as_ratings():
+    row = BASE | {"tag": "set", "stratum": "core", "method": "A", "statistic": "mean",
+                  "level": ""}  # fmt: skip
+    table = pd.DataFrame([row | {"metric": ""}, row | {"question": "", "value": 99.0}])
+    (panel,) = figures(strata=table)["strata-mean"].panels
+    assert panel.title == "q, by set"
+    assert panel.data[0]["x"] == [0.5]
+
+
+def test_what_all_tests_leave_together_is_no_figure():
+    row = BASE | {"level": "story", "coefficient": "kendall", "cluster": 1,
+                  "not_worse_than_best": True}  # fmt: skip
+    alike = [row, row | {"metric": "l"}]
+    assert figures(clusters=pd.DataFrame(alike)) == {}
+    apart = [r | {"level": "pooled", "cluster": i} for i, r in enumerate(alike, 1)]
+    found = figures(clusters=pd.DataFrame(alike + apart))["clusters"]
+    assert len(found.panels) == 1
+    assert found.caption.endswith("No two metrics are told apart at: story level.")
+
+
+def test_three_rankings_of_one_order_are_no_figure():
+    rows = [RATED | {"standardised_rank": 1}]
+    assert figures(rating_leaderboard=pd.DataFrame(rows)) == {}
+
+
+def test_one_question_has_its_statistics_as_rows():
+    row = {"question": "q", "value": 0.5, "low": 0.4, "high": 0.6}
+    names = ("alpha_ordinal", "icc_2_1")
+    table = pd.DataFrame([row | {"statistic": name} for name in names])
+    (panel,) = figures(agreement=table)["agreement"].panels
+    assert panel.layout["yaxis"]["ticktext"] == ["alpha (ordinal)", "ICC(2,1)"]
+    two = pd.concat([table, table.assign(question="r")])
+    assert len(figures(agreement=two)["agreement"].panels) == 2
+
+
+def test_an_annotator_stands_in_the_same_row_everywhere():
+    rows = [
+        {"question": "q", "annotator": name, "statistic": statistic, "value": value,
+         "low": value, "high": value}
+        for statistic, values in (("kendall_others", (0.1, 0.9)), ("severity", (1, 0)))
+        for name, value in zip(("Ann", "Bob"), values, strict=True)
+    ]  # fmt: skip
+    first, second = figures(annotators=pd.DataFrame(rows))["annotators"].panels
+    assert first.layout["yaxis"]["ticktext"] == ["Bob", "Ann"]
+    assert second.layout["yaxis"]["ticktext"] == ["Bob", "Ann"]
+
+
+def test_the_side_has_a_share_counted_both_ways_and_its_worth():
+    bias = pd.DataFrame(FURTHER["position_bias"][1])
+    effect = pd.DataFrame(
+        [{"question": "q", "value": 0.2, "low": 0.1, "high": 0.3, "elo": 34.7}]
+    )
+    figure = figures(position_bias=bias, side_effect=effect)["position"]
+    assert figure.tables == ("position_bias", "side_effect")
+    share, worth = figure.panels
+    assert [trace["x"] for trace in share.data] == [[0.5], [0.55]]
+    assert worth.data[0]["error_x"]["array"] == [17.35]
+
+
+def test_every_figure_names_its_table():
+    for name, (key, rows) in FURTHER.items():
+        assert name in figures(**{name: pd.DataFrame(rows)})[key].tables

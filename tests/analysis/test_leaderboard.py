@@ -134,6 +134,27 @@ def test_islands_are_named():
     ]
 
 
+def test_islands_are_named_where_ties_are_dropped():
+    choices = simulated()
+    left = choices["method_a"].isin(["a", "b"]) & choices["method_b"].isin(["a", "b"])
+    right = choices["method_a"].isin(["c", "d"]) & choices["method_b"].isin(["c", "d"])
+    _, notes = board(choices[left | right], ties="drop")
+    assert notes == [
+        "no ratings, since these groups of methods have no answer but ties between "
+        "them: a, b; c, d."
+    ]
+
+
+def test_one_story_of_one_annotator_has_ratings_without_intervals():
+    choices = simulated().assign(story="s", annotator="x")
+    parts = ("stories", "annotators")
+    standings, notes = board(choices, parts=parts, resamples=20)
+    assert all(np.isfinite(row.rating) and np.isnan(row.low) for row in standings)
+    assert notes == ["no intervals: only one story and one annotator to draw from."]
+    _, notes = board(choices, parts=parts, resamples=0)
+    assert notes == []
+
+
 def test_resamples_without_a_maximum_are_counted():
     choices = simulated(n_stories=3, raters=1, tie=0.0)
     standings, notes = board(choices, parts=("stories",), resamples=100)
@@ -145,7 +166,7 @@ def test_methods_with_ties_only_were_compared():
     choices = simulated().assign(choice="tie")
     _, notes = board(choices, ties="drop")
     assert notes[0].startswith(
-        "no ratings, since these groups of methods have ties only between them"
+        "no ratings, since these groups of methods have no answer but ties between them"
     )
 
 

@@ -7,16 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.coefficients.levels import level_values
+from analysis.coefficients.levels import level_estimates, level_values
 from analysis.options import AlignOptions, OptionError
 from analysis.planning import pilots as pilot_module
 from analysis.planning.curves import Point, law, needed
+from analysis.planning.forecasts import Drawn
 from analysis.planning.pilots import GROWS, Noise, grown
 from analysis.planning.studies import correlated, fit_model, inversions
 from analysis.planning.variance import Size
 from analysis.power import NEEDED_COLUMNS, POWER_COLUMNS, power_analysis
 from analysis.reading.cells import Grid
 from analysis.resampling import no_draws
+from analysis.tables import MEAN_OF_RATERS
 
 # Standard deviations of the study behind the pilots: what methods, stories and cells
 # share with the metric, and the noise of annotators.
@@ -98,15 +100,15 @@ def pilots():
         return [analysis(*frames(20, 10, 3, seed))[0] for seed in range(8)]
 
 
-def foretold(pilots, level, grows, n, statistic="kendall"):
-    column = {"stories": "n_stories", "methods": "n_methods"}[grows]
+def foretold(pilots, level, grows, n, statistic="kendall", column="half_width"):
+    size = {"stories": "n_stories", "methods": "n_methods"}[grows]
     halves = []
     for power in pilots:
         rows = power[
             (power["level"] == level) & (power["grows"] == grows)
-            & (power[column] == n) & (power["statistic"] == statistic)
+            & (power[size] == n) & (power["statistic"] == statistic)
         ]  # fmt: skip
-        halves.append(float(rows["half_width"].iloc[0]))
+        halves.append(float(rows[column].iloc[0]))
     return float(np.mean(halves))
 
 
@@ -347,3 +349,133 @@ def test_the_model_of_people_holds_no_noise_of_ratings():
     model = fit_model(grid, Noise(rest=1.5**2), Size(A, S, M, A, A))
     found = model.parts["cell"] @ model.parts["cell"].T
     assert found == pytest.approx(np.array([[1, 0.6], [0.6, 1]]), abs=0.08)
+
+
+def test_choices_and_single_resamples_are_refused():
+    rows, _ = frames(4, 3, 2)
+    choices = pd.DataFrame(
+        {"story": ["s"], "method_a": ["m"], "method_b": ["n"], "criterion": ["c"],
+         "annotator": ["a"], "choice": ["a"]}
+    )  # fmt: skip
+    with pytest.raises(OptionError, match=r"--ratings: .*choices"):
+        analysis(choices)
+    with pytest.raises(OptionError, match="expected 2 or more"):
+        analysis(rows, resamples=1)
+
+
+def test_one_story_or_one_method_says_nothing_of_more():
+    rows, scores = frames(6, 5, 2)
+    story = analysis(rows[rows["story"] == "s000"], scores)[0]
+    of = story[(story["grows"] == "stories") & (story["metric"] != "")]
+    assert of["half_width"].isna().all()
+    assert of["reason"].str.contains("only one story").all()
+    method = analysis(
+        rows[rows["method"] == "m00"], scores, levels=("within_method", "pooled")
+    )[0]
+    of = method[(method["grows"] == "methods") & (method["metric"] != "")]
+    assert of["half_width"].isna().all()
+    assert of["reason"].str.contains("only one method").all()
+    assert method.loc[method["grows"] == "stories", "half_width"].notna().any()
+
+
+def test_equal_ratings_are_not_certain_of_their_difference():
+    rows, _ = frames(6, 4, 2)
+    power, wanted = analysis(rows.assign(rating=2.0))
+    assert power["half_width"].isna().all()
+    assert power["reason"].str.contains("the same").all()
+    assert wanted["value"].isna().all()
+
+
+def test_means_of_raters_and_method_level_scores_plan_what_they_can():
+    rows, scores = frames(8, 5, 3)
+    keys = ["story", "method", "dimension"]
+    means = rows.groupby(keys)["rating"].mean().reset_index()
+    power, _ = analysis(means.assign(annotator=MEAN_OF_RATERS), scores)
+    of = power[power["grows"] == "annotators"]
+    assert of["reason"].str.contains("means over raters").all()
+    assert power.loc[power["grows"] == "stories", "half_width"].notna().any()
+    flat = scores.groupby(["method", "metric"])["score"].mean().reset_index()
+    power, _ = analysis(rows, flat.assign(story=""))
+    of = power[power["level"].isin(["story", "pooled"])]
+    assert of["reason"].str.contains("method-level values").all()
+    method = power[(power["level"] == "method") & (power["metric"] == "k")]
+    assert method["half_width"].notna().all()
+
+
+def test_inside_methods_stories_are_the_points():
+    # The metric follows people inside methods, and knows nothing of the methods.
+    rng = np.random.default_rng(3)
+    S, M = 40, 6
+    human = rng.normal(size=(S, M))
+    metric = human + 0.3 * rng.normal(size=(S, M)) + 9 * rng.normal(size=M)
+    shape = [(f"s{s:03d}", f"m{m}") for s in range(S) for m in range(M)]
+    cells = pd.DataFrame(shape, columns=["story", "method"])
+    rows = cells.assign(dimension="d", annotator="a", rating=human.ravel())
+    scores = cells.assign(metric="k", score=metric.ravel())
+    levels = ("within_method", "pooled")
+    power, _ = analysis(rows, scores, levels=levels, coefficients=("pearson",))
+    pilot = power[(power["grows"] == "stories") & (power["n_stories"] == S)]
+    half = dict(zip(pilot["level"], pilot["half_width"], strict=False))
+    assert half["within_method"] < 0.05
+    assert half["pooled"] > 2 * half["within_method"]
+
+
+def test_tau_c_is_foretold_as_tau_b_where_nothing_is_tied():
+    rows, scores = frames(10, 5, 2)
+    power, _ = analysis(rows, scores, coefficients=("kendall", "kendall_c"))
+    at = power[(power["level"] == "method") & (power["metric"] == "k")]
+    halves = {
+        name: part["half_width"].to_numpy() for name, part in at.groupby("statistic")
+    }
+    assert halves["kendall_c"] == pytest.approx(halves["kendall"])
+
+
+def printed_interval(S, M, A, level, studies):
+    """Mean half-width of the intervals of reports, over stories and methods."""
+    halves = []
+    for seed in range(studies):
+        ratings, metric = values(S, M, A, 20_000 + seed)
+        grid = Grid(
+            "d", tuple(map(str, range(S))), tuple(map(str, range(M))), ("k",),
+            np.ones((S, M), bool), ratings.mean(axis=2).round(9), metric[None],
+            np.moveaxis(ratings, 2, 0), frozenset(),
+        )  # fmt: skip
+        found, _ = level_estimates(
+            grid, level, coefficients=("kendall",), parts=("stories", "methods"),
+            resamples=150, confidence=0.95, seed=seed,
+        )  # fmt: skip
+        halves.append((found["k", "kendall"].high - found["k", "kendall"].low) / 2)
+    return float(np.mean(halves))
+
+
+@pytest.mark.parametrize("level", ["story", "pooled"])
+def test_pilots_foretell_the_interval_that_a_report_prints(pilots, level):
+    expected = printed_interval(20, 40, 3, level, 4)
+    found = foretold(pilots, level, "methods", 40, column="printed")
+    assert found == pytest.approx(expected, rel=0.25)
+    # Wider than that of the statistic itself, and needed accordingly.
+    assert found > foretold(pilots, level, "methods", 40)
+
+
+def test_what_stories_and_methods_make_together_is_counted_three_times():
+    rng = np.random.default_rng(0)
+    story, method, both = rng.normal(size=(3, 2, 2, 20_000))
+    story, method = 3 * story[:, :1], 2 * method[:1]
+    drawn = Drawn(story + method + both)
+    assert drawn.over_stories == pytest.approx(9 + 1, rel=0.05)
+    assert drawn.over_methods == pytest.approx(4, rel=0.1)
+    assert drawn.of_both == pytest.approx(1, rel=0.2)
+    # Half the stories drawn: their variance is half of that.
+    halved = Drawn(story + method + both, 0.5)
+    assert halved.over_stories == pytest.approx(drawn.over_stories / 2)
+    assert halved.over_methods == drawn.over_methods
+
+
+def test_more_stories_than_are_drawn_follow_the_law_of_a_mean():
+    power, _ = analysis(*frames(30, 40, 2), levels=("story",), resamples=20)
+    rows = power[(power["grows"] == "stories") & (power["statistic"] == "kendall")]
+    known = zip(rows["n_stories"], rows["half_width"], strict=True)
+    floor, slope = law(list(known))
+    fitted = np.sqrt(floor**2 + slope**2 / rows["n_stories"])
+    assert fitted.to_numpy() == pytest.approx(rows["half_width"].to_numpy(), rel=1e-6)
+    assert slope > 0

@@ -3,6 +3,7 @@
 import base64
 import csv
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -14,10 +15,17 @@ import pandas as pd
 import pytest
 
 from analysis.__main__ import main
+from analysis.columns import COLUMNS
 from analysis.figures import plotly_source
 from analysis.page.claims import number
 from analysis.page.latex import escaped, table
-from analysis.report import STYLE_TEXT, as_csv, content_security_policy
+from analysis.report import (
+    STYLE_TEXT,
+    TABLE_TITLES,
+    as_csv,
+    content_security_policy,
+)
+from analysis.tables import restored
 
 ROOT = Path(__file__).parents[2]
 HOSTILE = ["=cmd()", "<b>x</b>", "A & B_1 50%", "+方法", "<!--<script>", "</script>"]
@@ -393,6 +401,44 @@ def test_latex_tables_have_booktabs_rules():
         r"\begin{tabular}{lrr}", r"\toprule", r"a\_b & n & v \\", r"\midrule",
         r"x & 1 & $-0.500$ \\", r"\bottomrule", r"\end{tabular}",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("n", [1, 40, 41, 1000])
+def test_latex_is_balanced_and_every_row_has_its_columns(n):
+    """No TeX here: a strict reader of what TeX would refuse."""
+    name = 'a_b & {c} \\ 50 % $x$ #1 ~ ^ < > | " '
+    frame = pd.DataFrame(
+        {"x & y": [name] * n, "p_value": [1e-9] * n, "v": [-2e-9] * n, "e": [None] * n}
+    )
+    text = table(frame)
+    kind = "longtable" if n > 40 else "tabular"
+    assert text.startswith(rf"\begin{{{kind}}}{{lrrl}}")
+    assert text.endswith(f"\\end{{{kind}}}\n")
+    plain = re.sub(r"\\[\\{}&%$#_]", "", text)
+    assert plain.count("{") == plain.count("}")
+    depths = itertools.accumulate((c == "{") - (c == "}") for c in plain)
+    assert min(depths) == 0
+    assert plain.count("$") % 2 == 0
+    assert not re.search(r"[#%~]|(?<!\\)_", re.sub(r"\\text\w+", "", plain))
+    commands = set(re.findall(r"\\([a-z]+)", text))
+    assert commands <= {
+        "begin", "end", "toprule", "midrule", "bottomrule", "endhead", "endfirsthead",
+        "endfoot", "times", "textbackslash", "textasciitilde", "textasciicircum",
+        "textless", "textgreater", "textbar", "textquotedbl",
+    }  # fmt: skip
+    rows = [line for line in text.splitlines() if line.endswith(r" \\")]
+    assert len(rows) == n + (2 if n > 40 else 1)
+    assert {re.sub(r"\\&", "", row).count("&") for row in rows} == {3}
+
+
+def test_every_table_of_a_report_has_a_place_and_a_title():
+    assert set(TABLE_TITLES) == {*COLUMNS, "run"}
+
+
+def test_what_a_spreadsheet_would_run_can_be_restored():
+    texts = ["=1+2", "'=1", "'tis", "UNO"]
+    read = as_csv(pd.DataFrame({"t": texts})).splitlines()[1:]
+    assert [restored(text) for text in read] == texts
 
 
 def test_csv_keeps_full_precision_and_leaves_undefined_empty():

@@ -58,9 +58,11 @@ def test_chance_is_the_constant_and_ties_are_of_the_others():
            "epsilon_in_sample": False}  # fmt: skip
     constant = {"metric": "constant", "ppa_half": 0.5, "ppa_strict": 0.0,
                 "metric_tie_rate": 1.0, "acc_eq": 0.2}  # fmt: skip
-    told = asked({"pairwise_accuracy": pd.DataFrame([row, row | constant])})
-    assert told["How often does a metric tie?"].startswith("20% to 20%")
-    assert "50% half, 0% strict" in told["What is chance?"]
+    guess = constant | {"metric": "random (expected)", "metric_tie_rate": 0.0}
+    rows = [row, row | constant, row | guess]
+    told = asked({"pairwise_accuracy": pd.DataFrame(rows)})
+    assert told["How often does a metric tie?"].startswith("20 % to 20 %")
+    assert "50 % half, 0 % strict" in told["What is chance?"]
 
 
 def test_a_leaderboard_says_whether_the_side_is_known_and_all_are_connected():

@@ -117,7 +117,9 @@ def test_a_lower_metric_can_be_the_one_that_is_established():
     table = correlations({}, NOISE | {"value": 0.6, "high": 0.9})
     (text,) = sentences({"correlations": table}, 1000)
     assert "aesthetic agrees" in text
-    assert text.endswith("; noise is higher (0.60), but not shown to agree.")
+    assert text.endswith(
+        "; noise is higher (0.60), but has an interval that includes 0."
+    )
 
 
 def test_a_coefficient_that_is_defined_at_another_level_only_is_taken_there():
@@ -135,8 +137,7 @@ def test_nothing_defined_is_said():
 @pytest.mark.parametrize(
     ("low", "high", "is_shown", "said"),
     [
-        (1, 1, True, ", and in nearly every resample."),
-        (1, 3, False, ", but its rank is not settled: it goes from 1 to 3 in"),
+        (1, 1, True, ", and is shown to be ahead of every other method."),
         (pd.NA, pd.NA, False, ", but its rank has no interval."),
     ],
 )
@@ -153,6 +154,101 @@ def test_the_first_of_a_leaderboard(low, high, is_shown, said):
     text = card({"leaderboard": board}, 1000)[0]
     start = "q: A stands first with a rating of 1100 [1000, 1200] from 64 comparisons"
     assert text.startswith(start + said)
+
+
+def board(low, high):
+    return pd.DataFrame(
+        {
+            "criterion": ["q", "q"], "method": ["B", "A"], "rating": [900.0, 1100.0],
+            "low": [800.0, 1000.0], "high": [1000.0, 1200.0], "rank": [2, 1],
+            "rank_low": low, "rank_high": high, "n_comparisons": 64,
+        }
+    )  # fmt: skip
+
+
+def test_first_places_that_are_not_settled_are_told_in_one_sentence():
+    both = pd.concat([board(1, 3), board(1, 2).assign(criterion="r")])
+    assert sentences({"leaderboard": both}, 1000) == ()
+    assert limits({"leaderboard": both}, 1000)[0] == (
+        "The first place is not settled in q (A 1100 [1000, 1200], rank 1 to 3, 64 "
+        "comparisons), r (A 1100 [1000, 1200], rank 1 to 2, 64 comparisons)."
+    )
+
+
+def test_many_questions_on_which_people_agree_are_one_sentence():
+    table = pd.concat(
+        [agreement(question=f"q{i}", value=0.4 + i / 100) for i in range(5)]
+    )
+    (text,) = sentences({"agreement": table}, 1000)
+    assert text.startswith(
+        "People agree beyond chance in 5 questions, from q0, ordinal"
+    )
+
+
+# Named metrics ------------------------------------------------------------------------
+
+
+def published(*rows):
+    """Method-level coefficients of ViStoryBench's kind: metric, value, low, p."""
+    return correlations(
+        *[
+            {"dimension": "environment consistency", "level": "method", "n": 23,
+             "metric": metric, "value": value, "low": low, "high": 0.9, "p_value": p}
+            for metric, value, low, p in rows
+        ]
+    )  # fmt: skip
+
+
+def test_a_metric_named_beforehand_is_a_hypothesis_of_its_own():
+    """.02 passes for it alone, and not for the best of five."""
+    others = [(f"m{i}", 0.5 - i / 100, 0.1, 0.02) for i in range(4)]
+    table = published(("CSD-self", 0.4, 0.1, 0.02), *others)
+    (text,) = sentences({"correlations": table}, 1000)
+    assert text == (
+        "environment consistency: CSD-self, which papers name for this question, "
+        "agrees with people over method means: Kendall's tau-b 0.40 [0.10, 0.90], "
+        "n = 23 methods, p = 0.02; last of 5."
+    )
+    told = limits({"correlations": table}, 1000)[0]
+    assert ": no other metric is shown to agree" in told
+
+
+def test_two_named_metrics_are_adjusted_over_both_and_the_best_over_all():
+    table = published(
+        ("csd", 0.4, 0.1, 0.03), ("csd_self", 0.3, 0.1, 0.04), ("best", 0.6, 0.2, 0.001)
+    )
+    assert sentences({"correlations": table}, 1000) == (
+        "environment consistency: best agrees with people over method means: Kendall's "
+        "tau-b 0.60 [0.20, 0.90], n = 23 methods, p < 0.01 (adjusted over 3 metrics: "
+        "p < 0.01), the highest of 3 metrics.",
+    )
+    told = limits({"correlations": table}, 1000)
+    assert "csd, which papers name for this question, is not shown to agree" in told[0]
+    assert "(adjusted over 2 named metrics: p = 0.06); second of 3." in told[0]
+
+
+def test_a_named_metric_that_is_shown_is_not_denied_in_the_next_sentence():
+    table = published(("csd", 0.6, 0.1, 0.03), ("other", 0.3, 0.1, 0.04))
+    assert len(sentences({"correlations": table}, 1000)) == 1
+    told = limits({"correlations": table}, 1000)
+    assert not any("no metric" in text or "no other" in text for text in told)
+
+
+def test_stories_where_a_coefficient_is_undefined_are_told():
+    means = pd.DataFrame({"dimension": ["beauty"], "n_stories": [40]})
+    tables = {"correlations": correlations({}, NOISE), "method_means": means}
+    (text,) = sentences(tables, 1000)
+    assert "n = 40 cells of the 8 of 40 stories where it is defined" in text
+    assert "fewer than half: aesthetic 8, noise 8." in limits(tables, 1000)[0]
+    full = tables | {"method_means": means.assign(n_stories=8)}
+    assert "n = 40 cells of 8 stories," in sentences(full, 1000)[0]
+
+
+def test_a_level_within_methods_alone_is_a_level():
+    table = correlations({"level": "within_method"})
+    assert "agrees with people within methods" in sentences(
+        {"correlations": table}, 1000
+    )[0]  # fmt: skip
 
 
 def agreement(**changes):

@@ -19,13 +19,14 @@ def pairwise(*changes):
 
 
 def test_pairs_with_intervals_ties_chance_and_vistars_line():
+    guess = {"metric": "random (expected)", "ppa_half": 0.95, "ppa_half_low": 0.9}
     constant = {"metric": "constant", "ppa_half": 0.9}
-    (text,) = sentences({"pairwise_accuracy": pairwise({}, constant)}, 1000)
+    (text,) = sentences({"pairwise_accuracy": pairwise({}, constant, guess)}, 1000)
     assert text == (
         "q: k prefers what the majority of annotators prefers in 70 % [60, 80] of 90 "
-        "pairs that people do not tie, a tie of the metric being half (as a miss: 60 % "
-        "[50, 70]; it ties 20 % of the pairs; chance is 50 %); whether it reaches the "
-        "75 % that VISTAR demands is open."
+        "pairs that people do not tie, its ties being half (as misses: 60 % [50, 70]; "
+        "it ties 20 %; chance is 50 %); whether it reaches the 75 % that VISTAR "
+        "demands is open."
     )
 
 
@@ -41,8 +42,8 @@ def test_the_line_of_vistar_is_passed_by_intervals(low, high, said):
 
 @pytest.mark.parametrize(
     ("low", "high", "why"),
-    [(0.4, 0.8, "not above chance."), (NAN, NAN, "for want of an interval."),
-     (0.2, 0.4, "below chance."), (0.5, 0.8, "not above chance.")],
+    [(0.4, 0.8, ": the interval holds chance."), (NAN, NAN, ", without an interval."),
+     (0.2, 0.4, ": below chance."), (0.5, 0.8, ": the interval holds chance.")],
 )  # fmt: skip
 def test_pairs_that_show_nothing_are_a_limit(low, high, why):
     tables = {
@@ -50,14 +51,17 @@ def test_pairs_that_show_nothing_are_a_limit(low, high, why):
     }
     assert sentences(tables, 1000) == ()
     text = limits(tables, 1000)[0]
-    assert text.startswith("q: no metric is shown to prefer what people prefer: k")
+    assert text.startswith(
+        "q: no metric is shown to prefer what the majority of annotators prefers more "
+        "often than chance. The only metric, k, does so in 70 %"
+    )
     assert text.endswith(why)
 
 
 def mcnemar(*p_values):
     return pd.DataFrame(
         {"question": "q", "metric_a": "k", "metric_b": list("xyz"[: len(p_values)]),
-         "p_value": 0.001, "p_stories": p_values}
+         "source": "choices", "p_value": 0.001, "p_stories": p_values}
     )  # fmt: skip
 
 
@@ -65,10 +69,21 @@ def test_the_highest_of_several_is_set_apart_by_tests_that_know_stories():
     tables = {"pairwise_accuracy": pairwise({}, {"metric": "x", "ppa_half": 0.6}),
               "mcnemar": mcnemar(0.01, 0.04, 0.9)}  # fmt: skip
     text = sentences(tables, 1000)[0]
-    assert "the highest of 2 metrics, separable from 1 of 3 others" in text
+    assert "the highest of 2 metrics, separable from 1 of the 3 others" in text
     told = limits(tables, 1000)
     assert any("was chosen by the same data" in line for line in told)
     assert any("Tests against the others are adjusted" in line for line in told)
+
+
+def test_tests_of_other_answers_do_not_count():
+    """Ratings and choices of one question have tests of their own."""
+    tables = {"pairwise_accuracy": pairwise({}, {"metric": "x", "ppa_half": 0.6}),
+              "mcnemar": pd.concat([mcnemar(0.9), mcnemar(0.01).assign(source="ratings")])
+              }  # fmt: skip
+    text = sentences(tables, 1000)[0]
+    assert (
+        "not separable from the other (swaps of whole stories, Holm, p > .05)" in text
+    )
 
 
 def test_one_metric_was_not_chosen():
@@ -167,14 +182,62 @@ def bias(*p_values):
 def test_a_side_that_matters_is_a_claim_and_others_are_not():
     (text,) = sentences({"position_bias": bias(0.001, 0.9)}, 1000)
     assert text == (
-        "p: the side matters: of 200 answers the left output wins 0.60 [0.55, 0.65] of "
-        "those that are no tie (Holm, p < 0.01)."
+        "The side matters in p (left wins 60 % [55, 65] of 200 answers that choose)."
     )
     # .03 twice is .06 after adjustment.
     assert sentences({"position_bias": bias(0.03, 0.03)}, 1000) == ()
     assert limits({"position_bias": bias(0.03, 0.03)}, 1000)[0] == (
-        "No question shows a preference for a side (2 questions tested, Holm, p > .05)."
+        "2 of 2 questions do not show a preference for a side."
     )
+
+
+@pytest.mark.parametrize(("low", "is_shown"), [(0.55, True), (0.49, False)])
+def test_a_side_is_shown_by_the_balanced_share_and_its_clusters(low, is_shown):
+    """The binomial test takes answers as independent: alone it shows nothing."""
+    table = bias(0.001).assign(adjusted=0.6, adjusted_low=low, adjusted_high=0.65)
+    effect = pd.DataFrame({"question": ["p"], "elo": [-41.2]})
+    told = sentences({"position_bias": table, "side_effect": effect}, 1000)
+    assert bool(told) == is_shown
+    if is_shown:
+        assert ", worth −41 points of a rating)" in told[0]
+
+
+def test_the_best_of_many_needs_more_than_one_that_was_named():
+    rows = [{"metric": f"m{i}", "ppa_half_low": 0.52} for i in range(8)]
+    assert sentences({"pairwise_accuracy": pairwise(rows[0])}, 1000)
+    told = limits({"pairwise_accuracy": pairwise(*rows)}, 1000)[0]
+    assert told.endswith(
+        ": not clear of chance once the choice among 8 is allowed for."
+    )
+    # fid is named for this question, so it is one hypothesis, not one of eight.
+    rows[0] |= {"metric": "fid"}
+    table = pairwise(*rows).assign(question="visual quality")
+    (text,) = sentences({"pairwise_accuracy": table}, 1000)
+    assert text.startswith("visual quality: fid, which papers name for this question")
+
+
+def human_pairs(low, high):
+    one = {"question": "q", "source": "ratings", "metric": "one annotator",
+           "value": 0.72, "low": 0.7, "high": 0.74, "n": 50}  # fmt: skip
+    metric = one | {"metric": "k", "value": 0.62, "low": 0.6, "high": 0.64,
+                    "difference": (low + high) / 2, "difference_low": low,
+                    "difference_high": high}  # fmt: skip
+    guess = metric | {"metric": "random (expected)", "value": 0.9}
+    return pd.DataFrame([one, metric, guess])
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "card", "said"),
+    [(-0.15, -0.05, sentences, ": 10 points [5, 15] lower."),
+     (0.02, 0.06, sentences, ": 4 points [2, 6] higher."),
+     (-0.03, 0.01, limits, "is open in q (k −1 points [−3, +1]).")],
+)  # fmt: skip
+def test_one_annotator_is_the_ceiling_of_pairs(low, high, card, said):
+    text = card({"human_pairs": human_pairs(low, high)}, 1000)[0]
+    assert text.endswith(said)
+    if card is sentences:
+        assert "one annotator predicts the others in 72 % [70, 74] of 50" in text
+        assert "the highest metric, k, in 62 % [60, 64]" in text
 
 
 def strata(*p_values):
@@ -193,6 +256,19 @@ def test_groups_differ_after_adjustment_only():
         "−0.20 [−0.30, −0.10], n = 40 (adjusted p = 0.04).",
     )
     assert limits(tables, 1000)[0].startswith("1 of 2 differences between groups")
+
+
+def test_an_interval_with_0_shows_no_difference_whatever_the_test_says():
+    tables = {"strata_differences": strata(0.01).assign(high=0.01)}
+    assert sentences(tables, 1000) == ()
+
+
+def test_many_families_pass_some_by_chance():
+    many = pd.concat([strata(0.5).assign(tag=f"t{i}") for i in range(40)])
+    text = limits({"strata_differences": many}, 1000)[0]
+    assert "each of 40 families" in text
+    assert "in about 2 of these one would pass by chance" in text
+    assert "families" not in limits({"strata_differences": strata(0.5)}, 1000)[0]
 
 
 def test_many_differences_are_counted():
@@ -217,7 +293,11 @@ def test_what_is_needed_and_what_is_never_enough():
 @pytest.mark.parametrize(("low", "card"), [(0.01, sentences), (-0.01, limits)])
 def test_a_gain_within_noise_is_not_shown(low, card):
     gain = pd.DataFrame(
-        {"question": ["q"], "metric": "weighted", "statistic": "ppa_half_gain",
-         "value": 0.05, "low": low, "high": 0.1, "n": 30}
+        {"question": "q", "metric": "composite", "statistic": "gain", "source": "ratings",
+         "against": ["k", "mean of components"], "value": [0.05, 0.9],
+         "low": [low, 0.8], "high": [0.1, 1.0], "n": 30}
     )  # fmt: skip
-    assert card({"calibration": gain}, 1000)[0].startswith("q: metrics weighted")
+    (text, *_rest) = card({"calibration": gain}, 1000)
+    assert "etrics weighted to fit people" in text
+    assert "over k" in text
+    assert "0.90" not in text

@@ -72,16 +72,25 @@ def test_nothing_is_said_where_nothing_was_asked(drawn, tmp_path):
         pictures.write_images(drawn, tmp_path / "figures", "pdf")
 
 
-def test_older_images_go_and_other_files_stay(tmp_path):
-    for name in ("forest.svg", "scatter-12.png", "strata-ppa-half.svg", "mine.svg"):
-        (tmp_path / name).touch()
+def test_older_images_go_as_the_older_page_names_them_and_other_files_stay(tmp_path):
+    folder = tmp_path / "figures"
+    folder.mkdir()
+    for name in ("forest.svg", "scatter-12.png", "forest.txt", "mine.svg"):
+        (folder / name).touch()
     pictures.remove_images(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["mine.svg"]
-    (tmp_path / "mine.svg").unlink()
+    assert len(list(folder.iterdir())) == 4
+    page = '<figure id="figure-forest"><figure id="figure-scatter-12" class="whole">'
+    (tmp_path / "report.html").write_text(page)
     pictures.remove_images(tmp_path)
-    assert not tmp_path.exists()
+    assert sorted(path.name for path in folder.iterdir()) == ["forest.txt", "mine.svg"]
+    for path in folder.iterdir():
+        path.unlink()
+    pictures.remove_images(tmp_path)
+    assert not folder.exists()
 
 
-def test_every_figure_has_a_name_that_is_removed(drawn):
-    for figure in drawn:
-        assert pictures.WRITTEN.fullmatch(f"{figure.key}.svg")
+def test_every_figure_of_a_page_has_a_name_that_is_found(drawn):
+    page = pictures.templates().from_string(
+        '{% for f in figures %}<figure id="figure-{{ f.key }}"></figure>{% endfor %}'
+    ).render(figures=drawn)  # fmt: skip
+    assert pictures.NAMED.findall(page) == [figure.key for figure in drawn]

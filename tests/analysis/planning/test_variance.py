@@ -257,7 +257,9 @@ def test_annotators_of_one_story_each_are_not_told_from_its_interaction():
 
 def test_means_of_raters_and_equal_ratings_have_no_components():
     rows = frame(np.ones((3, 4, 5)))
-    assert all(np.isnan(row["share"]) for row in table(rows).values())
+    for row in table(rows).values():
+        assert np.isnan(row["share"])
+        assert row["reason"] == "all ratings are the same"
     of_means = table(rows[rows["annotator"] == "a000"].assign(annotator="mean"))
     assert all("means over raters" in row["reason"] for row in of_means.values())
 

@@ -41,6 +41,51 @@ def test_a_parquet_file_with_too_many_rows_is_refused(tmp_path, monkeypatch):
     )
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+def test_a_file_with_too_many_columns_is_refused_at_once(tmp_path, suffix):
+    path = tmp_path / f"r{suffix}"
+    row = dict.fromkeys([f"c{i}" for i in range(1001)], 1)
+    if suffix == ".parquet":
+        pd.DataFrame([row]).to_parquet(path)
+    elif suffix == ".jsonl":
+        path.write_text(json.dumps(row))
+    else:
+        path.write_text(",".join(row) + "\n" + ",".join("1" * 1001) + "\n")
+    assert complaints(path) == [f"r{suffix}:1: expected at most 1,000 columns"]
+
+
+def test_a_thousand_columns_are_read(tmp_path):
+    path = tmp_path / "r.csv"
+    header = ",".join(f"c{i}" for i in range(1000))
+    path.write_text(header + "\n" + ",".join("1" * 1000) + "\n")
+    assert read_file(path).shape == (1, 1000)
+
+
+def test_a_file_that_begins_with_an_empty_line_lacks_its_header(tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text("\n" + HEAD + "s,m,d,a,1\n")
+    assert complaints(path) == ["r.csv:1: expected the names of the columns"]
+
+
+@pytest.mark.parametrize("story", [["s"], {"name": "s"}])
+def test_lists_and_records_are_no_names(tmp_path, story):
+    path = tmp_path / "r.jsonl"
+    row = {"story": story, "method": "m", "dimension": "d", "annotator": "a"}
+    path.write_text(json.dumps({**row, "rating": 1}))
+    (problem,) = complaints(path, read_ratings)
+    assert problem == (
+        f"r.jsonl:1: story: {story}: expected text, no list, record or bytes"
+    )
+
+
+def test_bytes_are_no_names(tmp_path):
+    path = tmp_path / "r.parquet"
+    row = {"story": b"s", "method": "m", "dimension": "d", "annotator": "a"}
+    pd.DataFrame([{**row, "rating": 1}]).to_parquet(path)
+    (problem,) = complaints(path, read_ratings)
+    assert problem.startswith("r.parquet:2: story: b's': expected text, no list")
+
+
 @pytest.mark.parametrize("mark", [";", "\t"])
 def test_columns_between_other_marks_are_one_problem(tmp_path, mark):
     path = tmp_path / "r.csv"
