@@ -21,11 +21,8 @@ from analysis.options import AlignOptions, OptionError
 from analysis.page import checklist, claims, latex, pictures
 from analysis.page.drawing import Figure
 from analysis.page.printing import column_texts, counted
-<<<<<<< ours
 from analysis.rows import Analysis
-=======
 from analysis.tables import defused
->>>>>>> theirs
 from analysis.version import VERSION
 
 LIBRARIES = ("numpy", "scipy", "pandas", "statsmodels", "krippendorff", "plotly")

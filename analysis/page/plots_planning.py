@@ -187,26 +187,6 @@ def _curves(title: str, rows: pd.DataFrame) -> Panel:
     return Panel(title, 300, data, layout)
 
 
-<<<<<<< ours
-def judge_dots(judges: pd.DataFrame) -> list[Figure]:
-    """Draw how two judges, or a judge and people, correlate."""
-    known = judges[judges["value"].notna()]
-    panels, told = [], []
-    for (coefficient, level), rows in known.groupby(["coefficient", "level"]):
-        pair = rows["metric_a"].astype(str).str.cat(rows["metric_b"].astype(str), " / ")
-        rows = rows.assign(row=rows["question"].astype(str).str.cat(pair, ": "))
-        name = COEFFICIENT_NAMES.get(str(coefficient), str(coefficient))
-        title = f"{name}, {level}"
-        panels.append(dot_panel(title, rows.head(MOST_ROWS), names="row", axis=title))
-        told.append(f"{title}: {said(rows, 'row')}")
-    if not panels:
-        return []
-    return [
-        Figure("judges", "planning", "Whom a judge agrees with",
-               "Each dot correlates two judges, or a judge and people, with its "
-               "interval.", f"Agreement of judges. {'; '.join(told[:6])}.",
-               tuple(panels[:MOST_PANELS]), 20)
-=======
 def subset_dots(subset: pd.DataFrame) -> list[Figure]:
     """Draw how well the order of methods in a subset keeps that of the whole."""
     known = subset[subset["value"].notna() & subset["statistic"].isin(KEPT)]
@@ -290,7 +270,6 @@ def stability_dots(stability: pd.DataFrame) -> list[Figure]:
                "away. Noise by differences: what trials add to a method's mean, as a "
                "share of how far methods stand apart.",
                f"Repeated trials. {'; '.join(told)}.", tuple(panels), 20)
->>>>>>> theirs
     ]  # fmt: skip
 
 

@@ -101,13 +101,6 @@ FURTHER = {
                 "n_stories": n, "half_width": 1 / n}
         for n in (10, 20)
     ]),
-<<<<<<< ours
-    "judges": (
-        "judges",
-        [BASE | {"metric_a": "GPT", "metric_b": "Qwen", "coefficient": "kendall",
-                 "level": "method"}],
-    ),
-=======
     "judges": ("judges", [
         {"question": "q", "metric_a": "people", "metric_b": judge, "value": 0.5,
          "coefficient": "kendall", "level": "story", "low": 0.4, "high": 0.6, "n": 9}
@@ -139,7 +132,6 @@ FURTHER = {
     "position_bias": ("position", [
         BASE | {"adjusted": 0.55, "adjusted_low": 0.5, "adjusted_high": 0.6}
     ]),
->>>>>>> theirs
 }  # fmt: skip
 
 

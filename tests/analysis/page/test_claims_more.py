@@ -77,9 +77,9 @@ def test_the_highest_of_several_is_set_apart_by_tests_that_know_stories():
 
 def test_tests_of_other_answers_do_not_count():
     """Ratings and choices of one question have tests of their own."""
+    other = mcnemar(0.01).assign(source="ratings")
     tables = {"pairwise_accuracy": pairwise({}, {"metric": "x", "ppa_half": 0.6}),
-              "mcnemar": pd.concat([mcnemar(0.9), mcnemar(0.01).assign(source="ratings")])
-              }  # fmt: skip
+              "mcnemar": pd.concat([mcnemar(0.9), other])}  # fmt: skip
     text = sentences(tables, 1000)[0]
     assert (
         "not separable from the other (swaps of whole stories, Holm, p > .05)" in text
@@ -293,8 +293,8 @@ def test_what_is_needed_and_what_is_never_enough():
 @pytest.mark.parametrize(("low", "card"), [(0.01, sentences), (-0.01, limits)])
 def test_a_gain_within_noise_is_not_shown(low, card):
     gain = pd.DataFrame(
-        {"question": "q", "metric": "composite", "statistic": "gain", "source": "ratings",
-         "against": ["k", "mean of components"], "value": [0.05, 0.9],
+        {"question": "q", "metric": "composite", "statistic": "gain",
+         "source": "ratings", "against": ["k", "mean of components"], "value": [0.05, 0.9],
          "low": [low, 0.8], "high": [0.1, 1.0], "n": 30}
     )  # fmt: skip
     (text, *_rest) = card({"calibration": gain}, 1000)
