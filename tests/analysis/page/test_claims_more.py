@@ -294,7 +294,8 @@ def test_what_is_needed_and_what_is_never_enough():
 def test_a_gain_within_noise_is_not_shown(low, card):
     gain = pd.DataFrame(
         {"question": "q", "metric": "composite", "statistic": "gain",
-         "source": "ratings", "against": ["k", "mean of components"], "value": [0.05, 0.9],
+         "source": "ratings", "against": ["k", "mean of components"],
+         "value": [0.05, 0.9],
          "low": [low, 0.8], "high": [0.1, 1.0], "n": 30}
     )  # fmt: skip
     (text, *_rest) = card({"calibration": gain}, 1000)
