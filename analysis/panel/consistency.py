@@ -15,6 +15,8 @@ Row = dict[str, object]
 SCALE_CONSISTENCY_COLUMNS = (
     "level", "statistic", "question", "value", "low", "high", "n", "n_items", "reason",
 )  # fmt: skip
+# A correlation with the other questions that is no longer near 0.
+TOGETHER = 0.2
 WHOLE, WITHOUT = "cronbach_alpha", "cronbach_alpha_without"
 
 
@@ -117,6 +119,51 @@ def scale_consistency(
             confidence=confidence, rng=stream(seed, "consistency", level),
         )  # fmt: skip
     return found
+
+
+def against_the_others(ratings: pd.DataFrame) -> list[str]:
+    """Say which dimensions fall where the others rise: perhaps their scale is turned.
+
+    Parameters
+    ----------
+    ratings
+        Kept rows.
+
+    Returns
+    -------
+    list of str
+        One sentence, or none.
+
+    Notes
+    -----
+    Dimensions are turned by the sign of their loading on the first principal
+    component of the means of outputs, most of them being right. One that is turned
+    is named when it then correlates above `TOGETHER` with the sum of the others.
+    """
+    names = sorted(ratings["dimension"].unique())
+    x, _ = _complete(_cases(ratings, names, "cells"), "method")
+    varied = np.ptp(x, axis=0) > 0 if len(x) > 2 else np.zeros(len(names), bool)
+    x = x[:, varied]
+    if x.shape[1] < 2:
+        return []
+    x = (x - x.mean(axis=0)) / x.std(axis=0)
+    loadings = np.linalg.eigh(x.T @ x)[1][:, -1]
+    against = loadings < 0
+    # Of two halves that of the first dimension is right.
+    if against.sum() * 2 + against[0] > len(against):
+        against = ~against
+    x = np.where(against, -x, x)
+    others = x.sum(axis=1, keepdims=True) - x
+    r = [np.corrcoef(own, rest)[0, 1] for own, rest in zip(x.T, others.T, strict=True)]
+    named = np.array(names, object)[varied][against & (np.array(r) > TOGETHER)]
+    turned = [str(name) for name in named]
+    if not turned:
+        return []
+    return [
+        f"Ratings of {', '.join(turned)} fall where those of the other questions rise. "
+        "If a scale runs the other way, turn it before the questions are taken "
+        "for one scale (Cronbach's alpha)."
+    ]
 
 
 def panel_consistency(

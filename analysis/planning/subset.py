@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from scipy import stats
 
-from analysis.options import COEFFICIENTS
+from analysis.options import COEFFICIENTS, OptionError
 from analysis.planning.boards import (
     Board,
     correlated_means,
@@ -33,6 +34,31 @@ SUBSET_STORIES_COLUMNS = ("size", "place", "story", "chosen")
 # Random subsets beside the given one.
 RANDOM = 200
 Row = dict[str, object]
+
+
+def tagged_stories(tags: pd.DataFrame, tag: str, value: str) -> list[str]:
+    """Return the stories of which a tag has a value.
+
+    Parameters
+    ----------
+    tags
+        From `analysis.reading.story_tags.read_stories`.
+    tag, value
+        A column of it, and what it says of the subset.
+
+    Raises
+    ------
+    OptionError
+        When there is no such tag, or no story has the value.
+    """
+    names = [str(name) for name in tags.columns if name != "story"]
+    if tag not in names:
+        raise OptionError(f"--tag: {tag!r}: expected {', '.join(names)}")
+    found = tags.loc[tags[tag] == value, "story"]
+    if found.empty:
+        known = sorted(str(x) for x in tags[tag].dropna().unique() if x != "")
+        raise OptionError(f"--value: {value!r}: expected one of {', '.join(known)}")
+    return [str(story) for story in found]
 
 
 def subset_rows(

@@ -10,6 +10,7 @@ import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
+from scipy.sparse.csgraph import connected_components
 
 from analysis.boards.bradley_terry import covariance, fit, fit_model
 from analysis.boards.votes import choice_votes, resampled_counts
@@ -17,6 +18,7 @@ from analysis.leaderboard import (
     ELO_SCALE,
     SIDE_EFFECT_COLUMNS,
     TIES,
+    _strong,
     leaderboard,
     side_effect,
 )
@@ -440,3 +442,14 @@ def test_one_method_or_one_story():
     one = simulated().assign(method_b="a", method_a="a")
     _, notes = board(one)
     assert notes == ["no ratings, since there is one method only."]
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_resamples_have_ratings_where_wins_lead_from_all_to_all(seed):
+    rng = np.random.default_rng(seed)
+    counts = rng.binomial(1, 0.25, (20, 2, 4, 4)) * (1 - np.eye(4))
+    counts[:, 1] *= rng.binomial(1, 0.3, (20, 1, 1))
+    for table, strong in zip(counts, _strong(counts), strict=True):
+        beats = table[0] + table[1] + table[1].T
+        parts, _ = connected_components(beats, directed=True, connection="strong")
+        assert strong == (parts == 1)

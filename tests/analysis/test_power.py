@@ -9,11 +9,12 @@ from scipy import stats
 
 from analysis.coefficients.levels import level_estimates, level_values
 from analysis.options import AlignOptions, OptionError
+from analysis.planning import forecasts
 from analysis.planning import pilots as pilot_module
 from analysis.planning.curves import Point, law, needed
 from analysis.planning.forecasts import Drawn
 from analysis.planning.pilots import GROWS, Noise, grown
-from analysis.planning.studies import correlated, fit_model, inversions
+from analysis.planning.studies import Model, correlated, fit_model, inversions
 from analysis.planning.variance import Size
 from analysis.power import NEEDED_COLUMNS, POWER_COLUMNS, power_analysis
 from analysis.reading.cells import Grid
@@ -93,8 +94,17 @@ def analysis(rows, scores=None, target=0.05, **options):
     return pd.DataFrame(found["power"]), pd.DataFrame(found["needed"])
 
 
+@pytest.fixture(scope="module", autouse=True)
+def few_studies():
+    """Simulate fewer studies than `power` does; means over pilots even them out."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(forecasts, "TIMES", 30)
+        patch.setattr(forecasts, "OF_MEANS", 120)
+        yield
+
+
 @pytest.fixture(scope="module")
-def pilots():
+def pilots(few_studies):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pilot_module, "MULTIPLES", (1.0, 4.0))
         return [analysis(*frames(20, 10, 3, seed))[0] for seed in range(8)]
@@ -170,7 +180,7 @@ def test_half_widths_shrink_as_the_study_grows():
 
 
 def test_more_annotators_make_coefficients_larger():
-    power, _ = analysis(*frames(30, 8, 2), resamples=100)
+    power, _ = analysis(*frames(30, 8, 2), levels=("pooled",))
     rows = power[
         (power["level"] == "pooled") & (power["grows"] == "annotators")
         & (power["statistic"] == "kendall")
@@ -192,7 +202,7 @@ def test_few_methods_in_perfect_order_are_not_certain():
 
 
 def test_more_of_one_alone_may_never_be_enough():
-    _, wanted = analysis(*frames(20, 5, 3))
+    _, wanted = analysis(*frames(20, 5, 3), levels=("method",))
     rows = wanted[(wanted["level"] == "method") & (wanted["statistic"] == "kendall")]
     of = {row["grows"]: row for _, row in rows.iterrows()}
     assert np.isnan(of["stories"]["value"])
@@ -325,7 +335,9 @@ def test_a_real_pilot_expects_what_it_found(shared):
     rows = pd.read_csv(shared / "data/dsg/ratings.csv")
     scores = pd.read_csv(shared / "data/dsg/scores.csv")
     one = scores[scores["metric"] == "dsg|pali17b"]
-    power, _ = analysis(rows, one, levels=("pooled",), resamples=100)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pilot_module, "MULTIPLES", (1.0, 2.0))
+        power, _ = analysis(rows, one, levels=("pooled",), resamples=100)
     pilot = power[(power["statistic"] == "kendall") & (power["n_stories"] == 160)]
     pilot = pilot[(pilot["n_methods"] == 5) & (pilot["n_annotators"] == 5)]
     assert len(pilot) == 3
@@ -472,10 +484,23 @@ def test_what_stories_and_methods_make_together_is_counted_three_times():
 
 
 def test_more_stories_than_are_drawn_follow_the_law_of_a_mean():
-    power, _ = analysis(*frames(30, 40, 2), levels=("story",), resamples=20)
+    power, _ = analysis(*frames(90, 10, 1), levels=("story",), resamples=20)
     rows = power[(power["grows"] == "stories") & (power["statistic"] == "kendall")]
     known = zip(rows["n_stories"], rows["half_width"], strict=True)
     floor, slope = law(list(known))
     fitted = np.sqrt(floor**2 + slope**2 / rows["n_stories"])
     assert fitted.to_numpy() == pytest.approx(rows["half_width"].to_numpy(), rel=1e-6)
     assert slope > 0
+
+
+def test_a_story_may_stand_for_the_mean_of_many():
+    model = Model({name: np.eye(2) for name in ("method", "story", "cell")}, Noise())
+    size, options = Size(1, 100, 40, 1, 1), {"stories": 1, "studies": 50}
+
+    def inside(each):
+        rng = np.random.default_rng(0)
+        return model.blocks(size, each=each, rng=rng, **options)[0].var(axis=-1).mean()
+
+    # Methods and cells have a variance of 1 each; means over 100 cells one of 0.01.
+    assert inside(1) == pytest.approx(2, rel=0.1)
+    assert inside(100) == pytest.approx(1.01, rel=0.1)

@@ -64,3 +64,13 @@ def test_nearly_equal_methods_keep_their_ranks_as_often_as_promised():
         percentile_hits += np.quantile(ranks(drawn)[:, 0], 0.025) <= 1
     assert hits >= 184
     assert percentile_hits < 170
+
+
+def test_what_methods_share_does_not_blur_their_ranks():
+    # Stories move all methods alike: only differences between methods count.
+    rng = np.random.default_rng(0)
+    values = np.array([2.0, 1.0, 0.0])
+    drawn = values + rng.normal(0, 5, (200, 1)) + rng.normal(0, 0.1, (200, 3))
+    low, high = rank_intervals(values, drawn, 0.95)
+    np.testing.assert_array_equal(low, [1, 2, 3])
+    np.testing.assert_array_equal(high, [1, 2, 3])

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from analysis.panel.consistency import (
     SCALE_CONSISTENCY_COLUMNS,
+    against_the_others,
     cronbach,
     panel_consistency,
     scale_consistency,
@@ -176,3 +177,30 @@ def test_means_over_raters_are_no_answers():
     assert row["reason"].startswith("the ratings are means over raters")
     row = table.loc[("cells", "cronbach_alpha", "")]
     assert row["value"] == pytest.approx(0.5917188485995826)
+
+
+def three_questions(turned=()):
+    """Three dimensions that follow one quality, some on a scale the other way round."""
+    rng = np.random.default_rng(0)
+    quality = rng.normal(size=30)
+    items = [quality + 0.5 * rng.normal(size=30) for _ in range(3)]
+    return ratings([-x if i in turned else x for i, x in enumerate(items)])
+
+
+def test_a_scale_that_runs_the_other_way_is_named():
+    assert against_the_others(three_questions()) == []
+    (note,) = against_the_others(three_questions(turned=[1]))
+    assert note.startswith("Ratings of q1 fall where those of the other questions rise")
+    (note,) = against_the_others(three_questions(turned=[0, 2]))
+    assert note.startswith("Ratings of q1 fall")  # most are taken to be right
+    two = three_questions(turned=[0])
+    (note,) = against_the_others(two[two["dimension"] < "q2"])
+    assert note.startswith("Ratings of q1 fall")
+
+
+def test_unrelated_single_or_constant_questions_are_not_named():
+    rng = np.random.default_rng(1)
+    noise = rng.normal(size=(3, 400))
+    assert against_the_others(ratings(noise)) == []
+    assert against_the_others(ratings(noise[:1])) == []
+    assert against_the_others(ratings([noise[0], np.ones(400)])) == []

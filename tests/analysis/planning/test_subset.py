@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from analysis.options import OptionError
 from analysis.planning.best_subset import best_subsets
 from analysis.planning.boards import rating_boards, score_boards
 from analysis.planning.subset import (
@@ -12,6 +13,7 @@ from analysis.planning.subset import (
     SUBSET_COLUMNS,
     SUBSET_STORIES_COLUMNS,
     subset_rows,
+    tagged_stories,
 )
 from analysis.reading.cells import annotator_cells
 from analysis.reading.kept import kept_rows
@@ -245,3 +247,32 @@ def test_two_runs_are_the_same_and_rows_may_stand_in_any_order():
         boards(table), sizes=(3,), splits=2, confidence=0.9, seed=1
     ) == best_subsets(boards(mixed), sizes=(3,), splits=2, confidence=0.9, seed=1)
     assert compared(boards(table), ["s00"], 50) == compared(boards(mixed), ["s00"], 50)
+
+
+def test_a_subset_is_named_by_a_tag_of_its_stories():
+    tags = pd.DataFrame({"story": ["a", "b", "c"], "lite": ["yes", "no", ""]})
+    assert tagged_stories(tags, "lite", "yes") == ["a"]
+    with pytest.raises(OptionError, match="--tag: 'light': expected lite"):
+        tagged_stories(tags, "light", "yes")
+    with pytest.raises(OptionError, match="--value: '1': expected one of no, yes"):
+        tagged_stories(tags, "lite", "1")
+
+
+def test_method_level_values_and_means_of_raters_have_rows():
+    flat = scores(np.arange(8.0)[None]).assign(story="")
+    board = score_boards(score_table(flat))
+    (row,) = subset_rows(
+        board, ["s000"], name="x", resamples=20, confidence=0.95, seed=0
+    )
+    assert "without stories" in row["reason"]
+    rows, listed = best_subsets(board, confidence=0.95, seed=0)
+    assert listed == []
+    assert all("without stories" in row["reason"] for row in rows)
+    rated = pd.DataFrame(
+        {"dimension": "d", "story": ["a", "a", "b", "b"], "method": ["m", "n"] * 2,
+         "annotator": "mean", "rating": [1.5, 2.5, 2.0, 3.0]}
+    )  # fmt: skip
+    found = subset_rows(
+        rating_boards(rated), ["a"], name="x", resamples=0, confidence=0.95, seed=0
+    )
+    assert {row["statistic"]: row["value"] for row in found}["mean_subset"] == 2.0
