@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tqdm import tqdm
 
 from analysis.dates import report_date
-from analysis.options import AlignOptions, OptionError, check_known
+from analysis.options import AlignOptions, OptionError
 from analysis.parsers import parser
 from analysis.tables import InputError
 
@@ -197,6 +197,8 @@ def _power(options: argparse.Namespace) -> "Analysis":
 
 def _subset(options: argparse.Namespace) -> "Analysis":
     from analysis.planned import reduce
+    from analysis.planning.subset import tagged_stories
+    from analysis.reading.story_tags import read_stories
 
     _refuse_names_of_columns(options)
     if options.subset is not None and options.stories is not None:
@@ -205,7 +207,8 @@ def _subset(options: argparse.Namespace) -> "Analysis":
     if options.subset is not None:
         subset = _scores(options, options.subset)
     elif options.stories is not None:
-        subset = _tagged(options)
+        tags = read_stories(options.stories)
+        subset = tagged_stories(tags, options.tag, options.value)
     return reduce(
         scores=None if options.scores is None else _scores(options, options.scores),
         ratings=None if options.ratings is None else _ratings(options, options.ratings),
@@ -214,17 +217,6 @@ def _subset(options: argparse.Namespace) -> "Analysis":
         sizes=options.sizes,
         options=_options(options),
     )
-
-
-def _tagged(options: argparse.Namespace) -> list[str]:
-    """Return the stories that have a value of a tag."""
-    from analysis.reading.story_tags import read_stories
-
-    tags = read_stories(options.stories)
-    check_known("--tag", (options.tag,), tuple(tags.columns.drop("story")))
-    values = tuple(sorted(set(tags[options.tag]) - {""}))
-    check_known("--value", (options.value,), values)
-    return list(tags.loc[tags[options.tag] == options.value, "story"])
 
 
 def _stability(options: argparse.Namespace) -> "Analysis":

@@ -84,6 +84,8 @@ def reduce(
     Analysis
         Tables subset, best_subset and subset_stories.
     """
+    if any(size < 1 for size in sizes):
+        raise OptionError(f"--sizes: {min(sizes)}: expected whole numbers from 1")
     if scores is None and ratings is None:
         raise OptionError("--scores, --ratings: expected one of them, or both")
     found = Tables(options)

@@ -113,10 +113,11 @@ def test_ratings_have_subsets_too(files):
         ([], "--scores, --ratings: expected one of them"),
         (["--stories", "tags.csv", "--tag", "x"], "--tag: 'x': expected part"),
         (["--stories", "tags.csv", "--tag", "part", "--value", "x"],
-         "--value: 'x': expected lite, rest"),
+         "--value: 'x': expected one of lite, rest"),
         (["--stories", "tags.csv"], "--tag: None: expected part"),
         (["--stories", "tags.csv", "--subset", "scores.csv"],
          "--subset, --stories: expected one of them"),
+        (["--sizes", "0,5"], "--sizes: 0: expected whole numbers from 1"),
         (["--method-column", "m"], "--method-column: expected --wide beside it"),
     ],
 )  # fmt: skip
