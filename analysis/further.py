@@ -29,7 +29,11 @@ from analysis.pairs.spa import soft_pairwise_accuracy
 from analysis.pairs.ties import LEVELS as ACCURACY_LEVELS
 from analysis.pairs.ties import level_accuracy
 from analysis.panel.annotators import choice_annotators, rating_annotators
-from analysis.panel.consistency import panel_consistency, scale_consistency
+from analysis.panel.consistency import (
+    against_the_others,
+    panel_consistency,
+    scale_consistency,
+)
 from analysis.panel.distributions import rating_distribution
 from analysis.panel.repeats import choice_repeats, rating_repeats
 from analysis.planning.variance import expected_reliability, variance_components
@@ -40,7 +44,7 @@ from analysis.reading.people import People
 from analysis.reading.scores import ScoreTable
 from analysis.reading.story_tags import with_classes
 from analysis.rows import Tables
-from analysis.strata import Split, score_strata_rows, splits, strata_rows
+from analysis.strata import score_strata_rows, splits, strata_rows
 from analysis.strata_differences import difference_rows, score_difference_rows
 
 # With more ratings than this annotators' intervals draw stories, which is faster.
@@ -154,6 +158,7 @@ def add_people(
             found.extend(
                 "scale_consistency", scale_consistency(people.ratings, **drawn)
             )
+            found.notes.extend(against_the_others(people.ratings))
     found.resample("annotators", (part,))
     found.resample("scale_consistency", ("stories",))
     if people.choices is not None:
@@ -205,15 +210,19 @@ def add_strata(
     tags, notes = with_classes(_asked_for(tags, options.split_by))
     found.notes.extend(notes)
     parts = resample_parts(options.resample, default="stories+methods")
-    shown: dict[str, Split] = {}
+    judged: set[str] = set()
     for question in questions:
         if question.is_method_level:
+            found.notes.add(
+                "not split by tags, since ratings name no story.", question.name
+            )
             continue
-        here, notes = splits(tags, sorted(question.answers["story"].unique()))
+        stories = sorted(question.answers["story"].unique())
+        judged |= set(stories)
+        here, notes = splits(tags, stories)
         found.notes.extend(notes, question.name)
         for split in here:
             progress(f"{question.name}: split by {split.tag}")
-            shown.setdefault(split.tag, split)
             found.extend(
                 "strata", strata_rows(question, split, parts=parts, options=options)
             )
@@ -221,7 +230,7 @@ def add_strata(
                 "strata_differences",
                 difference_rows(question, split, parts=parts, options=options),
             )
-    for split in shown.values():
+    for split in splits(tags, sorted(judged))[0]:
         found.extend("strata", score_strata_rows(table, split, options=options))
         found.extend(
             "strata_differences", score_difference_rows(table, split, options=options)

@@ -331,3 +331,23 @@ def test_statistics_that_nothing_defines_have_no_difference():
     compared = set(found["strata_differences"]["statistic"])
     assert "alpha_ordinal" in compared
     assert not {"icc_2_1", "rater_vs_rest_kendall"} & compared
+
+
+def test_scores_are_split_by_the_stories_of_all_questions():
+    ratings, scores = study()
+    few = ratings[ratings["story"] < "s04"].assign(dimension="first")
+    rows = align(
+        ratings=pd.concat([few, ratings]), choices=None, scores=scores,
+        options=OPTIONS, tags=halves(),
+    ).tables["strata"]  # fmt: skip
+    assert set(rows.loc[rows["question"] == "", "n"]) == {6}
+
+
+def test_ratings_of_whole_methods_are_not_split_and_say_so():
+    ratings, scores = study()
+    ratings = ratings.assign(story="").drop_duplicates(["method", "annotator"])
+    found = align(
+        ratings=ratings, choices=None, scores=scores, options=OPTIONS, tags=halves()
+    )
+    assert "strata" not in found.tables
+    assert "look: not split by tags, since ratings name no story." in found.notes
