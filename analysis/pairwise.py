@@ -27,6 +27,10 @@ from analysis.results import NAN, Array, Counts, Estimate, Mask
 RANDOM = "random (expected)"
 
 
+# Pairs, what one annotator prefers in them, and what all others do.
+LeftOut = tuple[Counts, Array, Array]
+
+
 @dataclass(frozen=True)
 class Pairs:
     """All pairs of outputs inside stories that people and all metrics cover.
@@ -59,8 +63,9 @@ class Pairs:
         From annotator counts (B, A) to resampled `human` (B, P) and whether any
         drawn annotator judged the pair (B, P).
     left_out
-        Yields for each annotator what he or she and what all others prefer, each
-        (P,): 1, -1, 0, or NaN where they did not judge the pair.
+        Yields for each annotator the pairs which both he or she and somebody else
+        judged, as indexes, and what he or she and what all others prefer in them:
+        1, -1 or 0.
     notes
         Which pairs and metrics were dropped, in sentences.
     """
@@ -79,7 +84,7 @@ class Pairs:
     metrics: tuple[str, ...]
     n_annotators: int
     redraw: Callable[[Counts], tuple[Array, Mask]]
-    left_out: Callable[[], Iterator[tuple[Array, Array]]]
+    left_out: Callable[[], Iterator[LeftOut]]
     notes: tuple[str, ...] = ()
 
     @property
@@ -107,9 +112,12 @@ def restricted(pairs: Pairs, stories: Collection[str]) -> Pairs:
         human, judged = pairs.redraw(annotators)
         return human[:, kept], judged[:, kept]
 
-    def left_out() -> Iterator[tuple[Array, Array]]:
-        for own, others in pairs.left_out():
-            yield own[kept], others[kept]
+    number = np.cumsum(kept) - 1
+
+    def left_out() -> Iterator[LeftOut]:
+        for judged, own, others in pairs.left_out():
+            here = kept[judged]
+            yield number[judged[here]], own[here], others[here]
 
     return replace(
         pairs,
@@ -179,18 +187,18 @@ def rating_pairs(grid: Grid) -> Pairs:
         judged = (count[:, story, first] > 0) & (count[:, story, second] > 0)
         return np.sign(np.round(difference, HUMAN_DIGITS)), judged
 
-    def left_out() -> Iterator[tuple[Array, Array]]:
+    def left_out() -> Iterator[LeftOut]:
         total, count = given.sum(axis=0), present.sum(axis=0)
         for own, has in zip(given, present, strict=True):
+            both = has & (count > 1)
+            judged = np.flatnonzero(both[story, first] & both[story, second])
             rest = (total - own) / np.maximum(count - has, 1)
-            yield tuple(
-                np.where(
-                    known[story, first] & known[story, second],
-                    np.sign(np.round(v[story, first] - v[story, second], HUMAN_DIGITS)),
-                    np.nan,
-                )
-                for v, known in ((own, has), (rest, count > has))
-            )  # type: ignore[misc]
+            s, i, j = story[judged], first[judged], second[judged]
+            yield (
+                judged,
+                np.sign(np.round(own[s, i] - own[s, j], HUMAN_DIGITS)),
+                np.sign(np.round(rest[s, i] - rest[s, j], HUMAN_DIGITS)),
+            )
 
     kept = [k for k, name in enumerate(grid.metrics) if name not in grid.method_level]
     scores = grid.scores[kept]
@@ -241,10 +249,12 @@ def choice_pairs(criterion: str, choices: pd.DataFrame, table: ScoreTable) -> Pa
         drawn = _by_pair(np.asarray(annotators.astype(float) @ votes))
         return majority(drawn), drawn.sum(axis=2) > 0
 
-    def left_out() -> Iterator[tuple[Array, Array]]:
+    def left_out() -> Iterator[LeftOut]:
         for row in range(votes.shape[0]):
             own = _by_pair(votes[[row]].toarray())[0]
-            yield _preference(own), _preference(total - own)
+            others = total - own
+            judged = np.flatnonzero((own.sum(axis=1) > 0) & (others.sum(axis=1) > 0))
+            yield judged, majority(own[judged]), majority(others[judged])
 
     return Pairs(
         criterion, "choices", tuple(map(str, stories)), tuple(map(str, methods)),
@@ -258,11 +268,6 @@ def choice_pairs(criterion: str, choices: pd.DataFrame, table: ScoreTable) -> Pa
 def _by_pair(votes: Array) -> Array:
     """Lay out the four outcomes of each pair: (B, 4 P) to (B, P, 4)."""
     return votes.reshape(len(votes), -1, len(OUTCOMES))
-
-
-def _preference(votes: Array) -> Array:
-    """Return the majority of (P, 4) votes; NaN where there is none to count."""
-    return np.where(votes.sum(axis=1) > 0, majority(votes), np.nan)
 
 
 def _dropped(

@@ -58,9 +58,7 @@ def human_pairs(
     """
     kept = tuple(part for part in parts if part in {"stories", "methods"})
     labels = (ONE_ANNOTATOR, *pairs.metrics)
-    features = np.zeros((len(pairs.human), 2 + 3 * len(labels)))
-    for own, others in pairs.left_out():
-        features += _features(own, others, np.sign(pairs.scores))
+    features = _features(pairs)
     point = _shares(features.sum(axis=0)[None])
     rng = stream(seed, "human pairs", pairs.question, pairs.source)
     sums = resampled_sums(
@@ -82,15 +80,33 @@ def _why_not(pairs: Pairs) -> str:
     return "no pair has an annotator and a preference of the others"
 
 
-def _features(own: Array, others: Array, signs: Array) -> Array:
-    """Count, of each pair, known and decided, then hits, ties and right predictions."""
-    known = np.isfinite(own) & np.isfinite(others)
-    decided = known & (others != 0)
-    predicted = np.vstack([own, signs])
-    hits = (predicted == others) & decided
-    ties = (predicted == 0) & decided
-    right = (predicted == others) & known
-    return np.vstack([known, decided, hits, ties, right]).T
+def _features(pairs: Pairs) -> Array:
+    """Count, of each pair, known and decided, then hits, ties and right predictions.
+
+    Annotators who left out a pair are never looked at. A metric predicts the same
+    whoever is left out, so it is compared with how many of the others prefer what.
+    """
+    P = len(pairs.human)
+    prefer = {side: np.zeros(P) for side in (1, -1, 0)}
+    hits, ties, right = np.zeros((3, P))
+    for judged, own, others in pairs.left_out():
+        for side, count in prefer.items():
+            count[judged[others == side]] += 1
+        decided = others != 0
+        hits[judged[decided & (own == others)]] += 1
+        ties[judged[decided & (own == 0)]] += 1
+        right[judged[own == others]] += 1
+    decided_by = prefer[1] + prefer[-1]
+    signs = np.sign(pairs.scores)
+    metric_hits = np.where(signs > 0, prefer[1], np.where(signs < 0, prefer[-1], 0.0))
+    metric_ties = np.where(signs == 0, decided_by, 0.0)
+    metric_right = metric_hits + np.where(signs == 0, prefer[0], 0.0)
+    return np.vstack(
+        [
+            decided_by + prefer[0], decided_by, hits, metric_hits, ties, metric_ties,
+            right, metric_right,
+        ]
+    ).T  # fmt: skip
 
 
 Shares = tuple[Array, Array, Array, Array]

@@ -124,4 +124,8 @@ def _ranks(values: Array) -> Array:
 
 def _largest(values: Array, keys: tuple[Counts, ...], most: int) -> Iterator[int]:
     """Yield where the largest values stand; among equal ones the last key decides."""
-    yield from np.lexsort((*keys, -values))[:most].tolist()
+    kept = np.arange(len(values))
+    if len(values) > most:
+        kept = np.flatnonzero(values >= np.partition(values, -most)[-most])
+    order = np.lexsort((*(key[kept] for key in keys), -values[kept]))
+    yield from kept[order[:most]].tolist()

@@ -139,7 +139,8 @@ def held_out_epsilons(human: Array, scores: Array, folds: list[Mask]) -> list[fl
     right where people do not tie, so it never counts against a threshold.
     """
     size = np.abs(scores)
-    order = np.argsort(size, kind="stable")
+    # In any order among equal sizes: only sums at the end of a run of them count.
+    order = np.argsort(size)
     size = size[order]
     # Calling a pair a tie is right where people tie, wrong where it was right before.
     gain = _gains(human, scores)[order]

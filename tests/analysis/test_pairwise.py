@@ -134,11 +134,9 @@ def test_a_stratum_is_the_study_of_its_stories():
         assert part.stories == (story,)
         options = {"parts": ("methods", "annotators"), "resamples": 40}
         assert measure(part, **options) == measure(alone, **options)
-        for (own, others), (o, r) in zip(
-            part.left_out(), alone.left_out(), strict=True
-        ):
-            np.testing.assert_array_equal(own, o)
-            np.testing.assert_array_equal(others, r)
+        for here, there in zip(part.left_out(), alone.left_out(), strict=True):
+            for found, expected in zip(here, there, strict=True):
+                np.testing.assert_array_equal(found, expected)
     assert np.isnan(measure(restricted(pairs, ()))["x"].strict.value)
 
 
