@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 
 from analysis.coefficients.levels import HUMAN_DIGITS
-from analysis.page.printing import counted
 from analysis.pairs.pairsums import (
     CHUNK,
     Clusters,
@@ -17,6 +16,7 @@ from analysis.pairs.pairsums import (
     weighted_sums,
 )
 from analysis.pairs.ties import accuracy_with_ties, story_folds
+from analysis.printing import counted
 from analysis.reading.cells import Grid, lacking_scores
 from analysis.reading.choices import OUTCOMES, annotator_votes, majority
 from analysis.reading.scores import BASELINE, ScoreTable, score_cube

@@ -20,7 +20,7 @@ from analysis import figures
 from analysis.options import AlignOptions, OptionError
 from analysis.page import checklist, claims, latex, pictures
 from analysis.page.drawing import Figure
-from analysis.page.printing import column_texts, counted
+from analysis.printing import column_texts, counted
 from analysis.rows import Analysis
 from analysis.tables import defused
 from analysis.version import VERSION

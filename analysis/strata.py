@@ -17,9 +17,9 @@ from analysis.agreement import agreement
 from analysis.boards.means import mean_ratings
 from analysis.coefficients.levels import level_estimates
 from analysis.options import AlignOptions
-from analysis.page.printing import counted
 from analysis.pairwise import pair_agreement, restricted
 from analysis.panel.reliability import Reliability
+from analysis.printing import counted
 from analysis.questions import Question, restricted_grid
 from analysis.reading.scores import ScoreTable
 from analysis.reading.story_tags import stratum_order

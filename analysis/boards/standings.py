@@ -10,7 +10,7 @@ from scipy.stats import t
 from analysis.boards.mixed import MixedModel, fit_mixed
 from analysis.boards.ranks import rank_intervals, ranks
 from analysis.boards.votes import coded
-from analysis.page.printing import counted
+from analysis.printing import counted
 from analysis.reading.people import are_means
 from analysis.resampling import cluster_counts, interval, stream
 from analysis.results import Array, Counts

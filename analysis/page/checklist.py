@@ -13,8 +13,8 @@ from analysis.page.layout import (
     LEVEL_NAMES,
     human_ceiling,
 )
-from analysis.page.printing import counted
 from analysis.page.wording import per_cent
+from analysis.printing import counted
 from analysis.reading.scores import BASELINE
 
 Tables = Mapping[str, pd.DataFrame]

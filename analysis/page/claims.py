@@ -26,7 +26,6 @@ from analysis.page.claims_pairs import (
     side_claims,
     tie_limits,
 )
-from analysis.page.printing import counted
 from analysis.page.wording import (
     FEW_METHODS,
     MOST_SENTENCES,
@@ -36,6 +35,7 @@ from analysis.page.wording import (
     number,
     some_have,
 )
+from analysis.printing import counted
 
 __all__ = ["interval", "limits", "number", "sentences"]
 

@@ -7,7 +7,6 @@ from typing import Any
 import pandas as pd
 
 from analysis.page.layout import is_named_metric, metric_ranks, of_ratings
-from analysis.page.printing import counted
 from analysis.page.wording import (
     FEW_METHODS,
     LEVELS,
@@ -21,6 +20,7 @@ from analysis.page.wording import (
     p_text,
     per_cent,
 )
+from analysis.printing import counted
 from analysis.significance import holm
 
 Tables = Mapping[str, pd.DataFrame]

@@ -6,7 +6,6 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.page.printing import counted
 from analysis.page.wording import (
     LEVELS,
     MOST_SENTENCES,
@@ -18,6 +17,7 @@ from analysis.page.wording import (
     number,
     p_text,
 )
+from analysis.printing import counted
 
 STATISTICS = {
     **NAMES,

@@ -7,7 +7,6 @@ from typing import Any
 import pandas as pd
 
 from analysis.page.layout import BASELINES, is_named_metric
-from analysis.page.printing import counted
 from analysis.page.wording import (
     SIGNIFICANT,
     Claim,
@@ -18,6 +17,7 @@ from analysis.page.wording import (
     per_cent,
     some_have,
 )
+from analysis.printing import counted
 from analysis.significance import holm
 
 # VISTAR demands that a metric prefers what people prefer in so many pairs.

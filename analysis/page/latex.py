@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from analysis.page.printing import column_texts
+from analysis.printing import column_texts
 
 SPECIAL = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#",

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 from scipy.stats import norm
 
-from analysis.page.printing import counted
+from analysis.printing import counted
 
 NAMES = {"kendall": "Kendall's tau-b", "spearman": "Spearman's rho",
          "pearson": "Pearson's r"}  # fmt: skip

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from analysis.page.printing import counted
+from analysis.printing import counted
 from analysis.reading.scores import ScoreTable, laid_out, score_cube
 from analysis.results import Array, Counts, Mask
 

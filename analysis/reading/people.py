@@ -6,7 +6,7 @@ import pandas as pd
 
 from analysis.notes import Notes
 from analysis.options import AlignOptions, OptionError
-from analysis.page.printing import counted
+from analysis.printing import counted
 from analysis.reading.choices import OUTCOMES, ordered_choices
 from analysis.reading.kept import kept_rows, without_methods
 from analysis.reading.scores import ScoreTable

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.options import OptionError
-from analysis.page.printing import counted
+from analysis.printing import counted
 from analysis.reading.coding import coded, combined
 from analysis.reading.kept import key_texts, true_flags
 from analysis.results import Array

@@ -57,7 +57,7 @@ def write_study_report(
     """
     date = report_date(_newest(study))  # before scipy, which reads the variable, too
     from analysis.alignment import align
-    from analysis.page.printing import counted
+    from analysis.printing import counted
     from analysis.report import run_table, write_report
 
     progress("reading")

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from analysis.page.latex import table
-from analysis.page.printing import column_texts
+from analysis.printing import column_texts
 
 NAN = float("nan")
 
