@@ -12,6 +12,7 @@ import numpy as np
 from scipy import special
 
 from analysis.coefficients.ranksums import rank_sums
+from analysis.coefficients.weighted import Floats
 from analysis.results import NAN, Array, Mask
 
 # Below this share of the group's own variance a resample counts as constant.
@@ -23,7 +24,7 @@ RANKED = ("kendall", "kendall_c", "spearman")
 
 
 def correlate(
-    human: Array, scores: Array, weights: Array, coefficients: Sequence[str]
+    human: Array, scores: Array, weights: Floats, coefficients: Sequence[str]
 ) -> dict[str, Array]:
     r"""Correlate scores with human values, in groups and under many weights.
 
@@ -158,7 +159,7 @@ def standardise(values: Array, used: Array | Mask) -> Array:
     return np.where(spread, centred / np.where(spread, deviation, 1.0), 0.0)
 
 
-def _pearson(human: Array, scores: Array, weights: Array) -> Array:
+def _pearson(human: Array, scores: Array, weights: Floats) -> Array:
     used = np.asarray((weights > 0).any(axis=1))
     features = pearson_features(human, scores, used)
     K, (G, B, N) = len(scores), weights.shape

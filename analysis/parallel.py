@@ -3,15 +3,35 @@
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from functools import cache
 from typing import TypeVar
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 # More threads need more memory at once; two use what a small machine has.
 THREADS = min(4, os.cpu_count() or 1)
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    # Looking for libraries takes longer than many a piece of work.
+    return ThreadpoolController()
+
+
+def one_thread_a_product() -> AbstractContextManager[object]:
+    """Give matrix products one thread each.
+
+    The products of these statistics are small: threads of one would wait for each
+    other, and for those of `in_threads`, longer than they help.
+    """
+    limit: AbstractContextManager[object] = _controller().limit(
+        limits=1, user_api="blas"
+    )
+    return limit
 
 
 def in_threads(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
@@ -33,6 +53,5 @@ def in_threads(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Re
     todo = list(items)
     if THREADS == 1 or len(todo) < 2:
         return [work(item) for item in todo]
-    # The threads of the matrix products would only wait for these.
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(THREADS) as pool:
+    with one_thread_a_product(), ThreadPoolExecutor(THREADS) as pool:
         return list(pool.map(work, todo))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from analysis.coefficients.ranksums import Levels
+from analysis.coefficients.weighted import Levels
 from analysis.results import Array, Mask
 
 Signs = npt.NDArray[np.float32]

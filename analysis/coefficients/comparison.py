@@ -16,9 +16,9 @@ from analysis.coefficients.coins import AnyCoins, CellCoins, Coins
 from analysis.coefficients.contests import Contests, Points, contests
 from analysis.coefficients.levels import HUMAN_DIGITS, MEAN_DIGITS, turned
 from analysis.coefficients.orders import correlate_orders
-from analysis.coefficients.ranksums import Floats
 from analysis.coefficients.swaps import swapped_values
 from analysis.coefficients.swapties import own_ties
+from analysis.coefficients.weighted import Floats
 from analysis.correlation import RANKED, standardise
 from analysis.parallel import in_threads
 from analysis.reading.cells import Grid

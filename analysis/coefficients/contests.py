@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from analysis.coefficients.ranksums import Levels, dense_levels
+from analysis.coefficients.weighted import Levels, dense_levels
 from analysis.results import Array, Mask
 
 # With more points, people's values are counted along the sorted scores.

@@ -117,9 +117,20 @@ def _pearson_over_cells(grid: Grid, draws: Draws) -> Array:
 def _coefficients_over_cells(
     grid: Grid, draws: Draws, coefficients: Sequence[str]
 ) -> Values:
+    x = grid.scores[:, None, grid.cells]
+    if draws.units is None and draws.annotators is None:
+        stories, methods = (
+            d.T.astype(np.float32) for d in (draws.stories, draws.methods)
+        )
+        by_cell = stories[:, None] * methods  # (S, M, B), as sums over cells read it
+        if not grid.cells.all():
+            by_cell = by_cell[grid.cells]
+        weights = by_cell.reshape(x.shape[2], -1).T
+        found = correlate(grid.human[grid.cells][None], x, weights[None], coefficients)
+        return {name: v[:, 0, :] for name, v in found.items()}
     human, weights = resampled_human(grid, draws)
     weights = weights[:, grid.cells] * draws.stories[:, np.nonzero(grid.cells)[0]]
-    h, x = human[:, grid.cells], grid.scores[:, None, grid.cells]
+    h = human[:, grid.cells]
     if len(h) == 1:
         found = correlate(h, x, weights[None], coefficients)
         return {name: v[:, 0, :] for name, v in found.items()}

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analysis.coefficients.ranksums import EXACT, FEW_POINTS
+from analysis.coefficients.ranksums import FEW_POINTS
+from analysis.coefficients.weighted import EXACT, column_signs, tie_sums
 from analysis.correlation import correlate, quotient, ratio, tau_c
 from analysis.results import Array
 
@@ -65,14 +66,14 @@ def _ranked(
     i, j = np.triu_indices(N, 1)
     sh = np.sign(human[:, None] - human)
     ranks = sh.sum(axis=1)
-    sx = _signs(np.ascontiguousarray(scores.T))
+    sx = column_signs(np.ascontiguousarray(scores.T))
     dtype = np.float32 if N**3 < EXACT else np.float64
     kernel = np.stack([sh[i, j], ranks[i] - ranks[j]]).astype(dtype)
     pairs, products = (kernel @ sx.astype(dtype)).astype(np.float64)
     own = np.full((3, B), float(N))
     tied = np.flatnonzero((sx == 0).any(axis=0))
-    own[:, tied] = _tie_sums(scores[tied])
-    squares, cubes, values = _tie_sums(human[None])
+    own[:, tied] = tie_sums(scores[tied])
+    squares, cubes, values = tie_sums(human[None])
     n = float(N)
     found = {
         "kendall": ratio(2 * pairs, n**2 - squares, n**2 - own[0]),
@@ -80,30 +81,6 @@ def _ranked(
         "spearman": ratio(products, (n**3 - cubes) / 3, (n**3 - own[1]) / 3),
     }
     return {name: found[name] for name in coefficients}
-
-
-def _signs(columns: Array) -> np.ndarray[tuple[int, ...], np.dtype[np.int8]]:
-    """Compare all points i < j, from values (N, B): signs (N (N - 1) / 2, B)."""
-    N, B = columns.shape
-    more, less = np.empty((2, N * (N - 1) // 2, B), bool)
-    start = 0
-    for point in range(N - 1):
-        rows = slice(start, start + N - 1 - point)
-        np.greater(columns[point], columns[point + 1 :], out=more[rows])
-        np.less(columns[point], columns[point + 1 :], out=less[rows])
-        start = rows.stop
-    return np.asarray(more.view(np.int8) - less.view(np.int8))
-
-
-def _tie_sums(rows: Array) -> Array:
-    """Sum t^2, t^3 and 1 over the values of every row (B, N): (3, B)."""
-    ordered = np.sort(rows, axis=1)
-    new = np.ones(rows.shape, bool)
-    new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    starts = np.flatnonzero(new)
-    t = np.diff(starts, append=rows.size).astype(float)
-    row = starts // max(rows.shape[1], 1)
-    return np.stack([np.bincount(row, p, len(rows)) for p in (t**2, t**3, t**0)])
 
 
 def _pearson(human: Array, scores: Array) -> Array:

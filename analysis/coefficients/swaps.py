@@ -12,8 +12,8 @@ import numpy as np
 
 from analysis.coefficients.coins import AnyCoins
 from analysis.coefficients.contests import FEW_POINTS, Contests, Points
-from analysis.coefficients.ranksums import Floats, dense_levels
 from analysis.coefficients.swapties import has_ties, own_ties, tie_sums
+from analysis.coefficients.weighted import Floats, dense_levels
 from analysis.correlation import (
     NO_VARIANCE,
     RANKED,

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from analysis.coefficients.coins import AnyCoins
 from analysis.coefficients.contests import Points
-from analysis.coefficients.ranksums import EXACT, Floats, Levels
+from analysis.coefficients.weighted import EXACT, Floats, Levels
 from analysis.results import Array, Mask
 
 # Elements held at once: what a processor's cache holds is counted faster.

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.coefficients import ranksums
+from analysis.coefficients import fewpoints, manypoints, ranksums
 from analysis.correlation import correlate, fisher_interval, standardise
 from analysis.options import COEFFICIENTS
 
@@ -99,7 +99,7 @@ def test_blocks_bound_memory_without_changing_results(monkeypatch):
     scores = rng.integers(0, 6, (2, 3, 20)).astype(float)
     weights = rng.integers(0, 3, (3, 5, 20)).astype(float)
     whole = correlate(human, scores, weights, COEFFICIENTS)
-    monkeypatch.setattr(ranksums, "BLOCK", 70)
+    monkeypatch.setattr(fewpoints, "BLOCK", 70)
     cut = correlate(human, scores, weights, COEFFICIENTS)
     for name in COEFFICIENTS:
         np.testing.assert_array_equal(whole[name], cut[name])
@@ -117,8 +117,8 @@ def test_standardise_keeps_equal_values_at_zero():
 @pytest.mark.parametrize("human_decimals", [1, 8])
 def test_many_points_in_blocks_equal_scipy(monkeypatch, decimals, human_decimals):
     monkeypatch.setattr(ranksums, "FEW_POINTS", 8)
-    monkeypatch.setattr(ranksums, "BLOCK_POINTS", 4)
-    monkeypatch.setattr(ranksums, "BLOCK_WEIGHTS", 2)
+    monkeypatch.setattr(manypoints, "BLOCK_POINTS", 4)
+    monkeypatch.setattr(manypoints, "BLOCK_WEIGHTS", 2)
     rng = np.random.default_rng(3)
     human = np.round(rng.normal(size=(2, 60)), human_decimals)
     scores = np.round(rng.normal(size=(3, 2, 60)) + human, decimals)

