@@ -4,8 +4,6 @@ Each function here passes what is known of a question to one analysis, and its r
 the tables.
 """
 
-from typing import TypedDict
-
 import pandas as pd
 
 from analysis.boards.composites import composites, part_cells, rank_weights
@@ -14,7 +12,6 @@ from analysis.coefficients.clusters import cluster_rows
 from analysis.coefficients.williams import williams_rows
 from analysis.leaderboard import side_effect
 from analysis.options import (
-    AlignOptions,
     Progress,
     check_known,
     resample_parts,
@@ -51,26 +48,11 @@ from analysis.strata_differences import difference_rows, score_difference_rows
 MOST_UNITS_DRAWN = 100_000
 
 
-class Sampling(TypedDict):
-    """What every analysis that draws takes."""
-
-    resamples: int
-    confidence: float
-    seed: int
-
-
-def sampling(options: AlignOptions) -> Sampling:
-    """Return number of resamples, coverage and seed."""
-    return Sampling(
-        resamples=options.resamples, confidence=options.confidence, seed=options.seed
-    )
-
-
 def add_rated(question: Question, table: ScoreTable, found: Tables) -> None:
     """Add what only ratings of stories have: variance, leaderboards, accuracies."""
     assert question.by_annotator is not None
     assert question.grid is not None
-    options, drawn = found.options, sampling(found.options)
+    options, drawn = found.options, found.options.sampling
     parts = supported_parts(options.resample, "stories", ("stories", "annotators"))
     rows, notes = rating_leaderboard(
         question.answers, question.by_annotator, question=question.name, parts=parts,
@@ -99,7 +81,7 @@ def _add_of_grid(grid: Grid, table: ScoreTable, found: Tables) -> None:
     if "pearson" in found.options.coefficients:
         found.extend("williams", williams_rows(grid))
     found.resample("spa", ("stories",))
-    found.extend("spa", soft_pairwise_accuracy(grid, **sampling(found.options)))
+    found.extend("spa", soft_pairwise_accuracy(grid, **found.options.sampling))
     for level in ACCURACY_LEVELS:
         found.extend("accuracy_levels", level_accuracy(grid, level=level))
     found.extend("disagreement", cell_disagreement(grid, table.higher_is_better))
@@ -107,7 +89,7 @@ def _add_of_grid(grid: Grid, table: ScoreTable, found: Tables) -> None:
 
 def add_pairs_further(question: Question, table: ScoreTable, found: Tables) -> None:
     """Add what pairs of outputs of one story tell of metrics."""
-    options, drawn = found.options, sampling(found.options)
+    options, drawn = found.options, found.options.sampling
     pairs = question.pairs
     parts = resample_parts(options.resample, default="stories+methods")
     found.extend("mcnemar", mcnemar_tests(pairs, parts=parts, **drawn))
@@ -126,7 +108,7 @@ def add_sides(choices: pd.DataFrame, found: Tables) -> None:
     """Add whether the side on which an output stood mattered."""
     if "left_method" not in choices:
         return
-    options, drawn = found.options, sampling(found.options)
+    options, drawn = found.options, found.options.sampling
     allowed = ("stories", "annotators")
     parts = supported_parts(options.resample, "stories+annotators", allowed)
     for criterion, rows in choices.groupby("criterion", sort=True):
@@ -145,7 +127,7 @@ def add_people(
     found: Tables,
 ) -> None:
     """Add each annotator, against the others and against the own repeated answers."""
-    drawn = sampling(found.options)
+    drawn = found.options.sampling
     part = "units"
     if people.ratings is not None:
         part = "units" if len(people.ratings) <= MOST_UNITS_DRAWN else "stories"
@@ -193,7 +175,7 @@ def add_composites(
     if len(table.metrics) > 1:
         wanted.append(rank_weights(table.metrics))
     for each in wanted:
-        rows = composites(cells, each, lower_is_better=lower, **sampling(found.options))
+        rows = composites(cells, each, lower_is_better=lower, **found.options.sampling)
         found.extend("composites", rows)
     found.resample("composites", ("stories",))
 

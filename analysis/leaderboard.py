@@ -17,7 +17,7 @@ from analysis.boards.bradley_terry import (
 from analysis.boards.ranks import rank_intervals, ranks
 from analysis.boards.votes import PARTS, Votes, choice_votes, resampled_counts
 from analysis.resampling import bootstrap_p, interval
-from analysis.results import NAN, Array, Counts, Mask
+from analysis.results import NAN, Array, Counts, Mask, Row
 
 __all__ = [
     "ELO_SCALE", "PARTS", "SIDE_EFFECT_COLUMNS", "TIES", "Standing", "leaderboard",
@@ -34,7 +34,6 @@ SAME_RATING = 1e-6
 MAJORITY_HAS_NO_SIDE = (
     "a majority joins answers of both sides; single votes have one each"
 )
-Row = dict[str, object]
 
 
 @dataclass(frozen=True)

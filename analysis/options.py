@@ -6,6 +6,7 @@ web page can check what somebody asks for.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TypedDict
 
 # What is computed unless something else is asked for, and what can be asked for.
 COEFFICIENTS = ("kendall", "spearman", "pearson")
@@ -26,6 +27,14 @@ def silent(step: str) -> None:
 
 class OptionError(ValueError):
     """An option that the data cannot satisfy; the message says what would be right."""
+
+
+class Sampling(TypedDict):
+    """What every analysis that draws takes: resamples, coverage, seed."""
+
+    resamples: int
+    confidence: float
+    seed: int
 
 
 @dataclass(frozen=True)
@@ -76,6 +85,13 @@ class AlignOptions:
         if self.resamples < 0:
             raise OptionError(f"--resamples: {self.resamples}: expected 0 or more")
         resample_parts(self.resample, default="units")
+
+    @property
+    def sampling(self) -> Sampling:
+        """Number of resamples, coverage and seed, to be passed on."""
+        return Sampling(
+            resamples=self.resamples, confidence=self.confidence, seed=self.seed
+        )
 
 
 def resample_parts(

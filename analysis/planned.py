@@ -103,8 +103,7 @@ def reduce(
             else subset
         )
         rows = subset_rows(
-            whole, part, name=name, resamples=options.resamples,
-            confidence=options.confidence, seed=options.seed,
+            whole, part, name=name, **options.sampling,
         )  # fmt: skip
         found.extend("subset", rows)
         found.resample("subset", ("stories", "methods"))
@@ -145,8 +144,7 @@ def judge(
     found.extend(
         "stability",
         stability(
-            rows, resamples=options.resamples, confidence=options.confidence,
-            seed=options.seed,
+            rows, **options.sampling,
         ),
     )  # fmt: skip
     found.resample("stability", ("stories",))
@@ -193,8 +191,7 @@ def _add_judges(
         "judges",
         judges(
             values, people, levels=options.levels, coefficients=options.coefficients,
-            parts=parts, resamples=options.resamples, confidence=options.confidence,
-            seed=options.seed,
+            parts=parts, **options.sampling,
         ),
     )  # fmt: skip
     found.resample("judges", parts)

@@ -42,10 +42,9 @@ from analysis.planning.forecasts import coefficients
 from analysis.planning.people_forecasts import alpha, gap
 from analysis.planning.pilots import GROWS, Pilot, pilot_study
 from analysis.planning.variance import expected_reliability, variance_components
-from analysis.reading.kept import kept_rows, without_methods
+from analysis.questions import kept_scores
 from analysis.reading.people import are_means, kept_people
-from analysis.reading.scores import ScoreTable, score_table
-from analysis.results import NAN
+from analysis.results import NAN, Row
 
 POWER_COLUMNS = (
     "question", "metric", "value", "low", "high", "n", "reason", "statistic", "level",
@@ -58,8 +57,6 @@ NEEDED_COLUMNS = (
 )  # fmt: skip
 # Half-width of a coefficient that is asked for where nothing else is said.
 TARGET = 0.05
-SCORE_KEYS = ("metric", "story", "method", "shot", "metric_version", "backend")
-Row = dict[str, object]
 
 
 def power_analysis(
@@ -121,7 +118,9 @@ def power_analysis(
     notes = Notes() if notes is None else notes
     kept = kept_people(ratings, None, options, notes).ratings
     assert kept is not None  # ratings were given
-    table = _scores(scores, options)
+    table = None
+    if scores is not None:
+        table = kept_scores(scores, options.exclude_methods)
     found: dict[str, list[Row]] = {
         name: [] for name in ("power", "needed", "variance", "reliability")
     }
@@ -131,20 +130,14 @@ def power_analysis(
         for curve in curves:
             found["power"] += _power_rows(pilot, curve)
             found["needed"] += _needed_rows(pilot, curve, target)
-        sampling = {
-            "question": pilot.question, "resamples": options.resamples,
-            "confidence": options.confidence, "seed": options.seed,
-        }  # fmt: skip
-        found["variance"] += variance_components(pilot.cells, **sampling)  # type: ignore[arg-type]
-        found["reliability"] += expected_reliability(pilot.cells, **sampling)  # type: ignore[arg-type]
+        name = pilot.question
+        found["variance"] += variance_components(
+            pilot.cells, question=name, **options.sampling
+        )
+        found["reliability"] += expected_reliability(
+            pilot.cells, question=name, **options.sampling
+        )
     return found
-
-
-def _scores(scores: pd.DataFrame | None, options: AlignOptions) -> ScoreTable | None:
-    if scores is None:
-        return None
-    rows = kept_rows(scores, SCORE_KEYS)
-    return score_table(without_methods(rows, options.exclude_methods, ("method",)))
 
 
 def _power_rows(pilot: Pilot, curve: Curve) -> list[Row]:

@@ -131,8 +131,7 @@ def add_means(
     kept = tuple(part for part in parts if part != "methods")
     found.resample("method_means", kept)
     for row in mean_ratings(
-        ratings, cells, dimension=dimension, parts=kept, resamples=options.resamples,
-        confidence=options.confidence, seed=options.seed,
+        ratings, cells, dimension=dimension, parts=kept, **options.sampling,
     ):  # fmt: skip
         found.add(
             "method_means",
@@ -165,8 +164,7 @@ def add_levels(
         part = grid.with_metrics(usable)
         here, draws = level_estimates(
             part, level, coefficients=options.coefficients, parts=parts,
-            resamples=options.resamples, confidence=options.confidence,
-            seed=options.seed,
+            **options.sampling,
         )  # fmt: skip
         estimates |= {(m, level, name): value for (m, name), value in here.items()}
         _add_comparisons(part, level, parts, here, draws, found)
@@ -284,8 +282,7 @@ def add_pairs(pairs: Pairs, parts: tuple[str, ...], found: Tables) -> None:
     options = found.options
     found.resample("pairwise_accuracy", parts)
     for row in pair_agreement(
-        pairs, epsilon=options.epsilon, parts=parts, resamples=options.resamples,
-        confidence=options.confidence, seed=options.seed,
+        pairs, epsilon=options.epsilon, parts=parts, **options.sampling,
     ):  # fmt: skip
         found.add(
             "pairwise_accuracy",
@@ -324,8 +321,7 @@ def add_leaderboard(
         standings, notes = boards.leaderboard(
             rows, criterion=str(criterion), ties=ties, by_majority=by_majority,
             side=side,
-            parts=parts, resamples=options.resamples, confidence=options.confidence,
-            seed=options.seed,
+            parts=parts, **options.sampling,
         )  # fmt: skip
         found.notes.extend(notes, str(criterion))
         for row in standings:
@@ -344,8 +340,7 @@ def add_agreement(
     found.resample("agreement", parts)
     for question, data, statistics in questions:
         rows = agreement(
-            data, statistics, parts=parts, resamples=options.resamples,
-            confidence=options.confidence, seed=options.seed, question=question,
+            data, statistics, parts=parts, **options.sampling, question=question,
         )  # fmt: skip
         for row in rows:
             found.add(

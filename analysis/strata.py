@@ -8,7 +8,6 @@ Gwet's coefficients grow with the number of categories, an ICC of means with peo
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypedDict
 
 import numpy as np
 import pandas as pd
@@ -160,14 +159,6 @@ def _row(question: str, tag: str, stratum: str, place: Place, value: Estimate) -
     }  # fmt: skip
 
 
-class Sampling(TypedDict):
-    """What every statistic takes: resamples, coverage, seed."""
-
-    resamples: int
-    confidence: float
-    seed: int
-
-
 def _inside(
     data: Question,
     stories: frozenset[str],
@@ -176,9 +167,7 @@ def _inside(
     options: AlignOptions,
 ) -> Iterator[tuple[Place, Estimate]]:
     """Yield the statistics of some stories of a question, and of their answers."""
-    sampling = Sampling(
-        resamples=options.resamples, confidence=options.confidence, seed=options.seed
-    )
+    sampling = options.sampling
     data = _of_stories(data, stories)
     if data.by_annotator is not None:
         yield from _means(data.name, data.answers, data.by_annotator, parts, options)
@@ -228,7 +217,7 @@ def _means(
     for mean in mean_ratings(
         answers, cells, dimension=name,
         parts=tuple(part for part in parts if part != "methods"),
-        resamples=options.resamples, confidence=options.confidence, seed=options.seed,
+        **options.sampling,
     ):  # fmt: skip
         yield Place("mean", metric, mean.method), mean.mean
 

@@ -16,7 +16,7 @@ from analysis.reading.files import read_file
 from analysis.reading.kept import key_texts
 from analysis.reading.scores import ScoreTable
 from analysis.resampling import DECIMALS, cluster_counts, interval, stream
-from analysis.results import NAN, Array
+from analysis.results import NAN, Array, Row
 from analysis.tables import InputError, Problem, by_line
 
 WEIGHT_COLUMNS = ("composite", "part", "weight")
@@ -39,7 +39,6 @@ ENVISION_QUESTIONS = {
 SAME = 1e-9
 # Numbers held at once while resampling: resamples x cells.
 CHUNK = 4_000_000
-Row = dict[str, object]
 
 
 @dataclass(frozen=True)

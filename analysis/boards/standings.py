@@ -13,7 +13,7 @@ from analysis.boards.votes import coded
 from analysis.printing import counted
 from analysis.reading.people import are_means
 from analysis.resampling import cluster_counts, interval, stream
-from analysis.results import Array, Counts
+from analysis.results import Array, Counts, Row
 from analysis.tables import MEAN_OF_RATERS
 
 RATING_LEADERBOARD_COLUMNS = (
@@ -30,7 +30,6 @@ CHUNK = 4_000_000
 # A table of which a smaller share is filled is kept sparse.
 LEAST_FULL = 0.1
 Table = Array | sparse.csr_array
-Row = dict[str, object]
 
 
 @dataclass(frozen=True)

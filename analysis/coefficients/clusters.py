@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.results import NAN
+from analysis.results import NAN, Row
 
 CLUSTER_COLUMNS = (
     "question", "metric", "value", "low", "high", "n", "reason", "level",
     "coefficient", "cluster", "not_worse_than_best",
 )  # fmt: skip
-Row = dict[str, object]
 KEYS = ("dimension", "level", "coefficient")
 
 

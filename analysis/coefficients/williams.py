@@ -10,14 +10,13 @@ from scipy import stats
 from analysis.coefficients.levels import method_means
 from analysis.reading.cells import Grid
 from analysis.resampling import no_draws
-from analysis.results import NAN
+from analysis.results import NAN, Row
 from analysis.significance import holm
 
 WILLIAMS_COLUMNS = (
     "question", "metric_a", "metric_b", "level", "r_a", "r_b", "r_ab", "n", "value",
     "p_value", "p_adjusted", "reason",
 )  # fmt: skip
-Row = dict[str, object]
 
 
 @dataclass(frozen=True)

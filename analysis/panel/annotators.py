@@ -12,7 +12,6 @@ from analysis.panel.reliability import (
 )
 from analysis.panel.sheets import (
     Measure,
-    Row,
     Sheet,
     divided,
     mean_measure,
@@ -22,7 +21,7 @@ from analysis.panel.sheets import (
 )
 from analysis.reading.cells import same_within_tolerance
 from analysis.reading.kept import key_texts
-from analysis.results import Array, Counts
+from analysis.results import Array, Counts, Row
 
 ALONE = "nobody else answered the same units"
 ONE_VALUE = "the own ratings are all the same"

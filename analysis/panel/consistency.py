@@ -9,9 +9,8 @@ from analysis.panel.chance import ROUNDING
 from analysis.reading.cells import annotator_cells, human_cells
 from analysis.reading.people import are_means
 from analysis.resampling import cluster_counts, estimate, stream
-from analysis.results import Array, Counts, Estimate, undefined
+from analysis.results import Array, Counts, Estimate, Row, undefined
 
-Row = dict[str, object]
 SCALE_CONSISTENCY_COLUMNS = (
     "level", "statistic", "question", "value", "low", "high", "n", "n_items", "reason",
 )  # fmt: skip

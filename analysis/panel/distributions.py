@@ -3,11 +3,11 @@
 import pandas as pd
 
 from analysis.reading.people import are_means
+from analysis.results import Row
 
 DISTRIBUTION_COLUMNS = ("question", "method", "rating", "n", "share")
 # More different ratings than this are a continuous scale, which bars do not show.
 MOST_RATINGS = 21
-Row = dict[str, object]
 
 
 def rating_distribution(ratings: pd.DataFrame) -> list[Row]:

@@ -10,7 +10,6 @@ from analysis.panel.chance import ROUNDING, alpha
 from analysis.panel.reliability import Reliability
 from analysis.panel.sheets import (
     Measure,
-    Row,
     Sheet,
     mean_measure,
     renumbered,
@@ -20,7 +19,7 @@ from analysis.panel.sheets import (
 from analysis.reading.choices import ordered_choices
 from analysis.reading.kept import is_true, kept_rows
 from analysis.reading.people import CHOICE_KEYS, RATING_KEYS
-from analysis.results import Array, Counts
+from analysis.results import Array, Counts, Row
 
 # The row that takes everybody's repeats together.
 EVERYBODY = "all annotators"

@@ -8,9 +8,8 @@ import numpy as np
 from analysis.agreement import expanded
 from analysis.panel.chance import CHUNK
 from analysis.resampling import estimate, stream
-from analysis.results import Array, Counts, Estimate, Mask, undefined
+from analysis.results import Array, Counts, Estimate, Mask, Row, undefined
 
-Row = dict[str, object]
 ANNOTATOR_COLUMNS = (
     "question", "annotator", "statistic", "value", "low", "high", "n", "reason",
 )  # fmt: skip

@@ -16,7 +16,7 @@ from analysis.planning.boards import (
     story_means,
 )
 from analysis.resampling import interval, stream
-from analysis.results import NAN, Array
+from analysis.results import NAN, Array, Row
 
 # Splits of the methods into halves, and random subsets beside each choice.
 SPLITS, RANDOM = 20, 50
@@ -24,7 +24,6 @@ SPLITS, RANDOM = 20, 50
 LEAST_METHODS = 6
 SIZES = (5, 10, 20, 40, 80)
 EXCHANGES = 500
-Row = dict[str, object]
 
 
 def best_subsets(

@@ -19,7 +19,7 @@ from analysis.reading.cells import common_grid
 from analysis.reading.kept import key_texts
 from analysis.reading.scores import ScoreTable, score_table
 from analysis.resampling import cluster_counts, interval, stream
-from analysis.results import NAN, Array, Estimate, undefined
+from analysis.results import NAN, Array, Estimate, Row, undefined
 
 STABILITY_COLUMNS = (
     "question", "metric", "value", "low", "high", "n", "reason", "method", "statistic",
@@ -37,7 +37,6 @@ OF_OUTPUTS = ("icc_2_1", "icc_2_k", "noise_to_methods")
 BETWEEN = ("retest_kendall", "retest_spearman", "retest_pearson")
 NO_INTERVAL = "no interval is made: that of icc_2_1 tells how sure it is"
 CONSTANT = "no two trials have scores that differ"
-Row = dict[str, object]
 
 
 def rating_trials(ratings: pd.DataFrame) -> pd.DataFrame:

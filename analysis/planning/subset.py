@@ -21,7 +21,7 @@ from analysis.planning.boards import (
     weighted_correlations,
 )
 from analysis.resampling import cluster_counts, interval, stream
-from analysis.results import NAN, Array, Mask
+from analysis.results import NAN, Array, Mask, Row
 
 SUBSET_COLUMNS = (
     "question", "metric", "value", "low", "high", "n", "reason", "subset", "statistic",
@@ -33,7 +33,6 @@ BEST_SUBSET_COLUMNS = (
 SUBSET_STORIES_COLUMNS = ("size", "place", "story", "chosen")
 # Random subsets beside the given one.
 RANDOM = 200
-Row = dict[str, object]
 
 
 def tagged_stories(tags: pd.DataFrame, tag: str, value: str) -> list[str]:

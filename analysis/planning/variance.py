@@ -22,7 +22,7 @@ from analysis.planning.components import (
 )
 from analysis.reading.people import are_means
 from analysis.resampling import cluster_counts, interval, stream
-from analysis.results import NAN, Array
+from analysis.results import NAN, Array, Row
 
 VARIANCE_COLUMNS = (
     "question", "component", "value", "share", "low", "high", "n", "reason",
@@ -36,7 +36,6 @@ DRAWN = {"stories": "story", "annotators": "annotator", "methods": "method"}
 PLANNED = (1, 2, 3, 5, 10, 20)
 # A variance estimated with fewer degrees of freedom is near zero.
 LEAST_DF = 4
-Row = dict[str, object]
 
 
 def variance_components(
