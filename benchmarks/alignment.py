@@ -1,18 +1,23 @@
 """Time comparisons of metrics: against nlpstats, and whole alignments by size.
 
-    python benchmarks/alignment.py tests     # needs nlpstats beside numpy and pandas
-    python benchmarks/alignment.py sizes [rows ...]
+    python benchmarks/alignment.py [tests|data|sizes] [rows ...]
 
-Both machines' libraries use one thread each for matrix products; Plumbline adds threads
-of its own where work is independent.
+`tests` needs nlpstats beside numpy and pandas, in any environment. `data` aligns the
+published data sets, `sizes` simulated studies of up to a million ratings; both run the
+command line as users do.
+
+In `tests` both sides have one thread for each matrix product; Plumbline adds threads of
+its own where work is independent.
 """
 
 import os
 
+# As it was given: what is run as users do must not notice.
+ENVIRONMENT = dict(os.environ)
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+import argparse
 import importlib.util
-import resource
 import subprocess
 import sys
 import tempfile
@@ -36,6 +41,7 @@ METHODS, STORIES, DRAWS = 50, 200, 1000
 PEER_DRAWS = 3
 LEVELS = {"method": "system", "story": "input", "pooled": "global"}
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
+DATA = ROOT.parent / "shared" / "data"
 
 
 def seconds(work: Callable[[], object], times: int = 3) -> float:
@@ -68,7 +74,11 @@ def simulated_grid(n_stories: int = STORIES, n_methods: int = METHODS) -> Grid:
 def against_nlpstats() -> None:
     """Two metrics, 50 methods x 200 stories: PERM-BOTH and BOOT-BOTH at every level."""
     if importlib.util.find_spec("nlpstats") is None:
-        print("nlpstats is not installed: python -m pip install nlpstats==0.0.1")
+        print(
+            "nlpstats: skipped; python -m venv /tmp/peer && /tmp/peer/bin/pip install "
+            "nlpstats==0.0.1 pandas scipy threadpoolctl, then "
+            "/tmp/peer/bin/python benchmarks/alignment.py tests"
+        )
         return
     from nlpstats.correlations.bootstrap import bootstrap
     from nlpstats.correlations.permutation import permutation_test
@@ -165,42 +175,81 @@ def write_study(folder: Path, rows: int) -> int:
     return len(ratings)
 
 
-def by_size(sizes: tuple[int, ...]) -> None:
-    """Run the command line in a process of its own for every size."""
+def aligned(folder: Path, out: Path, *options: str) -> tuple[float, float]:
+    """Run the command line; return seconds, and the most memory it held, in MB."""
+    command = [
+        sys.executable, "-m", "analysis", "align",
+        "--ratings", str(folder / "ratings.csv"),
+        "--scores", str(folder / "scores.csv"), "--out", str(out), *options,
+    ]  # fmt: skip
+    start = time.perf_counter()
+    with tempfile.TemporaryFile("w+") as errors:
+        child = subprocess.Popen(
+            command, cwd=ROOT, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=errors
+        )
+        peak = 0.0
+        while child.poll() is None:
+            peak = max(peak, most_memory(child.pid))
+            time.sleep(0.02)
+        took = time.perf_counter() - start
+        errors.seek(0)
+        if child.returncode:
+            raise SystemExit(f"{' '.join(command)}\n{errors.read()[-1000:]}")
+    return took, peak
+
+
+def most_memory(pid: int) -> float:
+    """Return the most memory a process has held so far, in MB; 0 where unknown."""
+    # Not ru_maxrss: a process inherits that of the one that started it.
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0.0
+    lines = [line for line in status.splitlines() if line.startswith("VmHWM")]
+    return int(lines[0].split()[1]) / 1024 if lines else 0.0
+
+
+def published() -> None:
+    """Align the published data sets: all tables and the report."""
+    for name in ("dsg", "tifa"):
+        if not (DATA / name).is_dir():
+            print(f"align {name}: skipped, needs ../shared/data/{name}")
+            continue
+        for resamples in (0, 1000):
+            with tempfile.TemporaryDirectory() as out:
+                took, peak = aligned(
+                    DATA / name, Path(out) / "out", "--resamples", str(resamples)
+                )
+            print(
+                f"align {name}, {resamples} resamples{took:>34.1f} s{peak:>8.0f} MB",
+                flush=True,
+            )
+
+
+def by_size(sizes: list[int]) -> None:
+    """Align a simulated study of every size."""
     print("align, 10 metrics, 3 dimensions, 1000 resamples, report included")
-    print(f"{'ratings':>10}{'seconds':>10}{'ratings/s':>12}{'peak MB':>10}")
+    print(f"{'ratings':>10}{'seconds':>10}{'us/rating':>12}{'peak MB':>10}")
     for rows in sizes:
         with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            n = write_study(folder, rows)
-            out, err = folder / "out", folder / "err"
-            start = time.perf_counter()
-            with err.open("w") as errors:
-                child = subprocess.Popen(
-                    [
-                        sys.executable, "-m", "analysis", "align",
-                        "--ratings", str(folder / "ratings.csv"),
-                        "--scores", str(folder / "scores.csv"), "--out", str(out),
-                    ],
-                    cwd=ROOT, stdout=subprocess.DEVNULL, stderr=errors,
-                )  # fmt: skip
-                _pid, status, used = os.wait4(child.pid, 0)
-            took = time.perf_counter() - start
-            if status:
-                print(f"{n:>10}  failed: {err.read_text()[-300:]}")
-                continue
-            peak = used.ru_maxrss / (1024 if sys.platform != "darwin" else 1024**2)
-            print(f"{n:>10}{took:>10.1f}{n / took:>12.0f}{peak:>10.0f}")
+            n = write_study(Path(name), rows)
+            took, peak = aligned(Path(name), Path(name) / "out")
+        print(f"{n:>10}{took:>10.1f}{took / n * 1e6:>12.0f}{peak:>10.0f}", flush=True)
 
 
 def main() -> None:
-    what = sys.argv[1] if len(sys.argv) > 1 else "all"
-    if what in {"tests", "all"}:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "what", nargs="?", choices=("tests", "data", "sizes", "all"), default="all"
+    )
+    parser.add_argument("rows", nargs="*", type=int, default=list(SIZES))
+    given = parser.parse_args()
+    if given.what in {"tests", "all"}:
         against_nlpstats()
-    if what in {"sizes", "all"}:
-        by_size(tuple(int(rows) for rows in sys.argv[2:]) or SIZES)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    print(f"this process: {peak} MB")
+    if given.what in {"data", "all"}:
+        published()
+    if given.what in {"sizes", "all"}:
+        by_size(given.rows)
 
 
 if __name__ == "__main__":

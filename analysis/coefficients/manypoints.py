@@ -70,7 +70,7 @@ def _group_sums(
     The first row is people's own, without the first two.
     """
     w = np.ascontiguousarray(weights.T)
-    alone = _powers(w)
+    alone = _powers(w, cubes=spearman)
     largest = float(alone[0].max(initial=0.0)) * float(w.max(initial=0.0))
     w = w.astype(np.float32 if largest < EXACT else np.float64, copy=False)
     weighted_ranks = None
@@ -79,10 +79,12 @@ def _group_sums(
         before = np.cumsum(by_value, axis=0) - by_value
         centred = 2 * before + by_value - alone[0]
         weighted_ranks = w * centred.astype(w.dtype)[h]
-    rows = [np.concatenate([np.zeros((2, w.shape[1])), _tie_sums(h, w, alone)])]
+    ties = _tie_sums(h, w, alone, cubes=spearman)
+    rows = [np.concatenate([np.zeros((2, w.shape[1])), ties])]
     for levels in x:
         both = _block_sums(h, levels, w, weighted_ranks)
-        rows.append(np.concatenate([both, _tie_sums(levels, w, alone)]))
+        ties = _tie_sums(levels, w, alone, cubes=spearman)
+        rows.append(np.concatenate([both, ties]))
     return np.stack(rows)
 
 
@@ -100,19 +102,27 @@ def _summed(w: Floats, levels: Levels) -> Floats:
     return found
 
 
-def _powers(w: Floats) -> Array:
+def _powers(w: Floats, *, cubes: bool) -> Array:
     """Return the sums of w, w^2, w^3 and the number of w > 0, shape (4, B)."""
-    return np.stack(
-        [
-            w.sum(axis=0, dtype=np.float64),
-            np.einsum("pb,pb->b", w, w, dtype=np.float64),
-            np.einsum("pb,pb,pb->b", w, w, w, dtype=np.float64),
-            np.count_nonzero(w, axis=0).astype(np.float64),
-        ]
+    found = np.zeros((4, w.shape[1]))
+    found[0] = w.sum(axis=0, dtype=np.float64)
+    found[1] = _products(w, w)
+    if cubes:
+        found[2] = np.einsum("pb,pb,pb->b", w, w, w, dtype=np.float64)
+    found[3] = np.count_nonzero(w, axis=0)
+    return found
+
+
+def _products(w: Floats, values: Floats) -> Array:
+    """Sum weights times whole numbers over points, in single precision if exact."""
+    most = float(w.sum(axis=0).max(initial=0.0)) * float(
+        max(values.max(initial=0), -values.min(initial=0))
     )
+    dtype = w.dtype if most < EXACT else np.dtype(np.float64)
+    return np.asarray(np.einsum("pb,pb->b", w, values, dtype=dtype), np.float64)
 
 
-def _tie_sums(levels: Levels, w: Floats, alone: Array) -> Array:
+def _tie_sums(levels: Levels, w: Floats, alone: Array, *, cubes: bool) -> Array:
     """Return n and the sums of t^2, t^3 and 1 over the levels, shape (4, B).
 
     `alone` has the same sums over points; only those of shared levels change.
@@ -123,8 +133,8 @@ def _tie_sums(levels: Levels, w: Floats, alone: Array) -> Array:
     points = np.flatnonzero(shared)
     summed = _summed(w[points], dense_levels(levels[points]))
     if shared.all():
-        return _powers(summed)
-    return alone + _powers(summed) - _powers(w[points])
+        return _powers(summed, cubes=cubes)
+    return alone + _powers(summed, cubes=cubes) - _powers(w[points], cubes=cubes)
 
 
 def _blocks(levels: Levels, size: int) -> Iterator[tuple[int, int, bool]]:
@@ -188,14 +198,14 @@ def _block_sums(
             inside = stacked[n_values + len(points) :]
         else:
             net += move @ own
-        pairs += np.einsum("pb,pb->b", own, partners, dtype=np.float64)
-        weight = own.sum(axis=0, dtype=np.float64)
+        pairs += _products(own, partners)
         if weighted_ranks is not None:
+            weight = own.sum(axis=0, dtype=np.float64)
             rank = weighted_ranks[points]
             ranks += (2 * before + weight) * rank.sum(axis=0, dtype=np.float64)
             if inside is not None:
                 ranks += np.einsum("pb,pb->b", rank, inside, dtype=np.float64)
-        before += weight
+            before += weight
     for points in mixed:
         apart = (x_block[points, None] > x_block[points]) * np.sign(
             h[points, None] - h[points]
