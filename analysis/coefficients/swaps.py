@@ -26,6 +26,8 @@ from analysis.results import Array, Mask
 # Groups of at most this many points sum s' Q s; larger ones take its mean over
 # independent coins, which differs little and leaves the test exact.
 EXACT_PAIRS = 1000
+# Rows of s' Q s at a time.
+ROWS = 128
 
 Pair = tuple[Array, Array]
 
@@ -173,8 +175,21 @@ def _quadratic(
             if coins.clusters is not None:
                 for axis in (0, 1):
                     q = np.add.reduceat(q, coins.clusters, axis=axis)
-            found[kind].append(np.einsum("nb,nb->b", q @ s, s, dtype=np.float64))
+            found[kind].append(_form(q, s))
     return {kind: np.stack(values) for kind, values in found.items() if values}
+
+
+def _form(q: Floats, s: Floats) -> Array:
+    """Return s' q s for every column of s; q is symmetric, so half of it is enough."""
+    total = np.zeros(s.shape[1])
+    for start in range(0, len(q), ROWS):
+        stop = start + ROWS
+        rows = q[start:stop, start:].copy()
+        rows[:, ROWS:] *= 2
+        partners = rows @ s[start:]
+        partners *= s[start:stop]
+        total += partners.sum(axis=0, dtype=np.float64)
+    return total
 
 
 def _pearson(points: Points, a: int, b: int, coins: AnyCoins) -> Pair:

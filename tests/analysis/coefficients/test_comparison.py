@@ -84,6 +84,7 @@ def test_many_points_give_what_few_do(monkeypatch, level, holes):
         monkeypatch.setattr(module, "FEW_POINTS", 2)
     for module in (contests, orders, swapties):
         monkeypatch.setattr(module, "CHUNK", 60)
+    monkeypatch.setattr(swaps, "ROWS", 3)
     many = compared(grid, level, thrown)
     for name in ALL:
         np.testing.assert_allclose(few[name], many[name], atol=1e-12)
