@@ -16,6 +16,7 @@ from analysis.pairs.pairsums import (
     weighted_sums,
 )
 from analysis.pairs.ties import accuracy_with_ties, story_folds
+from analysis.parallel import in_threads
 from analysis.printing import counted
 from analysis.reading.cells import Grid, lacking_scores
 from analysis.reading.choices import OUTCOMES, annotator_votes, majority
@@ -347,11 +348,14 @@ def pair_agreement(
     drawn = _Sums.of(_drawn_sums(pairs, parts, resamples, rng))
     folds = story_folds(pairs.story, stream(seed, "folds", pairs.question))
     n = int(point.decided[0, 0])
+    with_ties = in_threads(
+        lambda k: accuracy_with_ties(
+            pairs.human, scores[k], "0" if names[k] == BASELINE else epsilon, folds
+        ),
+        range(len(names)),
+    )
     found = []
-    for k, name in enumerate(names):
-        acc_eq, threshold = accuracy_with_ties(
-            pairs.human, scores[k], "0" if name == BASELINE else epsilon, folds
-        )
+    for k, (name, (acc_eq, threshold)) in enumerate(zip(names, with_ties, strict=True)):
         strict, half = (
             _estimate(float(value[0, k]), values[:, k], confidence, n)
             for value, values in zip(point.ppa(), drawn.ppa(), strict=True)

@@ -1,9 +1,9 @@
 """Independent pieces of work on all processors; numpy lets threads run at once."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from functools import cache
 from typing import TypeVar
 
@@ -22,16 +22,15 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def one_thread_a_product() -> AbstractContextManager[object]:
-    """Give matrix products one thread each.
+@contextmanager
+def one_thread_a_product() -> Iterator[None]:
+    """Give matrix products one thread each; also a decorator.
 
     The products of these statistics are small: threads of one would wait for each
     other, and for those of `in_threads`, longer than they help.
     """
-    limit: AbstractContextManager[object] = _controller().limit(
-        limits=1, user_api="blas"
-    )
-    return limit
+    with _controller().limit(limits=1, user_api="blas"):
+        yield
 
 
 def in_threads(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:

@@ -344,11 +344,11 @@ def _swapped(coins: Array, first: Array, second: Array) -> Array:
     Coins (G, B), results (G, B) or (G, 1).
     """
     defined = np.isfinite(first)
-    always = defined.all(axis=1)
-    if (defined == np.isfinite(second)).all() and (always == defined.any(axis=1)).all():
-        apart = np.broadcast_to(first - second, coins.shape)[always]
-        total = np.einsum("gb,gb->b", coins[always], apart)
-        return np.asarray(total / (len(apart) or NAN))
+    if (defined == np.isfinite(second)).all():
+        apart = np.where(defined, first - second, 0.0)
+        total = np.einsum("gb,gb->b", coins, np.broadcast_to(apart, coins.shape))
+        count = defined.sum(axis=0)
+        return np.where(count > 0, total / np.maximum(count, 1), np.nan)
     kept = coins > 0
     return _average(np.where(kept, first, second)) - _average(
         np.where(kept, second, first)

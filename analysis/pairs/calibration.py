@@ -16,6 +16,7 @@ from scipy.special import expit
 from analysis.pairs.pairsums import Clusters, resampled_sums
 from analysis.pairs.ties import held_out_epsilons, right_with_ties, story_folds
 from analysis.pairwise import Pairs
+from analysis.parallel import in_threads
 from analysis.resampling import cluster_counts, interval, stream
 from analysis.results import NAN, Array, Counts, Mask, Row
 
@@ -253,7 +254,9 @@ class _Judged:
         human, P, K = pairs.human, len(pairs.human), len(scores)
         decided = human != 0
         hits, ties, right = (np.zeros((K + 2, P), bool) for _ in range(3))
-        limits = np.array([held_out_epsilons(human, own, folds) for own in scores])
+        limits = np.array(
+            in_threads(lambda own: held_out_epsilons(human, own, folds), scores)
+        )
         for f, (fold, own) in enumerate(zip(folds, fitted, strict=True)):
             here = np.vstack([scores[:, fold], own[:, fold]])
             more = [held_out_epsilons(human, x, [fold])[0] for x in own]

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from analysis.pairwise import Pairs
+from analysis.parallel import in_threads
 from analysis.reading.cells import Grid
 from analysis.results import NAN, Array, Counts, Row
 
@@ -87,18 +88,22 @@ def pair_disagreement(
         votes. Largest first, then by story and methods.
     """
     people = _ranks(np.abs(pairs.sides[0] - pairs.sides[1]))
-    rows: list[Row] = []
-    for k, metric in enumerate(pairs.metrics):
+
+    def of_metric(k: int) -> list[Row]:
         against = np.flatnonzero(np.sign(pairs.scores[k]) == -pairs.human)
         against = against[pairs.human[against] != 0]
         if not len(against):
-            continue
+            return []
         value = np.round(_ranks(np.abs(pairs.scores[k])) + people, DECIMALS)
         keys = tuple(x[against] for x in (pairs.second, pairs.first, pairs.story))
-        sign = 1.0 if higher_is_better[metric] else -1.0
-        for p in against[list(_largest(value[against], keys, most))]:
-            rows.append(_pair_row(pairs, k, int(p), float(value[p]), sign))
-    return rows
+        sign = 1.0 if higher_is_better[pairs.metrics[k]] else -1.0
+        return [
+            _pair_row(pairs, k, int(p), float(value[p]), sign)
+            for p in against[list(_largest(value[against], keys, most))]
+        ]
+
+    found = in_threads(of_metric, range(len(pairs.metrics)))
+    return [row for rows in found for row in rows]
 
 
 def _pair_row(pairs: Pairs, k: int, p: int, value: float, sign: float) -> Row:

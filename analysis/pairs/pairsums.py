@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analysis.parallel import in_threads
 from analysis.resampling import cluster_counts
 from analysis.results import Array, Counts
 
@@ -134,10 +135,10 @@ def _by_story_and_pair(
     n, F = len(pair[0]), features.shape[1]
     order = np.argsort(code, kind="stable")
     bounds = np.searchsorted(code[order], np.arange(n + 1))
-    found = np.zeros((B, F))
     a = stories.astype(np.float32)
     step = max(1, CHUNK // max(S * F, B * F, 1))
-    for start in range(0, n, step):
+
+    def part(start: int) -> Array:
         stop = min(start + step, n)
         rows = order[bounds[start] : bounds[stop]]
         size = stop - start
@@ -148,8 +149,9 @@ def _by_story_and_pair(
             table[:, :, f] = sums.reshape(S, size)
         weights = methods[:, pair[0][start:stop]] * methods[:, pair[1][start:stop]]
         by_pair = (a @ table.reshape(S, -1)).reshape(B, size, F)
-        found += np.matmul(weights[:, None, :].astype(float), by_pair)[:, 0]
-    return found
+        return np.asarray(np.matmul(weights[:, None, :].astype(float), by_pair)[:, 0])
+
+    return np.asarray(sum(in_threads(part, range(0, n, step)), np.zeros((B, F))))
 
 
 def resampled_sums(

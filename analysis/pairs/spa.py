@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.special import ndtr
 
+from analysis.parallel import in_threads
 from analysis.reading.cells import Grid
 from analysis.resampling import cluster_counts, interval, stream
 from analysis.results import NAN, Array, Counts, Mask, Row
@@ -97,8 +98,9 @@ def _values(
 ) -> Array:
     """Return the SPA of every side but the first, which is people's."""
     flips = rng.integers(0, 2, (draws, len(grid.stories))) * 2 - 1
-    human, *metrics = (
-        _flipped_p(values, grid.cells, pair, flips.astype(float)) for values in sides
+    signs = flips.astype(float)
+    human, *metrics = in_threads(
+        lambda values: _flipped_p(values, grid.cells, pair, signs), sides
     )
     return np.array([1 - np.abs(human - p).mean() for p in metrics])
 
@@ -145,9 +147,8 @@ def _drawn(
     for start in range(0, len(pair[0]), PAIRS_AT_ONCE):
         i, j = (side[start : start + PAIRS_AT_ONCE] for side in pair)
         shared = grid.cells[:, i] & grid.cells[:, j]
-        human, *metrics = (
-            _normal_p(np.where(shared, v[:, i] - v[:, j], 0.0), counts) for v in sides
-        )
+        here = [np.where(shared, v[:, i] - v[:, j], 0.0) for v in sides]
+        human, *metrics = in_threads(lambda v: _normal_p(v, counts), here)
         for k, p in enumerate(metrics):
             total[k] += np.abs(human - p).sum(axis=1)
     return 1 - total / len(pair[0])

@@ -15,6 +15,7 @@ from scipy.stats import kendalltau
 
 from analysis.coefficients.levels import method_means
 from analysis.options import OptionError, check_known
+from analysis.parallel import in_threads
 from analysis.reading.cells import Grid
 from analysis.resampling import no_draws
 from analysis.results import NAN, Array, Counts, Mask, Row
@@ -214,8 +215,9 @@ def level_accuracy(grid: Grid, *, level: str, epsilon: str = "0") -> list[Row]:
     check_known("level", (level,), LEVELS)
     if epsilon not in {"0", "insample"}:
         raise OptionError(f"epsilon: {epsilon!r}: expected 0, insample at a level")
-    rows = []
-    for k, metric in enumerate(grid.metrics):
+
+    def of_metric(k: int) -> Row:
+        metric = grid.metrics[k]
         whole = grid.human_is_method_level or metric in grid.method_level
         if whole and level != "method":
             groups: list[Group] = []
@@ -227,8 +229,9 @@ def level_accuracy(grid: Grid, *, level: str, epsilon: str = "0") -> list[Row]:
         if epsilon == "insample" and sums.total:
             best, more = _best_of_groups(groups)
             right += more
-        rows.append(_row(grid, k, level, sums, right, best, epsilon == "insample"))
-    return rows
+        return _row(grid, k, level, sums, right, best, epsilon == "insample")
+
+    return in_threads(of_metric, range(len(grid.metrics)))
 
 
 def _row(

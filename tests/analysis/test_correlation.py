@@ -131,6 +131,19 @@ def test_many_points_in_blocks_equal_scipy(monkeypatch, decimals, human_decimals
             assert found[name][k, g, b] == pytest.approx(SCIPY[name](x, y), abs=1e-9)
 
 
+@pytest.mark.parametrize("most", [1, 40, 4000])
+def test_single_precision_is_taken_only_where_it_is_exact(monkeypatch, most):
+    rng = np.random.default_rng(0)
+    human = rng.integers(0, 300, (1, 3000)).astype(float)
+    scores = np.round(rng.normal(size=(1, 1, 3000)) + human / 100, 1)
+    weights = rng.integers(0, most + 1, (1, 2, 3000)).astype(float)
+    found = correlate(human, scores, weights, ALL)
+    monkeypatch.setattr(manypoints, "EXACT", 0)
+    exact = correlate(human, scores, weights, ALL)
+    for name in ("kendall", "kendall_c", "spearman"):
+        np.testing.assert_array_equal(found[name], exact[name])
+
+
 def test_large_sums_stay_exact():
     # Sums reach 1e12 here: far above what float32 holds exactly.
     x = np.arange(9000.0)

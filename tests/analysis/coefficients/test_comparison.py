@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from analysis.coefficients import comparison, contests, orders, swaps, swapties
+from analysis.coefficients import coins, comparison, contests, orders, swaps, swapties
 from analysis.coefficients.comparison import swap_tests
 from analysis.coefficients.levels import level_values
 from analysis.correlation import standardise
@@ -53,24 +53,54 @@ ALL = (*COEFFICIENTS, "kendall_c")
     "parts", [("stories", "methods"), ("stories",), ("methods",), ("units",)]
 )
 def test_swapped_values_are_those_of_swapped_data(level, holes, digits, parts):
-    grid = two_metrics(holes=holes, digits=digits)
+    same_as_swapped_data(two_metrics(holes=holes, digits=digits), level, parts)
+
+
+@pytest.mark.parametrize("level", ALL_LEVELS)
+@pytest.mark.parametrize("holes", [set(), {(0, 1), (3, 2)}])
+@pytest.mark.parametrize("n_methods", [3, 6])
+@pytest.mark.parametrize("parts", [("stories", "methods"), ("stories",), ("units",)])
+def test_metrics_that_share_values_are_swapped_as_well(level, holes, n_methods, parts):
+    grid = small(holes=holes, n_stories=12, n_methods=n_methods)
+    # With a mean of exactly 0 both have the same standardised values.
+    n = int(grid.cells.sum())
+    values = np.repeat([-1.0, 0.0, 1.0], [n // 3, n - 2 * (n // 3), n // 3])
+    rng = np.random.default_rng(2)
+    scores = np.zeros((2, *grid.cells.shape))
+    for own in scores:
+        own[grid.cells] = rng.permutation(values)
+    same_as_swapped_data(with_metrics(grid, *scores), level, parts)
+
+
+def test_cubes_of_many_ties_are_exact():
+    rng = np.random.default_rng(0)
+    equal = np.zeros((1, 1, 400))
+    points = contests.Points(equal[0], equal, np.ones((1, 400), bool))
+    thrown = coins.Coins(rng.integers(0, 2, (400, 7)) * 2.0 - 1)
+    found = swapties.own_ties(points, 0, thrown)
+    stay = (thrown.points > 0).sum(axis=0)
+    np.testing.assert_array_equal(found[0, 1, 0], stay**3 - stay)
+    np.testing.assert_array_equal(found[1, 1, 0], (400 - stay) ** 3 - (400 - stay))
+
+
+def same_as_swapped_data(grid, level, parts):
     thrown = comparison._throw(grid, parts, 12, 0)
     found = compared(grid, level, thrown)
-    coins = thrown.stories[:, :, None] * thrown.methods[:, None, :]
+    cells = thrown.stories[:, :, None] * thrown.methods[:, None, :]
     if thrown.units is not None:
-        coins = coins * thrown.units
+        cells = cells * thrown.units
     used = grid.cells.reshape(-1)
     a, b = (
         standardise(values.reshape(-1), used).reshape(grid.cells.shape)
         for values in grid.scores
     )
-    for i, coin in enumerate(coins):
+    for i, coin in enumerate(cells):
         swapped = with_metrics(grid, np.where(coin > 0, a, b), np.where(coin > 0, b, a))
         expected = level_values(swapped, level, no_draws(*coin.shape), ALL)
         for name in ALL:
             difference = expected[name][0, 0] - expected[name][1, 0]
-            assert np.broadcast_to(found[name], len(coins))[i] == pytest.approx(
-                difference, abs=1e-8
+            assert np.broadcast_to(found[name], len(cells))[i] == pytest.approx(
+                difference, abs=1e-8, nan_ok=True
             )
 
 

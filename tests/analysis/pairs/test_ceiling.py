@@ -53,7 +53,10 @@ def test_each_annotator_against_the_mean_of_the_others():
 def test_a_tie_of_the_annotator_is_half_a_hit():
     pairs = rated({"Ann": [1, 1], "Bob": [1, 2]}, [1, 1])
     one = measure(pairs)["one annotator"]
-    # Ann ties, Bob prefers b; Bob's others tie: no preference.
+    # Ann ties, Bob prefers b; Bob's others tie: no preference. The metric ties, which
+    # is right of those whose others tie.
+    metric = measure(pairs)["k"]
+    assert (metric["value"], metric["tie_rate"], metric["acc_eq"]) == (0.5, 1.0, 0.5)
     assert (one["value"], one["ppa_strict"], one["tie_rate"], one["n"]) == (
         0.5, 0.0, 1.0, 1,
     )  # fmt: skip
@@ -88,6 +91,19 @@ def test_choices_against_the_majority_of_the_others():
     # t: three times right.
     assert (one["n"], one["value"]) == (4, 0.75)
     assert measure(restricted(pairs, {"t"}))["one annotator"]["value"] == 1.0
+
+
+def test_a_choice_without_others_counts_nowhere():
+    columns = ["story", "method_a", "method_b", "criterion", "annotator", "choice"]
+    rows = [("s", "x", "y", "q", "A", "a"), ("s", "x", "y", "q", "B", "a"),
+            ("t", "x", "y", "q", "A", "a")]  # fmt: skip
+    scores = pd.DataFrame(
+        list(itertools.product("st", "xy")), columns=["story", "method"]
+    ).assign(metric="k", score=[2.0, 1.0, 2.0, 1.0])
+    choices = ordered_choices(pd.DataFrame(rows, columns=columns))
+    found = measure(choice_pairs("q", choices, score_table(scores)))
+    assert found["one annotator"]["n"] == 2
+    assert found["one annotator"]["acc_eq"] == found["k"]["acc_eq"] == 1.0
 
 
 def test_one_annotator_alone():
