@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tqdm import tqdm
 
 from analysis.dates import report_date
+from analysis.memory import keep_freed_memory
 from analysis.options import AlignOptions, OptionError
 from analysis.parsers import parser
 from analysis.tables import InputError
@@ -277,4 +278,5 @@ COMMANDS = {
 
 
 if __name__ == "__main__":
+    keep_freed_memory()
     sys.exit(main())
