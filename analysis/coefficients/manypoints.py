@@ -82,7 +82,7 @@ def _group_sums(
     ties = _tie_sums(h, w, alone, cubes=spearman)
     rows = [np.concatenate([np.zeros((2, w.shape[1])), ties])]
     for levels in x:
-        both = _block_sums(h, levels, w, weighted_ranks)
+        both = _block_sums(h, levels, w, alone[0], weighted_ranks)
         ties = _tie_sums(levels, w, alone, cubes=spearman)
         rows.append(np.concatenate([both, ties]))
     return np.stack(rows)
@@ -92,13 +92,12 @@ def _summed(w: Floats, levels: Levels) -> Floats:
     """Sum weights (N, B) over points of equal level: (levels, B)."""
     order = np.argsort(levels, kind="stable")
     bounds = np.searchsorted(levels[order], np.arange(levels.max(initial=-1) + 2))
-    sorted_weights = w[order]
     if len(levels) < POINTS_OF_A_SUM * (len(bounds) - 1):
-        return np.asarray(np.add.reduceat(sorted_weights, bounds[:-1], axis=0))
+        return np.asarray(np.add.reduceat(w[order], bounds[:-1], axis=0))
     found = np.empty((len(bounds) - 1, w.shape[1]), w.dtype)
     for level in range(len(found)):
-        rows = slice(bounds[level], bounds[level + 1])
-        np.add.reduce(sorted_weights[rows], axis=0, out=found[level])
+        rows = order[bounds[level] : bounds[level + 1]]
+        np.add.reduce(w[rows], axis=0, out=found[level])
     return found
 
 
@@ -106,19 +105,20 @@ def _powers(w: Floats, *, cubes: bool) -> Array:
     """Return the sums of w, w^2, w^3 and the number of w > 0, shape (4, B)."""
     found = np.zeros((4, w.shape[1]))
     found[0] = w.sum(axis=0, dtype=np.float64)
-    found[1] = _products(w, w)
+    largest = float(found[0].max(initial=0.0)) * float(w.max(initial=0.0))
+    found[1] = _products(w, w, largest)
     if cubes:
         found[2] = np.einsum("pb,pb,pb->b", w, w, w, dtype=np.float64)
     found[3] = np.count_nonzero(w, axis=0)
     return found
 
 
-def _products(w: Floats, values: Floats) -> Array:
-    """Sum weights times whole numbers over points, in single precision if exact."""
-    most = float(w.sum(axis=0).max(initial=0.0)) * float(
-        max(values.max(initial=0), -values.min(initial=0))
-    )
-    dtype = w.dtype if most < EXACT else np.dtype(np.float64)
+def _products(w: Floats, values: Floats, largest: float) -> Array:
+    """Sum weights times whole numbers over points, in single precision if exact.
+
+    No sum is above `largest` in size.
+    """
+    dtype = w.dtype if largest < EXACT else np.dtype(np.float64)
     return np.asarray(np.einsum("pb,pb->b", w, values, dtype=dtype), np.float64)
 
 
@@ -130,10 +130,10 @@ def _tie_sums(levels: Levels, w: Floats, alone: Array, *, cubes: bool) -> Array:
     shared = np.bincount(levels)[levels] > 1
     if not shared.any():
         return alone
+    if shared.all():
+        return _powers(_summed(w, levels), cubes=cubes)
     points = np.flatnonzero(shared)
     summed = _summed(w[points], dense_levels(levels[points]))
-    if shared.all():
-        return _powers(summed, cubes=cubes)
     return alone + _powers(summed, cubes=cubes) - _powers(w[points], cubes=cubes)
 
 
@@ -166,9 +166,13 @@ def _block_labels(levels: Levels, size: int) -> tuple[Levels, list[Levels]]:
 
 
 def _block_sums(
-    h: Levels, x: Levels, w: Floats, weighted_ranks: Floats | None
+    h: Levels, x: Levels, w: Floats, total: Array, weighted_ranks: Floats | None
 ) -> Array:
-    """Return C - D (ordered pairs) and the products of ranks, shape (2, B)."""
+    """Return C - D (ordered pairs) and the products of ranks, shape (2, B).
+
+    `total` is the sum of w over points, (B,).
+    """
+    most = float(total.max(initial=0.0))
     B = w.shape[1]
     size = BLOCK_POINTS
     values, mixed = _human_buckets(h)
@@ -198,9 +202,9 @@ def _block_sums(
             inside = stacked[n_values + len(points) :]
         else:
             net += move @ own
-        pairs += _products(own, partners)
+        weight = own.sum(axis=0, dtype=np.float64)
+        pairs += _products(own, partners, most * float(weight.max(initial=0.0)))
         if weighted_ranks is not None:
-            weight = own.sum(axis=0, dtype=np.float64)
             rank = weighted_ranks[points]
             ranks += (2 * before + weight) * rank.sum(axis=0, dtype=np.float64)
             if inside is not None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from analysis.agreement import expanded
 from analysis.panel.chance import CHUNK
-from analysis.resampling import estimate, stream
+from analysis.resampling import cluster_counts, estimate, stream
 from analysis.results import Array, Counts, Estimate, Mask, Row, undefined
 
 ANNOTATOR_COLUMNS = (
@@ -141,17 +141,12 @@ def sheet_rows(
 
 
 def _drawn(n: int, resamples: int, seed: int) -> Iterator[Array]:
-    """Draw n of n clusters, some resamples at a time: shape (n, b).
-
-    Counting whole numbers is faster here than `multinomial`.
-    """
+    """Draw n of n clusters, some resamples at a time: shape (n, b)."""
     rng = stream(seed, "annotators", str(n))
     step = max(1, CHUNK // n)
     for start in range(0, resamples, step):
-        b = min(step, resamples - start)
-        drawn = rng.integers(0, n, (b, n)) * b + np.arange(b)[:, None]
-        counts = np.bincount(drawn.ravel(), minlength=n * b)
-        yield counts.reshape(n, b).astype(float)
+        counts = cluster_counts(n, min(step, resamples - start), rng)
+        yield np.ascontiguousarray(counts.T, float)
 
 
 def _one_sheet(
