@@ -82,11 +82,20 @@
       Plotly.newPlot(plots[i], data, layout, settings);
     });
   }
-  // Far figures are drawn when they come near: the page is there at once.
+  // Near figures are drawn first, so that the page is there at once; the others follow
+  // while it is read.
   const watcher = new IntersectionObserver((seen) => {
     for (const one of seen) if (one.isIntersecting) { watcher.unobserve(one.target); draw(one.target); }
   }, { rootMargin: "800px" });
   boxes.forEach((box) => watcher.observe(box));
+  const idle = window.requestIdleCallback ?? ((work) => setTimeout(work, 100));
+  function rest() {
+    const next = boxes.find((box) => !done.has(box));
+    if (!next) return;
+    draw(next);
+    idle(rest);
+  }
+  idle(rest);
 
   function redress() {
     for (const box of done) {

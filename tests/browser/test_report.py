@@ -105,8 +105,7 @@ def opened(page, address):
 
 
 def draw_all(page):
-    for box in page.locator(".panels").all():
-        box.scroll_into_view_if_needed()
+    """Wait for every figure: also those that nobody scrolls to are drawn."""
     wait(
         page,
         "[...document.querySelectorAll('.plot')].every(p => p.querySelector('svg'))",
