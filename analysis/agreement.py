@@ -123,7 +123,8 @@ def agreement(
     parts
         Clusters to draw, of `PARTS`. An annotator drawn twice counts twice but is
         never paired with himself (see `chance`), and as annotators are few,
-        their percentile intervals are `expanded`.
+        their percentile intervals are `expanded`; but not those of alpha where units
+        are drawn as well, which are wide enough (``docs/coverage.md``).
     resamples, confidence, seed
         Number of resamples (0 for no intervals), coverage, seed.
     question
@@ -154,9 +155,7 @@ def agreement(
                 data, parts, resamples, complete=complete, seed=seed, question=question
             )
             drawn |= sample.draws(names)
-    coverage = confidence
-    if "annotators" in parts and data.n_annotators > 1:
-        coverage = expanded(confidence, data.n_annotators)
+    by_people = "annotators" in parts and data.n_annotators > 1
     found = []
     for name in statistics:
         units = _units(data, name)
@@ -164,6 +163,9 @@ def agreement(
             result = undefined(reasons[name], n=len(units))
         else:
             draws = drawn.get(name, np.empty(0))
+            coverage = confidence
+            if by_people and not (len(parts) > 1 and name.startswith("alpha")):
+                coverage = expanded(confidence, data.n_annotators)
             result = estimate(values[name], draws, coverage, n=len(units))
             if resamples and not result.reason:
                 why = _why_not_drawn(data, name, parts)

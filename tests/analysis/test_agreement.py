@@ -524,6 +524,21 @@ def test_intervals_over_annotators_are_wider_than_percentiles():
     assert row.estimate.low < np.nanquantile(draws, 0.025) - 0.005
 
 
+def test_with_units_drawn_only_alpha_keeps_plain_percentiles():
+    rng = np.random.default_rng(0)
+    quality = rng.integers(0, 5, 60)
+    data = reliability(np.clip(quality + rng.integers(-1, 2, (6, 60)), 0, 4))
+    people = rng.multinomial(6, np.full(6, 1 / 6), size=4000).astype(float)
+    units = rng.multinomial(60, np.full(60, 1 / 60), size=4000).astype(float)
+    rows = table(data, ("alpha_ordinal", "ac1"), 4000, ("annotators", "units"))
+    for name, coverage in (("alpha_ordinal", 0.95), ("ac1", expanded(0.95, 6))):
+        tail = (1 - coverage) / 2
+        drawn = STATISTICS[name](data, units, people)
+        expected = np.nanquantile(drawn, [tail, 1 - tail])
+        row = rows[name].estimate
+        assert [row.low, row.high] == pytest.approx(expected, abs=0.02)
+
+
 def test_the_package_gives_the_point_where_there_are_few_values(monkeypatch):
     data = reliability([[1, 2, 3, 3], [1, 2, 2, 3]])
     expected = alpha_value(data, "ordinal")
