@@ -20,13 +20,9 @@ from analysis.parallel import in_threads
 from analysis.printing import counted
 from analysis.reading.cells import Grid, lacking_scores
 from analysis.reading.choices import OUTCOMES, annotator_votes, majority
-from analysis.reading.scores import BASELINE, ScoreTable, score_cube
+from analysis.reading.scores import BASELINE, RANDOM, ScoreTable, score_cube
 from analysis.resampling import cluster_counts, interval, stream
 from analysis.results import NAN, Array, Counts, Estimate, Mask
-
-# What a metric that guesses would reach on average; no metric of that name is drawn.
-RANDOM = "random (expected)"
-
 
 # Pairs, what one annotator prefers in them, and what all others do.
 LeftOut = tuple[Counts, Array, Array]

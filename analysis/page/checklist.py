@@ -8,14 +8,13 @@ import pandas as pd
 
 from analysis.page.claims import interval, number
 from analysis.page.layout import (
-    BASELINES,
     COEFFICIENT_NAMES,
     LEVEL_NAMES,
     human_ceiling,
 )
 from analysis.page.wording import per_cent
 from analysis.printing import counted
-from analysis.reading.scores import BASELINE
+from analysis.reading.scores import BASELINE, BASELINES
 
 Tables = Mapping[str, pd.DataFrame]
 Answer = tuple[str, str]

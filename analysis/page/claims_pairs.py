@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.page.layout import BASELINES, is_named_metric
+from analysis.page.layout import is_named_metric
 from analysis.page.wording import (
     SIGNIFICANT,
     Claim,
@@ -18,6 +18,7 @@ from analysis.page.wording import (
     some_have,
 )
 from analysis.printing import counted
+from analysis.reading.scores import BASELINES
 from analysis.significance import holm
 
 # VISTAR demands that a metric prefers what people prefer in so many pairs.

@@ -6,12 +6,9 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from analysis.pairwise import RANDOM
-from analysis.reading.scores import BASELINE
+from analysis.reading.scores import BASELINES
 from analysis.results import Array
 
-# No metrics, though they stand in tables of metrics.
-BASELINES = (BASELINE, RANDOM)
 COEFFICIENT_NAMES = {
     "kendall": "Kendall's tau-b",
     "spearman": "Spearman",

@@ -20,12 +20,12 @@ from analysis.page.drawing import (
     vertical,
 )
 from analysis.page.layout import (
-    BASELINES,
     LEVEL_NAMES,
     by_value,
     main_coefficient,
 )
 from analysis.page.wording import interval, number
+from analysis.reading.scores import BASELINES
 
 SECTION = "metrics"
 Tables = Mapping[str, pd.DataFrame]

@@ -11,6 +11,7 @@ import pandas as pd
 
 from analysis.reading.checking import Check
 from analysis.reading.files import read_file
+from analysis.reading.scores import BASELINES, OTHER_NAME
 from analysis.reading.wide import WideKeys, long_rows
 from analysis.tables import (
     CHOICE_COLUMNS,
@@ -150,6 +151,9 @@ def check_scores(frame: pd.DataFrame, *, file: str) -> pd.DataFrame:
     """Return a clean copy of a table of scores, or raise `InputError`."""
     check = Check(frame, file, SCORE_COLUMNS)
     check.text(("method", "metric"), required=True)
+    taken = check.frame["metric"].isin(BASELINES)
+    once = taken & ~check.frame["metric"].duplicated()
+    check.refuse(once, "metric", OTHER_NAME)
     check.text(("story", "metric_version", "backend"), required=False)
     check.whole("shot", least=0)
     check.number("score", required=False)

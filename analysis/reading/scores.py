@@ -16,8 +16,12 @@ from analysis.reading.coding import coded, combined
 from analysis.reading.kept import key_texts, true_flags
 from analysis.results import Array
 
-# The metric that ties every pair stands beside the others under this name.
+# Beside the metrics stand one that ties every pair, and what a metric that guesses
+# would reach on average; no metric of that name is drawn.
 BASELINE = "constant"
+RANDOM = "random (expected)"
+BASELINES = (BASELINE, RANDOM)
+OTHER_NAME = "another name, since a baseline has this one"
 UNVERSIONED = "no version"
 
 
@@ -65,7 +69,7 @@ def score_table(scores: pd.DataFrame) -> ScoreTable:
     ------
     OptionError
         When no row has a score, a metric is marked both higher and lower is better,
-        or it has the name of the baseline.
+        or it has the name of a baseline, with its version and backend.
 
     Notes
     -----
@@ -75,12 +79,8 @@ def score_table(scores: pd.DataFrame) -> ScoreTable:
     rows = scores.dropna(subset=["score"]).copy()
     if rows.empty:
         raise OptionError("scores: no row has a score")
-    if (rows["metric"] == BASELINE).any():
-        raise OptionError(
-            f"scores: metric: {BASELINE!r}: expected another name, since the baseline "
-            "that ties every pair has this one"
-        )
     rows["metric"] = _versioned_names(rows)
+    _refuse_baselines(rows)
     better = _directions(rows)
     rows, notes = _one_kind_of_score(rows)
     keys = ["metric", "story", "method"]
@@ -89,6 +89,13 @@ def score_table(scores: pd.DataFrame) -> ScoreTable:
     else:
         cells = rows[[*keys, "score"]].sort_values(keys, ignore_index=True)
     return ScoreTable(cells, better, tuple(notes))
+
+
+def _refuse_baselines(rows: pd.DataFrame) -> None:
+    """Refuse names that versions make, and those of a table that was not read."""
+    for name in BASELINES:
+        if (rows["metric"] == name).any():
+            raise OptionError(f"scores: metric: {name!r}: expected {OTHER_NAME}")
 
 
 def _one_kind_of_score(rows: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from analysis.pairs.ties import best_epsilon
 from analysis.pairwise import (
-    RANDOM,
     choice_pairs,
     pair_agreement,
     ppa_by_story_weights,
@@ -22,7 +21,7 @@ from analysis.pairwise import (
 from analysis.reading.cells import annotator_cells, common_grid
 from analysis.reading.choices import ordered_choices
 from analysis.reading.kept import kept_rows
-from analysis.reading.scores import score_table
+from analysis.reading.scores import RANDOM, score_table
 
 RATING_KEYS = ["dimension", "story", "method", "annotator"]
 SCORE_KEYS = ["metric", "story", "method"]

@@ -182,6 +182,11 @@ def test_scores_that_cannot_be_used_are_refused():
         score_table(scores(("s", "x", "k", np.nan)))
     with pytest.raises(OptionError, match="'constant': expected another name"):
         score_table(scores(("s", "x", "constant", 1.0)))
+    versions = scores(("s", "x", "random", 1.0), ("s", "y", "random", 1.0))
+    versions["backend"] = ["expected", "drawn"]
+    told = r"'random \(expected\)': expected another name"
+    with pytest.raises(OptionError, match=told):
+        score_table(versions)
 
 
 def test_method_level_scores_stand_in_every_story():

@@ -246,6 +246,16 @@ def test_numbers_with_separators_are_named_by_their_column(tmp_path, cell):
     assert problem.startswith(f"r.csv:2: fid: {cell}: expected a number such as")
 
 
+def test_names_of_baselines_are_no_metrics(tmp_path):
+    rows = ["s,m,constant,1", "s,n,constant,1", "s,m,random (expected),1", "s,m,k,1"]
+    path = write(tmp_path, "\n".join([SCORES, *rows]))
+    expected = "expected another name, since a baseline has this one"
+    assert complaints(path, read_scores) == [
+        f"r.csv:2: metric: constant: {expected}",
+        f"r.csv:4: metric: random (expected): {expected}",
+    ]
+
+
 def test_letters_that_look_the_same_are_the_same(tmp_path):
     path = write(tmp_path, f"{SCORES}\ns,Cafe\u0301,k,1\n")
     assert list(read_scores(path)["method"]) == ["Caf\u00e9"]
