@@ -1,5 +1,6 @@
 """Figures of strata, and of what a further study would need."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -143,7 +144,9 @@ def power_curves(power: pd.DataFrame) -> list[Figure]:
         own = rows[rows["metric"].isin(metrics)]
         panels.append(_curves(_power_title(question, statistic, level, metrics), own))
         narrow = float(own["half_width"].min())
-        told.append(f"{panels[-1].title}: down to {narrow:.3g}")
+        wide = float(own["printed"].min())
+        also = "" if math.isnan(wide) else f", printed {wide:.3g}"
+        told.append(f"{panels[-1].title}: down to {narrow:.3g}{also}")
     if not panels:
         return []
     caption = (
@@ -151,6 +154,12 @@ def power_curves(power: pd.DataFrame) -> list[Figure]:
         f"one thing grows and the rest stays. The dotted line is {TARGET}. A curve "
         "that levels off says that something else limits the study."
     )
+    if known["printed"].notna().any():
+        caption += (
+            " The solid line is how far such studies differ from one another; the "
+            "dashed line of its colour is the interval that a report of one of them "
+            "would print, which is wider."
+        )
     if len(panels) > MOST_PANELS:
         caption += f" The first {MOST_PANELS} of {len(panels)} panels are drawn."
     return [
@@ -177,8 +186,14 @@ def _curves(title: str, rows: pd.DataFrame) -> Panel:
     for i, (grows, own) in enumerate(rows.groupby("grows", sort=True)):
         column = GROWS.get(str(grows), "n")
         own = own.sort_values(column, kind="stable")
-        data.append(_line(i, str(grows), own[column], own["half_width"], str(grows)))
-    top = max(float(rows["half_width"].max()) * 1.08, 1.2 * TARGET)
+        unit = str(grows)
+        data.append(_line(i, unit, own[column], own["half_width"], unit))
+        if own["printed"].notna().any():
+            wider = _line(i, unit, own[column], own["printed"], f"{unit}, printed")
+            wider["line"]["dash"] = "dash"
+            data.append(wider | {"showlegend": False})
+    highest = float(rows[["half_width", "printed"]].max().max())
+    top = max(highest * 1.08, 1.2 * TARGET)
     layout = _curve_layout("number", "half-width", [0, top])
     layout["shapes"] = [
         {"type": "line", "x0": 0, "x1": 1, "xref": "paper", "y0": TARGET, "y1": TARGET,

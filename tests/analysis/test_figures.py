@@ -98,7 +98,7 @@ FURTHER = {
     ]),
     "power": ("power", [
         BASE | {"statistic": "kendall", "level": "story", "grows": "stories",
-                "n_stories": n, "half_width": 1 / n}
+                "n_stories": n, "half_width": 1 / n, "printed": 1.5 / n}
         for n in (10, 20)
     ]),
     "judges": ("judges", [
