@@ -201,8 +201,8 @@ def _spread(x: Array, clusters: Counts) -> Measure:
 
     def compute(counts: Array) -> list[Array]:
         n, first, second = sums @ counts
-        square = np.where(n > 0, second - first**2 / np.maximum(n, 1), 0.0)
-        return [np.sqrt(divided(np.maximum(square, 0.0), n - 1))]
+        square = np.maximum(second - first**2 / n, 0.0)  # no cluster is empty
+        return [np.sqrt(divided(square, n - 1))]
 
     return Measure(("sd",), compute, len(x), "" if len(x) > 1 else "only one rating")
 

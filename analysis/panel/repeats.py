@@ -11,6 +11,7 @@ from analysis.panel.reliability import Reliability
 from analysis.panel.sheets import (
     Measure,
     Sheet,
+    divided,
     mean_measure,
     renumbered,
     sheet_rows,
@@ -168,12 +169,10 @@ def _choice_repeat_measures(pairs: pd.DataFrame, clusters: Counts) -> list[Measu
 
     def kappa(counts: Array) -> list[Array]:
         total, equal, *each = sums @ counts
-        shares = np.stack(each) / np.maximum(total, 1)
+        shares = np.stack(each) / total  # no cluster is empty
+        # Of whole numbers: exactly 1 where all answers are the same.
         chance = (shares[:q] * shares[q:]).sum(axis=0)
-        varied = 1 - chance > ROUNDING
-        observed = equal / np.maximum(total, 1)
-        value = (observed - chance) / np.where(varied, 1 - chance, 1.0)
-        return [np.where(varied, value, np.nan)]
+        return [divided(equal / total - chance, 1 - chance)]
 
     return [
         mean_measure("intra_rater_exact", same, clusters),

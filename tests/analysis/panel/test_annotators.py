@@ -119,6 +119,17 @@ def test_a_constant_annotator_is_plain_to_see():
     assert rows["r0", "most_frequent_share"] == 1
 
 
+def test_draws_of_two_stories_have_an_sd_of_0_or_the_whole_one():
+    # Two stories of one rating each: a draw has both, or one of them twice.
+    rows = pd.DataFrame(
+        [{"story": s, "method": "m0", "dimension": "d", "annotator": a, "rating": v}
+         for s, v in (("s0", 1.0), ("s1", 4.0)) for a in ("r0", "r1")]
+    )  # fmt: skip
+    row = found(kept_rows(rows, RATING_KEYS), 200).loc[("r0", "sd")]
+    assert row["value"] == pytest.approx(np.std([1, 4], ddof=1))
+    assert (row["low"], row["high"]) == (0, pytest.approx(row["value"]))
+
+
 def test_means_over_raters_are_nobody():
     rows = ratings([[1, 2, 3]]).assign(annotator="mean")
     assert rating_annotators(rows, resamples=9, confidence=0.95, seed=0) == []

@@ -67,6 +67,20 @@ def test_cohens_kappa_of_choices():
     assert value["r0", "intra_rater_kappa"] == pytest.approx(0.5)
 
 
+def test_equal_choices_have_no_kappa_and_turned_ones_have_the_worst():
+    same, turned = ([("a", "a")] * 3, [("a", "b"), ("b", "a")])
+    kappas = []
+    for answers in (same, turned):
+        rows = ratings(answers).rename(
+            columns={"dimension": "criterion", "rating": "choice", "method": "method_a"}
+        )
+        table = found(rows.assign(method_b="n"), 9, choice_repeats)
+        kappas.append(table.loc[("r0", "intra_rater_kappa")])
+    assert np.isnan(kappas[0]["value"])
+    assert kappas[0]["reason"] == "all answers are the same"
+    assert kappas[1]["value"] == -1
+
+
 def test_a_turned_pair_is_the_same_answer():
     row = {"story": "s", "criterion": "q", "annotator": "r0"}
     rows = pd.DataFrame([
