@@ -14,7 +14,7 @@ WIN_RATE_COLUMNS = (
 
 
 def ordered_choices(choices: pd.DataFrame) -> pd.DataFrame:
-    """Put the two methods of every row into alphabetical order.
+    """Return choices with method_a before method_b, answers turned to match.
 
     Examples
     --------
@@ -22,15 +22,13 @@ def ordered_choices(choices: pd.DataFrame) -> pd.DataFrame:
     >>> ordered_choices(pd.DataFrame([row])).loc[0, "choice"]
     'b'
     """
-    turned = choices["method_a"] > choices["method_b"]
-    rows = choices.copy()
-    rows.loc[turned, ["method_a", "method_b"]] = choices.loc[
-        turned, ["method_b", "method_a"]
-    ].to_numpy()
-    rows.loc[turned, "choice"] = choices.loc[turned, "choice"].replace(
-        {"a": "b", "b": "a"}
-    )
-    return rows
+    data = choices.copy(deep=False)
+    swap = choices["method_a"] > choices["method_b"]
+    data["method_a"] = choices["method_a"].where(~swap, choices["method_b"])
+    data["method_b"] = choices["method_b"].where(~swap, choices["method_a"])
+    turned = choices["choice"].replace({"a": "b", "b": "a"})
+    data["choice"] = choices["choice"].where(~swap, turned)
+    return data
 
 
 def majority(votes: Array) -> Array:
@@ -56,7 +54,7 @@ def majority(votes: Array) -> Array:
     return np.asarray((votes[..., 0] > half).astype(float) - (votes[..., 1] > half))
 
 
-def vote_counts(choices: pd.DataFrame) -> tuple[pd.DataFrame, Array]:
+def annotator_votes(choices: pd.DataFrame) -> tuple[pd.DataFrame, sparse.csr_array]:
     """Count answers by story, pair of methods and annotator.
 
     Parameters
@@ -68,22 +66,9 @@ def vote_counts(choices: pd.DataFrame) -> tuple[pd.DataFrame, Array]:
     -------
     DataFrame
         One row a story and pair: story, method_a, method_b, sorted.
-    array
-        Shape (A, P, 4): answers of each annotator in the order of `OUTCOMES`.
-    """
-    pairs, votes = annotator_votes(choices)
-    return pairs, votes.toarray().reshape(votes.shape[0], len(pairs), len(OUTCOMES))
-
-
-def annotator_votes(choices: pd.DataFrame) -> tuple[pd.DataFrame, sparse.csr_array]:
-    """Count answers as `vote_counts` does, in memory that grows with the answers.
-
-    Returns
-    -------
-    DataFrame
-        One row a story and pair: story, method_a, method_b, sorted.
     sparse array
-        Shape (A, 4 P): the four outcomes of a pair stand side by side.
+        Shape (A, 4 P): answers of each annotator; those of a pair stand side by side
+        in the order of `OUTCOMES`. Its memory grows with the answers.
     """
     keys = ["story", "method_a", "method_b"]
     groups = choices.groupby(keys, sort=True)

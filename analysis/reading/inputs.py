@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.reading.checking import Check
+from analysis.reading.choices import ordered_choices
 from analysis.reading.files import read_file
 from analysis.reading.scores import BASELINES, OTHER_NAME
 from analysis.reading.wide import WideKeys, long_rows
@@ -110,20 +111,9 @@ def check_choices(frame: pd.DataFrame, *, file: str) -> pd.DataFrame:
         alien = (left != "") & (left != data["method_a"])
         alien &= left != data["method_b"]
         check.refuse(alien, "left_method", "one of the two methods")
-    check.frame = in_alphabetical_order(data)
+    check.frame = ordered_choices(data)
     check.unique(CHOICE_KEY, unless="is_repeat")
     return check.result()
-
-
-def in_alphabetical_order(choices: pd.DataFrame) -> pd.DataFrame:
-    """Return the choices with method_a before method_b, answers turned to match."""
-    data = choices.copy(deep=False)
-    swap = choices["method_a"] > choices["method_b"]
-    data["method_a"] = choices["method_a"].where(~swap, choices["method_b"])
-    data["method_b"] = choices["method_b"].where(~swap, choices["method_a"])
-    turned = choices["choice"].replace({"a": "b", "b": "a"})
-    data["choice"] = choices["choice"].where(~swap, turned)
-    return data
 
 
 def read_scores(

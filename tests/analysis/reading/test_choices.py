@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.reading.choices import majority, ordered_choices, vote_counts, win_rates
+from analysis.reading.choices import (
+    annotator_votes,
+    majority,
+    ordered_choices,
+    win_rates,
+)
 
 COLUMNS = ["story", "method_a", "method_b", "criterion", "annotator", "choice"]
 answers = st.lists(st.sampled_from(["a", "b", "tie", "both_bad"]), min_size=1)
@@ -57,9 +62,9 @@ def test_a_majority_is_more_than_half(votes):
 
 def test_votes_by_annotator():
     rows = pd.concat([rows_of(["a", "b", "a"]), rows_of(["tie"], "t")])
-    pairs, votes = vote_counts(rows)
+    pairs, sparse = annotator_votes(rows)
     assert pairs["story"].tolist() == ["s", "t"]
-    assert votes.shape == (3, 2, 4)
+    votes = sparse.toarray().reshape(3, 2, 4)
     assert votes[:, 0].tolist() == [[1, 0, 0, 0], [0, 1, 0, 0], [1, 0, 0, 0]]
     assert votes[:, 1].tolist() == [[0, 0, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]]
 
