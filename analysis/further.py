@@ -149,10 +149,10 @@ def add_people(
     ratings, choices = raw
     if ratings is not None:
         rows = without_methods(ratings, left_out, ("method",))
-        found.extend("annotators", rating_repeats(rows, **drawn))
+        found.extend("annotators", rating_repeats(rows, notes=found.notes, **drawn))
     if choices is not None:
         rows = without_methods(choices, left_out, ("method_a", "method_b"))
-        found.extend("annotators", choice_repeats(rows, **drawn))
+        found.extend("annotators", choice_repeats(rows, notes=found.notes, **drawn))
 
 
 def add_clusters(found: Tables) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.agreement import LEAST_DRAWN
+from analysis.notes import Notes
 from analysis.panel.chance import ROUNDING, alpha
 from analysis.panel.reliability import Reliability
 from analysis.panel.sheets import (
@@ -17,6 +18,7 @@ from analysis.panel.sheets import (
     sheet_rows,
     summed,
 )
+from analysis.printing import counted
 from analysis.reading.choices import ordered_choices
 from analysis.reading.kept import is_true, kept_rows
 from analysis.reading.people import CHOICE_KEYS, RATING_KEYS
@@ -27,7 +29,12 @@ EVERYBODY = "all annotators"
 
 
 def rating_repeats(
-    ratings: pd.DataFrame, *, resamples: int, confidence: float, seed: int
+    ratings: pd.DataFrame,
+    *,
+    resamples: int,
+    confidence: float,
+    seed: int,
+    notes: Notes | None = None,
 ) -> list[Row]:
     """Hold repeated ratings against the same annotator's first ones.
 
@@ -39,6 +46,8 @@ def rating_repeats(
         dimension. Gold and excluded rows do not enter.
     resamples, confidence, seed
         Number of resamples (0 for no intervals), coverage, seed.
+    notes
+        Is told how many repeats have no first answer.
 
     Returns
     -------
@@ -64,14 +73,19 @@ def rating_repeats(
     Cohen, J. (1968), Weighted kappa, Psychological Bulletin 70(4).
     """
     sheets: list[Sheet] = []
-    pairs = _repeated(ratings, "dimension", RATING_KEYS, "rating")
+    pairs = _repeated(ratings, "dimension", RATING_KEYS, "rating", notes)
     for name, rows in pairs.groupby("dimension", sort=True):
         sheets += _repeat_sheets(str(name), rows, _rating_repeat_measures)
     return sheet_rows(sheets, resamples, confidence, seed)
 
 
 def choice_repeats(
-    choices: pd.DataFrame, *, resamples: int, confidence: float, seed: int
+    choices: pd.DataFrame,
+    *,
+    resamples: int,
+    confidence: float,
+    seed: int,
+    notes: Notes | None = None,
 ) -> list[Row]:
     """Hold repeated side-by-side answers against the same annotator's first ones.
 
@@ -79,7 +93,7 @@ def choice_repeats(
     ----------
     choices
         All rows as read, repeats included, in any order of the two methods.
-    resamples, confidence, seed
+    resamples, confidence, seed, notes
         As of `rating_repeats`.
 
     Returns
@@ -90,14 +104,18 @@ def choice_repeats(
     """
     sheets: list[Sheet] = []
     ordered = ordered_choices(choices.reset_index(drop=True))
-    pairs = _repeated(ordered, "criterion", CHOICE_KEYS, "choice")
+    pairs = _repeated(ordered, "criterion", CHOICE_KEYS, "choice", notes)
     for name, rows in pairs.groupby("criterion", sort=True):
         sheets += _repeat_sheets(str(name), rows, _choice_repeat_measures)
     return sheet_rows(sheets, resamples, confidence, seed)
 
 
 def _repeated(
-    frame: pd.DataFrame, question: str, keys: tuple[str, ...], answer: str
+    frame: pd.DataFrame,
+    question: str,
+    keys: tuple[str, ...],
+    answer: str,
+    notes: Notes | None,
 ) -> pd.DataFrame:
     """Pair repeats with first answers: columns of the keys, first, second."""
     if "is_repeat" not in frame:
@@ -110,10 +128,18 @@ def _repeated(
         present = [key for key in keys if key in kept]
         parts.append(kept[[*present, answer]])
     first, second = parts
-    once = first.drop_duplicates(present)
-    return once.merge(second, on=present, suffixes=("_first", "_second")).rename(
-        columns={f"{answer}_first": "first", f"{answer}_second": "second"}
-    )
+    once = first.drop_duplicates(present).rename(columns={answer: "first"})
+    again = second.rename(columns={answer: "second"})
+    both = once.merge(again, on=present, how="right")
+    alone = both["first"].isna()
+    for name, count in both[alone].groupby(question, sort=True).size().items():
+        if notes is not None:
+            notes.add(
+                f"{counted(count, 'repeated answer')} without a first answer of the "
+                "same annotator, so in no table.",
+                str(name),
+            )
+    return both[~alone]
 
 
 def _repeat_sheets(

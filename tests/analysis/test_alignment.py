@@ -89,7 +89,7 @@ def test_turned_choices_are_the_same_choices():
     assert_same(run(ratings, choices, scores), run(ratings, turned, scores))
 
 
-def test_gold_repeated_and_excluded_rows_change_nothing_but_a_note():
+def test_gold_repeated_and_excluded_rows_change_nothing_but_notes():
     ratings, choices, scores = study()
     extra = ratings.iloc[:3].assign(rating=0, annotator="Mallory")
     marked = pd.concat([ratings, extra])
@@ -104,7 +104,11 @@ def test_gold_repeated_and_excluded_rows_change_nothing_but_a_note():
         f"3 of {len(marked)} ratings left out of every table as gold, repeated or "
         "excluded."
     )
-    assert set(found.notes) - set(plain.notes) == {note}
+    alone = (
+        f"{extra['dimension'].iloc[1]}: 1 repeated answer without a first answer of "
+        "the same annotator, so in no table."
+    )
+    assert set(found.notes) - set(plain.notes) == {note, alone}
 
 
 def test_excluding_a_method_is_not_having_it():
