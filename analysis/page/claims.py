@@ -26,6 +26,13 @@ from analysis.page.claims_pairs import (
     side_claims,
     tie_limits,
 )
+from analysis.page.claims_planning import (
+    choice_claims,
+    judge_claims,
+    stability_claims,
+    subset_claims,
+    variance_claims,
+)
 from analysis.page.wording import (
     FEW_METHODS,
     MOST_SENTENCES,
@@ -114,6 +121,14 @@ def _claims(tables: Tables, permutations: int, confidence: float) -> Iterator[Cl
         yield from side_claims(tables["position_bias"], sides, confidence)
     if "strata_differences" in tables:
         yield from stratum_claims(tables["strata_differences"])
+    if "power" in tables:
+        yield from variance_claims(tables["variance"])
+    for name, claims in (
+        ("subset", subset_claims), ("best_subset", choice_claims),
+        ("stability", stability_claims), ("judges", judge_claims),
+    ):  # fmt: skip
+        if name in tables:
+            yield from claims(tables[name])
 
 
 def _people(agreement: pd.DataFrame) -> Iterator[Claim]:

@@ -27,6 +27,7 @@ STATISTICS = {
     "mean": "mean rating",
     "alpha_ordinal": "ordinal alpha",
     "alpha_nominal": "nominal alpha",
+    "gap": "the difference of the two best methods",
 }
 
 
@@ -91,18 +92,20 @@ def _is_named(value: object) -> bool:
 
 def needed_limits(needed: pd.DataFrame) -> Iterator[str]:
     """Say what a narrow interval would take: the first statistic of each question."""
-    told = 0
+    told: set[tuple[str, str, bool]] = set()
     for (question, statistic, level, grows, target), rows in needed.groupby(
         ["question", "statistic", "level", "grows", "target"], sort=False, dropna=False
     ):
         row = first_row(rows)
-        if told >= MOST_SENTENCES or grows != "stories":
+        # One coefficient speaks for the others of its level.
+        kind = (str(question), str(level), statistic in NAMES)
+        if len(told) >= MOST_SENTENCES or grows != "stories" or kind in told:
             continue
-        told += 1
+        told.add(kind)
         name = STATISTICS.get(str(statistic), str(statistic).replace("_", " "))
         where = f" {LEVELS[str(level)]}" if str(level) in LEVELS else ""
         who = f" of {row['metric']}" if _is_named(row["metric"]) else ""
-        what = f"{question}: a half-width of {target:g} for {name}{who}{where}"
+        what = f"{question}: a half-width of {target:.2g} for {name}{who}{where}"
         if pd.isna(row["value"]):
             yield f"{what} cannot be promised: {row['reason']}."
         else:

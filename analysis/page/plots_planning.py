@@ -38,8 +38,8 @@ STRATA = {
     "alpha_ordinal": "ordinal alpha",
 }
 MOST_METRICS, MOST_PANELS = 8, 12
-# The half-width that a study may aim at.
-TARGET = 0.05
+# Numbers on an axis of small and large ones.
+TICKS = tuple(step * 10**power for power in range(5) for step in (1, 3))
 # Statistics of subsets and of trials that draw, and what they are called.
 KEPT = {
     "kendall": "with the whole",
@@ -65,7 +65,7 @@ def planning_figures(tables: Tables) -> list[Figure]:
             ("strata", strata_dots),
             ("subset", subset_dots),
             ("best_subset", best_subset_curves),
-            ("power", power_curves),
+            ("power", lambda power: power_curves(power, tables.get("needed"))),
             ("stability", stability_dots),
             ("judges", judge_dots),
         )
@@ -133,16 +133,23 @@ def _strata(statistic: str, rows: pd.DataFrame) -> list[Figure]:
     ]  # fmt: skip
 
 
-def power_curves(power: pd.DataFrame) -> list[Figure]:
+def power_curves(
+    power: pd.DataFrame, needed: pd.DataFrame | None = None
+) -> list[Figure]:
     """Draw how intervals shrink with more stories, annotators or methods."""
     known = power[power["half_width"].notna()]
-    panels, told = [], []
+    target = math.nan
+    if needed is not None and len(needed):
+        target = float(needed["target"].iloc[0])
+    panels, told, several = [], [], False
     for (question, statistic, level), rows in known.groupby(
         ["question", "statistic", "level"], sort=True, dropna=False
     ):
         metrics = list(dict.fromkeys(rows["metric"]))[:1]
         own = rows[rows["metric"].isin(metrics)]
-        panels.append(_curves(_power_title(question, statistic, level, metrics), own))
+        several = several or len(own) < len(rows)
+        title = _power_title(question, statistic, level, metrics)
+        panels.append(_curves(title, own, target))
         narrow = float(own["half_width"].min())
         wide = float(own["printed"].min())
         also = "" if math.isnan(wide) else f", printed {wide:.3g}"
@@ -151,9 +158,13 @@ def power_curves(power: pd.DataFrame) -> list[Figure]:
         return []
     caption = (
         "Half the width of the interval, expected from this study's own variance, when "
-        f"one thing grows and the rest stays. The dotted line is {TARGET}. A curve "
-        "that levels off says that something else limits the study."
+        "one thing grows and the rest stays. A curve that levels off says that "
+        "something else limits the study."
     )
+    if not math.isnan(target):
+        caption += f" The dotted line is {target:g}."
+    if several:
+        caption += " One metric is drawn; the table has the others."
     if known["printed"].notna().any():
         caption += (
             " The solid line is how far such studies differ from one another; the "
@@ -181,24 +192,30 @@ def _power_title(
     return ", ".join(parts)
 
 
-def _curves(title: str, rows: pd.DataFrame) -> Panel:
+def _curves(title: str, rows: pd.DataFrame, target: float) -> Panel:
     data: list[Trace] = []
+    numbers: list[float] = []
     for i, (grows, own) in enumerate(rows.groupby("grows", sort=True)):
         column = GROWS.get(str(grows), "n")
         own = own.sort_values(column, kind="stable")
         unit = str(grows)
+        numbers += [float(number) for number in own[column]]
         data.append(_line(i, unit, own[column], own["half_width"], unit))
         if own["printed"].notna().any():
             wider = _line(i, unit, own[column], own["printed"], f"{unit}, printed")
             wider["line"]["dash"] = "dash"
             data.append(wider | {"showlegend": False})
     highest = float(rows[["half_width", "printed"]].max().max())
-    top = max(highest * 1.08, 1.2 * TARGET)
-    layout = _curve_layout("number", "half-width", [0, top])
-    layout["shapes"] = [
-        {"type": "line", "x0": 0, "x1": 1, "xref": "paper", "y0": TARGET, "y1": TARGET,
-         "line": {"color": GREY, "width": 1, "dash": "dot"}}
-    ]  # fmt: skip
+    top = highest * 1.08
+    if not math.isnan(target):
+        top = max(top, 1.2 * target)
+    ticks = [tick for tick in TICKS if min(numbers) <= tick <= max(numbers)]
+    layout = _curve_layout("number", "half-width", [0, top], ticks)
+    if not math.isnan(target):
+        layout["shapes"] = [
+            {"type": "line", "x0": 0, "x1": 1, "xref": "paper", "y0": target,
+             "y1": target, "line": {"color": GREY, "width": 1, "dash": "dot"}}
+        ]  # fmt: skip
     return Panel(title, 300, data, layout)
 
 
@@ -240,9 +257,9 @@ def best_subset_curves(best: pd.DataFrame) -> list[Figure]:
             if own.empty:
                 continue
             data.append(_line(i, title, own["size"], own["value"], "stories"))
-        panels.append(
-            Panel(str(board), 280, data, _curve_layout("stories", "tau-b", [0, 1.02]))
-        )
+        sizes = sorted({float(size) for size in rows["size"]})
+        layout = _curve_layout("stories", "tau-b", [0, 1.02], sizes)
+        panels.append(Panel(str(board), 280, data, layout))
         told.append(f"{board}: up to {rows['value'].max():.2f}")
     if not panels:
         return []
@@ -280,7 +297,7 @@ def stability_dots(stability: pd.DataFrame) -> list[Figure]:
     if not panels:
         return []
     return [
-        Figure("stability", "planning", "How steady a judge is over repeated trials",
+        Figure("stability", "metrics", "How steady a judge is over repeated trials",
                "The spread of trials is noise that no other story or annotator takes "
                "away. Noise by differences: what trials add to a method's mean, as a "
                "share of how far methods stand apart.",
@@ -309,7 +326,7 @@ def judge_dots(judges: pd.DataFrame) -> list[Figure]:
         )  # fmt: skip
         told.append(f"{question}: {said(rows, 'pair')}")
     return [
-        Figure("judges", "planning", "Do judges agree with people and one another?",
+        Figure("judges", "metrics", "Do judges agree with people and one another?",
                "Two judges that agree with each other more than with people share a "
                "taste that people do not have.",
                f"Correlations between judges. {'; '.join(told[:6])}.",
@@ -328,10 +345,10 @@ def _line(
     }  # fmt: skip
 
 
-def _curve_layout(x: str, y: str, ends: list[float]) -> Trace:
+def _curve_layout(x: str, y: str, ends: list[float], ticks: list[float]) -> Trace:
     return {
-        "xaxis": {"title": {"text": x}, "type": "log", "nticks": 5,
-                  "minor": {"showgrid": False}, "dtick": "D2"},
+        "xaxis": {"title": {"text": x}, "type": "log", "tickvals": ticks,
+                  "ticktext": [f"{tick:g}" for tick in ticks]},
         "yaxis": {"title": {"text": y}, "range": ends, "zeroline": False,
                   "automargin": True},
         "showlegend": True, "legend": LEGEND,
