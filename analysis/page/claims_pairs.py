@@ -15,6 +15,7 @@ from analysis.page.wording import (
     is_clear,
     number,
     per_cent,
+    records,
     some_have,
 )
 from analysis.printing import counted
@@ -44,7 +45,7 @@ def pair_claims(
         real = real.sort_values(["ppa_half", "metric"], ascending=[False, True])
         named = real[[is_named_metric(str(question), str(m)) for m in real["metric"]]]
         who = SOURCES.get(str(source), str(source))
-        told = {row["metric"]: row for row in _rows(named)}
+        told = {row["metric"]: row for row in records(named)}
         above = [m for m in told if _is_above(told[m], len(named), confidence)]
         best = first_row(real)
         is_best = _is_above(best, len(real), confidence)
@@ -64,7 +65,8 @@ def pair_claims(
             text = f"{question}: {name} prefers {who} in {_share(best)}"
             if len(real) > 1:
                 text += f", the highest of {len(real)} metrics"
-                text += _apart(best, str(source), mcnemar)
+                ties = bool((real["metric_tie_rate"] > 0).any())
+                text += _apart(best, str(source), mcnemar, ties=ties)
             yield True, text + _demand(best["ppa_half_low"], best["ppa_half_high"])
         elif best["metric"] not in above:
             none = "no other metric" if above else "no metric"
@@ -92,13 +94,6 @@ def _listed(rows: list[dict[str, Any]]) -> str:
         for row in rows
     ]
     return f"{', '.join(parts)}, which papers name for this question"
-
-
-def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:
-    return [
-        {str(key): value for key, value in row.items()}
-        for row in table.astype(object).to_dict("records")
-    ]
 
 
 def _is_above(row: Mapping[str, Any], choices: int, confidence: float) -> bool:
@@ -138,8 +133,13 @@ def _demand(low: float, high: float) -> str:
     return "; whether it reaches the 75 % that VISTAR demands is open."
 
 
-def _apart(best: Mapping[str, Any], source: str, mcnemar: pd.DataFrame | None) -> str:
-    """Say from how many of the others the tests on pairs tell a metric apart."""
+def _apart(
+    best: Mapping[str, Any], source: str, mcnemar: pd.DataFrame | None, *, ties: bool
+) -> str:
+    """Say from how many of the others the tests on pairs tell a metric apart.
+
+    These tests take ties of a metric as misses, which is said where there are `ties`.
+    """
     if mcnemar is None or mcnemar.empty:
         return ""
     metric = best["metric"]
@@ -157,10 +157,14 @@ def _apart(best: Mapping[str, Any], source: str, mcnemar: pd.DataFrame | None) -
         return ""
     apart = int((holm(known.to_numpy(float)) <= SIGNIFICANT).sum())
     test = "swaps of whole stories" if column == "p_stories" else "McNemar"
+    if ties:
+        test += ", ties as misses"
     if not apart:
         others = "the other" if len(known) == 1 else f"any of the {len(known)} others"
         return f", not separable from {others} ({test}, Holm, p > .05)"
-    others = "the other" if len(known) == 1 else f"{apart} of the {len(known)} others"
+    others = "the other" if len(known) == 1 else f"the {len(known)} others"
+    if apart < len(known):
+        others = f"{apart} of {others}"
     return f", separable from {others} ({test}, Holm, p ≤ .05)"
 
 
@@ -225,7 +229,7 @@ def calibration_claims(calibration: pd.DataFrame) -> Iterator[Claim]:
     # The best component's gain stands first; the other one is against their mean.
     gains = gains[gains["against"] != "mean of components"]
     within = []
-    for row in _rows(gains):
+    for row in records(gains):
         row["question"] = _asked(row["question"], row.get("source", ""), calibration)
         gain = f"gain {number(row['value'])}{interval(row)} over {row['against']}"
         if row["low"] > 0:
@@ -261,7 +265,7 @@ def side_claims(
         else "value"  # fmt: skip
     adjusted_p = holm(known["p_value"].to_numpy(float))
     moved, unmoved = [], 0
-    for row, p_value in zip(_rows(known), adjusted_p, strict=True):
+    for row, p_value in zip(records(known), adjusted_p, strict=True):
         ends = ("adjusted_low", "adjusted_high") if column == "adjusted" else (
             "low", "high",
         )  # fmt: skip

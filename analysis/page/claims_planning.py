@@ -13,6 +13,7 @@ from analysis.page.wording import (
     interval,
     number,
     per_cent,
+    records,
 )
 from analysis.printing import counted
 
@@ -44,7 +45,7 @@ def variance_claims(variance: pd.DataFrame) -> Iterator[Claim]:
         told = [
             f"{per_cent(row['share'], row['low'] / total, row['high'] / total)} "
             f"{'comes ' if i == 0 else ''}with {COMPONENTS[row['component']]}"
-            for i, row in enumerate(_rows(largest))
+            for i, row in enumerate(records(largest))
         ]
         yield True, f"{question}: of the variance of ratings, {_joined(told)}."
 
@@ -75,7 +76,7 @@ def _order_claims(name: str, rows: pd.DataFrame) -> Iterator[Claim]:
 
 def _from_to(rows: pd.DataFrame) -> str:
     """Word the lowest and the highest of sorted coefficients."""
-    ends = _rows(rows.iloc[[0, -1]])
+    ends = records(rows.iloc[[0, -1]])
     low, high = (
         f"{number(row['value'])}{interval(row)} ({_board(row)})" for row in ends
     )
@@ -136,7 +137,7 @@ def choice_claims(best: pd.DataFrame) -> Iterator[Claim]:
     if gain.empty:
         return
     better = gain[gain["low"] > 0]
-    for row in _rows(better):
+    for row in records(better):
         yield (
             True,
             f"{row['size']:.0f} chosen stories keep the order by {_board(row)} better "
@@ -156,7 +157,7 @@ def stability_claims(stability: pd.DataFrame) -> Iterator[Claim]:
     """Say how far the scores of a judge move from trial to trial."""
     whole = stability[stability["method"].fillna("") == ""]
     for (question, judge), rows in whole.groupby(["question", "metric"], sort=False):
-        known = {row["statistic"]: row for row in _rows(rows[rows["value"].notna()])}
+        known = {row["statistic"]: row for row in records(rows[rows["value"].notna()])}
         if "sd_output" not in known:
             continue
         sd, same = known["sd_output"], known.get("same_share")
@@ -185,7 +186,7 @@ def judge_claims(judges: pd.DataFrame) -> Iterator[Claim]:
     for (question, one, other), rows in known.groupby(
         ["question", "metric_a", "metric_b"], sort=False
     ):
-        levels = {row["level"]: row for row in _rows(rows)}
+        levels = {row["level"]: row for row in records(rows)}
         level = next(x for x in ("story", "pooled", "method") if x in levels)
         row = levels[level]
         shown = row["low"] > 0
@@ -195,13 +196,6 @@ def judge_claims(judges: pd.DataFrame) -> Iterator[Claim]:
             f"{question}: {one} and {other} {verb} {LEVELS[level]}: {NAMES['kendall']} "
             f"{number(row['value'])}{interval(row)}, n = {row['n']:.0f}.",
         )
-
-
-def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    return [
-        {str(key): value for key, value in row.items()}
-        for row in frame.to_dict("records")
-    ]
 
 
 def _board(row: Mapping[str, Any]) -> str:

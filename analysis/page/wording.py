@@ -51,6 +51,14 @@ def first_row(rows: pd.DataFrame) -> dict[str, Any]:
     return {str(column): rows[column].iloc[0] for column in rows.columns}
 
 
+def records(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return rows by column name, numbers as Python has them."""
+    return [
+        {str(key): value for key, value in row.items()}
+        for row in rows.astype(object).to_dict("records")
+    ]
+
+
 def p_text(value: float) -> str:
     """Return a p-value after a comma, or nothing where there is none."""
     if math.isnan(value):

@@ -70,9 +70,17 @@ def test_the_highest_of_several_is_set_apart_by_tests_that_know_stories():
               "mcnemar": mcnemar(0.01, 0.04, 0.9)}  # fmt: skip
     text = sentences(tables, 1000)[0]
     assert "the highest of 2 metrics, separable from 1 of the 3 others" in text
+    assert "(swaps of whole stories, ties as misses, Holm, p ≤ .05)" in text
     told = limits(tables, 1000)
     assert any("was chosen by the same data" in line for line in told)
     assert any("Tests against the others are adjusted" in line for line in told)
+
+
+def test_metrics_without_ties_are_tested_on_all_their_pairs():
+    table = pairwise({"metric_tie_rate": 0.0}, {"metric": "x", "metric_tie_rate": 0.0})
+    tables = {"pairwise_accuracy": table, "mcnemar": mcnemar(0.01, 0.01)}
+    text = sentences(tables, 1000)[0]
+    assert ", separable from the 2 others (swaps of whole stories, Holm, p" in text
 
 
 def test_tests_of_other_answers_do_not_count():
@@ -80,7 +88,7 @@ def test_tests_of_other_answers_do_not_count():
     tests = pd.concat([mcnemar(0.9), mcnemar(0.01).assign(source="ratings")])
     table = pairwise({}, {"metric": "x", "ppa_half": 0.6})
     text = sentences({"pairwise_accuracy": table, "mcnemar": tests}, 1000)[0]
-    assert ", not separable from the other (swaps of whole stories, Holm, p >" in text
+    assert ", not separable from the other (swaps of whole stories, ties as" in text
 
 
 def test_one_metric_was_not_chosen():
