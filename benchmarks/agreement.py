@@ -1,5 +1,7 @@
 """Time agreement at size, against one call of the krippendorff package a resample.
 
+    python benchmarks/agreement.py [package|table|sizes ...]
+
 Run with one thread: OMP_NUM_THREADS=1. Times are of the processor, so that other
 programs on the machine do not lengthen them; with one thread and an idle machine they
 are those of the clock. Calls of the package are timed a few times, and the median is
@@ -147,10 +149,11 @@ def sizes(rng: np.random.Generator) -> None:
 UNITS = ("units",)
 
 
+PARTS = {"package": against_the_package, "table": whole_table, "sizes": sizes}
+
 if __name__ == "__main__":
     rng = np.random.default_rng(0)
-    against_the_package(rng)
-    whole_table(rng)
-    sizes(rng)
+    for part in sys.argv[1:] or PARTS:
+        PARTS[part](rng)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     print(f"\nMost memory: {peak:.1f} GB")

@@ -74,11 +74,7 @@ def simulated_grid(n_stories: int = STORIES, n_methods: int = METHODS) -> Grid:
 def against_nlpstats() -> None:
     """Two metrics, 50 methods x 200 stories: PERM-BOTH and BOOT-BOTH at every level."""
     if importlib.util.find_spec("nlpstats") is None:
-        print(
-            "nlpstats: skipped; python -m venv /tmp/peer && /tmp/peer/bin/pip install "
-            "nlpstats==0.0.1 pandas scipy threadpoolctl, then "
-            "/tmp/peer/bin/python benchmarks/alignment.py tests"
-        )
+        print("nlpstats: skipped; benchmarks/analysis.py --peers installs it")
         return
     from nlpstats.correlations.bootstrap import bootstrap
     from nlpstats.correlations.permutation import permutation_test

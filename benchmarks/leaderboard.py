@@ -27,10 +27,7 @@ from analysis.leaderboard import leaderboard, side_effect
 METHODS, STORIES, ANNOTATORS = 20, 400, 50
 LIMIT = 2.0  # seconds, for 1,000,000 votes and 1,000 resamples
 REPEATS = 3
-INSTALL = (
-    "arena-rank: skipped; python -m venv /tmp/peer && /tmp/peer/bin/pip install "
-    "arena-rank pyarrow, then --peer /tmp/peer/bin/python"
-)
+INSTALL = "arena-rank: skipped; benchmarks/analysis.py --peers installs it"
 PEER = """
 import multiprocessing, sys, time
 import pandas as pd
