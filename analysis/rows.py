@@ -16,7 +16,7 @@ from analysis.notes import Notes
 from analysis.options import AlignOptions
 from analysis.pairwise import Pairs, pair_agreement
 from analysis.panel.reliability import Reliability
-from analysis.reading.cells import CELL_COLUMNS, Grid
+from analysis.reading.cells import CELL_COLUMNS, NO_CELL, Grid
 from analysis.reading.choices import win_rates
 from analysis.resampling import interval
 from analysis.results import NAN, Array, Estimate, Row, undefined
@@ -200,7 +200,7 @@ def _no_level(grid: Grid, level: str, metric: str) -> Estimate:
     if metric not in grid.metrics:
         return undefined("no rated output has a score of this metric")
     if not grid.cells.any():
-        return undefined("no output has a rating and a score of every metric")
+        return undefined(NO_CELL)
     side = "ratings" if grid.human_is_method_level else "scores"
     return undefined(f"{side} are method-level values, without stories")
 

@@ -8,6 +8,7 @@ Gwet's coefficients grow with the number of categories, an ICC of means with peo
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -20,9 +21,10 @@ from analysis.pairwise import pair_agreement, restricted
 from analysis.panel.reliability import Reliability
 from analysis.printing import counted
 from analysis.questions import Question, restricted_grid
+from analysis.reading.cells import NO_CELL, Grid
 from analysis.reading.scores import ScoreTable
 from analysis.reading.story_tags import stratum_order
-from analysis.results import NAN, Estimate, Row
+from analysis.results import NAN, Estimate, Row, undefined
 from analysis.tables import MEAN_OF_RATERS
 
 STRATA_COLUMNS = (
@@ -176,21 +178,27 @@ def _inside(
     ):
         yield Place(row.statistic), row.estimate
     if data.grid is not None and data.grid.metrics:
-        for level in options.levels:
-            found, _ = level_estimates(
-                data.grid,
-                level,
-                coefficients=options.coefficients,
-                parts=parts,
-                **sampling,
-            )
-            for (metric, name), value in found.items():
-                yield Place(name, metric=metric, level=level), value
+        yield from _correlations(data.grid, parts, options)
     if data.pairs.metrics:
         for pair in pair_agreement(data.pairs, epsilon="0", parts=parts, **sampling):
             if pair.metric in data.pairs.metrics:
                 yield Place("ppa_strict", metric=pair.metric), pair.strict
                 yield Place("ppa_half", metric=pair.metric), pair.half
+
+
+def _correlations(
+    grid: Grid, parts: tuple[str, ...], options: AlignOptions
+) -> Iterator[tuple[Place, Estimate]]:
+    names = options.coefficients
+    for level in options.levels:
+        if grid.cells.any():
+            found, _ = level_estimates(
+                grid, level, coefficients=names, parts=parts, **options.sampling
+            )
+        else:
+            found = dict.fromkeys(product(grid.metrics, names), undefined(NO_CELL))
+        for (metric, name), value in found.items():
+            yield Place(name, metric=metric, level=level), value
 
 
 def _of_stories(data: Question, stories: frozenset[str]) -> Question:

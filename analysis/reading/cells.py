@@ -16,6 +16,8 @@ from analysis.results import Array, Counts, Mask
 # Means of equal sums may differ in the last bit; people's means closer than
 # this are the same value. Scores are compared as given.
 HUMAN_TOLERANCE = 1e-9
+# Why there is no coefficient where the common subset is empty.
+NO_CELL = "no output has a rating and a score of every metric"
 
 
 def same_within_tolerance(values: Array) -> Array:

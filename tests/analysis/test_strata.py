@@ -209,6 +209,20 @@ def test_a_stratum_of_one_story_has_no_interval_of_its_own():
     assert alone["low"].isna().all()
 
 
+def test_a_stratum_without_scores_is_undefined_with_a_reason():
+    ratings, scores = study()
+    tags = halves()
+    core = tags.loc[tags["set"] == "core", "story"]
+    found = align(
+        ratings=ratings, choices=None, scores=scores[scores["story"].isin(core)],
+        options=replace(OPTIONS, resamples=9), tags=tags,
+    ).tables["strata"]  # fmt: skip
+    hard = found[(found["stratum"] == "hard") & found["statistic"].eq("kendall")]
+    assert len(hard) == 6
+    assert hard["value"].isna().all()
+    assert set(hard["reason"]) == {"no output has a rating and a score of every metric"}
+
+
 def test_an_undefined_difference_says_in_which_stratum():
     ratings, scores = study()
     tags = halves()
