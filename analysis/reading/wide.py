@@ -45,6 +45,9 @@ def long_rows(
     A column counts as values when at least half of its filled cells look like numbers;
     other columns (family, base model) describe the method and are left out.
     """
+    if name in raw and value in raw:
+        what = f"one column a {name}; one of {name!r} and {value!r} needs no --wide"
+        raise InputError([Problem(keys.file, what, 1)])
     found = ", ".join(map(str, raw.columns))
     wanted = [(keys.method, "methods")]
     if keys.story != "story":

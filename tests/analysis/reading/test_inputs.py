@@ -239,6 +239,19 @@ def test_a_story_column_that_is_not_there_is_named(tmp_path):
     )
 
 
+def test_a_table_that_is_not_wide_is_told(tmp_path):
+    rated = write(tmp_path, HEAD + "s,m,d,R1,3\n")
+    scored = write(tmp_path, f"{SCORES}\ns,m,k,1\n", "s.csv")
+    assert complaints(rated, read_ratings, wide=True) == [
+        "r.csv:1: expected one column a dimension; one of 'dimension' and 'rating' "
+        "needs no --wide"
+    ]
+    assert complaints(scored, read_scores, wide=True) == [
+        "s.csv:1: expected one column a metric; one of 'metric' and 'score' needs no "
+        "--wide"
+    ]
+
+
 @pytest.mark.parametrize("cell", ["0,5", "1,000", "12 %"])
 def test_numbers_with_separators_are_named_by_their_column(tmp_path, cell):
     path = write(tmp_path, f'method,family,fid,clip\nA,oak,"{cell}",1\n')
