@@ -39,6 +39,9 @@ def kept_people(
         if frame is None:
             kept.append(None)
             continue
+        if keys[0] not in frame:
+            found = ", ".join(map(str, frame.columns))
+            raise OptionError(f"{name}: expected a column {keys[0]!r}; found {found}")
         rows = kept_rows(frame, keys)
         if len(rows) < len(frame):
             notes.add(

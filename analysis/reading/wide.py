@@ -21,6 +21,8 @@ from analysis.tables import (
 LOOKS_NUMERIC = re.compile(
     r"[+-]?[0-9.,]*[0-9][0-9.,]*([eE][+-]?[0-9]+)?\s*%?|nan|[+-]?inf"
 )
+# Tables with both columns have one row a value.
+LONG = (("dimension", "rating"), ("metric", "score"))
 LEFT_OUT = "columns left out"
 
 
@@ -45,9 +47,11 @@ def long_rows(
     A column counts as values when at least half of its filled cells look like numbers;
     other columns (family, base model) describe the method and are left out.
     """
-    if name in raw and value in raw:
-        what = f"one column a {name}; one of {name!r} and {value!r} needs no --wide"
-        raise InputError([Problem(keys.file, what, 1)])
+    for pair in LONG:
+        if set(pair) <= set(raw.columns):
+            both = " and ".join(pair)
+            what = f"one column a {name}; a table with {both} needs no --wide"
+            raise InputError([Problem(keys.file, what, 1)])
     found = ", ".join(map(str, raw.columns))
     wanted = [(keys.method, "methods")]
     if keys.story != "story":

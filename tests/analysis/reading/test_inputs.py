@@ -243,12 +243,12 @@ def test_a_table_that_is_not_wide_is_told(tmp_path):
     rated = write(tmp_path, HEAD + "s,m,d,R1,3\n")
     scored = write(tmp_path, f"{SCORES}\ns,m,k,1\n", "s.csv")
     assert complaints(rated, read_ratings, wide=True) == [
-        "r.csv:1: expected one column a dimension; one of 'dimension' and 'rating' "
+        "r.csv:1: expected one column a dimension; a table with dimension and rating "
         "needs no --wide"
     ]
     assert complaints(scored, read_scores, wide=True) == [
-        "s.csv:1: expected one column a metric; one of 'metric' and 'score' needs no "
-        "--wide"
+        "s.csv:1: expected one column a metric; a table with metric and score needs "
+        "no --wide"
     ]
 
 

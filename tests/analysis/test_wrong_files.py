@@ -1,0 +1,75 @@
+"""Every command with every kind of file where another is meant: a line says so."""
+
+import pandas as pd
+import pytest
+
+from analysis.__main__ import main
+from analysis.options import AlignOptions, OptionError
+from analysis.planned import judge
+
+TABLES = {
+    "ratings": "story,method,dimension,annotator,rating\ns,m,q,a,1\ns,n,q,a,2\n",
+    "choices": "story,method_a,method_b,criterion,annotator,choice\n"
+    "s,m,n,q,a,tie\ns,m,n,q,b,a\n",
+    "scores": "story,method,metric,score\ns,m,k,1\ns,n,k,2\n",
+    "stories": "story,split\ns,lite\nt,full\n",
+    "weights": "composite,part,weight\nboth,q,1\nboth,k,1\n",
+    "empty": "",
+    "numbers": "1,2,3\n4,5,6\n",
+}
+# What each option of a command takes, and what else the command needs.
+OPTIONS = [
+    ("align", "ratings", "ratings", ["scores"]),
+    ("align", "choices", "choices", ["scores"]),
+    ("align", "scores", "scores", ["ratings"]),
+    ("align", "stories", "stories", ["ratings", "scores"]),
+    ("align", "weights", "weights", ["ratings", "scores"]),
+    ("agreement", "ratings", "ratings", []),
+    ("agreement", "choices", "choices", []),
+    ("leaderboard", "choices", "choices", []),
+    ("power", "ratings", "ratings", []),
+    ("power", "scores", "scores", ["ratings"]),
+    ("subset", "scores", "scores", []),
+    ("subset", "ratings", "ratings", []),
+    ("subset", "subset", "scores", ["scores"]),
+    ("subset", "stories", "stories", ["scores"]),
+    ("stability", "ratings", "ratings", []),
+    ("stability", "people", "ratings", ["ratings"]),
+    ("stability", "scores", "scores", ["other-scores"]),
+    ("stability", "other-scores", "scores", ["scores"]),
+]
+NEVER_WIDE = ("agreement", "leaderboard")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name, text in TABLES.items():
+        (tmp_path / f"{name}.csv").write_text(text)
+    (tmp_path / "other-scores.csv").write_text(TABLES["scores"])
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "kind", "beside", "wide"),
+    [(*row, wide) for row in OPTIONS for wide in (False, True)
+     if not (wide and row[0] in NEVER_WIDE)],
+)  # fmt: skip
+def test_a_wrong_file_is_named(folder, capsys, command, option, kind, beside, wide):
+    for wrong in TABLES.keys() - {kind}:
+        path = folder / f"{wrong}.csv"
+        given = [f"--{option}", str(path), "--out", str(folder / "out")]
+        for name in beside:
+            given += [f"--{name}", str(folder / f"{name}.csv")]
+        if option == "stories" and command == "subset":
+            given += ["--tag", "split", "--value", "lite"]
+        assert main([command, *given, *["--wide"] * wide]) == 2, wrong
+        told = capsys.readouterr().err
+        assert told.startswith(f"{wrong}.csv:") or wide, told
+        assert ": expected " in told
+        assert not (folder / "out").exists()
+
+
+def test_choices_are_no_trials_of_a_judge():
+    choices = pd.DataFrame([{"story": "s", "criterion": "q", "choice": "a"}])
+    with pytest.raises(OptionError, match="expected a column 'dimension'; found story"):
+        judge(trials=choices, ratings=None, options=AlignOptions(resamples=0))
