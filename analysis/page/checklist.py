@@ -293,7 +293,8 @@ def _board(tables: Tables) -> Iterator[Answer]:
     if bias is not None and len(bias):
         text = _spread(
             [(row["question"],
-              f"{number(row['value'])}{interval(row)}, p = {row['p_value']:.2g}",
+              f"{number(row['value'])}"
+              f"{interval(row) or ', no interval that draws clusters'}",
               float(row["value"])) for row in _records(bias)
              if pd.notna(row["value"])]
         )  # fmt: skip

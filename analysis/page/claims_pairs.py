@@ -255,17 +255,16 @@ def side_claims(
     """Say where the side on which an output stands moves people.
 
     The share counts once strong methods are taken into account that stood on one side
-    more often; its interval draws clusters, where the binomial test takes answers as
-    independent. So both have to say it.
+    more often. Its interval has to say it, which draws clusters: the binomial test
+    takes answers as independent.
     """
-    known = bias[bias["p_value"].notna() & bias["value"].notna()]
+    known = bias[bias["value"].notna()]
     if known.empty:
         return
     column = "adjusted" if "adjusted" in known and known["adjusted"].notna().all() \
         else "value"  # fmt: skip
-    adjusted_p = holm(known["p_value"].to_numpy(float))
     moved, unmoved = [], 0
-    for row, p_value in zip(records(known), adjusted_p, strict=True):
+    for row in records(known):
         ends = ("adjusted_low", "adjusted_high") if column == "adjusted" else (
             "low", "high",
         )  # fmt: skip
@@ -275,7 +274,7 @@ def side_claims(
             is_clear(x, CHANCE, choices=len(known), confidence=confidence)
             for x in (own, turned)
         )
-        if clear and p_value <= SIGNIFICANT:
+        if clear:
             moved.append((row, own))
         else:
             unmoved += 1
@@ -287,7 +286,7 @@ def side_claims(
             f"{_points(row['question'], side_effect)})"
             for row, own in moved
         )
-        yield True, f"The side matters in {listed}."
+        yield True, f"The side matters in {listed}; intervals draw clusters of answers."
     if unmoved:
         yield (
             False,

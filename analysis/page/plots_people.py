@@ -299,9 +299,11 @@ def position_dots(
         Figure(
             "position", SECTION, "Does the side decide?",
             "An interval away from the line means that people prefer a side, whatever "
-            "stands there. Sides that are drawn at random turn it into noise rather "
-            "than a bias of the ranking. Counting each pair of methods both ways alike "
-            "takes away that strong methods may have stood on one side.",
+            "stands there: it draws whole clusters of answers, where the table's "
+            "p-value takes answers as independent. Sides that are drawn at random turn "
+            "it into noise rather than a bias of the ranking. Counting each pair of "
+            "methods both ways alike takes away that strong methods may have stood on "
+            "one side.",
             f"Share of wins on the left. {said(rows, 'question')}.", tuple(panels), 24,
             tuple(tables),
         )

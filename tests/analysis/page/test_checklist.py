@@ -76,6 +76,14 @@ def test_a_leaderboard_says_whether_the_side_is_known_and_all_are_connected():
     assert told["Do ranks have intervals?"].startswith("Yes: 1 of 1")
 
 
+def test_the_side_is_told_with_the_interval_that_draws_clusters():
+    row = {"question": "q", "value": 0.6, "low": 0.45, "high": 0.75, "p_value": 1e-9}
+    told = asked({"position_bias": pd.DataFrame([row])})
+    assert told["Does the side decide?"] == "q 0.60 [0.45, 0.75]"
+    bare = asked({"position_bias": pd.DataFrame([row | {"low": NAN, "high": NAN}])})
+    assert "no interval that draws clusters" in bare["Does the side decide?"]
+
+
 def test_resamples_and_seed():
     told = asked(drawn=["stories for correlations"])
     assert told["What do the intervals resample?"] == (

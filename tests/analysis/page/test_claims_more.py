@@ -177,29 +177,33 @@ def test_a_rank_that_depends_on_the_level_is_told():
 # Sides, groups, plans -----------------------------------------------------------------
 
 
-def bias(*p_values):
+def bias(*lows):
     return pd.DataFrame(
-        {"question": list("pq"[: len(p_values)]), "value": 0.6, "low": 0.55,
-         "high": 0.65, "n": 200, "p_value": p_values}
+        {"question": list("pq"[: len(lows)]), "value": 0.6, "low": lows,
+         "high": 0.65, "n": 200, "p_value": 0.03}
     )  # fmt: skip
 
 
 def test_a_side_that_matters_is_a_claim_and_others_are_not():
-    (text,) = sentences({"position_bias": bias(0.001, 0.9)}, 1000)
+    (text,) = sentences({"position_bias": bias(0.55, 0.48)}, 1000)
     assert text == (
-        "The side matters in p (left wins 60 % [55, 65] of 200 answers that choose)."
+        "The side matters in p (left wins 60 % [55, 65] of 200 answers that choose); "
+        "intervals draw clusters of answers."
     )
-    # .03 twice is .06 after adjustment.
-    assert sentences({"position_bias": bias(0.03, 0.03)}, 1000) == ()
-    assert limits({"position_bias": bias(0.03, 0.03)}, 1000)[0] == (
+    # Two questions are two chances: an interval that ends at .51 does not do.
+    assert sentences({"position_bias": bias(0.51)}, 1000)
+    assert sentences({"position_bias": bias(0.51, 0.51)}, 1000) == ()
+    assert limits({"position_bias": bias(0.51, 0.51)}, 1000)[0] == (
         "2 of 2 questions do not show a preference for a side."
     )
 
 
 @pytest.mark.parametrize(("low", "is_shown"), [(0.55, True), (0.49, False)])
 def test_a_side_is_shown_by_the_balanced_share_and_its_clusters(low, is_shown):
-    """The binomial test takes answers as independent: alone it shows nothing."""
-    table = bias(0.001).assign(adjusted=0.6, adjusted_low=low, adjusted_high=0.65)
+    """The binomial test, of the other share, takes answers as independent."""
+    table = bias(0.45).assign(
+        p_value=0.2, adjusted=0.6, adjusted_low=low, adjusted_high=0.65
+    )
     effect = pd.DataFrame({"question": ["p"], "elo": [-41.2]})
     told = sentences({"position_bias": table, "side_effect": effect}, 1000)
     assert bool(told) == is_shown
