@@ -35,6 +35,7 @@ from analysis.page.claims_planning import (
 )
 from analysis.page.wording import (
     FEW_METHODS,
+    FEW_STORIES,
     MOST_SENTENCES,
     Claim,
     first_row,
@@ -89,6 +90,7 @@ def _limits(tables: Tables, every: list[Claim]) -> tuple[str, ...]:
         found += needed_limits(tables["needed"])
     with_interval = [table["low"] for table in tables.values() if "low" in table]
     if any(low.notna().any() for low in with_interval):
+        found += _few_stories(tables)
         found.append(
             "Intervals come from resampling this study's own answers; they say nothing "
             "about stories or methods of another kind."
@@ -99,6 +101,21 @@ def _limits(tables: Tables, every: list[Claim]) -> tuple[str, ...]:
             "other stories, methods or annotators is not known."
         )
     return tuple(found)
+
+
+def _few_stories(tables: Tables) -> Iterator[str]:
+    """Say that intervals over few stories are too narrow."""
+    counts = [
+        tables[name]["n_stories"].max()
+        for name in ("method_means", "win_rates")
+        if name in tables
+    ]
+    most = max((int(count) for count in counts if not pd.isna(count)), default=0)
+    if 1 < most < FEW_STORIES:
+        yield (
+            f"Only {most} stories: intervals that draw stories are too narrow with so "
+            "few, so what stands clear of its limit by little is open."
+        )
 
 
 def _claims(tables: Tables, permutations: int, confidence: float) -> Iterator[Claim]:

@@ -18,6 +18,8 @@ LEVELS = {
     "within_method": "within methods",
 }
 FEW_METHODS = 10
+# Below, intervals over stories contain the truth too seldom (docs/coverage.md).
+FEW_STORIES = 20
 # What has a larger (adjusted) p-value is not shown.
 SIGNIFICANT = 0.05
 SMALLEST_P = 0.01

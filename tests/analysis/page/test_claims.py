@@ -382,3 +382,18 @@ def test_one_against_the_others_is_a_family_of_its_own():
 def test_too_few_permutations_are_no_evidence_of_equality():
     (text,) = sentences(many_metrics(1 / 101), 100)
     assert text.endswith("100 permutations are too few to tell 12 metrics apart.")
+
+
+@pytest.mark.parametrize(
+    ("name", "n", "told"),
+    [("method_means", 6, True), ("win_rates", 19, True), ("method_means", 20, False),
+     ("method_means", 1, False), ("method_means", None, False)],
+)  # fmt: skip
+def test_intervals_over_few_stories_are_called_too_narrow(name, n, told):
+    stories = pd.array([n, n], "Int64")
+    table = pd.DataFrame({"n_stories": stories, "low": [0.1, 0.2]})
+    found = [text for text in limits({name: table}, 0) if text.startswith("Only")]
+    assert found == [f"Only {n} stories: intervals that draw stories are too narrow "
+                     "with so few, so what stands clear of its limit by little is "
+                     "open."] * told  # fmt: skip
+    assert not limits({name: table.assign(low=float("nan"))}, 0)[0].startswith("Only")
