@@ -57,6 +57,14 @@ def add_alignment(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_images(parser: argparse.ArgumentParser) -> None:
+    """Add whether figures are written as files, and of which kind."""
+    parser.add_argument(
+        "--images", choices=("svg", "png", "none"), default="svg",
+        help="figures as files, where Chromium is found; default svg",
+    )  # fmt: skip
+
+
 def add_exclusion(parser: argparse.ArgumentParser) -> None:
     """Add which methods are left out."""
     parser.add_argument(

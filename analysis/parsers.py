@@ -7,6 +7,7 @@ from typing import TypeAlias
 from analysis.arguments import (
     add_alignment,
     add_exclusion,
+    add_images,
     add_levels,
     add_resampling,
     counts,
@@ -194,10 +195,7 @@ def _command(
     )
     command.add_argument("--out", type=Path, required=True, help="folder of the report")
     add_resampling(command)
-    command.add_argument(
-        "--images", choices=("svg", "png", "none"), default="svg",
-        help="figures as files, where Chromium is found; default svg",
-    )  # fmt: skip
+    add_images(command)
     command.add_argument(
         "--title", default=f"Report: {does}", help="heading of the report"
     )

@@ -46,9 +46,16 @@ def from_stored(stored: dict[str, Any]) -> AlignOptions:
 
 
 def write_study_report(
-    study: Study, *, options: AlignOptions, out: Path, progress: Progress = silent
+    study: Study,
+    *,
+    options: AlignOptions,
+    out: Path,
+    images: str = "",
+    progress: Progress = silent,
 ) -> Path:
     """Analyse a study and write the report into a folder; return the page.
+
+    `images` is as in `write_report`.
 
     Raises
     ------
@@ -84,7 +91,7 @@ def write_study_report(
         note = f"The answers of {counted(simulated, 'annotator')} come from a program."
         analysis = replace(analysis, notes=(note, *analysis.notes))
     progress("writing")
-    return write_report(analysis, out=out, title=study.title, run=run)
+    return write_report(analysis, out=out, title=study.title, run=run, images=images)
 
 
 def _tables(study: Study) -> tuple[Any, Any, Any]:

@@ -3,6 +3,7 @@
 import pytest
 from django.core.management import CommandError, call_command
 
+from analysis.page import pictures
 from tests.factories import METHODS, make_study
 from tests.people import answer_everything
 
@@ -38,3 +39,14 @@ def test_a_date_that_is_none(tmp_path, scored_study, monkeypatch):
         call_command("report", scored_study.slug, out=tmp_path / "out", resamples=0)
     assert caught.value.returncode == 2
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("images", "asked"), [("svg", True), ("none", False)])
+def test_a_report_says_where_figures_could_not_be_drawn(
+    tmp_path, scored_study, monkeypatch, images, asked
+):
+    monkeypatch.setattr(pictures, "browser", lambda: None)
+    out = tmp_path / "report"
+    call_command("report", scored_study.slug, out=out, resamples=0, images=images)
+    page = (out / "report.html").read_text()
+    assert ("Chromium was not found" in page) == asked

@@ -111,7 +111,9 @@ def test_versions_in_one_file_give_the_same_tables_from_database_and_file(tmp_pa
     (tmp_path / "scores.csv").write_text("\n".join(scores) + "\n")
     call_command("import_scores", tmp_path / "scores.csv", benchmark="woods")
     call_command("export_study", study.slug, out=tmp_path / "export")
-    call_command("report", study.slug, out=tmp_path / "database", resamples=10)
+    call_command(
+        "report", study.slug, out=tmp_path / "database", resamples=10, images="none"
+    )
     status = main([
         "align", "--ratings", str(tmp_path / "export/ratings.csv"), "--scores",
         str(tmp_path / "scores.csv"), "--scale", "0:4", "--resamples", "10",
@@ -181,7 +183,9 @@ def test_database_and_files_give_byte_identical_tables(shared, tmp_path):
         benchmark="dsg", study="dsg", create=True,
     )  # fmt: skip
     call_command("import_scores", data / "scores.csv", benchmark="dsg")
-    call_command("report", "dsg", out=tmp_path / "database", resamples=20)
+    call_command(
+        "report", "dsg", out=tmp_path / "database", resamples=20, images="none"
+    )
     status = main([
         "align", "--ratings", str(data / "ratings.csv"), "--scores",
         str(data / "scores.csv"), "--scale", "1:5", "--resamples", "20",

@@ -5,7 +5,7 @@ from pathlib import Path
 from django.core.management.base import CommandError
 from tqdm import tqdm
 
-from analysis.arguments import add_alignment, add_resampling
+from analysis.arguments import add_alignment, add_images, add_resampling
 from analysis.options import AlignOptions, OptionError
 from analysis.tables import InputError
 from analysis.web.building import ReportError, write_study_report
@@ -19,15 +19,20 @@ class Command(WritingCommand):
         super().add_arguments(parser)
         add_alignment(parser)
         add_resampling(parser)
+        add_images(parser)
 
-    def handle(self, *, study: str, out: Path, **given: object) -> None:
+    def handle(self, *, study: str, out: Path, images: str, **given: object) -> None:
         row = find_study(study)
         names = [field.name for field in fields(AlignOptions)]
         try:
             options = AlignOptions(**{n: given[n] for n in names if n in given})
             with tqdm(bar_format="{desc} {elapsed}", disable=None) as bar:
                 page = write_study_report(
-                    row, options=options, out=out, progress=bar.set_description_str
+                    row,
+                    options=options,
+                    out=out,
+                    images="" if images == "none" else images,
+                    progress=bar.set_description_str,
                 )
         except (ReportError, InputError, OptionError) as error:
             raise CommandError(str(error), returncode=2) from error
