@@ -9,7 +9,6 @@ import re
 import shutil
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ import pandas as pd
 from analysis import figures
 from analysis.options import AlignOptions, OptionError
 from analysis.page import checklist, claims, latex, pictures
+from analysis.page.claims import Said
 from analysis.page.drawing import Figure
 from analysis.printing import column_texts, counted
 from analysis.rows import Analysis
@@ -83,17 +83,9 @@ TABLE_TITLES = {
 MOST_ROWS = 1000
 
 
-@dataclass(frozen=True)
-class Said:
-    """What the data show, and what they do not."""
-
-    claims: tuple[str, ...]
-    limits: tuple[str, ...]
-
-
 def _said(analysis: Analysis, run: pd.DataFrame) -> Said:
     confidence = float(run.set_index("key")["value"]["confidence"])
-    return Said(*claims.both(analysis.tables, analysis.permutations, confidence))
+    return claims.both(analysis.tables, analysis.permutations, confidence)
 
 
 def file_hashes(paths: Mapping[str, Path]) -> dict[str, str]:
@@ -264,8 +256,8 @@ def _as_json(title: str, analysis: Analysis, run: pd.DataFrame, said: Said) -> s
     """Return everything as JSON, a row of a table on a line of its own."""
     head = {
         "title": title,
-        "claims": list(said.claims),
-        "limits": list(said.limits),
+        "claims": claims.flat(said.claims),
+        "limits": claims.flat(said.limits),
         "notes": list(analysis.notes),
     }
     encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
@@ -319,8 +311,8 @@ def as_html(
         .render(
             title=title,
             run=values,
-            claims=said.claims,
-            limits=said.limits,
+            claims=claims.folded(said.claims),
+            limits=claims.folded(said.limits),
             notes=analysis.notes,
             date=_readable(values["date"]),
             drawn=units,

@@ -6,7 +6,8 @@ includes the null value, is not.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -47,60 +48,102 @@ from analysis.printing import counted
 
 __all__ = ["interval", "limits", "number", "sentences"]
 
-
+# A card with more sentences than the first keeps the second open.
+MOST_OPEN, OPEN = 8, 6
 Tables = Mapping[str, pd.DataFrame]
+# Sentences of one kind after another: a kind says the same of every question.
+Kinds = tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Said:
+    """What the data show, and what they do not."""
+
+    claims: Kinds
+    limits: Kinds
 
 
 def sentences(
     tables: Tables, permutations: int, confidence: float = 0.95
 ) -> tuple[str, ...]:
     """Return what the data support, one sentence each."""
-    return both(tables, permutations, confidence)[0]
+    return flat(both(tables, permutations, confidence).claims)
 
 
 def limits(
     tables: Tables, permutations: int, confidence: float = 0.95
 ) -> tuple[str, ...]:
     """Return what the data do not support, one sentence each."""
-    return both(tables, permutations, confidence)[1]
+    return flat(both(tables, permutations, confidence).limits)
 
 
-def both(
-    tables: Tables, permutations: int, confidence: float
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def both(tables: Tables, permutations: int, confidence: float) -> Said:
     """Return what the data support, and what they do not.
 
     `permutations` is how many the tests between metrics made at most, `confidence` the
     coverage of the intervals.
     """
-    every = list(_claims(tables, permutations, confidence))
-    return tuple(text for shown, text in every if shown), _limits(tables, every)
+    every = [list(kind) for kind in _claims(tables, permutations, confidence)]
+    shown, unshown = (
+        tuple(tuple(text for is_shown, text in kind if is_shown is wanted)
+              for kind in every)
+        for wanted in (True, False)
+    )  # fmt: skip
+    few = (
+        tuple(_few_methods(tables["correlations"])) if "correlations" in tables else ()
+    )
+    further = tuple(tuple(kind) for kind in _limits(tables, flat(shown)))
+    return Said(shown, (few, *unshown, *further))
 
 
-def _limits(tables: Tables, every: list[Claim]) -> tuple[str, ...]:
-    found = [text for shown, text in every if not shown]
+def flat(kinds: Kinds) -> tuple[str, ...]:
+    """Return the sentences of all kinds."""
+    return tuple(text for kind in kinds for text in kind)
+
+
+def folded(kinds: Kinds) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the sentences that stand open, and those that are there for who asks.
+
+    Of many, the first of each kind stands open, then the second.
+
+    Examples
+    --------
+    >>> folded((tuple("abcdef"), ("x",), tuple("12")))
+    (('a', 'b', 'c', 'x', '1', '2'), ('d', 'e', 'f'))
+    """
+    size = len(flat(kinds))
+    places = [(i, k) for k, kind in enumerate(kinds) for i in range(len(kind))]
+    is_open = set(sorted(places)[: OPEN if size > MOST_OPEN else size])
+    first, more = (
+        tuple(kinds[k][i] for i, k in places if ((i, k) in is_open) is wanted)
+        for wanted in (True, False)
+    )
+    return first, more
+
+
+def _limits(tables: Tables, shown: tuple[str, ...]) -> Iterator[Iterable[str]]:
     if "correlations" in tables:
-        found += coverage_limits(tables)
-        found += flip_limits(tables["correlations"], tables.get("pairwise_accuracy"))
-        found += _coefficient_limits(tables["correlations"])
-    found += selection_limits(tables, [text for shown, text in every if shown])
+        correlations = tables["correlations"]
+        yield coverage_limits(tables)
+        yield flip_limits(correlations, tables.get("pairwise_accuracy"))
+        yield _coefficient_limits(correlations)
+    yield selection_limits(tables, list(shown))
     if "pairwise_accuracy" in tables:
-        found += tie_limits(tables["pairwise_accuracy"])
+        yield tie_limits(tables["pairwise_accuracy"])
     if "needed" in tables:
-        found += needed_limits(tables["needed"])
+        yield needed_limits(tables["needed"])
     with_interval = [table["low"] for table in tables.values() if "low" in table]
     if any(low.notna().any() for low in with_interval):
-        found += _few_stories(tables)
-        found.append(
+        yield _few_stories(tables)
+        yield (
             "Intervals come from resampling this study's own answers; they say nothing "
-            "about stories or methods of another kind."
+            "about stories or methods of another kind.",
         )
     elif with_interval:
-        found.append(
+        yield (
             "No interval was computed: how far any of these values would move with "
-            "other stories, methods or annotators is not known."
+            "other stories, methods or annotators is not known.",
         )
-    return tuple(found)
 
 
 def _few_stories(tables: Tables) -> Iterator[str]:
@@ -118,34 +161,36 @@ def _few_stories(tables: Tables) -> Iterator[str]:
         )
 
 
-def _claims(tables: Tables, permutations: int, confidence: float) -> Iterator[Claim]:
+def _claims(
+    tables: Tables, permutations: int, confidence: float
+) -> Iterator[Iterable[Claim]]:
     if "correlations" in tables:
-        yield from metric_claims(tables, permutations)
-        yield from ceiling_claims(tables["correlations"], tables.get("agreement"))
+        yield metric_claims(tables, permutations)
+        yield ceiling_claims(tables["correlations"], tables.get("agreement"))
     if "pairwise_accuracy" in tables:
         pairwise = tables["pairwise_accuracy"]
-        yield from pair_claims(pairwise, tables.get("mcnemar"), confidence)
+        yield pair_claims(pairwise, tables.get("mcnemar"), confidence)
     if "human_pairs" in tables:
-        yield from human_pair_claims(tables["human_pairs"])
+        yield human_pair_claims(tables["human_pairs"])
     if "calibration" in tables:
-        yield from calibration_claims(tables["calibration"])
+        yield calibration_claims(tables["calibration"])
     if "agreement" in tables:
-        yield from _people(tables["agreement"])
+        yield _people(tables["agreement"])
     if "leaderboard" in tables:
-        yield from _leaders(tables["leaderboard"])
+        yield _leaders(tables["leaderboard"])
     if "position_bias" in tables:
         sides = tables.get("side_effect")
-        yield from side_claims(tables["position_bias"], sides, confidence)
+        yield side_claims(tables["position_bias"], sides, confidence)
     if "strata_differences" in tables:
-        yield from stratum_claims(tables["strata_differences"])
+        yield stratum_claims(tables["strata_differences"])
     if "power" in tables:
-        yield from variance_claims(tables["variance"])
+        yield variance_claims(tables["variance"])
     for name, claims in (
         ("subset", subset_claims), ("best_subset", choice_claims),
         ("stability", stability_claims), ("judges", judge_claims),
     ):  # fmt: skip
         if name in tables:
-            yield from claims(tables[name])
+            yield claims(tables[name])
 
 
 def _people(agreement: pd.DataFrame) -> Iterator[Claim]:
@@ -234,7 +279,7 @@ def _rating(row: Mapping[str, Any]) -> str:
     return text.replace("-", "\N{MINUS SIGN}")
 
 
-def _coefficient_limits(correlations: pd.DataFrame) -> Iterator[str]:
+def _few_methods(correlations: pd.DataFrame) -> Iterator[str]:
     over_methods = (correlations["level"] == "method") & correlations["value"].notna()
     methods = correlations.loc[over_methods, "n"].max()
     if 0 < methods < FEW_METHODS:
@@ -242,6 +287,9 @@ def _coefficient_limits(correlations: pd.DataFrame) -> Iterator[str]:
             f"Only {counted(methods, 'method')}: a coefficient over method means is "
             "nearly uninformative, whatever its value."
         )
+
+
+def _coefficient_limits(correlations: pd.DataFrame) -> Iterator[str]:
     known = correlations[correlations["low"].notna()]
     around = int(((known["low"] <= 0) & (known["high"] >= 0)).sum())
     if around:

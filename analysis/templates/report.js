@@ -106,7 +106,7 @@
     }
   }
   dark.addEventListener("change", redress);
-  const short = [...document.querySelectorAll("details.table")].filter((box) => !box.open && Number(box.dataset.rows) <= 40);
+  const short = [...document.querySelectorAll("details")].filter((box) => !box.open && Number(box.dataset.rows ?? 0) <= 40);
   function prepare() {
     short.forEach((box) => { box.open = true; });
     boxes.forEach(draw);

@@ -246,3 +246,5 @@ def test_the_printed_page_has_every_figure_inside_the_sheet(opened):
         room = plot.bounding_box()
         assert drawn["width"] <= room["width"] + 1
     assert opened.locator("#table-agreement[open]").count() == 1
+    assert opened.locator("details.more").count() >= 1
+    assert opened.locator("details.more:not([open])").count() == 0

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from analysis.page.claims import both, limits, sentences
+from analysis.page.claims import limits, sentences
 
 NAN = float("nan")
 
@@ -44,7 +44,7 @@ def test_a_subset_keeps_the_order_where_the_interval_is_above_zero():
         ("cids", "kendall", 0.6, 0.2, 0.9), ("csd", "kendall", 0.8, 0.5, 1.0),
         ("occm", "kendall", 0.3, -0.1, 0.7), ("cids", "spearman", -0.9, -1, -0.8),
     )  # fmt: skip
-    shown, not_shown = both({"subset": table}, 0, 0.95)
+    shown, not_shown = sentences({"subset": table}, 0), limits({"subset": table}, 0)
     assert shown == (
         "lite keeps the order of the methods by 2 of 3 scores: Kendall's tau-b with "
         "the whole from 0.60 [0.20, 0.90] (cids) to 0.80 [0.50, 1.00] (csd), n = 12 "
@@ -58,7 +58,7 @@ def test_a_subset_keeps_the_order_where_the_interval_is_above_zero():
 
 def test_a_subset_without_intervals_shows_nothing():
     table = subset(("cids", "kendall", 1.0, NAN, NAN))
-    shown, not_shown = both({"subset": table}, 0, 0.95)
+    shown, not_shown = sentences({"subset": table}, 0), limits({"subset": table}, 0)
     assert shown == ()
     assert "is not shown to keep the order" in not_shown[0]
 
@@ -70,7 +70,7 @@ def test_a_subset_is_held_against_random_ones(high, beats):
     )
     verb = "keeps" if beats else "is not shown to keep"
     text = f"lite {verb} the order better than random subsets of its size by the one"
-    found = both({"subset": table}, 0, 0.95)[0 if beats else 1]
+    found = (sentences if beats else limits)({"subset": table}, 0)
     assert any(one.startswith(text) for one in found)
 
 
@@ -80,7 +80,7 @@ def test_a_subset_moves_means_where_the_interval_leaves_zero_out():
         ("csd", "difference_percent", 2.0, 1.0, 3.0),
         ("occm", "difference_percent", 0.5, -6.0, 7.0),
     )
-    shown, not_shown = both({"subset": table}, 0, 0.95)
+    shown, not_shown = sentences({"subset": table}, 0), limits({"subset": table}, 0)
     assert shown == (
         "lite moves the mean of 2 of 3 scores: by −3.00 % [−4.00, −2.00] at most "
         "(cids).",
@@ -103,7 +103,10 @@ def test_chosen_stories_beat_random_ones_where_the_gain_is_above_zero():
         [gain(5, 0.2, 0.1, 0.3), gain(10, 0.1, -0.1, 0.2),
          gain(10, 0.9, 0.8, 1.0, "heldout")]
     )  # fmt: skip
-    shown, not_shown = both({"best_subset": table}, 0, 0.95)
+    shown, not_shown = (
+        sentences({"best_subset": table}, 0),
+        limits({"best_subset": table}, 0),
+    )
     assert shown == (
         "5 chosen stories keep the order by cids better than random ones, for methods "
         "that had no part in the choice: 0.20 [0.10, 0.30] of Kendall's tau-b.",
@@ -139,7 +142,7 @@ def test_judges_agree_where_the_interval_says_so_inside_stories_first():
         ("people", "gpt", "story", 0.4, 0.3, 0.5),
         ("gpt", "qwen", "pooled", 0.1, -0.1, 0.3),
     )
-    shown, not_shown = both({"judges": table}, 0, 0.95)
+    shown, not_shown = sentences({"judges": table}, 0), limits({"judges": table}, 0)
     assert shown == (
         "q: people and gpt agree inside stories: Kendall's tau-b 0.40 [0.30, 0.50], "
         "n = 90.",
