@@ -125,6 +125,8 @@ def run_table(
         "epsilon": options.epsilon,
         "scale": "{}:{}".format(*options.scale) if options.scale else "",
         "excluded methods": ", ".join(options.exclude_methods),
+        "split by": _names(options.split_by),
+        "components": _names(options.components or None),
         "date": date,
         "command": command,
         **{f"sha256 of {name}": digest for name, digest in sorted(hashes.items())},
@@ -132,6 +134,11 @@ def run_table(
     return pd.DataFrame(
         {"key": list(rows), "value": [str(value) for value in rows.values()]}
     )
+
+
+def _names(chosen: tuple[str, ...] | None) -> str:
+    """Write which of all were chosen; None chose all."""
+    return "all" if chosen is None else ", ".join(chosen) or "none"
 
 
 def write_report(

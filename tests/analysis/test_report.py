@@ -17,6 +17,7 @@ import pytest
 from analysis.__main__ import main
 from analysis.columns import COLUMNS
 from analysis.figures import plotly_source
+from analysis.options import AlignOptions
 from analysis.page.claims import number
 from analysis.page.latex import escaped, table
 from analysis.report import (
@@ -24,6 +25,7 @@ from analysis.report import (
     TABLE_TITLES,
     as_csv,
     content_security_policy,
+    run_table,
 )
 from analysis.tables import restored
 
@@ -172,6 +174,23 @@ def test_the_run_table_tells_how(study):
     assert rows["resamples"] == "20"
     assert "sha256 of ratings (ratings.csv)" in rows
     assert rows["command"].startswith("python -m analysis align")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "split_by", "components"),
+    [
+        ({}, "all", "all"),
+        ({"split_by": ()}, "none", "all"),
+        ({"split_by": ("style", "set"), "components": ("one", "two")},
+         "style, set", "one, two"),
+    ],
+)  # fmt: skip
+def test_the_run_table_tells_tags_and_components(chosen, split_by, components):
+    run = run_table(
+        AlignOptions(**chosen), hashes={}, date="", command="",
+        resample_default="stories",
+    ).set_index("key")["value"]  # fmt: skip
+    assert (run["split by"], run["components"]) == (split_by, components)
 
 
 def test_the_date_follows_source_date_epoch(study, monkeypatch):
