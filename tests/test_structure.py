@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from analysis.columns import COLUMNS
+from analysis.reading.delimited import LARGEST_WIDTH
+from analysis.reading.files import LARGEST_FILE, LARGEST_TABLE
 from analysis.version import VERSION
 from evalcore.settings import ENVIRONMENT
 
@@ -41,6 +43,15 @@ def test_every_table_and_column_is_documented(name):
     words = set(re.findall(r"[a-z_]+", text))
     columns = {re.sub("_(low|high)$", "", column) for column in COLUMNS[name]}
     assert columns <= words
+
+
+def test_the_limits_of_files_are_documented():
+    (text,) = re.findall(
+        "A table is a .*?[.]\n", (ROOT / "README.md").read_text(), re.S
+    )
+    assert f" {LARGEST_FILE // 10**6} MB," in text
+    assert f" {LARGEST_WIDTH:,} columns" in text
+    assert f" {LARGEST_TABLE:,} rows" in " ".join(text.split())
 
 
 def test_package_init_files_are_empty():
