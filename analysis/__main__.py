@@ -113,15 +113,15 @@ def _align(options: argparse.Namespace) -> "Analysis":
 
 def _weights(given: "Path | str | None") -> "pd.DataFrame | None":
     """Return a table of weights: of a file or of a paper."""
-    from analysis.boards import composites
+    from analysis.boards import weights
 
     if given is None:
         return None
     if isinstance(given, Path):
-        return composites.read_weights(given)
+        return weights.read_weights(given)
     if given == "envision":
-        return composites.envision_weights()
-    return composites.vistar_weights()
+        return weights.envision_weights()
+    return weights.vistar_weights()
 
 
 def _refuse_names_of_columns(options: argparse.Namespace) -> None:

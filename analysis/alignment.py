@@ -83,7 +83,7 @@ def align(
         Tags of the stories (`story_tags.read_stories`), which split the
         tables into strata.
     weights
-        Composites of questions and metrics (`analysis.boards.composites.read_weights`).
+        Composites of questions and metrics (`analysis.boards.weights.read_weights`).
     remarks
         What is known of the tables already, for the notes.
     progress

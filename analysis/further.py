@@ -6,8 +6,9 @@ the tables.
 
 import pandas as pd
 
-from analysis.boards.composites import composites, part_cells, rank_weights
+from analysis.boards.composites import composites, part_cells
 from analysis.boards.standings import rating_leaderboard
+from analysis.boards.weights import rank_weights
 from analysis.coefficients.clusters import cluster_rows
 from analysis.coefficients.williams import williams_rows
 from analysis.leaderboard import side_effect

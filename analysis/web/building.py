@@ -118,7 +118,7 @@ def _tags(study: Study) -> Any:
 
 def _weights(study: Study) -> Any:
     """Return the composites that the study's protocol reports."""
-    from analysis.boards.composites import envision_weights
+    from analysis.boards.weights import envision_weights
 
     return envision_weights() if study.template == ENVISION else None
 

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
-from analysis.boards.composites import (
+from analysis.boards.composites import composites
+from analysis.boards.weights import (
     VISTAR_ANGLES,
-    composites,
     drop_weights,
     rank_weights,
     vistar_weights,

@@ -1,32 +1,22 @@
 """Composites: weighted means, average ranks, drops."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.boards.composites import (
-    COMPOSITE_COLUMNS,
+from analysis.boards.composites import COMPOSITE_COLUMNS, composites, part_cells
+from analysis.boards.weights import (
     ENVISION_QUESTIONS,
     VISTAR_ANGLES,
-    check_weights,
-    composites,
     drop_weights,
     envision_weights,
-    part_cells,
     rank_weights,
-    read_weights,
     vistar_weights,
     weight_table,
 )
 from analysis.reading.scores import score_table
-from analysis.tables import InputError
-
-ROOT = Path(__file__).resolve().parents[3]
 
 
 def cells(values, story=""):
@@ -63,12 +53,6 @@ def test_envisions_code_weighs_its_third_questions_a_little_more():
     assert found["aesthetics"] == pytest.approx(0.34)
     assert found["consistency"] == pytest.approx(0.33)
     assert found["overall"] == pytest.approx(0.4 * 0.33 + 0.2 * 0.34)
-
-
-def test_envisions_questions_are_those_of_its_protocol():
-    text = (ROOT / "annotate/protocols/envision-expert.yaml").read_text("utf-8")
-    keys = [question["key"] for question in yaml.safe_load(text)["questions"]]
-    assert keys == [q for three in ENVISION_QUESTIONS.values() for q in three]
 
 
 def test_a_mask_of_roles_and_angles_gives_means_over_its_angles():
@@ -171,78 +155,3 @@ def test_only_the_proportions_of_weights_matter(weights, factor):
     )
     assert one[0]["value"] == pytest.approx(two[0]["value"])
     assert 1 - 1e-9 <= one[0]["value"] <= 4 + 1e-9
-
-
-def test_weights_are_read_from_a_file(tmp_path):
-    path = tmp_path / "weights.csv"
-    path.write_text("composite,part,weight\nall,TR,0.5\nall,LI,1\n", "utf-8")
-    found = read_weights(path)
-    assert found.to_dict("records") == [
-        {"composite": "all", "part": "TR", "weight": 0.5, "kind": "mean"},
-        {"composite": "all", "part": "LI", "weight": 1.0, "kind": "mean"},
-    ]
-
-
-@pytest.mark.parametrize(
-    ("text", "problems"),
-    [
-        (
-            "composite,part\nx,p\n",
-            ["w.csv:1: weight: expected the columns composite, part, weight"],
-        ),
-        (
-            "composite,part,weight\nx,p,0\nx,,2\nx,q,much\n",
-            [
-                "w.csv:2: weight: 0: expected a number above 0",
-                "w.csv:3: part: expected a name",
-                "w.csv:4: weight: much: expected a number above 0",
-            ],
-        ),
-        (
-            "composite,part,weight\nx,p,1\nx,p,2\n",
-            ["w.csv:3: part: p: expected each part of x once"],
-        ),
-        (
-            "composite,part,weight\nx,p,inf\n",
-            ["w.csv:2: weight: inf: expected a number above 0"],
-        ),
-        (
-            "composite,part,weight,kind\nx,p,1,sum\n",
-            ["w.csv:2: kind: sum: expected one of mean, ranks, drop"],
-        ),
-        (
-            "composite,part,weight,kind\nx,p,1,mean\nx,q,1,ranks\n",
-            ["w.csv:2: kind: expected one kind in all rows of x"],
-        ),
-        (
-            "composite,part,weight,kind\nx,p,1,drop\n",
-            [
-                "w.csv:2: part: expected two parts of the drop x: what it is from, "
-                "and to"
-            ],
-        ),
-        (
-            "composite,part,weight\nx,y,1\ny,x,1\n",
-            [
-                "w.csv:2: composite: x: expected a composite that is no part of itself",
-                "w.csv:3: composite: y: expected a composite that is no part of itself",
-            ],
-        ),
-    ],
-)
-def test_bad_weights_are_named_by_line_and_column(tmp_path, text, problems):
-    path = tmp_path / "w.csv"
-    path.write_text(text, "utf-8")
-    with pytest.raises(InputError) as caught:
-        read_weights(path)
-    assert caught.value.lines() == problems
-
-
-def test_presets_pass_their_own_check():
-    for weights in (
-        envision_weights(),
-        vistar_weights(),
-        drop_weights(),
-        rank_weights("ab"),
-    ):
-        pd.testing.assert_frame_equal(check_weights(weights, "preset"), weights)
