@@ -13,7 +13,7 @@ import pandas as pd
 
 from analysis.agreement import CHOICE_STATISTICS, RATING_STATISTICS
 from analysis.notes import Notes
-from analysis.pairwise import Pairs, choice_pairs, rating_pairs
+from analysis.pairs.forming import Pairs, choice_pairs, rating_pairs
 from analysis.panel.reliability import (
     Reliability,
     choice_reliability,

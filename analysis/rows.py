@@ -14,7 +14,8 @@ from analysis.coefficients.levels import is_bias_corrected, level_estimates
 from analysis.columns import COLUMNS, WHOLE_OR_EMPTY
 from analysis.notes import Notes
 from analysis.options import AlignOptions
-from analysis.pairwise import Pairs, pair_agreement
+from analysis.pairs.forming import Pairs
+from analysis.pairwise import pair_agreement
 from analysis.panel.reliability import Reliability
 from analysis.reading.cells import CELL_COLUMNS, NO_CELL, Grid
 from analysis.reading.choices import win_rates

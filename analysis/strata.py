@@ -17,7 +17,8 @@ from analysis.agreement import agreement
 from analysis.boards.means import mean_ratings
 from analysis.coefficients.levels import level_estimates
 from analysis.options import AlignOptions
-from analysis.pairwise import pair_agreement, restricted
+from analysis.pairs.forming import restricted
+from analysis.pairwise import pair_agreement
 from analysis.panel.reliability import Reliability
 from analysis.printing import counted
 from analysis.questions import Question, restricted_grid

@@ -13,7 +13,8 @@ import pandas as pd
 from analysis.agreement import STATISTICS, agreement
 from analysis.coefficients.levels import level_values, method_means
 from analysis.options import AlignOptions
-from analysis.pairwise import Pairs, ppa_by_story_weights
+from analysis.pairs.forming import Pairs
+from analysis.pairwise import ppa_by_story_weights
 from analysis.questions import Question
 from analysis.reading.cells import Grid, rated_grid
 from analysis.reading.scores import ScoreTable

@@ -44,7 +44,8 @@ from analysis.coefficients.levels import (
 )
 from analysis.leaderboard import ELO_MEAN, ELO_SCALE, leaderboard
 from analysis.options import COEFFICIENTS, LEVELS
-from analysis.pairwise import pair_agreement, rating_pairs
+from analysis.pairs.forming import rating_pairs
+from analysis.pairwise import pair_agreement
 from analysis.panel.reliability import rating_reliability
 from analysis.reading.cells import Grid, annotator_cells, same_within_tolerance
 from analysis.resampling import interval, no_draws

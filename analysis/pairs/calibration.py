@@ -13,9 +13,9 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import nnls
 from scipy.special import expit
 
+from analysis.pairs.forming import Pairs
 from analysis.pairs.pairsums import Clusters, resampled_sums
 from analysis.pairs.ties import held_out_epsilons, right_with_ties, story_folds
-from analysis.pairwise import Pairs
 from analysis.parallel import in_threads
 from analysis.resampling import cluster_counts, interval, stream
 from analysis.results import NAN, Array, Counts, Mask, Row

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from analysis.pairs.forming import Pairs
 from analysis.pairs.pairsums import resampled_sums
-from analysis.pairwise import Pairs
 from analysis.resampling import interval, stream
 from analysis.results import NAN, Array, Row
 

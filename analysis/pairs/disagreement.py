@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from scipy.stats import rankdata
 
-from analysis.pairwise import Pairs
+from analysis.pairs.forming import Pairs
 from analysis.parallel import in_threads
 from analysis.reading.cells import Grid
 from analysis.results import NAN, Array, Counts, Row

@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 from scipy.stats import binom
 
+from analysis.pairs.forming import Pairs
 from analysis.pairs.pairsums import resampled_sums, story_sums
-from analysis.pairwise import Pairs
 from analysis.resampling import interval, stream
 from analysis.results import NAN, Array, Counts, Row
 from analysis.significance import holm

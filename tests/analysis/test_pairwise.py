@@ -10,14 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analysis.pairs.forming import choice_pairs, rating_pairs, restricted
 from analysis.pairs.ties import best_epsilon
-from analysis.pairwise import (
-    choice_pairs,
-    pair_agreement,
-    ppa_by_story_weights,
-    rating_pairs,
-    restricted,
-)
+from analysis.pairwise import pair_agreement, ppa_by_story_weights
 from analysis.reading.cells import annotator_cells, common_grid
 from analysis.reading.choices import ordered_choices
 from analysis.reading.kept import kept_rows

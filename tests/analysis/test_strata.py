@@ -11,7 +11,7 @@ from analysis.agreement import RATING_STATISTICS
 from analysis.alignment import align
 from analysis.notes import Notes
 from analysis.options import AlignOptions, OptionError
-from analysis.pairwise import rating_pairs
+from analysis.pairs.forming import rating_pairs
 from analysis.questions import kept_scores, rated_questions
 from analysis.reading.kept import kept_rows
 from analysis.reading.people import RATING_KEYS

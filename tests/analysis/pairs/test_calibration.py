@@ -10,7 +10,8 @@ from statsmodels.api import Logit
 
 from analysis.pairs import calibration
 from analysis.pairs.calibration import CALIBRATION_COLUMNS, calibrate
-from analysis.pairwise import pair_agreement, rating_pairs
+from analysis.pairs.forming import rating_pairs
+from analysis.pairwise import pair_agreement
 from analysis.resampling import cluster_counts
 from tests.analysis.test_pairwise import grid_of
 

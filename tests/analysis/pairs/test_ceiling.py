@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from analysis.pairs.ceiling import HUMAN_PAIRS_COLUMNS, human_pairs
-from analysis.pairwise import choice_pairs, rating_pairs, restricted
+from analysis.pairs.forming import choice_pairs, rating_pairs, restricted
 from analysis.reading.choices import ordered_choices
 from analysis.reading.scores import score_table
 from tests.analysis.test_pairwise import grid_of

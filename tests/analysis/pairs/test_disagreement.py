@@ -9,7 +9,7 @@ from analysis.pairs.disagreement import (
     cell_disagreement,
     pair_disagreement,
 )
-from analysis.pairwise import choice_pairs, rating_pairs, restricted
+from analysis.pairs.forming import choice_pairs, rating_pairs, restricted
 from analysis.reading.choices import ordered_choices
 from analysis.reading.scores import score_table
 from tests.analysis.test_pairwise import grid_of

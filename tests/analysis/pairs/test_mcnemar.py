@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from statsmodels.stats.contingency_tables import mcnemar
 
+from analysis.pairs.forming import rating_pairs
 from analysis.pairs.mcnemar import MCNEMAR_COLUMNS, exact_p, mcnemar_tests
-from analysis.pairwise import rating_pairs
 from analysis.significance import holm
 from tests.analysis.test_pairwise import grid_of
 
