@@ -1,11 +1,9 @@
 """Write a report: one self-contained page, its tables, and how it was made."""
 
-import base64
 import hashlib
 import json
 import math
 import platform
-import re
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -20,67 +18,12 @@ from analysis.options import AlignOptions, OptionError
 from analysis.page import checklist, claims, latex, pictures
 from analysis.page.claims import Said
 from analysis.page.drawing import Figure
-from analysis.printing import column_texts, counted
+from analysis.page.listing import TABLE_TITLES, listed_tables
 from analysis.rows import Analysis
 from analysis.tables import defused
 from analysis.version import VERSION
 
 LIBRARIES = ("numpy", "scipy", "pandas", "statsmodels", "krippendorff", "plotly")
-# How plotly's source sets the text of a style element.
-STYLE_TEXT = re.compile(r"\.textContent='((?:[^'\\]|\\.)*)'")
-
-# Section of the page to its tables and what they are called, in reading order.
-TABLE_GROUPS = {
-    "Metrics against people": {
-        "correlations": "How well metrics agree with people",
-        "pairwise_accuracy": "How often a metric prefers what people prefer",
-        "human_pairs": "How well one annotator, and each metric, predicts the others",
-        "accuracy_levels": "Accuracy with ties, by level",
-        "spa": "Soft pairwise accuracy",
-        "metric_comparisons": "Whether one metric agrees better than another",
-        "clusters": "Which metrics the tests cannot tell apart",
-        "williams": "Williams' test of two metrics",
-        "mcnemar": "Two metrics on the same pairs",
-        "calibration": "Metrics weighted to fit people",
-        "disagreement": "Where a metric and people disagree most",
-        "stability": "How steady a judge is over repeated trials",
-        "judges": "Whether judges agree with people and one another",
-    },
-    "People among themselves": {
-        "agreement": "How well people agree with one another",
-        "annotators": "Annotators one by one",
-        "distributions": "How often each rating was given",
-        "scale_consistency": "Whether the questions form one scale",
-        "position_bias": "Whether the side decides",
-        "side_effect": "How much the side is worth in a leaderboard",
-        "variance": "Where ratings differ",
-        "reliability": "How reliable means are with more annotators",
-    },
-    "Methods": {
-        "method_means": "What people say of each method",
-        "rating_leaderboard": "Ranking by ratings, in three ways",
-        "leaderboard": "Ranking by side-by-side answers",
-        "win_rates": "Wins, ties and losses",
-        "composites": "Composite scores",
-    },
-    "Groups of stories": {
-        "strata": "Every statistic by group of stories",
-        "strata_differences": "Whether groups of stories differ",
-        "subset": "Whether a part of the stories keeps means and ranking",
-        "best_subset": "How well the best parts keep means and ranking",
-        "subset_stories": "Which stories make up the best parts",
-    },
-    "Planning the next study": {
-        "power": "How intervals shrink with a larger study",
-        "needed": "What a narrow interval would need",
-    },
-    "This report": {"run": "How this report was made"},
-}
-TABLE_TITLES = {
-    name: title for group in TABLE_GROUPS.values() for name, title in group.items()
-}
-# A page with more rows of one table would be slow; the files have them all.
-MOST_ROWS = 1000
 
 
 def _said(analysis: Analysis, run: pd.DataFrame) -> Said:
@@ -328,7 +271,7 @@ def as_html(
             figures=drawn,
             plotly=figures.plotly_source() if drawn else "",
             asked=checklist.answers(analysis.tables, analysis.notes, values, units),
-            tables=_tables_for_page({**analysis.tables, "run": run}),
+            tables=listed_tables({**analysis.tables, "run": run}),
             computed=_computed(analysis),
             images_note=images_note,
             version=VERSION,
@@ -368,19 +311,6 @@ def _values(tables: Mapping[str, pd.DataFrame], table: str, column: str) -> set[
     return set(tables[table][column]) if len(tables.get(table, ())) else set()
 
 
-def _tables_for_page(
-    tables: Mapping[str, pd.DataFrame],
-) -> list[tuple[str, list[dict[str, Any]]]]:
-    """Return the tables under the headings of their groups; unknown ones come last."""
-    groups = {heading: list(names) for heading, names in TABLE_GROUPS.items()}
-    groups["Further tables"] = [name for name in tables if name not in TABLE_TITLES]
-    found = [
-        (heading, [_table_for_page(n, tables[n]) for n in names if n in tables])
-        for heading, names in groups.items()
-    ]
-    return [group for group in found if group[1]]
-
-
 def _readable(date: str) -> str:
     return date.replace("T", " ").replace("+00:00", " UTC")
 
@@ -395,60 +325,3 @@ def _drawn(analysis: Analysis) -> list[str]:
 
 def _resampled(analysis: Analysis) -> list[tuple[str, tuple[str, ...]]]:
     return sorted(analysis.resampled.items())
-
-
-def _table_for_page(name: str, frame: pd.DataFrame) -> dict[str, Any]:
-    numeric = [pd.api.types.is_numeric_dtype(frame[c]) for c in frame.columns]
-    total = len(frame)
-    # What is printed alike in all rows is told by all of them.
-    texts = {c: column_texts(frame[c])[:MOST_ROWS] for c in frame.columns}
-    columns = [
-        [_with_true_minus(text) if is_number else text for text in texts[c]]
-        for c, is_number in zip(frame.columns, numeric, strict=True)
-    ]
-    return {
-        "name": name,
-        "total": total,
-        "count": counted(total, "row"),
-        "title": TABLE_TITLES.get(name, name.replace("_", " ").capitalize()),
-        "columns": list(zip(frame.columns, numeric, strict=True)),
-        "rows": [
-            list(zip(row, numeric, strict=True)) for row in zip(*columns, strict=True)
-        ],
-    }
-
-
-def _with_true_minus(text: str) -> str:
-    return text.replace("-", "\N{MINUS SIGN}")
-
-
-def content_security_policy(html: str) -> str:
-    """Return the strictest policy under which this page works.
-
-    Scripts and styles run only if their text is one of the page's own, by hash. plotly
-    adds an empty style element and fills it through the object model, which the hash
-    of the empty text admits, and one whose text stands in its source; it also sets
-    style attributes on what it draws.
-    """
-    scripts = [
-        _hash(text) for text in re.findall(r"<script>(.*?)</script>", html, re.S)
-    ]
-    own = re.findall(r"<style>(.*?)</style>", html, re.S)
-    styles = [_hash(text) for text in (*own, *STYLE_TEXT.findall(html), "")]
-    return "; ".join(
-        [
-            "default-src 'none'",
-            "img-src data: blob:",
-            f"script-src {' '.join(scripts)}",
-            f"style-src-elem {' '.join(styles)}",
-            "style-src-attr 'unsafe-inline'",
-            "base-uri 'none'",
-            "form-action 'none'",
-            "frame-ancestors 'self'",
-        ]
-    )
-
-
-def _hash(text: str) -> str:
-    digest = hashlib.sha256(text.encode()).digest()
-    return f"'sha256-{base64.b64encode(digest).decode()}'"

@@ -137,7 +137,7 @@ def report_page(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
     The way back to the study stands in the page only; the file does without.
     """
-    from analysis.report import content_security_policy
+    from analysis.page.policy import content_security_policy
 
     report = _get_report(request, slug, pk)
     path = building.folder(report) / "report.html"

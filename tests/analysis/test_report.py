@@ -20,13 +20,9 @@ from analysis.figures import plotly_source
 from analysis.options import AlignOptions
 from analysis.page.claims import number
 from analysis.page.latex import escaped, table
-from analysis.report import (
-    STYLE_TEXT,
-    TABLE_TITLES,
-    as_csv,
-    content_security_policy,
-    run_table,
-)
+from analysis.page.listing import TABLE_TITLES
+from analysis.page.policy import STYLE_TEXT, content_security_policy
+from analysis.report import as_csv, run_table
 from analysis.tables import restored
 
 ROOT = Path(__file__).parents[2]

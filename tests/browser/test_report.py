@@ -15,7 +15,8 @@ from axe_core_python.sync_playwright import Axe
 
 from analysis.alignment import align
 from analysis.options import AlignOptions
-from analysis.report import content_security_policy, run_table, write_report
+from analysis.page.policy import content_security_policy
+from analysis.report import run_table, write_report
 
 METHODS = [
     "UNO",
