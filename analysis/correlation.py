@@ -12,7 +12,7 @@ import numpy as np
 from scipy import special
 
 from analysis.coefficients.ranksums import rank_sums
-from analysis.coefficients.weighted import Floats
+from analysis.coefficients.weighted import CellWeights, Floats
 from analysis.results import NAN, Array, Mask
 
 # Below this share of the group's own variance a resample counts as constant.
@@ -24,8 +24,9 @@ RANKED = ("kendall", "kendall_c", "spearman")
 
 
 def correlate(
-    human: Array, scores: Array, weights: Floats, coefficients: Sequence[str]
-) -> dict[str, Array]:
+    human: Array, scores: Array, weights: Floats | CellWeights,
+    coefficients: Sequence[str],
+) -> dict[str, Array]:  # fmt: skip
     r"""Correlate scores with human values, in groups and under many weights.
 
     Parameters
@@ -38,7 +39,7 @@ def correlate(
     weights
         Shape (G, B, N), whole numbers: how often each point occurs in each of
         B resamples. 0 leaves a point out; that is also how a missing cell is
-        written.
+        written. `CellWeights` are made where they are needed.
     coefficients
         Some of ``kendall``, ``kendall_c``, ``spearman``, ``pearson``.
 
@@ -97,7 +98,7 @@ def correlate(
         if "spearman" in coefficients:
             found["spearman"] = ratio(sums.ranks, h.ranks, x.ranks)
     if "pearson" in coefficients:
-        found["pearson"] = _pearson(human, scores, weights)
+        found["pearson"] = _pearson(human, scores, np.asarray(weights))
     return {name: found[name] for name in coefficients}
 
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from analysis.coefficients.weighted import CellWeights
 from analysis.correlation import correlate, pearson_features, pearson_of
 from analysis.reading.cells import Grid
 from analysis.resampling import Draws, draw, estimate, no_draws, stream
@@ -119,14 +120,8 @@ def _coefficients_over_cells(
 ) -> Values:
     x = grid.scores[:, None, grid.cells]
     if draws.units is None and draws.annotators is None:
-        stories, methods = (
-            d.T.astype(np.float32) for d in (draws.stories, draws.methods)
-        )
-        by_cell = stories[:, None] * methods  # (S, M, B), as sums over cells read it
-        if not grid.cells.all():
-            by_cell = by_cell[grid.cells]
-        weights = by_cell.reshape(x.shape[2], -1).T
-        found = correlate(grid.human[grid.cells][None], x, weights[None], coefficients)
+        of_cells = CellWeights(draws.stories, draws.methods, grid.cells)
+        found = correlate(grid.human[grid.cells][None], x, of_cells, coefficients)
         return {name: v[:, 0, :] for name, v in found.items()}
     human, weights = resampled_human(grid, draws)
     weights = weights[:, grid.cells] * draws.stories[:, np.nonzero(grid.cells)[0]]

@@ -5,9 +5,11 @@ Spearman's coefficients are sums over pairs of weighted points. All sums here ar
 whole numbers, so they are exact and do not depend on the order of the points.
 """
 
+import numpy as np
+
 from analysis.coefficients.fewpoints import few_sums
 from analysis.coefficients.manypoints import many_sums
-from analysis.coefficients.weighted import Floats, RankSums
+from analysis.coefficients.weighted import CellWeights, Floats, RankSums
 from analysis.results import Array
 
 # Groups of at most this many points compare all pairs by one table of signs.
@@ -15,7 +17,7 @@ FEW_POINTS = 128
 
 
 def rank_sums(
-    human: Array, scores: Array, weights: Floats, *, spearman: bool = True
+    human: Array, scores: Array, weights: Floats | CellWeights, *, spearman: bool = True
 ) -> RankSums:
     """Sum over pairs and ranks in every group and under every weighting.
 
@@ -36,5 +38,5 @@ def rank_sums(
     blocks; the cost is N (block + values) B instead of N^2 B.
     """
     if weights.shape[2] <= FEW_POINTS:
-        return few_sums(human, scores, weights, spearman=spearman)
+        return few_sums(human, scores, np.asarray(weights), spearman=spearman)
     return many_sums(human, scores, weights, spearman=spearman)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from analysis.results import Array
+from analysis.results import Array, Counts, Mask
 
 # float32 holds whole numbers below this exactly.
 EXACT = 2**24
@@ -14,6 +14,41 @@ EXACT = 2**24
 Floats = npt.NDArray[np.floating[Any]]
 Levels = npt.NDArray[np.int64]
 Signs = npt.NDArray[np.int8]
+
+
+@dataclass(frozen=True)
+class CellWeights:
+    """Weights of the cells of a table: products of those of rows and of columns.
+
+    Attributes
+    ----------
+    rows, columns
+        Shapes (B, S) and (B, M), whole numbers.
+    cells
+        Shape (S, M): the cells that are points, row by row.
+    """
+
+    rows: Counts
+    columns: Counts
+    cells: Mask
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Of the same weights as an array: one group, B and the number of cells."""
+        return 1, len(self.rows), int(self.cells.sum())
+
+    def some(self, draws: slice) -> Floats:
+        """Return the weights of all cells in some draws, (N, draws)."""
+        rows, columns = (
+            np.ascontiguousarray(part[draws].T, np.float32)
+            for part in (self.rows, self.columns)
+        )
+        found = (rows[:, None] * columns).reshape(self.cells.size, rows.shape[1])
+        return found if self.cells.all() else found[self.cells.reshape(-1)]
+
+    def __array__(self, dtype: None = None, copy: bool | None = None) -> Floats:
+        """Return all weights, (1, B, N)."""
+        return self.some(slice(None)).T[None]
 
 
 @dataclass(frozen=True)

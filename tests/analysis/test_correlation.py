@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.coefficients import fewpoints, manypoints, ranksums
+from analysis.coefficients import blocks, fewpoints, manypoints, ranksums
 from analysis.correlation import correlate, fisher_interval, standardise
 from analysis.options import COEFFICIENTS
 
@@ -117,7 +117,9 @@ def test_standardise_keeps_equal_values_at_zero():
 @pytest.mark.parametrize("human_decimals", [1, 8])
 def test_many_points_in_blocks_equal_scipy(monkeypatch, decimals, human_decimals):
     monkeypatch.setattr(ranksums, "FEW_POINTS", 8)
-    monkeypatch.setattr(manypoints, "BLOCK_POINTS", 4)
+    monkeypatch.setattr(blocks, "BLOCK_POINTS", 4)
+    monkeypatch.setattr(blocks, "BLOCKS_AT_ONCE", 2)
+    monkeypatch.setattr(blocks, "BUCKETS", 3)
     monkeypatch.setattr(manypoints, "BLOCK_WEIGHTS", 2)
     rng = np.random.default_rng(3)
     human = np.round(rng.normal(size=(2, 60)), human_decimals)
@@ -129,6 +131,17 @@ def test_many_points_in_blocks_equal_scipy(monkeypatch, decimals, human_decimals
         x, y = np.repeat(human[g], w), np.repeat(scores[k, g], w)
         for name in ALL:
             assert found[name][k, g, b] == pytest.approx(SCIPY[name](x, y), abs=1e-9)
+
+
+def test_one_value_of_most_points_is_cut_into_blocks():
+    # Rare values beside it share a bucket, and it has one of its own.
+    rng = np.random.default_rng(5)
+    human = np.concatenate([np.arange(60.0), np.full(900, 60.0)])
+    scores = np.round(rng.normal(size=960) + human / 60, 1)
+    found = correlate(human[None], scores[None, None], np.ones((1, 1, 960)), ALL)
+    for name in ALL:
+        expected = SCIPY[name](human, scores)
+        assert found[name][0, 0, 0] == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("most", [1, 40, 4000])
