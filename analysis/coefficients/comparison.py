@@ -121,7 +121,7 @@ def swap_tests(
         return []
     pairs = list(itertools.combinations(range(len(grid.metrics)), 2))
     swaps_of = {pair: _swaps_of(grid, pair, parts) for pair in pairs}
-    compare = _comparison(grid, level)
+    compare = _comparison(grid, level, coefficients)
     thrown = {
         swap: compare.prepared(_throw(grid, swap, resamples, seed), coefficients)
         for swap in dict.fromkeys(itertools.chain(*swaps_of.values()))
@@ -220,8 +220,9 @@ class _Compare(Protocol):
     ) -> dict[str, Array]: ...
 
 
-def _comparison(grid: Grid, level: str) -> _Compare:
+def _comparison(grid: Grid, level: str, coefficients: Sequence[str]) -> _Compare:
     """Prepare what all pairs of metrics share; standardised scores first of all."""
+    ranked = bool(set(RANKED) & set(coefficients))
     used = grid.cells.reshape(-1)
     flat = standardise(grid.scores.reshape(len(grid.scores), -1), used)
     scores = flat.reshape(grid.scores.shape)
@@ -233,19 +234,19 @@ def _comparison(grid: Grid, level: str) -> _Compare:
             grid.human[cells][None], scores[:, None, cells],
             np.ones((1, int(cells.sum())), bool),
         )  # fmt: skip
-        return _Pooled(cells, points, contests(points))
+        return _Pooled(cells, points, contests(points) if ranked else None)
     inside = turned(grid) if level == "within_method" else grid
     if level == "within_method":
         scores = scores.transpose(0, 2, 1)
     points = Points(inside.human, scores, inside.cells)
-    return _InGroups(level, points, contests(points))
+    return _InGroups(level, points, contests(points) if ranked else None)
 
 
 @dataclass(frozen=True)
 class _Pooled:
     cells: Mask
     points: Points
-    met: Contests
+    met: Contests | None
 
     def prepared(self, thrown: _Thrown, coefficients: Sequence[str]) -> _Thrown:
         """Sum ties inside each metric."""
@@ -276,7 +277,7 @@ class _InGroups:
 
     level: str
     points: Points
-    met: Contests
+    met: Contests | None
 
     def prepared(self, thrown: _Thrown, coefficients: Sequence[str]) -> _Thrown:
         """Keep the coins of points once where no point has one; sum ties."""
@@ -309,9 +310,7 @@ class _InGroups:
                 _InGroups(
                     self.level,
                     Points(points.human[one], points.scores[:, one], points.used[one]),
-                    Contests(
-                        met.pairs[:, :, one], met.ranks[:, :, one], met.human_ranks[one]
-                    ),
+                    met and met.of_groups(one),
                 ),
                 Coins(thrown.units[:, g].T),
             )

@@ -77,6 +77,12 @@ class Contests:
     ranks: Array
     human_ranks: Array
 
+    def of_groups(self, some: slice) -> "Contests":
+        """Return those of some groups."""
+        return Contests(
+            self.pairs[:, :, some], self.ranks[:, :, some], self.human_ranks[some]
+        )
+
 
 def contests(points: Points) -> Contests:
     """Let all points of all metrics meet once; pairs of metrics share the result."""

@@ -34,7 +34,7 @@ Pair = tuple[Array, Array]
 
 def swapped_values(
     points: Points,
-    met: Contests,
+    met: Contests | None,
     a: int,
     b: int,
     coins: AnyCoins,
@@ -46,7 +46,7 @@ def swapped_values(
     Parameters
     ----------
     points, met
-        The points, and their `contests`.
+        The points, and their `contests`, which Pearson's r needs not.
     a, b
         Two of the metrics.
     coins
@@ -76,6 +76,7 @@ def swapped_values(
     if "pearson" in coefficients:
         found["pearson"] = _pearson(points, a, b, coins)
     if set(RANKED) & set(coefficients):
+        assert met is not None
         found |= _ranked(points, met, a, b, coins, coefficients, own)
     return {name: found[name] for name in coefficients}
 
