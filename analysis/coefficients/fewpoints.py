@@ -96,6 +96,7 @@ def _pair_sums(h: Array, x: Array, w: Floats, *, spearman: bool) -> RankSums:
     once = np.ascontiguousarray(w[:, :, 0].T)
     signs = [column_signs(np.ascontiguousarray(own.T)) for own in (h, *x)]
     weight = once[i] * once[j]
+    present = weight > 0
     kernels = [signs[0] * weight]
     if spearman:
         full = np.sign(h[:, :, None] - h[:, None, :]).astype(w.dtype)
@@ -116,7 +117,7 @@ def _pair_sums(h: Array, x: Array, w: Floats, *, spearman: bool) -> RankSums:
         )
     ]
     for row, (values, compared) in enumerate(zip((h, *x), signs, strict=True)):
-        tied = np.flatnonzero((compared == 0).any(axis=0))
+        tied = np.flatnonzero(((compared == 0) & present).any(axis=0))
         if len(tied):
             sums_of_ties = tie_sums(values[tied], w[tied, :, 0])
             for part, found in zip(ties[1:], sums_of_ties, strict=True):

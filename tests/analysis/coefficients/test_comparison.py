@@ -38,12 +38,21 @@ def p_values(grid, level, parts=("stories", "methods"), resamples=199, seed=0):
 
 
 def compared(grid, level, thrown):
-    compare = comparison._comparison(grid, level)
+    compare = comparison._comparison(grid, level, ALL)
     return compare(0, 1, compare.prepared(thrown, ALL), ALL)
 
 
 ALL_LEVELS = (*LEVELS, "within_method")
 ALL = (*COEFFICIENTS, "kendall_c")
+
+
+@pytest.mark.parametrize("level", ALL_LEVELS)
+@pytest.mark.parametrize("parts", [("stories",), ("units",)])
+def test_a_coefficient_alone_is_tested_as_among_others(level, parts):
+    grid, options = two_metrics(), {"parts": parts, "resamples": 50, "seed": 0}
+    among = swap_tests(grid, level, coefficients=ALL, **options)
+    alone = [swap_tests(grid, level, coefficients=[c], **options)[0] for c in ALL]
+    assert alone == among
 
 
 @pytest.mark.parametrize("level", ALL_LEVELS)
