@@ -92,8 +92,9 @@ def both(tables: Tables, permutations: int, confidence: float) -> Said:
     few = (
         tuple(_few_methods(tables["correlations"])) if "correlations" in tables else ()
     )
+    stories = tuple(_few_stories(tables))
     further = tuple(tuple(kind) for kind in _limits(tables, flat(shown)))
-    return Said(shown, (few, *unshown, *further))
+    return Said(shown, (few, stories, *unshown, *further))
 
 
 def flat(kinds: Kinds) -> tuple[str, ...]:
@@ -132,22 +133,28 @@ def _limits(tables: Tables, shown: tuple[str, ...]) -> Iterator[Iterable[str]]:
         yield tie_limits(tables["pairwise_accuracy"])
     if "needed" in tables:
         yield needed_limits(tables["needed"])
-    with_interval = [table["low"] for table in tables.values() if "low" in table]
-    if any(low.notna().any() for low in with_interval):
-        yield _few_stories(tables)
+    if _have_intervals(tables):
         yield (
             "Intervals come from resampling this study's own answers; they say nothing "
             "about stories or methods of another kind.",
         )
-    elif with_interval:
+    elif any("low" in table for table in tables.values()):
         yield (
             "No interval was computed: how far any of these values would move with "
             "other stories, methods or annotators is not known.",
         )
 
 
+def _have_intervals(tables: Tables) -> bool:
+    return any(
+        bool(table["low"].notna().any()) for table in tables.values() if "low" in table
+    )
+
+
 def _few_stories(tables: Tables) -> Iterator[str]:
     """Say that intervals over few stories are too narrow."""
+    if not _have_intervals(tables):
+        return
     counts = [
         tables[name]["n_stories"].max()
         for name in ("method_means", "win_rates")
