@@ -36,6 +36,19 @@ const Figures = (() => {
     return uid ? text.replaceAll(uid[1], prefix) : text;
   }
 
+  // The words of a heading in lines that fit; long names break after _ and |.
+  function lines(text, width) {
+    const ruler = document.createElement("canvas").getContext("2d");
+    ruler.font = `600 14px ${FONT}`;
+    const found = [""];
+    for (const word of text.match(/[^ _|]*[ _|]?/g)) {
+      const longer = found.at(-1) + word;
+      if (found.at(-1) && ruler.measureText(longer.trimEnd()).width > width) found.push(word);
+      else found[found.length - 1] = longer;
+    }
+    return found.map((line) => line.trimEnd());
+  }
+
   async function svg(box) {
     const titles = [...box.querySelectorAll(".panel > p")].map((p) => p.textContent);
     const heights = [...box.querySelectorAll(".plot")].map((p) => Number(p.dataset.height));
@@ -47,15 +60,19 @@ const Figures = (() => {
     let y = 0;
     for (let i = 0; i < plots.length; i += columns) {
       const row = [...plots.keys()].slice(i, i + columns);
+      const headings = row.map((j) => lines(titles[j] ?? "", width - 8));
+      const top = 6 + 18 * Math.max(...headings.map((heading) => heading.length));
       for (const [k, j] of row.entries()) {
         const x = k * (width + gap);
-        const label = document.createElement("i");
-        label.textContent = titles[j] ?? "";
-        parts.push(`<text x="${x + 4}" y="${y + 16}" font-family="${FONT}" font-size="14" font-weight="600" fill="${INK}">${label.innerHTML}</text>`);
+        for (const [l, line] of headings[k].entries()) {
+          const label = document.createElement("i");
+          label.textContent = line;
+          parts.push(`<text x="${x + 4}" y="${y + 16 + 18 * l}" font-family="${FONT}" font-size="14" font-weight="600" fill="${INK}">${label.innerHTML}</text>`);
+        }
         const inner = await panelSvg(plots[j], width, heights[j], `p${j}`);
-        parts.push(inner.replace("<svg ", `<svg x="${x}" y="${y + 24}" `));
+        parts.push(inner.replace("<svg ", `<svg x="${x}" y="${y + top}" `));
       }
-      y += 24 + Math.max(...row.map((j) => heights[j])) + gap;
+      y += top + Math.max(...row.map((j) => heights[j])) + gap;
     }
     const total = columns * width + gap * (columns - 1);
     return `<svg xmlns="http://www.w3.org/2000/svg" width="${total}" height="${y}" viewBox="0 0 ${total} ${y}"><rect width="100%" height="100%" fill="#fff"/>${parts.join("")}</svg>\n`;

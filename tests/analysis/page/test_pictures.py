@@ -12,14 +12,22 @@ from analysis.page import pictures
 NAMES = ["<b>x</b>", "A & B", "方法"]
 
 
+def means_of(*questions):
+    return all_figures(
+        {
+            "method_means": pd.DataFrame(
+                {"dimension": [q for q in questions for _ in NAMES],
+                 "method": NAMES * len(questions),
+                 "mean": [1.0, 2.0, 3.0] * len(questions), "low": 0.5, "high": 3.5}
+            )
+        },
+        pd.DataFrame(columns=["question"]),
+    )  # fmt: skip
+
+
 @pytest.fixture
 def drawn():
-    means = pd.DataFrame(
-        {"dimension": ["q"] * 3 + ["<r>"] * 3, "method": NAMES * 2,
-         "mean": [1.0, 2.0, 3.0] * 2, "low": 0.5, "high": 3.5}
-    )  # fmt: skip
-    cells = pd.DataFrame(columns=["question"])
-    return all_figures({"method_means": means}, cells)
+    return means_of("q", "<r>")
 
 
 @pytest.mark.browser
@@ -94,3 +102,17 @@ def test_every_figure_of_a_page_has_a_name_that_is_found(drawn):
         '{% for f in figures %}<figure id="figure-{{ f.key }}"></figure>{% endfor %}'
     ).render(figures=drawn)  # fmt: skip
     assert pictures.NAMED.findall(page) == [figure.key for figure in drawn]
+
+
+@pytest.mark.browser
+def test_long_headings_stand_in_lines_that_fit(tmp_path):
+    if pictures.browser() is None:
+        pytest.skip("needs Chromium")
+    long = "a question of many words and_a_very_long_name_of_its_own"
+    drawn = means_of(*(f"{long} {i}" for i in range(3)))
+    pictures.write_images(drawn, tmp_path / "figures", "svg")
+    picture = ET.fromstring((tmp_path / "figures/means.svg").read_bytes())
+    lines = [e.text for e in picture if e.tag.endswith("text") and e.get("x") == "4"]
+    assert len(lines) > 1
+    assert max(map(len, lines)) < 45
+    assert "".join(lines).replace(" ", "") == f"{long}0".replace(" ", "")
