@@ -8,14 +8,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.coefficients.weighted import EXACT, Floats, Levels, Signs, dense_levels
+from analysis.coefficients.weighted import (
+    EXACT,
+    Floats,
+    Levels,
+    Signs,
+    dense_levels,
+    signs_of,
+)
 from analysis.results import NAN, Array
 
 # Points of one block, and blocks at a time: a processor's cache holds them.
 BLOCK_POINTS = 48
 BLOCKS_AT_ONCE = 16
-# Buckets of people's values.
+# Buckets of people's values. Fewer values than twice as many need none, nor do groups
+# whose points times squared values, the work without buckets, are fewer than the other.
 BUCKETS = 16
+LEAST_WORK = 2**22
 
 
 @dataclass(frozen=True)
@@ -52,7 +61,9 @@ def blocks_of(h: Levels, x: Levels) -> list[Blocks]:
 
 
 def _parts(points: Levels, h: Levels) -> list[Blocks]:
-    if len(h) <= BLOCK_POINTS or h.max() < 2 * BUCKETS:
+    n_values = int(h.max()) + 1
+    small = len(h) <= BLOCK_POINTS or len(h) * n_values**2 < LEAST_WORK
+    if small or n_values <= 2 * BUCKETS:
         return [_cut(points, h)]
     buckets = _buckets(h)
     found = [_cut(points, buckets)]
@@ -83,12 +94,10 @@ def _cut(points: Levels, h: Levels) -> Blocks:
         np.full((count, n), NAN, np.float32),
     )
     places.flat[: len(h)], values.flat[: len(h)] = points, h
-    rows, columns = values[:, :, None], values[:, None]
     kernels = np.empty((count, n_values + n, n), np.int8)
-    kernels[:, :n_values] = np.arange(n_values, dtype=np.float32)[:, None] == columns
-    more, less = rows > columns, rows < columns
-    signs = more.view(np.int8) - less.view(np.int8)
-    kernels[:, n_values:] = signs * np.tri(n, dtype=np.int8)
+    steps = np.arange(n_values, dtype=np.float32)
+    kernels[:, :n_values] = steps[:, None] == values[:, None]
+    kernels[:, n_values:] = signs_of(values) * np.tri(n, dtype=np.int8)
     return Blocks(places, kernels)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from analysis.coefficients.blocks import Blocks, block_pairs, blocks_of, products
+from analysis.coefficients.blocks import block_pairs, blocks_of, products
 from analysis.coefficients.weighted import (
     EXACT,
     CellWeights,
@@ -20,6 +20,7 @@ from analysis.coefficients.weighted import (
     RankSums,
     Ties,
     dense_levels,
+    signs_of,
 )
 from analysis.parallel import THREADS, in_threads
 from analysis.results import Array
@@ -27,9 +28,11 @@ from analysis.results import Array
 # Weights at a time.
 BLOCK_WEIGHTS = 512
 # Points of one block where ranks are summed.
-RANK_POINTS = 128
-# With fewer points a sum, sums are made at once, else one by one (faster by far).
-POINTS_OF_A_SUM = 8
+RANK_POINTS = 64
+# With fewer weights a sum, sums are made at once, else one by one (faster by far).
+WEIGHTS_OF_A_SUM = 500
+# Where more points than this share of them tie, all are summed.
+MOST_SHARED = 0.5
 
 
 def many_sums(
@@ -42,13 +45,12 @@ def many_sums(
     K, (G, B, _N) = len(scores), weights.shape
     h = [dense_levels(human[g]) for g in range(G)]
     x = [[dense_levels(scores[k, g]) for k in range(K)] for g in range(G)]
-    plans = [[blocks_of(h[g], levels) for levels in x[g]] for g in range(G)]
     step = min(BLOCK_WEIGHTS, -(-max(B, 1) // THREADS))
 
     def part(place: tuple[int, int]) -> Array:
         g, start = place
         w = _some(weights, g, slice(start, start + step))
-        return _group_sums(h[g], x[g], plans[g], w, spearman=spearman)
+        return _group_sums(h[g], x[g], w, spearman=spearman)
 
     starts = range(0, max(B, 1), step)
     parts = in_threads(part, itertools.product(range(G), starts))
@@ -73,10 +75,7 @@ def _some(weights: Floats | CellWeights, g: int, draws: slice) -> Floats:
     return np.ascontiguousarray(weights[g, draws].T)
 
 
-def _group_sums(
-    h: Levels, x: list[Levels], plans: list[list[Blocks]], w: Floats, *,
-    spearman: bool,
-) -> Array:  # fmt: skip
+def _group_sums(h: Levels, x: list[Levels], w: Floats, *, spearman: bool) -> Array:
     """Return C - D, rank products, n, t^2, t^3 and values, shape (1 + K, 6, B).
 
     The first row is people's own, without the first two.
@@ -92,13 +91,17 @@ def _group_sums(
     ties, nothing = _tie_sums(h, w, alone, cubes=spearman), np.zeros(w.shape[1])
     rows = [np.stack([nothing, nothing, *ties])]
     most = float(alone[0].max(initial=0.0))
-    for levels, plan in zip(x, plans, strict=True):
+    for levels in x:
         ties = _tie_sums(levels, w, alone, cubes=spearman)
         both = _tie_sums(dense_levels(levels * len(h) + h), w, alone, cubes=False)
         # Points that tie stand in people's order there: each pair of them counts as C.
-        net = sum(block_pairs(blocks, w, most) for blocks in plan)
+        net = sum(block_pairs(blocks, w, most) for blocks in blocks_of(h, levels))
         pairs = 2 * net - (ties[1] - both[1])
-        ranks = nothing if not spearman else _rank_products(levels, w, weighted_ranks)
+        ranks = (
+            nothing
+            if not spearman
+            else _rank_products(levels, w, alone[0], weighted_ranks)
+        )
         rows.append(np.stack([pairs, ranks, *ties]))
     return np.stack(rows)
 
@@ -107,7 +110,7 @@ def _summed(w: Floats, levels: Levels) -> Floats:
     """Sum weights (N, B) over points of equal level: (levels, B)."""
     order = np.argsort(levels, kind="stable")
     bounds = np.searchsorted(levels[order], np.arange(levels.max(initial=-1) + 2))
-    if len(levels) < POINTS_OF_A_SUM * (len(bounds) - 1):
+    if w.size < WEIGHTS_OF_A_SUM * (len(bounds) - 1):
         return np.asarray(np.add.reduceat(w[order], bounds[:-1], axis=0))
     found = np.empty((len(bounds) - 1, w.shape[1]), w.dtype)
     for level in range(len(found)):
@@ -138,7 +141,7 @@ def _tie_sums(levels: Levels, w: Floats, alone: Array, *, cubes: bool) -> Array:
     shared = np.bincount(levels)[levels] > 1
     if not shared.any():
         return alone
-    if shared.all():
+    if shared.mean() > MOST_SHARED:
         return _powers(_summed(w, levels), cubes=cubes)
     points = np.flatnonzero(shared)
     summed = _summed(w[points], dense_levels(levels[points]))
@@ -161,18 +164,17 @@ def _blocks(levels: Levels, size: int) -> Iterator[tuple[int, int, bool]]:
         start = stop
 
 
-def _rank_products(x: Levels, w: Floats, weighted_ranks: Floats) -> Array:
+def _rank_products(x: Levels, w: Floats, total: Array, weighted_ranks: Floats) -> Array:
     """Sum people's weighted ranks times those of the metric, (B,)."""
     order = np.argsort(x, kind="stable")
     before, ranks = np.zeros((2, w.shape[1]))
     for start, stop, several in _blocks(x[order], RANK_POINTS):
         points = order[start:stop]
-        own, rank = w[points], weighted_ranks[points]
-        weight = own.sum(axis=0, dtype=np.float64)
-        ranks += (2 * before + weight) * rank.sum(axis=0, dtype=np.float64)
+        own = w[points]
+        weight = own.sum(axis=0)
+        metric = (2 * before + weight - total).astype(w.dtype)[None]
         if several:
-            signs = np.sign(x[points, None] - x[points]).astype(w.dtype)
-            ranks += np.einsum("pb,pb->b", rank, signs @ own, dtype=np.float64)
+            metric = metric + signs_of(x[points]).astype(w.dtype) @ own
+        ranks += np.einsum("pb,pb->b", weighted_ranks[points], metric, dtype=np.float64)
         before += weight
-    # The sum of all weighted ranks is 0, so n drops out of 2 before + own - n.
     return ranks

@@ -113,6 +113,20 @@ def dense_levels(values: Array | Levels) -> Levels:
     return np.asarray(order.reshape(values.shape), np.int64)
 
 
+def signs_of(values: Floats | Levels) -> Signs:
+    """Compare all values with each other: (..., n) to (..., n, n).
+
+    Examples
+    --------
+    >>> signs_of(np.array([2, 1]))
+    array([[ 0,  1],
+           [-1,  0]], dtype=int8)
+    """
+    rows, columns = values[..., :, None], values[..., None, :]
+    more, less = rows > columns, rows < columns
+    return np.asarray(more.view(np.int8) - less.view(np.int8))
+
+
 def column_signs(columns: Floats) -> Signs:
     """Compare all points i < j in every column: (N, B) to (N (N - 1) / 2, B).
 

@@ -115,11 +115,15 @@ def test_standardise_keeps_equal_values_at_zero():
 
 @pytest.mark.parametrize("decimals", [0, 1, 8])
 @pytest.mark.parametrize("human_decimals", [1, 8])
-def test_many_points_in_blocks_equal_scipy(monkeypatch, decimals, human_decimals):
+@pytest.mark.parametrize("least", [0, 10**6])
+def test_many_points_in_blocks_equal_scipy(
+    monkeypatch, decimals, human_decimals, least
+):
     monkeypatch.setattr(ranksums, "FEW_POINTS", 8)
     monkeypatch.setattr(blocks, "BLOCK_POINTS", 4)
     monkeypatch.setattr(blocks, "BLOCKS_AT_ONCE", 2)
     monkeypatch.setattr(blocks, "BUCKETS", 3)
+    monkeypatch.setattr(blocks, "LEAST_WORK", least)
     monkeypatch.setattr(manypoints, "BLOCK_WEIGHTS", 2)
     rng = np.random.default_rng(3)
     human = np.round(rng.normal(size=(2, 60)), human_decimals)
@@ -136,9 +140,9 @@ def test_many_points_in_blocks_equal_scipy(monkeypatch, decimals, human_decimals
 def test_one_value_of_most_points_is_cut_into_blocks():
     # Rare values beside it share a bucket, and it has one of its own.
     rng = np.random.default_rng(5)
-    human = np.concatenate([np.arange(60.0), np.full(900, 60.0)])
-    scores = np.round(rng.normal(size=960) + human / 60, 1)
-    found = correlate(human[None], scores[None, None], np.ones((1, 1, 960)), ALL)
+    human = np.concatenate([np.arange(200.0), np.full(900, 200.0)])
+    scores = np.round(rng.normal(size=1100) + human / 200, 1)
+    found = correlate(human[None], scores[None, None], np.ones((1, 1, 1100)), ALL)
     for name in ALL:
         expected = SCIPY[name](human, scores)
         assert found[name][0, 0, 0] == pytest.approx(expected, abs=1e-9)
