@@ -21,8 +21,8 @@ from analysis.results import NAN, Array
 # Points of one block, and blocks at a time: a processor's cache holds them.
 BLOCK_POINTS = 48
 BLOCKS_AT_ONCE = 16
-# Buckets of people's values. Fewer values than twice as many need none, nor do groups
-# whose points times squared values, the work without buckets, are fewer than the other.
+# Buckets of people's values. Without any, the work is about points x squared values; up
+# to `LEAST_WORK` that takes less time than buckets.
 BUCKETS = 16
 LEAST_WORK = 2**22
 

@@ -97,11 +97,9 @@ def _group_sums(h: Levels, x: list[Levels], w: Floats, *, spearman: bool) -> Arr
         # Points that tie stand in people's order there: each pair of them counts as C.
         net = sum(block_pairs(blocks, w, most) for blocks in blocks_of(h, levels))
         pairs = 2 * net - (ties[1] - both[1])
-        ranks = (
-            nothing
-            if not spearman
-            else _rank_products(levels, w, alone[0], weighted_ranks)
-        )
+        ranks = nothing
+        if spearman:
+            ranks = _rank_products(levels, w, alone[0], weighted_ranks)
         rows.append(np.stack([pairs, ranks, *ties]))
     return np.stack(rows)
 
