@@ -203,7 +203,7 @@ def rank(
         add_leaderboard(
             people.choices, found, parts, ties=ties, by_majority=majority, side=side
         )
-        add_sides(people.choices, found)
+        add_sides(people.choices, found, ties)
     return found.finished()
 
 

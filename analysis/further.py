@@ -105,8 +105,8 @@ def add_pairs_further(question: Question, table: ScoreTable, found: Tables) -> N
     found.extend("disagreement", pair_disagreement(pairs, table.higher_is_better))
 
 
-def add_sides(choices: pd.DataFrame, found: Tables) -> None:
-    """Add whether the side on which an output stood mattered."""
+def add_sides(choices: pd.DataFrame, found: Tables, ties: str = "half") -> None:
+    """Add whether the side mattered; `ties` count as in the leaderboard beside it."""
     if "left_method" not in choices:
         return
     options, drawn = found.options, found.options.sampling
@@ -116,7 +116,9 @@ def add_sides(choices: pd.DataFrame, found: Tables) -> None:
         found.extend("position_bias", position_bias(rows, parts=parts, **drawn))
         found.extend(
             "side_effect",
-            side_effect(rows, criterion=str(criterion), parts=parts, **drawn),
+            side_effect(
+                rows, criterion=str(criterion), ties=ties, parts=parts, **drawn
+            ),
         )
     found.resample("position_bias", parts)
     found.resample("side_effect", parts)

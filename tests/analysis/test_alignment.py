@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from analysis.alignment import agree, align, rank
 from analysis.columns import COLUMNS
+from analysis.leaderboard import side_effect
 from analysis.options import AlignOptions, OptionError
 
 FAST = AlignOptions(resamples=25)
@@ -497,6 +498,31 @@ def test_components_choose_what_is_calibrated():
     assert "blur" not in set(found["metric"])
     with pytest.raises(OptionError, match="--components: 'sharp': expected blur, cids"):
         run(ratings, choices, scores, AlignOptions(components=("sharp",)))
+
+
+@pytest.mark.parametrize("ties", ["half", "drop", "davidson"])
+def test_the_side_is_worth_what_the_leaderboard_takes_away(ties):
+    """Two methods: an answer for the left more often, the rest ties."""
+    outcomes = ["a"] * 6 + ["b"] * 2 + ["tie"] * 4
+    choices = pd.DataFrame(
+        [
+            (f"s{i}{left}", "m", "n", "q", "p", word, left)
+            for left, words in (("m", outcomes), ("n", ["b"] * 4 + outcomes[6:]))
+            for i, word in enumerate(words)
+        ],
+        columns=["story", "method_a", "method_b", "criterion", "annotator", "choice",
+                 "left_method"],
+    )  # fmt: skip
+    found = rank(
+        choices=choices, ties=ties, side=True, options=AlignOptions(resamples=0)
+    )
+    (row,) = side_effect(choices, criterion="q", ties=ties, resamples=0)
+    assert found.tables["side_effect"]["value"].item() == pytest.approx(row["value"])
+    others = {
+        t: side_effect(choices, criterion="q", ties=t, resamples=0)[0]["value"]
+        for t in ("half", "drop", "davidson")
+    }
+    assert others["half"] < min(others["drop"], others["davidson"]) - 0.1
 
 
 def test_a_leaderboard_may_be_adjusted_for_the_side():
