@@ -4,7 +4,7 @@ import argparse
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,7 +61,10 @@ def _report(options: argparse.Namespace, given: Sequence[str]) -> Path:
     from analysis.report import check_folder, file_hashes, run_table, write_report
 
     check_folder(options.out)
+    options.remarks = []
     analysis = COMMANDS[options.command](options)
+    remarks = tuple(dict.fromkeys(options.remarks))
+    analysis = replace(analysis, notes=(*remarks, *analysis.notes))
     paths = {
         name: path
         for name in INPUTS
@@ -94,7 +97,6 @@ def _align(options: argparse.Namespace) -> "Analysis":
     if options.choices is not None:
         choices = inputs.read_choices(options.choices)
     scores = _scores(options, options.scores)
-    remarks = [*_left_out(ratings, "ratings"), *_left_out(scores, "scores")]
     scores = _turned(scores, options.lower_is_better)
     tags = None if options.stories is None else read_stories(options.stories)
     weights = _weights(options.weights)
@@ -106,7 +108,6 @@ def _align(options: argparse.Namespace) -> "Analysis":
             options=_options(options),
             tags=tags,
             weights=weights,
-            remarks=remarks,
             progress=bar.set_description_str,
         )
 
@@ -131,16 +132,17 @@ def _refuse_names_of_columns(options: argparse.Namespace) -> None:
             raise OptionError(f"--{name.replace('_', '-')}: expected --wide beside it")
 
 
-def _left_out(table: "pd.DataFrame | None", name: str) -> list[str]:
-    """Note the columns of a wide table that hold no numbers."""
+def _left_out(table: "pd.DataFrame", name: str) -> list[str]:
+    """Note columns of a wide table that hold no numbers, and metrics without any."""
+    from analysis.reading.inputs import metrics_without_scores
     from analysis.reading.wide import left_out_columns
 
-    columns = () if table is None else left_out_columns(table)
-    if not columns:
-        return []
-    return [
+    columns, metrics = left_out_columns(table), metrics_without_scores(table)
+    told = [
         f"Columns of {name} that hold no numbers are left out: {', '.join(columns)}."
     ]
+    empty = [f"Metrics without a single score are left out: {', '.join(metrics)}."]
+    return told * bool(columns) + empty * bool(metrics)
 
 
 def _turned(scores: "pd.DataFrame", lower_is_better: Sequence[str]) -> "pd.DataFrame":
@@ -245,24 +247,28 @@ def _stability(options: argparse.Namespace) -> "Analysis":
 def _ratings(options: argparse.Namespace, path: Path) -> "pd.DataFrame":
     from analysis.reading import inputs
 
-    return inputs.read_ratings(
+    ratings = inputs.read_ratings(
         path,
         wide=options.wide,
         method_column=options.method_column,
         story_column=options.story_column,
         scale=options.scale,
     )
+    options.remarks += _left_out(ratings, "ratings")
+    return ratings
 
 
 def _scores(options: argparse.Namespace, path: Path) -> "pd.DataFrame":
     from analysis.reading import inputs
 
-    return inputs.read_scores(
+    scores = inputs.read_scores(
         path,
         wide=options.wide,
         method_column=options.method_column,
         story_column=options.story_column,
     )
+    options.remarks += _left_out(scores, "scores")
+    return scores
 
 
 def _options(options: argparse.Namespace) -> AlignOptions:

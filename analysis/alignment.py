@@ -1,7 +1,5 @@
 """Every table of a report, from ratings, choices and scores."""
 
-from collections.abc import Sequence
-
 import pandas as pd
 
 from analysis import leaderboard as boards
@@ -66,7 +64,6 @@ def align(
     options: AlignOptions,
     tags: pd.DataFrame | None = None,
     weights: pd.DataFrame | None = None,
-    remarks: Sequence[str] = (),
     progress: Progress = silent,
 ) -> Analysis:
     """Compare every metric with people.
@@ -84,8 +81,6 @@ def align(
         tables into strata.
     weights
         Composites of questions and metrics (`analysis.boards.weights.read_weights`).
-    remarks
-        What is known of the tables already, for the notes.
     progress
         Is told each step before it begins.
 
@@ -110,7 +105,6 @@ def align(
     if ratings is None and choices is None:
         raise OptionError("--ratings, --choices: expected one of them, or both")
     found = Tables(options)
-    found.notes.extend(remarks)
     note_exclusions([ratings, choices, scores], options, found.notes)
     people = kept_people(ratings, choices, options, found.notes)
     table = kept_scores(scores, options.exclude_methods)

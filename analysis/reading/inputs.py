@@ -25,6 +25,8 @@ from analysis.tables import (
     SCORE_KEY,
 )
 
+WITHOUT_SCORES = "metrics without scores"
+
 
 def read_ratings(
     path: Path | str,
@@ -150,4 +152,16 @@ def check_scores(frame: pd.DataFrame, *, file: str) -> pd.DataFrame:
     check.flag("higher_is_better", default=True)
     check.one_direction()
     check.unique(SCORE_KEY)
-    return check.result().dropna(subset=["score"])
+    clean = check.result()
+    found = clean.dropna(subset=["score"])
+    empty = set(clean["metric"]) - set(found["metric"])
+    found.attrs[WITHOUT_SCORES] = tuple(sorted(empty))
+    return found
+
+
+def metrics_without_scores(scores: pd.DataFrame) -> tuple[str, ...]:
+    """Return the metrics that a table names but has no score of.
+
+    Whoever reads the report should learn of them: their rows are gone.
+    """
+    return tuple(scores.attrs.get(WITHOUT_SCORES, ()))

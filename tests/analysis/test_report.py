@@ -104,6 +104,19 @@ def test_two_runs_are_identical_and_another_seed_is_not(study):
     assert files("qqq1")["correlations.csv"] != files("qqq3")["correlations.csv"]
 
 
+@pytest.mark.parametrize("command", ["align", "power", "subset"])
+def test_a_metric_without_a_score_is_named(study, command):
+    """Its rows are gone when a table was read; no table would tell that it was."""
+    path = study / "scores.csv"
+    path.write_text(path.read_text() + "s0,UNO,three,\ns1,UNO,three,\n")
+    ratings = [] if command == "subset" else ["--ratings", study / "ratings.csv"]
+    given = [command, *ratings, "--scores", path, "--resamples", "9",
+             "--out", study / "out"]  # fmt: skip
+    assert main([*map(str, given), "--images", "none"]) == 0
+    notes = json.loads((study / "out/report.json").read_text())["notes"]
+    assert "Metrics without a single score are left out: three." in notes
+
+
 @pytest.mark.parametrize("command", ["align", "agreement", "leaderboard"])
 def test_choices_without_resamples_have_no_intervals(study, command):
     scores = ["--scores", study / "scores.csv"] if command == "align" else []
