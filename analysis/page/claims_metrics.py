@@ -280,7 +280,9 @@ def ceiling_claims(
 
     The ceiling correlates one annotator with the mean of the others over all complete
     units together. So only a metric's pooled coefficient is held against it, and only
-    where both are over nearly the same units.
+    where both are over nearly the same units. Shots and rounds that were rated one by
+    one are more units than cells, even where as few of them are complete: their means
+    are surer than a single answer.
     """
     if agreement is None or "n_units" not in agreement:
         return
@@ -297,7 +299,8 @@ def ceiling_claims(
             if limit.empty or own.empty:
                 continue
             top, best = first_row(limit), first_row(own)
-            if not _comparable(top, best):
+            answered = agreement.loc[agreement["question"] == question, "n_units"].max()
+            if not _comparable(top, best, answered):
                 break
             share = best["value"] / top["value"]
             reaches = (
@@ -314,10 +317,15 @@ def ceiling_claims(
             break
 
 
-def _comparable(top: Mapping[str, Any], best: Mapping[str, Any]) -> bool:
+def _comparable(
+    top: Mapping[str, Any], best: Mapping[str, Any], answered: float
+) -> bool:
+    """Tell whether one annotator's units, and all units, are a metric's cells."""
     if pd.isna(top["value"]) or top["value"] < LEAST_CEILING or pd.isna(top["n_units"]):
         return False
-    return bool(abs(top["n_units"] - best["n"]) <= SAME_UNITS * best["n"])
+    return all(
+        abs(n - best["n"]) <= SAME_UNITS * best["n"] for n in (top["n_units"], answered)
+    )
 
 
 def flip_limits(

@@ -136,6 +136,15 @@ def test_what_cannot_be_compared_with_the_ceiling_is_not(change, ceiling):
         assert not any("one annotator" in text for text in card(tables, 1000))
 
 
+def test_shots_and_rounds_are_no_ceiling_of_cells():
+    """95 of 380 shots are complete, by chance as many as there are cells."""
+    people = agreement()
+    people.loc[people["statistic"] == "alpha_ordinal", "n_units"] = 380
+    tables = {"correlations": correlations({}), "agreement": people}
+    for card in (sentences, limits):
+        assert not any("one annotator" in text for text in card(tables, 1000))
+
+
 def test_a_metric_above_the_ceiling_is_said_to_be():
     tables = {"correlations": correlations({"value": 0.9}), "agreement": agreement()}
     assert sentences(tables, 1000)[1].endswith(": more than one annotator.")
