@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.page.wording import (
+    FEW_METHODS,
     LEVELS,
     NAMES,
     Claim,
@@ -58,18 +59,26 @@ def subset_claims(subset: pd.DataFrame) -> Iterator[Claim]:
 
 
 def _order_claims(name: str, rows: pd.DataFrame) -> Iterator[Claim]:
+    """Say by which scores the order of the methods goes with that of the whole.
+
+    An interval above 0 shows a likeness, not that the order is kept; and of a few
+    methods every resample repeats the same few.
+    """
     order = rows[(rows["statistic"] == "kendall") & rows["value"].notna()]
     with_interval = order[order["low"].notna()]
-    kept = with_interval[with_interval["low"] > 0]
-    for shown, own in ((True, kept), (False, order.drop(kept.index))):
+    like = with_interval[
+        (with_interval["low"] > 0) & (with_interval["n"] >= FEW_METHODS)
+    ]
+    for shown, own in ((True, like), (False, order.drop(like.index))):
         if own.empty:
             continue
         own = own.sort_values("value", kind="stable")
-        verb = "keeps" if shown else "is not shown to keep"
+        verb = "orders" if shown else "is not shown to order"
+        few = ", too few to show it" if own["n"].max() < FEW_METHODS else ""
         yield (
             shown,
-            f"{name} {verb} the order of the methods by "
-            f"{_of(len(own), len(order))}: {_from_to(own)}.",
+            f"{name} {verb} the methods like the whole by "
+            f"{_of(len(own), len(order))}: {_from_to(own)}{few}.",
         )
     yield from _random_claims(name, rows, order)
 
@@ -82,8 +91,8 @@ def _from_to(rows: pd.DataFrame) -> str:
     )
     n = counted(int(ends[0]["n"]), "method")
     if len(rows) == 1:
-        return f"Kendall's tau-b with the whole {low}, n = {n}"
-    return f"Kendall's tau-b with the whole from {low} to {high}, n = {n}"
+        return f"Kendall's tau-b {low}, n = {n}"
+    return f"Kendall's tau-b from {low} to {high}, n = {n}"
 
 
 def _random_claims(

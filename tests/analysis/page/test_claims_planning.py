@@ -39,20 +39,30 @@ def subset(*rows):
     )
 
 
-def test_a_subset_keeps_the_order_where_the_interval_is_above_zero():
+def test_a_subset_orders_alike_where_the_interval_is_above_zero():
     table = subset(
         ("cids", "kendall", 0.6, 0.2, 0.9), ("csd", "kendall", 0.8, 0.5, 1.0),
         ("occm", "kendall", 0.3, -0.1, 0.7), ("cids", "spearman", -0.9, -1, -0.8),
     )  # fmt: skip
     shown, not_shown = sentences({"subset": table}, 0), limits({"subset": table}, 0)
     assert shown == (
-        "lite keeps the order of the methods by 2 of 3 scores: Kendall's tau-b with "
-        "the whole from 0.60 [0.20, 0.90] (cids) to 0.80 [0.50, 1.00] (csd), n = 12 "
-        "methods.",
+        "lite orders the methods like the whole by 2 of 3 scores: Kendall's tau-b from "
+        "0.60 [0.20, 0.90] (cids) to 0.80 [0.50, 1.00] (csd), n = 12 methods.",
     )
     assert not_shown[0] == (
-        "lite is not shown to keep the order of the methods by 1 of 3 scores: "
-        "Kendall's tau-b with the whole 0.30 [−0.10, 0.70] (occm), n = 12 methods."
+        "lite is not shown to order the methods like the whole by 1 of 3 scores: "
+        "Kendall's tau-b 0.30 [−0.10, 0.70] (occm), n = 12 methods."
+    )
+
+
+def test_three_methods_in_order_show_nothing_of_a_subset():
+    """They are in order in every resample, so their interval has no width."""
+    table = subset(("cids", "kendall", 1.0, 1.0, 1.0)).assign(n=3)
+    shown, not_shown = both({"subset": table}, 0, 0.95)
+    assert shown == ()
+    assert not_shown[0] == (
+        "lite is not shown to order the methods like the whole by the one score: "
+        "Kendall's tau-b 1.00 [1.00, 1.00] (cids), n = 3 methods, too few to show it."
     )
 
 
@@ -60,7 +70,7 @@ def test_a_subset_without_intervals_shows_nothing():
     table = subset(("cids", "kendall", 1.0, NAN, NAN))
     shown, not_shown = sentences({"subset": table}, 0), limits({"subset": table}, 0)
     assert shown == ()
-    assert "is not shown to keep the order" in not_shown[0]
+    assert "is not shown to order the methods" in not_shown[0]
 
 
 @pytest.mark.parametrize(("high", "beats"), [(0.7, True), (0.8, False), (0.9, False)])
