@@ -9,6 +9,8 @@ SPECIAL = {
     "_": r"\_", "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
     "|": r"\textbar{}", '"': r"\textquotedbl{}",
+    # A row that began with one of these would be read as an option of the one before.
+    "[": "{[}", "*": "{*}",
 }  # fmt: skip
 TABLE = str.maketrans(SPECIAL)
 # Longer tables do not fit on a page: they break over several.

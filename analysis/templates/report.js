@@ -25,8 +25,9 @@
   }
 
   const special = { "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}",
-    "<": "\\textless{}", ">": "\\textgreater{}", "|": "\\textbar{}", '"': "\\textquotedbl{}", "−": "$-$" };
-  const escaped = (text) => text.replace(/[\\&%$#_{}~^<>|"−]/g, (c) => special[c] ?? "\\" + c);
+    "<": "\\textless{}", ">": "\\textgreater{}", "|": "\\textbar{}", '"': "\\textquotedbl{}", "−": "$-$",
+    "[": "{[}", "*": "{*}" };
+  const escaped = (text) => text.replace(/[\\&%$#_{}~^<>|"−[*]/g, (c) => special[c] ?? "\\" + c);
   function latex(table) {
     const rows = shown(table).map((r) => [...r.cells].map((c) => escaped(c.textContent)).join(" & ") + " \\\\");
     const align = [...table.rows[0].cells].map((c) => (c.classList.contains("n") ? "r" : "l")).join("");

@@ -423,6 +423,14 @@ def test_latex_escapes_everything_special():
     assert re.sub(r"\\(text\w+\{\}|[&%$#_{}])", "", text).strip(" ") == ""
 
 
+@pytest.mark.parametrize("name", ["[a] b", "*b"])
+def test_a_row_of_latex_is_no_option_of_the_line_before(name):
+    """After a line break, and after a rule, TeX takes [ and * for options."""
+    text = table(pd.DataFrame({name: [name, name]}))
+    assert not re.search(r"(\\\\|rule)\s*[\[*]", text)
+    assert text.count(name[0]) == 3
+
+
 def test_latex_tables_have_booktabs_rules():
     text = table(pd.DataFrame({"a_b": ["x"], "n": [1.0], "v": [-0.5]}))
     assert text.splitlines() == [
