@@ -198,12 +198,14 @@ def judge_claims(judges: pd.DataFrame) -> Iterator[Claim]:
         levels = {row["level"]: row for row in records(rows)}
         level = next(x for x in ("story", "pooled", "method") if x in levels)
         row = levels[level]
-        shown = row["low"] > 0
+        few = level == "method" and row["n"] < FEW_METHODS
+        shown = row["low"] > 0 and not few
         verb = "agree" if shown else "are not shown to agree"
         yield (
             bool(shown),
             f"{question}: {one} and {other} {verb} {LEVELS[level]}: {NAMES['kendall']} "
-            f"{number(row['value'])}{interval(row)}, n = {row['n']:.0f}.",
+            f"{number(row['value'])}{interval(row)}, n = {row['n']:.0f}"
+            f"{', too few methods to show it' if few else ''}.",
         )
 
 

@@ -162,6 +162,15 @@ def test_judges_agree_where_the_interval_says_so_inside_stories_first():
     )
 
 
+@pytest.mark.parametrize(("n", "shown"), [(3, False), (9, False), (10, True)])
+def test_judges_over_few_methods_show_nothing(n, shown):
+    """Three methods in order are so in every resample."""
+    table = judges(("gpt", "qwen", "method", 1.0, 1.0, 1.0)).assign(n=n)
+    told, not_told = both({"judges": table}, 0, 0.95)
+    assert bool(told) is shown
+    assert shown or not_told[0].endswith("too few methods to show it.")
+
+
 def needed(*rows):
     columns = ("statistic", "level", "value", "reason")
     return pd.DataFrame(rows, columns=columns).assign(
