@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy.stats import kstest
 
+from analysis import strata_differences
 from analysis.agreement import RATING_STATISTICS
 from analysis.alignment import align
 from analysis.notes import Notes
@@ -365,3 +366,14 @@ def test_ratings_of_whole_methods_are_not_split_and_say_so():
     )
     assert "strata" not in found.tables
     assert "look: not split by tags, since ratings name no story." in found.notes
+
+
+def test_levels_and_statistics_are_families_of_tests():
+    rows = [
+        {"tag": "style", "statistic": statistic, "level": level, "p_value": 0.03}
+        for statistic, level in (
+            ("kendall", "story"), ("kendall", "pooled"), ("mean", ""), ("mean", ""),
+        )
+    ]  # fmt: skip
+    found = [row["p_adjusted"] for row in strata_differences._adjusted(rows)]
+    assert found == pytest.approx([0.03, 0.03, 0.06, 0.06])

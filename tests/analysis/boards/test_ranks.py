@@ -74,3 +74,13 @@ def test_what_methods_share_does_not_blur_their_ranks():
     low, high = rank_intervals(values, drawn, 0.95)
     np.testing.assert_array_equal(low, [1, 2, 3])
     np.testing.assert_array_equal(high, [1, 2, 3])
+
+
+def test_a_noisy_method_does_not_blur_the_ranks_of_the_others():
+    """Gaps are measured in their own spreads."""
+    rng = np.random.default_rng(0)
+    values = np.array([1.0, 0.0, 0.5])
+    drawn = values + rng.normal(size=(400, 3)) * [0.05, 0.05, 5.0]
+    low, high = rank_intervals(values, drawn, 0.95)
+    np.testing.assert_array_equal(low, [1, 2, 1])
+    np.testing.assert_array_equal(high, [2, 3, 3])

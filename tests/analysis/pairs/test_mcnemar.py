@@ -120,3 +120,12 @@ def test_nothing_to_test():
     row = mcnemar_tests(pairs, **{**OPTIONS, "resamples": 0})[0]
     assert np.isnan([row["p_stories"], row["p_adjusted"], row["low"]]).all()
     assert np.isfinite(row["p_value"])
+
+
+def test_annotators_are_not_drawn_and_the_other_clusters_are():
+    pairs = study(40, noisy)
+    by_story, and_people, people = (
+        mcnemar_tests(pairs, **OPTIONS | {"parts": parts})
+        for parts in (("stories",), ("stories", "annotators"), ("annotators",))
+    )
+    assert by_story == and_people == people

@@ -157,3 +157,16 @@ def test_one_story_has_no_interval():
     row = measure(grid_of(*study(n_stories=1, k=lambda r, _: r)), resamples=20)["k"]
     assert row["value"] == 1.0
     assert np.isnan(row["low"])
+
+
+def test_one_side_and_the_other_make_one():
+    """A flip equal to the observed counts half for each, the data themselves too."""
+    rng = np.random.default_rng(0)
+    values = rng.integers(0, 3, (9, 3)).astype(float)
+    cells = rng.random((9, 3)) < 0.8
+    flips = rng.choice([-1.0, 1.0], (20, 9))
+    i, j = np.array([0, 0, 1]), np.array([1, 2, 2])
+    one = spa._flipped_p(values, cells, (i, j), flips)
+    other = spa._flipped_p(values, cells, (j, i), flips)
+    np.testing.assert_allclose(one + other, 1)
+    assert (one > 0).all()

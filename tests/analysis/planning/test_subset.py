@@ -1,11 +1,14 @@
 """A part of a benchmark against the whole."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
 from analysis.options import OptionError
+from analysis.planning import best_subset
 from analysis.planning.best_subset import best_subsets
 from analysis.planning.boards import rating_boards, score_boards
 from analysis.planning.subset import (
@@ -276,3 +279,43 @@ def test_method_level_values_and_means_of_raters_have_rows():
         rating_boards(rated), ["a"], name="x", resamples=0, confidence=0.95, seed=0
     )
     assert {row["statistic"]: row["value"] for row in found}["mean_subset"] == 2.0
+
+
+def test_the_methods_of_the_check_had_no_part_in_the_choice(monkeypatch):
+    seen = []
+
+    def distances(cube):
+        seen.append([set(cube[0, 0])])
+        return real_distances(cube)
+
+    def against_whole(values, subsets):
+        seen[-1].append(set(values[0]))
+        return real_against(values, subsets)
+
+    real_distances = best_subset._distances
+    real_against = best_subset._against_whole
+    monkeypatch.setattr(best_subset, "_distances", distances)
+    monkeypatch.setattr(best_subset, "_against_whole", against_whole)
+    values = simulated(S=10, M=9)
+    best(values, sizes=(4,), splits=3)
+    # Last comes the choice on all methods, which is printed and not checked.
+    assert seen.pop() == [set(values[0])]
+    assert len(seen) == 3
+    for chosen_on, held, same, random in seen:
+        assert len(chosen_on) == 4
+        assert chosen_on | held == set(values[0])
+        assert not chosen_on & held
+        assert same == chosen_on
+        assert random == held
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_exchange_of_one_story_betters_the_choice(seed):
+    apart = np.random.default_rng(seed).normal(size=(30, 4))
+    products = apart @ apart.T
+    chosen = best_subset._search(products, 8)
+    assert len(set(chosen)) == 8
+    cost = products[np.ix_(chosen, chosen)].sum()
+    for out, come in itertools.product(chosen, set(range(30)) - set(chosen)):
+        other = [*(s for s in chosen if s != out), come]
+        assert products[np.ix_(other, other)].sum() >= cost - 1e-6

@@ -1,5 +1,7 @@
 """Variance components against a textbook, other programs and laws."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -328,3 +330,22 @@ def test_few_stories_spread_their_intervals_as_students():
     for source in (("method",), ("story",), ("method", "story", "annotator")):
         ratio = np.nanstd(found[source]) / np.nanstd(plain[source])
         assert ratio == pytest.approx(expected, rel=0.08)
+
+
+def test_the_interval_of_a_variance_is_satterthwaites():
+    """Brennan 2001, equation 6.15, by Wilson and Hilferty's cube of a normal."""
+    draws = np.tile([1.5, 2.5], 500)
+    low, high, reason = variance.variance_interval(2.0, draws, 0.9)
+    df = 2 * (2.0 / 0.5) ** 2
+    for bound, z in ((low, 1.6448536), (high, -1.6448536)):
+        quantile = df * (1 - 2 / (9 * df) + z * math.sqrt(2 / (9 * df))) ** 3
+        assert bound == pytest.approx(df * 2.0 / quantile, rel=2e-3)
+    assert reason == ""
+
+
+def test_the_interval_of_a_small_variance_is_moved_to_its_estimate():
+    """Copies of stories lift all resamples by as much."""
+    rng = np.random.default_rng(0)
+    draws = 0.5 + 0.1 * rng.normal(size=2000)
+    low, high, _ = variance.variance_interval(0.02, draws, 0.95)
+    assert (low, high) == pytest.approx((0.02 - 0.196, 0.02 + 0.196), abs=0.02)
