@@ -229,7 +229,7 @@ def _compared(
                 "n": int(in_a.sum() + in_b.sum()), "reason": reason, "tag": tag,
                 "stratum_a": a, "stratum_b": b, "method": place.method,
                 "statistic": statistic, "level": place.level,
-                "p_value": float(p_values[i]),
+                "p_value": float(p_values[i]) if known else NAN,
             }  # fmt: skip
 
 

@@ -25,6 +25,7 @@ STATISTICS = {
     "ppa_half": "pairwise accuracy (half)",
     "ppa_strict": "pairwise accuracy (strict)",
     "mean": "mean rating",
+    "drop_percent": "mean rating",
     "alpha_ordinal": "ordinal alpha",
     "alpha_nominal": "nominal alpha",
     "gap": "the difference of the two best methods",
@@ -36,7 +37,7 @@ def stratum_claims(differences: pd.DataFrame) -> Iterator[Claim]:
     known = differences[differences["p_adjusted"].notna()]
     if known.empty:
         return
-    clear = ~((known["low"] <= 0) & (known["high"] >= 0))
+    clear = (known["low"] > 0) | (known["high"] < 0)
     apart = known[(known["p_adjusted"] <= SIGNIFICANT) & clear]
     apart = apart.sort_values("p_adjusted", kind="stable")
     for _index, row in apart.head(MOST_SENTENCES).iterrows():
@@ -53,7 +54,7 @@ def stratum_claims(differences: pd.DataFrame) -> Iterator[Claim]:
             False,
             f"{rest} of {counted(len(known), 'difference')} between groups of stories "
             f"{'is' if rest == 1 else 'are'} not shown (adjusted p > .05, or an "
-            "interval with 0): groups that look apart need not be."
+            "interval with 0 or none): groups that look apart need not be."
             f"{_families(known)}",
         )
 
@@ -72,16 +73,21 @@ def _families(known: pd.DataFrame) -> str:
 
 def _stratum(row: Mapping[str, Any]) -> str:
     what = STATISTICS.get(str(row["statistic"]), str(row["statistic"]))
-    who = next(
-        (f" of {row[key]}" for key in ("metric", "method") if _is_named(row.get(key))),
-        "",
-    )
+    about = row["question"]
+    named: tuple[str, ...] = ("metric", "method")
+    if not _is_named(about):
+        # Scores themselves: there is nobody's question, and the method is what differs.
+        about, named, what = row["metric"], ("method",), "mean score"
+    who = next((f" of {row[key]}" for key in named if _is_named(row.get(key))), "")
+    unit = ""
+    if row["statistic"] == "drop_percent":
+        unit = f" % of {row['stratum_a']}"
     level = str(row.get("level") or "")
     where = f" {LEVELS[level]}" if level in LEVELS else ""
     return (
-        f"{row['question']}: {what}{who}{where} differs between {row['tag']} "
+        f"{about}: {what}{who}{where} differs between {row['tag']} "
         f"{row['stratum_a']} and {row['stratum_b']}: by "
-        f"{number(row['value'])}{interval(row)}, n = {row['n']:.0f}"
+        f"{number(row['value'])}{interval(row)}{unit}, n = {row['n']:.0f}"
         f" (adjusted{p_text(float(row['p_adjusted'])).removeprefix(',')})."
     )
 

@@ -377,3 +377,18 @@ def test_levels_and_statistics_are_families_of_tests():
     ]  # fmt: skip
     found = [row["p_adjusted"] for row in strata_differences._adjusted(rows)]
     assert found == pytest.approx([0.03, 0.03, 0.06, 0.06])
+
+
+def test_an_undefined_drop_has_no_p_value():
+    """A mean below 0 differs, but loses no share of itself."""
+    ratings, scores = study()
+    scores["score"] -= 10
+    options = AlignOptions(resamples=20)
+    found = align(
+        ratings=ratings, choices=None, scores=scores, options=options, tags=halves()
+    ).tables["strata_differences"]
+    drop = found[(found["statistic"] == "drop_percent") & (found["metric"] == "good")]
+    assert len(drop) == 4
+    assert drop[["value", "p_value", "p_adjusted"]].isna().all(axis=None)
+    known = found["value"].notna()
+    assert (known == found["p_value"].notna()).all()

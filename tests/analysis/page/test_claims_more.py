@@ -281,6 +281,30 @@ def test_an_interval_with_0_shows_no_difference_whatever_the_test_says():
     assert sentences(tables, 1000) == ()
 
 
+def test_a_difference_without_a_value_or_an_interval_is_not_shown():
+    """A drop of a negative mean is undefined; one story has no interval."""
+    for gone in ({"value": NAN, "low": NAN, "high": NAN}, {"low": NAN, "high": NAN}):
+        tables = {"strata_differences": strata(0.01).assign(**gone)}
+        assert sentences(tables, 1000) == ()
+        assert limits(tables, 1000)[0].startswith("1 of 1 difference between")
+
+
+@pytest.mark.parametrize(
+    ("question", "statistic", "begin", "unit"),
+    [("", "mean", "k: mean score of UNO differs", ""),
+     (NAN, "drop_percent", "k: mean score of UNO differs", " % of core"),
+     ("q", "mean", "q: mean rating of UNO differs", ""),
+     ("q", "drop_percent", "q: mean rating of UNO differs", " % of core")],
+)  # fmt: skip
+def test_a_mean_that_differs_names_its_method(question, statistic, begin, unit):
+    table = strata(0.01).assign(question=question, statistic=statistic, method="UNO")
+    if question == "q":
+        table["metric"] = ""
+    (text,) = sentences({"strata_differences": table.assign(level="")}, 1000)
+    assert text.startswith(f"{begin} between part core and hard: by −0.20 [")
+    assert f"]{unit}, n = 40 (adjusted" in text
+
+
 def test_many_families_pass_some_by_chance():
     many = pd.concat([strata(0.5).assign(tag=f"t{i}") for i in range(40)])
     text = limits({"strata_differences": many}, 1000)[0]
