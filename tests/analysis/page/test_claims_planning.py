@@ -58,7 +58,7 @@ def test_a_subset_orders_alike_where_the_interval_is_above_zero():
 def test_three_methods_in_order_show_nothing_of_a_subset():
     """They are in order in every resample, so their interval has no width."""
     table = subset(("cids", "kendall", 1.0, 1.0, 1.0)).assign(n=3)
-    shown, not_shown = both({"subset": table}, 0, 0.95)
+    shown, not_shown = (say({"subset": table}, 0) for say in (sentences, limits))
     assert shown == ()
     assert not_shown[0] == (
         "lite is not shown to order the methods like the whole by the one score: "
@@ -166,7 +166,7 @@ def test_judges_agree_where_the_interval_says_so_inside_stories_first():
 def test_judges_over_few_methods_show_nothing(n, shown):
     """Three methods in order are so in every resample."""
     table = judges(("gpt", "qwen", "method", 1.0, 1.0, 1.0)).assign(n=n)
-    told, not_told = both({"judges": table}, 0, 0.95)
+    told, not_told = (say({"judges": table}, 0) for say in (sentences, limits))
     assert bool(told) is shown
     assert shown or not_told[0].endswith("too few methods to show it.")
 
