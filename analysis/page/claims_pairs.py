@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pandas as pd
+from scipy.stats import beta, binom
 
 from analysis.page.layout import is_named_metric
 from analysis.page.wording import (
@@ -67,7 +68,7 @@ def pair_claims(
                 text += f", the highest of {len(real)} metrics"
                 ties = bool((real["metric_tie_rate"] > 0).any())
                 text += _apart(best, str(source), mcnemar, ties=ties)
-            yield True, text + _demand(best["ppa_half_low"], best["ppa_half_high"])
+            yield True, text + _demand(best)
         elif best["metric"] not in above:
             none = "no other metric" if above else "no metric"
             highest = f"The highest of {len(real)} metrics, {best['metric']},"
@@ -97,9 +98,22 @@ def _listed(rows: list[dict[str, Any]]) -> str:
 
 
 def _is_above(row: Mapping[str, Any], choices: int, confidence: float) -> bool:
-    return is_clear(
+    """Say whether a metric stands above chance, by its interval and by enough pairs."""
+    return _has_pairs(row, choices) and is_clear(
         row, CHANCE, choices=choices, confidence=confidence, name="ppa_half"
     )
+
+
+def _has_pairs(row: Mapping[str, Any], choices: int) -> bool:
+    """Say whether as many independent pairs could show it: the exact sign test.
+
+    Where a metric is right in every pair it is so in every resample, and two pairs
+    have an interval of [100, 100] like two hundred.
+    """
+    right = round(row["ppa_strict"] * row["n_pairs"])
+    decided = round((1 - row["metric_tie_rate"]) * row["n_pairs"])
+    p = 2 * float(binom.sf(right - 1, decided, CHANCE))
+    return p * choices <= SIGNIFICANT
 
 
 def _share(row: Mapping[str, Any]) -> str:
@@ -120,12 +134,23 @@ def _why_not(row: Mapping[str, Any], n_metrics: int) -> str:
         return ", without an interval"
     if high < CHANCE:
         return ": below chance"
+    if low > CHANCE and not _has_pairs(row, n_metrics):
+        return ": too few pairs to tell it from chance"
     if low > CHANCE:
         return f": not clear of chance once the choice among {n_metrics} is allowed for"
     return ": the interval holds chance"
 
 
-def _demand(low: float, high: float) -> str:
+def _demand(row: Mapping[str, Any]) -> str:
+    """Hold a metric against VISTAR's line, with what independent pairs could tell."""
+    n = row["n_pairs"]
+    right = row["ppa_half"] * n
+    low, high = row["ppa_half_low"], row["ppa_half_high"]
+    # Clopper and Pearson's bounds; all or none of the pairs have one of them only.
+    if right > 0:
+        low = min(low, float(beta.ppf(SIGNIFICANT / 2, right, n - right + 1)))
+    if right < n:
+        high = max(high, float(beta.isf(SIGNIFICANT / 2, right + 1, n - right)))
     if low > DEMANDED:
         return "; it stands above the 75 % that VISTAR demands."
     if high < DEMANDED:

@@ -36,8 +36,27 @@ def test_pairs_with_intervals_ties_chance_and_vistars_line():
      (0.7, 0.8, "is open")],
 )  # fmt: skip
 def test_the_line_of_vistar_is_passed_by_intervals(low, high, said):
-    table = pairwise({"ppa_half_low": low, "ppa_half_high": high})
+    bounds = {"ppa_half_low": low, "ppa_half_high": high}
+    table = pairwise(bounds | {"ppa_half": (low + high) / 2, "n_pairs": 900})
     assert said in sentences({"pairwise_accuracy": table}, 1000)[0]
+
+
+@pytest.mark.parametrize(
+    ("n", "right", "said"),
+    [(2, 1.0, ""), (5, 1.0, ""), (6, 1.0, "is open"), (13, 1.0, "stands above"),
+     (6, 0.0, "")],
+)  # fmt: skip
+def test_a_few_pairs_that_are_all_right_show_little(n, right, said):
+    """They are right in every resample; the exact test says how many it takes."""
+    names = ("ppa_half", "ppa_half_low", "ppa_half_high", "ppa_strict")
+    row = dict.fromkeys(names, right) | {"n_pairs": n, "metric_tie_rate": 0.0}
+    tables = {"pairwise_accuracy": pairwise(row)}
+    if said:
+        assert said in sentences(tables, 1000)[0]
+    else:
+        assert sentences(tables, 1000) == ()
+        why = ": too few pairs to tell it from chance." if right else ": below chance."
+        assert limits(tables, 1000)[0].endswith(why)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +96,10 @@ def test_the_highest_of_several_is_set_apart_by_tests_that_know_stories():
 
 
 def test_metrics_without_ties_are_tested_on_all_their_pairs():
-    table = pairwise({"metric_tie_rate": 0.0}, {"metric": "x", "metric_tie_rate": 0.0})
+    table = pairwise(
+        {"metric_tie_rate": 0.0, "ppa_strict": 0.7},
+        {"metric": "x", "metric_tie_rate": 0.0},
+    )
     tables = {"pairwise_accuracy": table, "mcnemar": mcnemar(0.01, 0.01)}
     text = sentences(tables, 1000)[0]
     assert ", separable from the 2 others (swaps of whole stories, Holm, p" in text
