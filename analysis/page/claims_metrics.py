@@ -28,6 +28,8 @@ Tables = Mapping[str, pd.DataFrame]
 LEAST_CEILING = 0.1
 # The units of the ceiling and the cells of a metric are the same to this share.
 SAME_UNITS = 0.2
+# Five stories that all agree do so by chance in 2 x .5^5 > .05 of studies.
+FEW_STORIES = 6
 # A metric that is best in one way and at least this rank in another flips.
 FLIP = 3
 WAYS = {
@@ -151,7 +153,7 @@ def _is_established(
     Resamples of a few methods repeat the same few: where two or three stand in the
     right order, they do in every resample, and the interval has no width. So over
     method means it takes enough of them and the permutation test as well, and inside
-    stories more than one story. Of many metrics some agree by chance: p-values are
+    stories enough of these. Of many metrics some agree by chance: p-values are
     adjusted over the metrics (Holm), at the other levels where the draws suffice for
     that.
     """
@@ -162,7 +164,7 @@ def _is_established(
     elif 2 * len(rows) / (permutations + 1) <= SIGNIFICANT:
         shown &= ~(adjusted > SIGNIFICANT)
     if level == "story":
-        shown &= rows["n_groups"] > 1
+        shown &= rows["n_groups"] >= FEW_STORIES
     return shown
 
 
@@ -212,6 +214,8 @@ def _why_not(best: Mapping[str, Any], n_metrics: int, permutations: int) -> str:
         return "has an interval that includes 0"
     if best["level"] == "story" and not best["n_groups"] > 1:
         return "was compared inside one story only"
+    if best["level"] == "story" and best["n_groups"] < FEW_STORIES:
+        return "was compared inside few stories"
     if best["level"] != "method":
         return f"does not pass its test once adjusted over {n_metrics} metrics"
     if best["n"] < FEW_METHODS:

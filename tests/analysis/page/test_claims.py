@@ -60,9 +60,12 @@ def test_equal_metrics_are_the_highest_together():
         ({"n": 1, "n_groups": 1},
          "was compared inside one story only (Kendall's tau-b 0.50 [0.20, 0.70], "
          "n = 1 cell of 1 story)"),
+        ({"n": 15, "n_groups": 5, "value": 1.0, "low": 1.0, "high": 1.0},
+         "was compared inside few stories (Kendall's tau-b 1.00 [1.00, 1.00], "
+         "n = 15 cells of 5 stories)"),
     ],
 )  # fmt: skip
-def test_an_interval_of_few_methods_or_one_story_shows_nothing(change, does):
+def test_an_interval_of_few_methods_or_stories_shows_nothing(change, does):
     table = correlations(change)
     assert sentences({"correlations": table}, 1000) == ()
     told = limits({"correlations": table}, 1000)
