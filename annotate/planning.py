@@ -20,6 +20,7 @@ from annotate.models import (
     User,
 )
 from evalcore.models import Benchmark, Output
+from evalcore.postgresql import analyze
 
 
 class PlanningError(ValueError):
@@ -244,3 +245,4 @@ def _create_slots(
             )
         )
     Slot.objects.bulk_create(slots, batch_size=500)
+    analyze(Unit, Slot)

@@ -9,7 +9,17 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotate.models import Annotator, Choice, Event, Question, Rating, Slot, Study
+from annotate.models import (
+    Annotator,
+    Choice,
+    Event,
+    Question,
+    Rating,
+    Slot,
+    Study,
+    Unit,
+)
+from evalcore.postgresql import analyze
 
 WHOLE_NUMBER = re.compile(r"-?[0-9]{1,6}")
 LONGEST_SECONDS = 24 * 3600
@@ -283,4 +293,5 @@ def store_judgements(judgements: Iterable[Judgement]) -> int:
     Choice.objects.bulk_create(choices, batch_size=1000)
     fields = ["state", "submitted_at", "started_at", "seconds"]
     Slot.objects.bulk_update(slots, fields, batch_size=500)
+    analyze(Unit, Slot, Rating, Choice)
     return len(slots)

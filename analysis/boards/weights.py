@@ -87,11 +87,6 @@ def vistar_weights(mask: Mapping[str, Sequence[str]] | None = None) -> pd.DataFr
     return weight_table({"core": VISTAR_ANGLES, **(mask or {})})
 
 
-def drop_weights(core: str = "core", hard: str = "hard") -> pd.DataFrame:
-    """Return the drop from one part to another: 100 (core - hard) / core."""
-    return weight_table({"drop": (core, hard)}, kind="drop")
-
-
 def rank_weights(metrics: Iterable[str], name: str = "average rank") -> pd.DataFrame:
     """Return ViStoryBench's leaderboard: the average of the ranks over metrics."""
     return weight_table({name: tuple(metrics)}, kind="ranks")

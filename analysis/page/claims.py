@@ -305,6 +305,15 @@ def _coefficient_limits(correlations: pd.DataFrame) -> Iterator[str]:
             f"{some_have(around, len(known), 'coefficient')} an interval that "
             f"includes 0: {does} not show agreement."
         )
+    off = int(
+        ((known["value"] < known["low"]) | (known["value"] > known["high"])).sum()
+    )
+    if off:
+        yield (
+            f"{some_have(off, len(known), 'coefficient')} an interval that does not "
+            "hold it: resamples of few clusters are noisier than the study itself, so "
+            "draw other clusters."
+        )
     below = int((known["high"] < 0).sum())
     if below:
         yield (

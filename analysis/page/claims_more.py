@@ -29,6 +29,10 @@ STATISTICS = {
     "alpha_ordinal": "ordinal alpha",
     "alpha_nominal": "nominal alpha",
     "gap": "the difference of the two best methods",
+    "rater_vs_rest_kendall": "one annotator against the rest (tau-b)",
+    "rater_vs_rest_spearman": "one annotator against the rest (Spearman)",
+    "ac2_quadratic": "Gwet's AC2",
+    "ac1": "Gwet's AC1",
 }
 
 

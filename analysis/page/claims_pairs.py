@@ -12,9 +12,7 @@ from analysis.page.wording import (
     SIGNIFICANT,
     Claim,
     first_row,
-    interval,
     is_clear,
-    number,
     per_cent,
     records,
     some_have,
@@ -242,8 +240,13 @@ def _asked(question: str, source: str, table: pd.DataFrame) -> str:
     return f"{question} ({source})" if own["source"].nunique() > 1 else question
 
 
-def _signed(value: float) -> str:
-    return f"{value + 0.0:+.0f}".replace("-", "\N{MINUS SIGN}")
+def _signed(value: float, decimals: int = 0) -> str:
+    return f"{value + 0.0:+.{decimals}f}".replace("-", "\N{MINUS SIGN}")
+
+
+def _gain(row: Mapping[str, Any]) -> str:
+    value, low, high = (_signed(100 * row[key], 1) for key in ("value", "low", "high"))
+    return f"{value} points" + ("" if math.isnan(row["low"]) else f" [{low}, {high}]")
 
 
 def calibration_claims(calibration: pd.DataFrame) -> Iterator[Claim]:
@@ -256,7 +259,7 @@ def calibration_claims(calibration: pd.DataFrame) -> Iterator[Claim]:
     within = []
     for row in records(gains):
         row["question"] = _asked(row["question"], row.get("source", ""), calibration)
-        gain = f"gain {number(row['value'])}{interval(row)} over {row['against']}"
+        gain = f"gain {_gain(row)} over {row['against']}"
         if row["low"] > 0:
             yield (
                 True,

@@ -24,6 +24,7 @@ from evalcore.models import (
     Shot,
     Story,
 )
+from evalcore.postgresql import analyze
 
 # The folder of all methods in ViStoryBench's layout.
 CONTAINER = "outputs"
@@ -124,6 +125,7 @@ def import_outputs(
         if benchmark.pk is None:
             benchmark.save()
         summary = _store(benchmark, shots, found, prepared)
+        analyze(Output, Frame)
     summary.warnings = warnings
     return summary
 

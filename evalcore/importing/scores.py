@@ -19,6 +19,7 @@ from evalcore.models import (
     Shot,
     Story,
 )
+from evalcore.postgresql import analyze
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -345,6 +346,7 @@ def _write(
         ["value", "higher_is_better", "run"],
         batch_size=500,
     )
+    analyze(Output, MetricScore)
 
 
 def _shots(names: Names, wanted: set[tuple[str, int]]) -> dict[tuple[str, int], Shot]:

@@ -11,7 +11,6 @@ from scipy.stats import kendalltau, pearsonr, spearmanr
 from analysis.boards.composites import composites
 from analysis.boards.weights import (
     VISTAR_ANGLES,
-    drop_weights,
     rank_weights,
     vistar_weights,
     weight_table,
@@ -56,7 +55,9 @@ def test_vistars_core_is_the_mean_of_nine_angles_and_its_drop_follows(table):
     models = table("vistar_models", "model")
     core = found(models[list(VISTAR_ANGLES)], vistar_weights())
     assert off(models["core"], core, 0.05) == []
-    drop = found(models[["core", "hard"]], drop_weights())
+    drop = found(
+        models[["core", "hard"]], weight_table({"drop": ("core", "hard")}, kind="drop")
+    )
     assert off(models["drop_pct"], drop, 0.05) == []
 
 

@@ -10,7 +10,6 @@ from analysis.boards.composites import COMPOSITE_COLUMNS, composites, part_cells
 from analysis.boards.weights import (
     ENVISION_QUESTIONS,
     VISTAR_ANGLES,
-    drop_weights,
     envision_weights,
     rank_weights,
     vistar_weights,
@@ -88,11 +87,14 @@ def test_average_ranks_respect_direction_and_share_ties():
 
 def test_a_drop_is_in_per_cent_of_the_first_and_least_is_best():
     found = cells({"a": {"core": 80, "hard": 60}, "b": {"core": 50, "hard": 45}})
-    rows = composites(found, drop_weights())
+    rows = composites(found, weight_table({"drop": ("core", "hard")}, kind="drop"))
     assert [(r["method"], r["value"], r["rank"]) for r in rows] == [
         ("b", 10, 1), ("a", 25, 2),
     ]  # fmt: skip
-    (row,) = composites(cells({"a": {"core": 0, "hard": 1}}), drop_weights())
+    (row,) = composites(
+        cells({"a": {"core": 0, "hard": 1}}),
+        weight_table({"drop": ("core", "hard")}, kind="drop"),
+    )
     assert np.isnan(row["value"])
     assert row["reason"] == "its first part is 0"
 

@@ -9,11 +9,11 @@ import yaml
 from analysis.boards.weights import (
     ENVISION_QUESTIONS,
     check_weights,
-    drop_weights,
     envision_weights,
     rank_weights,
     read_weights,
     vistar_weights,
+    weight_table,
 )
 from analysis.tables import InputError
 
@@ -89,7 +89,7 @@ def test_presets_pass_their_own_check():
     for weights in (
         envision_weights(),
         vistar_weights(),
-        drop_weights(),
+        weight_table({"drop": ("core", "hard")}, kind="drop"),
         rank_weights("ab"),
     ):
         pd.testing.assert_frame_equal(check_weights(weights, "preset"), weights)
