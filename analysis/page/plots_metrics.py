@@ -192,7 +192,7 @@ def _matrix(rows: pd.DataFrame, metrics: list[str]) -> Panel:
          "zmin": -1, "zmax": 1, "colorscale": RED_BLUE, "showscale": False,
          "hoverinfo": "text", "xgap": 1, "ygap": 1, "textfont": {"size": 11}}
     ]  # fmt: skip
-    return Panel(LEVEL_NAMES[level], 110 + 22 * len(metrics), data, layout)
+    return Panel(LEVEL_NAMES[level], 135 + 22 * len(metrics), data, layout)
 
 
 def _with_doubt(row: "pd.Series[float]") -> str:
