@@ -392,3 +392,18 @@ def test_an_undefined_drop_has_no_p_value():
     assert drop[["value", "p_value", "p_adjusted"]].isna().all(axis=None)
     known = found["value"].notna()
     assert (known == found["p_value"].notna()).all()
+
+
+def test_shuffles_without_a_value_count_on_neither_side():
+    def values(stories, methods):
+        """Undefined where the first two stories are dealt to one stratum."""
+        together = (stories[:, 0] > 0) == (stories[:, 1] > 0)
+        return np.where(together, np.nan, stories[:, 0])[:, None]
+
+    measure = strata_differences.Measure((), ("a", "b", "c", "d"), 1, values)
+    first = np.array([True, True, False, False])
+    (p,) = strata_differences._shuffled_p(
+        measure, first, ~first, np.array([9.0]), ("x",), AlignOptions(resamples=3000)
+    )
+    # Two thirds of the shuffles are defined, and none is as extreme.
+    assert p == pytest.approx(1 / 2001, rel=0.05)

@@ -1,11 +1,13 @@
 """PostgreSQL is told how large tables have become; other databases are left alone."""
 
 import pytest
+from django.core.management import call_command
 from django.db import connection
 
-from annotate.models import Rating, Slot
+from annotate.models import Choice, Rating, Slot, Unit
+from evalcore.models import MetricScore, Output
 from evalcore.postgresql import analyze
-from tests.factories import make_study
+from tests.factories import METHODS, make_study
 from tests.people import answer_everything
 
 pytestmark = pytest.mark.django_db
@@ -20,11 +22,30 @@ def known_rows(model):
         return cursor.fetchone()[0]
 
 
-def test_an_import_leaves_the_tables_counted(django_assert_num_queries):
-    answer_everything(make_study())
-    if connection.vendor != "postgresql":
-        with django_assert_num_queries(0):
-            analyze(Slot, Rating)
+def counted_as_they_are(*models):
+    """Say whether the planner knows the tables; true where there is nothing to know."""
+    return connection.vendor != "postgresql" or all(
+        known_rows(model) == model.objects.count() for model in models
+    )
+
+
+def test_no_other_database_is_asked(django_assert_num_queries):
+    if connection.vendor == "postgresql":
+        analyze(Slot)
         return
-    for model in (Slot, Rating):
-        assert known_rows(model) == model.objects.count()
+    with django_assert_num_queries(0):
+        analyze(Slot)
+
+
+def test_answers_and_scores_leave_their_tables_counted(tmp_path):
+    study = make_study()
+    answer_everything(study)
+    assert counted_as_they_are(Unit, Slot, Rating, Choice)
+    rows = [f"{story},{m},fid,{len(m)}" for story in ("01", "02") for m in METHODS]
+    (tmp_path / "scores.csv").write_text(
+        "\n".join(["story,method,metric,score", *rows])
+    )
+    call_command(
+        "import_scores", tmp_path / "scores.csv", benchmark=study.benchmark.slug
+    )
+    assert counted_as_they_are(Output, MetricScore)
