@@ -7,13 +7,13 @@ from urllib.parse import urlencode
 
 from django.db.models import Count, Max, Q
 
-from annotate.models import Annotator, Slot, Study
+from annotate.models import Annotator, Purpose, Slot, Study
 
 State = Slot.State
 # The slots that redundancy asks for. The others are left out of the analysis, or
 # surplus.
 WANTED = Q(ordinal__isnull=False) & ~Q(state=State.EXCLUDED)
-SURPLUS = Q(ordinal__isnull=True)
+SURPLUS = Q(ordinal__isnull=True, purpose=Purpose.REAL) & ~Q(state=State.WITHDRAWN)
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,8 @@ def _counts(study: Study) -> dict[tuple[tuple[str, ...], str], Counter[str]]:
     """Return the tallies of each row and story in one query."""
     inside = Q(ordinal__isnull=False)
     grouped = (
-        study.slots.values(
+        study.slots.filter(purpose=Purpose.REAL)
+        .values(
             "unit__story__key", "unit__output_a__method__name",
             "unit__output_b__method__name",
         )
@@ -178,7 +179,7 @@ def _cell(
 def _people(study: Study) -> tuple[Person, ...]:
     mine = Q(slots__ordinal__isnull=False)
     done = mine & Q(slots__state=State.SUBMITTED)
-    surplus = Q(slots__ordinal__isnull=True)
+    surplus = Q(slots__ordinal__isnull=True, slots__purpose=Purpose.REAL)
     annotators = study.annotators.annotate(
         submitted=Count("slots", filter=done),
         planned=Count("slots", filter=mine & ~Q(slots__state=State.EXCLUDED)),

@@ -5,8 +5,9 @@ from django.db.models import Max
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotate import rating
-from annotate.models import Event, Exclusion, Slot, Unit, User
+from annotate import leasing, log
+from annotate.models import AnalysisView, Event, Exclusion, Slot, Unit, User
+from annotate.rating import count_submitted
 
 LONGEST_REASON = Exclusion._meta.get_field("reason").max_length
 
@@ -16,10 +17,13 @@ class ExclusionError(ValueError):
 
 
 @transaction.atomic
-def exclude(slot: Slot, *, reason: str, author: User | None) -> Exclusion:
+def exclude(
+    slot: Slot, *, reason: str, author: User | None, rule: str = ""
+) -> Exclusion:
     """Close a submitted slot as excluded and open a replacement for anyone.
 
-    The answers stay; the replacement takes the next ordinal of the unit.
+    The answers stay, hidden from the view `main`; the replacement takes the next
+    ordinal of the unit. The author is a user, or a quality rule (its key).
     """
     reason = reason.strip()
     slot = _locked(slot.pk)
@@ -32,13 +36,16 @@ def exclude(slot: Slot, *, reason: str, author: User | None) -> Exclusion:
         raise ExclusionError(text % {"n": LONGEST_REASON})
     slot.state = Slot.State.EXCLUDED
     slot.save(update_fields=["state"])
+    count_submitted(slot, -1)
+    log.note_slot(Event.Kind.SLOT_EXCLUDED, slot, user=author, reason=reason, rule=rule)
     row = Exclusion.objects.create(
         slot=slot,
         reason=reason,
         author=author,
+        rule=rule,
         replacement=None if slot.ordinal is None else _open_replacement(slot),
     )
-    _log(Event.Kind.SLOT_EXCLUDED, slot, author, reason=row.reason)
+    row.views.set(AnalysisView.objects.filter(study=slot.study_id, key="main"))
     return row
 
 
@@ -52,13 +59,17 @@ def _locked(pk: int) -> Slot:
 def _open_replacement(slot: Slot) -> Slot:
     same = Slot.objects.filter(unit=slot.unit_id, round=slot.round)
     latest = same.aggregate(Max("ordinal"))["ordinal__max"] or 0
-    return Slot.objects.create(
+    replacement = Slot.objects.create(
         study_id=slot.study_id,
         unit_id=slot.unit_id,
         round=slot.round,
         ordinal=latest + 1,
+        level=slot.level,
+        language=slot.language,
         a_is_left=slot.a_is_left is not False,
     )
+    log.note_slot(Event.Kind.SLOT_OPENED, replacement, instead_of=slot.code)
+    return replacement
 
 
 @transaction.atomic
@@ -79,7 +90,8 @@ def undo(exclusion: Exclusion, *, author: User | None) -> Slot:
     if slot.ordinal is not None and not _drop(exclusion.replacement_id):
         slot.ordinal = None
     slot.save(update_fields=["state", "ordinal"])
-    _log(Event.Kind.EXCLUSION_UNDONE, slot, author)
+    count_submitted(slot, 1)
+    log.note_slot(Event.Kind.EXCLUSION_UNDONE, slot, user=author)
     return slot
 
 
@@ -96,19 +108,11 @@ def _drop(replacement_id: int | None) -> bool:
     if replacement is None or replacement.ordinal is None:
         return False
     if replacement.annotator_id is None:
-        rating.discard(replacement)
+        leasing.withdraw(replacement)
     else:
+        if replacement.state == Slot.State.SUBMITTED:
+            count_submitted(replacement, -1)
         replacement.ordinal = None
         replacement.save(update_fields=["ordinal"])
+        log.note_slot(Event.Kind.SLOT_SURPLUS, replacement)
     return True
-
-
-def _log(kind: str, slot: Slot, author: User | None, **details: object) -> None:
-    Event.objects.create(
-        study_id=slot.study_id,
-        kind=kind,
-        slot=slot,
-        annotator_id=slot.annotator_id,
-        user=author,
-        details=details,
-    )

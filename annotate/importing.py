@@ -10,8 +10,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from analysis.tables import FLAGS, InputError, Problem, by_line
+from annotate import log
 from annotate.imported_rows import as_utc, row_problems, slot_key, two_sides
 from annotate.models import Annotator, Event, Question, Slot, Study, Unit
+from annotate.planning import add_views
 from annotate.rating import Judgement, store_judgements
 from evalcore.importing.scores import LINE, Names, Row, table_rows
 from evalcore.models import Benchmark, Output
@@ -136,10 +138,12 @@ def _import(
         names.add_missing({(r["story"], m) for r in rows for m in r["outputs"]})
         importer = _Importer(rows, slug, names.benchmark, protocol, scale)
         slots = importer.store()
-        Event.objects.create(
-            study=importer.study,
-            kind=Event.Kind.ANSWERS_IMPORTED,
-            details={"file": file, "answers": len(rows), "slots": slots},
+        log.note(
+            Event.Kind.ANSWERS_IMPORTED,
+            importer.study.pk,
+            file=file,
+            answers=len(rows),
+            slots=slots,
         )
     return Summary(len(rows), slots, _notes(rows))
 
@@ -186,7 +190,12 @@ class _Importer:
             redundancy=max(per_unit.values()),
             rounds=max(int(key[3]) for key in self.groups),
         )
+        add_views(self.study)
         self.scale = scale
+        self.per_unit: dict[tuple, int] = defaultdict(int)
+        for (story, outputs, _round), count in per_unit.items():
+            most = max(self.per_unit[story, outputs], count)
+            self.per_unit[story, outputs] = most
 
     def store(self) -> int:
         """Write everything and return the number of slots."""
@@ -205,6 +214,7 @@ class _Importer:
                 unit=units[story, outputs],
                 round=int(round_),
                 ordinal=ordinals[story, outputs, round_],
+                level=ordinals[story, outputs, round_],
                 annotator=annotators[annotator],
                 session=int(float(rows[0].get("session") or 1)),
                 position=positions[annotator],
@@ -269,6 +279,7 @@ class _Importer:
                     story=shown[0].story,
                     output_a=shown[0],
                     output_b=shown[1] if len(shown) > 1 else None,
+                    redundancy=self.per_unit[story, methods],
                 )
             )
         created = Unit.objects.bulk_create(rows, batch_size=500)

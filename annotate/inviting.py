@@ -5,8 +5,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotate import leasing
-from annotate.models import Annotator, Event, Invitation, Study, User, new_token
+from annotate import leasing, log
+from annotate.models import Annotator, Event, Invitation, Slot, Study, User, new_token
 from annotate.rating import locked_annotator
 
 
@@ -53,7 +53,8 @@ def _invite(annotator: Annotator, note: str, user: User | None) -> Invitation:
 def invite_new(study: Study, *, note: str = "", user: User | None = None) -> Invitation:
     """Add and invite a person without a plan, who takes over free slots one by one."""
     study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-    if not study.slots.filter(annotator__isnull=True).exists():
+    free = study.slots.filter(annotator__isnull=True, state=Slot.State.OPEN)
+    if not free.exists():
         raise InvitingError(
             _("No slot is free; revoke somebody who has stopped, then add a person.")
         )
@@ -104,10 +105,4 @@ def revoke(annotator: Annotator, *, user: User | None = None) -> int:
 
 
 def _log(kind: str, annotator: Annotator, user: User | None, **details: object) -> None:
-    Event.objects.create(
-        study_id=annotator.study_id,
-        kind=kind,
-        annotator=annotator,
-        user=user,
-        details=details,
-    )
+    log.note(kind, annotator.study_id, annotator=annotator, user=user, **details)

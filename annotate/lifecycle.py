@@ -4,6 +4,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from annotate import log
 from annotate.models import Event, Study, User
 
 ALLOWED = {
@@ -49,5 +50,5 @@ def _move(study: Study, state: str, kind: str, user: User | None) -> Study:
         )
     current.state = study.state = state
     current.save(update_fields=["state"])
-    Event.objects.create(study=study, kind=kind, user=user)
+    log.note(kind, study.pk, user=user)
     return current

@@ -26,6 +26,11 @@ def new_token() -> str:
     return secrets.token_urlsafe(18)
 
 
+def new_draw() -> int:
+    """Return a slot's place in the random order in which free slots are handed out."""
+    return secrets.randbelow(2**31)
+
+
 def new_completion_code() -> str:
     """Return a code that an annotator can read aloud and type."""
     alphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
@@ -46,12 +51,29 @@ class User(AbstractUser):
     """
 
 
+class Purpose(models.TextChoices):
+    """What a unit is judged for: the study itself, or to see how somebody judges."""
+
+    REAL = "real", pgettext_lazy("purpose", "real")
+    TRAINING = "training", pgettext_lazy("purpose", "training")
+    GOLD = "gold", pgettext_lazy("purpose", "gold")
+    TWIN = "twin", pgettext_lazy("purpose", "twin")
+    REPEAT = "repeat", pgettext_lazy("purpose", "repeat")
+
+
+PURPOSES = ["real", "training", "gold", "twin", "repeat"]
+
+
 class Study(models.Model):
     """One collection of human judgements."""
 
     class Protocol(models.TextChoices):
         LIKERT = "likert"
         PAIRWISE = "pairwise"
+
+    class Assignment(models.TextChoices):
+        PLANNED = "planned", _("planned for known annotators")
+        OPEN = "open", _("open to whoever arrives")
 
     class State(models.TextChoices):
         DRAFT = "draft", pgettext_lazy("study", "draft")
@@ -67,11 +89,37 @@ class Study(models.Model):
     protocol = models.CharField(max_length=10, choices=Protocol.choices)
     template = models.CharField(max_length=80, blank=True)
     state = models.CharField(max_length=10, choices=State.choices, default=State.DRAFT)
+    assignment = models.CharField(
+        max_length=10, choices=Assignment.choices, default=Assignment.PLANNED
+    )
     redundancy = models.PositiveSmallIntegerField(help_text="Slots per unit.")
     rounds = models.PositiveSmallIntegerField(default=1)
+    languages = models.JSONField(
+        default=dict, blank=True, help_text='Slots per unit by language: {"en": 5}.'
+    )
     session_size = models.PositiveSmallIntegerField(default=7)
+    cap = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Most slots that one annotator may fill."
+    )
     lease_minutes = models.PositiveSmallIntegerField(default=30)
     seed = models.BigIntegerField(default=0)
+    training = models.JSONField(
+        default=dict, blank=True, help_text='{"pass_mark": 0.7, "attempts": 2}'
+    )
+    checks = models.JSONField(
+        default=dict, blank=True, help_text='{"per_session": 1, "kinds": [...]}'
+    )
+    rules = models.JSONField(default=list, blank=True, help_text="Quality rules.")
+    adaptive = models.JSONField(
+        default=dict, blank=True, help_text="How pairs are chosen; empty: at random."
+    )
+    previous_version = models.ForeignKey(
+        "self",
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="next_versions",
+    )
     consent = models.JSONField(default=dict, blank=True, help_text='{"en": ...}')
     consent_version = models.CharField(max_length=20, default="1")
     instructions = models.JSONField(default=dict, blank=True, help_text='{"en": ...}')
@@ -91,6 +139,10 @@ class Study(models.Model):
                 name="study_state_known",
             ),
             models.CheckConstraint(
+                condition=Q(assignment__in=["planned", "open"]),
+                name="study_assignment_known",
+            ),
+            models.CheckConstraint(
                 condition=Q(redundancy__gte=1, session_size__gte=1, rounds__gte=1),
                 name="study_sizes_positive",
             ),
@@ -104,10 +156,16 @@ class Study(models.Model):
         return self.protocol == self.Protocol.PAIRWISE
 
     @property
+    def is_open(self) -> bool:
+        """Say whether annotators arrive one by one and take free slots."""
+        return self.assignment == self.Assignment.OPEN
+
+    @property
     def method_names(self) -> list[str]:
         """Return the names of the methods that are judged."""
-        first = self.units.values_list("output_a__method__name", flat=True)
-        second = self.units.filter(output_b__isnull=False).values_list(
+        judged = self.units.filter(purpose=Purpose.REAL)
+        first = judged.values_list("output_a__method__name", flat=True)
+        second = judged.filter(output_b__isnull=False).values_list(
             "output_b__method__name", flat=True
         )
         return sorted(set(first) | set(second))
@@ -167,6 +225,11 @@ class Question(models.Model):
     metric = models.CharField(
         max_length=100, blank=True, help_text="The metric meant to measure this."
     )
+    stories = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text='Asked of stories with these tags only: {"angle": ["TR"]}.',
+    )
 
     class Meta:
         ordering = ["study", "ordinal"]
@@ -214,7 +277,10 @@ class Unit(models.Model):
     """What is shown at once: one output, or one unordered pair of outputs.
 
     A pair is stored with its methods in alphabetical order (`output_a` first), so
-    that the two orders cannot both exist.
+    that the two orders cannot both exist. Only a real unit has slots that count
+    (`redundancy` of them in each round); the others check the annotators: training and
+    gold units have `expected` answers, and a twin shows a degraded copy of `original`.
+    `submitted` counts the submitted slots within the redundancy; `verify` counts again.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="units")
@@ -223,19 +289,40 @@ class Unit(models.Model):
     output_b = models.ForeignKey(
         Output, on_delete=models.PROTECT, related_name="+", null=True, blank=True
     )
+    purpose = models.CharField(
+        max_length=10, choices=Purpose.choices, default=Purpose.REAL
+    )
+    redundancy = models.PositiveSmallIntegerField(default=0)
+    submitted = models.PositiveIntegerField(default=0)
+    original = models.ForeignKey(
+        "self", on_delete=models.CASCADE, null=True, blank=True, related_name="twins"
+    )
+    expected = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text='Right answers: {"character": [3, 4]}, or {"quality": "a"}.',
+    )
+    feedback = models.JSONField(default=dict, blank=True, help_text='{"en": ...}')
+    set_aside_at = models.DateTimeField(
+        null=True, blank=True, help_text="Skipped too often: handed out no more."
+    )
 
     class Meta:
         ordering = ["study", "id"]
         constraints = [
             models.UniqueConstraint(
-                fields=["study", "output_a"],
+                fields=["study", "output_a", "purpose"],
                 condition=Q(output_b__isnull=True),
                 name="unit_once_per_output",
             ),
             models.UniqueConstraint(
-                fields=["study", "output_a", "output_b"],
+                fields=["study", "output_a", "output_b", "purpose"],
                 condition=Q(output_b__isnull=False),
                 name="unit_once_per_pair",
+            ),
+            models.CheckConstraint(
+                condition=Q(purpose__in=["real", "training", "gold", "twin"]),
+                name="unit_purpose_known",
             ),
             models.CheckConstraint(
                 condition=Q(output_b__isnull=True) | ~Q(output_b=F("output_a")),
@@ -255,7 +342,11 @@ class Annotator(models.Model):
         INVITED = "invited", _("invited")
         ACTIVE = "active", _("active")  # has given consent
         FINISHED = "finished", _("finished")
+        PAUSED = "paused", _("paused")  # by a rule or a manager; work stays theirs
+        FAILED = "failed", _("not admitted")  # did not pass the training round
         REVOKED = "revoked", _("revoked")
+
+    STOPPED = (State.PAUSED, State.FAILED, State.REVOKED)
 
     study = models.ForeignKey(
         Study, on_delete=models.CASCADE, related_name="annotators"
@@ -268,6 +359,14 @@ class Annotator(models.Model):
         default=False, help_text="Answers come from a program, not from a person."
     )
     language = models.CharField(max_length=10, blank=True)
+    external_id = models.CharField(
+        max_length=100, blank=True, help_text="Who this is elsewhere, if known."
+    )
+    cap = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Most slots to fill; empty: the study's."
+    )
+    training_attempts = models.PositiveSmallIntegerField(default=0)
+    trained_at = models.DateTimeField(null=True, blank=True)
     consented_at = models.DateTimeField(null=True, blank=True)
     consent_version = models.CharField(max_length=20, blank=True)
     instructed_at = models.DateTimeField(null=True, blank=True)
@@ -284,9 +383,22 @@ class Annotator(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(
-                    state__in=["planned", "invited", "active", "finished", "revoked"]
+                    state__in=[
+                        "planned",
+                        "invited",
+                        "active",
+                        "finished",
+                        "paused",
+                        "failed",
+                        "revoked",
+                    ]
                 ),
                 name="annotator_state_known",
+            ),
+            models.UniqueConstraint(
+                fields=["study", "external_id"],
+                condition=~Q(external_id=""),
+                name="annotator_external_id_unique_in_study",
             ),
         ]
 
@@ -315,13 +427,49 @@ class Invitation(models.Model):
     revoked_at = models.DateTimeField(null=True, blank=True)
 
 
+class JoinLink(models.Model):
+    """An open link: whoever opens it becomes an annotator with a link of their own."""
+
+    study = models.ForeignKey(
+        Study, on_delete=models.CASCADE, related_name="join_links"
+    )
+    token = models.CharField(max_length=40, unique=True, default=new_token)
+    language = models.CharField(max_length=10, blank=True)
+    most = models.PositiveIntegerField(help_text="Most people who may join.")
+    joined = models.PositiveIntegerField(default=0)
+    cap = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Most slots of each; empty: the study's."
+    )
+    note = models.CharField(max_length=200, blank=True)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    closed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["study", "id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(joined__lte=F("most")), name="join_link_not_overdrawn"
+            )
+        ]
+
+
 class Slot(models.Model):
     """One required judgement of a unit.
 
     A slot is planned for an annotator (or free for anyone, when `annotator` is
-    empty), leased while the annotator works on it, and submitted once.
-    `ordinal` counts the redundancy; a surplus slot, which always is somebody's, has
-    none.
+    empty), leased while the annotator works on it, and submitted once. `ordinal`
+    counts the redundancy. Without ordinal are surplus slots (real, and always
+    somebody's), withdrawn ones, and those that check an annotator (`purpose`).
+
+    Free slots are handed out by `level` (the how-manieth answer of its unit a slot is)
+    and in the random order of `draw`.
     """
 
     class State(models.TextChoices):
@@ -329,10 +477,17 @@ class Slot(models.Model):
         LEASED = "leased", pgettext_lazy("slot", "leased")
         SUBMITTED = "submitted", pgettext_lazy("slot", "submitted")
         EXCLUDED = "excluded", pgettext_lazy("slot", "excluded")
+        WITHDRAWN = "withdrawn", pgettext_lazy("slot", "withdrawn")
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="slots")
     unit = models.ForeignKey(Unit, on_delete=models.CASCADE, related_name="slots")
     code = models.CharField(max_length=20, unique=True, default=new_code)
+    purpose = models.CharField(
+        max_length=10, choices=Purpose.choices, default=Purpose.REAL
+    )
+    repeat_of = models.ForeignKey(
+        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="repeats"
+    )
     round = models.PositiveSmallIntegerField(default=1)
     ordinal = models.PositiveSmallIntegerField(null=True, blank=True)
     state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN)
@@ -354,6 +509,15 @@ class Slot(models.Model):
     claimed = models.BooleanField(
         default=False, help_text="Taken over by its annotator, not planned for them."
     )
+    language = models.CharField(
+        max_length=10, blank=True, help_text="For annotators of this language only."
+    )
+    level = models.PositiveSmallIntegerField(default=1)
+    draw = models.PositiveIntegerField(default=new_draw)
+    probability = models.FloatField(
+        null=True, blank=True, help_text="With which an adaptive study chose it."
+    )
+    lease = models.PositiveIntegerField(default=0, help_text="How often it was taken.")
     lease_until = models.DateTimeField(null=True, blank=True)
     started_at = models.DateTimeField(null=True, blank=True)
     submitted_at = models.DateTimeField(null=True, blank=True)
@@ -364,6 +528,26 @@ class Slot(models.Model):
         indexes = [
             models.Index(fields=["study", "state"], name="slot_by_state"),
             models.Index(fields=["annotator", "position"], name="slot_by_position"),
+            models.Index(
+                fields=["study", "level", "draw"],
+                condition=Q(annotator__isnull=True, state="open"),
+                name="slot_free",
+            ),
+            models.Index(
+                fields=["study", "level"],
+                condition=Q(ordinal__isnull=False, state__in=["open", "leased"]),
+                name="slot_unfinished",
+            ),
+            models.Index(
+                fields=["lease_until"],
+                condition=Q(state="leased"),
+                name="slot_by_deadline",
+            ),
+            models.Index(
+                fields=["study", "submitted_at"],
+                condition=Q(submitted_at__isnull=False),
+                name="slot_by_submission",
+            ),
         ]
         constraints = [
             models.UniqueConstraint(
@@ -373,7 +557,9 @@ class Slot(models.Model):
             ),
             models.UniqueConstraint(
                 fields=["unit", "round", "annotator"],
-                condition=Q(annotator__isnull=False),
+                condition=Q(
+                    annotator__isnull=False, purpose__in=["real", "gold", "twin"]
+                ),
                 name="slot_once_per_annotator_and_unit",
             ),
             models.UniqueConstraint(
@@ -382,11 +568,24 @@ class Slot(models.Model):
                 name="slot_position_unique_for_annotator",
             ),
             models.CheckConstraint(
-                condition=Q(state__in=["open", "leased", "submitted", "excluded"]),
+                condition=Q(
+                    state__in=["open", "leased", "submitted", "excluded", "withdrawn"]
+                ),
                 name="slot_state_known",
             ),
             models.CheckConstraint(
-                condition=Q(state="open")
+                condition=Q(purpose__in=PURPOSES), name="slot_purpose_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(purpose="real") | Q(ordinal__isnull=True),
+                name="slot_check_has_no_ordinal",
+            ),
+            models.CheckConstraint(
+                condition=Q(purpose="repeat") ^ Q(repeat_of__isnull=True),
+                name="slot_repeat_names_its_original",
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=["open", "withdrawn"])
                 | Q(annotator__isnull=False, started_at__isnull=False),
                 name="slot_started_by_someone",
             ),
@@ -395,13 +594,51 @@ class Slot(models.Model):
                 name="slot_lease_has_deadline",
             ),
             models.CheckConstraint(
-                condition=Q(state__in=["open", "leased"], submitted_at__isnull=True)
+                condition=Q(
+                    state__in=["open", "leased", "withdrawn"], submitted_at__isnull=True
+                )
                 | Q(state__in=["submitted", "excluded"], submitted_at__isnull=False),
                 name="slot_submitted_has_time",
             ),
             models.CheckConstraint(
-                condition=Q(ordinal__isnull=False) | Q(annotator__isnull=False),
+                condition=Q(ordinal__isnull=False)
+                | Q(annotator__isnull=False)
+                | Q(state="withdrawn"),
                 name="slot_surplus_is_held",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="withdrawn") | Q(ordinal__isnull=True),
+                name="slot_withdrawn_has_no_ordinal",
+            ),
+        ]
+
+
+class Skip(models.Model):
+    """An annotator who would not judge a unit, and why; they never get it again."""
+
+    class Reason(models.TextChoices):
+        BROKEN = "broken", _("A picture is missing or broken")
+        UNCLEAR = "unclear", _("I cannot tell")
+        UPSETTING = "upsetting", _("I would rather not look at it")
+        OTHER = "other", _("Another reason")
+
+    slot = models.ForeignKey(Slot, on_delete=models.CASCADE, related_name="skips")
+    unit = models.ForeignKey(Unit, on_delete=models.CASCADE, related_name="skips")
+    annotator = models.ForeignKey(
+        Annotator, on_delete=models.PROTECT, related_name="skips"
+    )
+    reason = models.CharField(max_length=10, choices=Reason.choices)
+    comment = models.CharField(max_length=300, blank=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["slot", "annotator"], name="skip_once_per_slot"
+            ),
+            models.CheckConstraint(
+                condition=Q(reason__in=["broken", "unclear", "upsetting", "other"]),
+                name="skip_reason_known",
             ),
         ]
 
@@ -490,10 +727,42 @@ class Choice(Answer):
         ]
 
 
+class AnalysisView(models.Model):
+    """A named way to look at a study's answers; exclusions hide answers from views.
+
+    Every study has the view `main`, which leaves every exclusion out, and `everything`,
+    from which nothing is hidden.
+    """
+
+    study = models.ForeignKey(
+        Study, on_delete=models.CASCADE, related_name="analysis_views"
+    )
+    key = models.SlugField(max_length=40)
+    title = models.CharField(max_length=200)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["study", "id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["study", "key"], name="analysis_view_key_unique_in_study"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.key
+
+
 class Exclusion(models.Model):
-    """A submitted slot left out of the analysis, with reason and author."""
+    """A submitted slot left out of analyses, with reason and author.
+
+    The author is a user, or one of the study's quality rules. The answers are hidden
+    from `views`.
+    """
 
     slot = models.ForeignKey(Slot, on_delete=models.CASCADE, related_name="exclusions")
+    views = models.ManyToManyField(AnalysisView, related_name="exclusions")
+    rule = models.CharField(max_length=40, blank=True)
     reason = models.CharField(max_length=300)
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
@@ -517,22 +786,113 @@ class Exclusion(models.Model):
         ]
 
 
+class Flag(models.Model):
+    """What a quality rule found about an annotator, and what was done."""
+
+    class Action(models.TextChoices):
+        NOTE = "note", pgettext_lazy("flag", "note")
+        WARN = "warn", pgettext_lazy("flag", "warning")
+        PAUSE = "pause", pgettext_lazy("flag", "pause")
+        EXCLUDE = "exclude", pgettext_lazy("flag", "exclusion")
+
+    annotator = models.ForeignKey(
+        Annotator, on_delete=models.CASCADE, related_name="flags"
+    )
+    rule = models.CharField(max_length=40)
+    signal = models.CharField(max_length=20)
+    action = models.CharField(max_length=10, choices=Action.choices)
+    value = models.FloatField(null=True)
+    n = models.PositiveIntegerField()
+    text = models.CharField(max_length=300)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    shown_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the annotator read the warning."
+    )
+    resolved_at = models.DateTimeField(null=True, blank=True)
+    resolved_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+    )
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["annotator", "rule"],
+                condition=Q(resolved_at__isnull=True),
+                name="flag_one_in_force",
+            ),
+            models.CheckConstraint(
+                condition=Q(action__in=["note", "warn", "pause", "exclude"]),
+                name="flag_action_known",
+            ),
+        ]
+
+
+class Snapshot(models.Model):
+    """What takes long to compute about a study, as of an event of its log."""
+
+    study = models.OneToOneField(
+        Study, on_delete=models.CASCADE, related_name="snapshot"
+    )
+    event = models.PositiveBigIntegerField(default=0)
+    at = models.DateTimeField(default=timezone.now)
+    seconds = models.FloatField(default=0)
+    data = models.JSONField(default=dict)
+
+
+class EventQuerySet(models.QuerySet):
+    """Events are added and read; nothing else."""
+
+    def update(self, **_changes: object) -> int:
+        raise TypeError("Events are never changed.")
+
+
 class Event(models.Model):
-    """One line of the study's log; rows are added, never changed."""
+    """One line of the study's log; rows are added, never changed.
+
+    What happened to slots can be replayed from them: see `annotate.replaying`. An event
+    on many slots at once lists them in `details`.
+    """
 
     class Kind(models.TextChoices):
         STUDY_PLANNED = "study planned", _("study planned")
+        STUDY_EXTENDED = "study extended", _("study extended")
+        STUDY_EDITED = "study edited", _("study edited")
         STUDY_LAUNCHED = "study launched", _("study launched")
         STUDY_PAUSED = "study paused", _("study paused")
         STUDY_CLOSED = "study closed", _("study closed")
         ANSWERS_IMPORTED = "answers imported", _("answers imported")
         ANNOTATOR_INVITED = "annotator invited", _("annotator invited")
         ANNOTATOR_ADDED = "annotator added", _("annotator added")
+        ANNOTATOR_JOINED = "annotator joined", _("annotator joined")
+        ANNOTATOR_PAUSED = "annotator paused", _("annotator paused")
+        ANNOTATOR_RESUMED = "annotator resumed", _("annotator resumed")
+        ANNOTATOR_FAILED = "annotator not admitted", _("annotator not admitted")
+        TRAINING_PASSED = "training passed", _("training passed")
+        SECOND_LINK = "second link opened", _("second link opened")
+        FLAG_RAISED = "flag raised", _("flag raised")
+        FLAG_RESOLVED = "flag resolved", _("flag resolved")
+        JOIN_LINK_MADE = "join link made", _("join link made")
+        JOIN_LINK_CLOSED = "join link closed", _("join link closed")
+        STOPPED_EARLY = "stop rule met", _("stop rule met")
         ANNOTATOR_REVOKED = "annotator revoked", _("annotator revoked")
         ANNOTATOR_FINISHED = "annotator finished", _("annotator finished")
         LINK_REPLACED = "link replaced", _("link replaced")
         CONSENT_GIVEN = "consent given", _("consent given")
+        SLOTS_LISTED = "slots listed", _("slots listed")
+        SLOTS_ASSIGNED = "slots assigned", _("slots assigned")
         SLOT_TAKEN = "slot taken", _("slot taken")
+        SLOT_EXPIRED = "lease expired", _("lease expired")
+        SLOT_SKIPPED = "slot skipped", _("slot skipped")
+        SLOT_FREED = "slot freed", _("slot freed")
+        SLOT_OPENED = "slot opened", _("slot opened")
+        SLOT_WITHDRAWN = "slot withdrawn", _("slot withdrawn")
+        SLOT_SURPLUS = "slot surplus", _("slot made surplus")
+        SLOT_LATE = "late answer kept", _("late answer kept")
         SLOT_SUBMITTED = "slot submitted", _("slot submitted")
         SLOT_EXCLUDED = "slot excluded", _("slot excluded")
         EXCLUSION_UNDONE = "exclusion undone", _("exclusion undone")
@@ -555,6 +915,13 @@ class Event(models.Model):
     )
     details = models.JSONField(default=dict, blank=True)
 
+    objects = EventQuerySet.as_manager()
+
     class Meta:
         ordering = ["study", "id"]
         indexes = [models.Index(fields=["study", "kind"], name="event_by_kind")]
+
+    def save(self, *args: object, **kwargs: object) -> None:
+        if not self._state.adding:
+            raise TypeError("Events are never changed.")
+        super().save(*args, **kwargs)

@@ -6,10 +6,12 @@ from django.core.exceptions import ValidationError
 from django.core.validators import slug_re
 from django.db import transaction
 
-from annotate import design
+from annotate import design, log
 from annotate.balance import DesignUnit
 from annotate.definition import StudyDefinition
+from annotate.leasing import FIRST_POSITION, SPACING
 from annotate.models import (
+    AnalysisView,
     Annotator,
     Event,
     Question,
@@ -82,11 +84,8 @@ def plan_study(
         StudyMember.objects.create(
             study=study, user=user, role=StudyMember.Role.MANAGER
         )
-    Event.objects.create(
-        study=study,
-        kind=Event.Kind.STUDY_PLANNED,
-        user=user,
-        details=plan.balance.as_dict(),
+    log.note(
+        Event.Kind.STUDY_PLANNED, study.pk, user=user, balance=plan.balance.as_dict()
     )
     return study
 
@@ -147,6 +146,7 @@ def _create_study(
     )
     _check_fields(study, "the study")
     study.save()
+    add_views(study)
     questions = [
         Question(
             study=study,
@@ -169,6 +169,17 @@ def _create_study(
     return study
 
 
+def add_views(study: Study) -> None:
+    """Give a study the two views that every study has."""
+    AnalysisView.objects.bulk_create(
+        AnalysisView(study=study, key=key, title=title)
+        for key, title in (
+            ("main", "Everything but what was excluded"),
+            ("everything", "All answers within the redundancy, excluded ones too"),
+        )
+    )
+
+
 def _check_fields(row: Study | Question, name: str) -> None:
     """Refuse a value that its field cannot hold: too long, or too large."""
     try:
@@ -183,13 +194,22 @@ def _check_fields(row: Study | Question, name: str) -> None:
 def _create_units(study: Study, outputs: list[Output], pairs: str) -> list[Unit]:
     """Create a unit for each output, or for each pair of outputs of a story."""
     if not study.is_pairwise:
-        units = [Unit(study=study, story=o.story, output_a=o) for o in outputs]
+        units = [
+            Unit(study=study, story=o.story, output_a=o, redundancy=study.redundancy)
+            for o in outputs
+        ]
         return Unit.objects.bulk_create(units, batch_size=500)
     by_story: dict[int, list[Output]] = {}
     for output in outputs:
         by_story.setdefault(output.story_id, []).append(output)
     units = [
-        Unit(study=study, story=a.story, output_a=a, output_b=b)
+        Unit(
+            study=study,
+            story=a.story,
+            output_a=a,
+            output_b=b,
+            redundancy=study.redundancy,
+        )
         for group in by_story.values()
         for a, b in _pairs(group, pairs)
     ]
@@ -240,9 +260,10 @@ def _create_slots(
                 ordinal=ordinals[key],
                 annotator=people[planned.annotator],
                 session=planned.session,
-                position=planned.position,
+                level=ordinals[key] + (planned.round - 1) * study.redundancy,
+                position=FIRST_POSITION + SPACING * (planned.position - 1),
                 a_is_left=planned.a_is_left,
             )
         )
-    Slot.objects.bulk_create(slots, batch_size=500)
+    log.list_slots(study, Slot.objects.bulk_create(slots, batch_size=500))
     analyze(Unit, Slot)

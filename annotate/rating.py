@@ -6,13 +6,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
+from django.db.models import Count, F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from annotate import log
 from annotate.models import (
     Annotator,
     Choice,
     Event,
+    Purpose,
     Question,
     Rating,
     Slot,
@@ -96,7 +99,8 @@ def locked_annotator(annotator: Annotator) -> Annotator:
     Whoever changes slots of an annotator locks the annotator first and the slots then,
     so that nobody waits for each other.
     """
-    return Annotator.objects.select_for_update(no_key=True).get(pk=annotator.pk)
+    rows = Annotator.objects.select_for_update(of=("self",), no_key=True)
+    return rows.select_related("study").get(pk=annotator.pk)
 
 
 def _held_slot(slot: Slot, annotator: Annotator) -> Slot:
@@ -108,8 +112,10 @@ def _held_slot(slot: Slot, annotator: Annotator) -> Slot:
         .filter(pk=slot.pk)
         .first()
     )
-    if person.state == Annotator.State.REVOKED:
+    if person.state in (Annotator.State.REVOKED, Annotator.State.FAILED):
         raise AnswerError(_("This invitation is no longer valid."))
+    if person.state == Annotator.State.PAUSED:
+        raise AnswerError(_("Your work is paused; the study's manager knows why."))
     if person.consented_at is None:
         raise AnswerError(_("Please open your link and agree to take part first."))
     if held is None or held.annotator_id != person.pk:
@@ -122,11 +128,21 @@ def _held_slot(slot: Slot, annotator: Annotator) -> Slot:
         raise AnswerError(_("This session is over; its answers stay as they are."))
     if held.state == Slot.State.OPEN:
         # The lease ran out, but nobody else has taken the slot.
-        now = timezone.now()
-        held.state = Slot.State.LEASED
-        held.started_at = held.started_at or now
-        held.lease_until = now + lease_length(held.study)
-        held.save(update_fields=["state", "started_at", "lease_until"])
+        start_lease(held)
+    return held
+
+
+def start_lease(held: Slot) -> Slot:
+    """Lease a locked slot to the annotator whose it is; log a new lease only."""
+    now = timezone.now()
+    anew = held.state == Slot.State.OPEN
+    held.state = Slot.State.LEASED
+    held.lease += anew
+    held.lease_until = now + lease_length(held.study)
+    held.started_at = held.started_at or now
+    held.save(update_fields=["state", "lease", "lease_until", "started_at"])
+    if anew:
+        log.note_slot(Event.Kind.SLOT_TAKEN, held)
     return held
 
 
@@ -226,6 +242,7 @@ def submit_slot(
         ).first()
         if done is not None:
             return done
+        Unit.objects.select_for_update(no_key=True).get(pk=slot.unit_id)
         held = _held_slot(slot, annotator)
         answered = current_answers(held, annotator)
         missing = [q for q in held.study.questions.all() if q.pk not in answered]
@@ -237,25 +254,16 @@ def submit_slot(
         if seconds is not None and 0 < seconds < LONGEST_SECONDS:
             held.seconds = seconds
         held.lease_until = None
-        held.save()
-        Event.objects.create(
-            study=held.study,
-            kind=Event.Kind.SLOT_SUBMITTED,
-            annotator=annotator,
-            slot=held,
-        )
+        held.save(update_fields=["state", "submitted_at", "seconds", "lease_until"])
+        count_submitted(held, 1)
+        log.note_slot(Event.Kind.SLOT_SUBMITTED, held)
     return held
 
 
-@transaction.atomic
-def discard(slot: Slot) -> None:
-    """Delete a slot that was never submitted, with the drafts in it."""
-    held = Slot.objects.select_for_update(no_key=True).get(pk=slot.pk)
-    if held.submitted_at is not None:
-        raise ValueError(f"Slot {held.code} was submitted; its answers are kept.")
-    held.ratings.all().delete()
-    held.choices.all().delete()
-    held.delete()
+def count_submitted(slot: Slot, change: int) -> None:
+    """Keep the unit's count of submitted slots, of those within the redundancy."""
+    if slot.ordinal is not None:
+        Unit.objects.filter(pk=slot.unit_id).update(submitted=F("submitted") + change)
 
 
 @transaction.atomic
@@ -293,5 +301,20 @@ def store_judgements(judgements: Iterable[Judgement]) -> int:
     Choice.objects.bulk_create(choices, batch_size=1000)
     fields = ["state", "submitted_at", "started_at", "seconds"]
     Slot.objects.bulk_update(slots, fields, batch_size=500)
+    if slots:
+        count_units(slots[0].study)
+        log.list_slots(slots[0].study, slots)
     analyze(Unit, Slot, Rating, Choice)
     return len(slots)
+
+
+def count_units(study: Study) -> None:
+    """Count the submitted slots of every unit of a study anew."""
+    done = Slot.objects.filter(
+        study=study, state=Slot.State.SUBMITTED, ordinal__isnull=False
+    )
+    counts = dict(done.values_list("unit").annotate(n=Count("pk")).order_by())
+    units = list(study.units.filter(purpose=Purpose.REAL))
+    for unit in units:
+        unit.submitted = counts.get(unit.pk, 0)
+    Unit.objects.bulk_update(units, ["submitted"], batch_size=500)

@@ -3,7 +3,7 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import path, re_path
 
-from annotate.views import home, manage, pictures, rate, scoring
+from annotate.views import home, judging, manage, pictures, rate, scoring
 
 account_urls = [
     path("", home.home, name="home"),
@@ -79,9 +79,17 @@ rate_urls = [
     path("rate/<token>/instructions/", rate.instructions, name="rate-instructions"),
     path("rate/<token>/pause/", rate.pause, name="rate-pause"),
     path("rate/<token>/done/", rate.done, name="rate-done"),
-    path("rate/<token>/story/<code>/", rate.slot, name="rate-slot"),
-    path("rate/<token>/story/<code>/answer/", rate.answer, name="rate-answer"),
-    path("rate/<token>/story/<code>/submit/", rate.submit, name="rate-submit"),
+    path("rate/<token>/stop/", rate.stop, name="rate-stop"),
+    path("rate/<token>/story/<code>/", judging.slot, name="rate-slot"),
+    path("rate/<token>/story/<code>/answer/", judging.answer, name="rate-answer"),
+    path("rate/<token>/story/<code>/submit/", judging.submit, name="rate-submit"),
+    path(
+        "rate/<token>/story/<code>/heartbeat/",
+        judging.heartbeat,
+        name="rate-heartbeat",
+    ),
+    path("rate/<token>/story/<code>/skip/", judging.skip, name="rate-skip"),
+    path("rate/<token>/story/<code>/feedback/", judging.feedback, name="rate-feedback"),
     re_path(
         r"^rate/(?P<token>[\w-]+)/story/(?P<code>[\w-]+)/(?P<side>only|left|right)/"
         r"(?P<number>[0-9]{1,4})/(?P<rendition>display|thumb)/$",

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from django.db.models import Count, Exists, F, OuterRef, Q
 
+from annotate import replaying
 from annotate.models import (
     Annotator,
     Choice,
@@ -27,6 +28,8 @@ def problems(study: Study) -> list[str]:
         *_exclusions(study),
         *_answers(study),
         *_values(study),
+        *_counts(study),
+        *replaying.problems(study),
     ]
 
 
@@ -55,20 +58,28 @@ def _redundancy(study: Study) -> Iterator[str]:
         units = Unit.objects.filter(study=study).annotate(
             n=Count("slots", filter=inside & Q(slots__round=round_))
         )
-        wrong = Q(n__gt=study.redundancy)
+        wrong = Q(n__gt=F("redundancy"))
         if study.template:
-            wrong |= Q(n__lt=study.redundancy)
+            wrong |= Q(n__lt=F("redundancy"))
         for unit in units.filter(wrong):
             yield (
                 f"unit {unit.pk}: {unit.n} slots in round {round_}, "
-                f"redundancy is {study.redundancy}"
+                f"redundancy is {unit.redundancy}"
             )
 
 
+def _counts(study: Study) -> Iterator[str]:
+    """Check each unit's count of submitted slots, which the coverage page shows."""
+    done = Q(slots__ordinal__isnull=False, slots__state=State.SUBMITTED)
+    units = Unit.objects.filter(study=study).annotate(n=Count("slots", filter=done))
+    for unit in units.exclude(n=F("submitted")):
+        yield f"unit {unit.pk}: counts {unit.submitted} submitted slots, has {unit.n}"
+
+
 def _people(study: Study) -> Iterator[str]:
-    held = study.slots.filter(annotator__isnull=False).values_list(
-        "unit", "round", "annotator"
-    )
+    held = study.slots.filter(
+        annotator__isnull=False, purpose__in=("real", "gold", "twin")
+    ).values_list("unit", "round", "annotator")
     for (unit, round_, annotator), count in Counter(held).items():
         if count > 1:
             yield f"unit {unit}, round {round_}: {count} slots of annotator {annotator}"
@@ -77,10 +88,11 @@ def _people(study: Study) -> Iterator[str]:
     ):
         yield f"slot {slot.code}: its annotator belongs to another study"
     stranded = study.slots.filter(
-        state__in=[State.OPEN, State.LEASED], annotator__state=Annotator.State.REVOKED
+        state__in=[State.OPEN, State.LEASED],
+        annotator__state__in=(Annotator.State.REVOKED, Annotator.State.FAILED),
     )
     for slot in stranded:
-        yield f"slot {slot.code}: open, but held by somebody who was revoked"
+        yield f"slot {slot.code}: open, but held by somebody who may not work"
 
 
 def _exclusions(study: Study) -> Iterator[str]:

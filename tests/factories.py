@@ -5,7 +5,9 @@ import io
 from django.utils import timezone
 from PIL import Image, ImageDraw
 
+from annotate import log
 from annotate.models import Annotator, Invitation, Question, Slot, Study, Unit
+from annotate.planning import add_views
 from evalcore import media
 from evalcore.models import Benchmark, Frame, Method, Output, Shot, Story
 
@@ -95,6 +97,7 @@ def make_study(
             scale_min=0 if likert else None,
             scale_max=4 if likert else None,
         )
+    add_views(study)
     units = make_units(study)
     for a in range(1, annotators + 1):
         annotator = Annotator.objects.create(
@@ -114,6 +117,7 @@ def make_study(
                 position=position,
                 a_is_left=(a + position) % 2 == 0,
             )
+    log.list_slots(study, list(study.slots.all()))
     return study
 
 
@@ -127,7 +131,13 @@ def make_units(study: Study) -> list[Unit]:
         else:
             pairs = [(a, None) for a in outputs]
         units += [
-            Unit.objects.create(study=study, story=story, output_a=a, output_b=b)
+            Unit.objects.create(
+                study=study,
+                story=story,
+                output_a=a,
+                output_b=b,
+                redundancy=study.redundancy,
+            )
             for a, b in pairs
         ]
     return units

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import F, Q
 
-from annotate.models import Choice, Rating, Slot, Study
+from annotate.models import Choice, Purpose, Rating, Slot, Study
 from evalcore.models import MetricScore, Story
 
 if TYPE_CHECKING:
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 ANSWER_COLUMNS = (
-    "round", "session", "slot", "started_at", "submitted_at", "seconds", "excluded",
+    "round", "session", "slot", "started_at", "submitted_at", "seconds", "is_gold",
+    "is_repeat", "excluded",
 )  # fmt: skip
 RATING_HEADER = (
     "story", "method", "dimension", "annotator", "rating", *ANSWER_COLUMNS,
@@ -81,13 +82,17 @@ def _left(row: Row) -> str:
 _FIELDS = (
     "value", "question__key", "annotator__name", "slot__round", "slot__session",
     "slot__code", "slot__state", "slot__ordinal", "slot__started_at",
-    "slot__submitted_at", "slot__seconds",
+    "slot__submitted_at", "slot__seconds", "slot__purpose",
 )  # fmt: skip
 
 
 def _submitted(model: type[Rating] | type[Choice], study: Study) -> Any:
-    """Return the current answers of those who submitted the slots."""
-    return model.objects.filter(
+    """Return the current answers of those who submitted the slots.
+
+    The training round, which happens before the study, is no part of the tables.
+    """
+    given = model.objects.exclude(slot__purpose=Purpose.TRAINING)
+    return given.filter(
         slot__study=study,
         slot__submitted_at__isnull=False,
         is_current=True,
@@ -96,7 +101,8 @@ def _submitted(model: type[Rating] | type[Choice], study: Study) -> Any:
 
 
 def _about_slot(row: Row) -> Row:
-    excluded = row["slot__state"] == Slot.State.EXCLUDED or row["slot__ordinal"] is None
+    purpose = row["slot__purpose"]
+    surplus = purpose == Purpose.REAL and row["slot__ordinal"] is None
     return {
         "round": row["slot__round"],
         "session": row["slot__session"],
@@ -104,7 +110,9 @@ def _about_slot(row: Row) -> Row:
         "started_at": _stamp(row["slot__started_at"]),
         "submitted_at": _stamp(row["slot__submitted_at"]),
         "seconds": row["slot__seconds"],
-        "excluded": excluded,
+        "is_gold": purpose not in (Purpose.REAL, Purpose.REPEAT),
+        "is_repeat": purpose == Purpose.REPEAT,
+        "excluded": surplus or row["slot__state"] == Slot.State.EXCLUDED,
     }
 
 

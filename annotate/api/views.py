@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from analysis.tables import InputError, Problem
-from annotate import leasing, rating, viewing
+from annotate import finishing, handing, leasing, rating, viewing
 from annotate.api import serializers
 from annotate.api.authentication import InvitationAuthentication, IsAnnotator
 from annotate.coverage import coverage
@@ -162,15 +162,13 @@ class NextSlot(APIView):
             raise Conflict("The study does not take answers at the moment.")
         if annotator.consented_at is None:
             raise Conflict("Consent is missing: open the invitation link first.")
-        leasing.release_expired()
-        slot = leasing.next_slot(annotator)
-        if slot is None:
+        following = handing.take_next(annotator)
+        if following.kind == handing.Next.TAKEN:
+            minutes = following.minutes
+            raise Conflict(f"All work is with others; ask again in {minutes} minutes.")
+        if following.slot is None:
             return Response(status=204)
-        try:
-            taken = leasing.take(slot, annotator)
-        except leasing.SlotTakenError as error:
-            raise Conflict("Somebody was faster; ask again.") from error
-        return Response(_shown(annotator, taken))
+        return Response(_shown(annotator, following.slot))
 
 
 class SubmitSlot(APIView):
@@ -194,6 +192,7 @@ class SubmitSlot(APIView):
         """Store the answers and submit, all or nothing; twice changes nothing."""
         annotator = request.auth
         slot = Slot.objects.filter(annotator=annotator, code=code).first()
+        slot = slot or leasing.regain(annotator, code, late=True)
         if slot is None:
             raise Http404
         given = serializers.AnswersSerializer(data=request.data)
@@ -214,7 +213,7 @@ class SubmitSlot(APIView):
                         question=questions[key],
                         value=value,
                     )
-                submitted = leasing.submit(
+                submitted = finishing.submit(
                     slot=slot,
                     annotator=annotator,
                     seconds=given.validated_data.get("seconds"),

@@ -5,7 +5,8 @@ from django.views.decorators.http import require_safe
 
 from annotate import viewing
 from annotate.models import Annotator
-from annotate.views.rate import for_annotator, get_slot
+from annotate.views.judging import get_slot
+from annotate.views.rate import for_annotator
 from evalcore import media
 from evalcore.models import Frame, MediaFile
 

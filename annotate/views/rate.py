@@ -18,10 +18,11 @@ from django.views.decorators.http import (
     require_safe,
 )
 
-from annotate import leasing, rating, viewing
-from annotate.models import Annotator, Event, Invitation, Question, Slot, Study
+from annotate import finishing, handing, leasing, log, rating, training
+from annotate.models import Annotator, Event, Invitation, Purpose, Slot, Study
 
 View = Callable[..., HttpResponse]
+HELD = {Annotator.State.PAUSED: "held", Annotator.State.FAILED: "failed"}
 
 
 def for_annotator(view: View) -> View:
@@ -45,6 +46,9 @@ def for_annotator(view: View) -> View:
         request.token = token
         if invitation.revoked_at is not None:
             return _stopped(request, annotator, "revoked", 410)
+        held = HELD.get(annotator.state)
+        if held is not None:
+            return _stopped(request, annotator, held, 403)
         study = annotator.study
         finished = annotator.state == Annotator.State.FINISHED
         if study.state != Study.State.OPEN and not finished:
@@ -64,6 +68,7 @@ def _stopped(
         texts = {
             "revoked": _("This invitation is no longer valid."),
             "gone": _("This story is now with somebody else."),
+            "held": _("Your work is paused; the study's manager knows why."),
         }
         paused = _("The study does not take answers at the moment.")
         return JsonResponse({"error": texts.get(why, paused)}, status=status)
@@ -87,7 +92,7 @@ def entry(request: HttpRequest, annotator: Annotator) -> HttpResponse:
 
 def _is_done(annotator: Annotator) -> bool:
     """Say whether the last page is next: what is left can only be offered."""
-    following = leasing.next_slot(annotator)
+    following = handing.next_slot(annotator)
     if following is None:
         return True
     finished = annotator.state == Annotator.State.FINISHED
@@ -111,14 +116,14 @@ def consent(request: HttpRequest, annotator: Annotator) -> HttpResponse:
             )
         )
         if agreed:
-            Event.objects.create(
-                study=annotator.study,
-                kind=Event.Kind.CONSENT_GIVEN,
+            log.note(
+                Event.Kind.CONSENT_GIVEN,
+                annotator.study_id,
                 annotator=annotator,
-                details={"version": annotator.study.consent_version},
+                version=annotator.study.consent_version,
             )
         return redirect("rate-instructions", request.token)
-    return _page(request, annotator, "rate/consent.html")
+    return annotator_page(request, annotator, "rate/consent.html")
 
 
 @never_cache
@@ -132,9 +137,12 @@ def instructions(request: HttpRequest, annotator: Annotator) -> HttpResponse:
         if annotator.instructed_at is None:
             annotator.instructed_at = timezone.now()
             annotator.save(update_fields=["instructed_at"])
-        return _to_next(request, annotator)
+        training.begin(annotator)
+        return to_next(request, annotator)
     questions = annotator.study.questions.all()
-    return _page(request, annotator, "rate/instructions.html", questions=questions)
+    return annotator_page(
+        request, annotator, "rate/instructions.html", questions=questions
+    )
 
 
 @never_cache
@@ -145,14 +153,25 @@ def pause(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     if annotator.instructed_at is None:
         return redirect("rate-entry", request.token)
     if request.method == "POST":
-        return _to_next(request, annotator)
-    return _page(
+        return to_next(request, annotator)
+    return annotator_page(
         request,
         annotator,
         "rate/pause.html",
-        progress=_progress(annotator),
+        progress=progress(annotator),
         previous=_last_answered(annotator),
+        may_stop=annotator.state == Annotator.State.ACTIVE
+        and finishing.may_stop(annotator),
     )
+
+
+@never_cache
+@require_POST
+@for_annotator
+def stop(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    """Finish an open study by one's own wish, after a whole session."""
+    finishing.finish_if_done(annotator, wanted=True)
+    return redirect("rate-done", request.token)
 
 
 @never_cache
@@ -162,19 +181,22 @@ def done(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     """Thank whoever has finished, with the completion code; offer free slots."""
     if annotator.consented_at is None:
         return redirect("rate-consent", request.token)
-    leasing.finish_if_done(annotator)
+    finishing.finish_if_done(annotator)
+    following = handing.outlook(annotator)
     finished = annotator.state == Annotator.State.FINISHED
     if not finished and not _is_done(annotator):
         return redirect("rate-entry", request.token)
     begun = leasing.own_slots(annotator).filter(state__in=leasing.UNFINISHED)
-    more = begun.count() + leasing.free_slots(annotator).count()
-    return _page(
+    more = begun.count() + handing.free_slots(annotator).count()
+    return annotator_page(
         request,
         annotator,
         "rate/done.html",
         finished=finished,
         judged=annotator.slots.filter(submitted_at__isnull=False).count(),
-        more=more if leasing.next_slot(annotator) else 0,
+        more=more if following.slot else 0,
+        minutes=following.minutes,
+        may_stop=finishing.may_stop(annotator),
         previous=_last_answered(annotator),
     )
 
@@ -190,182 +212,31 @@ def _last_answered(annotator: Annotator) -> Slot | None:
     )
 
 
-@never_cache
-@require_safe
-@for_annotator
-def slot(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
-    """Show one story, or two side by side, with the questions."""
-    return _slot_page(request, annotator, get_slot(annotator, code))
-
-
-@never_cache
-@require_POST
-@for_annotator
-def answer(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
-    """Store one answer as it is given."""
-    row = get_slot(annotator, code)
-    question = row.study.questions.filter(key=request.POST.get("question", "")).first()
-    if question is None:
-        return JsonResponse({"error": _("This question does not exist.")}, status=400)
-    try:
-        stored = _record(
-            row, annotator, question, request.POST.get("value", ""),
-            request.POST.get("client_key", ""),
-        )  # fmt: skip
-    except rating.AnswerError as error:
-        return JsonResponse({"error": str(error)}, status=409)
-    return JsonResponse({"revision": stored.revision})
-
-
-@never_cache
-@require_POST
-@for_annotator
-def submit(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
-    """Store what the form holds, close the slot, and go on.
-
-    Without JavaScript this is the only request of a page. With it the answers are
-    `stored` already; those in the form may be older, when another tab changed them.
-    """
-    row = get_slot(annotator, code)
-    problems = []
-    if not request.POST.get("stored"):
-        problems = _record_all(request, annotator, row)
-    if not problems:
-        try:
-            leasing.submit(slot=row, annotator=annotator, seconds=_seconds(request))
-        except rating.AnswerError as error:
-            problems = [str(error)]
-    if problems:
-        error = " ".join(dict.fromkeys(problems))
-        return _slot_page(request, annotator, row, error=error, status=422)
-    return _after(request, annotator, row)
-
-
-def _record_all(request: HttpRequest, annotator: Annotator, row: Slot) -> list[str]:
-    """Store what a form without a script holds; return what could not be stored."""
-    problems = []
-    for question in row.study.questions.all():
-        value = request.POST.get(question.key, "")
-        if value:
-            try:
-                _record(row, annotator, question, value)
-            except rating.AnswerError as error:
-                problems.append(str(error))
-    return problems
-
-
-def _record(
-    row: Slot, annotator: Annotator, question: Question, value: str, key: str = ""
-) -> object:
-    return rating.record_answer(
-        slot=row,
-        annotator=annotator,
-        question=question,
-        value=value,
-        client_key=key[:40],
-    )
-
-
-def _seconds(request: HttpRequest) -> float | None:
-    """Return the time on the page that the browser measured, if it did."""
-    try:
-        return float(request.POST.get("seconds", ""))
-    except ValueError:
-        return None
-
-
-def _after(request: HttpRequest, annotator: Annotator, row: Slot) -> HttpResponse:
+def after_slot(request: HttpRequest, annotator: Annotator, row: Slot) -> HttpResponse:
     """Go to the next slot, to the pause after a session, or to the last page."""
-    following = None if _is_done(annotator) else leasing.next_slot(annotator)
+    if row.purpose == Purpose.TRAINING:
+        return redirect("rate-feedback", request.token, row.code)
+    following = None if _is_done(annotator) else handing.next_slot(annotator)
     if following is None:
         return redirect("rate-done", request.token)
     if leasing.session_for(following, annotator) != row.session:
         return redirect("rate-pause", request.token)
-    return _to_next(request, annotator)
+    return to_next(request, annotator)
 
 
-def _to_next(request: HttpRequest, annotator: Annotator) -> HttpResponse:
-    """Take the next slot and lead to its page; try again if someone was faster."""
-    leasing.release_expired()
-    while (following := leasing.next_slot(annotator)) is not None:
-        try:
-            taken = leasing.take(following, annotator)
-        except leasing.SlotTakenError:
-            continue
+def to_next(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    """Take the next slot and lead to its page."""
+    following = handing.take_next(annotator)
+    if following.slot is not None:
         Annotator.objects.filter(pk=annotator.pk).update(last_seen_at=timezone.now())
-        return redirect("rate-slot", request.token, taken.code)
+        return redirect("rate-slot", request.token, following.slot.code)
     return redirect("rate-done", request.token)
 
 
-def get_slot(annotator: Annotator, code: str) -> Slot:
-    """Return the annotator's slot of that code; anybody else's does not exist."""
-    row = (
-        Slot.objects.filter(annotator=annotator, code=code)
-        .exclude(state=Slot.State.EXCLUDED)
-        .select_related(
-            "study", "annotator", "unit__story", "unit__output_a", "unit__output_b"
-        )
-        .first()
-    )
-    if row is None:
-        row = _taken_again(annotator, code)
-    if row is None:
-        raise Http404
-    return row
-
-
-def _taken_again(annotator: Annotator, code: str) -> Slot | None:
-    """Return a slot that became free while its annotator was at work on it."""
-    free = leasing.free_slots(annotator).filter(code=code).first()
-    if free is None:
-        return None
-    try:
-        return leasing.take(free, annotator)
-    except leasing.SlotTakenError:
-        return None
-
-
-def _slot_page(
-    request: HttpRequest,
-    annotator: Annotator,
-    row: Slot,
-    *,
-    error: str = "",
-    status: int = 200,
-) -> HttpResponse:
-    labels = {"left": _("Left"), "tie": _("No preference"), "right": _("Right")}
-    return _page(
-        request,
-        annotator,
-        "rate/slot.html",
-        status=status,
-        slot=row,
-        shots=viewing.shown_shots(row),
-        characters=viewing.shown_characters(row),
-        questions=viewing.shown_questions(row, labels),
-        sides=list(viewing.sides(row)),
-        side_names={"only": "", "left": labels["left"], "right": labels["right"]},
-        progress=_progress(annotator, row),
-        locked=_is_locked(annotator, row),
-        previous=leasing.own_slots(annotator)
-        .filter(position__lt=row.position, session=row.session)
-        .last(),
-        error=error,
-    )
-
-
-def _is_locked(annotator: Annotator, row: Slot) -> bool:
-    """Say whether the answers of a submitted slot stay as they are."""
-    return row.state == Slot.State.SUBMITTED and (
-        row.study.state != Study.State.OPEN
-        or row.session != rating.session_at_hand(annotator)
-    )
-
-
-def _progress(annotator: Annotator, row: Slot | None = None) -> dict[str, int]:
+def progress(annotator: Annotator, row: Slot | None = None) -> dict[str, int]:
     """Return how far the annotator is, in all and in the session at hand."""
     own = list(leasing.own_slots(annotator).values_list("session", "state", "position"))
-    at = row or leasing.next_slot(annotator)
+    at = row or handing.next_slot(annotator)
     session = leasing.session_for(at, annotator) if at else 1
     here = [position for number, _state, position in own if number == session]
     submitted = sum(state == Slot.State.SUBMITTED for _number, state, _place in own)
@@ -384,11 +255,11 @@ def _session_length(annotator: Annotator, at: Slot | None, begun: int) -> int:
     """Return how long the session is; free slots join until it is full."""
     if at is None or not (at.claimed or at.annotator_id is None):
         return begun
-    free = leasing.free_slots(annotator).count()
+    free = handing.free_slots(annotator).count()
     return max(begun, min(annotator.study.session_size, begun + free))
 
 
-def _page(
+def annotator_page(
     request: HttpRequest,
     annotator: Annotator,
     template: str,

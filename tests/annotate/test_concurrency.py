@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from annotate import exclusion, inviting, leasing, rating
+from annotate import exclusion, finishing, handing, inviting, leasing, rating
 from annotate.models import Annotator, Rating, Slot, Study
 from annotate.verifying import problems
 from tests.factories import make_benchmark, make_study
@@ -46,7 +46,7 @@ def test_one_free_slot_goes_to_one_of_many():
 def test_two_tabs_sending_the_same_answer_store_it_once():
     study = make_study(annotators=1, consented=True)
     ann = study.annotators.get()
-    slot = leasing.take(leasing.next_slot(ann), ann)
+    slot = leasing.take(handing.next_slot(ann), ann)
     question = study.questions.first()
 
     def send(value):
@@ -64,7 +64,7 @@ def test_two_tabs_sending_the_same_answer_store_it_once():
 def test_submitting_from_two_tabs_submits_once():
     study = make_study(annotators=1, consented=True)
     ann = study.annotators.get()
-    slot = leasing.take(leasing.next_slot(ann), ann)
+    slot = leasing.take(handing.next_slot(ann), ann)
     for question in study.questions.all():
         rating.record_answer(slot=slot, annotator=ann, question=question, value=2)
     at_once(lambda _i: rating.submit_slot(slot=slot, annotator=ann), range(5))
@@ -93,10 +93,10 @@ def test_the_last_two_slots_submitted_at_once_finish_the_annotator():
         for question in study.questions.all():
             rating.record_answer(slot=slot, annotator=ann, question=question, value=2)
     for slot in slots[:-2]:
-        leasing.submit(slot=slot, annotator=ann)
+        finishing.submit(slot=slot, annotator=ann)
 
     def finish(slot):
-        leasing.submit(slot=slot, annotator=Annotator.objects.get(pk=ann.pk))
+        finishing.submit(slot=slot, annotator=Annotator.objects.get(pk=ann.pk))
 
     at_once(finish, slots[-2:])
     assert Annotator.objects.get(pk=ann.pk).state == "finished"
@@ -110,13 +110,13 @@ def test_revoking_while_submitting_neither_fails_nor_loses_a_submitted_answer():
             benchmark=make_benchmark(slug=f"b{_}"),
         )  # fmt: skip
         ann = study.annotators.get()
-        slot = leasing.take(leasing.next_slot(ann), ann)
+        slot = leasing.take(handing.next_slot(ann), ann)
         for question in study.questions.all():
             rating.record_answer(slot=slot, annotator=ann, question=question, value=2)
 
         def submit(slot=slot, ann=ann):
             try:
-                leasing.submit(slot=slot, annotator=ann)
+                finishing.submit(slot=slot, annotator=ann)
             except rating.AnswerError:
                 return False
             return True
@@ -146,12 +146,12 @@ def test_undoing_an_exclusion_never_loses_what_is_submitted_meanwhile():
 
         def work(carol=carol, study=study):
             try:
-                slot = leasing.take(leasing.next_slot(carol), carol)
+                slot = leasing.take(handing.next_slot(carol), carol)
                 for question in study.questions.all():
                     rating.record_answer(
                         slot=slot, annotator=carol, question=question, value=1
                     )
-                leasing.submit(slot=slot, annotator=carol)
+                finishing.submit(slot=slot, annotator=carol)
             except (leasing.SlotTakenError, rating.AnswerError, AttributeError):
                 return False
             return True

@@ -8,10 +8,10 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from annotate import exclusion, inviting, leasing
+from annotate import exclusion, handing, inviting, leasing
 from annotate.coverage import coverage
 from annotate.models import Choice, Exclusion, Rating, Slot, Unit
-from annotate.rating import discard, record_answer, submit_slot
+from annotate.rating import record_answer, submit_slot
 from annotate.verifying import problems
 from tests.factories import make_benchmark, make_study
 from tests.people import answer_everything
@@ -23,7 +23,7 @@ MIGRATION = "0003_kinds_sides_and_claims"
 def test_slots_are_counted_by_state_and_cell():
     study = make_study()
     ann = study.annotators.get(name="A01")
-    leasing.take(leasing.next_slot(ann), ann)
+    leasing.take(handing.next_slot(ann), ann)
     result = coverage(study)
     counted = (result.wanted, result.submitted, result.leased, result.open)
     assert counted == (12, 0, 1, 11)
@@ -64,7 +64,7 @@ def test_exclusion_opens_a_replacement_and_undo_removes_it():
     assert coverage(study).wanted == 12
     assert coverage(study).submitted == 11
     exclusion.undo(row, author=None)
-    assert not Slot.objects.filter(pk=replacement.pk).exists()
+    assert Slot.objects.get(pk=replacement.pk).state == "withdrawn"
     assert coverage(study).submitted == 12
     assert problems(study) == []
 
@@ -75,7 +75,7 @@ def test_an_answered_replacement_becomes_surplus_when_the_exclusion_is_undone():
     slot = study.slots.first()
     row = exclusion.exclude(slot, reason="asleep", author=None)
     carol = study.annotators.create(name="A03", state="active")
-    leasing.take(leasing.next_slot(carol), carol)
+    leasing.take(handing.next_slot(carol), carol)
     Slot.objects.filter(annotator=carol).update(state="open")
     answer_everything(study)
     exclusion.undo(row, author=None)
@@ -93,7 +93,7 @@ def taken_by_carol(study):
     carol = study.annotators.create(
         name="A03", state="active", consented_at=timezone.now()
     )
-    return row, carol, leasing.take(leasing.next_slot(carol), carol)
+    return row, carol, leasing.take(handing.next_slot(carol), carol)
 
 
 def test_a_replacement_in_work_becomes_surplus_and_can_be_finished():
@@ -101,7 +101,7 @@ def test_a_replacement_in_work_becomes_surplus_and_can_be_finished():
     row, carol, taken = taken_by_carol(study)
     exclusion.undo(row, author=None)
     assert problems(study) == []
-    assert leasing.next_slot(carol).pk == taken.pk
+    assert handing.next_slot(carol).pk == taken.pk
     for question in study.questions.all():
         record_answer(slot=taken, annotator=carol, question=question, value=3)
     submit_slot(slot=taken, annotator=carol)
@@ -119,7 +119,7 @@ def test_a_freed_replacement_disappears_with_its_draft():
     )
     inviting.revoke(carol)
     exclusion.undo(row, author=None)
-    assert not Slot.objects.filter(pk=taken.pk).exists()
+    assert Slot.objects.get(pk=taken.pk).state == "withdrawn"
     assert problems(study) == []
 
 
@@ -131,7 +131,7 @@ def test_a_surplus_slot_in_work_disappears_when_its_annotator_is_revoked():
     )
     exclusion.undo(row, author=None)
     inviting.revoke(carol)
-    assert not Slot.objects.filter(pk=taken.pk).exists()
+    assert Slot.objects.get(pk=taken.pk).state == "withdrawn"
     assert problems(study) == []
 
 
@@ -160,7 +160,8 @@ def test_a_unit_with_fewer_answers_gets_back_what_was_excluded():
     lone.delete()
     slot = lone.unit.slots.get()
     exclusion.undo(exclusion.exclude(slot, reason="x", author=None), author=None)
-    assert list(slot.unit.slots.all()) == [slot]
+    kept = slot.unit.slots.exclude(state="withdrawn")
+    assert list(kept) == [slot]
 
 
 def test_exclusions_of_an_older_version_find_their_replacements():
@@ -181,7 +182,7 @@ def test_slots_of_people_who_were_added_by_an_older_version_are_claimed():
     study = make_study(consented=True)
     inviting.revoke(study.annotators.get(name="A02"))
     carol = inviting.invite_new(study).annotator
-    taken = leasing.take(leasing.next_slot(carol), carol)
+    taken = leasing.take(handing.next_slot(carol), carol)
     Slot.objects.update(claimed=False)
     import_module(f"annotate.migrations.{MIGRATION}").mark_claimed(apps, None)
     assert list(Slot.objects.filter(claimed=True)) == [taken]
@@ -195,11 +196,11 @@ def test_a_reason_that_does_not_fit_is_refused():
     assert coverage(study).excluded == 0
 
 
-def test_a_submitted_slot_is_never_discarded():
+def test_a_submitted_slot_is_never_withdrawn():
     study = make_study()
     answer_everything(study)
     with pytest.raises(ValueError, match="kept"):
-        discard(study.slots.first())
+        leasing.withdraw(study.slots.first())
     assert Rating.objects.count() == 24
 
 
@@ -277,7 +278,7 @@ def break_scale(study):
         (break_plan, "1 slots in round 1, redundancy is 2"),
         (break_exclusion, "an exclusion is in force, but it is submitted"),
         (lose_exclusion, "excluded, but no exclusion is in force"),
-        (strand_slots, "open, but held by somebody who was revoked"),
+        (strand_slots, "open, but held by somebody who may not work"),
         (answer_another_study, "answers another study's question"),
         (break_scale, "outside its question's scale"),
     ],

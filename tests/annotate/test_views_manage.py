@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from annotate import exclusion, inviting, leasing, rating
+from annotate import exclusion, finishing, handing, inviting, leasing, rating
 from annotate.metric_texts import METRIC_TEXTS
 from annotate.models import (
     Annotator,
@@ -223,13 +223,13 @@ def with_surplus(study):
     slots = list(study.slots.all())
     row = exclusion.exclude(slots[0], reason="asleep", author=None)
     carol = study.annotators.create(name="A03", state="active")
-    leasing.take(leasing.next_slot(carol), carol)
+    leasing.take(handing.next_slot(carol), carol)
     Slot.objects.filter(annotator=carol).update(state="open")
     answer_everything(study, value)
     exclusion.undo(row, author=None)
     exclusion.exclude(slots[3], reason="asleep", author=None)
     exclusion.exclude(slots[5], reason="asleep", author=None)
-    leasing.take(leasing.next_slot(carol), carol)
+    leasing.take(handing.next_slot(carol), carol)
 
 
 def numbers(page: str, pattern: str) -> list[tuple[str, str]]:
@@ -437,7 +437,7 @@ def test_the_table_counts_a_surplus_slot_when_it_is_submitted():
     row = exclusion.exclude(study.slots.first(), reason="x", author=None)
     carol = inviting.invite_new(study).annotator
     Annotator.objects.filter(pk=carol.pk).update(consented_at=timezone.now())
-    slot = leasing.take(leasing.next_slot(carol), carol)
+    slot = leasing.take(handing.next_slot(carol), carol)
     exclusion.undo(row, author=None)
 
     def counted():
@@ -448,7 +448,7 @@ def test_the_table_counts_a_surplus_slot_when_it_is_submitted():
     assert counted() == ["6", "0"]
     for question in study.questions.all():
         rating.record_answer(slot=slot, annotator=carol, question=question, value=1)
-    leasing.submit(slot=slot, annotator=carol)
+    finishing.submit(slot=slot, annotator=carol)
     assert counted() == ["6", "1"]
 
 

@@ -424,15 +424,33 @@ def test_a_slot_that_somebody_else_has_taken_is_told_with_a_way_on(client, study
     Slot.objects.filter(unit=slot.unit, annotator=other).delete()
     Slot.objects.filter(pk=slot.pk).update(annotator=other, position=99)
     asked = {"headers": {"accept": "application/json"}}
-    body = {"question": "character", "value": "1"}
-    answer = client.post(f"{address}answer/", body, **asked)
-    assert answer.status_code == 404
-    assert "somebody else" in answer.json()["error"]
     entry = reverse("rate-entry", args=[token(study)])
-    for page in (client.get(address), client.post(f"{address}submit/", {"stored": 1})):
-        assert page.status_code == 404
-        assert "not with you any more" in page.content.decode()
-        assert f'href="{entry}">Go on' in page.content.decode()
+    page = client.get(address)
+    assert page.status_code == 404
+    assert "not with you any more" in page.content.decode()
+    assert f'href="{entry}">Go on' in page.content.decode()
+    assert "somebody else" in client.get(address, **asked).json()["error"]
+
+
+def test_what_comes_after_somebody_else_took_the_slot_is_kept_as_surplus(client, study):
+    address = begin(client, study)
+    slot = Slot.objects.get(code=address.rstrip("/").split("/")[-1])
+    ann = slot.annotator
+    client.post(f"{address}answer/", {"question": "character", "value": "3"})
+    other = study.annotators.get(name="A02")
+    Slot.objects.filter(unit=slot.unit, annotator=other).delete()
+    Slot.objects.filter(pk=slot.pk).update(state="leased", annotator=other, position=99)
+    body = {"question": "aesthetics", "value": "1"}
+    assert client.post(f"{address}answer/", body).status_code == 200
+    assert client.post(f"{address}submit/", {"stored": 1}).status_code == 302
+    late = Slot.objects.get(annotator=ann, unit=slot.unit)
+    assert (late.ordinal, late.state, late.claimed) == (None, "submitted", True)
+    assert sorted(late.ratings.values_list("value", flat=True)) == [1, 3]
+    slot.refresh_from_db()
+    assert (slot.annotator, slot.state) == (other, "leased")
+    again = client.post(f"{address}answer/", body | {"value": "2"})
+    assert again.status_code == 200, "the same session may still change it"
+    assert late.ratings.filter(is_current=True, value=2).exists()
 
 
 def test_a_page_of_an_earlier_session_shows_and_changes_nothing(client, study):

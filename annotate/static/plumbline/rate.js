@@ -236,6 +236,20 @@
     } else if (actions[key]() !== true) event.preventDefault();
   }
 
+  // Lease ---------------------------------------------------------------------
+
+  // While the page is seen and somebody does something, the story stays theirs.
+  const HEARTBEAT = 60000;
+  let active = true;
+
+  function beat() {
+    const url = seat.dataset.heartbeatUrl;
+    if (!url || !active || document.hidden) return;
+    active = false;
+    const token = form.elements.csrfmiddlewaretoken.value;
+    fetch(url, { method: "POST", headers: { "X-CSRFToken": token } }).catch(() => {});
+  }
+
   // Start ---------------------------------------------------------------------
 
   document.documentElement.classList.add("js");
@@ -265,6 +279,10 @@
   form.addEventListener("submit", submit);
   document.addEventListener("keydown", onKey);
   document.addEventListener("visibilitychange", countTime);
+  for (const kind of ["pointermove", "keydown", "scroll", "touchstart"]) {
+    document.addEventListener(kind, () => { active = true; }, { passive: true });
+  }
+  setInterval(beat, HEARTBEAT);
   window.addEventListener("beforeunload", (event) => {
     if (waiting.size) event.preventDefault();
   });

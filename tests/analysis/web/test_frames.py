@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from analysis.__main__ import main
 from analysis.web import frames
-from annotate import exclusion
+from annotate import exclusion, handing, leasing
 from annotate.models import Annotator, Rating, Study
 from annotate.rating import Judgement, store_judgements
 from evalcore import scoring
@@ -34,11 +34,11 @@ def test_it_works():
 
 
 def test_drafts_and_old_revisions_stay_out():
-    from annotate import leasing, rating
+    from annotate import rating
 
     study = make_study(consented=True)
     ann = study.annotators.get(name="A01")
-    slot = leasing.take(leasing.next_slot(ann), ann)
+    slot = leasing.take(handing.next_slot(ann), ann)
     question = study.questions.first()
     rating.record_answer(slot=slot, annotator=ann, question=question, value=1)
     assert list(frames.rating_rows(study)) == []

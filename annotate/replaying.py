@@ -1,0 +1,89 @@
+"""Following the slots of a study through its log, and comparing with what is stored.
+
+A slot is followed by its state, its annotator and its ordinal. Each event must find the
+slot in a state in which it can happen; what differs from the tables at the end is told.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from annotate.models import Event, Slot, Study
+
+Kind = Event.Kind
+State = Slot.State
+
+
+@dataclass
+class Followed:
+    """A slot as the log tells it."""
+
+    state: str
+    annotator: int | None
+    ordinal: int | None
+
+
+# What each event finds, and the state that it leaves behind.
+MOVES: dict[str, tuple[tuple[str, ...], str]] = {
+    Kind.SLOT_TAKEN: ((State.OPEN,), State.LEASED),
+    Kind.SLOT_EXPIRED: ((State.LEASED,), State.OPEN),
+    Kind.SLOT_SKIPPED: ((State.OPEN, State.LEASED), State.OPEN),
+    Kind.SLOT_FREED: ((State.OPEN, State.LEASED), State.OPEN),
+    Kind.SLOT_WITHDRAWN: ((State.OPEN, State.LEASED), State.WITHDRAWN),
+    Kind.SLOT_SUBMITTED: ((State.OPEN, State.LEASED), State.SUBMITTED),
+    Kind.SLOT_EXCLUDED: ((State.SUBMITTED,), State.EXCLUDED),
+    Kind.EXCLUSION_UNDONE: ((State.EXCLUDED,), State.SUBMITTED),
+}
+BIRTHS = {Kind.SLOT_OPENED: State.OPEN, Kind.SLOT_LATE: State.LEASED}
+FOLLOWED = [*MOVES, *BIRTHS, Kind.SLOT_SURPLUS, Kind.SLOTS_LISTED]
+
+
+def problems(study: Study) -> Iterator[str]:
+    """Yield a sentence for each place where log and tables tell different stories."""
+    slots: dict[int, Followed] = {}
+    yield from replay(study, slots)
+    stored = study.slots.order_by("pk").values_list(
+        "pk", "code", "state", "annotator", "ordinal"
+    )
+    for pk, code, *standing in stored.iterator(2000):
+        told = slots.pop(pk, None)
+        if told is None:
+            yield f"slot {code}: the log does not know it"
+        elif [told.state, told.annotator, told.ordinal] != standing:
+            yield (
+                f"slot {code}: stored as {_words(*standing)}, but by the log "
+                f"{_words(told.state, told.annotator, told.ordinal)}"
+            )
+    for pk in slots:
+        yield f"slot {pk}: in the log, but not stored"
+
+
+def replay(study: Study, slots: dict[int, Followed]) -> Iterator[str]:
+    """Follow the events since the first list; yield what could not have happened."""
+    events = Event.objects.filter(study=study, kind__in=FOLLOWED).order_by("pk")
+    first = events.filter(kind=Kind.SLOTS_LISTED).values_list("pk", flat=True).first()
+    rows = events.filter(pk__gte=first or 0).values_list(
+        "pk", "kind", "slot", "details"
+    )
+    for pk, kind, slot, details in rows.iterator(2000):
+        if kind == Kind.SLOTS_LISTED:
+            for row, *standing in details["slots"]:
+                slots[row] = Followed(*standing)
+        elif kind in BIRTHS:
+            slots[slot] = Followed(BIRTHS[kind], details["holder"], details["ordinal"])
+        elif slot not in slots:
+            yield f"event {pk}: {kind}, but no slot {slot} was opened before"
+        elif kind == Kind.SLOT_SURPLUS:
+            slots[slot].ordinal = details["ordinal"]
+        else:
+            before, after = MOVES[kind]
+            told = slots[slot]
+            if told.state not in before:
+                yield f"event {pk}: {kind}, but slot {slot} was {told.state}"
+            told.state = after
+            told.annotator, told.ordinal = details["holder"], details["ordinal"]
+
+
+def _words(state: str, annotator: int | None, ordinal: int | None) -> str:
+    whose = "nobody's" if annotator is None else f"of annotator {annotator}"
+    place = "without ordinal" if ordinal is None else f"number {ordinal}"
+    return f"{state}, {whose}, {place}"

@@ -1,0 +1,221 @@
+"""The annotator at work on one slot: the page, answers, submitting, skipping."""
+
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from annotate import finishing, leasing, rating, training, viewing
+from annotate.models import (
+    Annotator,
+    Purpose,
+    Question,
+    Skip,
+    Slot,
+    Study,
+    localised,
+)
+from annotate.views.rate import (
+    after_slot,
+    annotator_page,
+    for_annotator,
+    progress,
+    to_next,
+)
+
+LONGEST_COMMENT = Skip._meta.get_field("comment").max_length
+
+
+@never_cache
+@require_safe
+@for_annotator
+def slot(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
+    """Show one story, or two side by side, with the questions."""
+    return _slot_page(request, annotator, get_slot(annotator, code))
+
+
+@never_cache
+@require_POST
+@for_annotator
+def answer(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
+    """Store one answer as it is given."""
+    row = get_slot(annotator, code, late=True)
+    question = row.study.questions.filter(key=request.POST.get("question", "")).first()
+    if question is None:
+        return JsonResponse({"error": _("This question does not exist.")}, status=400)
+    try:
+        stored = _record(
+            row, annotator, question, request.POST.get("value", ""),
+            request.POST.get("client_key", ""),
+        )  # fmt: skip
+    except rating.AnswerError as error:
+        return JsonResponse({"error": str(error)}, status=409)
+    return JsonResponse({"revision": stored.revision})
+
+
+@never_cache
+@require_POST
+@for_annotator
+def submit(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
+    """Store what the form holds, close the slot, and go on.
+
+    Without JavaScript this is the only request of a page. With it the answers are
+    `stored` already; those in the form may be older, when another tab changed them.
+    """
+    row = get_slot(annotator, code, late=True)
+    problems = []
+    if not request.POST.get("stored"):
+        problems = _record_all(request, annotator, row)
+    if not problems:
+        try:
+            finishing.submit(slot=row, annotator=annotator, seconds=_seconds(request))
+        except rating.AnswerError as error:
+            problems = [str(error)]
+    if problems:
+        error = " ".join(dict.fromkeys(problems))
+        return _slot_page(request, annotator, row, error=error, status=422)
+    return after_slot(request, annotator, row)
+
+
+@never_cache
+@require_POST
+@for_annotator
+def heartbeat(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
+    """Let the lease run on while the page is open and somebody is there."""
+    renewed = leasing.renew(get_slot(annotator, code), annotator)
+    return HttpResponse(status=204 if renewed else 409)
+
+
+@never_cache
+@require_POST
+@for_annotator
+def skip(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
+    """Leave a story to somebody else, with a reason."""
+    row = get_slot(annotator, code)
+    reason = request.POST.get("reason", "")
+    error = ""
+    if reason not in Skip.Reason.values:
+        error = _("Please say why you skip this story.")
+    elif row.purpose == Purpose.TRAINING:
+        error = _("The stories of the training round cannot be skipped.")
+    if not error:
+        try:
+            comment = request.POST.get("comment", "").strip()[:LONGEST_COMMENT]
+            leasing.skip(row, annotator, reason=reason, comment=comment)
+        except leasing.SlotTakenError:
+            error = _("This answer is closed and cannot be changed.")
+    if error:
+        return _slot_page(request, annotator, row, error=error, status=422)
+    finishing.finish_if_done(annotator)
+    return to_next(request, annotator)
+
+
+@never_cache
+@require_safe
+@for_annotator
+def feedback(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
+    """Show what would have been right, after a story of the training round."""
+    row = get_slot(annotator, code)
+    if row.purpose != Purpose.TRAINING or row.state != Slot.State.SUBMITTED:
+        raise Http404
+    return annotator_page(
+        request, annotator, "rate/feedback.html",
+        slot=row,
+        marks=training.marks(row),
+        text=localised(row.unit.feedback),
+        state=annotator.state,
+        right=training.score(annotator),
+    )  # fmt: skip
+
+
+def _record_all(request: HttpRequest, annotator: Annotator, row: Slot) -> list[str]:
+    """Store what a form without a script holds; return what could not be stored."""
+    problems = []
+    for question in row.study.questions.all():
+        value = request.POST.get(question.key, "")
+        if value:
+            try:
+                _record(row, annotator, question, value)
+            except rating.AnswerError as error:
+                problems.append(str(error))
+    return problems
+
+
+def _record(
+    row: Slot, annotator: Annotator, question: Question, value: str, key: str = ""
+) -> object:
+    return rating.record_answer(
+        slot=row,
+        annotator=annotator,
+        question=question,
+        value=value,
+        client_key=key[:40],
+    )
+
+
+def _seconds(request: HttpRequest) -> float | None:
+    """Return the time on the page that the browser measured, if it did."""
+    try:
+        return float(request.POST.get("seconds", ""))
+    except ValueError:
+        return None
+
+
+def get_slot(annotator: Annotator, code: str, *, late: bool = False) -> Slot:
+    """Return the annotator's slot of that code; anybody else's does not exist.
+
+    One whose lease ran out is the annotator's again while nobody else has it. An answer
+    that comes too `late` for that is kept in a surplus slot.
+    """
+    row = (
+        Slot.objects.filter(annotator=annotator, code=code)
+        .exclude(state__in=(Slot.State.EXCLUDED, Slot.State.WITHDRAWN))
+        .select_related(
+            "study", "annotator", "unit__story", "unit__output_a", "unit__output_b"
+        )
+        .first()
+    )
+    if row is None:
+        row = leasing.regain(annotator, code, late=late)
+    if row is None:
+        raise Http404
+    return row
+
+
+def _slot_page(
+    request: HttpRequest,
+    annotator: Annotator,
+    row: Slot,
+    *,
+    error: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    labels = {"left": _("Left"), "tie": _("No preference"), "right": _("Right")}
+    return annotator_page(
+        request,
+        annotator,
+        "rate/slot.html",
+        status=status,
+        slot=row,
+        shots=viewing.shown_shots(row),
+        characters=viewing.shown_characters(row),
+        skip_reasons=Skip.Reason.choices,
+        can_skip=row.state != Slot.State.SUBMITTED and row.purpose != Purpose.TRAINING,
+        questions=viewing.shown_questions(row, labels),
+        sides=list(viewing.sides(row)),
+        side_names={"only": "", "left": labels["left"], "right": labels["right"]},
+        progress=progress(annotator, row),
+        locked=_is_locked(annotator, row),
+        previous=leasing.own_slots(annotator)
+        .filter(position__lt=row.position, session=row.session)
+        .last(),
+        error=error,
+    )
+
+
+def _is_locked(annotator: Annotator, row: Slot) -> bool:
+    """Say whether the answers of a submitted slot stay as they are."""
+    return row.state == Slot.State.SUBMITTED and (
+        row.study.state != Study.State.OPEN
+        or row.session != rating.session_at_hand(annotator)
+    )
