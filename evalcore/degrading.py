@@ -1,0 +1,134 @@
+"""Making a good rendering worse in ways that people notice: pictures in, pictures out.
+
+Knows no database. A rendering is a mapping from shot numbers to pictures, without the
+shots that have none. A picture is anything that can be compared and hashed; only
+`blurred` and `fitted` look into it. What comes out depends on nothing but the seed.
+"""
+
+import random
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import combinations, pairwise
+from typing import TypeVar
+
+from PIL import Image, ImageFilter, ImageOps
+
+P = TypeVar("P", bound=Hashable)
+Seed = int | str
+
+# Orders to look at; of four shots or more, about every tenth one is as good as any.
+TRIES = 1000
+# Standard deviation, of the shorter side: faces go, the scene stays.
+BLUR = 1 / 64
+LEAST_BLUR = 2.0
+
+
+class ImpossibleDegradationError(ValueError):
+    """The rendering cannot be degraded so; the message says what it would need."""
+
+
+def shuffled(pictures: Mapping[int, P], seed: Seed) -> dict[int, P]:
+    """Put the pictures into another order.
+
+    At least half of all pairs of pictures change their order, no two that followed
+    each other still do, and none stays in its place (of three, the middle one does).
+    Where equal pictures make that impossible, the order comes near to it.
+    """
+    numbers = sorted(pictures)
+    before = [pictures[number] for number in numbers]
+    if len(set(before)) < 3:
+        raise ImpossibleDegradationError("it needs three shots with different pictures")
+    rng = random.Random(seed)
+    best = list(range(len(before)))[::-1]
+    least = _likeness(before, best)
+    for _ in range(TRIES):
+        order = rng.sample(best, len(best))
+        likeness = _likeness(before, order)
+        if likeness <= least and _half_turned(order):
+            best, least = order, likeness
+            if not any(likeness):
+                break
+    return {n: before[i] for n, i in zip(numbers, best, strict=True)}
+
+
+def _likeness(before: Sequence[Hashable], order: Sequence[int]) -> tuple[int, int]:
+    """Count what still follows the same picture, and what is still in its place."""
+    after = [before[i] for i in order]
+    followed = set(pairwise(before))
+    return (
+        sum(pair in followed for pair in pairwise(after)),
+        sum(old == new for old, new in zip(before, after, strict=True)),
+    )
+
+
+def _half_turned(order: Sequence[int]) -> bool:
+    """Say whether at least half of all pairs stand the other way round."""
+    turned = [a > b for a, b in combinations(order, 2)]
+    return 2 * sum(turned) >= len(turned)
+
+
+def foreign_shot(
+    pictures: Mapping[int, P], foreign: Iterable[P], seed: Seed
+) -> dict[int, P]:
+    """Put pictures of another story into a third of the shots, at least into one."""
+    own = set(pictures.values())
+    strangers = [picture for picture in dict.fromkeys(foreign) if picture not in own]
+    if not strangers:
+        raise ImpossibleDegradationError("it needs another story that has pictures")
+    rng = random.Random(seed)
+    count = min(len(strangers), max(1, round(len(pictures) / 3)))
+    replaced = rng.sample(sorted(pictures), count)
+    return {
+        **pictures,
+        **dict(zip(replaced, rng.sample(strangers, count), strict=True)),
+    }
+
+
+def repeated_shot(pictures: Mapping[int, P], seed: Seed) -> dict[int, P]:
+    """Show one shot's picture in half of the shots besides, at least in one."""
+    if len(set(pictures.values())) < 2:
+        raise ImpossibleDegradationError("it needs two shots with different pictures")
+    rng = random.Random(seed)
+    repeated = pictures[rng.choice(sorted(pictures))]
+    others = [number for number in sorted(pictures) if pictures[number] != repeated]
+    count = min(len(others), len(pictures) // 2)
+    return {**pictures, **dict.fromkeys(rng.sample(others, count), repeated)}
+
+
+def swapped_characters(
+    pictures: Mapping[int, P], on_stage: Mapping[int, AbstractSet[str]], seed: Seed
+) -> dict[int, P]:
+    """Exchange pictures of shots with different characters on stage, pair by pair.
+
+    So the script names others than are seen. The pairs that differ most come first;
+    a shot is in one pair at most.
+    """
+    rng = random.Random(seed)
+    pairs = [
+        (a, b)
+        for a, b in combinations(rng.sample(sorted(pictures), len(pictures)), 2)
+        if on_stage[a] != on_stage[b] and pictures[a] != pictures[b]
+    ]
+    if not pairs:
+        raise ImpossibleDegradationError(
+            "it needs two shots with different characters on stage"
+        )
+    pairs.sort(key=lambda pair: -len(on_stage[pair[0]] ^ on_stage[pair[1]]))
+    result = dict(pictures)
+    done: set[int] = set()
+    for a, b in pairs:
+        if done.isdisjoint((a, b)):
+            result[a], result[b] = pictures[b], pictures[a]
+            done |= {a, b}
+    return result
+
+
+def blurred(picture: Image.Image) -> Image.Image:
+    """Blur a picture strongly, whatever its size."""
+    radius = max(LEAST_BLUR, BLUR * min(picture.size))
+    return picture.filter(ImageFilter.GaussianBlur(radius))
+
+
+def fitted(picture: Image.Image, size: tuple[int, int]) -> Image.Image:
+    """Scale and crop a picture to the size of the one whose place it takes."""
+    return ImageOps.fit(picture, size)
