@@ -146,12 +146,39 @@ class Method(models.Model):
         return self.name
 
 
+class OriginalManager(models.Manager["Output"]):
+    """What methods rendered; twins of it are left out."""
+
+    def get_queryset(self) -> "models.QuerySet[Output]":
+        return super().get_queryset().filter(twin_of__isnull=True)
+
+
+class TwinManager(models.Manager["Output"]):
+    """Degraded twins only."""
+
+    def get_queryset(self) -> "models.QuerySet[Output]":
+        return super().get_queryset().filter(twin_of__isnull=False)
+
+
 class Output(models.Model):
-    """One method's rendering of one story.
+    """One method's rendering of one story, or a degraded twin of such a rendering.
 
     It may have no frames at all: a table of scores or ratings can name outputs
     whose pictures are not here.
+
+    A twin has the story and method of its original and differs from it as
+    `degradation` says; whoever looks closely rates it lower. `Output.objects`, and
+    with it `story.outputs` and `method.outputs`, never returns twins; foreign keys do.
+    A query that reaches outputs by a join (`Frame.objects.filter(output__...)`) meets
+    twins and says `output__twin_of=None` unless it wants them.
     """
+
+    class Degradation(models.TextChoices):
+        SHUFFLED = "shuffled", "shots shuffled"
+        FOREIGN_SHOT = "foreign_shot", "a shot from another story"
+        REPEATED_SHOT = "repeated_shot", "a repeated shot"
+        BLURRED = "blurred", "blurred"
+        SWAPPED_CHARACTERS = "swapped_characters", "characters swapped"
 
     story = models.ForeignKey(Story, on_delete=models.CASCADE, related_name="outputs")
     method = models.ForeignKey(Method, on_delete=models.CASCADE, related_name="outputs")
@@ -164,14 +191,54 @@ class Output(models.Model):
     index_shift = models.SmallIntegerField(
         default=0, help_text="Added to the file's number to get the shot's number."
     )
-    source = models.TextField(blank=True, help_text="Folder it was imported from.")
+    source = models.TextField(
+        blank=True,
+        help_text="Folder it was imported from; of a twin, the seed it was made with.",
+    )
+    # No name for the way back: a related manager would leave the twins out.
+    twin_of = models.ForeignKey(
+        "self", on_delete=models.CASCADE, null=True, blank=True, related_name="+"
+    )
+    degradation = models.CharField(
+        max_length=20, choices=Degradation.choices, blank=True
+    )
+
+    # The first one is what related managers are made of.
+    objects = OriginalManager()
+    twins = TwinManager()
+    everything = models.Manager["Output"]()
 
     class Meta:
         ordering = ["story", "method"]
         constraints = [
             models.UniqueConstraint(
-                fields=["story", "method"], name="output_unique_per_story_and_method"
-            )
+                fields=["story", "method"],
+                condition=Q(twin_of__isnull=True),
+                name="output_unique_per_story_and_method",
+            ),
+            models.UniqueConstraint(
+                fields=["twin_of", "degradation"],
+                condition=Q(twin_of__isnull=False),
+                name="twin_unique_per_original_and_degradation",
+            ),
+            models.CheckConstraint(
+                condition=Q(twin_of__isnull=True, degradation="")
+                | (Q(twin_of__isnull=False) & ~Q(degradation="")),
+                name="twin_has_a_degradation",
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    degradation__in=[
+                        "",
+                        "shuffled",
+                        "foreign_shot",
+                        "repeated_shot",
+                        "blurred",
+                        "swapped_characters",
+                    ]
+                ),
+                name="degradation_known",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from evalcore import media
 from evalcore.metrics import registry
-from evalcore.metrics.base import Metric, Picture
+from evalcore.metrics.base import Metric, Picture, Value
 from evalcore.models import Benchmark, Frame, MetricRun, MetricScore, Output
 
 logger = logging.getLogger(__name__)
@@ -153,14 +153,22 @@ def _outputs_to_score(
     return todo
 
 
+def measure(output: Output, metrics: Iterable[Metric]) -> list[tuple[Metric, Value]]:
+    """Compute metrics of any output, a degraded twin too; nothing is stored.
+
+    A score is stored by story and method, where a twin has no place.
+    """
+    frames = output.frames.select_related("media").order_by("number")
+    pictures = [(frame.number, _pixels(frame)) for frame in frames]
+    return [(metric, value) for metric in metrics for value in metric.score(pictures)]
+
+
 def _score_output(row: MetricRun, output: Output, metrics: Iterable[Metric]) -> None:
     """Store every value of one output at once, so that none is half there.
 
     Pictures are read before the database is locked.
     """
-    frames = list(output.frames.select_related("media").order_by("number"))
-    shots = {frame.number: frame.shot_id for frame in frames}
-    pictures = [(frame.number, _pixels(frame)) for frame in frames]
+    shots = dict(output.frames.values_list("number", "shot"))
     scores = [
         MetricScore(
             run=row,
@@ -174,8 +182,7 @@ def _score_output(row: MetricRun, output: Output, metrics: Iterable[Metric]) -> 
             higher_is_better=metric.info.higher_is_better,
             value=value.value,
         )
-        for metric in metrics
-        for value in metric.score(pictures)
+        for metric, value in measure(output, metrics)
         if value.value is not None
     ]
     with transaction.atomic():

@@ -10,7 +10,7 @@ from django.db import transaction
 from tqdm import tqdm
 
 from analysis.tables import InputError, Problem
-from evalcore import media, scoring
+from evalcore import media, scoring, twins
 from evalcore.importing import renderings as reading
 from evalcore.importing.layouts import as_name, find_folders
 from evalcore.importing.pictures import Prepared, prepare
@@ -141,7 +141,9 @@ def _known_shots(benchmark: Benchmark) -> Shots:
 
 def _stored_pictures(benchmark: Benchmark) -> Stored:
     frames = Frame.objects.filter(
-        output__story__benchmark__slug=benchmark.slug, media__isnull=False
+        output__story__benchmark__slug=benchmark.slug,
+        output__twin_of=None,
+        media__isnull=False,
     ).select_related("media", "output__method", "output__story")
     return {
         (f.output.method.name, f.output.story.key, f.number): f.media for f in frames
@@ -260,3 +262,4 @@ def _store_rendering(
     Frame.objects.bulk_update(filled, ["media"])
     if filled or (new and frames):
         scoring.forget_computed(output)
+        twins.forget_twins(output)

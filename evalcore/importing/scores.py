@@ -239,9 +239,9 @@ def _unknown_shots(
     )
     # One shot more would be missing in every output, after people have judged it.
     drawn = set(
-        Story.objects.filter(
-            benchmark__slug=benchmark.slug, outputs__frames__isnull=False
-        ).values_list("key", flat=True)
+        Output.objects.filter(
+            story__benchmark__slug=benchmark.slug, frames__isnull=False
+        ).values_list("story__key", flat=True)
     )
     return [
         Problem(

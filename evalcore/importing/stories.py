@@ -7,7 +7,7 @@ from pathlib import Path
 from django.db import transaction
 
 from analysis.tables import InputError, Problem
-from evalcore import media, scoring
+from evalcore import media, scoring, twins
 from evalcore.importing.pictures import Prepared, prepare
 from evalcore.importing.vistorybench import (
     ReadCharacter,
@@ -191,3 +191,4 @@ def _add_missing_frames(story: Story, shot: Shot) -> None:
     for output in story.outputs.filter(frames__isnull=False).distinct():
         Frame.objects.create(output=output, shot=shot, number=shot.number)
         scoring.forget_computed(output)
+        twins.forget_twins(output)

@@ -1,0 +1,74 @@
+import argparse
+from collections.abc import Sequence
+
+from django.db.models import QuerySet
+
+from analysis.arguments import split_names
+from analysis.tables import InputError, Problem
+from evalcore.importing.commands import ImportCommand
+from evalcore.models import Benchmark, Output
+from evalcore.twins import Degradation, make_twins
+
+
+class Command(ImportCommand):
+    help = (
+        "Make degraded twins of outputs, which people must rate lower than the "
+        "originals: so the study shows who looks closely. Example: make_twins vistory "
+        "--methods UNO --degradations shuffled,blurred --seed 7"
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("benchmark", help="its short name here")
+        parser.add_argument("--methods", default="", help='"A,B": only of these')
+        parser.add_argument("--stories", default="", help='"01,02": only of these')
+        parser.add_argument(
+            "--degradations",
+            default="",
+            help=f"some of {', '.join(Degradation.values)}; default: all",
+        )
+        parser.add_argument("--seed", type=int, default=0, help="same seed, same twins")
+
+    def handle(self, *, benchmark: str, seed: int, **options: object) -> None:
+        row = self.benchmark(benchmark)
+        degradations = split_names(str(options["degradations"]))
+        try:
+            _check("--degradations", degradations, Degradation.values)
+            outputs = _outputs(
+                row,
+                methods=split_names(str(options["methods"])),
+                stories=split_names(str(options["stories"])),
+            )
+            summary = make_twins(outputs, degradations or Degradation.values, seed)
+        except InputError as error:
+            raise self.refuse(error) from error
+        self.warn(summary.reasons())
+        self.stdout.write(summary.line())
+
+
+def _outputs(
+    benchmark: Benchmark, methods: Sequence[str], stories: Sequence[str]
+) -> QuerySet[Output]:
+    """Return the outputs of these methods and stories; of all where none is named."""
+    outputs = Output.objects.filter(story__benchmark=benchmark)
+    chosen = outputs
+    for option, lookup, names in (
+        ("--methods", "method__name", methods),
+        ("--stories", "story__key", stories),
+    ):
+        if names:
+            known = outputs.order_by(lookup).values_list(lookup, flat=True).distinct()
+            _check(option, names, list(known))
+            chosen = chosen.filter(**{f"{lookup}__in": names})
+    return chosen.select_related("story", "method").order_by(
+        "story__key", "method__name"
+    )
+
+
+def _check(option: str, names: Sequence[str], known: Sequence[str]) -> None:
+    """Refuse names that do not exist."""
+    expected = f"one of {', '.join(known) or 'none yet'}"
+    problems = [
+        Problem(option, expected, value=name) for name in names if name not in known
+    ]
+    if problems:
+        raise InputError(problems)
