@@ -547,10 +547,14 @@ def test_real_stories(shared):
         "repeated_shot": n // 2,
         "blurred": n,
     }
-    sharpness = {
-        output.degradation: np.mean(
-            [v.value for _m, v in scoring.measure(output, [registry.load("sharpness")])]
+    values = {
+        (output.degradation, name): np.mean(
+            [v.value for _m, v in scoring.measure(output, [registry.load(name)])]
         )
         for output in Output.everything.filter(story=first.story)
+        for name in ("sharpness", "palette_consistency")
     }
-    assert sharpness["blurred"] < 0.5 * sharpness[""]
+    assert values["blurred", "sharpness"] < 0.5 * values["", "sharpness"]
+    seen = [values[kind, "palette_consistency"] for kind in ("foreign_shot", "")]
+    assert seen == sorted(seen)
+    assert values["repeated_shot", "palette_consistency"] > seen[1]
