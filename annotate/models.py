@@ -113,6 +113,9 @@ class Study(models.Model):
     adaptive = models.JSONField(
         default=dict, blank=True, help_text="How pairs are chosen; empty: at random."
     )
+    definition = models.TextField(
+        blank=True, help_text="The study file (YAML) that it was planned from."
+    )
     previous_version = models.ForeignKey(
         "self",
         on_delete=models.SET_NULL,
@@ -262,6 +265,13 @@ class Question(models.Model):
     def help_text(self) -> str:
         return localised(self.help_texts)
 
+    def is_asked_of(self, story: Story) -> bool:
+        """Say whether this is asked of a story, by the story's tags."""
+        return all(
+            tag not in story.tags or str(story.tags[tag]) in values
+            for tag, values in self.stories.items()
+        )
+
     @property
     def steps(self) -> list[tuple[int, str]]:
         """Return each value of the scale with its anchor, lowest first."""
@@ -306,6 +316,12 @@ class Unit(models.Model):
     set_aside_at = models.DateTimeField(
         null=True, blank=True, help_text="Skipped too often: handed out no more."
     )
+
+    @property
+    def questions(self) -> list[Question]:
+        """Return the questions that are asked about this unit, in order."""
+        questions = self.study.questions.all()
+        return [question for question in questions if question.is_asked_of(self.story)]
 
     class Meta:
         ordering = ["study", "id"]

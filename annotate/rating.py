@@ -74,6 +74,8 @@ def record_answer(
         if repeated is not None:
             return repeated
         held = _held_slot(slot, annotator)
+        if not question.is_asked_of(held.unit.story):
+            raise BadAnswerError("This question is not asked of this story.")
         model, fields = _checked(held, question, value)
         row = _next_revision(model, held, annotator, question, fields, client_key)
         if held.state == Slot.State.LEASED:
@@ -108,7 +110,7 @@ def _held_slot(slot: Slot, annotator: Annotator) -> Slot:
     person = locked_annotator(annotator)
     held = (
         Slot.objects.select_for_update(of=("self",), no_key=True)
-        .select_related("study", "unit")
+        .select_related("study", "unit__story", "unit__study")
         .filter(pk=slot.pk)
         .first()
     )
@@ -245,7 +247,7 @@ def submit_slot(
         Unit.objects.select_for_update(no_key=True).get(pk=slot.unit_id)
         held = _held_slot(slot, annotator)
         answered = current_answers(held, annotator)
-        missing = [q for q in held.study.questions.all() if q.pk not in answered]
+        missing = [q for q in held.unit.questions if q.pk not in answered]
         if missing:
             titles = ", ".join(question.title for question in missing)
             raise AnswerError(_("Not answered yet: %(titles)s.") % {"titles": titles})

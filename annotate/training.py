@@ -72,7 +72,7 @@ def marks(slot: Slot) -> list[Marked]:
     """Return each answer to a unit whose answers are known, marked."""
     answers = current_answers(slot, slot.annotator)
     marked = []
-    for question in slot.study.questions.all():
+    for question in slot.unit.questions:
         answer = answers.get(question.pk)
         expected = slot.unit.expected.get(question.key)
         if answer is not None and expected is not None:
@@ -96,7 +96,7 @@ def score(annotator: Annotator) -> tuple[int, int]:
         purpose=Purpose.TRAINING,
         round=annotator.training_attempts + 1,
         state=Slot.State.SUBMITTED,
-    ).select_related("study", "unit", "annotator")
+    ).select_related("study", "unit__story", "unit__study", "annotator")
     marked = [mark for slot in slots for mark in marks(slot)]
     return sum(mark.right for mark in marked), len(marked)
 

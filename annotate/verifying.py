@@ -110,12 +110,13 @@ def _answers(study: Study) -> Iterator[str]:
     An imported table may leave questions open, but never a whole slot.
     """
     name, model = ("choices", Choice) if study.is_pairwise else ("ratings", Rating)
-    wanted = study.questions.count()
-    least = wanted if study.template else 1
+    questions = list(study.questions.all())
     current = Q(**{f"{name}__is_current": True, f"{name}__annotator": F("annotator")})
     closed = study.slots.filter(state__in=[State.SUBMITTED, State.EXCLUDED])
-    for slot in closed.annotate(n=Count(name, filter=current)):
-        if not least <= slot.n <= wanted:
+    counted = closed.annotate(n=Count(name, filter=current))
+    for slot in counted.select_related("unit__story").iterator(2000):
+        wanted = sum(q.is_asked_of(slot.unit.story) for q in questions)
+        if not (wanted if study.template else 1) <= slot.n <= wanted:
             yield f"slot {slot.code}: {slot.n} current {name} for {wanted} questions"
     alien = model.objects.filter(slot__study=study).exclude(question__study=study)
     for answer in alien:

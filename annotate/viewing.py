@@ -118,7 +118,7 @@ def shown_questions(slot: Slot, labels: dict[str, str]) -> list[ShownQuestion]:
     """
     answers = current_answers(slot, slot.annotator)
     shown = []
-    for question in slot.study.questions.all():
+    for question in slot.unit.questions:
         given = answers.get(question.pk)
         if slot.study.is_pairwise:
             sides_ = (

@@ -200,6 +200,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name='study',
+            name='definition',
+            field=models.TextField(blank=True, help_text='The study file (YAML) that it was planned from.'),
+        ),
+        migrations.AddField(
+            model_name='study',
             name='languages',
             field=models.JSONField(blank=True, default=dict, help_text='Slots per unit by language: {"en": 5}.'),
         ),

@@ -131,7 +131,7 @@ def feedback(request: HttpRequest, annotator: Annotator, code: str) -> HttpRespo
 def _record_all(request: HttpRequest, annotator: Annotator, row: Slot) -> list[str]:
     """Store what a form without a script holds; return what could not be stored."""
     problems = []
-    for question in row.study.questions.all():
+    for question in row.unit.questions:
         value = request.POST.get(question.key, "")
         if value:
             try:
@@ -171,7 +171,12 @@ def get_slot(annotator: Annotator, code: str, *, late: bool = False) -> Slot:
         Slot.objects.filter(annotator=annotator, code=code)
         .exclude(state__in=(Slot.State.EXCLUDED, Slot.State.WITHDRAWN))
         .select_related(
-            "study", "annotator", "unit__story", "unit__output_a", "unit__output_b"
+            "study",
+            "annotator",
+            "unit__story",
+            "unit__study",
+            "unit__output_a",
+            "unit__output_b",
         )
         .first()
     )

@@ -1,6 +1,7 @@
 import pytest
 
-from annotate.definition import DefinitionError, load_definition, template_names
+from annotate.definition import template_names
+from annotate.study_file import DefinitionError, load_definition
 
 
 def test_it_works():

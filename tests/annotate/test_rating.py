@@ -7,7 +7,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from annotate import finishing, handing, inviting, leasing, lifecycle, rating
-from annotate.definition import load_definition
+from annotate.study_file import load_definition
 from annotate.models import Annotator, Choice, Rating, Slot, Study
 from annotate.planning import plan_study
 from annotate.verifying import problems
