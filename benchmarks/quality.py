@@ -6,7 +6,8 @@
 Annotators of known kinds rate simulated studies of 26 methods x 20 stories: a
 training round of 5 units, then sessions of 7 in which one unit of ten is a check
 (gold, repeat or twin in turn, at random places). The default rules are evaluated
-after every unit, as on the server. Everything is drawn from one seed.
+after every unit, as on the server. Everything is drawn from one seed. Rules that
+catch nobody are not printed.
 """
 
 import argparse
@@ -293,7 +294,8 @@ def table(name: str, arguments: argparse.Namespace, pool: ProcessPoolExecutor) -
     print("|---" * (len(kinds) + 2) + "|")
     for rule in DEFAULT_RULES:
         cells = [caught(found[kind], [rule.key]) for kind in kinds]
-        print(f"| {rule.key} | {rule.action} | {' | '.join(cells)} |")
+        if set(cells) != {"0"}:
+            print(f"| {rule.key} | {rule.action} | {' | '.join(cells)} |")
     for action, rules in {
         "pause": [r.key for r in DEFAULT_RULES if r.action == "pause"],
         "warn or pause": [r.key for r in DEFAULT_RULES if r.action != "note"],
