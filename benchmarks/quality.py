@@ -19,11 +19,11 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
-from statistics import fmean, median
+from statistics import correlation, fmean, median
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from annotate.rules import DEFAULT_RULES, always_valid_p, evaluate
+from annotate.rules import DEFAULT_RULES, always_valid_p, correlation_p, evaluate
 from annotate.signals import Judged, measure, upper_tail
 
 METHODS, STORIES, TRAINING, SESSION, CHECKED = 26, 20, 5, 7, 0.1
@@ -349,6 +349,21 @@ def peeking(people: int, units: int, seed: int) -> None:
         print(f"  {name}: {100 * count / people:.1f} %")
 
 
+def at_the_threshold(people: int, units: int, seed: int) -> None:
+    """Look at correlations of .3, drawn from normal values, after each unit."""
+    dice = random.Random(seed)
+    accused = 0
+    for _ in range(people):
+        others = [dice.gauss(0, 1) for _ in range(units)]
+        own = [0.3 * value + 0.91**0.5 * dice.gauss(0, 1) for value in others]
+        accused += any(
+            correlation_p(correlation(own[:n], others[:n]), n, 0.3, below=True) <= 0.05
+            for n in range(5, units + 1)
+        )
+    print(f"accused of a correlation below .30 that is .30, chance .05, {units} looks:")
+    print(f"  {100 * accused / people:.1f} %")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("studies", nargs="*", help=f"of: {'; '.join(STUDIES)}")
@@ -360,6 +375,7 @@ def main() -> None:
     arguments = parser.parse_args()
     speed()
     peeking(arguments.careful, arguments.units, arguments.seed)
+    at_the_threshold(arguments.careful, arguments.units, arguments.seed)
     with ProcessPoolExecutor(arguments.processes) as pool:
         for name in arguments.studies or STUDIES:
             table(name, arguments, pool)
