@@ -1,77 +1,59 @@
 """Which method of a pair stands left. Pure."""
 
-import random
-from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+import numpy as np
 
-from annotate.balance import DesignUnit
-
-# An annotator's place in a unit's round: (annotator, unit, round), by position.
-Place = tuple[int, int, int]
+from annotate.assignments import Bools, Ints, ranks, runs
 
 
 def balanced_sides(
-    units: Sequence[DesignUnit],
-    sessions: Sequence[Sequence[tuple[int, Sequence[int]]]],
-    dice: random.Random,
-) -> dict[Place, bool]:
+    unit: Ints, kind: Ints, person: Ints, rng: np.random.Generator
+) -> Bools:
     """Let sides alternate along trails that pass each unit, pair and annotator.
 
     Slots of a unit are matched two by two, the odd ones out of a method pair are
     matched two by two as well, and each couple gets opposite sides. Coupling slots
     also two by two within an annotator makes a graph whose vertices have at most two
     edges of two kinds, that is paths and even cycles: it can be coloured alternately.
+
+    Parameters
+    ----------
+    unit, kind, person
+        Of each slot.
+
+    Returns
+    -------
+    Bools
+        Whether the first method of the unit stands left.
     """
-    slots = [
-        (annotator, unit, round_)
-        for annotator, own in enumerate(sessions)
-        for round_, session in own
-        for unit in session
-    ]
-    partner: list[dict[Place, Place]] = [{}, {}]
-    loose: dict[object, list[Place]] = defaultdict(list)
-    for group in _grouped(slots, key=lambda s: s[1]):
-        dice.shuffle(group)
-        odd = _couple(group, partner[0])
-        if odd is not None:
-            loose[units[odd[1]].methods].append(odd)
-    for group in loose.values():
-        dice.shuffle(group)
-        _couple(group, partner[0])
-    for group in _grouped(slots, key=lambda s: s[0]):
-        dice.shuffle(group)
-        _couple(group, partner[1])
-    side: dict[Place, bool] = {}
-    for start in slots:
-        if start in side:
+    within = _couple(unit, rng)
+    odd = np.flatnonzero(within < 0)
+    met = _couple(kind[odd], rng)
+    within[odd] = np.where(met >= 0, odd[met], -1)
+    partner = (within.tolist(), _couple(person, rng).tolist())
+    side = (rng.random(len(unit)) < 0.5).tolist()
+    done = bytearray(len(side))
+    for start in range(len(side)):
+        if done[start]:
             continue
-        first = dice.random() < 0.5
-        side[start] = first
-        for kind in (0, 1):
-            current, value, edge = start, first, kind
-            while (following := partner[edge].get(current)) is not None:
-                if following in side:
-                    break
+        done[start] = 1
+        for edge in (0, 1):
+            current, value = start, side[start]
+            while (following := partner[edge][current]) >= 0 and not done[following]:
                 value = not value
                 side[following] = value
+                done[following] = 1
                 current, edge = following, 1 - edge
-    return side
+    return np.array(side, dtype=bool)
 
 
-def _grouped(
-    slots: Iterable[Place], key: Callable[[Place], Hashable]
-) -> list[list[Place]]:
-    groups: dict[Hashable, list[Place]] = defaultdict(list)
-    for slot in slots:
-        groups[key(slot)].append(slot)
-    return list(groups.values())
-
-
-def _couple(
-    group: list[Place],
-    partner: dict[Place, Place],
-) -> Place | None:
-    """Match a group two by two and return the one left over, if any."""
-    for one, other in zip(group[::2], group[1::2], strict=False):
-        partner[one], partner[other] = other, one
-    return group[-1] if len(group) % 2 else None
+def _couple(group: Ints, rng: np.random.Generator) -> Ints:
+    """Match the members of each group two by two; -1 where one is left over."""
+    order = np.lexsort((rng.random(len(group)), group))
+    _starts, sizes = runs(group[order])
+    rank, size = ranks(group[order]), np.repeat(sizes, sizes)
+    mate = rank ^ 1
+    result: Ints = np.full(len(group), -1, dtype=np.int64)
+    coupled = mate < size
+    at = np.flatnonzero(coupled)
+    result[order[at]] = order[at + (mate - rank)[at]]
+    return result

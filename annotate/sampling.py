@@ -1,0 +1,197 @@
+"""What a study shows of a benchmark: samples of stories, pairs of methods. Pure.
+
+Every choice is drawn from a seed; the same arguments give the same sample.
+"""
+
+from collections import defaultdict
+from collections.abc import Hashable, Mapping, Sequence
+from itertools import combinations
+from typing import TypeVar
+
+import numpy as np
+
+Key = TypeVar("Key", bound=Hashable)
+Pair = tuple[str, str]
+
+
+def sample(
+    stories: Sequence[Key],
+    n: int,
+    seed: int,
+    strata: Mapping[Key, Hashable] | None = None,
+) -> list[Key]:
+    """Draw exactly n stories, from each stratum in proportion to its size.
+
+    Parameters
+    ----------
+    stories
+        What there is to draw from.
+    n
+        How many are drawn.
+    seed
+        Fixes the draw.
+    strata
+        The stratum of each story: a task or a data set, for example. The shares of the
+        strata are rounded so that they add up to n (largest remainder; equal remainders
+        are drawn).
+
+    Returns
+    -------
+    list
+        The drawn stories in the order in which they were given.
+
+    Raises
+    ------
+    ValueError
+        There are fewer stories, one is given twice, or one has no stratum.
+    """
+    if len(set(stories)) != len(stories):
+        raise ValueError("A story is given twice.")
+    if not 0 <= n <= len(stories):
+        raise ValueError(f"{n} of {len(stories)} stories cannot be drawn.")
+    rng = np.random.default_rng(seed % 2**64)
+    parts = _strata(stories, strata)
+    shares = _proportional([len(part) for part in parts], n, rng)
+    drawn: set[Key] = set()
+    for part, share in zip(parts, shares, strict=True):
+        chosen = rng.choice(len(part), size=share, replace=False)
+        drawn.update(part[i] for i in chosen)
+    return [story for story in stories if story in drawn]
+
+
+def subset(
+    keys: Sequence[Key],
+    share_or_count: float,
+    seed: int,
+    strata: Mapping[Key, Hashable] | None = None,
+) -> list[Key]:
+    """Draw the units or stories that are judged more often than the others.
+
+    Parameters
+    ----------
+    share_or_count
+        A whole number (of type `int`) is how many; any other number is a share from
+        0 to 1, rounded to the nearest whole number of keys.
+    keys, seed, strata
+        As for `sample`.
+    """
+    if isinstance(share_or_count, int):
+        return sample(keys, share_or_count, seed, strata)
+    if not 0 <= share_or_count <= 1:
+        raise ValueError(f"{share_or_count} is not a share: it lies from 0 to 1.")
+    return sample(keys, int(share_or_count * len(keys) + 0.5), seed, strata)
+
+
+def pairings(methods: Sequence[str], kind: str | Sequence[Pair] = "all") -> list[Pair]:
+    """Return the pairs of methods that are compared.
+
+    Parameters
+    ----------
+    methods
+        The methods of the study.
+    kind
+        `all` pairs, a `ring` in which each method in alphabetical order meets the next
+        one, or the list of pairs itself.
+
+    Returns
+    -------
+    list of pairs
+        Each pair in alphabetical order.
+
+    Raises
+    ------
+    ValueError
+        The kind is unknown, or a listed pair names an unknown method, one method
+        twice, or two methods that were paired already.
+    """
+    ordered = sorted(methods)
+    if len(set(ordered)) != len(ordered):
+        raise ValueError("A method is given twice.")
+    if kind == "all" or (kind == "ring" and len(ordered) < 3):
+        return list(combinations(ordered, 2))
+    if kind == "ring":
+        return [*zip(ordered, ordered[1:], strict=False), (ordered[0], ordered[-1])]
+    if isinstance(kind, str):
+        raise ValueError(f"{kind!r}: write all, ring, or list the pairs.")
+    return _checked(kind, set(ordered))
+
+
+def cell_pairs(
+    cells: Sequence[Key], pairs: Sequence[Pair], n: int, seed: int
+) -> dict[Key, list[Pair]]:
+    """Draw n pairs of methods for each prompt cell, all pairs equally often overall.
+
+    Parameters
+    ----------
+    cells
+        VISTAR's (role, angle) cells, for example.
+    pairs
+        The pairs of methods to draw from, as `pairings` returns them.
+    n
+        Pairs a cell, all different.
+    seed
+        Fixes the draw.
+
+    Returns
+    -------
+    dict
+        The pairs of each cell. Over all cells any two pairs are drawn equally often,
+        within one.
+    """
+    if len(set(cells)) != len(cells):
+        raise ValueError("A cell is given twice.")
+    if not 0 <= n <= len(pairs):
+        raise ValueError(f"{n} different pairs a cell cannot be drawn of {len(pairs)}.")
+    rng = np.random.default_rng(seed % 2**64)
+    drawn = np.zeros(len(pairs), dtype=np.int64)
+    result: dict[Key, list[Pair]] = {}
+    for index in rng.permutation(len(cells)):
+        chosen = np.lexsort((rng.random(len(pairs)), drawn))[:n]
+        drawn[chosen] += 1
+        result[cells[index]] = [pairs[i] for i in sorted(chosen)]
+    return {cell: result[cell] for cell in cells}
+
+
+def _strata(
+    keys: Sequence[Key], strata: Mapping[Key, Hashable] | None
+) -> list[list[Key]]:
+    """Return the keys of each stratum."""
+    if strata is None:
+        return [list(keys)]
+    missing = [key for key in keys if key not in strata]
+    if missing:
+        raise ValueError(f"Without a stratum: {', '.join(map(str, missing[:10]))}.")
+    parts: dict[Hashable, list[Key]] = defaultdict(list)
+    for key in keys:
+        parts[strata[key]].append(key)
+    return list(parts.values())
+
+
+def _proportional(sizes: Sequence[int], n: int, rng: np.random.Generator) -> list[int]:
+    """Share n out in proportion to sizes, by the largest remainder."""
+    size = np.array(sizes, dtype=np.int64)
+    whole, rest = np.divmod(size * n, max(int(size.sum()), 1))
+    largest = np.lexsort((rng.random(len(size)), -rest))
+    whole[largest[: n - int(whole.sum())]] += 1
+    return [int(share) for share in whole]
+
+
+def _checked(pairs: Sequence[Pair], methods: set[str]) -> list[Pair]:
+    """Return listed pairs in alphabetical order, or say what is wrong with them."""
+    result: list[Pair] = []
+    seen: set[Pair] = set()
+    for a, b in pairs:
+        unknown = sorted({a, b} - methods)
+        if unknown:
+            raise ValueError(
+                f"Unknown method {', '.join(unknown)}. There are: "
+                f"{', '.join(sorted(methods))}."
+            )
+        if a == b:
+            raise ValueError(f"{a} cannot be compared with itself.")
+        pair = (a, b) if a < b else (b, a)
+        if pair in seen:
+            raise ValueError(f"{a} and {b} are paired twice.")
+        seen.add(pair)
+        result.append(pair)
+    return result
