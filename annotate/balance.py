@@ -14,7 +14,6 @@ from annotate.assignments import (
     Assignments,
     DesignUnit,
     Floats,
-    Group,
     Ints,
     Layout,
     ranks,
@@ -22,7 +21,7 @@ from annotate.assignments import (
 )
 
 __all__ = [
-    "Assignment", "Assignments", "BalanceReport", "DesignUnit", "Group", "measure",
+    "Assignment", "Assignments", "BalanceReport", "DesignUnit", "measure",
     "method_spread", "overlaps",
 ]  # fmt: skip
 
@@ -162,7 +161,7 @@ def measure(
     assignments: Iterable[Assignment],
     *,
     annotators: int,
-    groups: Sequence[Group] = (),
+    groups: Sequence[str] = (),
 ) -> BalanceReport:
     """Measure the balance of any plan, made here or elsewhere.
 
@@ -175,7 +174,7 @@ def measure(
     annotators
         Number of people, who are numbered from 0.
     groups
-        Their groups, if any: consecutive numbers belong to one group.
+        The group of each person, if there are groups.
     """
     slots = Assignments.of(assignments)
     layout = Layout(units)
@@ -290,14 +289,10 @@ def _met(layout: Layout, person: Ints, kind: Ints, people: int) -> Ints:
     return result
 
 
-def _group_loads(
-    groups: Sequence[Group], load: Ints
-) -> tuple[tuple[str, int, int], ...]:
-    ends = np.cumsum([group.annotators for group in groups])
-    return tuple(
-        (group.name, *_limits(load[end - group.annotators : end]))
-        for group, end in zip(groups, ends, strict=True)
-    )
+def _group_loads(groups: Sequence[str], load: Ints) -> tuple[tuple[str, int, int], ...]:
+    """Return the name, smallest and largest load of each group, in their order."""
+    of = np.array(groups)
+    return tuple((name, *_limits(load[of == name])) for name in dict.fromkeys(groups))
 
 
 def _position_spread(layout: Layout, unit: Ints, session: Ints) -> float:

@@ -99,8 +99,8 @@ def plan(
     ImpossibleDesignError
         The numbers contradict each other.
     """
-    named = tuple(groups)
-    if not named:
+    names = [group.name for group in groups for _ in range(group.annotators)]
+    if not groups:
         if annotators is None or redundancy is None:
             raise ImpossibleDesignError("Say how many annotators and what redundancy.")
         groups = (Group("", annotators, redundancy),)
@@ -119,7 +119,7 @@ def plan(
     join(table, rng)
     slots = _slots(table, layout, session_size, rounds, rng)
     people = sum(group.annotators for group in groups)
-    return Plan(slots, measure(units, slots, annotators=people, groups=named))
+    return Plan(slots, measure(units, slots, annotators=people, groups=names))
 
 
 def _check_units(units: Sequence[DesignUnit], session_size: int, rounds: int) -> None:

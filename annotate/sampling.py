@@ -5,7 +5,7 @@ Every choice is drawn from a seed; the same arguments give the same sample.
 
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -110,7 +110,7 @@ def pairings(methods: Sequence[str], kind: str | Sequence[Pair] = "all") -> list
     if kind == "all" or (kind == "ring" and len(ordered) < 3):
         return list(combinations(ordered, 2))
     if kind == "ring":
-        return [*zip(ordered, ordered[1:], strict=False), (ordered[0], ordered[-1])]
+        return [*pairwise(ordered), (ordered[0], ordered[-1])]
     if isinstance(kind, str):
         raise ValueError(f"{kind!r}: write all, ring, or list the pairs.")
     return _checked(kind, set(ordered))

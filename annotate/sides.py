@@ -57,3 +57,54 @@ def _couple(group: Ints, rng: np.random.Generator) -> Ints:
     at = np.flatnonzero(coupled)
     result[order[at]] = order[at + (mate - rank)[at]]
     return result
+
+
+def completed_sides(
+    unit: Ints,
+    kind: Ints,
+    person: Ints,
+    of_unit: Ints,
+    of_kind: Ints,
+    of_person: Ints,
+    rng: np.random.Generator,
+) -> Bools:
+    """Let the sides of new slots make up for those of held ones.
+
+    Each unit gets as many slots on the left as balance it; where two numbers do equally
+    well, the one that balances the pair of methods, after all units that leave no
+    choice. In a unit the left goes to those who had it least.
+
+    Parameters
+    ----------
+    unit, person
+        Of each new slot.
+    kind
+        Of each unit.
+    of_unit, of_kind, of_person
+        Left minus right in the held slots of each.
+
+    Returns
+    -------
+    Bools
+        Whether the first method of the unit stands left.
+    """
+    slots = np.bincount(unit, minlength=len(kind))
+    low = np.clip((slots - of_unit) // 2, 0, slots)
+    high = np.clip(-((of_unit - slots) // 2), 0, slots)
+    of_kind, of_person = of_kind.copy(), of_person.copy()
+    np.add.at(of_kind, kind, 2 * low - slots)
+    for free in rng.permutation(np.flatnonzero(high > low)):
+        if of_kind[kind[free]] < 0:
+            low[free] += 1
+            of_kind[kind[free]] += 2
+    order = np.lexsort((rng.random(len(unit)), unit))
+    result = np.zeros(len(unit), dtype=bool)
+    starts, sizes = runs(unit[order])
+    for start, size in zip(starts.tolist(), sizes.tolist(), strict=True):
+        own = order[start : start + size]
+        own = own[np.argsort(of_person[person[own]], kind="stable")]
+        lefts = low[unit[own[0]]]
+        result[own[:lefts]] = True
+        of_person[person[own[:lefts]]] += 1
+        of_person[person[own[lefts:]]] -= 1
+    return result
