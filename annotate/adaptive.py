@@ -61,16 +61,10 @@ def standing(
     wins
         Shape (m, m): how often the method of the row won against that of the column.
     ties
-        Shape (m, m), in either triangle: ties, half a win for both. A tie varies less
-        than a win or a loss, so that the posterior is then a little too wide.
+        Shape (m, m), in either triangle: half a win for both. A tie varies less than
+        a win or a loss, so that the posterior is then a little too wide.
     prior_sd
-        Standard deviation of the abilities before any answer; infinite for the
-        maximum of the likelihood.
-
-    Returns
-    -------
-    Standing
-        Laplace's approximation: mode and inverse curvature of the log posterior.
+        Of the abilities before any answer; infinite for the maximum of the likelihood.
 
     Raises
     ------
@@ -79,11 +73,9 @@ def standing(
 
     Notes
     -----
-    .. math:: P(i \succ j) = 1 / (1 + e^{\theta_j - \theta_i}), \quad
-              \theta_i \sim N(0, \sigma^2)
-
-    Bradley and Terry 1952, Biometrika 39; the approximation as in Chu and Ghahramani
-    2005, Preference learning with Gaussian processes.
+    Log odds of a win are differences of normal abilities (Bradley and Terry 1952,
+    Biometrika 39); Laplace's approximation takes mode and inverse curvature of the log
+    posterior (as Chu and Ghahramani 2005, Preference learning with Gaussian processes).
 
     Examples
     --------
@@ -119,18 +111,8 @@ def standing(
 def information(known: Standing, *, top: int | None = None) -> Array:
     r"""Return what one more comparison of each pair is expected to tell of the ranking.
 
-    Parameters
-    ----------
-    known
-        What `standing` found.
-    top
-        Count only what decides which methods are the best `top`; None for the whole
-        ranking.
-
-    Returns
-    -------
-    array of shape (m, m)
-        Symmetric, 0 on the diagonal; in nats, to first order.
+    With `top`, count only what decides which methods are the best `top`. The array
+    (m, m) is symmetric with 0 on the diagonal; in nats, to first order.
 
     Notes
     -----
@@ -149,11 +131,10 @@ def information(known: Standing, *, top: int | None = None) -> Array:
               \frac{\Delta_{ab}}{x_{ab}' C x_{ab}}
 
     for small :math:`\Delta`. The sum over a and b is a quadratic form in x, which
-    makes all pairs cost as much as one product of matrices. The principle is the
-    expected information gain of Lindley 1956 (Annals of Mathematical Statistics 27),
-    used for pairs by Mikhailiuk et al. 2021 (ASAP, ICPR), there for the abilities and
-    here for their order. w is averaged over the posterior (MacKay 1992, Neural
-    Computation 4).
+    makes all pairs cost as much as one product of matrices. Expected information gain:
+    Lindley 1956 (Annals of Mathematical Statistics 27); for pairs Mikhailiuk et al.
+    2021 (ASAP, ICPR), there of the abilities and here of their order. w is averaged
+    over the posterior (MacKay 1992, Neural Computation 4).
     """
     gap = known.mean[:, None] - known.mean
     spread = _of_differences(known.covariance)
@@ -238,9 +219,8 @@ def probabilities(
     Returns
     -------
     array of shape (m, m)
-        0 outside the upper triangle and where nothing is free; the sum is 1, and
-        each available pair has at least ``explore`` over their number. All 0 when
-        nothing is free.
+        0 outside the upper triangle and where nothing is free. The sum is 1, unless
+        nothing is free; each free pair has at least ``explore`` over their number.
     """
     if not 0 <= explore <= 1 or not 0 <= focus < math.inf:
         raise ValueError("explore must lie in [0, 1], focus must be finite and not < 0")
@@ -265,22 +245,8 @@ def pick(
 ) -> Choice | None:
     """Draw the next unit: a pair by `probabilities`, then one of its free stories.
 
-    Parameters
-    ----------
-    gain
-        Shape (m, m): `information` of the pairs.
-    free
-        Shape (m, m, stories): open slots of each unit, as far as this annotator may
-        fill them; only pairs in the upper triangle are read.
-    rng
-        Its seed fixes the draw.
-    explore, focus
-        See `probabilities`.
-
-    Returns
-    -------
-    Choice or None
-        None when nothing is free.
+    `free`, shape (m, m, stories), has the open slots of each unit that this annotator
+    may fill; only pairs in the upper triangle are read. None when nothing is free.
     """
     free = np.asarray(free)
     of_pairs = np.triu(free.sum(axis=2), 1)
@@ -306,24 +272,22 @@ def counterbalanced(
         Shape (m, m, stories): open slots in which the pair's first method is planned
         on the left, or on the right.
     excess
-        The same shape: filled slots with it on the left, minus those with it on the
-        right.
+        Filled slots with it on the left, minus those with it on the right.
 
     Returns
     -------
     tuple of two arrays
-        `left` and `right` without the slots that would bring the excess of a unit or
-        of a pair of methods beyond one. To `pick` goes their sum; the slot is then
-        drawn among those that the unit keeps.
+        `left` and `right` without slots that would bring the excess of a unit or of a
+        pair of methods beyond one. To `pick` goes their sum; the slot is then drawn
+        among those that the unit keeps.
 
     Notes
     -----
-    A pair whose planned sides are even and whose excess is within one never loses all
-    its slots. Suppose the first method was left once more than right, and only units
-    with excess -1 have open right slots: each has at least as many open left ones,
-    and so has the pair, against the one more right slot that evenness leaves. With an
-    odd plan this can happen, and then the rule for the pair gives way to that of the
-    unit.
+    A pair whose planned sides are even never loses all its slots so. Suppose its first
+    method was left once more than right, and only units with excess -1 have open right
+    slots: each has at least as many open left ones, and so has the pair, against the
+    one more right slot that evenness leaves. With an odd plan this can happen, and
+    then the rule for the pair gives way to that of the unit.
     """
     of_pair = excess.sum(axis=2, keepdims=True)
     in_unit = np.where(excess < 1, left, 0), np.where(excess > -1, right, 0)
@@ -335,22 +299,8 @@ def counterbalanced(
 def separated(known: Standing, top: int, *, draws: int = 4000, seed: int = 0) -> float:
     """Return the posterior probability that the best `top` now are the best `top`.
 
-    Parameters
-    ----------
-    known
-        What `standing` found.
-    top
-        Size of the set; its inner order does not matter.
-    draws
-        From the posterior; the standard error is at most ``0.5 / sqrt(draws)``, and
-        .0035 at .95 with 4000.
-    seed
-        Fixes them.
-
-    Returns
-    -------
-    float
-        1 if there is no other set of that size.
+    Their inner order does not matter. Counted in draws from the posterior, which
+    `seed` fixes: with 4000 the standard error at .95 is .0035.
     """
     if top < 1:
         raise ValueError("top must be at least 1")
@@ -380,14 +330,13 @@ class StopRule:
 
     Notes
     -----
-    A posterior probability may be looked at after every answer and still holds what
-    it says on average over the prior, but not for abilities that lie closer than the
-    prior expects: where the last of the best and the first of the others are equal,
-    repeated looks at .95 end in a wrong set more often than one time in twenty. The
-    error that one look may have is therefore `CAUTION` times smaller: for a random
-    walk, passing a level at some time is twice as likely as standing above it at the
-    end (reflection principle), and the level that falls with the number of answers
-    needs some more. `docs/adaptive.md` has the measured errors for equal methods.
+    A posterior probability holds what it says at every look, on average over the
+    prior, but not for abilities that lie closer than the prior expects: where the last
+    of the best and the first of the others are equal, repeated looks at .95 can end in
+    a wrong set more often than one time in twenty. The error that one look may have is
+    therefore `CAUTION` times smaller: a random walk passes a level at some time twice
+    as often as it stands above it at the end (reflection principle), and a level that
+    falls with the answers needs more. `docs/adaptive.md` has the measured errors.
     """
 
     top: int
@@ -415,10 +364,8 @@ def weights(per_slot: Sequence[float], available: Sequence[int], slots: int) -> 
 
     Parameters
     ----------
-    per_slot
-        `Choice.per_slot` of every answer.
-    available
-        `Choice.available` of every answer.
+    per_slot, available
+        Of the `Choice` of every answer.
     slots
         Slots of the whole study, N; means over all of them are what is estimated.
 
@@ -441,14 +388,9 @@ def weights(per_slot: Sequence[float], available: Sequence[int], slots: int) -> 
     replacement (Farquhar, Gal and Rainforth 2021, On statistical bias in active
     learning, ICLR; the idea is Des Raj's of 1956). A pair whose slots are used up
     needs no probability: its answers are all known. Unbiased at a number of answers
-    fixed beforehand, if what was available does not depend on the answers. Maximum
-    likelihood of the abilities needs no weights: given the answers so far, the choice
-    does not depend on the abilities (Rubin 1976, Biometrika 63).
-
-    Examples
-    --------
-    >>> weights([1 / 4, 1 / 3], [4, 3], 4)
-    array([1., 1.])
+    fixed beforehand, if what was available does not depend on the answers. The
+    likelihood of abilities needs no weights: given the answers so far, choices do not
+    depend on abilities (Rubin 1976, Biometrika 63). It is consistent, not unbiased.
     """
     relative = 1 / (np.asarray(available, float) * np.asarray(per_slot, float))
     left = slots - np.arange(1, len(relative) + 1)
