@@ -3,9 +3,9 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from annotate import handing, inviting, leasing, lifecycle
-from annotate.study_file import load_definition
 from annotate.models import Annotator, Slot, Study, Unit, User
 from annotate.planning import PlanningError, plan_study
+from annotate.study_file import load_definition
 from annotate.verifying import problems
 from tests.factories import make_benchmark
 

@@ -7,9 +7,9 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from annotate import finishing, handing, inviting, leasing, lifecycle, rating
-from annotate.study_file import load_definition
 from annotate.models import Annotator, Choice, Rating, Slot, Study
 from annotate.planning import plan_study
+from annotate.study_file import load_definition
 from annotate.verifying import problems
 from tests.factories import make_benchmark, make_study
 

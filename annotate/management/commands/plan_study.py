@@ -7,10 +7,10 @@ from django.db import transaction
 from annotate import lifecycle
 from annotate.balance import BalanceReport
 from annotate.definition import template_names
-from annotate.study_file import DefinitionError, load_definition
 from annotate.design import ImpossibleDesignError
 from annotate.models import User
 from annotate.planning import PlanningError, plan_study
+from annotate.study_file import DefinitionError, load_definition
 from evalcore.models import Benchmark
 
 
