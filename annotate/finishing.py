@@ -1,21 +1,22 @@
-"""What follows from a submitted slot: training results, and being finished."""
+"""What follows from a submitted slot: training results, flags, being finished."""
 
 from django.db import transaction
 from django.utils import timezone
 
-from annotate import handing, log, training
+from annotate import handing, log, quality, training
 from annotate.leasing import UNFINISHED, own_slots
 from annotate.models import Annotator, Event, Purpose, Slot
 from annotate.rating import locked_annotator, submit_slot
 
 
-@transaction.atomic
 def submit(*, slot: Slot, annotator: Annotator, seconds: float | None = None) -> Slot:
-    """Submit a slot and see what follows for its annotator."""
-    locked_annotator(annotator)
-    submitted = submit_slot(slot=slot, annotator=annotator, seconds=seconds)
-    if submitted.purpose == Purpose.TRAINING:
-        training.conclude(annotator)
+    """Submit a slot, look at the annotator's answers, and see what follows."""
+    with transaction.atomic():
+        locked_annotator(annotator)
+        submitted = submit_slot(slot=slot, annotator=annotator, seconds=seconds)
+        if submitted.purpose == Purpose.TRAINING:
+            training.conclude(annotator)
+    quality.look(annotator)
     finish_if_done(annotator)
     return submitted
 

@@ -317,12 +317,6 @@ class Unit(models.Model):
         null=True, blank=True, help_text="Skipped too often: handed out no more."
     )
 
-    @property
-    def questions(self) -> list[Question]:
-        """Return the questions that are asked about this unit, in order."""
-        questions = self.study.questions.all()
-        return [question for question in questions if question.is_asked_of(self.story)]
-
     class Meta:
         ordering = ["study", "id"]
         constraints = [
@@ -345,6 +339,12 @@ class Unit(models.Model):
                 name="unit_outputs_differ",
             ),
         ]
+
+    @property
+    def questions(self) -> list[Question]:
+        """Return the questions that are asked about this unit, in order."""
+        questions = self.study.questions.all()
+        return [question for question in questions if question.is_asked_of(self.story)]
 
 
 class Annotator(models.Model):

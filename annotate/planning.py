@@ -1,19 +1,23 @@
 """From a definition and a benchmark to a study whose slots are planned."""
 
-from collections.abc import Sequence
+import random
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 
 from django.core.exceptions import ValidationError
 from django.core.validators import slug_re
 from django.db import transaction
 
 from annotate import design, log
-from annotate.balance import DesignUnit
+from annotate.assignments import Group
 from annotate.definition import StudyDefinition
 from annotate.leasing import FIRST_POSITION, SPACING
 from annotate.models import (
     AnalysisView,
     Annotator,
     Event,
+    Purpose,
     Question,
     Slot,
     Study,
@@ -21,12 +25,138 @@ from annotate.models import (
     Unit,
     User,
 )
-from evalcore.models import Benchmark, Output
+from annotate.study_writing import write_definition
+from annotate.units import (
+    PlanningError,
+    Shown,
+    choose_outputs,
+    choose_units,
+    create_known_units,
+    create_twins,
+    create_units,
+)
+from evalcore.models import Benchmark, Shot
 from evalcore.postgresql import analyze
 
+__all__ = ["Draft", "PlanningError", "plan_study", "prepare"]
 
-class PlanningError(ValueError):
-    """The study cannot be planned as asked; the message says why."""
+# Looking at a picture, and thinking about a question: what the cost assumes.
+SECONDS_PER_PICTURE, SECONDS_PER_QUESTION = 3, 7
+
+People = int | Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What a study would be; nothing is stored yet.
+
+    `people` are the annotators of each language ("" when languages play no part); an
+    open study has no plan.
+    """
+
+    definition: StudyDefinition
+    benchmark: Benchmark
+    shown: tuple[Shown, ...]
+    people: dict[str, int]
+    plan: design.Plan | None
+
+    @property
+    def slots(self) -> int:
+        """Return how many judgements are asked for."""
+        return self.definition.rounds * sum(one.redundancy for one in self.shown)
+
+    @property
+    def sessions(self) -> int:
+        """Return how many sessions they take, if all are full."""
+        return -(-self.slots // self.definition.session_size)
+
+    def hours(self) -> float:
+        """Return the annotators' time: pictures and questions of all slots, checks too.
+
+        The time is an assumption (`SECONDS_PER_PICTURE`, `SECONDS_PER_QUESTION`), not a
+        measurement.
+        """
+        shots = Counter(
+            Shot.objects.filter(story__benchmark=self.benchmark).values_list(
+                "story", flat=True
+            )
+        )
+        questions = len(self.definition.questions)
+        seconds = sum(
+            one.redundancy
+            * (
+                SECONDS_PER_PICTURE * shots[one.story.pk] * len(one.outputs)
+                + SECONDS_PER_QUESTION * questions
+            )
+            for one in self.shown
+        )
+        checks = 1 + self.definition.checks.per_session / self.definition.session_size
+        return self.definition.rounds * seconds * checks / 3600
+
+
+def prepare(
+    definition: StudyDefinition,
+    *,
+    benchmark: Benchmark,
+    annotators: People = 0,
+    methods: Sequence[str] | None = None,
+    stories: Sequence[str] | None = None,
+) -> Draft:
+    """Work out what a study would be, without storing anything.
+
+    Raises
+    ------
+    PlanningError
+        There is nothing to show, or a value does not fit.
+    annotate.design.ImpossibleDesignError
+        The numbers contradict each other.
+    """
+    people = _people(definition, annotators)
+    shown = tuple(choose_units(definition, choose_outputs(benchmark, methods, stories)))
+    plan = None
+    if definition.assignment == "planned":
+        usual = definition.redundancy
+        plan = design.plan(
+            [one.as_design(i, _usual(definition)) for i, one in enumerate(shown)],
+            groups=[
+                Group(name, count, (definition.languages or {"": usual})[name])
+                for name, count in people.items()
+            ],
+            session_size=definition.session_size,
+            seed=definition.seed,
+            rounds=definition.rounds,
+        )
+    return Draft(definition, benchmark, shown, people, plan)
+
+
+def _usual(definition: StudyDefinition) -> int:
+    return sum((definition.languages or {"": definition.redundancy}).values())
+
+
+def _people(definition: StudyDefinition, annotators: People) -> dict[str, int]:
+    """Return the annotators by language, checked against the definition."""
+    languages = definition.languages or {"": definition.redundancy}
+    if min(definition.redundancy, definition.session_size, *languages.values()) < 1:
+        raise PlanningError("Redundancy and session size must be at least 1.")
+    if definition.assignment == "open":
+        if definition.rounds > 1:
+            raise PlanningError(
+                "Rounds are repeated by the same people; plan them for known ones."
+            )
+        return {}
+    if definition.languages is not None and definition.subset is not None:
+        raise PlanningError("Languages and a subset cannot be planned together yet.")
+    given = {"": annotators} if isinstance(annotators, int) else dict(annotators)
+    if set(given) != set(languages):
+        named = ", ".join(f"{name}=10" for name in languages if name)
+        raise PlanningError(
+            f"Say how many annotators there are for each language: {named}."
+            if named
+            else "The study has no languages; say one number of annotators."
+        )
+    if min(given.values()) < 1:
+        raise PlanningError("There must be at least 1 annotator.")
+    return {name: given[name] for name in languages}
 
 
 @transaction.atomic
@@ -35,7 +165,7 @@ def plan_study(
     *,
     benchmark: Benchmark,
     slug: str,
-    annotators: int,
+    annotators: People = 0,
     title: str = "",
     methods: Sequence[str] | None = None,
     stories: Sequence[str] | None = None,
@@ -43,8 +173,11 @@ def plan_study(
     session_size: int | None = None,
     seed: int | None = None,
     user: User | None = None,
+    dry_run: bool = False,
 ) -> Study:
     """Create a draft study with questions, units, annotators and planned slots.
+
+    With `dry_run` no twin is drawn; whoever asks for it rolls the rest back.
 
     Raises
     ------
@@ -54,95 +187,71 @@ def plan_study(
         The numbers contradict each other.
     """
     definition = definition.with_changes(
-        redundancy=redundancy, session_size=session_size, seed=seed
+        redundancy=redundancy, session_size=session_size, seed=seed, title=title or None
     )
     if not slug_re.fullmatch(slug):
         raise PlanningError(f"{slug!r}: write letters, digits, - and _ only.")
     if Study.objects.filter(slug=slug).exists():
         raise PlanningError(f"There is a study {slug!r} already; choose another name.")
-    if min(annotators, definition.redundancy, definition.session_size) < 1:
-        raise PlanningError(
-            "Annotators, redundancy and session size must be at least 1."
-        )
-    outputs = _shown_outputs(benchmark, methods, stories)
-    study = _create_study(definition, benchmark, slug, title)
-    units = _create_units(study, outputs, definition.pairs)
-    by_id = {unit.pk: unit for unit in units}
-    plan = design.plan(
-        [_as_design(unit) for unit in units],
+    draft = prepare(
+        definition,
+        benchmark=benchmark,
         annotators=annotators,
-        redundancy=definition.redundancy,
-        session_size=definition.session_size,
-        seed=definition.seed,
-        rounds=definition.rounds,
+        methods=methods,
+        stories=stories,
     )
-    people = _create_annotators(study, annotators)
-    _create_slots(study, plan, by_id, people)
-    study.balance_report = plan.balance.as_dict()
-    study.save(update_fields=["balance_report"])
+    study = _create_study(definition, benchmark, slug)
+    units = create_units(study, draft.shown)
+    _create_checks(study, definition, twins=not dry_run)
+    if draft.plan is None:
+        slots = _free_slots(study, units, definition)
+    else:
+        slots = _planned_slots(study, draft, units)
+        study.balance_report = draft.plan.balance.as_dict()
+        study.save(update_fields=["balance_report"])
+    log.list_slots(study, Slot.objects.bulk_create(slots, batch_size=500))
+    analyze(Unit, Slot)
     if user is not None:
         StudyMember.objects.create(
             study=study, user=user, role=StudyMember.Role.MANAGER
         )
     log.note(
-        Event.Kind.STUDY_PLANNED, study.pk, user=user, balance=plan.balance.as_dict()
-    )
+        Event.Kind.STUDY_PLANNED, study.pk, user=user,
+        units=len(units), slots=len(slots), annotators=sum(draft.people.values()),
+    )  # fmt: skip
     return study
 
 
-def _shown_outputs(
-    benchmark: Benchmark, methods: Sequence[str] | None, stories: Sequence[str] | None
-) -> list[Output]:
-    """Return the outputs to judge; each must have something to look at."""
-    outputs = Output.objects.filter(story__benchmark=benchmark).select_related(
-        "story", "method"
-    )
-    for names, lookup, word in (
-        (methods, "method__name", "method"),
-        (stories, "story__key", "story"),
-    ):
-        if names:
-            known = set(outputs.values_list(lookup, flat=True))
-            unknown = sorted(set(names) - known)
-            if unknown:
-                raise PlanningError(
-                    f"No output of {word} {', '.join(unknown)} in {benchmark.slug}. "
-                    f"There are: {', '.join(sorted(known)[:20]) or 'none'}."
-                )
-            outputs = outputs.filter(**{f"{lookup}__in": names})
-    listed = list(outputs.order_by("story__key", "method__name"))
-    if not listed:
-        raise PlanningError(f"{benchmark.slug} has no outputs; import some first.")
-    seen = set(
-        outputs.filter(frames__media__isnull=False).values_list("pk", flat=True)
-    ) | set(outputs.filter(video__isnull=False).values_list("pk", flat=True))
-    blank = [output for output in listed if output.pk not in seen]
-    if blank:
-        named = ", ".join(f"{o.method.name}/{o.story.key}" for o in blank[:10])
-        raise PlanningError(
-            f"{len(blank)} outputs have no picture to show ({named}); import their "
-            "pictures or leave their methods or stories out."
-        )
-    return listed
-
-
 def _create_study(
-    definition: StudyDefinition, benchmark: Benchmark, slug: str, title: str
+    definition: StudyDefinition, benchmark: Benchmark, slug: str
 ) -> Study:
+    checks, training = definition.checks, definition.training
     study = Study(
         slug=slug,
-        title=title or definition.title,
+        title=definition.title,
         benchmark=benchmark,
         protocol=definition.protocol,
         template=definition.name,
-        redundancy=definition.redundancy,
+        assignment=definition.assignment,
+        redundancy=_usual(definition),
         rounds=definition.rounds,
+        languages=definition.languages or {},
         session_size=definition.session_size,
+        cap=definition.cap,
         lease_minutes=definition.lease_minutes,
         seed=definition.seed,
-        consent=definition.consent,
+        training={"pass_mark": training.pass_mark, "attempts": training.attempts}
+        if training
+        else {},
+        checks={"per_session": checks.per_session, "kinds": list(checks.kinds)},
+        rules=list(definition.rules)
+        if not isinstance(definition.rules, str)
+        else definition.rules,
+        adaptive=asdict(definition.adaptive) if definition.adaptive else {},
+        definition=write_definition(definition),
+        consent=definition.consent or {},
         consent_version=definition.consent_version,
-        instructions=definition.instructions,
+        instructions=definition.instructions or {},
     )
     _check_fields(study, "the study")
     study.save()
@@ -160,6 +269,7 @@ def _create_study(
             scale_max=question.scale[1] if question.scale else None,
             allow_tie=question.allow_tie,
             metric=question.metric,
+            stories={tag: list(values) for tag, values in question.stories.items()},
         )
         for ordinal, question in enumerate(definition.questions, start=1)
     ]
@@ -191,79 +301,88 @@ def _check_fields(row: Study | Question, name: str) -> None:
         raise PlanningError(f"Of {name}, {'; '.join(problems)}") from error
 
 
-def _create_units(study: Study, outputs: list[Output], pairs: str) -> list[Unit]:
-    """Create a unit for each output, or for each pair of outputs of a story."""
-    if not study.is_pairwise:
-        units = [
-            Unit(study=study, story=o.story, output_a=o, redundancy=study.redundancy)
-            for o in outputs
-        ]
-        return Unit.objects.bulk_create(units, batch_size=500)
-    by_story: dict[int, list[Output]] = {}
-    for output in outputs:
-        by_story.setdefault(output.story_id, []).append(output)
-    units = [
-        Unit(
-            study=study,
-            story=a.story,
-            output_a=a,
-            output_b=b,
-            redundancy=study.redundancy,
-        )
-        for group in by_story.values()
-        for a, b in _pairs(group, pairs)
-    ]
-    if not units:
-        raise PlanningError("No story has outputs of two methods to compare.")
-    return Unit.objects.bulk_create(units, batch_size=500)
+def _create_checks(study: Study, definition: StudyDefinition, *, twins: bool) -> None:
+    if definition.training is not None:
+        create_known_units(study, definition.training.units, Purpose.TRAINING)
+    create_known_units(study, definition.checks.gold, Purpose.GOLD)
+    if twins:
+        create_twins(study, definition)
 
 
-def _pairs(group: list[Output], pairs: str) -> list[tuple[Output, Output]]:
-    """Return the pairs of a story, each in alphabetical order of the methods."""
-    ordered = sorted(group, key=lambda output: output.method.name)
-    if pairs == "ring" and len(ordered) > 2:
-        ring = zip(ordered, [*ordered[1:], ordered[0]], strict=True)
-        return [(a, b) if a.method.name < b.method.name else (b, a) for a, b in ring]
-    return [(a, b) for i, a in enumerate(ordered) for b in ordered[i + 1 :]]
-
-
-def _as_design(unit: Unit) -> DesignUnit:
-    outputs = [o for o in (unit.output_a, unit.output_b) if o is not None]
-    if any(output.story_id != unit.story_id for output in outputs):
-        raise PlanningError("The outputs of a unit must belong to its story.")
-    return DesignUnit(
-        unit.pk, unit.story.key, tuple(output.method.name for output in outputs)
-    )
-
-
-def _create_annotators(study: Study, count: int) -> list[Annotator]:
-    width = max(2, len(str(count)))
-    people = [
-        Annotator(study=study, name=f"A{i:0{width}}") for i in range(1, count + 1)
-    ]
-    return Annotator.objects.bulk_create(people)
-
-
-def _create_slots(
-    study: Study, plan: design.Plan, units: dict[int, Unit], people: list[Annotator]
-) -> None:
-    ordinals: dict[tuple[int, int], int] = {}
+def _planned_slots(study: Study, draft: Draft, units: Sequence[Unit]) -> list[Slot]:
+    assert draft.plan is not None
+    people = create_annotators(study, draft.people)
+    ordinals: Counter[tuple[int, int]] = Counter()
     slots = []
-    for planned in plan.assignments:
+    for planned in draft.plan.assignments:
         key = planned.unit, planned.round
-        ordinals[key] = ordinals.get(key, 0) + 1
+        ordinals[key] += 1
+        unit, annotator = units[planned.unit], people[planned.annotator]
         slots.append(
             Slot(
                 study=study,
-                unit=units[planned.unit],
+                unit=unit,
                 round=planned.round,
                 ordinal=ordinals[key],
-                annotator=people[planned.annotator],
+                level=ordinals[key] + (planned.round - 1) * unit.redundancy,
+                language=annotator.language,
+                annotator=annotator,
                 session=planned.session,
-                level=ordinals[key] + (planned.round - 1) * study.redundancy,
                 position=FIRST_POSITION + SPACING * (planned.position - 1),
                 a_is_left=planned.a_is_left,
             )
         )
-    log.list_slots(study, Slot.objects.bulk_create(slots, batch_size=500))
-    analyze(Unit, Slot)
+    return slots
+
+
+def create_annotators(study: Study, people: Mapping[str, int]) -> list[Annotator]:
+    """Add so many people of each language, named on from those who are there."""
+    first = study.annotators.count() + 1
+    total = first - 1 + sum(people.values())
+    width = max(2, len(str(total)))
+    languages = [name for name, count in people.items() for _ in range(count)]
+    return Annotator.objects.bulk_create(
+        Annotator(study=study, name=f"A{i:0{width}}", language=language)
+        for i, language in enumerate(languages, start=first)
+    )
+
+
+def _free_slots(
+    study: Study, units: Iterable[Unit], definition: StudyDefinition
+) -> list[Slot]:
+    """Make the slots of an open study: languages in turn, sides in turn.
+
+    The odd slots out of a pair of methods alternate between its units.
+    """
+    dice = random.Random(definition.seed)
+    lean: Counter[tuple[int, int | None]] = Counter()
+    slots = []
+    for unit in units:
+        languages = _in_turn(definition.languages or {"": unit.redundancy})
+        methods = unit.output_a.method_id, unit.output_b and unit.output_b.method_id
+        left = lean[methods] < 0 or (lean[methods] == 0 and dice.random() < 0.5)
+        for ordinal, language in enumerate(languages, start=1):
+            a_is_left = left == bool(ordinal % 2)
+            lean[methods] += 1 if a_is_left else -1
+            slots.append(
+                Slot(
+                    study=study,
+                    unit=unit,
+                    ordinal=ordinal,
+                    level=ordinal,
+                    language=language,
+                    a_is_left=a_is_left,
+                    draw=dice.randrange(2**31),
+                )
+            )
+    return slots
+
+
+def _in_turn(numbers: Mapping[str, int]) -> list[str]:
+    """Return each name as often as it says, the names mixed as evenly as can be."""
+    places = [
+        ((i + 0.5) / number, name)
+        for name, number in numbers.items()
+        for i in range(number)
+    ]
+    return [name for _place, name in sorted(places)]

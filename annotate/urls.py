@@ -80,6 +80,7 @@ rate_urls = [
     path("rate/<token>/pause/", rate.pause, name="rate-pause"),
     path("rate/<token>/done/", rate.done, name="rate-done"),
     path("rate/<token>/stop/", rate.stop, name="rate-stop"),
+    path("rate/<token>/note/", rate.warning, name="rate-warning"),
     path("rate/<token>/story/<code>/", judging.slot, name="rate-slot"),
     path("rate/<token>/story/<code>/answer/", judging.answer, name="rate-answer"),
     path("rate/<token>/story/<code>/submit/", judging.submit, name="rate-submit"),

@@ -18,7 +18,7 @@ from django.views.decorators.http import (
     require_safe,
 )
 
-from annotate import finishing, handing, leasing, log, rating, training
+from annotate import finishing, handing, leasing, log, quality, rating, training
 from annotate.models import Annotator, Event, Invitation, Purpose, Slot, Study
 
 View = Callable[..., HttpResponse]
@@ -166,6 +166,22 @@ def pause(request: HttpRequest, annotator: Annotator) -> HttpResponse:
 
 
 @never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_annotator
+def warning(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    """Tell the annotator what a quality rule found; reading it leads on."""
+    flag = quality.unread_warning(annotator)
+    if flag is None:
+        return redirect("rate-entry", request.token)
+    if request.method == "POST":
+        flag.shown_at = timezone.now()
+        flag.save(update_fields=["shown_at"])
+        return to_next(request, annotator)
+    text = quality.warning_text(flag)
+    return annotator_page(request, annotator, "rate/warning.html", text=text)
+
+
+@never_cache
 @require_POST
 @for_annotator
 def stop(request: HttpRequest, annotator: Annotator) -> HttpResponse:
@@ -225,7 +241,9 @@ def after_slot(request: HttpRequest, annotator: Annotator, row: Slot) -> HttpRes
 
 
 def to_next(request: HttpRequest, annotator: Annotator) -> HttpResponse:
-    """Take the next slot and lead to its page."""
+    """Take the next slot and lead to its page; a warning is read first."""
+    if quality.unread_warning(annotator) is not None:
+        return redirect("rate-warning", request.token)
     following = handing.take_next(annotator)
     if following.slot is not None:
         Annotator.objects.filter(pk=annotator.pk).update(last_seen_at=timezone.now())

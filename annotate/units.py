@@ -1,0 +1,282 @@
+"""What a study shows: outputs, pairs of them, and units that check the annotators."""
+
+import random
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from annotate import sampling
+from annotate.assignments import DesignUnit
+from annotate.definition import CellPairs, KnownUnit, StorySample, StudyDefinition
+from annotate.models import Purpose, Study, Unit
+from evalcore import twins
+from evalcore.models import Benchmark, Output, Story
+
+
+class PlanningError(ValueError):
+    """The study cannot be planned as asked; the message says why."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One output, or two of the same story, and how often they are to be judged."""
+
+    outputs: tuple[Output, ...]
+    redundancy: int
+
+    @property
+    def story(self) -> Story:
+        return self.outputs[0].story
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        return tuple(output.method.name for output in self.outputs)
+
+    def as_design(self, number: int, study_redundancy: int) -> DesignUnit:
+        """Return the unit as the plan knows it."""
+        own = None if self.redundancy == study_redundancy else self.redundancy
+        return DesignUnit(number, self.story.key, self.methods, own)
+
+
+def choose_outputs(
+    benchmark: Benchmark,
+    methods: Sequence[str] | None = None,
+    stories: Sequence[str] | None = None,
+) -> list[Output]:
+    """Return the outputs to judge; each must have something to look at.
+
+    Raises
+    ------
+    PlanningError
+        A method or story has no output, or an output has nothing to look at.
+    """
+    outputs = Output.objects.filter(story__benchmark=benchmark).select_related(
+        "story", "method"
+    )
+    for names, lookup, word in (
+        (methods, "method__name", "method"),
+        (stories, "story__key", "story"),
+    ):
+        if names:
+            known = set(outputs.values_list(lookup, flat=True))
+            unknown = sorted(set(names) - known)
+            if unknown:
+                raise PlanningError(
+                    f"No output of {word} {', '.join(unknown)} in {benchmark.slug}. "
+                    f"There are: {', '.join(sorted(known)[:20]) or 'none'}."
+                )
+            outputs = outputs.filter(**{f"{lookup}__in": names})
+    listed = list(outputs.order_by("story__key", "method__name"))
+    if not listed:
+        raise PlanningError(f"{benchmark.slug} has no outputs; import some first.")
+    seen = set(
+        outputs.filter(frames__media__isnull=False).values_list("pk", flat=True)
+    ) | set(outputs.filter(video__isnull=False).values_list("pk", flat=True))
+    blank = [output for output in listed if output.pk not in seen]
+    if blank:
+        named = ", ".join(f"{o.method.name}/{o.story.key}" for o in blank[:10])
+        raise PlanningError(
+            f"{len(blank)} outputs have no picture to show ({named}); import their "
+            "pictures or leave their methods or stories out."
+        )
+    return listed
+
+
+def choose_units(definition: StudyDefinition, outputs: Sequence[Output]) -> list[Shown]:
+    """Return the units of a study: sampled stories, chosen pairs, own redundancies.
+
+    Raises
+    ------
+    PlanningError
+        There is nothing to compare, or tags or methods are not there.
+    """
+    by_story: dict[str, list[Output]] = defaultdict(list)
+    for output in outputs:
+        by_story[output.story.key].append(output)
+    stories = {key: group[0].story for key, group in by_story.items()}
+    chosen = _sampled(definition.stories, stories, definition.seed)
+    kept = {key: by_story[key] for key in by_story if key in chosen}
+    more: set[str] = set()
+    if definition.subset is not None:
+        left = {key: stories[key] for key in kept}
+        more = _sampled(definition.subset.stories, left, definition.seed + 1)
+    groups = _groups(definition, kept)
+    if not groups:
+        raise PlanningError("No story has outputs of two methods to compare.")
+    usual = sum((definition.languages or {"": definition.redundancy}).values())
+    often = definition.subset.redundancy if definition.subset else usual
+    return [
+        Shown(group, often if group[0].story.key in more else usual) for group in groups
+    ]
+
+
+def _sampled(
+    sample: StorySample | None, stories: dict[str, Story], seed: int
+) -> set[str]:
+    """Draw so many of the stories, or take all where there are no more."""
+    if sample is None or sample.number >= len(stories):
+        return set(stories)
+    strata = None
+    if sample.by:
+        strata = {key: str(story.tags.get(sample.by, "")) for key, story in
+                  stories.items()}  # fmt: skip
+    return set(sampling.sample(list(stories), sample.number, seed, strata))
+
+
+def _groups(
+    definition: StudyDefinition, by_story: dict[str, list[Output]]
+) -> list[tuple[Output, ...]]:
+    if definition.protocol != "pairwise":
+        return [(output,) for group in by_story.values() for output in group]
+    if isinstance(definition.pairs, CellPairs):
+        wanted = _pairs_of_cells(definition.pairs, by_story, definition.seed)
+    else:
+        methods = {output.method.name for g in by_story.values() for output in g}
+        try:
+            pairs = sampling.pairings(sorted(methods), definition.pairs)
+        except ValueError as error:
+            raise PlanningError(str(error)) from error
+        wanted = dict.fromkeys(by_story, pairs)
+    groups = []
+    for key, group in by_story.items():
+        own = {output.method.name: output for output in group}
+        groups += [
+            (own[a], own[b])
+            for a, b in (sorted(pair) for pair in wanted[key])
+            if a in own and b in own
+        ]
+    return groups
+
+
+def _pairs_of_cells(
+    wanted: CellPairs, by_story: dict[str, list[Output]], seed: int
+) -> dict[str, list[tuple[str, str]]]:
+    """Draw as many pairs of methods for each combination of tags, spread over stories.
+
+    In VISTAR the tags are role and angle. Every pair of methods is drawn equally often,
+    within one, among the stories that get equally many pairs.
+    """
+    cells: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for key, group in by_story.items():
+        tags = group[0].story.tags
+        missing = [name for name in wanted.by if name not in tags]
+        if missing:
+            raise PlanningError(f"Story {key} has no tag {', '.join(missing)}.")
+        cells[tuple(str(tags[name]) for name in wanted.by)].append(key)
+    shares: dict[int, list[str]] = defaultdict(list)
+    dice = random.Random(seed)
+    for keys in cells.values():
+        each, more = divmod(wanted.number, len(keys))
+        dice.shuffle(keys)
+        for place, key in enumerate(keys):
+            shares[each + (place < more)].append(key)
+    methods = {output.method.name for g in by_story.values() for output in g}
+    pairs = sampling.pairings(sorted(methods))
+    result: dict[str, list[tuple[str, str]]] = {}
+    for number, keys in shares.items():
+        if number > len(pairs):
+            raise PlanningError(
+                f"{wanted.number} pairs for each {' and '.join(wanted.by)} are "
+                f"{number} for some stories; {len(methods)} methods have "
+                f"{len(pairs)} pairs."
+            )
+        result |= sampling.cell_pairs(keys, pairs, number, seed)
+    return result
+
+
+def create_units(study: Study, shown: Sequence[Shown]) -> list[Unit]:
+    """Store the units that the study is about."""
+    return Unit.objects.bulk_create(
+        [
+            Unit(
+                study=study,
+                story=one.story,
+                output_a=one.outputs[0],
+                output_b=one.outputs[1] if len(one.outputs) > 1 else None,
+                redundancy=one.redundancy,
+            )
+            for one in shown
+        ],
+        batch_size=500,
+    )
+
+
+def create_known_units(
+    study: Study, known: Sequence[KnownUnit], purpose: Purpose
+) -> list[Unit]:
+    """Store training or gold units; they may show any output of the benchmark."""
+    outputs = {
+        (output.story.key, output.method.name): output
+        for output in Output.objects.filter(
+            story__benchmark=study.benchmark, story__key__in={k.story for k in known}
+        ).select_related("story", "method")
+    }
+    units = []
+    for one in known:
+        names = sorted(one.methods)
+        missing = [name for name in names if (one.story, name) not in outputs]
+        if missing or len(set(names)) != 1 + study.is_pairwise:
+            wanted = "two different methods" if study.is_pairwise else "one method"
+            raise PlanningError(
+                f"{purpose.label} unit of story {one.story}: needs {wanted} with an "
+                f"output; {', '.join(missing or names)} does not fit."
+            )
+        chosen = [outputs[one.story, name] for name in names]
+        units.append(
+            Unit(
+                study=study,
+                story=chosen[0].story,
+                output_a=chosen[0],
+                output_b=chosen[1] if study.is_pairwise else None,
+                purpose=purpose,
+                expected={
+                    key: _stored(value, names) for key, value in one.expected.items()
+                },
+                feedback=one.feedback,
+            )
+        )
+    return Unit.objects.bulk_create(units)
+
+
+def _stored(value: tuple[int, int] | str, names: list[str]) -> list[int] | str:
+    """Turn a method's name into its place in the pair."""
+    if isinstance(value, tuple):
+        return list(value)
+    return value if value == "tie" else "ab"[names.index(value)]
+
+
+def create_twins(study: Study, definition: StudyDefinition) -> list[Unit]:
+    """Degrade some of the study's outputs, and store units that show the twins.
+
+    In a Likert study the twin is shown alone and held against what the annotator said
+    of its original; side by side it stands against its original, which should win.
+    """
+    checks = definition.checks
+    if not checks.degradations or "twin" not in checks.kinds:
+        return []
+    real = list(
+        study.units.filter(purpose=Purpose.REAL).select_related(
+            "output_a__story", "output_a__method"
+        )
+    )
+    number = max(1, round(checks.share * len(real)))
+    strata = {unit.pk: unit.output_a.method_id for unit in real}
+    chosen = sampling.subset([unit.pk for unit in real], number, study.seed, strata)
+    dice = random.Random(study.seed)
+    questions = list(study.questions.all())
+    units: dict[int, Unit] = {}
+    for unit in (unit for unit in real if unit.pk in set(chosen)):
+        possible = set(twins.possible(unit.output_a)) & set(checks.degradations)
+        if possible and unit.output_a_id not in units:
+            kind = dice.choice(sorted(possible))
+            twin = twins.make_twin(unit.output_a, kind, study.seed)
+            units[unit.output_a_id] = Unit(
+                study=study,
+                story=unit.story,
+                output_a=unit.output_a if study.is_pairwise else twin,
+                output_b=twin if study.is_pairwise else None,
+                purpose=Purpose.TWIN,
+                original=None if study.is_pairwise else unit,
+                expected={q.key: "a" for q in questions} if study.is_pairwise else {},
+            )
+    return Unit.objects.bulk_create(units.values())
