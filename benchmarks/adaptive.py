@@ -1,0 +1,253 @@
+"""How many comparisons does adaptive choice save, and are the estimates unbiased?
+
+    python benchmarks/adaptive.py [--studies 200] [--processes 2] [--only TEXT]
+
+Simulated studies of 12 methods and 20 stories, three slots for every pair of methods in
+every story, answers by Davidson with one tie in seven among equals. Every study is run
+twice, with pairs drawn alike and with adaptive ones, until the stop rule for the best
+three holds or the slots are used up. Estimates are compared after a number of answers
+that is fixed beforehand. Seeds are fixed; `docs/adaptive.md` explains the outcome.
+"""
+
+import os
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
+import argparse
+import functools
+import multiprocessing
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from analysis.boards.bradley_terry import fit
+from annotate.adaptive import (
+    Choice,
+    StopRule,
+    information,
+    pick,
+    separated,
+    standing,
+    weights,
+)
+
+METHODS, STORIES, REDUNDANCY, TOP = 12, 20, 3, 3
+PAIRS = METHODS * (METHODS - 1) // 2
+SLOTS = PAIRS * STORIES * REDUNDANCY
+TIE = 0.35
+# Answers between two fits and looks: several people answer at once.
+BATCH = 10
+# Draws from the posterior in a look.
+DRAWS = 2000
+# Answers after which estimates are compared.
+FIXED = 600
+RULE = StopRule(TOP)
+GROUPS = {"best 3": slice(0, 3), "middle 6": slice(3, 9), "last 3": slice(9, 12)}
+
+
+@dataclass(frozen=True)
+class World:
+    """Where abilities come from: normal, with a gap below the best three if given."""
+
+    name: str
+    sd: float = 1.0
+    gap: tuple[float, float] | None = None
+    of_story: float = 0.0
+
+
+WORLDS = (
+    World("a gap of .4 to .6", gap=(0.4, 0.6)),
+    World("any abilities"),
+    World("third and fourth equal", gap=(0.0, 0.0)),
+    World("a gap of .4 to .6, and stories differ (.5)", gap=(0.4, 0.6), of_story=0.5),
+)
+
+
+@dataclass
+class Study:
+    """What one simulated study came to; methods sorted, the truly best first."""
+
+    plain: tuple[int, bool] | None = None
+    stopped: tuple[int, bool] | None = None
+    errors: dict[str, np.ndarray] = field(default_factory=dict)
+    seconds: float = 0.0
+
+
+def abilities(world: World, rng: np.random.Generator) -> np.ndarray:
+    """Sorted, mean 0; the best three are moved to make the gap."""
+    found = np.sort(rng.normal(size=METHODS) * world.sd)[::-1]
+    if world.gap is not None:
+        found[:TOP] += found[TOP] - found[TOP - 1] + rng.uniform(*world.gap)
+    return found - found.mean()
+
+
+def chances(ability: np.ndarray) -> np.ndarray:
+    """Win, tie, loss of every row against every column; (3, m, m, stories)."""
+    half = np.exp((ability[:, None] - ability) / 2)
+    mass = half + 1 / half + TIE
+    return np.stack([half / mass, TIE / mass, 1 / half / mass])
+
+
+def simulate(world: World, adaptive: bool, number: int) -> Study:
+    rng = np.random.default_rng([7, number, WORLDS.index(world)])
+    ability = abilities(world, rng)
+    shift = rng.normal(size=(METHODS, STORIES)) * world.of_story
+    outcome = chances(ability[:, None] + shift - shift.mean(axis=1, keepdims=True))
+    order = rng.permutation(METHODS)  # Names tell nothing of abilities.
+    outcome = outcome[:, order][:, :, order]
+    rng = np.random.default_rng([8, number, adaptive])
+    free = np.zeros((METHODS, METHODS, STORIES), int)
+    free[np.triu_indices(METHODS, 1)] = REDUNDANCY
+    wins, ties = np.zeros((2, METHODS, METHODS))
+    gain = np.zeros((METHODS, METHODS))
+    alike = shuffled(rng)
+    study = Study()
+    log: list[tuple[Choice, float]] = []
+    while len(log) < SLOTS and (study.stopped is None or len(log) < FIXED):
+        if len(log) % BATCH == 0:
+            start = time.perf_counter()
+            known = standing(wins, ties)
+            if adaptive:
+                gain = information(known, top=TOP)
+            study.seconds += time.perf_counter() - start
+            look(study, known, order, len(log))
+        start = time.perf_counter()
+        choice = pick(gain, free, rng) if adaptive else next(alike)
+        study.seconds += time.perf_counter() - start
+        i, j = choice.pair
+        win, tie, _ = outcome[:, i, j, choice.story]
+        luck = rng.random()
+        score = 1.0 if luck < win else 0.5 if luck < win + tie else 0.0
+        wins[i, j] += score == 1
+        wins[j, i] += score == 0
+        ties[i, j] += score == 0.5
+        free[i, j, choice.story] -= 1
+        log.append((choice, score))
+        if len(log) == FIXED:
+            study.errors = errors(log, wins, ties, outcome, ability, order)
+    study.seconds /= len(log)
+    return study
+
+
+def shuffled(rng: np.random.Generator) -> Iterator[Choice]:
+    """All slots in random order."""
+    i, j = np.triu_indices(METHODS, 1)
+    for left, slot in zip(range(SLOTS, 0, -1), rng.permutation(SLOTS), strict=True):
+        pair, story = divmod(int(slot) // REDUNDANCY, STORIES)
+        yield Choice((int(i[pair]), int(j[pair])), story, 1 / left, 1 / left, left)
+
+
+def look(study: Study, known, order: np.ndarray, answers: int) -> None:
+    """Note where one look at .95, and the rule, hold for the first time."""
+    if study.stopped is not None or (known.comparisons < RULE.least).any():
+        return
+    right = set(order[known.top(TOP)]) == set(range(TOP))
+    certainty = separated(known, TOP, draws=DRAWS)
+    if study.plain is None and certainty >= RULE.confidence:
+        study.plain = answers, right
+    if certainty >= RULE.threshold:
+        study.stopped = answers, right
+
+
+def errors(
+    log: list[tuple[Choice, float]], wins: np.ndarray, ties: np.ndarray,
+    outcome: np.ndarray, ability: np.ndarray, order: np.ndarray,
+) -> dict[str, np.ndarray]:  # fmt: skip
+    """Estimate minus truth of every method, the truly best first."""
+    expected = (outcome[0] + outcome[1] / 2).mean(axis=2)
+    truth = (expected.sum(axis=1) - 0.5) / (METHODS - 1)
+    weight = weights(
+        [choice.per_slot for choice, _ in log],
+        [choice.available for choice, _ in log], SLOTS,
+    )  # fmt: skip
+    place = np.argsort(order)
+    theta, converged = fit(np.stack([wins, ties])[None], ties="davidson")
+    found = {
+        "win rate, raw": win_rates(log, np.ones(len(log))) - truth,
+        "win rate, weighted": win_rates(log, weight) - truth,
+        "ability, posterior": standing(wins, ties).mean - ability[order],
+        "ability, Davidson": np.where(converged[0], theta[0], np.nan) - ability[order],
+    }
+    return {name: error[place] for name, error in found.items()}
+
+
+def win_rates(log: list[tuple[Choice, float]], weight: np.ndarray) -> np.ndarray:
+    pair = np.array([choice.pair for choice, _ in log])
+    score = np.array([score for _, score in log])
+    won, of = np.zeros((2, METHODS))
+    for side, points in ((0, score), (1, 1 - score)):
+        np.add.at(won, pair[:, side], weight * points)
+        np.add.at(of, pair[:, side], weight)
+    return won / of
+
+
+def stops(found: list[Study], which: str) -> str:
+    """Quartiles of the answers needed, share that stopped, share declared wrongly."""
+    at = [getattr(study, which) for study in found]
+    needed = [SLOTS if stop is None else stop[0] for stop in at]
+    low, median, high = np.percentile(needed, [25, 50, 75])
+    stopped = sum(stop is not None for stop in at)
+    wrong = sum(stop is not None and not stop[1] for stop in at)
+    n = len(at)
+    error = np.sqrt(wrong / n * (1 - wrong / n) / n)
+    return (
+        f"{median:6.0f} ({low:.0f} to {high:.0f})  stopped {stopped / n:.3f}  "
+        f"right if stopped {(stopped - wrong) / max(stopped, 1):.3f}  "
+        f"wrong of all {wrong / n:.3f} +- {error:.3f}"
+    )
+
+
+def print_errors(found: list[Study]) -> None:
+    for name in found[0].errors:
+        table = np.array([study.errors[name] for study in found])
+        table = table[np.isfinite(table).all(axis=1)]
+        parts = []
+        for group, methods in GROUPS.items():
+            bias = table[:, methods].mean(axis=1)
+            error = bias.std(ddof=1) / np.sqrt(len(bias))
+            parts.append(f"{group} {bias.mean():+.4f} +- {error:.4f}")
+        square = (table**2).mean(axis=1)
+        rmse = np.sqrt(square.mean())
+        error = square.std(ddof=1) / np.sqrt(len(square)) / 2 / rmse
+        print(
+            f"    {name:20} bias: {', '.join(parts)}; RMSE {rmse:.4f} +- {error:.4f}"
+            f"  n {len(table)}"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--studies", type=int, default=200)
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--only", default="", help="worlds whose name has this text")
+    options = parser.parse_args()
+    with multiprocessing.Pool(options.processes) as pool:
+        for world in WORLDS:
+            if options.only not in world.name:
+                continue
+            print(f"{world.name}: {options.studies} studies of {SLOTS} slots")
+            for adaptive in (False, True):
+                start = time.perf_counter()
+                job = functools.partial(simulate, world, adaptive)
+                found = pool.map(job, range(options.studies), 4)
+                seconds = time.perf_counter() - start
+                each = 1000 * np.mean([study.seconds for study in found])
+                print(
+                    f"  {'adaptive' if adaptive else 'random'} pairs"
+                    f" ({seconds:.0f} s, {each:.2f} ms a choice)"
+                )
+                print(f"    .95 at one look: {stops(found, 'plain')}")
+                print(f"    rule ({RULE.threshold:.4f}):   {stops(found, 'stopped')}")
+                print_errors(found)
+                sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
