@@ -14,7 +14,7 @@ from enum import StrEnum
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from annotate import checks, leasing
+from annotate import adaptive_pairs, checks, leasing
 from annotate.crowd import Candidate, Seen, best
 from annotate.leasing import UNFINISHED, own_slots
 from annotate.models import Annotator, Purpose, Skip, Slot
@@ -91,6 +91,8 @@ def take_next(annotator: Annotator) -> Outlook:
 
 def has_room(annotator: Annotator) -> bool:
     """Say whether the annotator may take slots beyond the own plan."""
+    if annotator.study.adaptive.get("stopped"):
+        return False
     cap = annotator.cap or annotator.study.cap
     if cap is None:
         return True
@@ -123,7 +125,7 @@ def left_for(annotator: Annotator) -> QuerySet[Slot]:
 def free_slots(annotator: Annotator) -> QuerySet[Slot]:
     """Return the slots that nobody holds and this annotator may take now, in order."""
     free = left_for(annotator).filter(annotator__isnull=True, state=Slot.State.OPEN)
-    if annotator.study.is_open:
+    if annotator.study.is_open and not annotator.study.adaptive:
         free = free.filter(level__lte=_highest_level(annotator.study_id))
     return free.order_by("level", "draw")
 
@@ -153,6 +155,9 @@ def best_free(annotator: Annotator) -> Slot | None:
         return None
     free = free_slots(annotator)
     seen = _seen(annotator)
+    if annotator.study.adaptive:
+        new = free.exclude(unit__story__in=seen.stories)
+        return adaptive_pairs.choose(annotator.study, new if new.exists() else free)
     candidates = _candidates(free[:WINDOW])
     if len(candidates) == WINDOW:
         candidates += _candidates(_of_methods_met_least(free, candidates, seen))

@@ -94,6 +94,7 @@ def _claim(slot: Slot, annotator: Annotator) -> None:
                 session=session_for(slot, annotator),
                 position=claim_position(annotator),
                 probability=slot.probability,
+                alternatives=slot.alternatives,
                 claimed=True,
             )
     except IntegrityError as error:
@@ -158,13 +159,14 @@ def _can_skip_locked() -> bool:
 
 def _free(slot: Slot) -> None:
     slot.state, slot.lease_until, slot.started_at = Slot.State.OPEN, None, None
-    slot.annotator = slot.session = slot.position = slot.probability = None
+    slot.annotator = slot.session = slot.position = None
+    slot.probability = slot.alternatives = None
     slot.claimed = False
 
 
 STORED = [
     "state", "lease_until", "started_at", "annotator", "session", "position",
-    "probability", "claimed", "ordinal",
+    "probability", "alternatives", "claimed", "ordinal",
 ]  # fmt: skip
 
 

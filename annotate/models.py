@@ -533,6 +533,9 @@ class Slot(models.Model):
     probability = models.FloatField(
         null=True, blank=True, help_text="With which an adaptive study chose it."
     )
+    alternatives = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Among how many free slots it was chosen."
+    )
     lease = models.PositiveIntegerField(default=0, help_text="How often it was taken.")
     lease_until = models.DateTimeField(null=True, blank=True)
     started_at = models.DateTimeField(null=True, blank=True)

@@ -143,7 +143,14 @@ def start_lease(held: Slot) -> Slot:
     held.lease_until = now + lease_length(held.study)
     held.started_at = held.started_at or now
     held.save(update_fields=["state", "lease", "lease_until", "started_at"])
-    if anew:
+    if anew and held.probability is not None:
+        log.note_slot(
+            Event.Kind.SLOT_TAKEN,
+            held,
+            probability=held.probability,
+            alternatives=held.alternatives,
+        )
+    elif anew:
         log.note_slot(Event.Kind.SLOT_TAKEN, held)
     return held
 

@@ -353,6 +353,9 @@ class _Reader:
         self._known(data, {"top", "confidence", "least", "explore", "question"}, path)
         if protocol != "pairwise":
             raise self.fail(path, "only pairs can be chosen adaptively")
+        if self.data.get("assignment") != "open":
+            raise self.fail(path, "pairs are chosen as annotators ask for them: write "
+                            "assignment: open")  # fmt: skip
         keys = [question.key for question in questions]
         return Adaptive(
             self._number(data, "top", 3, path=[*path, "top"]),

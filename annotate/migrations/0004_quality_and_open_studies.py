@@ -145,6 +145,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name='slot',
+            name='alternatives',
+            field=models.PositiveIntegerField(blank=True, help_text='Among how many free slots it was chosen.', null=True),
+        ),
+        migrations.AddField(
+            model_name='slot',
             name='draw',
             field=models.PositiveIntegerField(default=annotate.models.new_draw),
         ),
