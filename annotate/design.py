@@ -113,10 +113,8 @@ def plan(
         _check_group(units, group)
     rng = np.random.default_rng(seed % 2**64)
     layout = Layout(units)
-    table = _distribute(units, layout, groups, rng)
+    table = _joined(units, layout, groups, rng)
     _check_rounds(table, layout, groups, rounds)
-    spread(table, rng)
-    join(table, rng)
     slots = _slots(table, layout, session_size, rounds, rng)
     people = sum(group.annotators for group in groups)
     return Plan(slots, measure(units, slots, annotators=people, groups=names))
@@ -155,6 +153,21 @@ def _check_group(units: Sequence[DesignUnit], group: Group) -> None:
 
 def _redundancy(unit: DesignUnit, group: Group) -> int:
     return group.redundancy if unit.redundancy is None else unit.redundancy
+
+
+def _joined(
+    units: Sequence[DesignUnit],
+    layout: Layout,
+    groups: Sequence[Group],
+    rng: np.random.Generator,
+) -> Table:
+    """Distribute and spread the units, starting anew where people are not joined."""
+    for _attempt in range(ATTEMPTS):
+        table = _distribute(units, layout, groups, rng)
+        spread(table, rng)
+        if join(table, rng):
+            break
+    return table
 
 
 def _distribute(

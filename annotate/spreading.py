@@ -185,16 +185,24 @@ def _trade_best(table: Table, one: Ints, other: Ints, seen: Ints, shared: Ints) 
     table.trade(one, other)
 
 
-def join(table: Table, rng: np.random.Generator) -> None:
+def join(table: Table, rng: np.random.Generator) -> bool:
     """Trade units between annotators whom no chain of shared units joins.
 
-    Trades of one kind come first; others must leave everybody's methods as even as they
-    are. Where units are too few to join everybody, as many are joined as were found.
+    Most trades are of one kind; others must leave everybody's methods as even as they
+    are.
+
+    Returns
+    -------
+    bool
+        False if other holders may be worth a try: not everybody is joined, though the
+        units would suffice. A unit joins at most as many people as rate it, less one.
     """
+    if len(table.places) - len(table.layout) < table.people - 1:
+        return True
     parts = _parts(table)
     for attempt in range(JOINING):
         if parts.max() == 0:
-            return
+            return True
         one, other = _apart(table, parts, attempt, rng)
         if one < 0:
             continue
@@ -207,20 +215,28 @@ def join(table: Table, rng: np.random.Generator) -> None:
             table.trade(np.array([one]), np.array([other]))
         else:
             parts = now
+    return bool(parts.max() == 0)
 
 
 def _apart(
     table: Table, parts: Ints, attempt: int, rng: np.random.Generator
 ) -> tuple[int, int]:
-    """Draw two places of people in different parts who may trade; -1 if none is."""
+    """Draw two places of people in different parts who may trade; -1 if none is.
+
+    One of the people is outside the largest part; one of the units has several holders.
+    """
     width = table.holders.shape[1]
-    flat = table.holders.ravel()
-    one = table.places[rng.integers(len(table.places))]
-    others = table.places[parts[flat[table.places]] != parts[flat[one]]]
-    others = others[table.group[others % width] == table.group[one % width]]
+    holder = table.holders.ravel()[table.places]
+    largest = np.bincount(parts).argmax()
+    one = rng.choice(table.places[parts[holder] != largest])
+    several = (table.holders >= 0).sum(axis=1) > 1
+    suits = parts[holder] != parts[table.holders.ravel()[one]]
+    suits &= several[table.places // width] | several[one // width]
+    suits &= table.group[table.places % width] == table.group[one % width]
     if attempt % 4:
         kind = table.layout.kind
-        others = others[kind[others // width] == kind[one // width]]
+        suits &= kind[table.places // width] == kind[one // width]
+    others = table.places[suits]
     others = others[table.can_trade(np.full(len(others), one), others)]
     return (int(one), int(rng.choice(others))) if len(others) else (-1, -1)
 

@@ -96,14 +96,44 @@ def shares_are_even(assignments, units, groups):
 def test_annotators_are_joined_wherever_units_suffice(
     methods, stories, people, redundancy, pairs, seed
 ):
-    """A unit joins at most as many people as rate it, less one."""
+    """A unit joins at most as many people as rate it, less one.
+
+    With two pairs a person, meeting methods evenly can rule it out (see below).
+    """
     units = pairwise(methods + 1, stories) if pairs else likert(methods, stories)
     redundancy = min(redundancy, people)
     assume(len(units) * (redundancy - 1) >= people - 1)
+    assume(not pairs or len(units) * redundancy >= 3 * people)
     result = plan(units, annotators=people, redundancy=redundancy, session_size=5,
                   seed=seed)  # fmt: skip
     assert len(components(result.assignments, people)) == 1
     assert result.balance.connected
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    ("units", "groups"),
+    [
+        (likert(1, 13), [Group("en", 13, 2)]),
+        (likert(3, 4), [Group("en", 12, 2)]),
+        (likert(2, 10), [Group("en", 11, 1), Group("zh", 9, 1)]),
+        (pairwise(6, 1), [Group("en", 10, 2)]),
+    ],
+)
+def test_annotators_are_joined_where_units_barely_suffice(units, groups, seed):
+    result = plan(units, groups=groups, session_size=5, seed=seed)
+    people = sum(group.annotators for group in groups)
+    assert len(components(result.assignments, people)) == 1
+    assert result.balance.method_spread <= 1
+
+
+def test_methods_are_met_evenly_rather_than_everybody_joined():
+    """Of four methods, two pairs a person are complements: three separate networks."""
+    balance = plan(
+        pairwise(4, 1), annotators=6, redundancy=2, session_size=2, seed=0
+    ).balance
+    assert balance.method_spread == 0
+    assert balance.connected is False
 
 
 def test_too_few_units_join_nobody_and_the_report_says_so():
