@@ -46,7 +46,7 @@ def choose(study: Study, free: QuerySet[Slot]) -> Slot | None:
 
 
 def _places(study: Study) -> tuple[dict[int, int], dict[int, int]]:
-    """Number the methods in alphabetical order, as in units, and the stories."""
+    """Return the places of methods, in alphabetical order as in units, and stories."""
     units = study.units.filter(purpose=Purpose.REAL)
     names = dict(units.values_list("output_a__method", "output_a__method__name"))
     names |= dict(units.values_list("output_b__method", "output_b__method__name"))
