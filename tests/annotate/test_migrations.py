@@ -1,0 +1,70 @@
+"""A database from before open studies, quality rules and the log, brought forward."""
+
+import pytest
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+from django.utils import timezone
+
+from annotate import exclusion, handing, leasing
+from annotate.models import Annotator, Event, Exclusion, Slot, Study, Unit
+from annotate.verifying import problems
+from tests.factories import make_study
+from tests.people import answer_everything
+
+pytestmark = pytest.mark.django_db(transaction=True)
+BEFORE = [("annotate", "0003_kinds_sides_and_claims")]
+
+
+def migrate(target):
+    executor = MigrationExecutor(connection)
+    executor.migrate(target)
+
+
+def latest():
+    return MigrationExecutor(connection).loader.graph.leaf_nodes("annotate")
+
+
+@pytest.fixture
+def older_study():
+    """A study half done, with an exclusion, as an older version left it behind."""
+    study = make_study(annotators=2, consented=True, template="vistorybench-user-study")
+    answer_everything(study)
+    exclusion.exclude(study.slots.first(), reason="asleep", author=None)
+    Exclusion.objects.get().views.clear()
+    try:
+        migrate(BEFORE)
+        with connection.cursor() as cursor:
+            cursor.execute("DELETE FROM annotate_event")
+        yield study.pk
+    finally:
+        migrate(latest())
+
+
+def test_an_older_study_goes_on_after_the_migration(older_study):
+    migrate(latest())
+    study = Study.objects.get(pk=older_study)
+    assert problems(study) == []
+    views = study.analysis_views.values_list("key", flat=True)
+    assert set(views) == {"main", "everything"}
+    assert Exclusion.objects.get().views.get().key == "main"
+    assert set(study.units.values_list("redundancy", flat=True)) == {2}
+    assert sum(study.units.values_list("submitted", flat=True)) == 11
+    assert list(study.events.values_list("kind", flat=True)) == ["slots listed"]
+
+    free = Slot.objects.get(annotator__isnull=True)
+    person = Annotator.objects.create(
+        study=study, name="A09", state="active", consented_at=timezone.now()
+    )
+    assert leasing.take(handing.next_slot(person), person) == free
+    assert problems(study) == []
+
+
+def test_events_are_added_and_never_changed():
+    study = make_study()
+    event = study.events.get()
+    event.kind = Event.Kind.STUDY_CLOSED
+    with pytest.raises(TypeError, match="never changed"):
+        event.save()
+    with pytest.raises(TypeError, match="never changed"):
+        study.events.update(kind="study closed")
+    assert Unit.objects.filter(study=study).exists()
