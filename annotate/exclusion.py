@@ -1,4 +1,6 @@
-"""Leaving a submitted slot out of the analysis, reversibly."""
+"""Leaving submitted slots out of the analysis, reversibly: one, or a person's all."""
+
+from collections.abc import Iterable
 
 from django.db import transaction
 from django.db.models import Max
@@ -6,8 +8,19 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotate import leasing, log
-from annotate.models import AnalysisView, Event, Exclusion, Slot, Unit, User
-from annotate.rating import count_submitted
+from annotate.analysis_views import MAIN, hiding_views, in_force
+from annotate.models import (
+    AnalysisView,
+    Annotator,
+    Event,
+    Exclusion,
+    Purpose,
+    Slot,
+    Study,
+    Unit,
+    User,
+)
+from annotate.rating import count_submitted, locked_annotator
 
 LONGEST_REASON = Exclusion._meta.get_field("reason").max_length
 
@@ -18,26 +31,36 @@ class ExclusionError(ValueError):
 
 @transaction.atomic
 def exclude(
-    slot: Slot, *, reason: str, author: User | None, rule: str = ""
+    slot: Slot,
+    *,
+    reason: str,
+    author: User | None,
+    rule: str = "",
+    views: Iterable[AnalysisView] | None = None,
+    wholesale: bool = False,
 ) -> Exclusion:
     """Close a submitted slot as excluded and open a replacement for anyone.
 
-    The answers stay, hidden from the view `main`; the replacement takes the next
-    ordinal of the unit. The author is a user, or a quality rule (its key).
+    The answers stay. They are hidden from `main` and from `views`: from every view but
+    `everything` where none are named, so that a view shows nothing excluded unless
+    somebody wants it to. The replacement takes the next ordinal of the unit, whatever
+    the views. The author is a user, or a quality rule (its key).
     """
-    reason = reason.strip()
+    reason = _checked(reason)
     slot = _locked(slot.pk)
     if slot.state != Slot.State.SUBMITTED:
         raise ExclusionError(_("Only a submitted slot can be excluded."))
-    if not reason:
-        raise ExclusionError(_("Please give a reason; it stands in the log."))
-    if len(reason) > LONGEST_REASON:
-        text = _("A reason has at most %(n)d letters.")
-        raise ExclusionError(text % {"n": LONGEST_REASON})
+    hides = hiding_views(slot.study_id)
+    if views is not None:
+        named = {view.pk for view in views}
+        hides = [view for view in hides if view.key == MAIN or view.pk in named]
     slot.state = Slot.State.EXCLUDED
     slot.save(update_fields=["state"])
     count_submitted(slot, -1)
-    log.note_slot(Event.Kind.SLOT_EXCLUDED, slot, user=author, reason=reason, rule=rule)
+    log.note_slot(
+        Event.Kind.SLOT_EXCLUDED, slot, user=author, reason=reason, rule=rule,
+        views=sorted(view.key for view in hides), wholesale=wholesale,
+    )  # fmt: skip
     row = Exclusion.objects.create(
         slot=slot,
         reason=reason,
@@ -45,8 +68,69 @@ def exclude(
         rule=rule,
         replacement=None if slot.ordinal is None else _open_replacement(slot),
     )
-    row.views.set(AnalysisView.objects.filter(study=slot.study_id, key="main"))
+    row.views.set(hides)
     return row
+
+
+def _checked(reason: str) -> str:
+    reason = reason.strip()
+    if not reason:
+        raise ExclusionError(_("Please give a reason; it stands in the log."))
+    if len(reason) > LONGEST_REASON:
+        text = _("A reason has at most %(n)d letters.")
+        raise ExclusionError(text % {"n": LONGEST_REASON})
+    return reason
+
+
+@transaction.atomic
+def exclude_annotator(
+    annotator: Annotator,
+    *,
+    reason: str,
+    author: User | None,
+    rule: str = "",
+    views: Iterable[AnalysisView] | None = None,
+) -> list[Exclusion]:
+    """Exclude every real slot that somebody has submitted, surplus ones too.
+
+    What was excluded before keeps its own reason. Answers given later are not excluded:
+    pause or revoke the annotator first.
+    """
+    reason = _checked(reason)
+    locked_annotator(annotator)
+    chosen = None if views is None else list(views)
+    slots = annotator.slots.filter(purpose=Purpose.REAL, state=Slot.State.SUBMITTED)
+    return [
+        exclude(
+            slot, reason=reason, author=author, rule=rule, views=chosen, wholesale=True
+        )
+        for slot in slots.order_by("unit", "pk")
+    ]
+
+
+@transaction.atomic
+def undo_annotator(annotator: Annotator, *, author: User | None) -> int:
+    """Take back what `exclude_annotator` did; slots excluded one by one stay excluded.
+
+    Return how many slots were restored.
+    """
+    locked_annotator(annotator)
+    rows = excluded_wholesale(annotator.study).get(annotator, [])
+    for row in rows:
+        undo(row, author=author)
+    return len(rows)
+
+
+def excluded_wholesale(study: Study) -> dict[Annotator, list[Exclusion]]:
+    """Return by annotator the exclusions in force that were made of all their slots."""
+    events = Event.objects.filter(study=study, kind=Event.Kind.SLOT_EXCLUDED)
+    latest = dict(events.order_by("pk").values_list("slot", "details"))
+    rows = in_force(study).select_related("slot__annotator")
+    found: dict[Annotator, list[Exclusion]] = {}
+    for row in rows.order_by("slot__annotator__name", "slot__unit", "slot"):
+        if row.slot.annotator and latest.get(row.slot_id, {}).get("wholesale"):
+            found.setdefault(row.slot.annotator, []).append(row)
+    return found
 
 
 def _locked(pk: int) -> Slot:

@@ -11,9 +11,9 @@ from django.utils import timezone
 
 from analysis.tables import FLAGS, InputError, Problem, by_line
 from annotate import log
+from annotate.analysis_views import add_views
 from annotate.imported_rows import as_utc, row_problems, slot_key, two_sides
 from annotate.models import Annotator, Event, Question, Slot, Study, Unit
-from annotate.planning import add_views
 from annotate.rating import Judgement, store_judgements
 from evalcore.importing.scores import LINE, Names, Row, table_rows
 from evalcore.models import Benchmark, Output

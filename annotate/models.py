@@ -898,6 +898,7 @@ class Event(models.Model):
         JOIN_LINK_MADE = "join link made", _("join link made")
         JOIN_LINK_CLOSED = "join link closed", _("join link closed")
         STOPPED_EARLY = "stop rule met", _("stop rule met")
+        REPORT_ASKED = "report asked for", _("report asked for")
         ANNOTATOR_REVOKED = "annotator revoked", _("annotator revoked")
         ANNOTATOR_FINISHED = "annotator finished", _("annotator finished")
         LINK_REPLACED = "link replaced", _("link replaced")

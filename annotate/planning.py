@@ -10,11 +10,11 @@ from django.core.validators import slug_re
 from django.db import transaction
 
 from annotate import design, log
+from annotate.analysis_views import add_views
 from annotate.assignments import Group
 from annotate.definition import StudyDefinition
 from annotate.leasing import FIRST_POSITION, SPACING
 from annotate.models import (
-    AnalysisView,
     Annotator,
     Event,
     Purpose,
@@ -277,17 +277,6 @@ def _create_study(
         _check_fields(question, f"question {question.key}")
     Question.objects.bulk_create(questions)
     return study
-
-
-def add_views(study: Study) -> None:
-    """Give a study the two views that every study has."""
-    AnalysisView.objects.bulk_create(
-        AnalysisView(study=study, key=key, title=title)
-        for key, title in (
-            ("main", "Everything but what was excluded"),
-            ("everything", "All answers within the redundancy, excluded ones too"),
-        )
-    )
 
 
 def _check_fields(row: Study | Question, name: str) -> None:

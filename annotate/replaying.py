@@ -57,10 +57,17 @@ def problems(study: Study) -> Iterator[str]:
         yield f"slot {pk}: in the log, but not stored"
 
 
-def replay(study: Study, slots: dict[int, Followed]) -> Iterator[str]:
-    """Follow the events since the first list; yield what could not have happened."""
+def replay(
+    study: Study, slots: dict[int, Followed], *, until: int | None = None
+) -> Iterator[str]:
+    """Follow the events since the first list; yield what could not have happened.
+
+    With `until`, the id of an event, later ones are left out.
+    """
     events = Event.objects.filter(study=study, kind__in=FOLLOWED).order_by("pk")
     first = events.filter(kind=Kind.SLOTS_LISTED).values_list("pk", flat=True).first()
+    if until is not None:
+        events = events.filter(pk__lte=until)
     rows = events.filter(pk__gte=first or 0).values_list(
         "pk", "kind", "slot", "details"
     )

@@ -3,7 +3,15 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import path, re_path
 
-from annotate.views import home, judging, manage, pictures, rate, scoring
+from annotate.views import (
+    analysis_views,
+    home,
+    judging,
+    manage,
+    pictures,
+    rate,
+    scoring,
+)
 
 account_urls = [
     path("", home.home, name="home"),
@@ -50,6 +58,23 @@ study_urls = [
         "studies/<slug:slug>/annotators/<int:pk>/revoke/",
         manage.annotator_revoke,
         name="annotator-revoke",
+    ),
+    path("studies/<slug:slug>/views/", analysis_views.view_list, name="view-list"),
+    path("studies/<slug:slug>/views/add/", analysis_views.view_add, name="view-add"),
+    path(
+        "studies/<slug:slug>/views/choose/",
+        analysis_views.view_choose,
+        name="view-choose",
+    ),
+    path(
+        "studies/<slug:slug>/annotators/exclude/",
+        analysis_views.annotator_exclude,
+        name="annotator-exclude",
+    ),
+    path(
+        "studies/<slug:slug>/annotators/restore/",
+        analysis_views.annotator_restore,
+        name="annotator-restore",
     ),
     path(
         "studies/<slug:slug>/frames/<int:pk>/",

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from django.db.models import Count, Exists, F, OuterRef, Q
 
-from annotate import replaying
+from annotate import moments, replaying
+from annotate.analysis_views import EVERYTHING, MAIN, in_force
 from annotate.models import (
     Annotator,
     Choice,
@@ -26,6 +27,7 @@ def problems(study: Study) -> list[str]:
         *_redundancy(study),
         *_people(study),
         *_exclusions(study),
+        *_views(study),
         *_answers(study),
         *_values(study),
         *_counts(study),
@@ -102,6 +104,25 @@ def _exclusions(study: Study) -> Iterator[str]:
         yield f"slot {slot.code}: excluded, but no exclusion is in force"
     for slot in slots.filter(excluded=True).exclude(state=State.EXCLUDED):
         yield f"slot {slot.code}: an exclusion is in force, but it is {slot.state}"
+
+
+def _views(study: Study) -> Iterator[str]:
+    """Check the standing views, and what each exclusion hides, also by the log."""
+    keys = set(study.analysis_views.values_list("key", flat=True))
+    for key in (MAIN, EVERYTHING):
+        if key not in keys:
+            yield f"study {study.slug}: has no view {key}"
+    told = moments.hidden_now(study)
+    for row in in_force(study).select_related("slot").prefetch_related("views"):
+        hidden = {view.key for view in row.views.all()}
+        if MAIN not in hidden or EVERYTHING in hidden:
+            yield (
+                f"slot {row.slot.code}: excluded from "
+                f"{', '.join(sorted(hidden)) or 'no view'}; expected {MAIN} and any "
+                f"other but {EVERYTHING}"
+            )
+        elif hidden != told.get(row.slot_id, {MAIN}):
+            yield f"slot {row.slot.code}: hidden from other views than the log tells"
 
 
 def _answers(study: Study) -> Iterator[str]:

@@ -1,5 +1,7 @@
 """What only PostgreSQL needs to be told."""
 
+from time import monotonic, sleep
+
 from django.db import connection
 from django.db.models import Model
 
@@ -18,3 +20,41 @@ def analyze(*models: type[Model]) -> None:
     )
     with connection.cursor() as cursor:
         cursor.execute(f"ANALYZE {tables}")
+
+
+class OpenTransactionsError(RuntimeError):
+    """A transaction of somebody else has not ended in time."""
+
+
+def await_open_transactions(seconds: float = 30.0) -> None:
+    """Wait until every transaction of others that is writing now has ended.
+
+    PostgreSQL gives out ids before rows are committed: a row with a smaller id can
+    appear after one with a larger. After waiting, every row with an id or a time from
+    before the call is there. SQLite writes one transaction after the other.
+
+    Raises
+    ------
+    OpenTransactionsError
+        After so many seconds one of them is still open.
+    """
+    if connection.vendor != "postgresql":
+        return
+    waiting, deadline = _writing(), monotonic() + seconds
+    while waiting:
+        if monotonic() > deadline:
+            raise OpenTransactionsError(f"{len(waiting)} transactions are still open")
+        sleep(0.05)
+        waiting &= _writing()
+
+
+def _writing() -> set[tuple[int, str]]:
+    """Return process and number of each transaction of others that writes."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_stat_clear_snapshot()")
+        cursor.execute(
+            "SELECT pid, backend_xid::text FROM pg_stat_activity"
+            " WHERE datname = current_database() AND backend_xid IS NOT NULL"
+            " AND pid <> pg_backend_pid()"
+        )
+        return set(cursor.fetchall())

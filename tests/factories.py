@@ -6,8 +6,8 @@ from django.utils import timezone
 from PIL import Image, ImageDraw
 
 from annotate import log
+from annotate.analysis_views import add_views
 from annotate.models import Annotator, Invitation, Question, Slot, Study, Unit
-from annotate.planning import add_views
 from evalcore import media
 from evalcore.models import Benchmark, Frame, Method, Output, Shot, Story
 

@@ -15,6 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from annotate import exclusion, inviting, lifecycle, viewing
+from annotate.analysis_views import named_views
 from annotate.coverage import SURPLUS, WANTED, Person, coverage
 from annotate.models import Annotator, Answer, Exclusion, Invitation, Slot, Study
 from annotate.permissions import can_manage, get_study_for, visible_studies
@@ -169,7 +170,9 @@ def slot_detail(request: HttpRequest, slug: str, code: str) -> HttpResponse:
     return _page(
         request, study, "manage/slot.html",
         slot=slot, answers=[(answer, _in_words(slot, answer)) for answer in answers],
-        exclusions=slot.exclusions.select_related("author").order_by("-id"),
+        exclusions=slot.exclusions.select_related("author")
+        .prefetch_related("views").order_by("-id"),
+        views=named_views(study),
         outputs=[(output, output.frames.all()) for output in outputs],
         shots=viewing.shown_shots(slot),
         query=_query(request), before=before, after=after,
@@ -210,9 +213,15 @@ def slot_exclude(request: HttpRequest, slug: str, code: str) -> HttpResponse:
     """Leave a submitted slot out of the analysis, with a reason."""
     study = get_study_for(request.user, slug, role="manager")
     slot = _get_slot(study, code)
+    keys = request.POST.getlist("view")
     try:
         exclusion.exclude(
-            slot, reason=request.POST.get("reason", ""), author=request.user
+            slot,
+            reason=request.POST.get("reason", ""),
+            author=request.user,
+            views=named_views(study).filter(key__in=keys)
+            if "chosen" in request.POST
+            else None,
         )
     except exclusion.ExclusionError as error:
         messages.error(request, str(error))

@@ -33,7 +33,8 @@ pytestmark = pytest.mark.django_db
 
 POSTS = {
     "study-action", "slot-exclude", "slot-restore", "annotator-invite",
-    "annotator-reissue", "annotator-revoke", "study-score",
+    "annotator-reissue", "annotator-revoke", "annotator-exclude", "annotator-restore",
+    "view-add", "view-choose", "study-score",
 }  # fmt: skip
 
 
