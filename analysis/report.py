@@ -53,8 +53,12 @@ def run_table(
     date: str,
     command: str,
     resample_default: str,
+    source: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
-    """Return what is needed to make the same report again, as key and value."""
+    """Return what is needed to make the same report again, as key and value.
+
+    `source` says which answers were taken, where files do not say it.
+    """
     rows = {
         "plumbline": VERSION,
         "python": platform.python_version(),
@@ -70,6 +74,7 @@ def run_table(
         "excluded methods": ", ".join(options.exclude_methods),
         "split by": _names(options.split_by),
         "components": _names(options.components or None),
+        **(source or {}),
         "date": date,
         "command": command,
         **{f"sha256 of {name}": digest for name, digest in sorted(hashes.items())},

@@ -123,6 +123,8 @@ def _exclusions(notes: Sequence[str], run: Mapping[str, str]) -> Iterator[Answer
     text = " ".join(said) or (
         f"Methods left out: {methods}." if methods else "Nothing was left out."
     )
+    if "view" in run:
+        text = f"Seen through the view {run['view']} as of {run['as of']}. {text}"
     yield "What was excluded?", f"{text} Rules belong in the paper, fixed beforehand."
 
 

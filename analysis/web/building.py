@@ -10,14 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Max, Q
+from django.db.models import Q
 from django.utils import timezone
 
 from analysis.arguments import join_names
 from analysis.dates import report_date
 from analysis.options import AlignOptions, Progress, silent
 from analysis.web.models import Report
-from annotate.models import Study
+from annotate import moments
+from annotate.analysis_views import MAIN
+from annotate.models import Slot, Study, User
+from annotate.moments import Moment
 
 logger = logging.getLogger(__name__)
 
@@ -48,27 +51,32 @@ def from_stored(stored: dict[str, Any]) -> AlignOptions:
 def write_study_report(
     study: Study,
     *,
+    moment: Moment,
     options: AlignOptions,
     out: Path,
+    view: str = MAIN,
     images: str = "",
     progress: Progress = silent,
 ) -> Path:
     """Analyse a study and write the report into a folder; return the page.
 
-    `images` is as in `write_report`.
+    Answers are seen through `view` as of `moment`: the same two give the same tables,
+    whatever happens to the study in between. `images` is as in `write_report`.
 
     Raises
     ------
     ReportError
         Nothing was submitted yet, or no metric has a score.
     """
-    date = report_date(_newest(study))  # before scipy, which reads the variable, too
+    date = report_date(
+        _newest(study, moment)
+    )  # before scipy, which reads the variable, too
     from analysis.alignment import align
     from analysis.printing import counted
     from analysis.report import run_table, write_report
 
     progress("reading")
-    ratings, choices, scores = _tables(study)
+    ratings, choices, scores = _tables(study, view, moment)
     options = replace(options, scale=_scale(study))
     analysis = align(
         ratings=ratings,
@@ -81,12 +89,15 @@ def write_study_report(
     )
     run = run_table(
         options,
-        hashes={},
+        hashes=_hashes(study, view, moment),
         date=date,
-        command=_command(study, options),
+        command=_command(study, options, view, moment),
         resample_default="stories+methods",
+        source={"view": view, "as of": _words(moment)},
     )
-    simulated = study.annotators.filter(is_simulated=True).count()
+    people = {slot.annotator for slot in moment.submitted.values()}
+    programs = study.annotators.filter(is_simulated=True)
+    simulated = len(people & set(programs.values_list("pk", flat=True)))
     if simulated:
         note = f"The answers of {counted(simulated, 'annotator')} come from a program."
         analysis = replace(analysis, notes=(note, *analysis.notes))
@@ -94,20 +105,34 @@ def write_study_report(
     return write_report(analysis, out=out, title=study.title, run=run, images=images)
 
 
-def _tables(study: Study) -> tuple[Any, Any, Any]:
+def _tables(study: Study, view: str, moment: Moment) -> tuple[Any, Any, Any]:
     from analysis.web import frames
 
-    submitted = study.slots.filter(submitted_at__isnull=False).exists()
-    if not submitted:
+    if not moment.submitted:
         raise ReportError("Nobody has submitted an answer yet.")
-    if next(frames.score_rows(study), None) is None:
+    if next(frames.score_rows(study, as_of=moment), None) is None:
         raise ReportError(
             "No metric has a score for this study's outputs: compute or import some."
         )
-    scores = frames.scores_frame(study)
+    scores = frames.scores_frame(study, as_of=moment)
     if study.is_pairwise:
-        return None, frames.choices_frame(study), scores
-    return frames.ratings_frame(study), None, scores
+        return None, frames.choices_frame(study, view=view, as_of=moment), scores
+    return frames.ratings_frame(study, view=view, as_of=moment), None, scores
+
+
+def _hashes(study: Study, view: str, moment: Moment) -> dict[str, str]:
+    """Return the hashes of what was read, as a download of it has them."""
+    from analysis.web import downloads
+
+    names = ["choices" if study.is_pairwise else "ratings", "scores"]
+    return {
+        f"{name}.csv": downloads.sha256(study, name, view=view, as_of=moment)
+        for name in names
+    }
+
+
+def _words(moment: Moment) -> str:
+    return f"event {moment.event}, {moment.at.isoformat(timespec='seconds')}"
 
 
 def _tags(study: Study) -> Any:
@@ -129,14 +154,18 @@ def _scale(study: Study) -> tuple[int, int] | None:
     return frames.scale(study)
 
 
-def _newest(study: Study) -> float | None:
-    newest = study.slots.aggregate(Max("submitted_at"))["submitted_at__max"]
-    return newest.timestamp() if newest else None
+def _newest(study: Study, moment: Moment) -> float | None:
+    """Return when the last answer of the moment was submitted."""
+    slots = Slot.objects.filter(study=study, submitted_at__isnull=False)
+    times = slots.values_list("pk", "submitted_at")
+    then = (at.timestamp() for pk, at in times if pk in moment.submitted)
+    return max(then, default=None)
 
 
-def _command(study: Study, options: AlignOptions) -> str:
+def _command(study: Study, options: AlignOptions, view: str, moment: Moment) -> str:
     """Return the command that writes the same report again."""
     parts = ["python", "manage.py", "report", study.slug, "--out", "DIR"]
+    parts += ["--view", view, "--as-of", str(moment.event)]
     usual = as_stored(AlignOptions())
     for name, value in as_stored(options).items():
         if value != usual[name]:
@@ -166,12 +195,14 @@ def build_report(report_id: int) -> Report:
     claimed = Report.objects.filter(_waiting(), pk=report_id).update(
         state=Report.State.RUNNING, heartbeat_at=timezone.now()
     )
-    report = Report.objects.select_related("study").get(pk=report_id)
+    report = Report.objects.select_related("study", "view").get(pk=report_id)
     if not claimed:
         return report
     try:
         write_study_report(
             report.study,
+            moment=_moment(report),
+            view=report.view.key,
             options=from_stored(report.options),
             out=folder(report),
             progress=lambda step: _beat(report_id, step),
@@ -185,6 +216,28 @@ def build_report(report_id: int) -> Report:
     report.finished_at = timezone.now()
     report.save(update_fields=["state", "error", "finished_at"])
     return report
+
+
+def _moment(report: Report) -> Moment:
+    """Return what the report is as of; now, for one asked for before there were views.
+
+    Its event is stored, so that it is built as of the same one ever after.
+    """
+    if report.as_of is None:
+        report.as_of = moments.mark(report.study, report.created_by)
+        report.save(update_fields=["as_of"])
+    return moments.moment(report.study, report.as_of.pk)
+
+
+def build_again(report: Report, *, user: User) -> Report:
+    """Return a new report of the same view, moment and options, waiting to be built."""
+    return Report.objects.create(
+        study=report.study,
+        view=report.view,
+        as_of=report.as_of,
+        options=report.options,
+        created_by=user,
+    )
 
 
 def _beat(report_id: int, step: str) -> None:

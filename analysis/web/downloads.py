@@ -1,17 +1,20 @@
 """The three tables as CSV, line by line and safe to open in a spreadsheet."""
 
 import csv
-from collections.abc import Callable, Iterator
+import hashlib
+from collections.abc import Iterator
 from typing import Any
 
 from analysis.tables import defused
 from analysis.web import frames
+from annotate.analysis_views import MAIN
 from annotate.models import Study
+from annotate.moments import Moment
 
-TABLES: dict[str, tuple[tuple[str, ...], Callable[[Study], Iterator[frames.Row]]]] = {
-    "ratings": (frames.RATING_HEADER, frames.rating_rows),
-    "choices": (frames.CHOICE_HEADER, frames.choice_rows),
-    "scores": (frames.SCORE_HEADER, frames.score_rows),
+HEADERS = {
+    "ratings": frames.RATING_HEADER,
+    "choices": frames.CHOICE_HEADER,
+    "scores": frames.SCORE_HEADER,
 }
 
 
@@ -22,17 +25,36 @@ class _Echo:
         return line
 
 
-def csv_lines(study: Study, table: str) -> Iterator[str]:
-    """Yield the lines of one table.
+def csv_lines(
+    study: Study, table: str, *, view: str = MAIN, as_of: Moment | None = None
+) -> Iterator[str]:
+    """Yield the lines of one table; scores look the same through every view.
 
     Text that a spreadsheet would run as a formula gets an apostrophe before it;
     numbers stay numbers.
     """
-    header, rows = TABLES[table]
+    header = HEADERS[table]
     writer = csv.writer(_Echo(), lineterminator="\n")
     yield writer.writerow(header)
-    for row in rows(study):
+    for row in _rows(study, table, view, as_of):
         yield writer.writerow([_cell(row[column]) for column in header])
+
+
+def _rows(
+    study: Study, table: str, view: str, as_of: Moment | None
+) -> Iterator[frames.Row]:
+    if table == "scores":
+        return frames.score_rows(study, as_of=as_of)
+    answers = frames.rating_rows if table == "ratings" else frames.choice_rows
+    return answers(study, view=view, as_of=as_of)
+
+
+def sha256(study: Study, table: str, *, view: str, as_of: Moment) -> str:
+    """Return the hash of a table as a download of the same view and moment has it."""
+    digest = hashlib.sha256()
+    for line in csv_lines(study, table, view=view, as_of=as_of):
+        digest.update(line.encode())
+    return digest.hexdigest()
 
 
 def _cell(value: Any) -> Any:

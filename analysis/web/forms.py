@@ -12,7 +12,8 @@ from analysis.options import (
     AlignOptions,
 )
 from analysis.web import frames
-from annotate.models import Study
+from annotate.analysis_views import MAIN
+from annotate.models import AnalysisView, Study
 
 MOST_RESAMPLES = 10_000
 UNITS = ("stories+methods", "stories", "methods")
@@ -21,6 +22,14 @@ UNITS = ("stories+methods", "stories", "methods")
 class ReportForm(forms.Form):
     """The options of `analysis.options.AlignOptions` that make sense in a browser."""
 
+    view = forms.ModelChoiceField(
+        label=_("View"),
+        queryset=AnalysisView.objects.none(),
+        to_field_name="key",
+        initial=MAIN,
+        empty_label=None,
+        required=False,
+    )
     levels = forms.MultipleChoiceField(
         label=_("Levels"),
         choices=[(level, level) for level in KNOWN_LEVELS],
@@ -65,6 +74,7 @@ class ReportForm(forms.Form):
 
     def __init__(self, *args: object, study: Study, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
+        self.fields["view"].queryset = study.analysis_views.all()
         self.fields["exclude_methods"].choices = [
             (name, name) for name in study.method_names
         ]
@@ -77,6 +87,7 @@ class ReportForm(forms.Form):
         given = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in self.cleaned_data.items()
+            if name != "view"
         }
         given["resample"] = given["resample"] or None
         offered = [name for name, _label in self.fields["split_by"].choices]

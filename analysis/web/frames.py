@@ -2,14 +2,21 @@
 
 Rows come straight from queries, so that a download needs no pandas; `*_frame` puts the
 same rows into data frames, checked like a file would be.
+
+Answers are seen through a view of the study, as they are now or as of a moment. Those
+that the view hides, and surplus ones, are marked `excluded`. What checks an annotator
+is marked `is_gold` and has its purpose in the method's name, so that no row of it has
+the key of a real one: "UNO [gold]", "UNO [twin: blurred]". Training is left out.
 """
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q
 
-from annotate.models import Choice, Purpose, Rating, Slot, Study
+from annotate.analysis_views import MAIN
+from annotate.models import Choice, Exclusion, Purpose, Rating, Slot, Study
+from annotate.moments import Moment
 from evalcore.models import MetricScore, Story
 
 if TYPE_CHECKING:
@@ -34,16 +41,14 @@ SCORE_HEADER = (
 )  # fmt: skip
 
 
-def rating_rows(study: Study) -> Iterator[Row]:
-    """Yield submitted ratings; excluded and surplus ones are marked `excluded`."""
-    answers = _submitted(Rating, study).annotate(
-        story=F("slot__unit__story__key"),
-        method=F("slot__unit__output_a__method__name"),
-    )
-    for row in answers.values(*_FIELDS, "story", "method").iterator(2000):
+def rating_rows(
+    study: Study, *, view: str = MAIN, as_of: Moment | None = None
+) -> Iterator[Row]:
+    """Yield submitted ratings through a view."""
+    for row in _answers(Rating, study, view, as_of):
         yield {
             "story": row["story"],
-            "method": row["method"],
+            "method": _shown(row, "a"),
             "dimension": row["question__key"],
             "annotator": row["annotator__name"],
             "rating": row["value"],
@@ -51,58 +56,124 @@ def rating_rows(study: Study) -> Iterator[Row]:
         }
 
 
-def choice_rows(study: Study) -> Iterator[Row]:
-    """Yield submitted choices, the two methods in alphabetical order."""
-    answers = _submitted(Choice, study).annotate(
-        story=F("slot__unit__story__key"),
-        first=F("slot__unit__output_a__method__name"),
-        second=F("slot__unit__output_b__method__name"),
-    )
-    for row in answers.values(
-        *_FIELDS, "story", "first", "second", "a_is_left"
-    ).iterator(2000):
+def choice_rows(
+    study: Study, *, view: str = MAIN, as_of: Moment | None = None
+) -> Iterator[Row]:
+    """Yield submitted choices through a view; the methods stand as in the unit."""
+    for row in _answers(Choice, study, view, as_of):
+        first, second = _shown(row, "a"), _shown(row, "b")
+        left = "" if row["a_is_left"] is None else second
         yield {
             "story": row["story"],
-            "method_a": row["first"],
-            "method_b": row["second"],
+            "method_a": first,
+            "method_b": second,
             "criterion": row["question__key"],
             "annotator": row["annotator__name"],
             "choice": row["value"],
-            "left_method": _left(row),
+            "left_method": first if row["a_is_left"] else left,
             **_about_slot(row),
         }
 
 
-def _left(row: Row) -> str:
-    if row["a_is_left"] is None:
-        return ""
-    return row["first"] if row["a_is_left"] else row["second"]
-
-
 _FIELDS = (
-    "value", "question__key", "annotator__name", "slot__round", "slot__session",
-    "slot__code", "slot__state", "slot__ordinal", "slot__started_at",
-    "slot__submitted_at", "slot__seconds", "slot__purpose",
+    "value", "question__key", "annotator", "annotator__name", "slot", "slot__round",
+    "slot__session", "slot__code", "slot__ordinal", "slot__started_at",
+    "slot__submitted_at", "slot__seconds", "slot__purpose", "slot__unit__purpose",
+    "story", "method_a", "method_b", "degradation_a", "degradation_b",
 )  # fmt: skip
 
 
-def _submitted(model: type[Rating] | type[Choice], study: Study) -> Any:
-    """Return the current answers of those who submitted the slots.
+def _answers(
+    model: type[Rating] | type[Choice], study: Study, view: str, as_of: Moment | None
+) -> Iterator[Row]:
+    """Yield the answers of those who submitted the slots, and which are excluded.
 
-    The training round, which happens before the study, is no part of the tables.
+    Of a changed answer it is the newest revision, or the newest of the moment.
     """
-    given = model.objects.exclude(slot__purpose=Purpose.TRAINING)
-    return given.filter(
+    answers = _answers_now(model, study)
+    if as_of is None:
+        hidden = _hidden_now(study, view)
+    else:
+        hidden = as_of.hidden_from(view)
+        answers = _answers_then(model, study, as_of)
+    fields = _FIELDS if model is Rating else (*_FIELDS, "a_is_left")
+    for row in _with_names(answers).values(*fields).iterator(2000):
+        if as_of is not None:
+            slot = as_of.submitted.get(row["slot"])
+            if slot is None or slot.annotator != row["annotator"]:
+                continue
+            row["slot__ordinal"] = slot.ordinal
+        surplus = row["slot__purpose"] == Purpose.REAL and row["slot__ordinal"] is None
+        yield row | {"excluded": surplus or row["slot"] in hidden}
+
+
+def _answers_now(model: type[Rating] | type[Choice], study: Study) -> Any:
+    return model.objects.filter(
         slot__study=study,
         slot__submitted_at__isnull=False,
         is_current=True,
         annotator=F("slot__annotator"),
-    ).order_by("slot__unit", "slot__round", "slot", "question__ordinal")
+    )
+
+
+def _answers_then(
+    model: type[Rating] | type[Choice], study: Study, as_of: Moment
+) -> Any:
+    """Return each newest revision until then.
+
+    Times of imported answers need not fit those of the log; they have one revision.
+    """
+    then = Q(created_at__lte=as_of.at) | Q(revision=1)
+    later = model.objects.filter(
+        slot=OuterRef("slot"),
+        question=OuterRef("question"),
+        annotator=OuterRef("annotator"),
+        revision__gt=OuterRef("revision"),
+        created_at__lte=as_of.at,
+    )
+    return model.objects.filter(then, ~Exists(later), slot__study=study)
+
+
+def _hidden_now(study: Study, view: str) -> set[int]:
+    hiding = Exclusion.objects.filter(
+        slot__study=study, undone_at__isnull=True, views__key=view
+    )
+    return set(hiding.values_list("slot", flat=True))
+
+
+def _with_names(answers: Any) -> Any:
+    """Add story and methods; leave training out; in an order that never changes."""
+    return (
+        answers.exclude(slot__purpose=Purpose.TRAINING)
+        .annotate(
+            story=F("slot__unit__story__key"),
+            method_a=F("slot__unit__output_a__method__name"),
+            method_b=F("slot__unit__output_b__method__name"),
+            degradation_a=F("slot__unit__output_a__degradation"),
+            degradation_b=F("slot__unit__output_b__degradation"),
+        )
+        .order_by("slot__unit", "slot__round", "slot", "question__ordinal")
+    )
+
+
+def _shown(row: Row, side: str) -> str:
+    """Return the name of a method, with what its output was shown for.
+
+    Beside its twin an output has its own name. Since an output has one twin of each
+    degradation, and a unit of each purpose, no two units have the same names.
+    """
+    name, degradation = row[f"method_{side}"], row[f"degradation_{side}"]
+    purpose = row["slot__unit__purpose"]
+    beside = row["degradation_b" if side == "a" else "degradation_a"]
+    if purpose == Purpose.REAL or (beside and not degradation):
+        return name
+    return (
+        f"{name} [{purpose}: {degradation}]" if degradation else f"{name} [{purpose}]"
+    )
 
 
 def _about_slot(row: Row) -> Row:
     purpose = row["slot__purpose"]
-    surplus = purpose == Purpose.REAL and row["slot__ordinal"] is None
     return {
         "round": row["slot__round"],
         "session": row["slot__session"],
@@ -112,7 +183,7 @@ def _about_slot(row: Row) -> Row:
         "seconds": row["slot__seconds"],
         "is_gold": purpose not in (Purpose.REAL, Purpose.REPEAT),
         "is_repeat": purpose == Purpose.REPEAT,
-        "excluded": surplus or row["slot__state"] == Slot.State.EXCLUDED,
+        "excluded": row["excluded"],
     }
 
 
@@ -120,16 +191,25 @@ def _stamp(value: Any) -> str:
     return value.isoformat(timespec="seconds") if value else ""
 
 
-def score_rows(study: Study) -> Iterator[Row]:
-    """Yield the scores of the study's stories and methods, in every version."""
-    units = study.units.all()
-    methods = set(units.values_list("output_a__method", flat=True)) | set(
-        units.filter(output_b__isnull=False).values_list("output_b__method", flat=True)
+def score_rows(study: Study, *, as_of: Moment | None = None) -> Iterator[Row]:
+    """Yield the scores of what is judged, in every version.
+
+    As of a moment: of units that had slots, by runs that had ended.
+    """
+    units = study.units.filter(purpose=Purpose.REAL)
+    scores = MetricScore.objects.filter(benchmark=study.benchmark)
+    shown = list(
+        units.values_list("pk", "story", "output_a__method", "output_b__method")
     )
-    stories = set(units.values_list("story", flat=True))
-    scores = MetricScore.objects.filter(
-        benchmark=study.benchmark, method__in=methods
-    ).filter(Q(story__isnull=True) | Q(story__in=stories))
+    if as_of is not None:
+        then = _units_then(study, as_of)
+        shown = [row for row in shown if row[0] in then]
+        scores = scores.filter(run__finished_at__lte=as_of.at)
+    stories = {story for _pk, story, *_methods in shown}
+    methods = {method for _pk, _story, *pair in shown for method in pair}
+    scores = scores.filter(method__in=methods - {None}).filter(
+        Q(story__isnull=True) | Q(story__in=stories)
+    )
     rows = scores.order_by(
         "metric", "metric_version", "backend", "story__key", "method__name",
         "shot__number",
@@ -148,6 +228,11 @@ def score_rows(study: Study) -> Iterator[Row]:
             "metric_version": row["metric_version"],
             "backend": row["backend"],
         }
+
+
+def _units_then(study: Study, as_of: Moment) -> set[int]:
+    slots = Slot.objects.filter(study=study).values_list("pk", "unit")
+    return {unit for slot, unit in slots if slot in as_of.slots}
 
 
 def story_tags(study: Study) -> dict[str, dict[str, str]]:
@@ -178,26 +263,33 @@ def tags_frame(study: Study) -> "pd.DataFrame | None":
     return pd.DataFrame(rows, columns=["story", *tags])
 
 
-def ratings_frame(study: Study) -> "pd.DataFrame":
+def ratings_frame(
+    study: Study, *, view: str = MAIN, as_of: Moment | None = None
+) -> "pd.DataFrame":
     """Return the table of ratings, checked."""
     from analysis.reading.inputs import check_ratings
 
-    frame = _frame(rating_rows(study), RATING_HEADER)
+    rows = rating_rows(study, view=view, as_of=as_of)
+    frame = _frame(rows, RATING_HEADER)
     return check_ratings(frame, file=study.slug, scale=scale(study))
 
 
-def choices_frame(study: Study) -> "pd.DataFrame":
+def choices_frame(
+    study: Study, *, view: str = MAIN, as_of: Moment | None = None
+) -> "pd.DataFrame":
     """Return the table of choices, checked."""
     from analysis.reading.inputs import check_choices
 
-    return check_choices(_frame(choice_rows(study), CHOICE_HEADER), file=study.slug)
+    rows = choice_rows(study, view=view, as_of=as_of)
+    return check_choices(_frame(rows, CHOICE_HEADER), file=study.slug)
 
 
-def scores_frame(study: Study) -> "pd.DataFrame":
+def scores_frame(study: Study, *, as_of: Moment | None = None) -> "pd.DataFrame":
     """Return the table of scores, checked."""
     from analysis.reading.inputs import check_scores
 
-    return check_scores(_frame(score_rows(study), SCORE_HEADER), file=study.slug)
+    rows = score_rows(study, as_of=as_of)
+    return check_scores(_frame(rows, SCORE_HEADER), file=study.slug)
 
 
 def scale(study: Study) -> tuple[int, int] | None:

@@ -7,14 +7,17 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from analysis.options import AlignOptions
-from annotate.models import Study
+from annotate import moments
+from annotate.analysis_views import MAIN
+from annotate.models import AnalysisView, Event, Study
 
 
 class Report(models.Model):
     """One alignment report of a study: what was asked for, and where it lies.
 
-    The files stand in `REPORTS_ROOT/<id>/` with the layout that
-    `python -m analysis align` writes.
+    It sees the answers through `view` as of the event `as_of`, so that it can be built
+    again. Reports from before there were views have no event. The files stand in
+    `REPORTS_ROOT/<id>/` with the layout that `python -m analysis align` writes.
     """
 
     class State(models.TextChoices):
@@ -24,6 +27,12 @@ class Report(models.Model):
         FAILED = "failed", _("failed")
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="reports")
+    view = models.ForeignKey(
+        AnalysisView, on_delete=models.PROTECT, related_name="reports"
+    )
+    as_of = models.ForeignKey(
+        Event, on_delete=models.PROTECT, null=True, related_name="+"
+    )
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
     options = models.JSONField(default=dict, blank=True)
     created_by = models.ForeignKey(
@@ -47,6 +56,14 @@ class Report(models.Model):
                 name="report_state_known",
             )
         ]
+
+    def save(self, *args: object, **kwargs: object) -> None:
+        """Store; a new report is through `main` and as of now unless it says else."""
+        if self._state.adding and self.view_id is None:
+            self.view = self.study.analysis_views.get(key=MAIN)
+        if self._state.adding and self.as_of_id is None:
+            self.as_of = moments.mark(self.study, self.created_by)
+        super().save(*args, **kwargs)
 
     @property
     def resamples(self) -> int:

@@ -34,6 +34,11 @@ urlpatterns = [
         "studies/<slug:slug>/reports/<int:pk>/", views.report_page, name="report-page"
     ),
     path(
+        "studies/<slug:slug>/reports/<int:pk>/again/",
+        views.report_again,
+        name="report-again",
+    ),
+    path(
         "studies/<slug:slug>/reports/<int:pk>/disagreements/",
         views.report_disagreements,
         name="report-disagreements",

@@ -2,6 +2,7 @@
 
 import io
 import logging
+import re
 import zipfile
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from django.http import (
     Http404,
     HttpRequest,
     HttpResponse,
+    QueryDict,
     StreamingHttpResponse,
 )
 from django.shortcuts import get_object_or_404, redirect, render
@@ -27,12 +29,15 @@ from analysis.web import building, disagreements, downloads
 from analysis.web.forms import ReportForm
 from analysis.web.models import Report
 from analysis.web.tasks import build_report
+from annotate import moments
+from annotate.analysis_views import MAIN
 from annotate.models import Study
 from annotate.permissions import can_manage, get_study_for
 from annotate.views.scoring import STOP_POLLING
 
 logger = logging.getLogger(__name__)
 
+EVENT_ID = re.compile("[0-9]{1,18}")
 TYPES = {
     ".csv": "text/csv; charset=utf-8",
     ".tex": "text/plain; charset=utf-8",
@@ -43,14 +48,27 @@ TYPES = {
 @require_safe
 @login_required
 def table_csv(request: HttpRequest, slug: str, table: str) -> HttpResponse:
-    """Stream one of the three tables."""
+    """Stream one of the three tables, through a view and as of an event if asked."""
     study = get_study_for(request.user, slug)
-    response = StreamingHttpResponse(
-        downloads.csv_lines(study, table), content_type="text/csv; charset=utf-8"
-    )
+    response = _table(study, table, request.GET)
     name = f"{study.slug}-{table}.csv"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
+
+
+def _table(study: Study, table: str, asked: QueryDict) -> StreamingHttpResponse:
+    view = get_object_or_404(study.analysis_views, key=asked.get("view") or MAIN)
+    event = asked.get("as_of")
+    as_of = None
+    if event:
+        if EVENT_ID.fullmatch(event) is None:
+            raise Http404
+        try:
+            as_of = moments.moment(study, int(event))
+        except moments.MomentError as error:
+            raise Http404(str(error)) from error
+    lines = downloads.csv_lines(study, table, view=view.key, as_of=as_of)
+    return StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
 
 
 @extend_schema(
@@ -58,8 +76,10 @@ def table_csv(request: HttpRequest, slug: str, table: str) -> HttpResponse:
     parameters=[
         OpenApiParameter("slug", str, OpenApiParameter.PATH),
         OpenApiParameter(
-            "table", str, OpenApiParameter.PATH, enum=sorted(downloads.TABLES)
+            "table", str, OpenApiParameter.PATH, enum=sorted(downloads.HEADERS)
         ),
+        OpenApiParameter("view", str, description="Key of an analysis view; main."),
+        OpenApiParameter("as_of", int, description="Event of the log; now."),
     ],
     responses={(200, "text/csv"): OpenApiTypes.STR},
 )
@@ -67,9 +87,7 @@ def table_csv(request: HttpRequest, slug: str, table: str) -> HttpResponse:
 def api_table(request: Request, slug: str, table: str) -> StreamingHttpResponse:
     """One of the three tables as CSV."""
     study = get_study_for(request.user, slug)
-    return StreamingHttpResponse(
-        downloads.csv_lines(study, table), content_type="text/csv; charset=utf-8"
-    )
+    return _table(study, table, request.query_params)
 
 
 @require_safe
@@ -85,7 +103,7 @@ def report_list(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _list(study: Study) -> dict[str, object]:
-    reports = study.reports.select_related("created_by")
+    reports = study.reports.select_related("created_by", "view", "as_of")
     unfinished = (Report.State.QUEUED, Report.State.RUNNING)
     return {
         "study": study,
@@ -116,13 +134,28 @@ def report_create(request: HttpRequest, slug: str) -> HttpResponse:
     report = Report.objects.create(
         study=study,
         created_by=request.user,
+        view=form.cleaned_data["view"],
         options=building.as_stored(form.options()),
     )
+    return _queued(report)
+
+
+@require_POST
+@login_required
+def report_again(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Queue a report of the same view, moment and options as an earlier one."""
+    study = get_study_for(request.user, slug)
+    report = get_object_or_404(study.reports.select_related("study"), pk=pk)
+    return _queued(building.build_again(report, user=request.user))
+
+
+def _queued(report: Report) -> HttpResponse:
+    """Ring the worker's bell and return to the list."""
     try:
         build_report.delay(report.pk)
     except (OperationalError, OSError):
         logger.warning("the broker is away; report %s waits", report.pk)
-    return redirect("report-list", slug)
+    return redirect("report-list", report.study.slug)
 
 
 def _get_report(request: HttpRequest, slug: str, pk: int) -> Report:

@@ -211,8 +211,8 @@ def test_a_bad_date_is_refused_before_the_statistics_stumble_over_it():
 import django
 django.setup()
 from analysis.web import building
-building._newest = lambda study: 0.0
-building.write_study_report(None, options=None, out=None)
+building._newest = lambda study, moment: 0.0
+building.write_study_report(None, moment=None, options=None, out=None)
 """
     ended = subprocess.run(
         [sys.executable, "-c", program],
@@ -269,9 +269,10 @@ def test_eve_finds_nothing(study, report, name):
         "report-zip": [report.pk],
         "report-file": [report.pk, "report.json"],
         "report-disagreements": [report.pk],
+        "report-again": [report.pk],
     }.get(name, [])
     client = eve()
-    send = client.post if name == "report-create" else client.get
+    send = client.post if name in ("report-create", "report-again") else client.get
     assert send(reverse(name, args=[study.slug, *extra])).status_code == 404
 
 

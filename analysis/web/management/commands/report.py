@@ -9,33 +9,68 @@ from analysis.arguments import add_alignment, add_images, add_resampling
 from analysis.options import AlignOptions, OptionError
 from analysis.tables import InputError
 from analysis.web.building import ReportError, write_study_report
+from annotate import moments
+from annotate.analysis_views import MAIN
 from annotate.management.studies import WritingCommand, find_study
+from annotate.models import Study
+from annotate.moments import MomentError
 
 
 class Command(WritingCommand):
-    help = "Write the alignment report of a study. Example: report pilot --out report/"
+    help = (
+        "Write the alignment report of a study. Example: report pilot --out report/. "
+        "Numbers of an earlier report again: report pilot --out again/ --view main "
+        "--as-of 1234"
+    )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         super().add_arguments(parser)
+        parser.add_argument("--view", default=MAIN, help="analysis view; default main")
+        parser.add_argument(
+            "--as-of", type=int, help="event of the study's log; default now"
+        )
         add_alignment(parser)
         add_resampling(parser)
         add_images(parser)
 
-    def handle(self, *, study: str, out: Path, images: str, **given: object) -> None:
+    def handle(
+        self,
+        *,
+        study: str,
+        out: Path,
+        images: str,
+        view: str,
+        as_of: int | None,
+        **given: object,
+    ) -> None:
         row = find_study(study)
+        _check_view(row, view)
         names = [field.name for field in fields(AlignOptions)]
         try:
             options = AlignOptions(**{n: given[n] for n in names if n in given})
             with tqdm(bar_format="{desc} {elapsed}", disable=None) as bar:
+                now = as_of is None
+                moment = moments.now(row) if now else moments.moment(row, as_of)
                 page = write_study_report(
                     row,
+                    view=view,
+                    moment=moment,
                     options=options,
                     out=out,
                     images="" if images == "none" else images,
                     progress=bar.set_description_str,
                 )
-        except (ReportError, InputError, OptionError) as error:
+        except (ReportError, InputError, OptionError, MomentError) as error:
             raise CommandError(str(error), returncode=2) from error
         except OSError as error:
             raise self.unwritable(out, error) from error
         self.stdout.write(str(page))
+
+
+def _check_view(study: Study, view: str) -> None:
+    """End the command if the study has no such view."""
+    known = list(study.analysis_views.values_list("key", flat=True))
+    if view not in known:
+        raise CommandError(
+            f"--view: {view!r}: expected one of {', '.join(known)}", returncode=2
+        )
