@@ -37,7 +37,10 @@ def view_list(request: HttpRequest, slug: str) -> HttpResponse:
         "page": page,
         "rows": [(row, _boxes(row, named)) for row in page],
         "people": _people(study),
-        "excluded_people": list(exclusion.excluded_wholesale(study)),
+        "excluded_people": [
+            (person, len(found))
+            for person, found in exclusion.excluded_wholesale(study).items()
+        ],
         "longest_reason": exclusion.LONGEST_REASON,
         "longest_key": analysis_views.LONGEST_KEY,
         "longest_title": analysis_views.LONGEST_TITLE,

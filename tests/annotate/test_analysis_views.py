@@ -187,12 +187,12 @@ def test_everything_of_one_annotator_on_the_page(study):
     asked["reason"] = "a bot"
     text = client.post(url, asked, follow=True).content.decode()
     assert "6 slots of A01 excluded" in text
-    assert "Everything of A01 was excluded" in text
+    assert "6 slots of A01 excluded at once" in text
     assert client.post(url, {"annotator": "Z", "reason": "x"}).status_code == 404
     url = reverse("annotator-restore", args=[study.slug])
     text = client.post(url, {"annotator": "A01"}, follow=True).content.decode()
     assert "6 slots of A01 restored" in text
-    assert "Everything of A01" not in text
+    assert "excluded at once" not in text
 
 
 def test_the_page_asks_as_often_for_many_exclusions(

@@ -182,7 +182,7 @@ def test_the_report_draws_its_figures_and_asks_nobody(page, live_server, study):
 
 PAGES = [
     "study-list", "study-detail", "study-coverage", "slot-list", "annotator-list",
-    "study-scoring", "report-list", "metric-list",
+    "study-scoring", "view-list", "report-list", "metric-list",
 ]  # fmt: skip
 
 
