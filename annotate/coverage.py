@@ -1,39 +1,93 @@
-"""How far a study is: every cell of methods by stories, every annotator."""
+"""How far a study is: methods (or pairs of methods) by stories.
+
+Everything is read from the units and the counters they keep, never from all slots, so
+that a page over a million answers stays fast. Where there are many stories or rows,
+neighbours are folded into one.
+"""
 
 from collections import Counter
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
-from django.db.models import Count, Max, Q
+from django.core.cache import cache
+from django.db.models import Count, F, Q, QuerySet, Sum
 
-from annotate.models import Annotator, Purpose, Slot, Study
+from annotate.models import Choice, Flag, Purpose, Question, Rating, Slot, Study
+from evalcore.models import Method, Story
 
 State = Slot.State
 # The slots that redundancy asks for. The others are left out of the analysis, or
 # surplus.
 WANTED = Q(ordinal__isnull=False) & ~Q(state=State.EXCLUDED)
 SURPLUS = Q(ordinal__isnull=True, purpose=Purpose.REAL) & ~Q(state=State.WITHDRAWN)
+# A grid shows so many columns and rows one by one; more are folded into fewer.
+MOST, COLUMNS, ROWS = 40, 15, 20
+# Flags that make one doubt what an annotator has submitted.
+DOUBTS = (Flag.Action.WARN, Flag.Action.PAUSE, Flag.Action.EXCLUDE)
+
+
+@dataclass(frozen=True)
+class Totals:
+    """The slots of a study."""
+
+    submitted: int
+    wanted: int
+    leased: int
+    excluded: int
+    surplus: int
+
+    @property
+    def open(self) -> int:
+        """Return how many slots within the redundancy nobody has in hand."""
+        return max(self.wanted - self.submitted - self.leased, 0)
+
+    @property
+    def left(self) -> int:
+        """Return how many slots are not submitted yet."""
+        return max(self.wanted - self.submitted, 0)
+
+    @property
+    def percent(self) -> int:
+        """Return the whole per cent that is done; 100 only when complete."""
+        return 100 * self.submitted // self.wanted if self.wanted else 0
+
+
+@dataclass(frozen=True)
+class Unfolded:
+    """A unit with what was counted for it."""
+
+    pk: int
+    methods: tuple[str, ...]
+    story: str
+    done: int
+    doubted: int
+    leased: int
+    wanted: int
+    aside: bool
 
 
 @dataclass(frozen=True)
 class Cell:
-    """The slots of a row (a method, or a pair of methods) in a story."""
+    """The slots of one row in one column; several units where these are folded.
 
-    methods: tuple[str, ...]
-    story: str
+    `doubted` of the done ones come from annotators with a warning or worse. `worst` is
+    the unit that is furthest behind.
+    """
+
     done: int
+    doubted: int
     leased: int
     wanted: int
+    aside: int
+    worst: Unfolded
+    query: str
+    folded: bool
 
     @property
-    def row(self) -> str:
-        return " / ".join(self.methods)
-
-    @property
-    def query(self) -> str:
-        """Return how the list of slots is asked for those of this cell."""
-        return f"{_methods_query(self.methods)}&{urlencode({'story': self.story})}"
+    def adjusted(self) -> int:
+        """Return the done slots of annotators whom no rule has flagged."""
+        return self.done - self.doubted
 
     @property
     def share(self) -> int:
@@ -42,165 +96,272 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
-    """One method, or one pair of methods, over all stories."""
+class Fold:
+    """Neighbouring names shown as one; a lone name is itself."""
 
-    name: str
+    first: int
+    last: int
+    names: tuple[str, ...]
+
+    @property
+    def is_folded(self) -> bool:
+        return len(self.names) > 1
+
+    @property
+    def label(self) -> str:
+        if self.is_folded:
+            return f"{self.names[0]} – {self.names[-1]}"
+        return self.names[0]
+
+    @property
+    def span(self) -> str:
+        """Return the places it holds, as the page's address names them."""
+        return f"{self.first}-{self.last}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One method, or one pair of methods, over the stories shown; or several."""
+
+    fold: Fold
     methods: tuple[str, ...]
     cells: tuple[Cell | None, ...]
     done: int
+    doubted: int
     wanted: int
+
+    @property
+    def name(self) -> str:
+        return self.fold.label
 
     @property
     def query(self) -> str:
         """Return how the list of slots is asked for those of this row."""
-        return _methods_query(self.methods)
-
-
-def _methods_query(methods: tuple[str, ...]) -> str:
-    return urlencode([("method", method) for method in methods])
+        return urlencode([("method", method) for method in self.methods])
 
 
 @dataclass(frozen=True)
-class Person:
-    """One annotator's progress."""
+class Grid:
+    """The heat map: what stands in its columns and rows, and how much there is."""
 
-    annotator: Annotator
-    submitted: int
-    planned: int
-    surplus: int
-    submitted_surplus: int
-    session: int
-    sessions: int
-    last: datetime | None
-
-
-@dataclass(frozen=True)
-class Coverage:
-    """Everything that the coverage page shows."""
-
-    stories: tuple[str, ...]
+    columns: tuple[Fold, ...]
     rows: tuple[Row, ...]
-    people: tuple[Person, ...]
-    leases: tuple[Slot, ...]
-    wanted: int
-    submitted: int
-    leased: int
-    open: int
-    excluded: int
-    surplus: int
+    n_stories: int
+    n_rows: int
+    doubted: int
+    shown: str = ""
 
     @property
-    def percent(self) -> int:
-        """Return the whole per cent that is done; 100 only when complete."""
-        return 100 * self.submitted // self.wanted if self.wanted else 0
+    def is_part(self) -> bool:
+        return bool(self.shown)
+
+    @property
+    def is_folded(self) -> bool:
+        return any(fold.is_folded for fold in self.columns) or any(
+            row.fold.is_folded for row in self.rows
+        )
 
 
-def coverage(study: Study) -> Coverage:
-    """Count the slots of a study; the number of queries does not depend on its size."""
-    counts = _counts(study)
-    stories = sorted({story for _row, story in counts})
-    names = sorted({row for row, _story in counts})
-    rows = []
-    total: Counter[str] = Counter()
-    for methods in names:
-        cells = [_cell(methods, story, counts) for story in stories]
+def totals(study: Study, *, surplus: int | None = None) -> Totals:
+    """Sum the units' counters; surplus slots are counted unless they are given."""
+    units = study.units.filter(purpose=Purpose.REAL).order_by()
+    sums = units.aggregate(done=Sum("submitted"), wanted=Sum("redundancy"))
+    if surplus is None:
+        surplus = study.slots.filter(SURPLUS).count()
+    return Totals(
+        submitted=sums["done"] or 0,
+        wanted=(sums["wanted"] or 0) * study.rounds,
+        leased=leases(study).count(),
+        excluded=study.slots.filter(state=State.EXCLUDED).count(),
+        surplus=surplus,
+    )
+
+
+def leases(study: Study) -> QuerySet[Slot]:
+    """Return the wanted slots that somebody has in hand, the first to run out first."""
+    return study.slots.filter(state=State.LEASED, ordinal__isnull=False).order_by(
+        "lease_until"
+    )
+
+
+def units(study: Study) -> list[Unfolded]:
+    """Return every real unit with its counts, by methods and story."""
+    method_names = dict(Method.objects.values_list("pk", "name"))
+    stories = dict(
+        Story.objects.filter(benchmark=study.benchmark_id).values_list("pk", "key")
+    )
+    leased = Counter(leases(study).values_list("unit", flat=True))
+    doubted = doubted_units(study)
+    rows = (
+        study.units.filter(purpose=Purpose.REAL)
+        .order_by()
+        .values_list(
+            "pk", "output_a__method", "output_b__method", "story", "submitted",
+            "redundancy", "set_aside_at",
+        )
+    )  # fmt: skip
+    return [
+        Unfolded(
+            pk,
+            (method_names[a],) if b is None else (method_names[a], method_names[b]),
+            stories[story],
+            done,
+            min(doubted[pk], done),
+            leased[pk],
+            redundancy * study.rounds,
+            aside is not None,
+        )
+        for pk, a, b, story, done, redundancy, aside in rows
+    ]
+
+
+def of_question(
+    found: Iterable[Unfolded], study: Study, question: Question
+) -> list[Unfolded]:
+    """Return the units that a question is asked of, with the answers it has.
+
+    In a planned study a submitted slot answers every question that is asked of its
+    story; imported answers may be partial, so theirs are counted.
+    """
+    asked = stories_of(study, question)
+    answered = {} if study.template else _answered(study, question)
+    return [
+        unit
+        if study.template
+        else replace(
+            unit,
+            done=answered.get(unit.pk, 0),
+            doubted=min(unit.doubted, answered.get(unit.pk, 0)),
+        )
+        for unit in found
+        if unit.story in asked
+    ]
+
+
+def stories_of(study: Study, question: Question) -> set[str]:
+    """Return the keys of the stories that a question is asked of."""
+    rows = Story.objects.filter(benchmark=study.benchmark_id)
+    return {
+        key
+        for key, tags in rows.values_list("key", "tags")
+        if all(
+            str(tags.get(tag)) in map(str, some)
+            for tag, some in question.stories.items()
+        )
+    }
+
+
+def doubted_units(study: Study) -> Counter[int]:
+    """Count per unit the submitted slots of annotators with a warning or worse."""
+    flagged = Flag.objects.filter(
+        annotator__study=study, resolved_at__isnull=True, action__in=DOUBTS
+    ).values_list("annotator", flat=True)
+    done = Slot.objects.filter(
+        annotator__in=list(flagged), state=State.SUBMITTED, ordinal__isnull=False
+    )
+    return Counter(done.values_list("unit", flat=True))
+
+
+def _answered(study: Study, question: Question) -> dict[int, int]:
+    """Count the answers to a question per unit, once for each state of the log."""
+    latest = study.events.order_by("-id").values_list("id", flat=True).first()
+    key = f"answered-{study.created_at.timestamp()}-{question.pk}-{latest}"
+    model = Choice if study.is_pairwise else Rating
+
+    def count() -> dict[int, int]:
+        rows = model.objects.filter(
+            question=question, is_current=True, annotator=F("slot__annotator"),
+            slot__state=State.SUBMITTED, slot__ordinal__isnull=False,
+        )  # fmt: skip
+        counted = rows.values_list("slot__unit").annotate(n=Count("pk")).order_by()
+        return dict(counted)
+
+    return cache.get_or_set(key, count, 600)
+
+
+def grid(found: Iterable[Unfolded], *, stories: str = "", rows: str = "") -> Grid:
+    """Arrange units by method and story; fold what is more than fits.
+
+    `stories` and `rows` name the places to show, as in "1-40"; all when empty.
+    """
+    by_place = {(unit.methods, unit.story): unit for unit in found}
+    names = sorted({methods for methods, _story in by_place})
+    keys = sorted({story for _methods, story in by_place})
+    columns = fold(keys, stories, COLUMNS)
+    bands = fold([" / ".join(methods) for methods in names], rows, ROWS)
+    made = []
+    for band in bands:
+        members = names[band.first - 1 : band.last]
+        cells = [_cell(by_place, members, band, column) for column in columns]
         present = [cell for cell in cells if cell is not None]
-        rows.append(
+        made.append(
             Row(
-                " / ".join(methods),
-                methods,
+                band,
+                members[0] if len(members) == 1 else (),
                 tuple(cells),
                 sum(cell.done for cell in present),
+                sum(cell.doubted for cell in present),
                 sum(cell.wanted for cell in present),
             )
         )
-    for tally in counts.values():
-        total.update(tally)
-    return Coverage(
-        stories=tuple(stories),
-        rows=tuple(rows),
-        people=_people(study),
-        leases=tuple(
-            study.slots.filter(state=State.LEASED)
-            .select_related("annotator", "unit__story", "unit__output_a__method",
-                            "unit__output_b__method")
-            .order_by("lease_until")
-        ),
-        wanted=total["wanted"],
-        submitted=total["submitted"],
-        leased=total["leased"],
-        open=total["open"],
-        excluded=total["excluded"],
-        surplus=total["surplus"],
-    )  # fmt: skip
+    shown = f"{stories} {rows}".strip()
+    doubted = sum(row.doubted for row in made)
+    return Grid(tuple(columns), tuple(made), len(keys), len(names), doubted, shown)
 
 
-def _counts(study: Study) -> dict[tuple[tuple[str, ...], str], Counter[str]]:
-    """Return the tallies of each row and story in one query."""
-    inside = Q(ordinal__isnull=False)
-    grouped = (
-        study.slots.filter(purpose=Purpose.REAL)
-        .values(
-            "unit__story__key", "unit__output_a__method__name",
-            "unit__output_b__method__name",
-        )
-        .annotate(
-            submitted=Count("pk", filter=inside & Q(state=State.SUBMITTED)),
-            leased=Count("pk", filter=inside & Q(state=State.LEASED)),
-            open=Count("pk", filter=inside & Q(state=State.OPEN)),
-            excluded=Count("pk", filter=Q(state=State.EXCLUDED)),
-            surplus=Count("pk", filter=SURPLUS),
-        )
-        .order_by()
-    )  # fmt: skip
-    result = {}
-    for entry in grouped:
-        a = entry.pop("unit__output_a__method__name")
-        b = entry.pop("unit__output_b__method__name")
-        story = entry.pop("unit__story__key")
-        tally = Counter(entry)
-        tally["wanted"] = tally["submitted"] + tally["leased"] + tally["open"]
-        result[(a, b) if b else (a,), story] = tally
-    return result
+def fold(names: Sequence[str], places: str, into: int, most: int = MOST) -> list[Fold]:
+    """Return names one by one, or neighbours together where they are more than `most`.
+
+    Examples
+    --------
+    >>> [one.label for one in fold(["a", "b", "c", "d", "e"], "", 3, most=4)]
+    ['a – b', 'c – d', 'e']
+    >>> [one.label for one in fold(["a", "b", "c", "d", "e"], "2-4", 3, most=4)]
+    ['b', 'c', 'd']
+    """
+    first, last = _span(places, len(names))
+    n = last - first + 1
+    size = -(-n // into) if n > most else 1
+    ends = [(at, min(at + size - 1, last)) for at in range(first, last + 1, size)]
+    return [Fold(at, end, tuple(names[at - 1 : end])) for at, end in ends]
+
+
+def _span(places: str, n: int) -> tuple[int, int]:
+    """Return the first and the last place that an address names; all if it is odd."""
+    low, _dash, high = places.partition("-")
+    if not (low.isdecimal() and high.isdecimal()) or len(places) > 20:
+        return 1, n
+    first, last = int(low), min(int(high), n)
+    return (first, last) if 1 <= first <= last else (1, n)
 
 
 def _cell(
-    methods: tuple[str, ...],
-    story: str,
-    counts: dict[tuple[tuple[str, ...], str], Counter[str]],
+    by_place: dict[tuple[tuple[str, ...], str], Unfolded],
+    members: Sequence[tuple[str, ...]],
+    band: Fold,
+    column: Fold,
 ) -> Cell | None:
-    tally = counts.get((methods, story))
-    if tally is None:
+    here = [
+        by_place[methods, story]
+        for methods in members
+        for story in column.names
+        if (methods, story) in by_place
+    ]
+    if not here:
         return None
-    return Cell(methods, story, tally["submitted"], tally["leased"], tally["wanted"])
-
-
-def _people(study: Study) -> tuple[Person, ...]:
-    mine = Q(slots__ordinal__isnull=False)
-    done = mine & Q(slots__state=State.SUBMITTED)
-    surplus = Q(slots__ordinal__isnull=True, slots__purpose=Purpose.REAL)
-    annotators = study.annotators.annotate(
-        submitted=Count("slots", filter=done),
-        planned=Count("slots", filter=mine & ~Q(slots__state=State.EXCLUDED)),
-        surplus=Count("slots", filter=surplus),
-        submitted_surplus=Count(
-            "slots", filter=surplus & Q(slots__state=State.SUBMITTED)
-        ),
-        session=Max("slots__session", filter=done),
-        sessions=Max("slots__session"),
-        last=Max("slots__submitted_at"),
-    ).order_by("name")
-    return tuple(
-        Person(
-            a,
-            a.submitted,
-            a.planned,
-            a.surplus,
-            a.submitted_surplus,
-            a.session or 0,
-            a.sessions or 0,
-            a.last,
-        )
-        for a in annotators
+    folded = band.is_folded or column.is_folded
+    if folded:
+        query = urlencode({"stories": column.span, "rows": band.span})
+    else:
+        asked = [("method", method) for method in members[0]]
+        query = urlencode([*asked, ("story", column.names[0])])
+    return Cell(
+        done=sum(unit.done for unit in here),
+        doubted=sum(unit.doubted for unit in here),
+        leased=sum(unit.leased for unit in here),
+        wanted=sum(unit.wanted for unit in here),
+        aside=sum(unit.aside for unit in here),
+        worst=min(here, key=lambda unit: unit.done / (unit.wanted or 1)),
+        query=query,
+        folded=folded,
     )

@@ -2,10 +2,26 @@
 
 from celery import shared_task
 
-from annotate import leasing
+from annotate import leasing, snapshots
+from annotate.models import Study
 
 
 @shared_task
 def release_expired() -> None:
     """Put slots back whose lease has run out."""
     leasing.release_expired()
+
+
+@shared_task
+def refresh_snapshots() -> None:
+    """Compute the dashboards' figures anew where the log has moved on."""
+    for pk in snapshots.behind():
+        refresh_snapshot(pk)
+
+
+@shared_task
+def refresh_snapshot(pk: int) -> None:
+    """Compute one study's figures anew unless they are up to date."""
+    study = Study.objects.filter(pk=pk).first()
+    if study is not None and not snapshots.is_fresh(study):
+        snapshots.refresh(study)

@@ -5,6 +5,8 @@ from django.urls import path, re_path
 
 from annotate.views import (
     analysis_views,
+    coverage,
+    events,
     home,
     judging,
     manage,
@@ -23,7 +25,6 @@ account_urls = [
 study_urls = [
     path("studies/", manage.study_list, name="study-list"),
     path("studies/<slug:slug>/", manage.study_detail, name="study-detail"),
-    path("studies/<slug:slug>/coverage/", manage.study_coverage, name="study-coverage"),
     path("studies/<slug:slug>/slots/", manage.slot_list, name="slot-list"),
     path("studies/<slug:slug>/slots/<code>/", manage.slot_detail, name="slot-detail"),
     path(
@@ -91,6 +92,33 @@ study_urls = [
     path("studies/<slug:slug>/do/<action>/", manage.study_action, name="study-action"),
 ]
 
+coverage_urls = [
+    path(
+        "studies/<slug:slug>/coverage/", coverage.study_coverage, name="study-coverage"
+    ),
+    path(
+        "studies/<slug:slug>/coverage/<slug:table>.csv",
+        coverage.coverage_csv,
+        name="coverage-csv",
+    ),
+    path("studies/<slug:slug>/events/", events.event_list, name="event-list"),
+    path(
+        "studies/<slug:slug>/annotators/<int:pk>/do/<slug:action>/",
+        coverage.annotator_action,
+        name="annotator-action",
+    ),
+    path(
+        "studies/<slug:slug>/flags/<int:pk>/resolve/",
+        coverage.flag_resolve,
+        name="flag-resolve",
+    ),
+    path(
+        "studies/<slug:slug>/units/<int:pk>/hand-out/",
+        coverage.unit_hand_out,
+        name="unit-hand-out",
+    ),
+]
+
 scoring_urls = [
     path("metrics/", scoring.metric_list, name="metric-list"),
     path("studies/<slug:slug>/scoring/", scoring.study_scoring, name="study-scoring"),
@@ -130,4 +158,4 @@ rate_urls = [
     ),
 ]
 
-urlpatterns = account_urls + study_urls + scoring_urls + rate_urls
+urlpatterns = account_urls + study_urls + coverage_urls + scoring_urls + rate_urls

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from celery import Celery
+from celery.app.utils import Settings
 from celery.signals import worker_ready
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "evalcore.settings")
@@ -14,10 +15,10 @@ app.autodiscover_tasks()
 app.autodiscover_tasks(["analysis.web"])
 
 
-@app.on_configure.connect
-def make_queue_folders(sender: Celery, **_kwargs: object) -> None:
+@app.on_after_configure.connect
+def make_queue_folders(source: Settings, **_kwargs: object) -> None:
     """Create the folders of the filesystem broker, which expects them to exist."""
-    options = sender.conf.broker_transport_options or {}
+    options = source.broker_transport_options or {}
     for folder in options.values():
         if isinstance(folder, str):
             Path(folder).mkdir(parents=True, exist_ok=True)

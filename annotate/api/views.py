@@ -14,7 +14,7 @@ from analysis.tables import InputError, Problem
 from annotate import finishing, handing, leasing, rating, viewing
 from annotate.api import serializers
 from annotate.api.authentication import InvitationAuthentication, IsAnnotator
-from annotate.coverage import coverage
+from annotate.coverage import totals, units
 from annotate.models import Annotator, Slot, Study
 from annotate.permissions import get_study_for, visible_studies
 from evalcore.importing.scores import import_scores
@@ -59,24 +59,23 @@ class StudyCoverage(APIView):
 
     @extend_schema(responses=serializers.CoverageSerializer)
     def get(self, request: Request, slug: str) -> Response:
-        result = coverage(get_study_for(request.user, slug))
+        study = get_study_for(request.user, slug)
+        total = totals(study)
         cells = [
             {
-                "methods": list(row.methods),
-                "story": cell.story,
-                "submitted": cell.done,
-                "leased": cell.leased,
-                "wanted": cell.wanted,
+                "methods": list(unit.methods),
+                "story": unit.story,
+                "submitted": unit.done,
+                "leased": unit.leased,
+                "wanted": unit.wanted,
             }
-            for row in result.rows
-            for cell in row.cells
-            if cell is not None
+            for unit in sorted(units(study), key=lambda u: (u.methods, u.story))
         ]
         return Response(
             {
-                "submitted": result.submitted, "wanted": result.wanted,
-                "leased": result.leased, "open": result.open,
-                "excluded": result.excluded, "surplus": result.surplus, "cells": cells,
+                "submitted": total.submitted, "wanted": total.wanted,
+                "leased": total.leased, "open": total.open,
+                "excluded": total.excluded, "surplus": total.surplus, "cells": cells,
             }
         )  # fmt: skip
 

@@ -16,10 +16,12 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotate import exclusion, inviting, lifecycle, viewing
 from annotate.analysis_views import named_views
-from annotate.coverage import SURPLUS, WANTED, Person, coverage
+from annotate.coverage import SURPLUS, WANTED, totals
+from annotate.dashboard import attention
 from annotate.models import Annotator, Answer, Exclusion, Invitation, Slot, Study
 from annotate.permissions import can_manage, get_study_for, visible_studies
 from annotate.spreadsheet import csv_text
+from annotate.tallies import Person, people
 from evalcore import media
 from evalcore.models import Frame
 
@@ -63,7 +65,9 @@ def study_detail(request: HttpRequest, slug: str) -> HttpResponse:
     """Show what the study asks, how far it is, and what can be done now."""
     study = get_study_for(request.user, slug)
     context = {
-        "coverage": coverage(study),
+        "coverage": totals(study),
+        "alerts": attention(study),
+        "people": study.annotators.count(),
         "questions": study.questions.all(),
         "events": study.events.select_related("annotator", "user").order_by("-id")[:12],
         "simulated": study.annotators.filter(is_simulated=True).count(),
@@ -83,17 +87,6 @@ def study_action(request: HttpRequest, slug: str, action: str) -> HttpResponse:
     except lifecycle.LifecycleError as error:
         messages.error(request, str(error))
     return redirect("study-detail", slug)
-
-
-@require_safe
-@login_required
-def study_coverage(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show methods by stories; htmx asks again for the inner part only."""
-    study = get_study_for(request.user, slug)
-    template = "manage/coverage.html"
-    if request.htmx:
-        template = "manage/_coverage.html"
-    return _page(request, study, template, coverage=coverage(study))
 
 
 @require_safe
@@ -274,7 +267,7 @@ def _people_with_links(
         for row in Invitation.objects.filter(annotator__study=study)
     }
     rows = []
-    for person in coverage(study).people:
+    for person in people(study):
         row = invitations.get(person.annotator.pk)
         link = ""
         if row is not None and row.revoked_at is None:

@@ -9,7 +9,7 @@ from django.core.management.base import CommandError
 from django.utils import timezone
 
 from annotate import exclusion, handing, inviting, leasing
-from annotate.coverage import coverage
+from annotate.coverage import grid, leases, totals, units
 from annotate.models import Choice, Exclusion, Rating, Slot, Unit
 from annotate.rating import record_answer, submit_slot
 from annotate.verifying import problems
@@ -24,20 +24,20 @@ def test_slots_are_counted_by_state_and_cell():
     study = make_study()
     ann = study.annotators.get(name="A01")
     leasing.take(handing.next_slot(ann), ann)
-    result = coverage(study)
+    result = totals(study)
     counted = (result.wanted, result.submitted, result.leased, result.open)
     assert counted == (12, 0, 1, 11)
-    assert [row.name for row in result.rows] == ["Alder", "Birch", "Cedar"]
-    assert result.leases[0].annotator == ann
+    assert [row.name for row in grid(units(study)).rows] == ["Alder", "Birch", "Cedar"]
+    assert leases(study).get().annotator == ann
     answer_everything(study)
-    result = coverage(study)
+    result = totals(study)
     assert result.submitted == 11
     assert result.percent == 91
-    assert sum(c.done for row in result.rows for c in row.cells) == 11
+    assert sum(c.done for row in grid(units(study)).rows for c in row.cells) == 11
 
 
 def test_pairs_are_rows():
-    result = coverage(make_study(protocol="pairwise"))
+    result = grid(units(make_study(protocol="pairwise")))
     assert [row.name for row in result.rows] == [
         "Alder / Birch", "Alder / Cedar", "Birch / Cedar",
     ]  # fmt: skip
@@ -49,9 +49,12 @@ def test_the_number_of_queries_does_not_grow(django_assert_num_queries):
         slug="large", annotators=6, benchmark=make_benchmark(slug="big", stories=6)
     )
     for study in (small, large):
-        # Cells, annotators, open leases.
-        with django_assert_num_queries(3):
-            coverage(study)
+        # Methods, stories, leases, flagged people, units (nobody is flagged).
+        with django_assert_num_queries(5):
+            units(study)
+        # Sums of units, leased, excluded, surplus.
+        with django_assert_num_queries(4):
+            totals(study)
 
 
 def test_exclusion_opens_a_replacement_and_undo_removes_it():
@@ -61,11 +64,11 @@ def test_exclusion_opens_a_replacement_and_undo_removes_it():
     row = exclusion.exclude(slot, reason="asleep", author=None)
     replacement = Slot.objects.get(unit=slot.unit, annotator=None)
     assert replacement.ordinal == 3
-    assert coverage(study).wanted == 12
-    assert coverage(study).submitted == 11
+    assert totals(study).wanted == 12
+    assert totals(study).submitted == 11
     exclusion.undo(row, author=None)
     assert Slot.objects.get(pk=replacement.pk).state == "withdrawn"
-    assert coverage(study).submitted == 12
+    assert totals(study).submitted == 12
     assert problems(study) == []
 
 
@@ -82,7 +85,7 @@ def test_an_answered_replacement_becomes_surplus_when_the_exclusion_is_undone():
     late = Slot.objects.get(annotator=carol)
     assert late.ordinal is None
     assert late.ratings.count() == 2
-    assert coverage(study).surplus == 1
+    assert totals(study).surplus == 1
     assert problems(study) == []
 
 
@@ -106,7 +109,7 @@ def test_a_replacement_in_work_becomes_surplus_and_can_be_finished():
         record_answer(slot=taken, annotator=carol, question=question, value=3)
     submit_slot(slot=taken, annotator=carol)
     assert Slot.objects.get(pk=taken.pk).ordinal is None
-    result = coverage(study)
+    result = totals(study)
     assert (result.submitted, result.wanted, result.surplus) == (12, 12, 1)
     assert problems(study) == []
 
@@ -142,10 +145,10 @@ def test_a_replacement_of_a_replacement_gives_its_place_up_once():
         record_answer(slot=taken, annotator=carol, question=question, value=3)
     submit_slot(slot=taken, annotator=carol)
     second = exclusion.exclude(taken, reason="too", author=None)
-    assert coverage(study).open == 1
+    assert totals(study).open == 1
     exclusion.undo(first, author=None)
     assert problems(study) == []
-    assert coverage(study).open == 0
+    assert totals(study).open == 0
     exclusion.undo(second, author=None)
     assert Slot.objects.get(pk=taken.pk).ordinal is None
     assert problems(study) == []
@@ -193,7 +196,7 @@ def test_a_reason_that_does_not_fit_is_refused():
     answer_everything(study)
     with pytest.raises(exclusion.ExclusionError, match="300"):
         exclusion.exclude(study.slots.first(), reason="x" * 301, author=None)
-    assert coverage(study).excluded == 0
+    assert totals(study).excluded == 0
 
 
 def test_a_submitted_slot_is_never_withdrawn():
@@ -316,7 +319,7 @@ def test_verify_finds_what_is_wrong_with_pairs(damage):
 def test_the_command_prints_cells(capsys):
     study = make_study()
     answer_everything(study)
-    call_command("coverage", study.slug, csv=True)
+    call_command("coverage", study.slug, csv="cells")
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "methods,story,submitted,leased,wanted"
-    assert lines[1] == "Alder,01,2,0,2"
+    assert lines[0].startswith("methods,story,dimension,submitted,quality_adjusted")
+    assert lines[1] == "Alder,01,character,2,2,0,2,0"

@@ -1,41 +1,50 @@
 import argparse
-import csv
 
-from analysis.tables import defused
-from annotate.coverage import Cell, Coverage, coverage
+from annotate import coverage_tables
+from annotate.coverage import Cell, Grid, grid, totals, units
+from annotate.dashboard import attention
 from annotate.management.studies import StudyCommand, find_study
+from annotate.models import Study
+from annotate.spreadsheet import csv_lines
+from annotate.tallies import people
 
 
 class Command(StudyCommand):
-    help = "Show how far a study is. Example: coverage pilot, or coverage pilot --csv"
+    help = (
+        "Show how far a study is and what needs attention. Example: coverage pilot, or "
+        "coverage pilot --csv annotators"
+    )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--csv", action="store_true", help="one row a cell")
+        parser.add_argument(
+            "--csv",
+            nargs="?",
+            const="cells",
+            choices=sorted(coverage_tables.TABLES),
+            help="print a table instead; cells by default",
+        )
 
     def handle(self, *, study: str, **options: object) -> None:
         row = find_study(study)
-        result = coverage(row)
         if options["csv"]:
-            self._write_csv(result)
+            header, rows = coverage_tables.TABLES[options["csv"]](row)
+            for piece in csv_lines(header, rows):
+                self.stdout.write(piece, ending="")
             return
+        total = totals(row)
         self.stdout.write(
-            f"{row.slug}, {row.title}: {result.submitted} of {result.wanted} slots "
-            f"({result.percent} %), {result.leased} leased, {result.open} open"
+            f"{row.slug}, {row.title}: {total.submitted} of {total.wanted} slots "
+            f"({total.percent} %), {total.leased} leased, {total.open} open"
         )
-        self._write_cells(result)
-        self._write_people(result)
+        for alert in attention(row):
+            self.stdout.write(f"! {alert.text} {alert.todo}")
+        self._write_cells(grid(units(row)))
+        self._write_people(row)
 
-    def _write_csv(self, result: Coverage) -> None:
-        writer = csv.writer(self.stdout, lineterminator="\n")
-        writer.writerow(["methods", "story", "submitted", "leased", "wanted"])
-        for cell in (c for r in result.rows for c in r.cells if c is not None):
-            names = [defused(cell.row), defused(cell.story)]
-            writer.writerow([*names, cell.done, cell.leased, cell.wanted])
-
-    def _write_cells(self, result: Coverage) -> None:
+    def _write_cells(self, result: Grid) -> None:
         """Print methods by stories, as submitted/wanted."""
-        lines = [["", *result.stories, "all"]]
+        lines = [["", *(column.label for column in result.columns), "all"]]
         for row in result.rows:
             cells = [_share(cell) for cell in row.cells]
             lines.append([row.name, *cells, f"{row.done}/{row.wanted}"])
@@ -44,9 +53,9 @@ class Command(StudyCommand):
             texts = (c.rjust(w) for c, w in zip(cells, widths[1:], strict=True))
             self.stdout.write("  ".join([name.ljust(widths[0]), *texts]))
 
-    def _write_people(self, result: Coverage) -> None:
+    def _write_people(self, study: Study) -> None:
         """Print the annotators' own numbers, as submitted/planned."""
-        for person in result.people:
+        for person in people(study):
             state = person.annotator.get_state_display()
             done = f"{person.submitted}/{person.planned}"
             self.stdout.write(f"{person.annotator.name}  {state:9}  {done}")

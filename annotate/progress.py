@@ -1,0 +1,191 @@
+r"""When a study will be complete, and how sure its figures will be then. Pure.
+
+The forecast takes answers that arrived in equal stretches of time (days, or hours of a
+young study). With mean :math:`m` and variance :math:`v` of the :math:`n` latest
+stretches, :math:`T` more of them bring
+
+.. math:: mT \pm q \sqrt{vT + T^2 v / n}
+
+answers: the first term under the root is how stretches differ, the second how well the
+mean is known, and :math:`q` Student's quantile. :math:`v` is at least :math:`m`, as for
+arrivals that know nothing of each other; sessions and quiet days make it larger. Solved
+for :math:`T` where that equals what is left, this gives the interval's two ends; the
+later one does not exist when the pace could as well be zero.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from statistics import NormalDist, fmean
+
+CONFIDENCE = 0.8
+LEAST_ANSWERS = 20
+DAY, HOUR = timedelta(days=1), timedelta(hours=1)
+# The pace is that of the latest two weeks, of whole days where there are so many.
+WINDOW = timedelta(days=14)
+LEAST_DAYS, LEAST_HOURS = 4, 6
+# Nobody plans further ahead.
+HORIZON = timedelta(days=3650)
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """When the last answer comes in, or why nobody can tell.
+
+    `reason` is empty, or one of "complete", "few", "none lately", "young". `late` is
+    None when the pace could as well be zero. `per_day` is the pace.
+    """
+
+    reason: str
+    remaining: int
+    answers: int = 0
+    per_day: float = 0.0
+    median: datetime | None = None
+    early: datetime | None = None
+    late: datetime | None = None
+    days: int = 0
+
+
+def forecast(
+    arrivals: Iterable[tuple[datetime, int]], remaining: int, now: datetime
+) -> Forecast:
+    """Forecast when `remaining` slots will be submitted.
+
+    Parameters
+    ----------
+    arrivals
+        Start of an hour, and how many slots were submitted in it, oldest first.
+    remaining
+        Slots that are still wanted.
+    now
+        The end of what is known.
+    """
+    recent = [(at, n) for at, n in arrivals if now - WINDOW < at <= now]
+    total = sum(n for _at, n in recent)
+    if remaining <= 0:
+        return Forecast("complete", 0, total)
+    if not total:
+        return Forecast("none lately", remaining)
+    if total < LEAST_ANSWERS:
+        return Forecast("few", remaining, total)
+    span = now - recent[0][0]
+    width, least = (
+        (DAY, LEAST_DAYS) if span >= LEAST_DAYS * DAY else (HOUR, LEAST_HOURS)
+    )
+    counts = stretches(recent, width, now)
+    if len(counts) < least:
+        return Forecast("young", remaining, total)
+    early, middle, late = time_left(counts, remaining)
+    return Forecast(
+        "",
+        remaining,
+        total,
+        per_day=fmean(counts) * (DAY / width),
+        median=_at(now, middle, width),
+        early=_at(now, early, width),
+        late=_at(now, late, width),
+        days=math.ceil(span / DAY),
+    )
+
+
+def _at(now: datetime, stretches_left: float, width: timedelta) -> datetime | None:
+    if stretches_left * width.total_seconds() > HORIZON.total_seconds():
+        return None
+    return now + stretches_left * width
+
+
+def stretches(
+    arrivals: Sequence[tuple[datetime, int]], width: timedelta, now: datetime
+) -> list[int]:
+    """Sum arrivals over whole stretches that end now, the latest first.
+
+    The stretch in which the first answer came is left out unless it is whole: it would
+    make the pace look slower than it was.
+    """
+    n = int((now - arrivals[0][0]) / width)
+    counts = [0] * n
+    for at, count in arrivals:
+        place = int((now - at - HOUR / 2) / width)  # by the middle of the hour
+        if place < n:
+            counts[place] += count
+    return counts
+
+
+def time_left(counts: Sequence[int], remaining: int) -> tuple[float, float, float]:
+    """Return the early end, the middle and the late end, in stretches of time.
+
+    Examples
+    --------
+    >>> early, middle, late = time_left([10, 12, 8, 10, 9, 11], 100)
+    >>> round(middle, 1), early < middle < late
+    (10.0, True)
+    >>> time_left([0, 0, 0, 30], 100)[2]
+    inf
+    """
+    n, m = len(counts), fmean(counts)
+    squares = sum((count - m) ** 2 for count in counts) / (n - 1)
+    v = max(squares, m)
+    q = student(0.5 + CONFIDENCE / 2, n - 1)
+    a = m * m - q * q * v / n
+    b = 2 * m * remaining + q * q * v
+    root = math.sqrt(max(b * b - 4 * a * remaining**2, 0.0))
+    # Written so that nothing cancels where a is small.
+    early = 2 * remaining**2 / (b + root)
+    late = (b + root) / (2 * a) if a > 0 else math.inf
+    return early, remaining / m, late
+
+
+def student(p: float, degrees: int) -> float:
+    """Return a quantile of Student's t: the expansion of Cornish and Fisher.
+
+    Examples
+    --------
+    >>> round(student(0.9, 10), 2), round(student(0.9, 5), 2)
+    (1.37, 1.47)
+    """
+    z = NormalDist().inv_cdf(p)
+    d = float(degrees)
+    return (
+        z
+        + (z**3 + z) / (4 * d)
+        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * d**2)
+        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * d**3)
+    )
+
+
+def sessions_left(remaining: int, submitted: int, begun: int, planned: int) -> int:
+    """Return how many more sessions are needed.
+
+    A session brings as many slots as those so far did, or as were `planned` while there
+    are none to go by.
+    """
+    mean = submitted / begun if begun and submitted else planned
+    return math.ceil(remaining / max(mean, 1))
+
+
+def spearman_brown(single: float, k: float) -> float | None:
+    """Return the reliability of the mean of k ratings; None without any agreement.
+
+    Examples
+    --------
+    >>> round(spearman_brown(0.4, 6), 2)
+    0.8
+    """
+    if not 0 < single <= 1:
+        return None
+    return k * single / (1 + (k - 1) * single)
+
+
+def expected_interval(
+    value: float, low: float, high: float, now: float, then: float
+) -> tuple[float, float]:
+    """Return the interval to expect once there are `then` answers instead of `now`.
+
+    Each side shrinks with the root of the number of answers; the value is expected to
+    stay where it is.
+    """
+    ratio = math.sqrt(now / then) if then > now > 0 else 1.0
+    return max(value - (value - low) * ratio, -1.0), min(
+        value + (high - value) * ratio, 1.0
+    )

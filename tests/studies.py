@@ -1,0 +1,76 @@
+"""A study as it stands some days after its launch, for tests of its dashboard."""
+
+import random
+from datetime import datetime, timedelta
+
+from annotate.models import Annotator, Flag, Purpose, Slot, Study
+from annotate.rating import Judgement, store_judgements
+from tests.factories import make_benchmark, make_study
+
+QUALITY = {"Alder": 3.2, "Birch": 2.4, "Cedar": 1.6, "Dogwood": 2.9, "Elm": 0.9}
+
+
+def running_study(now: datetime, *, slug="running", quiet_days=0, **kw) -> Study:
+    """Eight people, five methods, twelve stories, two thirds done over a week.
+
+    The first seven work until `quiet_days` before now; the last has not begun.
+    """
+    benchmark = make_benchmark(
+        slug=f"{slug}-woods", stories=12, methods=tuple(QUALITY), pictures=False
+    )
+    study = make_study(
+        slug=slug, benchmark=benchmark, annotators=8, session_size=6, **kw
+    )
+    dice = random.Random(7)
+    last = now - timedelta(days=quiet_days)
+    people = list(study.annotators.order_by("name"))
+    for person in people[:-1]:
+        person.state = Annotator.State.ACTIVE
+        person.consented_at = last - timedelta(days=7)
+        person.last_seen_at = last - timedelta(hours=dice.randrange(1, 30))
+        person.save()
+        _work(study, person, last, dice)
+    study.annotators.filter(pk=people[-1].pk).update(
+        created_at=last - timedelta(days=8)
+    )
+    type(people[-1].invitation).objects.update(created_at=last - timedelta(days=8))
+    return study
+
+
+def _work(study: Study, person: Annotator, last: datetime, dice: random.Random) -> None:
+    questions = list(study.questions.all())
+    slots = list(
+        person.slots.filter(state=Slot.State.OPEN)
+        .select_related("unit__output_a__method")
+        .order_by("position")
+    )
+    severity = dice.gauss(0, 0.3)
+    done = slots[: dice.randrange(38, 58)]
+    days = sorted(dice.choice(range(7)) for _ in range(-(-len(done) // 6)))
+    judgements = []
+    for i, slot in enumerate(done):
+        at = last - timedelta(days=6 - days[i // 6], hours=4, seconds=-50 * (i % 6))
+        quality = QUALITY[slot.unit.output_a.method.name]
+        answers = {
+            question: min(max(round(quality + severity + dice.gauss(0, 0.8)), 0), 4)
+            for question in questions
+        }
+        judgements.append(Judgement(slot, answers, at, dice.lognormvariate(3.6, 0.4)))
+    store_judgements(judgements)
+
+
+def flag(person: Annotator, action: str, text: str) -> Flag:
+    """A finding about an annotator, in force."""
+    return Flag.objects.create(
+        annotator=person, rule=f"{action} rule", signal="gold", action=action,
+        value=0.4, n=20, text=text,
+    )  # fmt: skip
+
+
+def set_aside(study: Study, now: datetime) -> None:
+    """Three people have skipped the study's last unit."""
+    unit = study.units.filter(purpose=Purpose.REAL).last()
+    unit.set_aside_at = now
+    unit.save()
+    for slot in unit.slots.select_related("annotator")[:3]:
+        unit.skips.create(slot=slot, annotator=slot.annotator, reason="broken")
