@@ -143,15 +143,37 @@ def fit_model(counts: Array, *, ties: str = "half", start: Fit | None = None) ->
             break
         here = data if active.all() else data.of(active)
         gradient, information = _derivatives(parameters[active], here)
-        step = np.linalg.solve(information, gradient[:, :, None])[:, :, 0]
+        step = _solved(information, gradient)
         largest = np.abs(step).max(axis=1, keepdims=True)
-        parameters[active] += step * np.minimum(1, LONGEST_STEP / (largest + 1e-300))
+        parameters[active] += np.nan_to_num(
+            step * np.minimum(1, LONGEST_STEP / (largest + 1e-300))
+        )
+        converged[active] = largest[:, 0] < CONVERGED
         still = largest[:, 0] >= CONVERGED
-        converged[active] = ~still
         still &= np.abs(parameters[active, M + 1]) < LARGEST_SIDE
         active[active] = still
     theta = parameters[:, :M] - parameters[:, :M].mean(axis=1, keepdims=True)
     return Fit(theta, parameters[:, M], parameters[:, M + 1], converged)
+
+
+def _solved(information: Array, gradient: Array) -> Array:
+    """Return each table's Newton step; nan where its information is singular.
+
+    That happens where answers follow the side so closely that strengths cannot be told
+    from it any more.
+    """
+    try:
+        return np.asarray(np.linalg.solve(information, gradient[:, :, None])[:, :, 0])
+    except np.linalg.LinAlgError:
+        step = np.full(gradient.shape, np.nan)
+        for table, (matrix, slope) in enumerate(
+            zip(information, gradient, strict=True)
+        ):
+            try:
+                step[table] = np.linalg.solve(matrix, slope)
+            except np.linalg.LinAlgError:
+                continue
+        return step
 
 
 def covariance(counts: Array, found: Fit, *, ties: str = "half") -> Array:

@@ -453,3 +453,19 @@ def test_resamples_have_ratings_where_wins_lead_from_all_to_all(seed):
         beats = table[0] + table[1] + table[1].T
         parts, _ = connected_components(beats, directed=True, connection="strong")
         assert strong == (parts == 1)
+
+
+def test_resamples_in_which_the_side_says_all_are_counted_as_undefined():
+    """A study so small that some resamples cannot tell strengths from the side."""
+    answers = """
+        0,A,B,p,tie,B  0,A,B,q,tie,A  0,A,C,q,a,A  0,B,C,q,b,B  1,A,B,p,a,A
+        1,A,B,q,a,B    1,A,C,p,b,A    1,A,C,q,a,A  1,B,C,p,b,B  1,B,C,q,a,B
+        2,A,B,p,a,A    2,A,B,q,a,A    2,A,C,p,tie,A 2,B,C,q,b,C
+    """
+    names = ["story", "method_a", "method_b", "annotator", "choice", "left_method"]
+    rows = [dict(zip(names, row.split(","), strict=True)) for row in answers.split()]
+    choices = pd.DataFrame(rows).assign(criterion="c")
+    (row,) = side_effect(choices, criterion="c", resamples=10)
+    assert row["value"] == pytest.approx(0.66261317623)
+    assert np.isnan(row["low"])
+    assert "undefined in 6 of 10 resamples" in row["reason"]
