@@ -17,23 +17,40 @@ from annotate.rating import locked_annotator
 KINDS = (Purpose.GOLD, Purpose.REPEAT, Purpose.TWIN)
 
 
-@transaction.atomic
 def begin_session(annotator: Annotator, following: Slot) -> None:
     """Lay the checks of a session into it, if `following` is its first slot."""
     wanted = annotator.study.checks.get("per_session", 0)
-    if not wanted or following.purpose == Purpose.TRAINING:
-        return
+    if wanted and following.purpose != Purpose.TRAINING:
+        _lay_checks(annotator, following, wanted)
+
+
+@transaction.atomic
+def _lay_checks(annotator: Annotator, following: Slot, wanted: int) -> None:
     person = locked_annotator(annotator)
     session = leasing.session_for(following, person)
+    _drop_left_over(person, session)
     here = Slot.objects.filter(annotator=person, session=session)
     begun = Q(started_at__isnull=False) | Q(purpose__in=KINDS)
     if here.filter(begun).exists():
         return
     dice = random.Random(f"{person.study.seed} {person.pk} {session}")
-    stories = set(here.values_list("unit__story", flat=True))
+    stories = {following.unit.story_id, *here.values_list("unit__story", flat=True)}
     after = _positions(person, here)[:-1]
     for position in sorted(dice.sample(after, min(wanted, len(after)))):
         _lay(person, session, position + 1, stories, dice)
+
+
+def _drop_left_over(person: Annotator, session: int) -> None:
+    """Withdraw checks of earlier sessions that ended before they came."""
+    left = Slot.objects.filter(
+        annotator=person,
+        purpose__in=KINDS,
+        state=Slot.State.OPEN,
+        started_at__isnull=True,
+        session__lt=session,
+    )
+    for slot in left.select_for_update(no_key=True).order_by("pk"):
+        leasing.withdraw(slot)
 
 
 def _positions(person: Annotator, here: QuerySet[Slot]) -> list[int]:
@@ -98,6 +115,7 @@ def _gold(person: Annotator, _session: int, stories: set[int]) -> Found:
         )
     )
     units = Unit.objects.filter(study=person.study_id, purpose=Purpose.GOLD)
+    units = units.exclude(skips__annotator=person)
     for unit in units.exclude(story__in=stories).filter(~Exists(same)):
         yield unit, None
 
@@ -112,7 +130,7 @@ def _twins(person: Annotator, session: int, stories: set[int]) -> Found:
         ~Exists(own.filter(unit=OuterRef("pk"))),
         study=person.study_id,
         purpose=Purpose.TWIN,
-    ).exclude(story__in=stories)
+    ).exclude(Q(story__in=stories) | Q(skips__annotator=person))
     if not person.study.is_pairwise:
         # One twin for each original: the second would be met with suspicion.
         met = own.filter(purpose=Purpose.TWIN).values("unit__original")

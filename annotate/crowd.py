@@ -73,6 +73,16 @@ def best(candidates: Sequence[Candidate], seen: Seen) -> Candidate | None:
     return min(candidates, key=lambda c: _cost(c, seen), default=None)
 
 
+def keeps_even(candidate: Candidate, seen: Seen) -> bool:
+    """Say whether a slot shows a fresh story and no method more often than any before.
+
+    Otherwise it is worth looking further for one that does.
+    """
+    highest = max(seen.methods.values(), default=0)
+    met = max(seen.methods[method] for method in candidate.methods)
+    return candidate.story not in seen.stories and (met < highest or highest == 0)
+
+
 def _cost(candidate: Candidate, seen: Seen) -> tuple[bool, int, int, int, int, int]:
     met = [seen.methods[method] for method in candidate.methods]
     left = 0

@@ -1,23 +1,24 @@
-"""What follows from a submitted slot: training results, flags, being finished."""
+"""What follows from a submitted slot: training results, and being finished."""
 
 from django.db import transaction
 from django.utils import timezone
 
 from annotate import handing, log, quality, training
-from annotate.leasing import UNFINISHED, own_slots
+from annotate.leasing import own_slots, waiting
 from annotate.models import Annotator, Event, Purpose, Slot
-from annotate.rating import locked_annotator, submit_slot
+from annotate.rating import locked_annotator, submit_locked
 
 
 def submit(*, slot: Slot, annotator: Annotator, seconds: float | None = None) -> Slot:
-    """Submit a slot, look at the annotator's answers, and see what follows."""
+    """Submit a slot, see what follows, and look at the annotator's answers."""
     with transaction.atomic():
-        locked_annotator(annotator)
-        submitted = submit_slot(slot=slot, annotator=annotator, seconds=seconds)
+        person = locked_annotator(annotator)
+        submitted = submit_locked(slot, person, seconds)
         if submitted.purpose == Purpose.TRAINING:
             training.conclude(annotator)
+        elif _finish(person, wanted=False):
+            annotator.state, annotator.finished_at = person.state, person.finished_at
     quality.look(annotator)
-    finish_if_done(annotator)
     return submitted
 
 
@@ -29,16 +30,21 @@ def finish_if_done(annotator: Annotator, *, wanted: bool = False) -> bool:
     in an open study after at least one session, when they want to (`wanted`).
     """
     person = locked_annotator(annotator)
-    own = own_slots(person).exclude(purpose=Purpose.TRAINING)
+    finished = _finish(person, wanted=wanted)
+    if finished:
+        annotator.state, annotator.finished_at = person.state, person.finished_at
+    return finished
+
+
+def _finish(person: Annotator, *, wanted: bool) -> bool:
+    """Mark a locked annotator as finished if that is so."""
     if (
         person.state != Annotator.State.ACTIVE
-        or own.filter(state__in=UNFINISHED).exists()
-        or not own.exists()
+        or waiting(person).exclude(purpose=Purpose.TRAINING).exists()
         or not (_is_through(person) or (wanted and may_stop(person)))
     ):
         return False
-    person.state = annotator.state = Annotator.State.FINISHED
-    person.finished_at = annotator.finished_at = timezone.now()
+    person.state, person.finished_at = Annotator.State.FINISHED, timezone.now()
     person.save(update_fields=["state", "finished_at"])
     log.note(Event.Kind.ANNOTATOR_FINISHED, person.study_id, annotator=person)
     return True
@@ -46,10 +52,11 @@ def finish_if_done(annotator: Annotator, *, wanted: bool = False) -> bool:
 
 def _is_through(person: Annotator) -> bool:
     """Say whether the plan is done, or whether there can be nothing more to do."""
-    planned = own_slots(person).filter(claimed=False, purpose=Purpose.REAL)
-    if planned.exists():
-        return True
-    return not handing.has_room(person) or not handing.left_for(person).exists()
+    real = own_slots(person).filter(purpose=Purpose.REAL)
+    planned = not person.study.is_open and real.filter(claimed=False).exists()
+    if planned or not real.exists():
+        return planned
+    return not handing.has_room(person) or not handing.may_get_more(person)
 
 
 def may_stop(annotator: Annotator) -> bool:

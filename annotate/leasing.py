@@ -6,10 +6,13 @@ waits for them, a claimed one is free for anyone. An answer that comes after tha
 accepted while the slot is free, and otherwise kept as surplus.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeVar
 
-from django.db import IntegrityError, transaction
-from django.db.models import Count, Max, QuerySet
+from django.db import transaction
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from annotate import log
@@ -24,9 +27,17 @@ from annotate.models import (
     Study,
     Unit,
 )
-from annotate.rating import lease_length, locked_annotator, start_lease
+from annotate.rating import (
+    LostSlotError,
+    lease_length,
+    locked_annotator,
+    locked_slot,
+    start_lease,
+)
 
+Result = TypeVar("Result")
 UNFINISHED = (Slot.State.OPEN, Slot.State.LEASED)
+CLOSED = (Slot.State.EXCLUDED, Slot.State.WITHDRAWN)
 # Between two slots of a plan there is room for checks, before the first for training.
 FIRST_POSITION, SPACING = 100, 10
 # So many people who skip a unit mean that something is wrong with it.
@@ -39,10 +50,9 @@ class SlotTakenError(Exception):
 
 def own_slots(annotator: Annotator) -> QuerySet[Slot]:
     """Return the annotator's slots in the order in which they are shown."""
-    closed = (Slot.State.EXCLUDED, Slot.State.WITHDRAWN)
     return (
         Slot.objects.filter(annotator=annotator, position__isnull=False)
-        .exclude(state__in=closed)
+        .exclude(state__in=CLOSED)
         .order_by("position")
     )
 
@@ -55,6 +65,16 @@ def may_work(annotator: Annotator) -> bool:
     )
 
 
+def waiting(annotator: Annotator) -> QuerySet[Slot]:
+    """Return the annotator's unfinished slots, in order.
+
+    What is set aside is passed over until somebody has looked at it, unless it was
+    begun.
+    """
+    own = own_slots(annotator).filter(state__in=UNFINISHED)
+    return own.filter(Q(state=Slot.State.LEASED) | Q(unit__set_aside_at__isnull=True))
+
+
 @transaction.atomic
 def take(slot: Slot, annotator: Annotator) -> Slot:
     """Lease a slot to the annotator and return it as it now stands.
@@ -64,83 +84,125 @@ def take(slot: Slot, annotator: Annotator) -> Slot:
     SlotTakenError
         The slot went to somebody else in the meantime, or the annotator may not work.
     """
-    person = locked_annotator(annotator)
+    return take_locked(slot, locked_annotator(annotator))
+
+
+def take_locked(slot: Slot, person: Annotator) -> Slot:
+    """Lease a slot as `take` does, to an annotator who is locked already."""
     if not may_work(person):
         raise SlotTakenError("This study has no work for this annotator now.")
-    if slot.annotator_id is None:
-        _claim(slot, person)
-    held = _locked(slot.pk)
+    held = locked_slot(slot.pk, person.study)
+    is_free = held.annotator_id is None and held.state == Slot.State.OPEN
+    if is_free:
+        held.probability, held.alternatives = slot.probability, slot.alternatives
+        _claim(held, person)
     if held.annotator_id != person.pk or held.state not in UNFINISHED:
         raise SlotTakenError("This story is with somebody else, or closed.")
-    return start_lease(held)
+    return start_lease(held, also=CLAIM if is_free else ())
 
 
-def _locked(pk: int) -> Slot:
-    return (
-        Slot.objects.select_for_update(of=("self",), no_key=True)
-        .select_related("study", "unit")
-        .get(pk=pk)
+CLAIM = (
+    "annotator", "claimed", "session", "position", "probability", "alternatives",
+)  # fmt: skip
+
+
+def _claim(free: Slot, person: Annotator) -> None:
+    """Make a free slot the annotator's last one; store what `CLAIM` names later."""
+    same = Slot.objects.filter(unit=OuterRef("pk"), round=free.round, annotator=person)
+    unit = Unit.objects.filter(pk=free.unit_id)
+    story, judged = unit.values_list("story", Exists(same)).get()
+    if judged:
+        raise SlotTakenError("You have judged this story already.")
+    place = last_place(person)
+    free.annotator, free.claimed = person, True
+    free.session = place.session_for(story)
+    free.position = place.position + SPACING
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an annotator's slots end: the last session, its stories, and a position.
+
+    `stories` is None where the session takes no more slots.
+    """
+
+    session: int = 1
+    position: int = FIRST_POSITION - SPACING
+    stories: frozenset[int] | None = frozenset()
+
+    def session_for(self, story: int) -> int:
+        """Return the session that a slot of this story would join."""
+        closed = self.stories is None or story in self.stories
+        return self.session + closed
+
+
+def last_place(annotator: Annotator) -> Place:
+    """Return where the annotator's slots end."""
+    size = annotator.study.session_size
+    # A session has at most as many checks as other slots.
+    latest = Slot.objects.filter(annotator=annotator, position__isnull=False).order_by(
+        "-position"
+    )[: 2 * size]
+    rows = list(
+        latest.values_list("session", "position", "purpose", "state", "unit__story")
     )
-
-
-def _claim(slot: Slot, annotator: Annotator) -> None:
-    """Make a free slot the annotator's last one."""
-    try:
-        with transaction.atomic():
-            Slot.objects.filter(
-                pk=slot.pk, annotator__isnull=True, state=Slot.State.OPEN
-            ).update(
-                annotator=annotator,
-                session=session_for(slot, annotator),
-                position=claim_position(annotator),
-                probability=slot.probability,
-                alternatives=slot.alternatives,
-                claimed=True,
-            )
-    except IntegrityError as error:
-        raise SlotTakenError("You have judged this story already.") from error
+    real = [row for row in rows if row[2] == Purpose.REAL]
+    if not real:
+        return Place(stories=frozenset(row[4] for row in rows if row[0] == 1))
+    session, position = real[0][:2]
+    here = [row for row in rows if row[0] == session and row[3] not in CLOSED]
+    full = sum(row[2] == Purpose.REAL for row in here) >= size
+    return Place(session, position, None if full else frozenset(r[4] for r in here))
 
 
 def claim_position(annotator: Annotator) -> int:
     """Return where a slot stands that the annotator takes over now."""
-    real = Slot.objects.filter(annotator=annotator, purpose=Purpose.REAL)
-    last = real.aggregate(last=Max("position"))["last"]
-    return FIRST_POSITION if last is None else last + SPACING
+    return last_place(annotator).position + SPACING
 
 
 def session_for(slot: Slot, annotator: Annotator) -> int:
-    """Return the session in which the annotator would do a slot.
-
-    A free one joins the session at hand unless that is full or has the story.
-    """
-    if slot.session is not None:
-        return slot.session
-    real = own_slots(annotator).filter(purpose=Purpose.REAL)
-    session = real.aggregate(last=Max("session"))["last"] or 1
-    here = own_slots(annotator).filter(session=session)
-    full = here.filter(purpose=Purpose.REAL).count() >= annotator.study.session_size
-    return session + (full or here.filter(unit__story=slot.unit.story_id).exists())
+    """Return the session in which the annotator would do a slot."""
+    return slot.session or last_place(annotator).session_for(slot.unit.story_id)
 
 
 def renew(slot: Slot, annotator: Annotator) -> bool:
-    """Let a lease run on because its annotator gives a sign; say whether it does."""
+    """Let a lease run on because its annotator gives a sign; say whether it does.
+
+    One that ran out begins again while the slot is still the annotator's.
+    """
     renewed = Slot.objects.filter(
         pk=slot.pk, annotator=annotator, state=Slot.State.LEASED
     ).update(lease_until=timezone.now() + lease_length(slot.study))
     Annotator.objects.filter(pk=annotator.pk).update(last_seen_at=timezone.now())
-    return bool(renewed)
+    if renewed:
+        return True
+    still_own = Slot.objects.filter(
+        pk=slot.pk, annotator=annotator, state=Slot.State.OPEN, started_at__isnull=False
+    )
+    try:
+        return still_own.exists() and bool(take(slot, annotator))
+    except SlotTakenError:
+        return False
 
 
-@transaction.atomic
 def release_expired(now: datetime | None = None) -> int:
     """Put slots whose lease has run out back; return how many.
 
     A planned one stays with its annotator, a claimed one becomes free for anyone.
     """
+    due = Slot.objects.filter(
+        state=Slot.State.LEASED, lease_until__lt=now or timezone.now()
+    )
+    # Looking comes first: as a rule nothing has run out, and no lock is wanted.
+    return _release(due) if due.exists() else 0
+
+
+@transaction.atomic
+def _release(due: QuerySet[Slot]) -> int:
     expired = list(
-        Slot.objects.select_for_update(no_key=True, skip_locked=_can_skip_locked())
-        .filter(state=Slot.State.LEASED, lease_until__lt=now or timezone.now())
-        .order_by("pk")
+        due.select_for_update(no_key=True, skip_locked=_can_skip_locked()).order_by(
+            "pk"
+        )
     )
     before = [(slot, slot.annotator_id) for slot in expired]
     for slot in expired:
@@ -210,27 +272,43 @@ def withdraw(slot: Slot) -> None:
 def skip(slot: Slot, annotator: Annotator, *, reason: str, comment: str = "") -> Skip:
     """Let somebody else judge a unit; this annotator never gets it again.
 
-    A unit that several people skip is set aside until a manager has looked at it.
+    Its other rounds go to somebody else as well. A unit that several people skip is
+    set aside until a manager has looked at it.
     """
     person = locked_annotator(annotator)
     unit = Unit.objects.select_for_update(no_key=True).get(pk=slot.unit_id)
-    held = _locked(slot.pk)
+    held = locked_slot(slot.pk, person.study)
     if held.annotator_id != person.pk or held.state not in UNFINISHED:
         raise SlotTakenError("This story is with somebody else, or closed.")
     row = Skip.objects.create(
         slot=held, unit=unit, annotator=person, reason=reason, comment=comment
     )
-    if held.ordinal is None:
-        withdraw(held)
-    else:
-        _free(held)
-        _store([held])
-        log.note_slot(Event.Kind.SLOT_SKIPPED, held, by=person.pk, reason=reason)
+    for left in [held, *_further_rounds(held)]:
+        _leave(left, person, reason)
     people = unit.skips.aggregate(n=Count("annotator", distinct=True))["n"]
     if people >= SKIPS_TO_SET_ASIDE and unit.set_aside_at is None:
         unit.set_aside_at = timezone.now()
         unit.save(update_fields=["set_aside_at"])
     return row
+
+
+def _further_rounds(held: Slot) -> list[Slot]:
+    """Return what else the annotator was to judge of a unit, locked."""
+    same = Slot.objects.filter(
+        annotator=held.annotator_id, unit=held.unit_id, state__in=UNFINISHED
+    )
+    others = same.exclude(pk=held.pk).order_by("pk")
+    return list(others.select_for_update(no_key=True))
+
+
+def _leave(slot: Slot, person: Annotator, reason: str) -> None:
+    """Give a locked slot to anyone, or withdraw it if it was for this person only."""
+    if slot.ordinal is None:
+        withdraw(slot)
+        return
+    _free(slot)
+    _store([slot])
+    log.note_slot(Event.Kind.SLOT_SKIPPED, slot, by=person.pk, reason=reason)
 
 
 @transaction.atomic
@@ -266,17 +344,34 @@ def regain(annotator: Annotator, code: str, *, late: bool) -> Slot | None:
     return _surplus_for(lost, person) if late else None
 
 
+def despite_loss(
+    annotator: Annotator, slot: Slot, work: Callable[[Slot], Result]
+) -> Result:
+    """Do something with an annotator's slot, also if it is lost at this very moment.
+
+    A lease may run out between a slot's being looked up and its being locked.
+    """
+    try:
+        return work(slot)
+    except LostSlotError:
+        regained = regain(annotator, slot.code, late=True)
+        if regained is None:
+            raise
+        return work(regained)
+
+
 def _surplus_for(lost: Slot, person: Annotator) -> Slot:
     """Open a slot outside the redundancy for what somebody did on a lost one."""
     now = timezone.now()
+    place = last_place(person)
     surplus = Slot.objects.create(
         study_id=lost.study_id,
         unit_id=lost.unit_id,
         round=lost.round,
         state=Slot.State.LEASED,
         annotator=person,
-        session=session_for(Slot(unit=lost.unit), person),
-        position=claim_position(person),
+        session=place.session_for(lost.unit.story_id),
+        position=place.position + SPACING,
         claimed=True,
         a_is_left=lost.a_is_left,
         lease=1,

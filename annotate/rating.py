@@ -1,7 +1,7 @@
 """The only writer of answers."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -31,6 +31,10 @@ SIDES = ("left", "right", "tie")
 
 class AnswerError(ValueError):
     """The answer cannot be stored now; the message says why, for the annotator."""
+
+
+class LostSlotError(AnswerError):
+    """The slot is no longer this annotator's: its lease ran out."""
 
 
 class BadAnswerError(AnswerError):
@@ -69,12 +73,13 @@ def record_answer(
     if question.study_id != slot.study_id:
         raise AnswerError("This question belongs to another study.")
     with transaction.atomic():
-        locked_annotator(annotator)
+        person = locked_annotator(annotator)
         repeated = _answer_of(client_key, slot, annotator, question)
         if repeated is not None:
             return repeated
-        held = _held_slot(slot, annotator)
-        if not question.is_asked_of(held.unit.story):
+        held = locked_slot(slot.pk, person.study)
+        _refuse_unless_held(held, person)
+        if question.stories and not question.is_asked_of(held.unit.story):
             raise BadAnswerError("This question is not asked of this story.")
         model, fields = _checked(held, question, value)
         row = _next_revision(model, held, annotator, question, fields, client_key)
@@ -105,23 +110,31 @@ def locked_annotator(annotator: Annotator) -> Annotator:
     return rows.select_related("study").get(pk=annotator.pk)
 
 
-def _held_slot(slot: Slot, annotator: Annotator) -> Slot:
-    """Return the slot, locked, if the annotator may answer it now."""
-    person = locked_annotator(annotator)
-    held = (
-        Slot.objects.select_for_update(of=("self",), no_key=True)
-        .select_related("study", "unit__story", "unit__study")
-        .filter(pk=slot.pk)
-        .first()
-    )
+def lock_unit(pk: int) -> None:
+    """Lock a unit, before its slots, where its count or its set of slots changes."""
+    Unit.objects.select_for_update(no_key=True).only("pk").get(pk=pk)
+
+
+def locked_slot(pk: int, study: Study) -> Slot:
+    """Return a slot of a study as stored now, locked."""
+    held = Slot.objects.select_for_update(no_key=True).get(pk=pk)
+    held.study = study
+    return held
+
+
+def _refuse_unless_held(held: Slot, person: Annotator) -> None:
+    """Raise unless the person may answer the slot now; renew a lease that ran out.
+
+    Call with both locked.
+    """
     if person.state in (Annotator.State.REVOKED, Annotator.State.FAILED):
         raise AnswerError(_("This invitation is no longer valid."))
     if person.state == Annotator.State.PAUSED:
         raise AnswerError(_("Your work is paused; the study's manager knows why."))
     if person.consented_at is None:
         raise AnswerError(_("Please open your link and agree to take part first."))
-    if held is None or held.annotator_id != person.pk:
-        raise AnswerError(_("This story is now with somebody else."))
+    if held.annotator_id != person.pk:
+        raise LostSlotError(_("This story is now with somebody else."))
     if held.study.state != Study.State.OPEN:
         raise AnswerError(_("The study does not take answers at the moment."))
     if held.state == Slot.State.EXCLUDED:
@@ -131,35 +144,36 @@ def _held_slot(slot: Slot, annotator: Annotator) -> Slot:
     if held.state == Slot.State.OPEN:
         # The lease ran out, but nobody else has taken the slot.
         start_lease(held)
-    return held
 
 
-def start_lease(held: Slot) -> Slot:
-    """Lease a locked slot to the annotator whose it is; log a new lease only."""
+def start_lease(held: Slot, also: Collection[str] = ()) -> Slot:
+    """Lease a locked slot to the annotator whose it is; log a new lease only.
+
+    Stores the fields in `also` as well.
+    """
     now = timezone.now()
     anew = held.state == Slot.State.OPEN
     held.state = Slot.State.LEASED
     held.lease += anew
     held.lease_until = now + lease_length(held.study)
     held.started_at = held.started_at or now
-    held.save(update_fields=["state", "lease", "lease_until", "started_at"])
-    if anew and held.probability is not None:
-        log.note_slot(
-            Event.Kind.SLOT_TAKEN,
-            held,
-            probability=held.probability,
-            alternatives=held.alternatives,
-        )
-    elif anew:
-        log.note_slot(Event.Kind.SLOT_TAKEN, held)
+    held.save(update_fields=["state", "lease", "lease_until", "started_at", *also])
+    if anew:
+        chosen = {"probability": held.probability, "alternatives": held.alternatives}
+        known = chosen if held.probability is not None else {}
+        log.note_slot(Event.Kind.SLOT_TAKEN, held, **known)
     return held
 
 
 def session_at_hand(annotator: Annotator) -> int | None:
-    """Return the session of the slot that the annotator began last."""
-    begun = Slot.objects.filter(annotator=annotator, started_at__isnull=False)
-    latest = begun.order_by("-started_at", "-position").first()
-    return latest.session if latest else None
+    """Return the session of the last slot, in their order, that the annotator began.
+
+    Times play no part in it: a clock may be set back.
+    """
+    begun = Slot.objects.filter(
+        annotator=annotator, started_at__isnull=False, position__isnull=False
+    )
+    return begun.order_by("-position").values_list("session", flat=True).first()
 
 
 def lease_length(study: Study) -> timedelta:
@@ -245,28 +259,38 @@ def submit_slot(
     Seconds on the page that are not plausible (none, or a day) are not stored.
     """
     with transaction.atomic():
-        locked_annotator(annotator)
-        done = Slot.objects.filter(
-            pk=slot.pk, annotator=annotator, state=Slot.State.SUBMITTED
-        ).first()
-        if done is not None:
-            return done
-        Unit.objects.select_for_update(no_key=True).get(pk=slot.unit_id)
-        held = _held_slot(slot, annotator)
-        answered = current_answers(held, annotator)
-        missing = [q for q in held.unit.questions if q.pk not in answered]
-        if missing:
-            titles = ", ".join(question.title for question in missing)
-            raise AnswerError(_("Not answered yet: %(titles)s.") % {"titles": titles})
-        held.state = Slot.State.SUBMITTED
-        held.submitted_at = timezone.now()
-        if seconds is not None and 0 < seconds < LONGEST_SECONDS:
-            held.seconds = seconds
-        held.lease_until = None
-        held.save(update_fields=["state", "submitted_at", "seconds", "lease_until"])
-        count_submitted(held, 1)
-        log.note_slot(Event.Kind.SLOT_SUBMITTED, held)
+        return submit_locked(slot, locked_annotator(annotator), seconds)
+
+
+def submit_locked(slot: Slot, person: Annotator, seconds: float | None) -> Slot:
+    """Close a slot as `submit_slot` does, for an annotator who is locked already."""
+    lock_unit(slot.unit_id)
+    held = locked_slot(slot.pk, person.study)
+    if held.annotator_id == person.pk and held.state == Slot.State.SUBMITTED:
+        return held
+    _refuse_unless_held(held, person)
+    answered = current_answers(held, person)
+    missing = [q for q in _asked(held) if q.pk not in answered]
+    if missing:
+        titles = ", ".join(question.title for question in missing)
+        raise AnswerError(_("Not answered yet: %(titles)s.") % {"titles": titles})
+    held.state = Slot.State.SUBMITTED
+    held.submitted_at = timezone.now()
+    if seconds is not None and 0 < seconds < LONGEST_SECONDS:
+        held.seconds = seconds
+    held.lease_until = None
+    held.save(update_fields=["state", "submitted_at", "seconds", "lease_until"])
+    count_submitted(held, 1)
+    log.note_slot(Event.Kind.SLOT_SUBMITTED, held)
     return held
+
+
+def _asked(slot: Slot) -> list[Question]:
+    """Return the questions of a slot; its story is read only where it matters."""
+    questions = list(slot.study.questions.all())
+    if any(question.stories for question in questions):
+        return [q for q in questions if q.is_asked_of(slot.unit.story)]
+    return questions
 
 
 def count_submitted(slot: Slot, change: int) -> None:

@@ -34,6 +34,8 @@ MOVES: dict[str, tuple[tuple[str, ...], str]] = {
     Kind.EXCLUSION_UNDONE: ((State.EXCLUDED,), State.SUBMITTED),
 }
 BIRTHS = {Kind.SLOT_OPENED: State.OPEN, Kind.SLOT_LATE: State.LEASED}
+# What only the holder of a slot can do, or whoever takes a free one.
+WORK = (Kind.SLOT_TAKEN, Kind.SLOT_SUBMITTED)
 FOLLOWED = [*MOVES, *BIRTHS, Kind.SLOT_SURPLUS, Kind.SLOTS_LISTED]
 
 
@@ -86,6 +88,8 @@ def replay(
             told = slots[slot]
             if told.state not in before:
                 yield f"event {pk}: {kind}, but slot {slot} was {told.state}"
+            if kind in WORK and told.annotator not in (None, details["holder"]):
+                yield f"event {pk}: {kind}, but slot {slot} was somebody else's"
             told.state = after
             told.annotator, told.ordinal = details["holder"], details["ordinal"]
 

@@ -203,20 +203,21 @@ class SubmitSlot(APIView):
             raise Refused(
                 {"answers": f"{unknown[0]} is no question; there are {known}"}
             )
-        try:
-            with transaction.atomic():
-                for key, value in given.validated_data["answers"].items():
-                    rating.record_answer(
-                        slot=slot,
-                        annotator=annotator,
-                        question=questions[key],
-                        value=value,
-                    )
-                submitted = finishing.submit(
-                    slot=slot,
-                    annotator=annotator,
-                    seconds=given.validated_data.get("seconds"),
+
+        @transaction.atomic
+        def store(slot: Slot) -> Slot:
+            for key, value in given.validated_data["answers"].items():
+                rating.record_answer(
+                    slot=slot, annotator=annotator, question=questions[key], value=value
                 )
+            return finishing.submit(
+                slot=slot,
+                annotator=annotator,
+                seconds=given.validated_data.get("seconds"),
+            )
+
+        try:
+            submitted = leasing.despite_loss(annotator, slot, store)
         except rating.BadAnswerError as error:
             raise Refused({"answers": str(error)}) from error
         except rating.AnswerError as error:

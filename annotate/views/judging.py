@@ -68,7 +68,13 @@ def submit(request: HttpRequest, annotator: Annotator, code: str) -> HttpRespons
         problems = _record_all(request, annotator, row)
     if not problems:
         try:
-            finishing.submit(slot=row, annotator=annotator, seconds=_seconds(request))
+            row = leasing.despite_loss(
+                annotator,
+                row,
+                lambda slot: finishing.submit(
+                    slot=slot, annotator=annotator, seconds=_seconds(request)
+                ),
+            )
         except rating.AnswerError as error:
             problems = [str(error)]
     if problems:
@@ -144,12 +150,16 @@ def _record_all(request: HttpRequest, annotator: Annotator, row: Slot) -> list[s
 def _record(
     row: Slot, annotator: Annotator, question: Question, value: str, key: str = ""
 ) -> object:
-    return rating.record_answer(
-        slot=row,
-        annotator=annotator,
-        question=question,
-        value=value,
-        client_key=key[:40],
+    return leasing.despite_loss(
+        annotator,
+        row,
+        lambda slot: rating.record_answer(
+            slot=slot,
+            annotator=annotator,
+            question=question,
+            value=value,
+            client_key=key[:40],
+        ),
     )
 
 

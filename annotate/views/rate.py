@@ -273,8 +273,10 @@ def _session_length(annotator: Annotator, at: Slot | None, begun: int) -> int:
     """Return how long the session is; free slots join until it is full."""
     if at is None or not (at.claimed or at.annotator_id is None):
         return begun
-    free = handing.free_slots(annotator).count()
-    return max(begun, min(annotator.study.session_size, begun + free))
+    size = annotator.study.session_size
+    # Counting all free slots would take long in a large study.
+    free = handing.free_slots(annotator)[:size].count()
+    return max(begun, min(size, begun + free))
 
 
 def annotator_page(

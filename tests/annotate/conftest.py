@@ -1,0 +1,26 @@
+"""A clock that tests set."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+
+class Clock:
+    """What `timezone.now()` returns: the real time, and what it was moved by."""
+
+    def __init__(self):
+        self.real, self.moved = timezone.now, timedelta()
+
+    def now(self):
+        return self.real() + self.moved
+
+    def move(self, minutes):
+        self.moved += timedelta(minutes=minutes)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(timezone, "now", clock.now)
+    return clock

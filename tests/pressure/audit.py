@@ -1,0 +1,91 @@
+"""What must be true after a study was drained, asked in SQL of the tables alone."""
+
+from collections import Counter
+from pathlib import Path
+
+from django.db import connection
+
+from annotate.models import Study
+from annotate.verifying import problems
+
+# Each returns the rows that break a promise.
+PROMISES = {
+    "a slot within the redundancy that is not submitted": """
+        SELECT id FROM annotate_slot WHERE study_id = %s
+        AND ordinal IS NOT NULL AND state <> 'submitted'""",
+    "a unit without exactly its redundancy of submitted slots": """
+        SELECT u.id, count(s.id) FROM annotate_unit u
+        LEFT JOIN annotate_slot s ON s.unit_id = u.id AND s.ordinal IS NOT NULL
+            AND s.state = 'submitted'
+        WHERE u.study_id = %s GROUP BY u.id, u.redundancy, u.submitted
+        HAVING count(s.id) <> u.redundancy OR u.submitted <> u.redundancy""",
+    "an ordinal twice": """
+        SELECT unit_id, round, ordinal FROM annotate_slot
+        WHERE study_id = %s AND ordinal IS NOT NULL
+        GROUP BY unit_id, round, ordinal HAVING count(*) > 1""",
+    "a unit twice for one annotator": """
+        SELECT unit_id, annotator_id FROM annotate_slot
+        WHERE study_id = %s AND annotator_id IS NOT NULL
+        GROUP BY unit_id, round, annotator_id HAVING count(*) > 1""",
+    "a submitted slot without exactly one current answer of its annotator": """
+        SELECT s.id, count(r.id) FROM annotate_slot s
+        LEFT JOIN annotate_rating r ON r.slot_id = s.id AND r.is_current
+            AND r.annotator_id = s.annotator_id
+        WHERE s.study_id = %s AND s.state = 'submitted'
+        GROUP BY s.id HAVING count(r.id) <> 1""",
+    "a slot that was not submitted exactly once by the log": """
+        SELECT s.id, count(e.id) FROM annotate_slot s
+        LEFT JOIN annotate_event e ON e.slot_id = s.id AND e.kind = 'slot submitted'
+        WHERE s.study_id = %s AND s.state = 'submitted'
+        GROUP BY s.id HAVING count(e.id) <> 1""",
+}
+STORED = """
+    SELECT s.code, a.name, r.value FROM annotate_slot s
+    JOIN annotate_annotator a ON a.id = s.annotator_id
+    JOIN annotate_rating r ON r.slot_id = s.id AND r.annotator_id = a.id
+    WHERE s.study_id = %s AND s.state = 'submitted' AND r.is_current"""
+
+
+def rows(sql: str, study: Study) -> list[tuple]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [study.pk])
+        return cursor.fetchall()
+
+
+def acknowledged(folder: Path) -> list[tuple[str, str, int]]:
+    """Return slot, annotator and value of each answer that a client saw accepted."""
+    found = []
+    for path in folder.glob("*.txt"):
+        # Whoever was killed while writing did not see the end of the line.
+        for line in path.read_text().splitlines(keepends=True):
+            if line.endswith("\n"):
+                code, value = line.split()
+                found.append((code, path.stem, int(value)))
+    return found
+
+
+def complaints(study: Study, folder: Path) -> list[str]:
+    """Return a sentence for each promise that does not hold."""
+    found = problems(study)
+    for promise, sql in PROMISES.items():
+        found += [f"{promise}: {row}" for row in rows(sql, study)]
+    stored = {(code, name): value for code, name, value in rows(STORED, study)}
+    for code, name, value in acknowledged(folder):
+        if stored.get((code, name)) != value:
+            was = stored.get((code, name))
+            found.append(f"{name} was told that {code} = {value}; stored is {was}")
+    return found
+
+
+def spread(study: Study) -> int:
+    """Return by how many answers the units of a study differ now."""
+    sql = (
+        "SELECT max(submitted) - min(submitted) FROM annotate_unit WHERE study_id = %s"
+    )
+    return rows(sql, study)[0][0]
+
+
+def kinds(study: Study) -> Counter:
+    """Return how often each kind of event happened."""
+    sql = "SELECT kind, count(*) FROM annotate_event WHERE study_id = %s GROUP BY kind"
+    return Counter(dict(rows(sql, study)))
