@@ -5,16 +5,42 @@ undo the choice, the probability and the number of free slots, stays with the sl
 """
 
 import random
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 from django.db import transaction
-from django.db.models import Count, F, QuerySet
+from django.db.models import Count, F, Q, QuerySet
 from django.utils import timezone
 
 from annotate import adaptive, log
 from annotate.models import Choice, Event, Purpose, Slot, Study
+from evalcore.models import Method
 
 Counts = np.ndarray
+
+
+@dataclass(frozen=True)
+class Board:
+    """A study's methods in alphabetical order, as in units, and where each unit stands.
+
+    `places` has the numbers of both methods and of the story by unit.
+    """
+
+    methods: list[int]
+    places: dict[int, tuple[int, int, int]]
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        stories = 1 + max((place[2] for place in self.places.values()), default=-1)
+        return len(self.methods), len(self.methods), stories
+
+    def counts(self, rows: Iterable[tuple[int, bool, int]]) -> tuple[Counts, Counts]:
+        """Return how many slots (unit, a_is_left, n) stand left, and how many right."""
+        left, right = np.zeros((2, *self.shape), dtype=np.int64)
+        for unit, a_is_left, n in rows:
+            (left if a_is_left else right)[self.places[unit]] += n
+        return left, right
 
 
 def choose(study: Study, free: QuerySet[Slot]) -> Slot | None:
@@ -23,73 +49,88 @@ def choose(study: Study, free: QuerySet[Slot]) -> Slot | None:
     None when nothing is free, or when the stop rule holds; then the study takes no
     more than what is leased.
     """
-    known = _standing(study)
+    board = _board(study)
+    known = _standing(study, board)
     if _stop_rule(study).holds(known):
-        _stop(study, known)
+        _stop(study, board, known)
         return None
-    methods, stories = _places(study)
-    shape = (len(methods), len(methods), len(stories))
-    left, right, excess = (np.zeros(shape, dtype=np.int64) for _ in range(3))
-    for a, b, story, a_is_left, n in _counted(free.order_by()):
-        (left if a_is_left else right)[methods[a], methods[b], stories[story]] += n
-    begun = study.slots.filter(ordinal__isnull=False, annotator__isnull=False)
-    for a, b, story, a_is_left, n in _counted(begun.exclude(state=Slot.State.EXCLUDED)):
-        excess[methods[a], methods[b], stories[story]] += n if a_is_left else -n
-    left, right = adaptive.counterbalanced(left, right, excess)
+    left, right = _allowed(study, board, free)
     chosen = adaptive.pick(
         adaptive.information(known, top=study.adaptive["top"]),
         left + right,
         np.random.default_rng(),
         explore=study.adaptive["explore"],
     )
-    return None if chosen is None else _slot_of(study, free, chosen, left, right)
+    return None if chosen is None else _slot_of(board, free, chosen, left, right)
 
 
-def _places(study: Study) -> tuple[dict[int, int], dict[int, int]]:
-    """Return the places of methods, in alphabetical order as in units, and stories."""
-    units = study.units.filter(purpose=Purpose.REAL)
-    names = dict(units.values_list("output_a__method", "output_a__method__name"))
-    names |= dict(units.values_list("output_b__method", "output_b__method__name"))
-    methods = sorted(names, key=names.__getitem__)
-    stories = sorted(set(units.values_list("story", flat=True)))
-    return (
-        {method: place for place, method in enumerate(methods)},
-        {story: place for place, story in enumerate(stories)},
+def _board(study: Study) -> Board:
+    units = list(
+        study.units.filter(purpose=Purpose.REAL).values_list(
+            "pk", "output_a__method", "output_b__method", "story"
+        )
+    )
+    shown = {method for _pk, a, b, _story in units for method in (a, b)}
+    named = Method.objects.filter(pk__in=shown).values_list("name", "pk")
+    methods = [pk for _name, pk in sorted(named)]
+    number = {pk: place for place, pk in enumerate(methods)}
+    stories = {pk: i for i, pk in enumerate(sorted({unit[3] for unit in units}))}
+    return Board(
+        methods, {pk: (number[a], number[b], stories[s]) for pk, a, b, s in units}
     )
 
 
-def _counted(slots: QuerySet[Slot]) -> QuerySet:
-    return (
-        slots.values_list(
-            "unit__output_a__method", "unit__output_b__method", "unit__story",
-            "a_is_left",
+def _allowed(study: Study, board: Board, free: QuerySet[Slot]) -> tuple[Counts, Counts]:
+    """Return the annotator's free slots, left and right, that keep sides even.
+
+    What keeps them even is decided over all open slots of the study. Only where that
+    leaves this annotator nothing, it is decided over the own ones.
+    """
+    inside = study.slots.filter(ordinal__isnull=False).exclude(
+        state=Slot.State.EXCLUDED
+    )
+    is_open = Q(annotator__isnull=True, unit__set_aside_at__isnull=True)
+    rows = list(
+        inside.values_list("unit", "a_is_left")
+        .annotate(
+            free=Count("pk", filter=is_open),
+            begun=Count("pk", filter=Q(annotator__isnull=False)),
         )
-        .annotate(n=Count("pk"))
         .order_by()
-    )  # fmt: skip
+    )
+    begun_left, begun_right = board.counts((u, side, n) for u, side, _, n in rows)
+    excess = begun_left - begun_right
+    left, right = adaptive.counterbalanced(
+        *board.counts((u, side, n) for u, side, n, _ in rows), excess
+    )
+    own_rows = free.order_by().values_list("unit", "a_is_left").annotate(n=Count("pk"))
+    own_left, own_right = board.counts(own_rows)
+    kept = np.where(left, own_left, 0), np.where(right, own_right, 0)
+    if kept[0].any() or kept[1].any():
+        return kept
+    return adaptive.counterbalanced(own_left, own_right, excess)
 
 
-def _standing(study: Study) -> adaptive.Standing:
+def _standing(study: Study, board: Board) -> adaptive.Standing:
     """Return what the answers so far say about the methods."""
-    methods, _stories = _places(study)
-    wins, ties = (np.zeros((len(methods), len(methods))) for _ in range(2))
+    size = len(board.methods)
+    wins, ties = np.zeros((2, size, size))
     given = (
         Choice.objects.filter(
             slot__study=study,
             slot__ordinal__isnull=False,
             slot__state=Slot.State.SUBMITTED,
+            question__study=study,
             question__key=study.adaptive["question"],
             is_current=True,
             annotator=F("slot__annotator"),
         )
-        .values_list(
-            "slot__unit__output_a__method", "slot__unit__output_b__method", "value"
-        )
+        .values_list("slot__unit", "value")
         .annotate(n=Count("pk"))
         .order_by()
     )
-    for a, b, value, n in given:
-        i, j = methods[a], methods[b]
+    for unit, value, n in given:
+        i, j, _story = board.places[unit]
         if value == Choice.Value.A:
             wins[i, j] += n
         elif value == Choice.Value.B:
@@ -105,37 +146,30 @@ def _stop_rule(study: Study) -> adaptive.StopRule:
 
 
 @transaction.atomic
-def _stop(study: Study, known: adaptive.Standing) -> None:
+def _stop(study: Study, board: Board, known: adaptive.Standing) -> None:
     """Write down once that the top is separated; nothing more is handed out."""
     stored = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-    if stored.adaptive.get("stopped"):
-        return
-    methods, _stories = _places(study)
-    by_place = {place: method for method, place in methods.items()}
-    best = [by_place[place] for place in known.top(study.adaptive["top"]).tolist()]
-    stored.adaptive["stopped"] = timezone.now().isoformat()
-    stored.save(update_fields=["adaptive"])
+    if not stored.adaptive.get("stopped"):
+        top = known.top(study.adaptive["top"]).tolist()
+        stored.adaptive["stopped"] = timezone.now().isoformat()
+        stored.save(update_fields=["adaptive"])
+        best = [board.methods[place] for place in top]
+        log.note(Event.Kind.STOPPED_EARLY, study.pk, methods=best)
     study.adaptive = stored.adaptive
-    log.note(Event.Kind.STOPPED_EARLY, study.pk, methods=best)
 
 
 def _slot_of(
-    study: Study,
+    board: Board,
     free: QuerySet[Slot],
     chosen: adaptive.Choice,
     left: Counts,
     right: Counts,
 ) -> Slot:
     """Draw one of the unit's free slots among those whose side keeps it balanced."""
-    methods, stories = ({v: k for k, v in p.items()} for p in _places(study))
     place = (*chosen.pair, chosen.story)
+    unit = next(pk for pk, where in board.places.items() if where == place)
     kept = [side for side, counts in ((True, left), (False, right)) if counts[place]]
-    slots = free.filter(
-        unit__output_a__method=methods[chosen.pair[0]],
-        unit__output_b__method=methods[chosen.pair[1]],
-        unit__story=stories[chosen.story],
-        a_is_left__in=kept,
-    ).select_related("unit", "study")
+    slots = free.filter(unit=unit, a_is_left__in=kept).select_related("unit", "study")
     slot = random.choice(list(slots))
     slot.probability, slot.alternatives = chosen.per_slot, chosen.available
     return slot

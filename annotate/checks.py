@@ -11,16 +11,18 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from annotate import leasing, log
-from annotate.models import Annotator, Event, Purpose, Slot, Unit
+from annotate.models import Annotator, Event, Purpose, Skip, Slot, Unit
 from annotate.rating import locked_annotator
 
 KINDS = (Purpose.GOLD, Purpose.REPEAT, Purpose.TWIN)
+
+Found = Iterable[tuple[Unit, Slot | None]]
 
 
 def begin_session(annotator: Annotator, following: Slot) -> None:
     """Lay the checks of a session into it, if `following` is its first slot."""
     wanted = annotator.study.checks.get("per_session", 0)
-    if wanted and following.purpose != Purpose.TRAINING:
+    if wanted and following.purpose == Purpose.REAL:
         _lay_checks(annotator, following, wanted)
 
 
@@ -35,9 +37,9 @@ def _lay_checks(annotator: Annotator, following: Slot, wanted: int) -> None:
         return
     dice = random.Random(f"{person.study.seed} {person.pk} {session}")
     stories = {following.unit.story_id, *here.values_list("unit__story", flat=True)}
-    after = _positions(person, here)[:-1]
-    for position in sorted(dice.sample(after, min(wanted, len(after)))):
-        _lay(person, session, position + 1, stories, dice)
+    places = _places(person, here)
+    for place in sorted(dice.sample(places, min(wanted, len(places)))):
+        _lay(person, session, place, stories, dice)
 
 
 def _drop_left_over(person: Annotator, session: int) -> None:
@@ -53,13 +55,18 @@ def _drop_left_over(person: Annotator, session: int) -> None:
         leasing.withdraw(slot)
 
 
-def _positions(person: Annotator, here: QuerySet[Slot]) -> list[int]:
-    """Return the positions of the session's real slots, claimed ones to come too."""
-    planned = list(here.order_by("position").values_list("position", flat=True))
-    if planned:
-        return planned
-    first = leasing.claim_position(person)
-    return [first + leasing.SPACING * i for i in range(person.study.session_size)]
+def _places(person: Annotator, here: QuerySet[Slot]) -> list[int]:
+    """Return the positions right after each real slot of the session.
+
+    In an open study the slots are claimed one by one, and their positions known before.
+    """
+    planned = list(here.values_list("position", flat=True))
+    if not planned:
+        first = leasing.claim_position(person)
+        planned = [
+            first + leasing.SPACING * i for i in range(person.study.session_size)
+        ]
+    return [position + 1 for position in planned]
 
 
 def _lay(
@@ -98,40 +105,36 @@ def _side(original: Slot | None, dice: random.Random) -> bool:
     return dice.random() < 0.5
 
 
-Found = Iterable[tuple[Unit, Slot | None]]
+def _may_meet(person: Annotator, purpose: Purpose, stories: set[int]) -> QuerySet[Unit]:
+    """Return units of a purpose that the annotator neither met nor skipped."""
+    own = Slot.objects.filter(annotator=person, unit=OuterRef("pk"))
+    return Unit.objects.filter(
+        ~Exists(own),
+        ~Exists(Skip.objects.filter(annotator=person, unit=OuterRef("pk"))),
+        study=person.study_id,
+        purpose=purpose,
+        set_aside_at__isnull=True,
+    ).exclude(story__in=stories)
 
 
 def _gold(person: Annotator, _session: int, stories: set[int]) -> Found:
     """Yield gold units whose pictures this annotator does not judge otherwise."""
-    same = Slot.objects.filter(annotator=person).filter(
-        Q(unit=OuterRef("pk"))
-        | Q(
-            unit__output_a=OuterRef("output_a"),
-            unit__output_b__isnull=True,
-        )
-        | Q(
-            unit__output_a=OuterRef("output_a"),
-            unit__output_b=OuterRef("output_b"),
-        )
+    same = Q(unit__output_a=OuterRef("output_a")) & (
+        Q(unit__output_b=OuterRef("output_b")) | Q(unit__output_b__isnull=True)
     )
-    units = Unit.objects.filter(study=person.study_id, purpose=Purpose.GOLD)
-    units = units.exclude(skips__annotator=person)
-    for unit in units.exclude(story__in=stories).filter(~Exists(same)):
+    shown = Slot.objects.filter(same, annotator=person)
+    for unit in _may_meet(person, Purpose.GOLD, stories).filter(~Exists(shown)):
         yield unit, None
 
 
 def _twins(person: Annotator, session: int, stories: set[int]) -> Found:
     """Yield twins; where one output is shown, of those judged in earlier sessions."""
-    own = Slot.objects.filter(annotator=person)
-    judged = own.filter(
-        purpose=Purpose.REAL, submitted_at__isnull=False, session__lt=session
-    )
-    units = Unit.objects.filter(
-        ~Exists(own.filter(unit=OuterRef("pk"))),
-        study=person.study_id,
-        purpose=Purpose.TWIN,
-    ).exclude(Q(story__in=stories) | Q(skips__annotator=person))
+    units = _may_meet(person, Purpose.TWIN, stories)
     if not person.study.is_pairwise:
+        own = Slot.objects.filter(annotator=person)
+        judged = own.filter(
+            purpose=Purpose.REAL, state=Slot.State.SUBMITTED, session__lt=session
+        )
         # One twin for each original: the second would be met with suspicion.
         met = own.filter(purpose=Purpose.TWIN).values("unit__original")
         units = units.filter(original__in=judged.values("unit"))
@@ -142,9 +145,13 @@ def _twins(person: Annotator, session: int, stories: set[int]) -> Found:
 
 def _repeats(person: Annotator, session: int, stories: set[int]) -> Found:
     """Yield what the annotator judged in earlier sessions, once, and not twice yet."""
-    own = Slot.objects.filter(annotator=person, purpose=Purpose.REAL)
-    slots = own.filter(
-        state=Slot.State.SUBMITTED, session__lt=session, repeats__isnull=True
+    slots = Slot.objects.filter(
+        annotator=person,
+        purpose=Purpose.REAL,
+        state=Slot.State.SUBMITTED,
+        session__lt=session,
+        repeats__isnull=True,
+        unit__set_aside_at__isnull=True,
     )
     for slot in slots.exclude(unit__story__in=stories).select_related("unit"):
         yield slot.unit, slot

@@ -3,7 +3,7 @@
 from django.db import transaction
 from django.utils import timezone
 
-from annotate import handing, log, quality, training
+from annotate import handing, leasing, log, quality, training
 from annotate.leasing import own_slots, waiting
 from annotate.models import Annotator, Event, Purpose, Slot
 from annotate.rating import locked_annotator, submit_locked
@@ -30,6 +30,9 @@ def finish_if_done(annotator: Annotator, *, wanted: bool = False) -> bool:
     in an open study after at least one session, when they want to (`wanted`).
     """
     person = locked_annotator(annotator)
+    wanted = wanted and person.state == Annotator.State.ACTIVE and may_stop(person)
+    if wanted:
+        leasing.free_unfinished(person)
     finished = _finish(person, wanted=wanted)
     if finished:
         annotator.state, annotator.finished_at = person.state, person.finished_at
@@ -41,7 +44,7 @@ def _finish(person: Annotator, *, wanted: bool) -> bool:
     if (
         person.state != Annotator.State.ACTIVE
         or waiting(person).exclude(purpose=Purpose.TRAINING).exists()
-        or not (_is_through(person) or (wanted and may_stop(person)))
+        or not (wanted or _is_through(person))
     ):
         return False
     person.state, person.finished_at = Annotator.State.FINISHED, timezone.now()

@@ -16,7 +16,7 @@ from django.db.models import Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from annotate import adaptive_pairs, checks, leasing
+from annotate import adaptive_pairs, checks, leasing, training
 from annotate.crowd import Candidate, Seen, best, keeps_even
 from annotate.leasing import UNFINISHED, own_slots
 from annotate.models import Annotator, Purpose, Skip, Slot
@@ -86,6 +86,7 @@ def _next(person: Annotator) -> Slot | None:
 def take_next(annotator: Annotator) -> Outlook:
     """Take the next slot; try again while someone else is faster."""
     leasing.release_expired()
+    training.begin(annotator)
     while (taken := _take_next(annotator)) is None:
         pass
     return taken

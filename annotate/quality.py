@@ -6,6 +6,7 @@ their data from the tables, and what they find becomes a flag and an action.
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from django.db import transaction
 from django.db.models import Avg, Case, Count, F, Value, When
@@ -76,11 +77,7 @@ def signals_of(
     With `rules`, what the others say is looked up only when a rule asks for it, and
     every few answers.
     """
-    slots = list(
-        Slot.objects.filter(annotator=annotator, submitted_at__isnull=False)
-        .select_related("unit", "repeat_of")
-        .order_by("submitted_at", "pk")
-    )
+    slots = _slots(annotator)
     wanted = rules is None or (
         any(rule.signal in OTHERS for rule in rules) and len(slots) % OTHERS_EVERY == 0
     )
@@ -89,6 +86,40 @@ def signals_of(
         scales=_scales(annotator),
         skipped=Skip.objects.filter(annotator=annotator).count(),
     )
+
+
+class Row(NamedTuple):
+    """What the signals need to know of a submitted slot."""
+
+    pk: int
+    unit: int
+    story: int
+    purpose: str
+    round: int
+    seconds: float | None
+    a_is_left: bool | None
+    expected: dict[str, list[int] | str]
+    original: int | None
+    repeat_of: int | None
+
+
+def _slots(annotator: Annotator) -> list[Row]:
+    """Return the submitted slots in order; of the training the round that was passed.
+
+    The pass mark decides about the training; a rule about it looks back.
+    """
+    slots = Slot.objects.filter(annotator=annotator, submitted_at__isnull=False)
+    if annotator.trained_at is None:
+        slots = slots.exclude(purpose=Purpose.TRAINING)
+    else:
+        slots = slots.exclude(
+            purpose=Purpose.TRAINING, round__lt=annotator.training_attempts
+        )
+    rows = slots.order_by("submitted_at", "pk").values_list(
+        "pk", "unit", "unit__story", "purpose", "round", "seconds", "a_is_left",
+        "unit__expected", "unit__original", "repeat_of",
+    )  # fmt: skip
+    return [Row(*row) for row in rows]
 
 
 def _scales(annotator: Annotator) -> dict[str, tuple[int, int]]:
@@ -100,18 +131,19 @@ def _scales(annotator: Annotator) -> dict[str, tuple[int, int]]:
 
 
 Rest = dict[int, dict[str, float]]
+Given = dict[int, dict[str, int | str]]
 
 
-def _judged(annotator: Annotator, slots: list[Slot], *, rest: Rest) -> list[Judged]:
+def _judged(annotator: Annotator, slots: list[Row], *, rest: Rest) -> list[Judged]:
     answers = _answers(annotator)
     shots = dict(
-        Shot.objects.filter(story__in={slot.unit.story_id for slot in slots})
+        Shot.objects.filter(story__in={slot.story for slot in slots})
         .values_list("story")
         .annotate(n=Count("pk"))
         .order_by()
     )
     of_unit = {
-        slot.unit_id: answers.get(slot.pk, {})
+        slot.unit: answers.get(slot.pk, {})
         for slot in slots
         if slot.purpose == Purpose.REAL
     }
@@ -119,49 +151,45 @@ def _judged(annotator: Annotator, slots: list[Slot], *, rest: Rest) -> list[Judg
         Judged(
             purpose=slot.purpose,
             answers=answers.get(slot.pk, {}),
-            shots=max(shots.get(slot.unit.story_id, 1), 1),
+            shots=max(shots.get(slot.story, 1), 1),
             seconds=slot.seconds,
             a_is_left=slot.a_is_left if annotator.study.is_pairwise else None,
             expected=_expected(slot),
             earlier=_earlier(slot, answers, of_unit),
-            rest=rest.get(slot.unit_id) if slot.purpose == Purpose.REAL else None,
+            rest=rest.get(slot.unit) if slot.purpose == Purpose.REAL else None,
         )
         for slot in slots
     ]
 
 
-def _answers(annotator: Annotator) -> dict[int, dict[str, int | str]]:
+def _answers(annotator: Annotator) -> Given:
     """Return the annotator's current answers by slot and question."""
     model = Choice if annotator.study.is_pairwise else Rating
     rows = model.objects.filter(annotator=annotator, is_current=True)
-    answers: dict[int, dict[str, int | str]] = defaultdict(dict)
+    answers: Given = defaultdict(dict)
     for slot, question, value in rows.values_list("slot", "question__key", "value"):
         answers[slot][question] = value
     return answers
 
 
-def _expected(slot: Slot) -> dict[str, tuple[int, int] | str] | None:
-    if slot.purpose not in (Purpose.GOLD, Purpose.TRAINING, Purpose.TWIN):
+def _expected(slot: Row) -> dict[str, tuple[int, int] | str] | None:
+    if slot.purpose in (Purpose.REAL, Purpose.REPEAT):
         return None
     return {
         key: value if isinstance(value, str) else (value[0], value[1])
-        for key, value in slot.unit.expected.items()
+        for key, value in slot.expected.items()
     }
 
 
-def _earlier(
-    slot: Slot,
-    answers: dict[int, dict[str, int | str]],
-    of_unit: dict[int, dict[str, int | str]],
-) -> dict[str, int | str] | None:
-    if slot.purpose == Purpose.REPEAT and slot.repeat_of_id is not None:
-        return answers.get(slot.repeat_of_id)
-    if slot.purpose == Purpose.TWIN and slot.unit.original_id is not None:
-        return of_unit.get(slot.unit.original_id)
+def _earlier(slot: Row, answers: Given, of_unit: Given) -> dict[str, int | str] | None:
+    if slot.purpose == Purpose.REPEAT and slot.repeat_of is not None:
+        return answers.get(slot.repeat_of)
+    if slot.purpose == Purpose.TWIN and slot.original is not None:
+        return of_unit.get(slot.original)
     return None
 
 
-def _rest(annotator: Annotator, slots: list[Slot]) -> Rest:
+def _rest(annotator: Annotator, slots: list[Row]) -> Rest:
     """Return what the others say of each unit: mean rating, or share of votes for a."""
     model = Choice if annotator.study.is_pairwise else Rating
     votes = Case(
@@ -170,7 +198,7 @@ def _rest(annotator: Annotator, slots: list[Slot]) -> Rest:
     )  # fmt: skip
     rows = (
         model.objects.filter(
-            slot__unit__in={slot.unit_id for slot in slots},
+            slot__unit__in={slot.unit for slot in slots},
             slot__purpose=Purpose.REAL,
             slot__state=Slot.State.SUBMITTED,
             is_current=True,
@@ -209,17 +237,26 @@ def _act(annotator: Annotator, breach: Breach) -> Flag | None:
         Event.Kind.FLAG_RAISED, person.study_id, annotator=person,
         rule=flag.rule, action=flag.action, text=flag.text,
     )  # fmt: skip
+    if person.state not in Annotator.STOPPED:
+        _stop(person, flag)
+        annotator.state = person.state
+    return flag
+
+
+def _stop(person: Annotator, flag: Flag) -> None:
+    """Pause or exclude whoever can still work, if the flag says so."""
     if flag.action == Flag.Action.PAUSE:
-        person.state = annotator.state = Annotator.State.PAUSED
+        person.state = Annotator.State.PAUSED
         person.save(update_fields=["state"])
-        log.note(Event.Kind.ANNOTATOR_PAUSED, person.study_id, annotator=person)
+        log.note(
+            Event.Kind.ANNOTATOR_PAUSED, person.study_id, annotator=person,
+            rule=flag.rule,
+        )  # fmt: skip
     elif flag.action == Flag.Action.EXCLUDE:
         inviting.revoke(person)
         exclusion.exclude_annotator(
             person, reason=flag.text, author=None, rule=flag.rule
         )
-        annotator.state = Annotator.State.REVOKED
-    return flag
 
 
 def unread_warning(annotator: Annotator) -> Flag | None:
@@ -233,6 +270,14 @@ def warning_text(flag: Flag) -> str:
     rules = parse_rules(flag.annotator.study.rules)
     own = next((rule.message for rule in rules if rule.key == flag.rule), "")
     return own or str(WARNINGS.get(flag.signal, WARNING))
+
+
+def pause_text(annotator: Annotator) -> str:
+    """Return why a rule paused the annotator; empty when a manager did."""
+    paused = annotator.flags.filter(
+        action=Flag.Action.PAUSE, resolved_at__isnull=True
+    ).first()
+    return warning_text(paused) if paused else ""
 
 
 def resolve(flag: Flag, *, user: User | None) -> Flag:

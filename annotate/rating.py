@@ -227,6 +227,9 @@ def _next_revision(
     if current is not None:
         if current.value == fields["value"]:
             return current
+        if slot.purpose == Purpose.TRAINING and slot.state == Slot.State.SUBMITTED:
+            # What was expected has been told.
+            raise AnswerError(_("This answer is closed and cannot be changed."))
         given.filter(is_current=True).update(is_current=False)
     try:
         with transaction.atomic():

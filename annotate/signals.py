@@ -251,7 +251,7 @@ def within_tolerance(judged: Sequence[Judged], purpose: str) -> Signal:
     for unit in judged:
         expected = (unit.expected or {}) if unit.purpose == purpose else {}
         known = expected.keys() & unit.answers.keys()
-        right = [_is_right(unit.answers[q], expected[q]) for q in known]
+        right = [is_right(unit.answers[q], expected[q]) for q in known]
         if right:
             shares.append(fmean(right))
     perfect = sum(share == 1 for share in shares)
@@ -259,7 +259,8 @@ def within_tolerance(judged: Sequence[Judged], purpose: str) -> Signal:
     return _mean(purpose, shares, f"no {purpose} unit was answered", detail)
 
 
-def _is_right(value: int | str, expected: tuple[int, int] | str) -> bool:
+def is_right(value: int | str, expected: Sequence[int] | str) -> bool:
+    """Say whether an answer lies in the tolerance, or is the choice that is right."""
     if isinstance(expected, str) or isinstance(value, str):
         return value == expected
     return expected[0] <= value <= expected[1]
@@ -312,18 +313,11 @@ def twin(work: Sequence[Judged]) -> Signal:
     Within a pair the share of its questions; equal ratings are not lower. The detail
     gives the one-sided exact sign test for one look, with one vote a pair (lower or
     higher in more questions); equal pairs are dropped from the test, yet count in n and
-    in the value. A small p speaks *for* the annotator. Choices are left out: show the
-    original beside its twin as a gold unit instead.
+    in the value. A small p speaks *for* the annotator. Side by side, lower is the
+    choice of the original, which is `expected`; a tie is equal.
     """
     shares, lower, higher = [], 0, 0
-    for pairs in _with_earlier(work, "twin"):
-        steps = [
-            now - earlier
-            for _, now, earlier in pairs
-            if isinstance(now, int) and isinstance(earlier, int)
-        ]
-        if not steps:
-            continue
+    for steps in filter(None, _twin_steps(work)):
         down, up = sum(step < 0 for step in steps), sum(step > 0 for step in steps)
         shares.append(down / len(steps))
         lower += down > up
@@ -331,6 +325,23 @@ def twin(work: Sequence[Judged]) -> Signal:
     p = upper_tail(lower, lower + higher)
     detail = f"{lower} pairs lower, {higher} higher; one-sided sign test p = {p:.2g}"
     return _mean("twin", shares, "no rated twin of a rated original", detail)
+
+
+def _twin_steps(work: Sequence[Judged]) -> Iterable[list[float]]:
+    """Yield, for each pair, by how much its twin is better in each question."""
+    for pairs in _with_earlier(work, "twin"):
+        yield [
+            now - earlier
+            for _, now, earlier in pairs
+            if isinstance(now, int) and isinstance(earlier, int)
+        ]
+    for unit in work:
+        expected = (unit.expected or {}) if unit.purpose == "twin" else {}
+        yield [
+            abs(PLACE[str(value)] - PLACE[str(expected[question])]) - PLACE["tie"]
+            for question, value in unit.answers.items()
+            if question in expected and value in PLACE
+        ]
 
 
 def agreement(work: Sequence[Judged]) -> Signal:

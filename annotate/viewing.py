@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from django.utils.translation import get_language
+from django.utils.translation import gettext as _
 
 from annotate.models import Question, Slot
 from annotate.rating import current_answers
@@ -47,6 +48,11 @@ class ShownQuestion:
     question: Question
     options: tuple[tuple[str, str, str], ...]  # value, label, key on the keyboard
     answer: str
+
+
+def side_labels() -> dict[str, str]:
+    """Return what the options of a choice are called, in the reader's language."""
+    return {"left": _("Left"), "tie": _("No preference"), "right": _("Right")}
 
 
 def sides(slot: Slot) -> dict[str, Output]:
@@ -125,7 +131,7 @@ def shown_questions(slot: Slot, labels: dict[str, str]) -> list[ShownQuestion]:
                 ["left", "tie", "right"] if question.allow_tie else ["left", "right"]
             )
             options = [(s, labels[s], SIDE_KEYS[s]) for s in sides_]
-            answer = _as_side(given.value, slot.a_is_left) if given else ""
+            answer = as_side(given.value, slot.a_is_left) if given else ""
         else:
             options = [(str(v), anchor, str(v)) for v, anchor in question.steps]
             answer = str(given.value) if given else ""
@@ -133,7 +139,7 @@ def shown_questions(slot: Slot, labels: dict[str, str]) -> list[ShownQuestion]:
     return shown
 
 
-def _as_side(value: str, a_is_left: bool) -> str:
+def as_side(value: str, a_is_left: bool | None) -> str:
     """Turn a stored choice (a, b) back into what stood left or right."""
     if value in ("a", "b"):
         return "left" if (value == "a") == a_is_left else "right"

@@ -162,6 +162,8 @@ class NextSlot(APIView):
         if annotator.consented_at is None:
             raise Conflict("Consent is missing: open the invitation link first.")
         following = handing.take_next(annotator)
+        if following.kind == handing.Next.STOPPED:
+            raise Conflict("This annotator's work is paused, or not wanted any more.")
         if following.kind == handing.Next.TAKEN:
             minutes = following.minutes
             raise Conflict(f"All work is with others; ask again in {minutes} minutes.")

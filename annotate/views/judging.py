@@ -127,11 +127,17 @@ def feedback(request: HttpRequest, annotator: Annotator, code: str) -> HttpRespo
     return annotator_page(
         request, annotator, "rate/feedback.html",
         slot=row,
-        marks=training.marks(row),
-        text=localised(row.unit.feedback),
-        state=annotator.state,
-        right=training.score(annotator),
+        progress=progress(annotator, row),
+        result=training.result(annotator, row.round),
+        **_feedback(row),
     )  # fmt: skip
+
+
+def _feedback(row: Slot) -> dict[str, object]:
+    """Return what is told of a training story once it is submitted."""
+    if row.purpose != Purpose.TRAINING or row.state != Slot.State.SUBMITTED:
+        return {}
+    return {"marks": training.marks(row), "told": localised(row.unit.feedback)}
 
 
 def _record_all(request: HttpRequest, annotator: Annotator, row: Slot) -> list[str]:
@@ -205,7 +211,7 @@ def _slot_page(
     error: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    labels = {"left": _("Left"), "tie": _("No preference"), "right": _("Right")}
+    labels = viewing.side_labels()
     return annotator_page(
         request,
         annotator,
@@ -217,20 +223,28 @@ def _slot_page(
         skip_reasons=Skip.Reason.choices,
         can_skip=row.state != Slot.State.SUBMITTED and row.purpose != Purpose.TRAINING,
         questions=viewing.shown_questions(row, labels),
-        sides=list(viewing.sides(row)),
-        side_names={"only": "", "left": labels["left"], "right": labels["right"]},
         progress=progress(annotator, row),
         locked=_is_locked(annotator, row),
-        previous=leasing.own_slots(annotator)
-        .filter(position__lt=row.position, session=row.session)
-        .last(),
+        previous=_before(annotator, row),
         error=error,
+        **_feedback(row),
     )
+
+
+def _before(annotator: Annotator, row: Slot) -> Slot | None:
+    """Return the slot before in the same session, or round of training."""
+    slots = leasing.own_slots(annotator).filter(
+        position__lt=row.position, session=row.session
+    )
+    if row.purpose == Purpose.TRAINING:
+        slots = slots.filter(round=row.round)
+    return slots.last()
 
 
 def _is_locked(annotator: Annotator, row: Slot) -> bool:
     """Say whether the answers of a submitted slot stay as they are."""
     return row.state == Slot.State.SUBMITTED and (
-        row.study.state != Study.State.OPEN
+        row.purpose == Purpose.TRAINING
+        or row.study.state != Study.State.OPEN
         or row.session != rating.session_at_hand(annotator)
     )

@@ -18,7 +18,7 @@ from django.views.decorators.http import (
     require_safe,
 )
 
-from annotate import finishing, handing, leasing, log, quality, rating, training
+from annotate import finishing, handing, leasing, log, quality, rating
 from annotate.models import Annotator, Event, Invitation, Purpose, Slot, Study
 
 View = Callable[..., HttpResponse]
@@ -73,6 +73,8 @@ def _stopped(
         paused = _("The study does not take answers at the moment.")
         return JsonResponse({"error": texts.get(why, paused)}, status=status)
     context = {"annotator": annotator, "study": annotator.study, "why": why}
+    if why == "held":
+        context["text"] = quality.pause_text(annotator)
     return render(request, "rate/stopped.html", context, status=status)
 
 
@@ -85,14 +87,13 @@ def entry(request: HttpRequest, annotator: Annotator) -> HttpResponse:
         return redirect("rate-consent", request.token)
     if annotator.instructed_at is None:
         return redirect("rate-instructions", request.token)
-    if _is_done(annotator):
+    if _is_done(annotator, handing.next_slot(annotator)):
         return redirect("rate-done", request.token)
     return redirect("rate-pause", request.token)
 
 
-def _is_done(annotator: Annotator) -> bool:
+def _is_done(annotator: Annotator, following: Slot | None) -> bool:
     """Say whether the last page is next: what is left can only be offered."""
-    following = handing.next_slot(annotator)
     if following is None:
         return True
     finished = annotator.state == Annotator.State.FINISHED
@@ -137,7 +138,6 @@ def instructions(request: HttpRequest, annotator: Annotator) -> HttpResponse:
         if annotator.instructed_at is None:
             annotator.instructed_at = timezone.now()
             annotator.save(update_fields=["instructed_at"])
-        training.begin(annotator)
         return to_next(request, annotator)
     questions = annotator.study.questions.all()
     return annotator_page(
@@ -200,7 +200,7 @@ def done(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     finishing.finish_if_done(annotator)
     following = handing.outlook(annotator)
     finished = annotator.state == Annotator.State.FINISHED
-    if not finished and not _is_done(annotator):
+    if not finished and following.slot is not None:
         return redirect("rate-entry", request.token)
     begun = leasing.own_slots(annotator).filter(state__in=leasing.UNFINISHED)
     more = begun.count() + handing.free_slots(annotator).count()
@@ -209,7 +209,9 @@ def done(request: HttpRequest, annotator: Annotator) -> HttpResponse:
         annotator,
         "rate/done.html",
         finished=finished,
-        judged=annotator.slots.filter(submitted_at__isnull=False).count(),
+        judged=annotator.slots.filter(submitted_at__isnull=False)
+        .exclude(purpose=Purpose.TRAINING)
+        .count(),
         more=more if following.slot else 0,
         minutes=following.minutes,
         may_stop=finishing.may_stop(annotator),
@@ -232,8 +234,8 @@ def after_slot(request: HttpRequest, annotator: Annotator, row: Slot) -> HttpRes
     """Go to the next slot, to the pause after a session, or to the last page."""
     if row.purpose == Purpose.TRAINING:
         return redirect("rate-feedback", request.token, row.code)
-    following = None if _is_done(annotator) else handing.next_slot(annotator)
-    if following is None:
+    following = handing.next_slot(annotator)
+    if following is None or _is_done(annotator, following):
         return redirect("rate-done", request.token)
     if leasing.session_for(following, annotator) != row.session:
         return redirect("rate-pause", request.token)
@@ -251,32 +253,61 @@ def to_next(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     return redirect("rate-done", request.token)
 
 
-def progress(annotator: Annotator, row: Slot | None = None) -> dict[str, int]:
-    """Return how far the annotator is, in all and in the session at hand."""
-    own = list(leasing.own_slots(annotator).values_list("session", "state", "position"))
+def progress(annotator: Annotator, row: Slot | None = None) -> dict[str, int | bool]:
+    """Return how far the annotator is, in all and in the session at hand.
+
+    Checks count like all other slots. `sessions` is 0 where nobody can know how many
+    there will be: without a plan.
+    """
     at = row or handing.next_slot(annotator)
+    own = list(leasing.own_slots(annotator).select_related("unit"))
     session = leasing.session_for(at, annotator) if at else 1
-    here = [position for number, _state, position in own if number == session]
-    submitted = sum(state == Slot.State.SUBMITTED for _number, state, _place in own)
+    is_training = at is not None and at.purpose == Purpose.TRAINING
+    here = [
+        slot
+        for slot in own
+        if slot.session == session and (not is_training or slot.round == at.round)
+    ]
+    is_joined = not is_training and (
+        annotator.study.is_open
+        or (at is not None and at.annotator_id is None)
+        or any(slot.claimed for slot in here)
+    )
     place = at.position if at and at.position else None
     return {
+        "is_training": is_training,
         "session": session,
-        "sessions": max([session, *(number or 1 for number, _state, _place in own)]),
-        "number": 1 + sum(place is None or position < place for position in here),
-        "size": _session_length(annotator, at, len(here)),
-        "submitted": submitted,
-        "planned": len(own),
+        "sessions": 0
+        if is_joined
+        else max([session, *(slot.session or 1 for slot in own)]),
+        "number": 1 + sum(place is None or slot.position < place for slot in here),
+        "size": len(here) + (_to_come(annotator, own, here) if is_joined else 0),
+        "submitted": sum(
+            slot.state == Slot.State.SUBMITTED and slot.purpose != Purpose.TRAINING
+            for slot in own
+        ),
     }
 
 
-def _session_length(annotator: Annotator, at: Slot | None, begun: int) -> int:
-    """Return how long the session is; free slots join until it is full."""
-    if at is None or not (at.claimed or at.annotator_id is None):
-        return begun
-    size = annotator.study.session_size
-    # Counting all free slots would take long in a large study.
-    free = handing.free_slots(annotator)[:size].count()
-    return max(begun, min(size, begun + free))
+def _to_come(annotator: Annotator, own: list[Slot], here: list[Slot]) -> int:
+    """Return how many free slots will join the session at hand: one of each story."""
+    if not handing.has_room(annotator):
+        return 0
+    held = sum(slot.purpose == Purpose.REAL for slot in own)
+    begun = sum(slot.purpose == Purpose.REAL for slot in here)
+    room = annotator.study.session_size - begun
+    cap = annotator.cap or annotator.study.cap
+    if cap is not None:
+        room = min(room, cap - held)
+    stories = (
+        handing.left_for(annotator)
+        .filter(annotator__isnull=True, state=Slot.State.OPEN)
+        .exclude(unit__story__in={slot.unit.story_id for slot in here})
+        .values("unit__story")
+        .distinct()
+    )
+    # Counting all of them would take long in a large study.
+    return stories[: max(0, room)].count()
 
 
 def annotator_page(

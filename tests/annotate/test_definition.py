@@ -31,12 +31,38 @@ def test_the_papers_protocols_are_there():
         "envision-expert",
         "storybench-side-by-side",
         "vistar-pairwise",
+        "vistorybench-crowd",
         "vistorybench-user-study",
     ]
     assert len(load_definition("vistar-pairwise").questions) == 9
     envision = load_definition("envision-expert")
     assert (len(envision.questions), envision.rounds) == (9, 5)
     assert envision.questions[0].scale == (0, 5)
+
+
+def test_one_question_is_asked_of_each_angle_of_vistar():
+    angles = [q.stories["angle"] for q in load_definition("vistar-pairwise").questions]
+    assert angles == [
+        ("TR",), ("LI",), ("CSE",), ("CPA",), ("PSC",), ("GC",), ("SF",), ("CUL",),
+        ("MA",),
+    ]  # fmt: skip
+
+
+def test_the_crowd_is_asked_what_the_study_asks():
+    study, crowd = map(
+        load_definition, ("vistorybench-user-study", "vistorybench-crowd")
+    )
+    assert crowd.questions == study.questions
+    assert (crowd.assignment, crowd.cap) == ("open", 42)
+
+
+@pytest.mark.parametrize("name", template_names())
+def test_templates_look_after_their_quality(name):
+    definition = load_definition(name)
+    assert definition.rules == "default"
+    # Rounds repeat every unit anyway.
+    assert definition.checks.per_session == (definition.rounds == 1)
+    assert bool(definition.checks.degradations) == (definition.rounds == 1)
 
 
 @pytest.mark.parametrize(

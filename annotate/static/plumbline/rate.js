@@ -213,6 +213,7 @@
   function onKey(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const target = event.target;
+    if (target.form && target.form !== form) return; // the reasons for skipping
     const tag = target.tagName;
     const choosing = tag === "INPUT" && target.type === "radio";
     const pressing = tag === "BUTTON" || tag === "A" || tag === "SUMMARY";
@@ -246,8 +247,8 @@
     const url = seat.dataset.heartbeatUrl;
     if (!url || !active || document.hidden) return;
     active = false;
-    const token = form.elements.csrfmiddlewaretoken.value;
-    fetch(url, { method: "POST", headers: { "X-CSRFToken": token } }).catch(() => {});
+    const headers = { "X-CSRFToken": renewToken(), Accept: "application/json" };
+    fetch(url, { method: "POST", headers }).catch(() => {}); // the next one may succeed
   }
 
   // Start ---------------------------------------------------------------------
