@@ -5,9 +5,10 @@ that a page over a million answers stays fast. Where there are many stories or r
 neighbours are folded into one.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 from django.core.cache import cache
@@ -22,7 +23,7 @@ State = Slot.State
 WANTED = Q(ordinal__isnull=False) & ~Q(state=State.EXCLUDED)
 SURPLUS = Q(ordinal__isnull=True, purpose=Purpose.REAL) & ~Q(state=State.WITHDRAWN)
 # A grid shows so many columns and rows one by one; more are folded into fewer.
-MOST, COLUMNS, ROWS = 40, 15, 20
+MOST, COLUMNS, ROWS = 40, 10, 20
 # Flags that make one doubt what an annotator has submitted.
 DOUBTS = (Flag.Action.WARN, Flag.Action.PAUSE, Flag.Action.EXCLUDE)
 
@@ -53,9 +54,8 @@ class Totals:
         return 100 * self.submitted // self.wanted if self.wanted else 0
 
 
-@dataclass(frozen=True)
-class Unfolded:
-    """A unit with what was counted for it."""
+class Unfolded(NamedTuple):
+    """A unit with what was counted for it; there may be tens of thousands."""
 
     pk: int
     methods: tuple[str, ...]
@@ -88,6 +88,13 @@ class Cell:
     def adjusted(self) -> int:
         """Return the done slots of annotators whom no rule has flagged."""
         return self.done - self.doubted
+
+    @property
+    def text(self) -> str:
+        """Return what stands in the cell."""
+        if self.doubted:
+            return f"{self.done} ({self.adjusted})/{self.wanted}"
+        return f"{self.done}/{self.wanted}"
 
     @property
     def share(self) -> int:
@@ -162,15 +169,29 @@ class Grid:
         )
 
 
-def totals(study: Study, *, surplus: int | None = None) -> Totals:
-    """Sum the units' counters; surplus slots are counted unless they are given."""
-    units = study.units.filter(purpose=Purpose.REAL).order_by()
-    sums = units.aggregate(done=Sum("submitted"), wanted=Sum("redundancy"))
+def totals(
+    study: Study,
+    *,
+    found: Sequence[Unfolded] | None = None,
+    surplus: int | None = None,
+) -> Totals:
+    """Sum the units' counters, of `units` where these were read already.
+
+    Surplus slots are counted unless they are given.
+    """
+    if found is None:
+        sums = study.units.filter(purpose=Purpose.REAL).aggregate(
+            done=Sum("submitted"), wanted=Sum("redundancy")
+        )
+        done, wanted = sums["done"] or 0, (sums["wanted"] or 0) * study.rounds
+    else:
+        done = sum(unit.done for unit in found)
+        wanted = sum(unit.wanted for unit in found)
     if surplus is None:
         surplus = study.slots.filter(SURPLUS).count()
     return Totals(
-        submitted=sums["done"] or 0,
-        wanted=(sums["wanted"] or 0) * study.rounds,
+        submitted=done,
+        wanted=wanted,
         leased=leases(study).count(),
         excluded=study.slots.filter(state=State.EXCLUDED).count(),
         surplus=surplus,
@@ -186,37 +207,35 @@ def leases(study: Study) -> QuerySet[Slot]:
 
 def units(study: Study) -> list[Unfolded]:
     """Return every real unit with its counts, by methods and story."""
-    method_names = dict(Method.objects.values_list("pk", "name"))
+    names = dict(Method.objects.values_list("pk", "name"))
     stories = dict(
         Story.objects.filter(benchmark=study.benchmark_id).values_list("pk", "key")
     )
     leased = Counter(leases(study).values_list("unit", flat=True))
     doubted = doubted_units(study)
-    rows = (
-        study.units.filter(purpose=Purpose.REAL)
-        .order_by()
-        .values_list(
-            "pk", "output_a__method", "output_b__method", "story", "submitted",
-            "redundancy", "set_aside_at",
-        )
-    )  # fmt: skip
-    return [
-        Unfolded(
-            pk,
-            (method_names[a],) if b is None else (method_names[a], method_names[b]),
-            stories[story],
-            done,
-            min(doubted[pk], done),
-            leased[pk],
-            redundancy * study.rounds,
-            aside is not None,
-        )
-        for pk, a, b, story, done, redundancy, aside in rows
-    ]
+    real = study.units.filter(purpose=Purpose.REAL).order_by()
+    aside = set(real.filter(set_aside_at__isnull=False).values_list("pk", flat=True))
+    pairs: dict[tuple[int, int | None], tuple[str, ...]] = {}
+    found = []
+    # Whole numbers only: other columns would be converted one by one.
+    for pk, a, b, story, done, redundancy in real.values_list(
+        "pk", "output_a__method", "output_b__method", "story", "submitted", "redundancy"
+    ):
+        methods = pairs.get((a, b))
+        if methods is None:
+            methods = (names[a],) if b is None else (names[a], names[b])
+            pairs[a, b] = methods
+        found.append(
+            Unfolded(
+                pk, methods, stories[story], done, min(doubted.get(pk, 0), done),
+                leased.get(pk, 0), redundancy * study.rounds, pk in aside,
+            )
+        )  # fmt: skip
+    return found
 
 
 def of_question(
-    found: Iterable[Unfolded], study: Study, question: Question
+    found: Sequence[Unfolded], study: Study, question: Question
 ) -> list[Unfolded]:
     """Return the units that a question is asked of, with the answers it has.
 
@@ -228,8 +247,7 @@ def of_question(
     return [
         unit
         if study.template
-        else replace(
-            unit,
+        else unit._replace(
             done=answered.get(unit.pk, 0),
             doubted=min(unit.doubted, answered.get(unit.pk, 0)),
         )
@@ -279,25 +297,36 @@ def _answered(study: Study, question: Question) -> dict[int, int]:
     return cache.get_or_set(key, count, 600)
 
 
-def grid(found: Iterable[Unfolded], *, stories: str = "", rows: str = "") -> Grid:
+def grid(found: Sequence[Unfolded], *, stories: str = "", rows: str = "") -> Grid:
     """Arrange units by method and story; fold what is more than fits.
 
     `stories` and `rows` name the places to show, as in "1-40"; all when empty.
     """
-    by_place = {(unit.methods, unit.story): unit for unit in found}
-    names = sorted({methods for methods, _story in by_place})
-    keys = sorted({story for _methods, story in by_place})
+    names = sorted({unit.methods for unit in found})
+    keys = sorted({unit.story for unit in found})
     columns = fold(keys, stories, COLUMNS)
     bands = fold([" / ".join(methods) for methods in names], rows, ROWS)
+    column_of = {key: i for i, one in enumerate(columns) for key in one.names}
+    band_of = {
+        methods: i
+        for i, band in enumerate(bands)
+        for methods in names[band.first - 1 : band.last]
+    }
+    here: dict[tuple[int, int], list[Unfolded]] = defaultdict(list)
+    for unit in found:
+        if unit.story in column_of and unit.methods in band_of:
+            here[band_of[unit.methods], column_of[unit.story]].append(unit)
     made = []
-    for band in bands:
-        members = names[band.first - 1 : band.last]
-        cells = [_cell(by_place, members, band, column) for column in columns]
+    for i, band in enumerate(bands):
+        methods = () if band.is_folded else names[band.first - 1]
+        cells = [
+            _cell(here[i, j], methods, band, column) for j, column in enumerate(columns)
+        ]
         present = [cell for cell in cells if cell is not None]
         made.append(
             Row(
                 band,
-                members[0] if len(members) == 1 else (),
+                methods,
                 tuple(cells),
                 sum(cell.done for cell in present),
                 sum(cell.doubted for cell in present),
@@ -336,31 +365,25 @@ def _span(places: str, n: int) -> tuple[int, int]:
 
 
 def _cell(
-    by_place: dict[tuple[tuple[str, ...], str], Unfolded],
-    members: Sequence[tuple[str, ...]],
-    band: Fold,
-    column: Fold,
+    here: Sequence[Unfolded], methods: tuple[str, ...], band: Fold, column: Fold
 ) -> Cell | None:
-    here = [
-        by_place[methods, story]
-        for methods in members
-        for story in column.names
-        if (methods, story) in by_place
-    ]
     if not here:
         return None
     folded = band.is_folded or column.is_folded
     if folded:
         query = urlencode({"stories": column.span, "rows": band.span})
     else:
-        asked = [("method", method) for method in members[0]]
+        asked = [("method", method) for method in methods]
         query = urlencode([*asked, ("story", column.names[0])])
+    _pks, _methods, _stories, done, doubted, leased, wanted, aside = zip(
+        *here, strict=True
+    )
     return Cell(
-        done=sum(unit.done for unit in here),
-        doubted=sum(unit.doubted for unit in here),
-        leased=sum(unit.leased for unit in here),
-        wanted=sum(unit.wanted for unit in here),
-        aside=sum(unit.aside for unit in here),
+        done=sum(done),
+        doubted=sum(doubted),
+        leased=sum(leased),
+        wanted=sum(wanted),
+        aside=sum(aside),
         worst=min(here, key=lambda unit: unit.done / (unit.wanted or 1)),
         query=query,
         folded=folded,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from django.utils import timezone
 
 from annotate import dashboard, snapshots
-from annotate.coverage import Unfolded, of_question, units
+from annotate.coverage import Unfolded, of_question, totals, units
 from annotate.models import Study
 
 Table = tuple[tuple[str, ...], Iterable[tuple[object, ...]]]
@@ -47,7 +47,7 @@ def annotators(study: Study) -> Table:
 
 
 def _annotators(study: Study) -> Iterator[tuple[object, ...]]:
-    known = snapshots.known(study)
+    known = _known(study)
     for row in dashboard.person_rows(study, known):
         checks = row.signals.get("checks", {})
         gold, repeat, twin = (
@@ -72,9 +72,13 @@ def arrivals(study: Study) -> Table:
 
 def _arrivals(study: Study) -> Iterator[tuple[object, ...]]:
     total = 0
-    for at, n in dashboard.times(snapshots.known(study).tallies.get("days", [])):
+    for at, n in dashboard.times(_known(study).tallies.get("days", [])):
         total += n
         yield at.date().isoformat(), n, total
+
+
+def _known(study: Study) -> snapshots.Known:
+    return snapshots.known(study, totals(study, surplus=0).wanted)
 
 
 def alerts(study: Study) -> Table:

@@ -23,7 +23,7 @@ from annotate.coverage import (
 )
 from annotate.models import Annotator, Flag, Question, Slot, Study
 
-PEOPLE_SHOWN, LEASES_SHOWN = 50, 20
+PEOPLE_SHOWN, LEASES_SHOWN = 30, 20
 VERSION_LASTS = 600  # seconds after which a page is drawn anew, alerts may be due
 SEVERITY = {"exclude": 0, "pause": 1, "warn": 2, "note": 3}
 
@@ -141,8 +141,8 @@ def version(study: Study, now: datetime | None = None) -> str:
 
 def attention(study: Study, now: datetime | None = None) -> list[Alert]:
     """Return a study's alerts alone."""
-    known = snapshots.known(study, now)
     total = totals(study, surplus=0)
+    known = snapshots.known(study, total.wanted, now)
     return _alerts(study, known, total, now or timezone.now())
 
 
@@ -157,8 +157,10 @@ def dashboard(
 ) -> Dashboard:
     """Put the page together; the number of queries does not depend on the size."""
     now = now or timezone.now()
-    known = snapshots.known(study, now)
-    total = totals(study, surplus=known.tallies.get("surplus", 0))
+    found = units(study)
+    total = totals(study, found=found, surplus=0)
+    known = snapshots.known(study, total.wanted, now)
+    total = replace(total, surplus=known.tallies.get("surplus", 0))
     hours = times(known.tallies.get("hours", []))
     needed = _alerts(study, known, total, now)
     outlook = progress.forecast(hours, total.left, now)
@@ -166,7 +168,6 @@ def dashboard(
         outlook = replace(outlook, reason="stalled")
     questions = list(study.questions.all())
     chosen = next((q for q in questions if q.key == question), None)
-    found = units(study)
     shown = of_question(found, study, chosen) if chosen else found
     drawn, by_day = _chart(known.tallies, hours, total, outlook, now)
     people = person_rows(study, known)
@@ -184,7 +185,9 @@ def dashboard(
         grid=grid(shown, stories=stories, rows=rows),
         questions=questions,
         question=chosen,
-        alphas=[_alpha_row(study, q, known.alphas, found) for q in questions],
+        alphas=[
+            _alpha_row(study, q, known.alphas, found, total.wanted) for q in questions
+        ],
         people=people if everybody else people[:PEOPLE_SHOWN],
         n_people=len(people),
         leases=list(
@@ -245,7 +248,11 @@ def _chart(
 
 
 def _alpha_row(
-    study: Study, question: Question, known: Mapping[str, Any], found: list[Unfolded]
+    study: Study,
+    question: Question,
+    known: Mapping[str, Any],
+    found: list[Unfolded],
+    total: int,
 ) -> AlphaRow:
     """Return what is known of a question's agreement, and what to expect."""
     row = known.get(question.key)
@@ -254,14 +261,17 @@ def _alpha_row(
         return AlphaRow(question, "waiting" if some else "none")
     if "alpha" not in row:
         return AlphaRow(question, row["reason"], n_answers=row.get("n_answers", 0))
-    asked = stories_of(study, question) if question.stories else None
-    wanted = [u.wanted for u in found if asked is None or u.story in asked]
-    then_k = sum(wanted) / len(wanted) / study.rounds if wanted else 0.0
+    units_then, wanted = len(found), total
+    if question.stories:
+        asked = stories_of(study, question)
+        shown = [unit.wanted for unit in found if unit.story in asked]
+        units_then, wanted = len(shown), sum(shown)
+    then_k = wanted / units_then / study.rounds if units_then else 0.0
     low, high = row.get("low"), row.get("high")
     then: tuple[float | None, float | None] = (None, None)
     if low is not None and high is not None:
         then = progress.expected_interval(
-            row["alpha"], low, high, row["n_answers"], sum(wanted)
+            row["alpha"], low, high, row["n_answers"], wanted
         )
     then_reliability = None
     if not study.is_pairwise:

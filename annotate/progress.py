@@ -142,7 +142,7 @@ def student(p: float, degrees: int) -> float:
     Examples
     --------
     >>> round(student(0.9, 10), 2), round(student(0.9, 5), 2)
-    (1.37, 1.47)
+    (1.37, 1.48)
     """
     z = NormalDist().inv_cdf(p)
     d = float(degrees)

@@ -23,7 +23,7 @@ from annotate import progress
 from annotate.models import Choice, Purpose, Rating, Slot, Snapshot, Study
 from annotate.quality import signals_of
 from annotate.signals import Signal
-from annotate.tallies import is_small, tallies
+from annotate.tallies import tallies
 
 if TYPE_CHECKING:
     from analysis.panel.reliability import Reliability
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 RESAMPLES, CONFIDENCE, SEED = 400, 0.95, 1
 BELL_SECONDS = 15  # between two rings for the same study
+SMALL = 20_000  # slots that are counted while one waits
 CHECKS = ("gold", "repeat", "twin")
 CODES = {"a": 0.0, "tie": 1.0, "b": 2.0, "both_bad": 3.0}
 
@@ -57,14 +58,17 @@ def latest_event(study: Study) -> int:
     return study.events.order_by("-id").values_list("id", flat=True).first() or 0
 
 
-def known(study: Study, now: datetime | None = None) -> Known:
-    """Return what is known now; ring the worker's bell when that is behind."""
+def known(study: Study, wanted: int, now: datetime | None = None) -> Known:
+    """Return what is known now; ring the worker's bell when that is behind.
+
+    The slots of a study with few `wanted` are counted at once.
+    """
     latest = latest_event(study)
     row = Snapshot.objects.filter(study=study).first()
     behind = row is None or row.event < latest
     if behind:
         ring(study)
-    live = is_small(study)
+    live = wanted <= SMALL
     stored = row.data if row else {}
     counted = tallies(study, now) if live else stored.get("tallies", {})
     return Known(

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from statistics import median
 from typing import Any
 
-from django.db.models import Count, F, Max, Q, QuerySet, Sum
+from django.db.models import Count, F, Max, Q, QuerySet
 from django.db.models.functions import Trunc
 from django.utils import timezone
 
@@ -26,7 +26,6 @@ from annotate.models import (
 )
 
 State = Slot.State
-SMALL = 20_000  # slots that are counted while one waits
 HOURS_KEPT = timedelta(days=15)
 MOST_BLOCKED = 50
 UNFINISHED = (State.OPEN, State.LEASED)
@@ -75,12 +74,6 @@ def people(study: Study) -> tuple[Person, ...]:
         )
         for a in annotators
     )
-
-
-def is_small(study: Study) -> bool:
-    """Say whether the slots of a study can be counted while one waits."""
-    wanted = study.units.filter(purpose=Purpose.REAL).aggregate(n=Sum("redundancy"))
-    return (wanted["n"] or 0) * study.rounds <= SMALL
 
 
 def tallies(study: Study, now: datetime | None = None) -> dict[str, Any]:

@@ -11,15 +11,15 @@ QUALITY = {"Alder": 3.2, "Birch": 2.4, "Cedar": 1.6, "Dogwood": 2.9, "Elm": 0.9}
 
 
 def running_study(now: datetime, *, slug="running", quiet_days=0, **kw) -> Study:
-    """Eight people, five methods, twelve stories, two thirds done over a week.
+    """Six people, five methods, eight stories, two thirds done over a week.
 
-    The first seven work until `quiet_days` before now; the last has not begun.
+    The first five work until `quiet_days` before now; the last has not begun.
     """
     benchmark = make_benchmark(
-        slug=f"{slug}-woods", stories=12, methods=tuple(QUALITY), pictures=False
+        slug=f"{slug}-woods", stories=8, shots=1, methods=tuple(QUALITY), pictures=False
     )
     study = make_study(
-        slug=slug, benchmark=benchmark, annotators=8, session_size=6, **kw
+        slug=slug, benchmark=benchmark, annotators=6, session_size=6, **kw
     )
     dice = random.Random(7)
     last = now - timedelta(days=quiet_days)
@@ -45,7 +45,7 @@ def _work(study: Study, person: Annotator, last: datetime, dice: random.Random) 
         .order_by("position")
     )
     severity = dice.gauss(0, 0.3)
-    done = slots[: dice.randrange(38, 58)]
+    done = slots[: dice.randrange(26, 38)]
     days = sorted(dice.choice(range(7)) for _ in range(-(-len(done) // 6)))
     judgements = []
     for i, slot in enumerate(done):

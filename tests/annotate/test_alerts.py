@@ -182,7 +182,7 @@ def test_the_gravest_comes_first_and_the_command_prints_it(capsys):
     assert kinds(study, now=now) == ["stalled", "set aside", "annotator", "not begun"]
     call_command("coverage", study.slug)
     printed = capsys.readouterr().out
-    assert f"{totals(study).submitted} of 480" in printed
+    assert f"{totals(study).submitted} of 240" in printed
     assert "! The study has stalled" in printed
 
 

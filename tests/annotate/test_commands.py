@@ -75,8 +75,9 @@ def test_coverage_names_stories_and_annotators(capsys):
 
 def test_coverage_runs_no_formula_in_a_spreadsheet(capsys):
     study = make_study(benchmark=make_benchmark(methods=("=1+2",), stories=1))
-    call_command("coverage", study.slug, csv=True)
-    assert capsys.readouterr().out.splitlines()[1] == "'=1+2,01,0,0,2"
+    call_command("coverage", study.slug, csv="cells")
+    first = capsys.readouterr().out.splitlines()[1]
+    assert first == "'=1+2,01,character,0,0,0,2,0"
 
 
 def test_the_list_has_links_that_work_and_codes_of_those_who_finished(capsys):

@@ -1,0 +1,148 @@
+"""The dashboard in Chromium: what one sees, keyboard, phone, and how it stays live."""
+
+import pytest
+from axe_core_python.sync_playwright import Axe
+from django.urls import reverse
+from django.utils import timezone
+from playwright.sync_api import expect
+
+from annotate import exclusion, holding, leasing, snapshots
+from annotate.models import StudyMember, User
+from tests.factories import make_benchmark, make_study
+from tests.studies import flag, running_study, set_aside
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+def log_in(page, live_server, *studies):
+    user = User.objects.create_user("alice", password="not-a-secret")
+    for study in studies:
+        StudyMember.objects.create(study=study, user=user, role="manager")
+    page.goto(live_server.url + reverse("login"))
+    page.fill("input[name=username]", "alice")
+    page.fill("input[name=password]", "not-a-secret")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/studies/")
+
+
+def address(live_server, study, name="study-coverage"):
+    return live_server.url + reverse(name, args=[study.slug])
+
+
+def busy_study():
+    """A study at work, with somebody warned, somebody paused, and a skipped story."""
+    now = timezone.now()
+    study = running_study(now)
+    people = list(study.annotators.order_by("name"))
+    flag(people[2], "warn", "gold: 40 % right of 20, at least 60 % are wanted")
+    flag(people[3], "pause", "seconds per unit: 6 s, at least 10 s are wanted")
+    holding.pause(people[3])
+    set_aside(study, now)
+    slot = people[0].slots.filter(state="open").order_by("position").first()
+    leasing.take(slot, people[0])
+    snapshots.refresh(study)
+    return study
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_and_nothing_overflows(page, live_server, scheme):
+    busy = busy_study()
+    stalled = running_study(timezone.now(), slug="stalled", quiet_days=4)
+    empty = make_study(slug="empty", benchmark=make_benchmark(slug="bare", stories=45))
+    pairs = make_study(
+        slug="pairs", benchmark=make_benchmark(slug="two"), protocol="pairwise"
+    )
+    studies = (busy, stalled, empty, pairs)
+    log_in(page, live_server, *studies)
+    page.emulate_media(color_scheme=scheme)
+    pages = [address(live_server, study) for study in studies]
+    for url in [*pages, address(live_server, busy, "event-list")]:
+        page.set_viewport_size({"width": 1440, "height": 900})
+        page.goto(url)
+        for closed in page.locator("#coverage details").all():
+            closed.evaluate("one => { one.open = true; }")
+        found = Axe().run(page)["violations"]
+        assert not found, (url, [(v["id"], v["nodes"][0]["html"]) for v in found])
+        for width in (360, 390):
+            page.set_viewport_size({"width": width, "height": 740})
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, url
+
+
+def test_the_first_sight_tells_how_far_until_when_and_what_is_wrong(page, live_server):
+    study = busy_study()
+    log_in(page, live_server, study)
+    page.goto(address(live_server, study))
+    shown = page.inner_text(".figures").lower()
+    assert "expected end" in shown
+    assert "more sessions needed" in shown
+    alerts = page.locator(".alert")
+    expect(alerts).to_have_count(4)
+    expect(alerts.first).to_contain_text("several people skipped it")
+    for place in (page.locator(".alert").first, page.locator(".figures")):
+        assert place.bounding_box()["y"] < 900
+    expect(page.locator("tr:has-text('A03') .badge.warn")).to_have_text("warning")
+
+
+def test_settling_and_resuming_by_keyboard(page, live_server):
+    study = busy_study()
+    log_in(page, live_server, study)
+    page.goto(address(live_server, study))
+    paused = study.annotators.get(state="paused")
+    page.focus(f"#act-{paused.pk} summary")
+    page.keyboard.press("Enter")
+    page.focus(f"#resume-{paused.pk}")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("text=may go on")
+    paused.refresh_from_db()
+    assert paused.state == "active"
+    page.click("button:has-text('Settle') >> nth=0")
+    page.wait_for_selector("text=is settled")
+
+
+def test_news_appear_and_leave_focus_menus_and_scrolling_alone(page, live_server):
+    study = busy_study()
+    log_in(page, live_server, study)
+    page.set_viewport_size({"width": 390, "height": 740})
+    page.goto(address(live_server, study))
+    person = study.annotators.get(name="A01")
+    page.locator(f"#act-{person.pk}").evaluate("one => { one.open = true; }")
+    page.locator("#arrivals-table summary").click()
+    page.focus(f"#revoke-{person.pk} summary")
+    page.evaluate("document.querySelector('.people').scrollLeft = 120")
+    before = page.evaluate("scrollY")
+    old = page.locator(".figures").element_handle()
+    exclusion.exclude(
+        study.slots.filter(state="submitted").first(), reason="asleep", author=None
+    )
+    page.wait_for_function("old => !old.isConnected", arg=old, timeout=15000)
+    expect(page.locator(".figures")).to_contain_text("excluded")
+    focused = f"document.activeElement.parentElement.id === 'revoke-{person.pk}'"
+    assert page.evaluate(focused)
+    assert page.locator(f"#act-{person.pk}").get_attribute("open") is not None
+    assert page.locator("#arrivals-table").get_attribute("open") is not None
+    assert page.evaluate("document.querySelector('.people').scrollLeft") == 120
+    assert abs(page.evaluate("scrollY") - before) < 60
+
+
+def test_a_page_without_news_is_left_as_it_is(page, live_server):
+    study = running_study(timezone.now())
+    log_in(page, live_server, study)
+    page.goto(address(live_server, study))
+    old = page.locator(".figures").element_handle()
+    with page.expect_response(lambda answer: "since=" in answer.url) as asked:
+        pass
+    assert asked.value.status == 204
+    assert old.evaluate("one => one.isConnected")
+
+
+def test_from_a_folded_map_down_to_a_slot(page, live_server):
+    study = make_study(
+        annotators=1, benchmark=make_benchmark(stories=45, pictures=False)
+    )
+    log_in(page, live_server, study)
+    page.goto(address(live_server, study))
+    page.click("td.heat a >> nth=1")
+    expect(page.locator(".heatmap thead th >> text=07")).to_be_visible()
+    page.click("td.heat a >> nth=1")
+    page.wait_for_url("**/slots/?**")
+    expect(page.locator("tbody tr")).to_have_count(1)
