@@ -7,9 +7,12 @@ from annotate.views import (
     analysis_views,
     coverage,
     events,
+    extend,
     home,
+    join,
     judging,
     manage,
+    people,
     pictures,
     rate,
     scoring,
@@ -36,29 +39,6 @@ study_urls = [
         "studies/<slug:slug>/slots/<code>/restore/",
         manage.slot_restore,
         name="slot-restore",
-    ),
-    path(
-        "studies/<slug:slug>/annotators/", manage.annotator_list, name="annotator-list"
-    ),
-    path(
-        "studies/<slug:slug>/annotators/links.csv",
-        manage.annotator_links,
-        name="annotator-links",
-    ),
-    path(
-        "studies/<slug:slug>/annotators/invite/",
-        manage.annotator_invite,
-        name="annotator-invite",
-    ),
-    path(
-        "studies/<slug:slug>/annotators/<int:pk>/reissue/",
-        manage.annotator_reissue,
-        name="annotator-reissue",
-    ),
-    path(
-        "studies/<slug:slug>/annotators/<int:pk>/revoke/",
-        manage.annotator_revoke,
-        name="annotator-revoke",
     ),
     path("studies/<slug:slug>/views/", analysis_views.view_list, name="view-list"),
     path("studies/<slug:slug>/views/add/", analysis_views.view_add, name="view-add"),
@@ -119,6 +99,60 @@ coverage_urls = [
     ),
 ]
 
+# /studies/.../annotators/ and what changes while a study is under way
+people_urls = [
+    path(
+        "studies/<slug:slug>/annotators/", people.annotator_list, name="annotator-list"
+    ),
+    path(
+        "studies/<slug:slug>/annotators/links.csv",
+        people.annotator_links,
+        name="annotator-links",
+    ),
+    path(
+        "studies/<slug:slug>/annotators/invite/",
+        people.annotator_invite,
+        name="annotator-invite",
+    ),
+    path(
+        "studies/<slug:slug>/annotators/list/",
+        people.annotator_list_invite,
+        name="annotator-list-invite",
+    ),
+    path(
+        "studies/<slug:slug>/annotators/join-link/",
+        people.join_link_make,
+        name="join-link-make",
+    ),
+    path(
+        "studies/<slug:slug>/annotators/join-link/<int:pk>/close/",
+        people.join_link_close,
+        name="join-link-close",
+    ),
+    path(
+        "studies/<slug:slug>/annotators/<int:pk>/cap/",
+        people.annotator_cap,
+        name="annotator-cap",
+    ),
+    path(
+        "studies/<slug:slug>/annotators/<int:pk>/reissue/",
+        people.annotator_reissue,
+        name="annotator-reissue",
+    ),
+    path(
+        "studies/<slug:slug>/annotators/<int:pk>/revoke/",
+        people.annotator_revoke,
+        name="annotator-revoke",
+    ),
+    path("studies/<slug:slug>/extend/", extend.extend, name="study-extend"),
+    path("studies/<slug:slug>/withdraw/", extend.withdraw, name="study-withdraw"),
+    path(
+        "studies/<slug:slug>/redistribute/",
+        extend.redistribute,
+        name="study-redistribute",
+    ),
+]
+
 scoring_urls = [
     path("metrics/", scoring.metric_list, name="metric-list"),
     path("studies/<slug:slug>/scoring/", scoring.study_scoring, name="study-scoring"),
@@ -127,7 +161,9 @@ scoring_urls = [
 
 # /rate/<token>/...: what an annotator sees
 rate_urls = [
+    path("join/<token>/", join.join, name="join"),
     path("rate/<token>/", rate.entry, name="rate-entry"),
+    path("rate/<token>/two-links/", join.second_link, name="rate-second-link"),
     path("rate/<token>/consent/", rate.consent, name="rate-consent"),
     path("rate/<token>/instructions/", rate.instructions, name="rate-instructions"),
     path("rate/<token>/pause/", rate.pause, name="rate-pause"),
@@ -158,4 +194,6 @@ rate_urls = [
     ),
 ]
 
-urlpatterns = account_urls + study_urls + coverage_urls + scoring_urls + rate_urls
+urlpatterns = (
+    account_urls + study_urls + coverage_urls + people_urls + scoring_urls + rate_urls
+)

@@ -1,6 +1,5 @@
 """Pages of a study for its managers and researchers."""
 
-from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
@@ -10,24 +9,18 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from annotate import exclusion, inviting, lifecycle, viewing
+from annotate import exclusion, lifecycle, viewing
 from annotate.analysis_views import named_views
 from annotate.coverage import SURPLUS, WANTED, totals
 from annotate.dashboard import attention
-from annotate.models import Annotator, Answer, Exclusion, Invitation, Slot, Study
+from annotate.models import Annotator, Answer, Exclusion, Slot, Study
 from annotate.permissions import can_manage, get_study_for, visible_studies
-from annotate.spreadsheet import csv_text
-from annotate.tallies import Person, people
 from evalcore import media
 from evalcore.models import Frame
 
 SLOTS_PER_PAGE = 100
-LONGEST_NOTE = Invitation._meta.get_field("note").max_length
-CSV = "text/csv; charset=utf-8"
 PARTS = {"wanted": WANTED, "surplus": SURPLUS}
 ACTIONS = {
     "launch": lifecycle.launch,
@@ -241,125 +234,6 @@ def slot_restore(request: HttpRequest, slug: str, code: str) -> HttpResponse:
     except exclusion.ExclusionError as error:
         messages.error(request, str(error))
     return _to_slot(request, slug, code)
-
-
-@require_safe
-@login_required
-def annotator_list(request: HttpRequest, slug: str) -> HttpResponse:
-    """List the annotators with progress and, for managers, their links."""
-    study = get_study_for(request.user, slug)
-    rows = _people_with_links(request, study)
-    waiting = sum(p.annotator.state == Annotator.State.PLANNED for p, *_ in rows)
-    free = study.slots.filter(annotator__isnull=True, state=Slot.State.OPEN).count()
-    return _page(
-        request, study, "manage/annotators.html",
-        rows=rows, waiting=waiting, free=free,
-    )  # fmt: skip
-
-
-def _people_with_links(
-    request: HttpRequest, study: Study
-) -> list[tuple[Person, Invitation | None, str]]:
-    """Return everybody's progress, invitation, and link as long as it works."""
-    base = settings.BASE_URL or request.build_absolute_uri("/").rstrip("/")
-    invitations = {
-        row.annotator_id: row
-        for row in Invitation.objects.filter(annotator__study=study)
-    }
-    rows = []
-    for person in people(study):
-        row = invitations.get(person.annotator.pk)
-        link = ""
-        if row is not None and row.revoked_at is None:
-            link = base + reverse("rate-entry", args=[row.token])
-        rows.append((person, row, link))
-    return rows
-
-
-@require_safe
-@never_cache
-@login_required
-def annotator_links(request: HttpRequest, slug: str) -> HttpResponse:
-    """Send every link and completion code as one table."""
-    study = get_study_for(request.user, slug, role="manager")
-    header = (
-        "annotator", "state", "link", "completion_code", "submitted", "planned", "note",
-    )  # fmt: skip
-    rows = [
-        (
-            person.annotator.name, person.annotator.state, link,
-            person.annotator.completion_code if person.annotator.finished_at else "",
-            person.submitted + person.submitted_surplus, person.planned,
-            invitation.note if invitation else "",
-        )
-        for person, invitation, link in _people_with_links(request, study)
-    ]  # fmt: skip
-    response = HttpResponse(csv_text(header, rows), content_type=CSV)
-    name = f"{study.slug}-links.csv"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
-
-
-@require_POST
-@login_required
-def annotator_invite(request: HttpRequest, slug: str) -> HttpResponse:
-    """Create links for the next planned annotators, or for a new person."""
-    study = get_study_for(request.user, slug, role="manager")
-    note = request.POST.get("note", "")
-    if len(note) > LONGEST_NOTE:
-        text = _("Please write at most %(most)d characters; these are %(n)d.")
-        messages.error(request, text % {"most": LONGEST_NOTE, "n": len(note)})
-        return redirect("annotator-list", slug)
-    try:
-        if request.POST.get("new"):
-            made = [inviting.invite_new(study, note=note, user=request.user)]
-        else:
-            count = _number(request.POST.get("count", ""))
-            made = inviting.invite(study, count=count, note=note, user=request.user)
-    except inviting.InvitingError as error:
-        messages.error(request, str(error))
-    else:
-        text = ngettext("%(n)d link created.", "%(n)d links created.", len(made))
-        messages.success(request, text % {"n": len(made)})
-    return redirect("annotator-list", slug)
-
-
-@require_POST
-@login_required
-def annotator_reissue(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Replace a lost link."""
-    study = get_study_for(request.user, slug, role="manager")
-    annotator = get_object_or_404(study.annotators, pk=pk, invitation__isnull=False)
-    try:
-        inviting.reissue(annotator, user=request.user)
-    except inviting.InvitingError as error:
-        messages.error(request, str(error))
-    else:
-        messages.success(
-            request, _("%(name)s has a new link.") % {"name": annotator.name}
-        )
-    return redirect("annotator-list", slug)
-
-
-@require_POST
-@login_required
-def annotator_revoke(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Close a link and free what is not submitted."""
-    study = get_study_for(request.user, slug, role="manager")
-    annotator = get_object_or_404(study.annotators, pk=pk)
-    if annotator.state == Annotator.State.REVOKED:
-        messages.info(
-            request, _("%(name)s is revoked already.") % {"name": annotator.name}
-        )
-        return redirect("annotator-list", slug)
-    freed = inviting.revoke(annotator, user=request.user)
-    text = ngettext(
-        "%(name)s was revoked; %(freed)d slot is free again.",
-        "%(name)s was revoked; %(freed)d slots are free again.",
-        freed,
-    )
-    messages.success(request, text % {"name": annotator.name, "freed": freed})
-    return redirect("annotator-list", slug)
 
 
 @require_safe

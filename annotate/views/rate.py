@@ -18,7 +18,15 @@ from django.views.decorators.http import (
     require_safe,
 )
 
-from annotate import finishing, handing, leasing, log, quality, rating
+from annotate import (
+    devices,
+    finishing,
+    handing,
+    leasing,
+    log,
+    quality,
+    rating,
+)
 from annotate.models import Annotator, Event, Invitation, Purpose, Slot, Study
 
 View = Callable[..., HttpResponse]
@@ -83,13 +91,21 @@ def _stopped(
 @for_annotator
 def entry(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     """Lead to whatever comes next: consent, instructions, work, or thanks."""
+    if devices.other(request, annotator) is not None:
+        return redirect("rate-second-link", request.token)
     if annotator.consented_at is None:
         return redirect("rate-consent", request.token)
+    return devices.remember(
+        request, redirect(_place(annotator), request.token), annotator
+    )
+
+
+def _place(annotator: Annotator) -> str:
+    """Return where somebody who has agreed goes on."""
     if annotator.instructed_at is None:
-        return redirect("rate-instructions", request.token)
-    if _is_done(annotator, handing.next_slot(annotator)):
-        return redirect("rate-done", request.token)
-    return redirect("rate-pause", request.token)
+        return "rate-instructions"
+    done = _is_done(annotator, handing.next_slot(annotator))
+    return "rate-done" if done else "rate-pause"
 
 
 def _is_done(annotator: Annotator, following: Slot | None) -> bool:
@@ -105,6 +121,8 @@ def _is_done(annotator: Annotator, following: Slot | None) -> bool:
 @for_annotator
 def consent(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     """Show the consent text; agreeing stores when, and to which version."""
+    if devices.other(request, annotator) is not None:
+        return redirect("rate-second-link", request.token)
     if request.method == "POST":
         agreed = (
             Annotator.objects.filter(pk=annotator.pk, consented_at__isnull=True)
@@ -113,7 +131,7 @@ def consent(request: HttpRequest, annotator: Annotator) -> HttpResponse:
                 consented_at=timezone.now(),
                 consent_version=annotator.study.consent_version,
                 state=Annotator.State.ACTIVE,
-                language=translation.get_language() or "",
+                language=annotator.language or _language(),
             )
         )
         if agreed:
@@ -123,8 +141,14 @@ def consent(request: HttpRequest, annotator: Annotator) -> HttpResponse:
                 annotator=annotator,
                 version=annotator.study.consent_version,
             )
-        return redirect("rate-instructions", request.token)
+        response = redirect("rate-instructions", request.token)
+        return devices.remember(request, response, annotator)
     return annotator_page(request, annotator, "rate/consent.html")
+
+
+def _language() -> str:
+    """Return the language of the page as studies name it: zh, not zh-hans."""
+    return (translation.get_language() or "").split("-")[0]
 
 
 @never_cache

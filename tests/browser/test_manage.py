@@ -66,6 +66,7 @@ def test_pausing_inviting_and_revoking(page, live_server, study):
     guest.close()
     page.locator(".link-field").last.click()
     assert page.evaluate("getSelection().toString()") == link
+    page.locator("summary:has-text('Change')").last.click()
     page.locator("summary:has-text('Revoke')").last.click()
     page.locator("button:has-text('Revoke A03')").click()
     page.wait_for_selector("text=was revoked")
@@ -80,6 +81,7 @@ def test_the_question_before_revoking_is_seen_whole(page, live_server, study):
     log_in(page, live_server)
     page.set_viewport_size({"width": 1440, "height": 900})
     page.goto(live_server.url + reverse("annotator-list", args=[study.slug]))
+    page.locator("summary:has-text('Change')").last.click()
     page.locator("summary:has-text('Revoke')").last.click()
     button = page.locator("button:has-text('Revoke A02')")
     card, asked = page.locator("div.card").bounding_box(), button.bounding_box()
@@ -182,6 +184,7 @@ def test_the_report_draws_its_figures_and_asks_nobody(page, live_server, study):
 PAGES = [
     "study-list", "study-detail", "study-coverage", "slot-list", "annotator-list",
     "study-scoring", "view-list", "report-list", "metric-list", "event-list",
+    "study-extend", "study-redistribute",
 ]  # fmt: skip
 
 

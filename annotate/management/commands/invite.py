@@ -1,6 +1,7 @@
 import argparse
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -8,7 +9,8 @@ from django.core.management.base import CommandError
 from django.urls import reverse
 
 from analysis.tables import defused
-from annotate import inviting
+from annotate import inviting, joining
+from annotate.invitation_list import invite_list
 from annotate.management.studies import StudyCommand, find_study
 from annotate.models import Invitation, Study
 
@@ -33,6 +35,20 @@ class Command(StudyCommand):
             help="invite nobody; print everybody invited, and the completion codes of "
             "those who finished",
         )
+        what.add_argument(
+            "--people",
+            type=Path,
+            help="invite everybody in a file: name or id, language, cap, note, one "
+            "person a line",
+        )
+        what.add_argument(
+            "--join",
+            type=int,
+            metavar="MOST",
+            help="make a link for so many to join by",
+        )
+        parser.add_argument("--language", default="", help="with --new or --join")
+        parser.add_argument("--cap", type=int, help="with --join: most slots of each")
         parser.add_argument("--note", default="", help="seen by managers only")
         parser.add_argument(
             "--base-url",
@@ -48,23 +64,59 @@ class Command(StudyCommand):
             writer.writerow(["annotator", "note", "state", "link", "completion_code"])
             writer.writerows(_listed(row, base))
         else:
-            made = self._invite(row, options)
-            writer.writerow(["annotator", "link"])
-            writer.writerows([i.annotator.name, _link(i, base)] for i in made)
+            writer.writerows(self._made(row, base, options))
         if urlsplit(base).hostname in ("127.0.0.1", "localhost", "::1"):
             self.stderr.write(
                 "note: these links work on this machine only; name the address that "
                 "annotators reach with --base-url, or for good with BASE_URL"
             )
 
-    def _invite(self, study: Study, options: dict[str, object]) -> list[Invitation]:
-        note = str(options["note"])
+    def _made(
+        self, study: Study, base: str, options: dict[str, object]
+    ) -> Iterable[list[str]]:
+        """Return the table of the links that are made."""
         try:
-            if options["new"]:
-                return [inviting.invite_new(study, note=note)]
-            return inviting.invite(study, count=options["count"], note=note)
+            if options["join"] is not None:
+                given = {name: options[name] for name in ("language", "cap", "note")}
+                link = joining.make_link(study, most=options["join"], **given)
+                return [["join"], [base + reverse("join", args=[link.token])]]
+            made = self._invite(study, options)
         except inviting.InvitingError as error:
-            raise CommandError(str(error), returncode=2) from error
+            problems = getattr(error, "problems", [str(error)])
+            raise CommandError("\n".join(problems), returncode=2) from error
+        if options["people"] is None:
+            return [
+                ["annotator", "link"],
+                *([i.annotator.name, _link(i, base)] for i in made),
+            ]
+        return [
+            ["annotator", "person", "link"],
+            *(
+                [i.annotator.name, defused(i.annotator.external_id), _link(i, base)]
+                for i in made
+            ),
+        ]
+
+    def _invite(self, study: Study, options: dict[str, object]) -> Sequence[Invitation]:
+        note = str(options["note"])
+        if options["people"] is not None:
+            return self._invite_list(study, options["people"])
+        if options["new"]:
+            language = str(options["language"])
+            return [inviting.invite_new(study, language=language, note=note)]
+        return inviting.invite(study, count=options["count"], note=note)
+
+    def _invite_list(self, study: Study, path: Path) -> Sequence[Invitation]:
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeDecodeError) as error:
+            raise CommandError(
+                f"{path}: expected a text file in UTF-8 ({error})", returncode=2
+            ) from error
+        result = invite_list(study, text)
+        for person in result.known:
+            self.stderr.write(f"note: {person} takes part already")
+        return result.made
 
 
 def _listed(study: Study, base: str) -> Iterable[list[str]]:

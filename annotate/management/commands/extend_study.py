@@ -1,0 +1,74 @@
+import argparse
+
+from django.core.management.base import CommandError
+
+from annotate.balance import BalanceReport
+from annotate.extending import ExtendingError, Extension, extend
+from annotate.management.commands.plan_study import names
+from annotate.management.studies import StudyCommand, find_study
+from annotate.withdrawing import withdraw_units
+
+
+def numbers(text: str) -> int | dict[str, int]:
+    """Read a number, or one for each language: en=5,zh=3."""
+    if "=" not in text:
+        return int(text)
+    pairs = (part.split("=", 1) for part in text.split(","))
+    return {name.strip(): int(number) for name, number in pairs}
+
+
+class Command(StudyCommand):
+    help = (
+        "Add methods, stories, answers or people to a study, or withdraw some of it. "
+        "Example: extend_study pilot --methods NewOne --annotators 5 --dry-run"
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--methods", type=names, default=[], help='"A,B": add them')
+        parser.add_argument("--stories", type=names, default=[], help='"01,02"')
+        parser.add_argument(
+            "--annotators", type=numbers, default=0, help="people to add; or en=5,zh=3"
+        )
+        parser.add_argument(
+            "--redundancy", type=numbers, help="answers a unit from now on; or en=5"
+        )
+        parser.add_argument(
+            "--withdraw",
+            action="store_true",
+            help="ask for no more answers to these methods and stories instead",
+        )
+        parser.add_argument(
+            "--dry-run", action="store_true", help="print the numbers, keep nothing"
+        )
+
+    def handle(self, *, study: str, **options: object) -> None:
+        row = find_study(study)
+        what = {name: options[name] for name in ("methods", "stories", "dry_run")}
+        try:
+            if options["withdraw"]:
+                result = withdraw_units(row, **what)
+                self.stdout.write(
+                    f"Withdrawn: {result.slots} slots of {result.units} units; "
+                    f"{result.kept} begun or given stay."
+                )
+            else:
+                for name in ("annotators", "redundancy"):
+                    what[name] = options[name]
+                self._print(extend(row, **what))
+        except ExtendingError as error:
+            raise CommandError(str(error), returncode=2) from error
+        if options["dry_run"]:
+            self.stdout.write("Dry run: nothing was kept.")
+
+    def _print(self, result: Extension) -> None:
+        self.stdout.write(
+            f"{result.units} new units, {result.slots} new slots, "
+            f"{len(result.people)} new people, {result.moved} slots change hands, "
+            f"{result.free} are free."
+        )
+        for name, slots in result.shares.items():
+            self.stdout.write(f"{name}  +{slots}")
+        if result.balance:
+            for line in BalanceReport(**result.balance).lines():
+                self.stdout.write(line)

@@ -1,0 +1,195 @@
+"""Changing a study that is under way; each form can be checked before it is sent."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from annotate import extending, redistributing, withdrawing
+from annotate.dealing import judged_units, methods_of
+from annotate.extending import ExtendingError
+from annotate.models import Study
+from annotate.permissions import get_study_for
+from annotate.redistributing import RedistributingError
+from evalcore.models import Output
+
+IDLE_DAYS = 7
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def extend(request: HttpRequest, slug: str) -> HttpResponse:
+    """Add methods, stories, answers or people; or show what that would mean."""
+    study = get_study_for(request.user, slug, role="manager")
+    if request.method != "POST":
+        return _page(request, study)
+    checks_only = "check" in request.POST
+    try:
+        result = extending.extend(
+            study,
+            methods=request.POST.getlist("method"),
+            stories=request.POST.getlist("story"),
+            annotators=_numbers(request.POST, study, "annotators") or 0,
+            redundancy=_numbers(request.POST, study, "redundancy"),
+            user=request.user,
+            dry_run=checks_only,
+        )
+    except ExtendingError as error:
+        return _answer(request, study, "adding", error=str(error))
+    if checks_only:
+        return _answer(request, study, "adding", extension=result)
+    messages.success(
+        request,
+        _("The study has %(units)d more units and %(slots)d more slots.")
+        % {"units": result.units, "slots": result.slots},
+    )
+    return redirect("study-extend", slug)
+
+
+@require_POST
+@login_required
+def withdraw(request: HttpRequest, slug: str) -> HttpResponse:
+    """Ask for no more answers to some methods or stories; or show what that means."""
+    study = get_study_for(request.user, slug, role="manager")
+    checks_only = "check" in request.POST
+    try:
+        result = withdrawing.withdraw_units(
+            study,
+            methods=request.POST.getlist("method"),
+            stories=request.POST.getlist("story"),
+            user=request.user,
+            dry_run=checks_only,
+        )
+    except ExtendingError as error:
+        return _answer(request, study, "withdrawing", error=str(error))
+    if checks_only:
+        return _answer(request, study, "withdrawing", withdrawal=result)
+    messages.success(
+        request,
+        _("%(slots)d slots were withdrawn; %(kept)d that were begun or given stay.")
+        % {"slots": result.slots, "kept": result.kept},
+    )
+    return redirect("study-extend", slug)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def redistribute(request: HttpRequest, slug: str) -> HttpResponse:
+    """Give the work of people who stopped to the others; or show who would get it."""
+    study = get_study_for(request.user, slug, role="manager")
+    if request.method != "POST":
+        return _people_page(request, study)
+    checks_only = "check" in request.POST
+    try:
+        result = redistributing.redistribute(
+            study,
+            annotators=study.annotators.filter(
+                name__in=request.POST.getlist("annotator")
+            ),
+            user=request.user,
+            dry_run=checks_only,
+        )
+    except RedistributingError as error:
+        return _people_answer(request, study, error=str(error))
+    if checks_only:
+        return _people_answer(request, study, result=result)
+    messages.success(
+        request,
+        _("%(slots)d slots went to %(people)d others; %(free)d are free.")
+        % {
+            "slots": sum(result.shares.values()),
+            "people": len(result.shares),
+            "free": result.free,
+        },
+    )
+    return redirect("annotator-list", slug)
+
+
+def _numbers(form: QueryDict, study: Study, name: str) -> int | dict[str, int] | None:
+    """Return a number of the form, by language where the study has languages."""
+    if not study.languages:
+        return _number(form.get(name, ""))
+    typed = {code: _number(form.get(f"{name}-{code}", "")) for code in study.languages}
+    given = {code: number for code, number in typed.items() if number is not None}
+    return given or None
+
+
+def _number(text: str) -> int | None:
+    """Return a number that somebody typed; None for nothing, -1 for anything else."""
+    text = text.strip()
+    if not text:
+        return None
+    return int(text) if text.isdecimal() and text.isascii() and len(text) < 7 else -1
+
+
+def _answer(
+    request: HttpRequest, study: Study, form: str, **outcome: object
+) -> HttpResponse:
+    """Answer a check: htmx puts it under its form, otherwise it is the whole page."""
+    if request.htmx:
+        context = {"study": study, "form": form, **outcome}
+        return render(request, "manage/_extension.html", context)
+    status = 422 if "error" in outcome else 200
+    return _page(request, study, status, form=form, given=request.POST, **outcome)
+
+
+def _page(
+    request: HttpRequest, study: Study, status: int = 200, **context: object
+) -> HttpResponse:
+    units = list(judged_units(study))
+    gone_methods, gone_stories = extending.withdrawn_names(study)
+    methods = {name for unit in units for name in methods_of(unit)} - gone_methods
+    stories = {unit.story.key for unit in units} - gone_stories
+    outputs = Output.objects.filter(story__benchmark=study.benchmark)
+    context |= {
+        "study": study,
+        "can_manage": True,
+        "methods": sorted(methods),
+        "stories": sorted(stories),
+        "new_methods": _others(outputs, "method__name", methods),
+        "new_stories": _others(outputs, "story__key", stories),
+        "numbers": study.languages or {"": study.redundancy},
+        "chosen_methods": request.POST.getlist("method"),
+        "chosen_stories": request.POST.getlist("story"),
+    }
+    return render(request, "manage/extend.html", context, status=status)
+
+
+def _others(outputs, field: str, known: set[str]) -> list[str]:
+    """Return the methods or stories with outputs that the study does not show."""
+    return sorted(set(outputs.values_list(field, flat=True)) - known)
+
+
+def _people_answer(
+    request: HttpRequest, study: Study, **outcome: object
+) -> HttpResponse:
+    if request.htmx:
+        context = {"study": study, **outcome}
+        return render(request, "manage/_redistribution.html", context)
+    status = 422 if "error" in outcome else 200
+    return _people_page(request, study, status, **outcome)
+
+
+def _people_page(
+    request: HttpRequest, study: Study, status: int = 200, **context: object
+) -> HttpResponse:
+    """Show who has work left; those named or idle are chosen beforehand."""
+    days = request.GET.get("idle", "")
+    idle_days = int(days) if days.isdecimal() and len(days) < 5 else IDLE_DAYS
+    chosen = {*request.GET.getlist("annotator"), *request.POST.getlist("annotator")}
+    if "idle" in request.GET:
+        idle = redistributing.idle(study, idle_days)
+        chosen |= set(idle.values_list("name", flat=True))
+    context |= {
+        "study": study,
+        "can_manage": True,
+        "holders": redistributing.holders(study),
+        "idle_days": idle_days,
+        "chosen": chosen,
+    }
+    return render(request, "manage/redistribute.html", context, status=status)
