@@ -336,12 +336,12 @@ def _twin_steps(work: Sequence[Judged]) -> Iterable[list[float]]:
             if isinstance(now, int) and isinstance(earlier, int)
         ]
     for unit in work:
-        expected = (unit.expected or {}) if unit.purpose == "twin" else {}
-        yield [
-            abs(PLACE[str(value)] - PLACE[str(expected[question])]) - PLACE["tie"]
-            for question, value in unit.answers.items()
-            if question in expected and value in PLACE
-        ]
+        if unit.purpose == "twin" and unit.expected:
+            yield [
+                abs(PLACE[str(value)] - PLACE[str(expected)]) - PLACE["tie"]
+                for question, expected in unit.expected.items()
+                if (value := unit.answers.get(question)) in PLACE
+            ]
 
 
 def agreement(work: Sequence[Judged]) -> Signal:

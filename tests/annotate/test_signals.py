@@ -296,6 +296,19 @@ def test_twins_of_choices_are_left_out():
     assert signal("twin", unit).value is None
 
 
+@pytest.mark.parametrize(
+    ("choices", "value"),
+    [("aa", 1.0), ("ab", 0.5), ("at", 0.5), ("bb", 0.0), ("tt", 0.0)],
+)
+def test_a_twin_beside_its_original_is_lower_where_the_original_is_chosen(
+    choices, value
+):
+    given = ["tie" if choice == "t" else choice for choice in choices]
+    unit = chosen(*given, purpose="twin", expected={"c0": "a", "c1": "a"})
+    found = signal("twin", unit)
+    assert (found.value, found.n) == (value, 1)
+
+
 def test_a_repeat_is_no_twin():
     unit = rated(1, purpose="repeat", earlier={"look": 3})
     assert signal("twin", unit).value is None
