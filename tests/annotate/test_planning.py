@@ -27,7 +27,7 @@ def test_it_works():
     alice = User.objects.create(username="alice")
     study = planned(user=alice)
     assert study.state == Study.State.DRAFT
-    assert study.units.count() == 3 * 4
+    assert study.units.filter(purpose="real").count() == 3 * 4
     assert study.slots.count() == 3 * 4 * 2
     assert study.members.get().user == alice
     assert study.questions.count() == 3
@@ -37,7 +37,7 @@ def test_it_works():
 
 def test_pairs_stand_in_alphabetical_order_and_sides_balance():
     study = planned("pairwise")
-    for unit in Unit.objects.filter(study=study):
+    for unit in Unit.objects.filter(study=study, purpose="real"):
         assert unit.output_a.method.name < unit.output_b.method.name
         sides = list(unit.slots.values_list("a_is_left", flat=True))
         assert sorted(sides) == [False, True]
