@@ -327,6 +327,7 @@ def _to_come(annotator: Annotator, own: list[Slot], here: list[Slot]) -> int:
         handing.left_for(annotator)
         .filter(annotator__isnull=True, state=Slot.State.OPEN)
         .exclude(unit__story__in={slot.unit.story_id for slot in here})
+        .order_by()
         .values("unit__story")
         .distinct()
     )

@@ -7,7 +7,7 @@ import pytest
 
 from analysis.web import frames
 from annotate import checks, finishing, handing, inviting, leasing
-from annotate.coverage import coverage
+from annotate.coverage import totals
 from annotate.models import Annotator, Purpose, Slot, Unit
 from annotate.verifying import problems
 from annotate.views import rate
@@ -338,11 +338,11 @@ def test_the_length_of_a_session_counts_what_is_left(woods):
 
 def test_checks_count_for_nothing_but_themselves(woods):
     study = make_planned(LIKERT + REPEATS, benchmark=woods, annotators=2, redundancy=1)
-    wanted = coverage(study).wanted
+    wanted = totals(study).wanted
     for name in ("A01", "A02"):
         work(join(study, name), always("3"))
     assert study.slots.filter(purpose="repeat").exists()
-    found = coverage(study)
+    found = totals(study)
     assert (found.wanted, found.submitted, found.surplus) == (wanted, wanted, 0)
     assert set(study.units.values_list("submitted", flat=True)) == {1}
     rows = list(frames.rating_rows(study))

@@ -6,7 +6,7 @@ import pytest
 
 from analysis.web import frames
 from annotate import handing, inviting, rating, training
-from annotate.coverage import coverage
+from annotate.coverage import totals
 from annotate.models import Annotator, Purpose, Slot
 from annotate.planning import PlanningError
 from annotate.verifying import problems
@@ -207,8 +207,8 @@ def test_training_is_no_part_of_tables_counts_and_flags(study):
     done = work(person, lambda s, q: "4" if q == "character" else "1", most=3)
     assert [slot.purpose for slot in done] == ["training"] * 3
     assert list(frames.rating_rows(study)) == []
-    assert coverage(study).submitted == 0
-    assert coverage(study).wanted == 24
+    assert totals(study).submitted == 0
+    assert totals(study).wanted == 24
     work(person, always("3"), most=2)
     assert len(list(frames.rating_rows(study))) == 4
     assert sum(study.units.values_list("submitted", flat=True)) == 2
