@@ -292,7 +292,8 @@ def _met(layout: Layout, person: Ints, kind: Ints, people: int) -> Ints:
 def _group_loads(groups: Sequence[str], load: Ints) -> tuple[tuple[str, int, int], ...]:
     """Return the name, smallest and largest load of each group, in their order."""
     of = np.array(groups)
-    return tuple((name, *_limits(load[of == name])) for name in dict.fromkeys(groups))
+    named = (name for name in dict.fromkeys(groups) if name)
+    return tuple((name, *_limits(load[of == name])) for name in named)
 
 
 def _position_spread(layout: Layout, unit: Ints, session: Ints) -> float:

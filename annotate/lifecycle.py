@@ -1,6 +1,7 @@
-"""Launching, pausing and closing a study."""
+"""Launching, pausing and closing a study, and until when it may be edited."""
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -36,6 +37,44 @@ def pause(study: Study, user: User | None = None) -> Study:
 def close(study: Study, user: User | None = None) -> Study:
     """Take no more answers."""
     return _move(study, Study.State.CLOSED, Event.Kind.STUDY_CLOSED, user)
+
+
+def check_editable(study: Study) -> None:
+    """Refuse a change of a study that annotators may have met already.
+
+    Questions, wording and units are what the answers mean: once somebody may have seen
+    them, another wording is another study, a new version.
+
+    Raises
+    ------
+    LifecycleError
+        It was launched, somebody has a link to it, or there are answers.
+    """
+    invited = study.annotators.filter(
+        Q(invitation__isnull=False) | Q(consented_at__isnull=False)
+    )
+    links = study.join_links.exists()
+    if study.slots.filter(submitted_at__isnull=False).exists():
+        reason = _("It has answers, which belong to the questions as they were asked.")
+    elif study.state != Study.State.DRAFT:
+        reason = _("It was launched.")
+    elif invited.exists() or links:
+        reason = _("Somebody has a link to it.")
+    else:
+        return
+    raise LifecycleError(
+        _("This study can no longer be edited. %(reason)s Make a new version instead.")
+        % {"reason": reason}
+    )
+
+
+def is_editable(study: Study) -> bool:
+    """Say whether the study may still be edited."""
+    try:
+        check_editable(study)
+    except LifecycleError:
+        return False
+    return True
 
 
 @transaction.atomic

@@ -28,6 +28,14 @@ def can_manage(user: User | AnonymousUser, study: Study) -> bool:
     )
 
 
+def can_create(user: User | AnonymousUser) -> bool:
+    """Say whether this user may set studies up: whoever manages all, or one already."""
+    if not user.is_authenticated:
+        return False
+    managed = user.memberships.filter(role=StudyMember.Role.MANAGER)
+    return user.is_superuser or managed.exists()
+
+
 def get_study_for(
     user: User | AnonymousUser, slug: str, role: str | None = None
 ) -> Study:

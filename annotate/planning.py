@@ -1,9 +1,8 @@
 """From a definition and a benchmark to a study whose slots are planned."""
 
-import random
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 
 from django.core.exceptions import ValidationError
 from django.core.validators import slug_re
@@ -13,6 +12,7 @@ from annotate import design, log
 from annotate.analysis_views import add_views
 from annotate.assignments import Group
 from annotate.definition import StudyDefinition
+from annotate.free_slots import free_slots
 from annotate.leasing import FIRST_POSITION, SPACING
 from annotate.models import (
     Annotator,
@@ -42,6 +42,9 @@ __all__ = ["Draft", "PlanningError", "plan_study", "prepare"]
 
 # Looking at a picture, and thinking about a question: what the cost assumes.
 SECONDS_PER_PICTURE, SECONDS_PER_QUESTION = 3, 7
+
+# More is a slip of the pen, and would take the server's memory.
+MOST_ANNOTATORS, MOST_SLOTS = 100_000, 1_000_000
 
 People = int | Mapping[str, int]
 
@@ -113,7 +116,12 @@ def prepare(
     """
     people = _people(definition, annotators)
     shown = tuple(choose_units(definition, choose_outputs(benchmark, methods, stories)))
-    plan = None
+    draft = Draft(definition, benchmark, shown, people, None)
+    if draft.slots > MOST_SLOTS:
+        raise PlanningError(
+            f"These are {draft.slots:,} slots; a study has at most {MOST_SLOTS:,}.",
+            field="redundancy",
+        )
     if definition.assignment == "planned":
         usual = definition.redundancy
         plan = design.plan(
@@ -126,7 +134,8 @@ def prepare(
             seed=definition.seed,
             rounds=definition.rounds,
         )
-    return Draft(definition, benchmark, shown, people, plan)
+        return replace(draft, plan=plan)
+    return draft
 
 
 def _usual(definition: StudyDefinition) -> int:
@@ -137,25 +146,35 @@ def _people(definition: StudyDefinition, annotators: People) -> dict[str, int]:
     """Return the annotators by language, checked against the definition."""
     languages = definition.languages or {"": definition.redundancy}
     if min(definition.redundancy, definition.session_size, *languages.values()) < 1:
-        raise PlanningError("Redundancy and session size must be at least 1.")
+        raise PlanningError(
+            "Redundancy and session size must be at least 1.", field="redundancy"
+        )
     if definition.assignment == "open":
         if definition.rounds > 1:
             raise PlanningError(
-                "Rounds are repeated by the same people; plan them for known ones."
+                "Rounds are repeated by the same people; plan them for known ones.",
+                field="rounds",
             )
         return {}
     if definition.languages is not None and definition.subset is not None:
-        raise PlanningError("Languages and a subset cannot be planned together yet.")
+        raise PlanningError(
+            "Languages and a subset cannot be planned together yet.", field="subset"
+        )
     given = {"": annotators} if isinstance(annotators, int) else dict(annotators)
     if set(given) != set(languages):
         named = ", ".join(f"{name}=10" for name in languages if name)
         raise PlanningError(
             f"Say how many annotators there are for each language: {named}."
             if named
-            else "The study has no languages; say one number of annotators."
+            else "The study has no languages; say one number of annotators.",
+            field="annotators",
         )
     if min(given.values()) < 1:
-        raise PlanningError("There must be at least 1 annotator.")
+        raise PlanningError("There must be at least 1 annotator.", field="annotators")
+    if max(given.values()) > MOST_ANNOTATORS:
+        raise PlanningError(
+            f"There can be at most {MOST_ANNOTATORS:,} annotators.", field="annotators"
+        )
     return {name: given[name] for name in languages}
 
 
@@ -190,9 +209,13 @@ def plan_study(
         redundancy=redundancy, session_size=session_size, seed=seed, title=title or None
     )
     if not slug_re.fullmatch(slug):
-        raise PlanningError(f"{slug!r}: write letters, digits, - and _ only.")
+        raise PlanningError(
+            f"{slug!r}: write letters, digits, - and _ only.", field="slug"
+        )
     if Study.objects.filter(slug=slug).exists():
-        raise PlanningError(f"There is a study {slug!r} already; choose another name.")
+        raise PlanningError(
+            f"There is a study {slug!r} already; choose another name.", field="slug"
+        )
     draft = prepare(
         definition,
         benchmark=benchmark,
@@ -204,7 +227,7 @@ def plan_study(
     units = create_units(study, draft.shown)
     _create_checks(study, definition, twins=not dry_run)
     if draft.plan is None:
-        slots = _free_slots(study, units, definition)
+        slots = free_slots(study, units, definition)
     else:
         slots = _planned_slots(study, draft, units)
         study.balance_report = draft.plan.balance.as_dict()
@@ -218,6 +241,7 @@ def plan_study(
     log.note(
         Event.Kind.STUDY_PLANNED, study.pk, user=user,
         units=len(units), slots=len(slots), annotators=sum(draft.people.values()),
+        methods=list(methods or []), stories=list(stories or []),
     )  # fmt: skip
     return study
 
@@ -334,44 +358,3 @@ def create_annotators(study: Study, people: Mapping[str, int]) -> list[Annotator
         Annotator(study=study, name=f"A{i:0{width}}", language=language)
         for i, language in enumerate(languages, start=first)
     )
-
-
-def _free_slots(
-    study: Study, units: Iterable[Unit], definition: StudyDefinition
-) -> list[Slot]:
-    """Make the slots of an open study: languages in turn, sides in turn.
-
-    The odd slots out of a pair of methods alternate between its units.
-    """
-    dice = random.Random(definition.seed)
-    lean: Counter[tuple[int, int | None]] = Counter()
-    slots = []
-    for unit in units:
-        languages = _in_turn(definition.languages or {"": unit.redundancy})
-        methods = unit.output_a.method_id, unit.output_b and unit.output_b.method_id
-        left = lean[methods] < 0 or (lean[methods] == 0 and dice.random() < 0.5)
-        for ordinal, language in enumerate(languages, start=1):
-            a_is_left = left == bool(ordinal % 2)
-            lean[methods] += 1 if a_is_left else -1
-            slots.append(
-                Slot(
-                    study=study,
-                    unit=unit,
-                    ordinal=ordinal,
-                    level=ordinal,
-                    language=language,
-                    a_is_left=a_is_left,
-                    draw=dice.randrange(2**31),
-                )
-            )
-    return slots
-
-
-def _in_turn(numbers: Mapping[str, int]) -> list[str]:
-    """Return each name as often as it says, the names mixed as evenly as can be."""
-    places = [
-        ((i + 0.5) / number, name)
-        for name, number in numbers.items()
-        for i in range(number)
-    ]
-    return [name for _place, name in sorted(places)]

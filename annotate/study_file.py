@@ -1,10 +1,7 @@
 """Reading a study from YAML, so that a mistake is named with its line."""
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
-
-import yaml
 
 from annotate.definition import (
     TEMPLATES,
@@ -21,6 +18,9 @@ from annotate.definition import (
     template_names,
 )
 from annotate.rules import RuleError, parse_rules
+from annotate.yaml_reading import DefinitionError, Reader, Step
+
+__all__ = ["DefinitionError", "load_definition", "read_definition"]
 
 PROTOCOLS = ("likert", "pairwise")
 ASSIGNMENTS = ("planned", "open")
@@ -39,12 +39,6 @@ QUESTION_KEYS = {
     "stories",
 }  # fmt: skip
 
-Step = list[str | int]
-
-
-class DefinitionError(ValueError):
-    """The study file is wrong; the message names file and line."""
-
 
 def load_definition(name_or_path: str | Path) -> StudyDefinition:
     """Read a template by name or a study file by path.
@@ -61,8 +55,10 @@ def load_definition(name_or_path: str | Path) -> StudyDefinition:
     except OSError as error:
         known = ", ".join(template_names())
         raise DefinitionError(
-            f"{name}: no template of that name ({known}) and no readable file"
+            name, None, f"no template of that name ({known}) and no readable file"
         ) from error
+    except UnicodeDecodeError as error:
+        raise DefinitionError(name, None, "the file is not in UTF-8") from error
     return read_definition(text, file=path.name, name=path.stem)
 
 
@@ -77,75 +73,49 @@ def read_definition(text: str, *, file: str, name: str) -> StudyDefinition:
     return _Reader(file, text).study(name)
 
 
-class _Reader:
-    """Turns YAML into a definition and knows the line of each key."""
-
-    def __init__(self, file: str, text: str) -> None:
-        self.file = file
-        try:
-            self.root = yaml.compose(text, Loader=yaml.SafeLoader)
-            self.data = yaml.safe_load(text)
-        except yaml.MarkedYAMLError as error:
-            line = error.problem_mark.line + 1 if error.problem_mark else 1
-            raise DefinitionError(f"{file}:{line}: {error.problem}") from error
-
-    def fail(self, path: Step, message: str) -> DefinitionError:
-        """Return an error that names the line of the value at `path`."""
-        node, line = self.root, 1
-        for step in path:
-            found = None
-            if isinstance(node, yaml.MappingNode):
-                found = next(
-                    (v for k, v in node.value if str(k.value) == str(step)), None
-                )
-            elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
-                found = node.value[step] if step < len(node.value) else None
-            if found is None:
-                break
-            node, line = found, found.start_mark.line + 1
-        where = ".".join(str(step) for step in path)
-        return DefinitionError(f"{self.file}:{line}: {where}: {message}")
+class _Reader(Reader):
+    """Reads the parts of a study."""
 
     def study(self, name: str) -> StudyDefinition:
         data = self.data
         if not isinstance(data, dict):
-            raise DefinitionError(f"{self.file}:1: a study file is a mapping of keys")
-        self._known(data, KEYS, [])
-        protocol = self._one_of(data.get("protocol"), PROTOCOLS, ["protocol"])
+            raise DefinitionError(self.file, 1, "a study file is a mapping of keys")
+        self.known(data, KEYS, [])
+        protocol = self.one_of(data.get("protocol"), PROTOCOLS, ["protocol"])
         questions = self._questions(data, protocol)
-        consent = dict(data.get("consent") or {})
-        version = str(consent.pop("version", "1"))
+        consent = self.mapping(data.get("consent"), ["consent"])
+        version = self.text(consent.pop("version", "1"), ["consent", "version"])
         return StudyDefinition(
             name=name,
-            title=str(data.get("title") or name),
+            title=self.text(data.get("title"), ["title"]) or name,
             protocol=protocol,
             questions=questions,
-            redundancy=self._number(data, "redundancy", 3),
-            session_size=self._number(data, "session_size", 7),
-            rounds=self._number(data, "rounds", 1),
-            lease_minutes=self._number(data, "lease_minutes", 30),
-            seed=self._number(data, "seed", 0, least=0),
-            assignment=self._one_of(
+            redundancy=self.number(data, "redundancy", 3),
+            session_size=self.number(data, "session_size", 7),
+            rounds=self.number(data, "rounds", 1),
+            lease_minutes=self.number(data, "lease_minutes", 30),
+            seed=self.number(data, "seed", 0, least=0),
+            assignment=self.one_of(
                 data.get("assignment", "planned"), ASSIGNMENTS, ["assignment"]
             ),
-            cap=self._number(data, "cap", 1) if data.get("cap") is not None else None,
+            cap=self.number(data, "cap", 1) if data.get("cap") is not None else None,
             languages=self._languages(data.get("languages")),
-            pairs=self._pairs(data.get("pairs", "all")),
+            pairs=self._pairs(data.get("pairs"), protocol),
             stories=self._sample(data.get("stories"), ["stories"]),
             subset=self._subset(data.get("subset")),
             training=self._training(data.get("training"), questions),
             checks=self._checks(data.get("checks"), questions),
             rules=self._rules(data.get("rules")),
             adaptive=self._adaptive(data.get("adaptive"), protocol, questions),
-            consent=self._texts(consent, ["consent"]),
+            consent=self.texts(consent, ["consent"]),
             consent_version=version,
-            instructions=self._texts(data.get("instructions"), ["instructions"]),
+            instructions=self.texts(data.get("instructions"), ["instructions"]),
         )
 
     # Questions
 
     def _questions(self, data: dict, protocol: str) -> tuple[QuestionDefinition, ...]:
-        scale = self._scale(data.get("scale"), ["scale"])
+        scale = self.scale(data.get("scale"), ["scale"])
         questions = data.get("questions")
         if not isinstance(questions, list) or not questions:
             raise self.fail(["questions"], "write a list with at least one question")
@@ -165,26 +135,28 @@ class _Reader:
         path: Step = ["questions", index]
         if not isinstance(data, dict):
             raise self.fail(path, "a question is a mapping with key, title and text")
-        self._known(data, QUESTION_KEYS, path)
+        self.known(data, QUESTION_KEYS, path)
         key = data.get("key")
         if (
             not isinstance(key, str)
             or not key.replace("_", "").replace("-", "").isalnum()
         ):
             raise self.fail([*path, "key"], "write letters, digits, _ and - only")
-        own = self._scale(data.get("scale"), [*path, "scale"]) or scale
+        own = self.scale(data.get("scale"), [*path, "scale"]) or scale
         if protocol == "likert" and own is None:
             raise self.fail(path, "a Likert question needs a scale, such as [0, 4]")
-        titles = self._texts(data.get("title"), [*path, "title"])
+        titles = self.texts(data.get("title"), [*path, "title"])
         return QuestionDefinition(
             key=key,
             titles=titles or {"en": key.replace("_", " ").capitalize()},
-            texts=self._texts(data.get("text"), [*path, "text"]),
-            help_texts=self._texts(data.get("help"), [*path, "help"]),
+            texts=self.texts(data.get("text"), [*path, "text"]),
+            help_texts=self.texts(data.get("help"), [*path, "help"]),
             anchors=self._anchors(data.get("anchors"), own, [*path, "anchors"]),
             scale=own if protocol == "likert" else None,
-            allow_tie=bool(data.get("allow_tie", True)),
-            metric=str(data.get("metric") or ""),
+            allow_tie=self.one_of(
+                data.get("allow_tie", True), (True, False), [*path, "allow_tie"]
+            ),
+            metric=self.text(data.get("metric"), [*path, "metric"]),
             stories=self._tags(data.get("stories"), [*path, "stories"]),
         )
 
@@ -192,39 +164,41 @@ class _Reader:
         self, data: Any, scale: tuple[int, int] | None, path: Step
     ) -> dict[str, Texts]:
         anchors = {}
-        for value, texts in (data or {}).items():
-            inside = scale and isinstance(value, int) and scale[0] <= value <= scale[1]
+        for value, texts in self.mapping(data, path).items():
+            inside = scale and type(value) is int and scale[0] <= value <= scale[1]
             if not inside:
                 raise self.fail([*path, value], "is no value of the scale")
-            anchors[str(value)] = self._texts(texts, [*path, value])
+            anchors[str(value)] = self.texts(texts, [*path, value])
         return anchors
 
     def _tags(self, data: Any, path: Step) -> dict[str, tuple[str, ...]]:
-        data = self._mapping(data, path)
         return {
-            str(tag): tuple(map(str, values if isinstance(values, list) else [values]))
-            for tag, values in data.items()
+            str(tag): self.names(values, [*path, tag])
+            for tag, values in self.mapping(data, path).items()
         }
 
     # What is judged
 
     def _languages(self, data: Any) -> dict[str, int] | None:
-        if data is None:
-            return None
-        data = self._mapping(data, ["languages"])
+        data = self.mapping(data, ["languages"])
         return {
-            str(name): self._number(data, name, 1, path=["languages", name])
+            str(name): self.number(data, name, 1, path=["languages", name])
             for name in data
-        }
+        } or None
 
-    def _pairs(self, data: Any) -> str | tuple[tuple[str, str], ...] | CellPairs:
+    def _pairs(
+        self, data: Any, protocol: str
+    ) -> str | tuple[tuple[str, str], ...] | CellPairs:
+        if data is None:
+            return "all"
+        if protocol != "pairwise":
+            raise self.fail(["pairs"], "only a pairwise study has pairs")
         if isinstance(data, str):
-            return self._one_of(data, PAIRINGS, ["pairs"])
+            return self.one_of(data, PAIRINGS, ["pairs"])
         if isinstance(data, dict):
-            self._known(data, {"number", "by"}, ["pairs"])
-            by = data.get("by")
-            names = tuple(map(str, by if isinstance(by, list) else [by]))
-            number = self._number(data, "number", 1, path=["pairs", "number"])
+            self.known(data, {"number", "by"}, ["pairs"])
+            names = self.names(data.get("by"), ["pairs", "by"])
+            number = self.number(data, "number", 1, path=["pairs", "number"])
             return CellPairs(number, names)
         if not isinstance(data, list) or not data:
             raise self.fail(
@@ -236,6 +210,7 @@ class _Reader:
             two = isinstance(pair, list) and len(pair) == 2
             if not two or pair[0] == pair[1]:
                 raise self.fail(["pairs", index], "write two methods, such as [A, B]")
+            self.names(pair, ["pairs", index])
         return tuple((str(a), str(b)) for a, b in data)
 
     def _sample(self, data: Any, path: Step) -> StorySample | None:
@@ -243,19 +218,19 @@ class _Reader:
             return None
         if not isinstance(data, dict):
             data = {"number": data}
-        self._known(data, {"number", "by"}, path)
-        number = self._number(data, "number", 1, path=path)
-        return StorySample(number, str(data.get("by") or ""))
+        self.known(data, {"number", "by"}, path)
+        number = self.number(data, "number", 1, path=path)
+        return StorySample(number, self.text(data.get("by"), [*path, "by"]))
 
     def _subset(self, data: Any) -> Subset | None:
         if data is None:
             return None
-        data = self._mapping(data, ["subset"])
-        self._known(data, {"redundancy", "stories"}, ["subset"])
+        data = self.mapping(data, ["subset"])
+        self.known(data, {"redundancy", "stories"}, ["subset"])
         stories = self._sample(data.get("stories"), ["subset", "stories"])
         if stories is None:
             raise self.fail(["subset"], "say how many stories: {stories: 10, ...}")
-        redundancy = self._number(data, "redundancy", 3, path=["subset", "redundancy"])
+        redundancy = self.number(data, "redundancy", 3, path=["subset", "redundancy"])
         return Subset(redundancy, stories)
 
     # Quality
@@ -265,29 +240,29 @@ class _Reader:
     ) -> Training | None:
         if data is None:
             return None
-        data = self._mapping(data, ["training"])
-        self._known(data, {"units", "pass_mark", "attempts"}, ["training"])
+        data = self.mapping(data, ["training"])
+        self.known(data, {"units", "pass_mark", "attempts"}, ["training"])
         units = self._known_units(data.get("units"), ["training", "units"], questions)
         if not units:
             raise self.fail(["training", "units"], "write at least one unit")
         return Training(
             units,
-            self._share(data, "pass_mark", 0.7, ["training"]),
-            self._number(data, "attempts", 2, path=["training", "attempts"]),
+            self.share(data, "pass_mark", 0.7, ["training"]),
+            self.number(data, "attempts", 2, path=["training", "attempts"]),
         )
 
     def _checks(self, data: Any, questions: tuple[QuestionDefinition, ...]) -> Checks:
-        data = self._mapping(data, ["checks"])
+        data = self.mapping(data, ["checks"])
         keys = {"per_session", "kinds", "degradations", "share", "gold"}
-        self._known(data, keys, ["checks"])
+        self.known(data, keys, ["checks"])
         path: Step = ["checks"]
         return Checks(
-            self._number(data, "per_session", 0, least=0, path=[*path, "per_session"]),
-            self._several(data.get("kinds", list(KINDS)), KINDS, [*path, "kinds"]),
-            self._several(
+            self.number(data, "per_session", 0, least=0, path=[*path, "per_session"]),
+            self.several(data.get("kinds", list(KINDS)), KINDS, [*path, "kinds"]),
+            self.several(
                 data.get("degradations", []), DEGRADATIONS, [*path, "degradations"]
             ),
-            self._share(data, "share", 0.2, path),
+            self.share(data, "share", 0.2, path),
             self._known_units(data.get("gold"), [*path, "gold"], questions),
         )
 
@@ -306,12 +281,12 @@ class _Reader:
     def _known_unit(
         self, data: Any, path: Step, questions: tuple[QuestionDefinition, ...]
     ) -> KnownUnit:
-        data = self._mapping(data, path)
-        self._known(data, {"story", "method", "methods", "expected", "feedback"}, path)
+        data = self.mapping(data, path)
+        self.known(data, {"story", "method", "methods", "expected", "feedback"}, path)
         methods = data.get("methods", [data["method"]] if "method" in data else [])
         if not data.get("story") or not isinstance(methods, list) or not methods:
             raise self.fail(path, "name the story, and method (or methods: [A, B])")
-        expected = self._mapping(data.get("expected"), [*path, "expected"])
+        expected = self.mapping(data.get("expected"), [*path, "expected"])
         by_key = {question.key: question for question in questions}
         for key, value in expected.items():
             at: Step = [*path, "expected", key]
@@ -320,15 +295,16 @@ class _Reader:
             expected[key] = self._expected(value, by_key[key], methods, at)
         if not expected:
             raise self.fail(path, "say which answers are expected")
-        feedback = self._texts(data.get("feedback"), [*path, "feedback"])
-        names = tuple(map(str, methods))
-        return KnownUnit(str(data["story"]), names, expected, feedback)
+        feedback = self.texts(data.get("feedback"), [*path, "feedback"])
+        names = self.names(methods, [*path, "methods"])
+        story = self.text(data["story"], [*path, "story"])
+        return KnownUnit(story, names, expected, feedback)
 
     def _expected(
         self, value: Any, question: QuestionDefinition, methods: list, path: Step
     ) -> tuple[int, int] | str:
         if question.scale is None:
-            return self._one_of(value, [*map(str, methods), "tie"], path)
+            return self.one_of(value, [*map(str, methods), "tie"], path)
         limits = value if isinstance(value, list) else [value, value]
         low, high = question.scale
         fits = len(limits) == 2 and all(type(v) is int for v in limits)
@@ -349,8 +325,8 @@ class _Reader:
         if data is None:
             return None
         path: Step = ["adaptive"]
-        data = self._mapping(data, path)
-        self._known(data, {"top", "confidence", "least", "explore", "question"}, path)
+        data = self.mapping(data, path)
+        self.known(data, {"top", "confidence", "least", "explore", "question"}, path)
         if protocol != "pairwise":
             raise self.fail(path, "only pairs can be chosen adaptively")
         if self.data.get("assignment") != "open":
@@ -358,81 +334,9 @@ class _Reader:
                             "assignment: open")  # fmt: skip
         keys = [question.key for question in questions]
         return Adaptive(
-            self._number(data, "top", 3, path=[*path, "top"]),
-            self._share(data, "confidence", 0.95, path),
-            self._number(data, "least", 30, path=[*path, "least"]),
-            self._share(data, "explore", 0.2, path),
-            self._one_of(data.get("question", keys[0]), keys, [*path, "question"]),
+            self.number(data, "top", 3, path=[*path, "top"]),
+            self.share(data, "confidence", 0.95, path),
+            self.number(data, "least", 30, path=[*path, "least"]),
+            self.share(data, "explore", 0.2, path),
+            self.one_of(data.get("question", keys[0]), keys, [*path, "question"]),
         )
-
-    # Values
-
-    def _known(self, data: dict, keys: set[str], path: Step) -> None:
-        for key in data:
-            if key not in keys:
-                expected = ", ".join(sorted(keys))
-                raise self.fail([*path, key], f"unknown key; expected {expected}")
-
-    def _mapping(self, data: Any, path: Step) -> dict:
-        if data is None:
-            return {}
-        if not isinstance(data, dict):
-            raise self.fail(path, "write keys with values here")
-        return dict(data)
-
-    def _one_of(self, value: Any, known: Iterable[str], path: Step) -> str:
-        if value not in known:
-            raise self.fail(path, f"write one of {', '.join(known)}")
-        return value
-
-    def _several(
-        self, values: Any, known: tuple[str, ...], path: Step
-    ) -> tuple[str, ...]:
-        if not isinstance(values, list):
-            raise self.fail(path, f"write a list of some of {', '.join(known)}")
-        return tuple(
-            self._one_of(value, known, [*path, i]) for i, value in enumerate(values)
-        )
-
-    def _texts(self, value: Any, path: Step) -> Texts:
-        """Accept one text, or one for each language."""
-        if value is None:
-            return {}
-        if isinstance(value, str):
-            return {"en": value}
-        if isinstance(value, dict) and all(
-            isinstance(k, str) and isinstance(v, str) for k, v in value.items()
-        ):
-            return dict(value)
-        raise self.fail(path, "write a text, or {en: ..., zh: ...}")
-
-    def _scale(self, value: Any, path: Step) -> tuple[int, int] | None:
-        if value is None:
-            return None
-        if (
-            isinstance(value, list)
-            and len(value) == 2
-            and all(type(v) is int for v in value)
-            and value[0] < value[1]
-        ):
-            return value[0], value[1]
-        raise self.fail(path, "write the lowest and the highest value, such as [0, 4]")
-
-    def _number(
-        self,
-        data: dict,
-        key: str,
-        default: int,
-        least: int = 1,
-        path: Step | None = None,
-    ) -> int:
-        value = data.get(key, default)
-        if type(value) is not int or value < least:
-            raise self.fail(path or [key], f"write a whole number of at least {least}")
-        return value
-
-    def _share(self, data: dict, key: str, default: float, path: Step) -> float:
-        value = data.get(key, default)
-        if type(value) not in (int, float) or not 0 <= value <= 1:
-            raise self.fail([*path, key], "write a number from 0 to 1")
-        return float(value)

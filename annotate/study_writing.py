@@ -18,12 +18,32 @@ Dumped = dict[str, Any]
 
 def write_definition(definition: StudyDefinition) -> str:
     """Return the definition as YAML that reads as the same definition."""
-    data = _dumped(definition)
-    return yaml.safe_dump(data, allow_unicode=True, sort_keys=False, width=88)
+    return write_data(definition_data(definition))
 
 
-def _dumped(definition: StudyDefinition) -> Dumped:
-    consent = dict(definition.consent or {})
+def write_data(data: object) -> str:
+    """Return values as YAML in the style of study files; no value is an alias."""
+    return yaml.dump(
+        data, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=88
+    )
+
+
+class _Dumper(yaml.SafeDumper):
+    def ignore_aliases(self, data: object) -> bool:
+        return True
+
+
+def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
+    """Escape Unicode's own line breaks, which plain texts would lose."""
+    style = '"' if set(text) & set("\r\x85\u2028\u2029\ufeff") else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def definition_data(definition: StudyDefinition) -> Dumped:
+    """Return what a study file holds, as plain values."""
     data: Dumped = {
         "title": definition.title,
         "protocol": definition.protocol,
@@ -43,7 +63,7 @@ def _dumped(definition: StudyDefinition) -> Dumped:
             "stories": _sample(definition.subset.stories),
         },
         "adaptive": definition.adaptive and dict(vars(definition.adaptive)),
-        "consent": consent and {"version": definition.consent_version, **consent},
+        "consent": _consent(definition),
         "instructions": definition.instructions,
         "questions": [_question(question) for question in definition.questions],
         "training": definition.training
@@ -52,10 +72,18 @@ def _dumped(definition: StudyDefinition) -> Dumped:
             "attempts": definition.training.attempts,
             "units": [_known_unit(unit) for unit in definition.training.units],
         },
-        "checks": _checks(definition.checks),
+        "checks": None
+        if definition.checks == Checks()
+        else checks_data(definition.checks),
         "rules": definition.rules,
     }
     return {key: value for key, value in data.items() if value not in (None, {}, [])}
+
+
+def _consent(definition: StudyDefinition) -> Dumped | None:
+    if not definition.consent and definition.consent_version == "1":
+        return None
+    return {"version": definition.consent_version, **(definition.consent or {})}
 
 
 def _sample(sample: StorySample | None) -> Dumped | None:
@@ -101,9 +129,8 @@ def _known_unit(unit: KnownUnit) -> Dumped:
     )
 
 
-def _checks(checks: Checks) -> Dumped:
-    if checks == Checks():
-        return {}
+def checks_data(checks: Checks) -> Dumped:
+    """Return how annotators are checked, as plain values."""
     return {
         "per_session": checks.per_session,
         "kinds": list(checks.kinds),

@@ -17,7 +17,15 @@ from evalcore.models import Benchmark, Output, Story
 
 
 class PlanningError(ValueError):
-    """The study cannot be planned as asked; the message says why."""
+    """The study cannot be planned as asked; the message says why.
+
+    `field` names the value that it is about: a key of the study file, or what is said
+    beside the file (`slug`, `annotators`, `method`, `story`).
+    """
+
+    def __init__(self, message: str, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
 
 
 @dataclass(frozen=True)
@@ -66,7 +74,8 @@ def choose_outputs(
             if unknown:
                 raise PlanningError(
                     f"No output of {word} {', '.join(unknown)} in {benchmark.slug}. "
-                    f"There are: {', '.join(sorted(known)[:20]) or 'none'}."
+                    f"There are: {', '.join(sorted(known)[:20]) or 'none'}.",
+                    field=word,
                 )
             outputs = outputs.filter(**{f"{lookup}__in": names})
     listed = list(outputs.order_by("story__key", "method__name"))
@@ -80,7 +89,8 @@ def choose_outputs(
         named = ", ".join(f"{o.method.name}/{o.story.key}" for o in blank[:10])
         raise PlanningError(
             f"{len(blank)} outputs have no picture to show ({named}); import their "
-            "pictures or leave their methods or stories out."
+            "pictures or leave their methods or stories out.",
+            field="method",
         )
     return listed
 
@@ -105,7 +115,9 @@ def choose_units(definition: StudyDefinition, outputs: Sequence[Output]) -> list
         more = _sampled(definition.subset.stories, left, definition.seed + 1)
     groups = _groups(definition, kept)
     if not groups:
-        raise PlanningError("No story has outputs of two methods to compare.")
+        raise PlanningError(
+            "No story has outputs of two methods to compare.", field="pairs"
+        )
     usual = sum((definition.languages or {"": definition.redundancy}).values())
     often = definition.subset.redundancy if definition.subset else usual
     return [
@@ -138,7 +150,7 @@ def _groups(
         try:
             pairs = sampling.pairings(sorted(methods), definition.pairs)
         except ValueError as error:
-            raise PlanningError(str(error)) from error
+            raise PlanningError(str(error), field="pairs") from error
         wanted = dict.fromkeys(by_story, pairs)
     groups = []
     for key, group in by_story.items():
@@ -164,7 +176,9 @@ def _pairs_of_cells(
         tags = group[0].story.tags
         missing = [name for name in wanted.by if name not in tags]
         if missing:
-            raise PlanningError(f"Story {key} has no tag {', '.join(missing)}.")
+            raise PlanningError(
+                f"Story {key} has no tag {', '.join(missing)}.", field="pairs.by"
+            )
         cells[tuple(str(tags[name]) for name in wanted.by)].append(key)
     shares: dict[int, list[str]] = defaultdict(list)
     dice = random.Random(seed)
@@ -181,7 +195,8 @@ def _pairs_of_cells(
             raise PlanningError(
                 f"{wanted.number} pairs for each {' and '.join(wanted.by)} are "
                 f"{number} for some stories; {len(methods)} methods have "
-                f"{len(pairs)} pairs."
+                f"{len(pairs)} pairs.",
+                field="pairs.number",
             )
         result |= sampling.cell_pairs(keys, pairs, number, seed)
     return result
@@ -224,7 +239,8 @@ def create_known_units(
             wanted = "two different methods" if study.is_pairwise else "one method"
             raise PlanningError(
                 f"{purpose.label} unit of story {one.story}: needs {wanted} with an "
-                f"output; {', '.join(missing or names)} does not fit."
+                f"output; {', '.join(missing or names)} does not fit.",
+                field="training" if purpose == Purpose.TRAINING else "checks.gold",
             )
         chosen = [outputs[one.story, name] for name in names]
         units.append(

@@ -14,8 +14,10 @@ from annotate.views import (
     manage,
     people,
     pictures,
+    preview,
     rate,
     scoring,
+    setup,
 )
 
 account_urls = [
@@ -153,6 +155,32 @@ people_urls = [
     ),
 ]
 
+# /setup/...: a new study; and what leads from a study to the next
+setup_urls = [
+    path("setup/", setup.start, name="setup-start"),
+    path("setup/<slug:benchmark>/", setup.form, name="setup-form"),
+    path("studies/<slug:slug>/edit/", setup.edit, name="study-edit"),
+    path("studies/<slug:slug>/new-version/", setup.new_version, name="study-version"),
+    path("studies/<slug:slug>/study.yaml", setup.study_file, name="study-file"),
+    path("studies/<slug:slug>/preview/", setup.study_preview, name="study-preview"),
+    path("preview/<token>/<code>/answer/", preview.answer, name="preview-answer"),
+    path("preview/<token>/<code>/submit/", preview.submit, name="preview-submit"),
+    re_path(
+        r"^preview/(?P<token>[\w-]+)/(?P<code>\d{1,18}(-\d{1,18})?)/"
+        r"(?P<side>only|left|right)/(?P<number>[0-9]{1,4})/"
+        r"(?P<rendition>display|thumb)/$",
+        preview.picture,
+        name="preview-picture",
+    ),
+    re_path(
+        r"^preview/(?P<token>[\w-]+)/(?P<code>\d{1,18}(-\d{1,18})?)/"
+        r"character/(?P<index>[0-9]{1,4})/(?P<number>[0-9]{1,4})/"
+        r"(?P<rendition>display|thumb)/$",
+        preview.character,
+        name="preview-character",
+    ),
+]
+
 scoring_urls = [
     path("metrics/", scoring.metric_list, name="metric-list"),
     path("studies/<slug:slug>/scoring/", scoring.study_scoring, name="study-scoring"),
@@ -195,5 +223,11 @@ rate_urls = [
 ]
 
 urlpatterns = (
-    account_urls + study_urls + coverage_urls + people_urls + scoring_urls + rate_urls
+    account_urls
+    + setup_urls
+    + study_urls
+    + coverage_urls
+    + people_urls
+    + scoring_urls
+    + rate_urls
 )

@@ -16,7 +16,7 @@ from annotate.analysis_views import named_views
 from annotate.coverage import SURPLUS, WANTED, totals
 from annotate.dashboard import attention
 from annotate.models import Annotator, Answer, Exclusion, Slot, Study
-from annotate.permissions import can_manage, get_study_for, visible_studies
+from annotate.permissions import can_create, can_manage, get_study_for, visible_studies
 from evalcore import media
 from evalcore.models import Frame
 
@@ -43,7 +43,8 @@ def study_list(request: HttpRequest) -> HttpResponse:
             people=_number_of(Annotator.objects.all()),
         )
     )
-    return render(request, "manage/studies.html", {"studies": studies})
+    context = {"studies": studies, "can_create": can_create(request.user)}
+    return render(request, "manage/studies.html", context)
 
 
 def _number_of(rows: QuerySet) -> Coalesce:
@@ -63,6 +64,8 @@ def study_detail(request: HttpRequest, slug: str) -> HttpResponse:
         "people": study.annotators.count(),
         "questions": study.questions.all(),
         "events": study.events.select_related("annotator", "user").order_by("-id")[:12],
+        "later": study.next_versions.all(),
+        "editable": lifecycle.is_editable(study),
         "simulated": study.annotators.filter(is_simulated=True).count(),
     }
     return _page(request, study, "manage/study.html", **context)

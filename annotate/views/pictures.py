@@ -4,11 +4,11 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from annotate import viewing
-from annotate.models import Annotator
+from annotate.models import Annotator, Slot
 from annotate.views.judging import get_slot
 from annotate.views.rate import for_annotator
 from evalcore import media
-from evalcore.models import Frame, MediaFile
+from evalcore.models import Frame, MediaFile, Output
 
 PICTURE_SECONDS = 24 * 3600
 
@@ -24,7 +24,15 @@ def picture(
     rendition: media.Rendition,
 ) -> HttpResponse:
     """Send one shot's picture; the address says only where it stands."""
-    output = viewing.sides(get_slot(annotator, code)).get(side)
+    return send_frame(
+        viewing.sides(get_slot(annotator, code)).get(side), number, rendition
+    )
+
+
+def send_frame(
+    output: Output | None, number: str, rendition: media.Rendition
+) -> HttpResponse:
+    """Send the picture of one shot of an output, if there is one."""
     frame = Frame.objects.filter(output=output, number=number).first()
     if output is None or frame is None or frame.media is None:
         raise Http404
@@ -42,7 +50,14 @@ def character(
     rendition: media.Rendition,
 ) -> HttpResponse:
     """Send one reference picture of a character."""
-    characters = viewing.story_characters(get_slot(annotator, code))
+    return send_character(get_slot(annotator, code), index, number, rendition)
+
+
+def send_character(
+    slot: Slot, index: str, number: str, rendition: media.Rendition
+) -> HttpResponse:
+    """Send a reference picture of one of the characters of a slot's story."""
+    characters = viewing.story_characters(slot)
     if int(index) >= len(characters):
         raise Http404
     images = list(characters[int(index)].images.all())

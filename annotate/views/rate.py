@@ -343,6 +343,7 @@ def annotator_page(
     **context: object,
 ) -> HttpResponse:
     context |= {
+        "seat": "rate",
         "annotator": annotator,
         "study": annotator.study,
         "token": request.token,

@@ -181,3 +181,59 @@ def test_the_invite_command_prints_links(capsys):
     assert lines[0] == "annotator,link"
     assert lines[1].startswith("A01,https://rate.example/rate/")
     assert Annotator.objects.filter(state="invited").count() == 2
+
+
+def test_options_take_the_place_of_what_the_template_says():
+    make_benchmark(stories=4)
+    call_command(
+        "plan_study", "pilot", "--benchmark=woods",
+        "--template=storybench-side-by-side", "--annotators=en=3,zh=4",
+        "--languages=en=1,zh=2", "--sample=2", "--pairs=ring", "--cap=9",
+        "--lease-minutes=12", "--session-size=2", "--title=Two languages",
+    )  # fmt: skip
+    study = Study.objects.get()
+    assert (study.languages, study.cap, study.lease_minutes) == (
+        {"en": 1, "zh": 2}, 9, 12,
+    )  # fmt: skip
+    assert study.units.values("story").distinct().count() == 2
+    assert study.annotators.filter(language="zh").count() == 4
+    assert "cap: 9" in study.definition
+
+
+def test_an_open_study_by_command_needs_no_number_of_people():
+    make_benchmark(stories=4)
+    call_command(
+        "plan_study", "pilot", "--benchmark=woods",
+        "--template=vistorybench-user-study", "--assignment=open", "--rounds=1",
+    )  # fmt: skip
+    assert Study.objects.get().is_open
+
+
+def test_a_dry_run_tells_the_cost_and_a_name_that_is_taken(capsys):
+    make_benchmark(stories=4)
+    options = ["--benchmark=woods", "--template=vistorybench-user-study",
+               "--annotators=10"]  # fmt: skip
+    call_command("plan_study", "pilot", *options, "--dry-run")
+    assert "annotator hours" in capsys.readouterr().out
+    call_command("plan_study", "pilot", *options)
+    with pytest.raises(CommandError, match="already"):
+        call_command("plan_study", "pilot", *options, "--dry-run")
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--cap=0", "cap: write a whole number"),
+        ("--annotators=en", "en=10,zh=8"),
+        ("--sample=some", "30:TAG"),
+        ("--languages=en=x", "en=10,zh=8"),
+        ("--redundancy=0", "redundancy: write"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(option, message):
+    make_benchmark(stories=4)
+    with pytest.raises(CommandError, match=message):
+        call_command(
+            "plan_study", "pilot", "--benchmark=woods", "--annotators=10",
+            "--template=vistorybench-user-study", option,
+        )  # fmt: skip

@@ -5,18 +5,61 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
 from annotate import lifecycle
-from annotate.balance import BalanceReport
-from annotate.definition import template_names
+from annotate.definition import StorySample, StudyDefinition, template_names
 from annotate.design import ImpossibleDesignError
 from annotate.models import User
-from annotate.planning import PlanningError, plan_study
-from annotate.study_file import DefinitionError, load_definition
+from annotate.planning import (
+    SECONDS_PER_PICTURE,
+    SECONDS_PER_QUESTION,
+    Draft,
+    PlanningError,
+    plan_study,
+    prepare,
+)
+from annotate.study_file import (
+    ASSIGNMENTS,
+    PAIRINGS,
+    DefinitionError,
+    load_definition,
+    read_definition,
+)
+from annotate.study_writing import write_definition
 from evalcore.models import Benchmark
+
+# Options that take the place of a value of the template or study file.
+CHANGES = (
+    "title", "redundancy", "session_size", "seed", "assignment", "cap", "rounds",
+    "lease_minutes", "pairs", "languages", "stories_drawn",
+)  # fmt: skip
 
 
 def names(text: str) -> list[str]:
     """Read a comma-separated list."""
     return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def by_language(text: str) -> dict[str, int]:
+    """Read numbers by language, such as en=10,zh=8."""
+    parts = [part.partition("=") for part in names(text)]
+    try:
+        return {name.strip(): int(number) for name, _equals, number in parts}
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: write numbers by language, such as en=10,zh=8"
+        ) from None
+
+
+def people(text: str) -> int | dict[str, int]:
+    """Read a number of people, or one for each language."""
+    return int(text) if text.strip().isdecimal() else by_language(text)
+
+
+def sample(text: str) -> StorySample:
+    """Read how many stories, and in proportion to which tag: 30 or 30:genre."""
+    number, _colon, tag = text.partition(":")
+    if not number.isdecimal() or int(number) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r}: write a number, or 30:TAG")
+    return StorySample(int(number), tag)
 
 
 class Command(BaseCommand):
@@ -35,75 +78,117 @@ class Command(BaseCommand):
         what.add_argument(
             "--template", choices=template_names(), help="a study that comes along"
         )
-        what.add_argument("--file", type=Path, help="a study file (YAML)")
+        what.add_argument("--file", type=Path, help="a study file (docs/study-file.md)")
         parser.add_argument(
-            "--annotators", type=int, required=True, help="how many people judge"
+            "--annotators",
+            type=people,
+            default=0,
+            help="how many people judge, or how many of each language: en=10,zh=8; "
+            "not needed with --assignment open",
         )
-        parser.add_argument("--title", default="", help="default: the template's")
-        parser.add_argument(
-            "--redundancy",
-            type=int,
-            help="judgements per unit; default: the template's",
-        )
-        parser.add_argument(
-            "--session-size",
-            type=int,
-            help="slots in one sitting; default: the template's",
-        )
-        parser.add_argument(
-            "--seed",
-            type=int,
-            help="same seed, same plan; default: the template's",
-        )
+        self._add_changes(parser)
         parser.add_argument("--methods", type=names, help='"A,B": only these')
         parser.add_argument("--stories", type=names, help='"01,02": only these')
         parser.add_argument("--manager", help="user name of the study's manager")
         parser.add_argument("--launch", action="store_true", help="open it at once")
         parser.add_argument(
-            "--dry-run", action="store_true", help="print the balance, keep nothing"
+            "--dry-run",
+            action="store_true",
+            help="print cost and balance, keep nothing",
         )
+
+    def _add_changes(self, parser: argparse.ArgumentParser) -> None:
+        group = parser.add_argument_group(
+            "instead of what the template or file says",
+            "Everything else (questions, wording, training, checks, rules, adaptive "
+            "pairs) is said in a study file.",
+        )
+        group.add_argument("--title", help="as people read it")
+        group.add_argument("--redundancy", type=int, help="judgements per unit")
+        group.add_argument(
+            "--languages", type=by_language, help="judgements by language: en=5,zh=5"
+        )
+        group.add_argument("--session-size", type=int, help="slots in one sitting")
+        group.add_argument(
+            "--assignment",
+            choices=ASSIGNMENTS,
+            help="planned for known annotators, or open to whoever arrives",
+        )
+        group.add_argument("--cap", type=int, help="most slots of one annotator")
+        group.add_argument("--rounds", type=int, help="repetitions by the same people")
+        group.add_argument("--lease-minutes", type=int, help="how long a slot is held")
+        group.add_argument("--pairs", choices=PAIRINGS, help="which pairs of methods")
+        group.add_argument(
+            "--sample",
+            dest="stories_drawn",
+            type=sample,
+            help="so many random stories: 30, or 30:genre in proportion to a tag",
+        )
+        group.add_argument("--seed", type=int, help="same seed, same plan")
 
     def handle(self, **options: object) -> None:
         try:
             with transaction.atomic():
                 self._plan(**options)
-                if options["dry_run"]:
-                    transaction.set_rollback(True)
         except (DefinitionError, PlanningError, ImpossibleDesignError) as error:
             raise CommandError(str(error), returncode=2) from error
 
     def _plan(self, **options: object) -> None:
-        benchmark = Benchmark.objects.filter(slug=options["benchmark"]).first()
-        if benchmark is None:
-            known = ", ".join(Benchmark.objects.values_list("slug", flat=True))
-            raise PlanningError(
-                f"No benchmark {options['benchmark']!r}. There are: {known or 'none'}."
-            )
-        user = None
-        if options["manager"]:
-            user = User.objects.filter(username=options["manager"]).first()
-            if user is None:
-                raise PlanningError(
-                    f"No user {options['manager']!r}; create_manager makes one."
-                )
+        asked = {
+            "benchmark": _benchmark(options["benchmark"]),
+            "annotators": options["annotators"],
+            "methods": options["methods"],
+            "stories": options["stories"],
+        }
+        definition = _definition(options)
+        user = _user(options["manager"])
+        dry = bool(options["dry_run"])
+        self._tell(prepare(definition, **asked))
         study = plan_study(
-            load_definition(options["template"] or options["file"]),
-            benchmark=benchmark,
-            slug=options["study"],
-            title=options["title"],
-            annotators=options["annotators"],
-            redundancy=options["redundancy"],
-            session_size=options["session_size"],
-            seed=options["seed"],
-            methods=options["methods"],
-            stories=options["stories"],
-            user=user,
+            definition, slug=options["study"], user=user, dry_run=dry, **asked
         )
+        if dry:
+            transaction.set_rollback(True)
+            self.stdout.write("Dry run: nothing was kept.")
+            return
         if options["launch"]:
             lifecycle.launch(study, user)
-        for line in BalanceReport(**study.balance_report).lines():
-            self.stdout.write(line)
-        if options["dry_run"]:
-            self.stdout.write("Dry run: nothing was kept.")
-        else:
-            self.stdout.write(f"Planned {study.slug}. Next: launch and invite.")
+        self.stdout.write(f"Planned {study.slug}. Next: launch and invite.")
+
+    def _tell(self, draft: Draft) -> None:
+        """Print what the study asks of people, and how balanced its plan is."""
+        self.stdout.write(
+            f"{len(draft.shown)} units, {draft.slots} slots, {draft.sessions} "
+            f"sessions, {draft.hours():.1f} annotator hours (a picture takes "
+            f"{SECONDS_PER_PICTURE} s, a question {SECONDS_PER_QUESTION} s)"
+        )
+        if draft.plan is not None:
+            for line in draft.plan.balance.lines():
+                self.stdout.write(line)
+
+
+def _definition(options: dict[str, object]) -> StudyDefinition:
+    """Return the template or file with the options' changes, read as a file again."""
+    definition = load_definition(options["template"] or options["file"])
+    changes = {name: options[name] for name in CHANGES}
+    changes["stories"] = changes.pop("stories_drawn")
+    changed = definition.with_changes(**changes)
+    text = write_definition(changed)
+    return read_definition(text, file="options", name=definition.name)
+
+
+def _benchmark(slug: object) -> Benchmark:
+    benchmark = Benchmark.objects.filter(slug=slug).first()
+    if benchmark is None:
+        known = ", ".join(Benchmark.objects.values_list("slug", flat=True))
+        raise PlanningError(f"No benchmark {slug!r}. There are: {known or 'none'}.")
+    return benchmark
+
+
+def _user(name: object) -> User | None:
+    if not name:
+        return None
+    user = User.objects.filter(username=name).first()
+    if user is None:
+        raise PlanningError(f"No user {name!r}; create_manager makes one.")
+    return user

@@ -1,0 +1,137 @@
+"""From what a manager chose to a draft study: a new one, an edited one, a new version.
+
+The form and the command line say the same things (`Setup`) to the same planning.
+"""
+
+import dataclasses
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.db import transaction
+
+from annotate import lifecycle, log
+from annotate.definition import StudyDefinition
+from annotate.models import Annotator, Event, Study, StudyMember, User
+from annotate.planning import PlanningError, plan_study
+from annotate.study_file import read_definition
+from evalcore.models import Benchmark
+
+LONGEST_SLUG = Study._meta.get_field("slug").max_length
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A study as it is asked for; no methods or no stories mean all of them."""
+
+    slug: str
+    benchmark: Benchmark
+    definition: StudyDefinition
+    annotators: int | Mapping[str, int] = 0
+    methods: tuple[str, ...] = ()
+    stories: tuple[str, ...] = ()
+
+
+def create(setup: Setup, user: User, previous: Study | None = None) -> Study:
+    """Plan a draft study; it may be the next version of another.
+
+    Raises
+    ------
+    PlanningError, annotate.design.ImpossibleDesignError
+        See `annotate.planning.plan_study`.
+    """
+    with transaction.atomic():
+        study = plan_study(
+            setup.definition,
+            benchmark=setup.benchmark,
+            slug=setup.slug,
+            annotators=setup.annotators,
+            methods=setup.methods,
+            stories=setup.stories,
+            user=user,
+        )
+        if previous is not None:
+            study.previous_version = previous
+            study.save(update_fields=["previous_version"])
+    return study
+
+
+def replace(study: Study, setup: Setup, user: User) -> Study:
+    """Plan a draft anew under its old name; its members and versions stay.
+
+    Raises
+    ------
+    annotate.lifecycle.LifecycleError
+        Something of the study is with annotators already.
+    PlanningError, annotate.design.ImpossibleDesignError
+        See `annotate.planning.plan_study`; the old draft stays.
+    """
+    with transaction.atomic():
+        old = Study.objects.select_for_update().get(pk=study.pk)
+        lifecycle.check_editable(old)
+        members = list(old.members.exclude(user=user))
+        role = old.members.filter(user=user).first()
+        before, following = old.previous_version, list(old.next_versions.all())
+        old.slots.all().delete()
+        old.delete()
+        new = create(setup, user, before)
+        if role is None:  # a superuser edits without being a member
+            new.members.all().delete()
+        StudyMember.objects.bulk_create(
+            StudyMember(study=new, user=member.user, role=member.role)
+            for member in members
+        )
+        Study.objects.filter(pk__in=[s.pk for s in following]).update(
+            previous_version=new
+        )
+        log.note(Event.Kind.STUDY_EDITED, new.pk, user=user)
+    return new
+
+
+def setup_of(study: Study) -> Setup:
+    """Return what a study was planned from.
+
+    Raises
+    ------
+    PlanningError
+        The study was imported; there is no study file to begin with.
+    """
+    if not study.definition:
+        raise PlanningError("This study was imported; it has no study file.")
+    planned = study.events.filter(kind=Event.Kind.STUDY_PLANNED).first()
+    chosen = planned.details if planned else {}
+    name = study.template or study.slug
+    return Setup(
+        study.slug,
+        study.benchmark,
+        read_definition(study.definition, file=f"{study.slug}.yaml", name=name),
+        _annotators(study),
+        tuple(chosen.get("methods", ())),
+        tuple(chosen.get("stories", ())),
+    )
+
+
+def _annotators(study: Study) -> int | dict[str, int]:
+    if study.is_open:
+        return 0
+    people = study.annotators.exclude(state=Annotator.State.REVOKED)
+    count = Counter(people.values_list("language", flat=True))
+    return dict(count) if study.languages else count.total()
+
+
+def renamed(setup: Setup, slug: str) -> Setup:
+    """Return the same study under another name."""
+    return dataclasses.replace(setup, slug=slug)
+
+
+def next_slug(slug: str) -> str:
+    """Return the name of a study's next version: `pilot`, `pilot-2`, `pilot-3`."""
+    match = re.fullmatch(r"(.*)-(\d{1,4})", slug)
+    stem, number = (match[1], int(match[2]) + 1) if match else (slug, 2)
+    while True:
+        ending = f"-{number}"
+        name = stem[: LONGEST_SLUG - len(ending)] + ending
+        if not Study.objects.filter(slug=name).exists():
+            return name
+        number += 1

@@ -1,0 +1,82 @@
+"""The questions of the set-up form, each a card of its own."""
+
+from django.utils.translation import gettext as _
+
+from annotate.forms.fields import Card, Field, Group
+from annotate.forms.sections import number, texts
+from annotate.forms.values import Values, questions, steps
+from evalcore.metrics import registry
+
+
+def cards(values: Values) -> list[Card]:
+    """Return a card for each question."""
+    likert = values.get("protocol") == "likert"
+    return [_card(values, i, likert) for i in range(len(questions(values)))]
+
+
+def _card(values: Values, index: int, likert: bool) -> Card:
+    name = f"questions.{index}"
+    key = Field(
+        f"{name}.key", _("Key"), "text", values.getlist(f"{name}.key"),
+        _("Names the question in tables: letters, digits, - and _."),
+    )  # fmt: skip
+    title = values.get(f"{name}.title.en") or values.get(f"{name}.key")
+    answer = _scale(values, name) if likert else [Group([_tie(values, name)])]
+    metric = Field(
+        f"{name}.metric", _("Metric"), "text", values.getlist(f"{name}.metric"),
+        _("The metric that is meant to measure this."),
+        choices=[(known, known) for known in registry.names()],
+    )  # fmt: skip
+    asked = Field(
+        f"{name}.stories", _("Only for stories with these tags"), "text",
+        values.getlist(f"{name}.stories"), _("YAML, such as: angle: [TR]"),
+    )  # fmt: skip
+    return Card(
+        key=name.replace(".", "-"),
+        title=title or _("New question"),
+        groups=[
+            texts(values, f"{name}.title", _("Title")),
+            texts(values, f"{name}.text", _("Sentence"), "area"),
+            *answer,
+        ],
+        more=[
+            texts(values, f"{name}.help", _("What to look at"), "area"),
+            Group([key, metric, asked]),
+        ],
+        index=index,
+        sentence=values.get(f"{name}.text.en") or "",
+    )
+
+
+def _tie(values: Values, name: str) -> Field:
+    return Field(
+        f"{name}.allow_tie", _("“No preference” is an answer"), "tick",
+        values.getlist(f"{name}.allow_tie"),
+    )  # fmt: skip
+
+
+def _scale(values: Values, name: str) -> list[Group]:
+    """Return the ends of the scale, and what each of its values means."""
+    low, high = f"{name}.scale.0", f"{name}.scale.1"
+    ends = [
+        number(values, low, _("Lowest value"), least=-100),
+        number(values, high, _("Highest value"), least=-100),
+    ]
+    anchors = [
+        _anchor(values, f"{name}.anchors.{value}", str(value))
+        for value in steps([_whole(values.get(low)), _whole(values.get(high))])
+    ]
+    return [Group(ends, "scale"), *anchors]
+
+
+def _anchor(values: Values, name: str, value: str) -> Group:
+    group = texts(values, name, value)
+    group.only = "anchor"
+    for one in group.fields:
+        one.label = f"{value} · {one.language}"
+    return group
+
+
+def _whole(text: str | None) -> int | None:
+    stripped = (text or "").strip()
+    return int(stripped) if stripped.removeprefix("-").isdecimal() else None

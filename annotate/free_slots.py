@@ -1,0 +1,49 @@
+"""The slots of an open study: nobody's until somebody takes them."""
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from annotate.definition import StudyDefinition
+from annotate.models import Slot, Study, Unit
+
+
+def free_slots(
+    study: Study, units: Iterable[Unit], definition: StudyDefinition
+) -> list[Slot]:
+    """Make the slots of an open study: languages in turn, sides in turn.
+
+    The odd slots out of a pair of methods alternate between its units.
+    """
+    dice = random.Random(definition.seed)
+    lean: Counter[tuple[int, int | None]] = Counter()
+    slots = []
+    for unit in units:
+        languages = _in_turn(definition.languages or {"": unit.redundancy})
+        methods = unit.output_a.method_id, unit.output_b and unit.output_b.method_id
+        left = lean[methods] < 0 or (lean[methods] == 0 and dice.random() < 0.5)
+        for ordinal, language in enumerate(languages, start=1):
+            a_is_left = left == bool(ordinal % 2)
+            lean[methods] += 1 if a_is_left else -1
+            slots.append(
+                Slot(
+                    study=study,
+                    unit=unit,
+                    ordinal=ordinal,
+                    level=ordinal,
+                    language=language,
+                    a_is_left=a_is_left,
+                    draw=dice.randrange(2**31),
+                )
+            )
+    return slots
+
+
+def _in_turn(numbers: Mapping[str, int]) -> list[str]:
+    """Return each name as often as it says, the names mixed as evenly as can be."""
+    places = [
+        ((i + 0.5) / number, name)
+        for name, number in numbers.items()
+        for i in range(number)
+    ]
+    return [name for _place, name in sorted(places)]

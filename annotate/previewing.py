@@ -1,0 +1,68 @@
+"""The annotator's page of a study that does not exist: built, shown, taken back."""
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from django.db import transaction
+
+from annotate.definition import Checks, StudyDefinition
+from annotate.drafting import Setup
+from annotate.models import Annotator, Slot
+from annotate.planning import plan_study
+from annotate.units import Shown, choose_outputs, choose_units
+
+
+@contextmanager
+def first_slot(setup: Setup) -> Iterator[Slot]:
+    """Lend the first story of a study as a slot; nothing of it stays stored.
+
+    The slot's code names its outputs, for the addresses of pictures.
+
+    Raises
+    ------
+    annotate.units.PlanningError
+        There is nothing to show.
+    """
+    outputs = choose_outputs(setup.benchmark, setup.methods, setup.stories)
+    shown = choose_units(setup.definition, outputs)[0]
+    with transaction.atomic():
+        study = plan_study(
+            _only_questions(setup.definition),
+            benchmark=setup.benchmark,
+            slug=f"preview-{secrets.token_hex(8)}",
+            methods=shown.methods,
+            stories=[shown.story.key],
+            dry_run=True,
+        )
+        slot = study.slots.select_related(
+            "study", "unit__story", "unit__output_a", "unit__output_b"
+        ).get()
+        slot.annotator = Annotator.objects.create(study=study, name="A01")
+        slot.a_is_left = True
+        slot.code = code(shown)
+        yield slot
+        transaction.set_rollback(True)
+
+
+def code(shown: Shown) -> str:
+    """Return the outputs of a unit by number, left to right."""
+    return "-".join(str(output.pk) for output in shown.outputs)
+
+
+def _only_questions(definition: StudyDefinition) -> StudyDefinition:
+    """Return the study with a single slot, of the one unit there is."""
+    return replace(
+        definition,
+        assignment="open",
+        redundancy=1,
+        rounds=1,
+        languages=None,
+        stories=None,
+        subset=None,
+        pairs="all",
+        training=None,
+        checks=Checks(),
+        adaptive=None,
+    )

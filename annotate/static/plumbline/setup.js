@@ -1,0 +1,38 @@
+// The set-up form: what the check found is told at the fields; lists are ticked at once.
+(() => {
+  "use strict";
+
+  const form = document.getElementById("setup");
+  const summary = document.getElementById("summary");
+
+  // Problems stand at their fields as well as in the summary.
+  document.addEventListener("htmx:afterSwap", ({ detail }) => {
+    if (detail.target !== summary) return;
+    form.querySelectorAll(".field-error").forEach((one) => { one.textContent = ""; });
+    form.querySelectorAll("[aria-invalid]").forEach((one) => one.removeAttribute("aria-invalid"));
+    summary.querySelectorAll("[data-field]").forEach((problem) => {
+      const place = document.getElementById(`${problem.dataset.field}-error`);
+      if (place) place.textContent = problem.querySelector("span").textContent;
+      document.getElementById(problem.dataset.field)?.setAttribute("aria-invalid", "true");
+    });
+  });
+
+  // A link to a field that is folded away unfolds it.
+  document.addEventListener("click", ({ target }) => {
+    const link = target.closest("a[href^='#id_']");
+    const field = link && document.getElementById(link.hash.slice(1));
+    for (let box = field; box; box = box.parentElement) if (box.tagName === "DETAILS") box.open = true;
+    if (field) setTimeout(() => field.focus());
+  });
+
+  form.querySelectorAll(".tick-all").forEach((bar) => {
+    bar.hidden = false;
+    bar.addEventListener("click", ({ target }) => {
+      if (!("tick" in target.dataset)) return;
+      bar.parentElement.querySelectorAll("input").forEach((box) => { box.checked = Boolean(target.dataset.tick); });
+      form.dispatchEvent(new Event("input", { bubbles: true }));
+    });
+  });
+
+  document.getElementById("problems")?.focus();
+})();

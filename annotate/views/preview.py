@@ -1,0 +1,103 @@
+"""The annotator's page as a manager sees it before anybody is invited."""
+
+from collections.abc import Mapping
+
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils import translation
+from django.views.decorators.http import require_POST, require_safe
+
+from annotate import viewing
+from annotate.drafting import Setup
+from annotate.models import Slot, Study, Unit
+from annotate.permissions import can_create
+from annotate.previewing import first_slot
+from annotate.views.pictures import send_character, send_frame
+from evalcore import media
+from evalcore.models import Output
+
+LANGUAGES = {"en": "en", "zh": "zh-hans"}
+NO_VALUES: Mapping[str, str] = {}
+
+
+def preview_page(
+    request: HttpRequest, setup: Setup, sent: Mapping[str, str] = NO_VALUES
+) -> HttpResponse:
+    """Show the first story of a study that is not stored, in either language.
+
+    `sent` are the form's values, which the button for the other language sends again.
+
+    Raises
+    ------
+    annotate.planning.PlanningError
+        There is nothing to show.
+    """
+    wanted = (request.POST or request.GET).get("shown_in", "")
+    language = LANGUAGES.get(wanted, translation.get_language())
+    with translation.override(language), first_slot(setup) as slot:
+        context = {
+            "seat": "preview",
+            "slot": slot,
+            "study": slot.study,
+            "token": setup.benchmark.slug,
+            "annotator": slot.annotator,
+            "shots": viewing.shown_shots(slot),
+            "characters": viewing.shown_characters(slot),
+            "questions": viewing.shown_questions(slot, viewing.side_labels()),
+            "progress": {"number": 1, "size": setup.definition.session_size,
+                         "session": 1, "sessions": 1},
+            "sent": [
+                (name, value)
+                for name, values in getattr(sent, "lists", list)()
+                if name not in ("csrfmiddlewaretoken", "shown_in")
+                for value in values
+            ],
+            "method": request.method,
+            "other": "en" if language.startswith("zh") else "zh",
+        }  # fmt: skip
+        return render(request, "manage/preview.html", context)
+
+
+@require_POST
+def answer(request: HttpRequest, token: str, code: str) -> JsonResponse:
+    """Take an answer and forget it."""
+    return JsonResponse({"revision": 0})
+
+
+@require_POST
+def submit(request: HttpRequest, token: str, code: str) -> HttpResponse:
+    """Take the answers and forget them; the page stays."""
+    return HttpResponse(status=204)
+
+
+@require_safe
+def picture(
+    request: HttpRequest, token: str, code: str, side: str, number: str,
+    rendition: media.Rendition,
+) -> HttpResponse:  # fmt: skip
+    """Send one shot's picture, like the annotator's."""
+    output = viewing.sides(_slot(request, token, code)).get(side)
+    return send_frame(output, number, rendition)
+
+
+@require_safe
+def character(
+    request: HttpRequest, token: str, code: str, index: str, number: str,
+    rendition: media.Rendition,
+) -> HttpResponse:  # fmt: skip
+    """Send one reference picture of a character, like the annotator's."""
+    return send_character(_slot(request, token, code), index, number, rendition)
+
+
+def _slot(request: HttpRequest, benchmark: str, code: str) -> Slot:
+    """Return an unstored slot of one or two outputs of a benchmark."""
+    if not can_create(request.user):
+        raise Http404
+    known = Output.objects.filter(story__benchmark__slug=benchmark)
+    outputs = [
+        get_object_or_404(known.select_related("story"), pk=number)
+        for number in code.split("-")
+    ]
+    first, second = (*outputs, None)[:2]
+    unit = Unit(story=first.story, output_a=first, output_b=second)
+    return Slot(study=Study(), unit=unit, a_is_left=True)
