@@ -40,7 +40,9 @@ def find_messages() -> Catalog:
     """Return every text that pages and views mark for translation."""
     catalogue = Catalog(locale="zh_Hans", domain="django", fuzzy=False)
     for path in sorted((ROOT / "templates").rglob("*.html")):
-        source = templatize(path.read_text(encoding="utf-8"))
+        # Indentation means something to the reader of Python that looks for the texts.
+        lines = templatize(path.read_text(encoding="utf-8")).splitlines()
+        source = "\n".join(line.strip() for line in lines)
         found = extract("python", io.BytesIO(source.encode()), keywords=KEYWORDS)
         _add(catalogue, path, found)
     for folder in SOURCES:
