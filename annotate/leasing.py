@@ -162,7 +162,9 @@ def claim_position(annotator: Annotator) -> int:
 
 def session_for(slot: Slot, annotator: Annotator) -> int:
     """Return the session in which the annotator would do a slot."""
-    return slot.session or last_place(annotator).session_for(slot.unit.story_id)
+    if slot.session is not None:
+        return slot.session
+    return last_place(annotator).session_for(slot.unit.story_id)
 
 
 def renew(slot: Slot, annotator: Annotator) -> bool:

@@ -406,7 +406,7 @@ def test_no_checks_cost_no_queries(woods, django_assert_num_queries):
     person = join(study, "A01")
     slot = handing.next_slot(person)
     with django_assert_num_queries(0):
-        checks.begin_session.__wrapped__(person, slot)
+        checks.begin_session(person, slot)
 
 
 def test_units_set_aside_are_no_checks(woods):

@@ -406,7 +406,7 @@ def test_a_study_is_planned_of_originals(twin):
         "plan_study", "trial", benchmark="woods", annotators=2, redundancy=1,
         template="vistorybench-user-study",
     )  # fmt: skip
-    units = Study.objects.get().units
+    units = Study.objects.get().units.filter(purpose="real")
     assert units.count() == 6
     assert not units.filter(output_a=twin).exists()
 
