@@ -337,7 +337,7 @@ def regain(annotator: Annotator, code: str, *, late: bool) -> Slot | None:
         unit=lost.unit_id, round=lost.round, annotator=person, purpose=Purpose.REAL
     ).first()
     if own is not None:
-        return own
+        return None if own.state in CLOSED else own
     if lost.annotator_id is None and lost.state == Slot.State.OPEN:
         try:
             return take(lost, person)

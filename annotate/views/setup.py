@@ -98,7 +98,8 @@ def _start_page(
         "templates": [
             (definition, [localised(asked.titles) for asked in definition.questions])
             for definition in sorted(
-                map(load_definition, template_names()), key=lambda d: len(d.questions)
+                map(load_definition, template_names()),
+                key=lambda d: (len(d.questions), d.assignment != "planned"),
             )
         ],
         "error": error,

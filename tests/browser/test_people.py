@@ -34,6 +34,7 @@ def test_joining_by_a_link_and_a_second_person_on_the_device(page, live_server, 
     assert find_faults(page) == []
     page.keyboard.press("Enter")
     page.wait_for_url("**/consent/")
+    expect(page.locator("main button.primary")).to_be_focused()
     page.keyboard.press("Enter")
     page.wait_for_url("**/instructions/")
     page.goto(address)
