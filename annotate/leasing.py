@@ -337,7 +337,8 @@ def regain(annotator: Annotator, code: str, *, late: bool) -> Slot | None:
         unit=lost.unit_id, round=lost.round, annotator=person, purpose=Purpose.REAL
     ).first()
     if own is not None:
-        return None if own.state in CLOSED else own
+        # Whoever answers a closed one is told so; nobody is shown it.
+        return own if late or own.state not in CLOSED else None
     if lost.annotator_id is None and lost.state == Slot.State.OPEN:
         try:
             return take(lost, person)

@@ -151,9 +151,10 @@ checks: {per_session: 1, kinds: [twin], degradations: [blurred], share: 1}
         return "left" if (choice == "original") == slot.a_is_left else "right"
 
     work(person, given, most=5)
-    assert person.slots.filter(purpose="twin", state="submitted").count() == 1
+    twins = person.slots.filter(purpose="twin", state="submitted").count()
+    assert twins in (1, 2), "one or two sessions had begun"
     found = quality.signals_of(person)["twin"]
-    assert (found.value, found.n) == (value, 1)
+    assert (found.value, found.n) == (value, twins)
     assert quality.signals_of(person)["gold"].value is None
 
 
