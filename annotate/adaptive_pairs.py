@@ -147,8 +147,15 @@ def _stop_rule(study: Study) -> adaptive.StopRule:
 
 @transaction.atomic
 def _stop(study: Study, board: Board, known: adaptive.Standing) -> None:
-    """Write down once that the top is separated; nothing more is handed out."""
-    stored = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    """Write down once that the top is separated; nothing more is handed out.
+
+    Whoever changes a study locks it before its annotators, and here the annotator is
+    locked already: while somebody changes it, this is left to the next request.
+    """
+    studies = Study.objects.select_for_update(no_key=True, skip_locked=True)
+    stored = studies.filter(pk=study.pk).first()
+    if stored is None:
+        return
     if not stored.adaptive.get("stopped"):
         top = known.top(study.adaptive["top"]).tolist()
         stored.adaptive["stopped"] = timezone.now().isoformat()

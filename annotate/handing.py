@@ -52,7 +52,10 @@ class Outlook:
 
 
 def outlook(annotator: Annotator) -> Outlook:
-    """Return what the annotator should do next; reads only."""
+    """Return what the annotator should do next.
+
+    Reads only, but writes down when the stop rule of an adaptive study holds.
+    """
     return _outlook(Annotator.objects.select_related("study").get(pk=annotator.pk))
 
 

@@ -208,6 +208,10 @@ class SubmitSlot(APIView):
 
         @transaction.atomic
         def store(slot: Slot) -> Slot:
+            # Submitting locks the unit before the slot; so it is done here from the
+            # first answer on.
+            rating.locked_annotator(annotator)
+            rating.lock_unit(slot.unit_id)
             for key, value in given.validated_data["answers"].items():
                 rating.record_answer(
                     slot=slot, annotator=annotator, question=questions[key], value=value

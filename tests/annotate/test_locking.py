@@ -1,0 +1,109 @@
+"""Who waits for whom: requests that would block each other for good if locked in turn.
+
+The order is study, annotator, unit, slot. Each test stops one request between its locks.
+"""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from time import sleep
+
+import pytest
+from django.db import connection, transaction
+from django.urls import reverse
+from rest_framework.test import APIClient
+
+from annotate import (
+    adaptive,
+    adaptive_pairs,
+    dealing,
+    exclusion,
+    finishing,
+    handing,
+    rating,
+)
+from annotate.extending import extend
+from annotate.models import Study
+from annotate.verifying import problems
+from tests.factories import make_benchmark
+from tests.working import LIKERT, PAIRWISE, always, join, make_planned, work
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.skipif(connection.vendor != "postgresql", reason="locks rows"),
+]
+ADAPTIVE = """
+assignment: open
+adaptive: {top: 1, confidence: 0.9, least: 8, explore: 0.3}
+"""
+
+
+def run(work, *arguments):
+    try:
+        return work(*arguments)
+    finally:
+        connection.close()
+
+
+def test_a_stop_rule_is_met_while_the_study_is_extended(monkeypatch):
+    benchmark = make_benchmark(stories=2, shots=1)
+    study = make_planned(PAIRWISE + ADAPTIVE, benchmark=benchmark, redundancy=3)
+    person = join(study)
+    held = threading.Event()
+    lock_people, stop = dealing.lock_people, adaptive_pairs._stop
+
+    def lock_late(row):
+        held.set()
+        sleep(0.5)
+        return lock_people(row)
+
+    def stop_late(*arguments):
+        assert held.wait(10)
+        return stop(*arguments)
+
+    monkeypatch.setattr(dealing, "lock_people", lock_late)
+    monkeypatch.setattr(adaptive_pairs, "_stop", stop_late)
+    monkeypatch.setattr(adaptive.StopRule, "holds", lambda *_arguments: True)
+    with ThreadPoolExecutor(2) as pool:
+        asked = pool.submit(run, handing.take_next, person)
+        extended = pool.submit(run, lambda: extend(study, redundancy=4))
+        assert extended.result().slots
+        assert asked.result().slot is None
+    handing.take_next(person)
+    assert Study.objects.get().adaptive["stopped"]
+    assert study.events.filter(kind="stop rule met").count() == 1
+
+
+def test_answers_by_the_api_are_changed_while_their_slot_is_excluded(monkeypatch):
+    study = make_planned(LIKERT, annotators=2, redundancy=2)
+    person = join(study, "A01")
+    (slot,) = work(person, always("3"), most=1)
+    begun, held = threading.Event(), threading.Event()
+    submit = finishing.submit
+
+    def submit_late(**given):
+        begun.set()
+        held.wait(1)
+        return submit(**given)
+
+    def send():
+        client = APIClient()
+        token = person.invitation.token
+        client.credentials(HTTP_AUTHORIZATION=f"Invitation {token}")
+        given = {"answers": {"character": 2, "beauty": 2}}
+        url = reverse("api-submit", args=[slot.code])
+        return client.post(url, given, format="json").status_code
+
+    def leave_out():
+        assert begun.wait(10)
+        with transaction.atomic():
+            rating.lock_unit(slot.unit_id)
+            held.set()
+            sleep(0.3)
+            exclusion.exclude(slot, reason="x", author=None)
+
+    monkeypatch.setattr(finishing, "submit", submit_late)
+    with ThreadPoolExecutor(2) as pool:
+        sent, excluded = pool.submit(run, send), pool.submit(run, leave_out)
+        assert sent.result() == 200
+        excluded.result()
+    assert problems(study) == []
