@@ -13,18 +13,21 @@ def free_slots(
 ) -> list[Slot]:
     """Make the slots of an open study: languages in turn, sides in turn.
 
-    The odd slots out of a pair of methods alternate between its units.
+    Sides are even in each language of a unit, then in the unit, as far as can be. The
+    odd slots out of a pair of methods alternate between its units.
     """
     dice = random.Random(definition.seed)
-    lean: Counter[tuple[int, int | None]] = Counter()
+    lean: Counter[object] = Counter()
     slots = []
     for unit in units:
         languages = _in_turn(definition.languages or {"": unit.redundancy})
         methods = unit.output_a.method_id, unit.output_b and unit.output_b.method_id
-        left = lean[methods] < 0 or (lean[methods] == 0 and dice.random() < 0.5)
         for ordinal, language in enumerate(languages, start=1):
-            a_is_left = left == bool(ordinal % 2)
-            lean[methods] += 1 if a_is_left else -1
+            evened = (unit.pk, language), unit.pk, (methods, language), methods
+            left = next((lean[key] for key in evened if lean[key]), 0)
+            a_is_left = left < 0 or (left == 0 and dice.random() < 0.5)
+            for key in evened:
+                lean[key] += 1 if a_is_left else -1
             slots.append(
                 Slot(
                     study=study,

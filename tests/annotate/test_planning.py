@@ -1,3 +1,5 @@
+from collections import Counter
+
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
@@ -8,6 +10,7 @@ from annotate.planning import PlanningError, plan_study
 from annotate.study_file import load_definition
 from annotate.verifying import problems
 from tests.factories import make_benchmark
+from tests.working import PAIRWISE, make_planned
 
 pytestmark = pytest.mark.django_db
 
@@ -237,3 +240,17 @@ def test_options_that_do_not_fit_are_refused(option, message):
             "plan_study", "pilot", "--benchmark=woods", "--annotators=10",
             "--template=vistorybench-user-study", option,
         )  # fmt: skip
+
+
+def test_sides_are_even_in_each_language_of_an_open_study():
+    text = PAIRWISE + "assignment: open\nlanguages: {en: 2, zh: 2}\n"
+    study = make_planned(text, benchmark=make_benchmark(stories=4, shots=1))
+    rows = study.slots.values_list("unit", "language", "a_is_left")
+    assert set(Counter(rows).values()) == {1}
+    odd = text.replace("en: 2, zh: 2", "en: 1, zh: 3")
+    study = make_planned(odd, benchmark=study.benchmark, slug="odd")
+    for a, b in study.units.values_list("output_a__method", "output_b__method"):
+        rows = study.slots.filter(unit__output_a__method=a, unit__output_b__method=b)
+        sides = Counter(rows.values_list("language", "a_is_left"))
+        assert sides["en", True] == sides["en", False] == 2
+        assert sides["zh", True] == sides["zh", False] == 6
