@@ -237,20 +237,25 @@ def _act(annotator: Annotator, breach: Breach) -> Flag | None:
         Event.Kind.FLAG_RAISED, person.study_id, annotator=person,
         rule=flag.rule, action=flag.action, text=flag.text,
     )  # fmt: skip
-    if person.state not in Annotator.STOPPED:
-        _stop(person, flag)
-        annotator.state = person.state
+    _stop(person, flag)
+    annotator.state = person.state
     return flag
 
 
 def _stop(person: Annotator, flag: Flag) -> None:
-    """Pause or exclude whoever can still work, if the flag says so."""
-    if flag.action == Flag.Action.PAUSE:
-        person.state = Annotator.State.PAUSED
+    """Pause or exclude whoever can still work, if the flag says so.
+
+    Whoever is paused can still be excluded: two rules may be broken by one answer.
+    """
+    is_paused = person.state == Annotator.State.PAUSED
+    if person.state in Annotator.STOPPED and not is_paused:
+        return
+    if flag.action == Flag.Action.PAUSE and not is_paused:
+        before, person.state = person.state, Annotator.State.PAUSED
         person.save(update_fields=["state"])
         log.note(
             Event.Kind.ANNOTATOR_PAUSED, person.study_id, annotator=person,
-            rule=flag.rule,
+            rule=flag.rule, before=before,
         )  # fmt: skip
     elif flag.action == Flag.Action.EXCLUDE:
         inviting.revoke(person)

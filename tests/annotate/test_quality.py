@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from annotate import handing, leasing, quality
+from annotate import handing, holding, leasing, quality
 from annotate.models import Annotator, Flag, Rating, Slot
 from annotate.signals import Judged, measure
 from annotate.verifying import problems
@@ -385,3 +385,26 @@ def test_300_slots_are_looked_at_quickly():
     # Time of the processor: others may be at work on the machine.
     print(f"a look takes {1000 * min(times):.1f} ms")
     assert min(times) < 0.05
+
+
+@pytest.mark.parametrize("first", ["pause", "exclude"])
+def test_one_answer_that_breaks_two_rules_excludes(first):
+    second = {"pause": "exclude", "exclude": "pause"}[first]
+    study = ruled(rule(first, "first"), rule(second, "second"))
+    person = join(study, "A01")
+    quickly(person, 4)
+    assert study.annotators.get(pk=person.pk).state == "revoked"
+    excluded = study.slots.filter(state="excluded")
+    assert excluded.count() == person.flags.get(action="exclude").n
+    assert problems(study) == []
+
+
+def test_who_has_finished_and_is_paused_by_a_rule_has_finished_when_resumed():
+    study = ruled(rule("pause", at_least=12))
+    person = join(study, "A01")
+    assert len(quickly(person, 100)) == 12
+    person.refresh_from_db()
+    assert person.state == "paused"
+    assert person.finished_at is not None
+    holding.resume(person)
+    assert study.annotators.get(pk=person.pk).state == "finished"
