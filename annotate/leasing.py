@@ -280,6 +280,8 @@ def skip(slot: Slot, annotator: Annotator, *, reason: str, comment: str = "") ->
     person = locked_annotator(annotator)
     unit = Unit.objects.select_for_update(no_key=True).get(pk=slot.unit_id)
     held = locked_slot(slot.pk, person.study)
+    if not may_work(person):
+        raise SlotTakenError("This study has no work for this annotator now.")
     if held.annotator_id != person.pk or held.state not in UNFINISHED:
         raise SlotTakenError("This story is with somebody else, or closed.")
     row = Skip.objects.create(
@@ -317,8 +319,9 @@ def _leave(slot: Slot, person: Annotator, reason: str) -> None:
 def regain(annotator: Annotator, code: str, *, late: bool) -> Slot | None:
     """Return the slot for what an annotator does on one whose lease ran out.
 
-    While the slot is free it is theirs again. When somebody else has it, an answer
-    (`late`) goes to a surplus slot, and the drafts move there; otherwise there is none.
+    While the slot is free it is theirs again, chosen as it was. When somebody else has
+    it, an answer (`late`) goes to a surplus slot, and the drafts move there; otherwise
+    there is none.
     """
     person = locked_annotator(annotator)
     if not may_work(person):
@@ -337,9 +340,13 @@ def regain(annotator: Annotator, code: str, *, late: bool) -> Slot | None:
         unit=lost.unit_id, round=lost.round, annotator=person, purpose=Purpose.REAL
     ).first()
     if own is not None:
-        # Whoever answers a closed one is told so; nobody is shown it.
+        # Whoever answers late is told that it is closed; the page itself is gone.
         return own if late or own.state not in CLOSED else None
     if lost.annotator_id is None and lost.state == Slot.State.OPEN:
+        taken = begun.filter(slot=lost).order_by("pk").last()
+        chosen = taken.details if taken is not None else {}
+        lost.probability = chosen.get("probability")
+        lost.alternatives = chosen.get("alternatives")
         try:
             return take(lost, person)
         except SlotTakenError:

@@ -126,7 +126,7 @@ def consent(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     if request.method == "POST":
         agreed = (
             Annotator.objects.filter(pk=annotator.pk, consented_at__isnull=True)
-            .exclude(state=Annotator.State.REVOKED)
+            .exclude(state__in=Annotator.STOPPED)
             .update(
                 consented_at=timezone.now(),
                 consent_version=annotator.study.consent_version,

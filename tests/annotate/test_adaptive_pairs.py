@@ -4,13 +4,15 @@ import math
 import random
 import time
 from collections import Counter
+from datetime import timedelta
 
 import numpy as np
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
-from annotate import adaptive, adaptive_pairs, handing
+from annotate import adaptive, adaptive_pairs, handing, leasing
 from annotate.models import Annotator, Slot, Study
 from annotate.verifying import problems
 from tests.factories import make_benchmark, make_units
@@ -220,3 +222,16 @@ def test_a_choice_costs_few_queries_and_little_time():
         times.append(time.process_time() - start)
     print(f"a choice takes {1000 * min(times):.0f} ms")
     assert min(times) < 0.15
+
+
+def test_a_slot_that_comes_back_after_its_lease_keeps_how_it_was_chosen(study):
+    person = join(study)
+    slot = handing.take_next(person).slot
+    assert slot.probability is not None
+    leasing.release_expired(timezone.now() + timedelta(days=1))
+    again = leasing.regain(person, slot.code, late=True)
+    again.refresh_from_db()
+    assert again.pk == slot.pk
+    assert (again.probability, again.alternatives) == (
+        pytest.approx(slot.probability), slot.alternatives,
+    )  # fmt: skip

@@ -302,6 +302,8 @@ def test_a_skipped_check_is_withdrawn_and_does_not_come_back(study, people):
         study=study, story=original.story, output_a=original.output_a,
         purpose="gold", expected={"quality": [1, 2]},
     )  # fmt: skip
+    # Gold whose pictures somebody has judged for real is not laid for them.
+    study.units.filter(pk=original.pk).update(set_aside_at=timezone.now())
     person, skipped = people[0], None
     while (slot := take(person)) is not None:
         if slot.purpose == "gold":

@@ -1,6 +1,6 @@
 """Who waits for whom: requests that would block each other for good if locked in turn.
 
-The order is study, annotator, unit, slot. Each test stops one request between its locks.
+The order is study, annotator, unit, slot. Each test stops a request between its locks.
 """
 
 import threading

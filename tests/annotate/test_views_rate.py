@@ -5,10 +5,11 @@ import re
 import pytest
 from django.urls import reverse
 
-from annotate import exclusion, inviting, leasing, lifecycle, viewing
+from annotate import exclusion, handing, inviting, leasing, lifecycle, viewing
 from annotate.models import Annotator, Choice, Invitation, Rating, Slot, Study
 from tests.factories import METHODS, make_study
 from tests.people import answer_everything
+from tests.working import LIKERT, Browser, always, join, make_planned, work
 
 pytestmark = pytest.mark.django_db
 
@@ -492,3 +493,24 @@ def test_the_length_of_a_session_of_free_slots_is_known_at_its_start(client, stu
     address = begin(client, study, carol.name)
     # Two stories, and none comes twice in a session.
     assert client.get(address).context["progress"]["size"] == 2
+
+
+def test_a_slot_that_was_excluded_is_gone(client):
+    study = make_planned(LIKERT, annotators=2, redundancy=2)
+    person = join(study, "A01")
+    (slot,) = work(person, always("3"), most=1)
+    exclusion.exclude(slot, reason="x", author=None)
+    browser = Browser(client, person)
+    assert client.get(browser.address("slot", slot.code)).status_code == 404
+    given = {"question": "beauty", "value": "1"}
+    answered = client.post(browser.address("answer", slot.code), given)
+    assert answered.status_code == 409
+
+
+def test_nothing_is_skipped_in_a_closed_study(client):
+    study = make_planned(LIKERT, annotators=2, redundancy=2)
+    person = join(study, "A01")
+    slot = handing.take_next(person).slot
+    lifecycle.close(study)
+    with pytest.raises(leasing.SlotTakenError):
+        leasing.skip(slot, person, reason="other")
