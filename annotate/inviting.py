@@ -56,9 +56,11 @@ def planned(study: Study) -> QuerySet[Annotator]:
 
 
 def send(annotator: Annotator, note: str = "", user: User | None = None) -> Invitation:
-    """Give an annotator a link."""
+    """Give an annotator a link; what was planned beyond an own cap becomes free."""
     annotator.state = Annotator.State.INVITED
     annotator.save(update_fields=["state", "external_id", "language", "cap"])
+    if annotator.cap is not None:
+        log.list_slots(annotator.study, _beyond(annotator), user=user)
     invitation = Invitation.objects.create(
         annotator=annotator, note=note, created_by=user
     )

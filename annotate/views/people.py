@@ -173,7 +173,7 @@ def annotator_list_invite(request: HttpRequest, slug: str) -> HttpResponse:
     text = request.POST.get("people", "")
     problems: list[str] = []
     try:
-        text += _file_text(request)
+        text = "\n".join(filter(None, (text, _file_text(request))))
         result = invite_list(study, text, user=request.user)
     except ListError as error:
         problems = error.problems

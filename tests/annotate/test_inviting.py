@@ -1,6 +1,7 @@
 """Inviting by list and by link, caps, and the page of the annotators."""
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
@@ -290,3 +291,15 @@ def test_people_of_a_closed_study_can_still_be_listed():
     assert (
         alice(study).get(reverse("annotator-list", args=["small"])).status_code == 200
     )
+
+
+def test_a_typed_list_and_a_file_are_two_parts_of_one_list():
+    study = make_study()
+    study.annotators.update(state="planned")
+    study.annotators.first().invitation.delete()
+    study.annotators.last().invitation.delete()
+    file = SimpleUploadedFile("people.csv", b"berta\n")
+    url = reverse("annotator-list-invite", args=[study.slug])
+    alice(study).post(url, {"people": "anna", "file": file})
+    known = study.annotators.values_list("external_id", flat=True)
+    assert sorted(known) == ["anna", "berta"]

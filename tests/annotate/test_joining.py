@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from django.db import connection
+from django.db.models import Count
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -294,3 +295,15 @@ def test_a_study_that_was_paused_lets_people_join_again(client):
     lifecycle.pause(study)
     lifecycle.launch(study)
     assert client.post(address(link)).status_code == 302
+
+
+def test_who_joins_a_plan_with_a_cap_has_no_more_slots_than_that():
+    study = planned_study()
+    assert set(study.annotators.annotate(n=Count("slots")).values_list("n")) == {(2,)}
+    link = joining.make_link(study, most=3, cap=1)
+    person = joining.join(link)
+    assert person.slots.count() == 1
+    assert inviting.free_slots(study).exists()
+    (invitation,) = invite_list(study, "berta,,1").made
+    assert invitation.annotator.slots.count() == 1
+    assert problems(study) == []
