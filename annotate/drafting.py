@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from django.db import transaction
 
 from annotate import lifecycle, log
+from annotate.dealing import judged_units, methods_of
 from annotate.definition import StudyDefinition
+from annotate.extending import withdrawn_names
 from annotate.models import Annotator, Event, Study, StudyMember, User
 from annotate.planning import PlanningError, plan_study
 from annotate.study_file import read_definition
@@ -102,13 +104,32 @@ def setup_of(study: Study) -> Setup:
     planned = study.events.filter(kind=Event.Kind.STUDY_PLANNED).first()
     chosen = planned.details if planned else {}
     name = study.template or study.slug
-    return Setup(
+    setup = Setup(
         study.slug,
         study.benchmark,
         read_definition(study.definition, file=f"{study.slug}.yaml", name=name),
         _annotators(study),
         tuple(chosen.get("methods", ())),
         tuple(chosen.get("stories", ())),
+    )
+    return _as_it_is_now(study, setup)
+
+
+def _as_it_is_now(study: Study, setup: Setup) -> Setup:
+    """Name methods and stories one by one if some came later or were withdrawn."""
+    gone_methods, gone_stories = withdrawn_names(study)
+    extended = study.events.filter(kind=Event.Kind.STUDY_EXTENDED)
+    came = any(e.details.get("methods") or e.details.get("stories") for e in extended)
+    if not (came or gone_methods or gone_stories):
+        return setup
+    units = list(judged_units(study))
+    methods = {name for unit in units for name in methods_of(unit)} - gone_methods
+    stories = {unit.story.key for unit in units} - gone_stories
+    return dataclasses.replace(
+        setup,
+        definition=dataclasses.replace(setup.definition, stories=None),
+        methods=tuple(sorted(methods)),
+        stories=tuple(sorted(stories)),
     )
 
 

@@ -9,15 +9,19 @@ from django.urls import reverse
 from annotate import inviting, lifecycle
 from annotate.definition import template_names
 from annotate.drafting import Setup, next_slug, setup_of
+from annotate.extending import extend
 from annotate.forms.study import StudyForm
 from annotate.forms.values import to_data, to_values
 from annotate.models import Annotator, Event, Slot, Study, StudyMember, User
+from annotate.planning import plan_study
 from annotate.study_file import load_definition, read_definition
 from annotate.study_writing import write_data, write_definition
 from annotate.verifying import problems as broken_promises
+from annotate.withdrawing import withdraw_units
 from evalcore.models import Benchmark
 from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, eve, log_in, rob
+from tests.working import LIKERT as SMALL
 
 pytestmark = pytest.mark.django_db
 
@@ -469,3 +473,23 @@ def test_posts_are_protected_against_forgery(woods):
 def test_the_new_study_button_is_there_for_managers(manager, woods):
     assert 'href="/setup/"' in manager.get("/studies/").content.decode()
     assert 'href="/setup/"' not in eve().get("/studies/").content.decode()
+
+
+def test_a_new_version_begins_with_what_came_later_and_without_what_is_withdrawn():
+    definition = read_definition(
+        SMALL + "stories: {number: 2}\n", file="s.yaml", name="s"
+    )
+    study = plan_study(
+        definition, benchmark=make_benchmark(stories=4), slug="small", annotators=2,
+        methods=["Alder", "Birch"], redundancy=2,
+    )  # fmt: skip
+    drawn = set(study.units.values_list("story__key", flat=True))
+    assert setup_of(study).methods == ("Alder", "Birch")
+    assert setup_of(study).definition.stories.number == 2
+    more = min({"01", "02", "03", "04"} - drawn)
+    extend(study, methods=["Cedar"], stories=[more])
+    withdraw_units(study, methods=["Birch"])
+    setup = setup_of(study)
+    assert setup.methods == ("Alder", "Cedar")
+    assert setup.stories == tuple(sorted({*drawn, more}))
+    assert setup.definition.stories is None
