@@ -68,7 +68,10 @@ def _own(annotator: Annotator) -> QuerySet[Slot]:
 
 @transaction.atomic
 def begin(annotator: Annotator) -> None:
-    """Open a slot of each training unit, unless some of this round wait already."""
+    """Open a slot of each training unit, unless some of this round wait already.
+
+    A round whose rest was given back goes on with the units that are not done.
+    """
     if not is_needed(annotator):
         return
     person = locked_annotator(annotator)
@@ -76,14 +79,16 @@ def begin(annotator: Annotator) -> None:
     waiting = own.filter(state__in=leasing.UNFINISHED).exists()
     if not is_needed(person) or person.state in Annotator.STOPPED or waiting:
         return
+    round_ = person.training_attempts + 1
     first = own.count() + 1
     dice = random.Random(f"{person.study.seed} {person.pk} {first}")
-    for position, unit in enumerate(_units(person).order_by("pk"), start=first):
+    left = _units(person).exclude(pk__in=own.filter(round=round_).values("unit"))
+    for position, unit in enumerate(left.order_by("pk"), start=first):
         slot = Slot.objects.create(
             study_id=person.study_id,
             unit=unit,
             purpose=Purpose.TRAINING,
-            round=person.training_attempts + 1,
+            round=round_,
             annotator=person,
             session=0,
             position=position,

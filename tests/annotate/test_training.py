@@ -9,6 +9,7 @@ from annotate import handing, inviting, rating, training
 from annotate.coverage import totals
 from annotate.models import Annotator, Purpose, Slot
 from annotate.planning import PlanningError
+from annotate.redistributing import redistribute
 from annotate.verifying import problems
 from tests.working import (
     LIKERT,
@@ -304,3 +305,26 @@ def test_a_draft_in_training_may_still_change(study):
             slot=slot, annotator=person, question=question, value=value
         )
     assert slot.ratings.get(is_current=True).value == 2
+
+
+def test_who_comes_back_after_giving_work_up_goes_on_with_the_round():
+    two = (
+        LIKERT
+        + """
+training:
+  units:
+    - {story: "01", method: Alder, expected: {character: [3, 4]}}
+    - {story: "02", method: Alder, expected: {character: [3, 4]}}
+"""
+    )
+    study = make_planned(two, annotators=2, redundancy=2)
+    person = join(study, "A01")
+    work(person, always("3"), most=1)
+    redistribute(study, annotators=[person])
+    person = study.annotators.get(pk=person.pk)
+    (slot,) = work(person, always("3"), most=1)
+    assert slot.purpose == Purpose.TRAINING
+    met = person.slots.filter(purpose=Purpose.TRAINING)
+    assert met.values("unit").distinct().count() == met.count() == 2
+    assert study.annotators.get(pk=person.pk).trained_at is not None
+    assert problems(study) == []
