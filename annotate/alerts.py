@@ -89,7 +89,7 @@ def _stalled(
     study: Study, counted: Mapping[str, Any], left: int, now: datetime
 ) -> Iterator[Alert]:
     """Yield whether nothing has come in for long although the study is open."""
-    if study.state != Study.State.OPEN or left <= 0:
+    if study.state != Study.State.OPEN or left <= 0 or study.adaptive.get("stopped"):
         return
     last = (
         study.slots.filter(submitted_at__isnull=False)
@@ -205,7 +205,7 @@ def _expiring(study: Study, people: Mapping[str, Any]) -> Iterator[Alert]:
 
 def _not_begun(study: Study, now: datetime) -> Iterator[Alert]:
     """Yield who was invited some days ago and has not opened the link."""
-    if study.state != Study.State.OPEN:
+    if study.state != Study.State.OPEN or study.adaptive.get("stopped"):
         return
     waiting = study.annotators.filter(
         state=Annotator.State.INVITED, invitation__created_at__lt=now - NOT_BEGUN

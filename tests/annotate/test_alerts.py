@@ -228,3 +228,11 @@ def test_who_is_revoked_is_neither_paused_nor_resumed(study):
         holding.pause(ann)
     with pytest.raises(holding.HoldingError, match="not paused"):
         holding.resume(ann)
+
+
+def test_a_study_whose_stop_rule_was_met_does_not_stall():
+    study = running_study(timezone.now(), quiet_days=9)
+    assert {"stalled", "not begun"} <= set(kinds(study))
+    study.adaptive = {"stopped": timezone.now().isoformat()}
+    study.save()
+    assert not {"stalled", "not begun"} & set(kinds(study))
