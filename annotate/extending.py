@@ -277,8 +277,8 @@ def _missing(
         highest[unit, round_] = max(highest[unit, round_], ordinal)
         if state != Slot.State.EXCLUDED:
             standing[unit, round_, language] += 1
-            lean[unit] += 1 if left else -1
-            lean[methods[unit]] += 1 if left else -1
+            for key in ((unit, language), unit, methods[unit]):
+                lean[key] += 1 if left else -1
     slots = []
     for unit in units:
         for round_ in range(1, study.rounds + 1):
@@ -287,8 +287,9 @@ def _missing(
                 for _i in range(number - standing[unit.pk, round_, language]):
                     level += 1
                     highest[unit.pk, round_] += 1
-                    left = (lean[unit.pk], lean[methods[unit.pk]]) <= (0, 0)
-                    for key in (unit.pk, methods[unit.pk]):
+                    evened = (unit.pk, language), unit.pk, methods[unit.pk]
+                    left = [lean[key] for key in evened] <= [0, 0, 0]
+                    for key in evened:
                         lean[key] += 1 if left else -1
                     slots.append(
                         Slot(

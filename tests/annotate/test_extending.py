@@ -412,3 +412,16 @@ def change(study, kind, number, person):
         revoke(person)
     elif person.state != "revoked" and handing.outlook(person).slot is not None:
         work(person)
+
+
+def test_sides_are_even_in_each_language_of_what_is_added_to_an_open_study():
+    study = planned_study(
+        "pairwise", assignment="open", languages={"en": 1, "zh": 1}, redundancy=1
+    )
+    extend(study, redundancy={"en": 3, "zh": 2})
+    rows = study.slots.values_list("unit", "language", "a_is_left")
+    sides = Counter(rows)
+    for unit in study.units.all():
+        assert sides[unit.pk, "zh", True] == sides[unit.pk, "zh", False] == 1
+        assert {sides[unit.pk, "en", True], sides[unit.pk, "en", False]} == {1, 2}
+    assert problems(study) == []
