@@ -258,10 +258,11 @@ def _stop(person: Annotator, flag: Flag) -> None:
             rule=flag.rule, before=before,
         )  # fmt: skip
     elif flag.action == Flag.Action.EXCLUDE:
-        inviting.revoke(person)
+        # Units are locked before slots, and revoking locks slots only.
         exclusion.exclude_annotator(
             person, reason=flag.text, author=None, rule=flag.rule
         )
+        inviting.revoke(person)
 
 
 def unread_warning(annotator: Annotator) -> Flag | None:

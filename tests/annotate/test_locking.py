@@ -19,13 +19,16 @@ from annotate import (
     exclusion,
     finishing,
     handing,
+    leasing,
+    quality,
     rating,
 )
 from annotate.extending import extend
 from annotate.models import Study
 from annotate.verifying import problems
 from tests.factories import make_benchmark
-from tests.working import LIKERT, PAIRWISE, always, join, make_planned, work
+from tests.studies import flag
+from tests.working import LIKERT, PAIRWISE, always, answer, join, make_planned, work
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -106,4 +109,48 @@ def test_answers_by_the_api_are_changed_while_their_slot_is_excluded(monkeypatch
         sent, excluded = pool.submit(run, send), pool.submit(run, leave_out)
         assert sent.result() == 200
         excluded.result()
+    assert problems(study) == []
+
+
+def test_a_rule_excludes_somebody_while_an_exclusion_is_undone(monkeypatch):
+    """They hold the replacement in one round of a unit, and answered the other."""
+    study = make_planned(LIKERT + "rounds: 2\n", annotators=2, redundancy=1)
+    person, other = join(study, "A01"), join(study, "A02")
+    unit = work(other, always("3"))[0].unit_id
+    first, second = (
+        exclusion.exclude(slot, reason="x", author=None)
+        for slot in other.slots.filter(unit=unit).order_by("round")
+    )
+    answer(leasing.take(first.replacement, person), person, always("3"))
+    leasing.take(second.replacement, person)
+    found = flag(person, "exclude", "careless")
+    freed, held = threading.Event(), threading.Event()
+    free, drop = leasing.free_unfinished, exclusion._drop
+
+    def free_slowly(row):
+        result = free(row)
+        freed.set()
+        held.wait(1)
+        sleep(0.2)
+        return result
+
+    def drop_late(pk):
+        held.set()
+        sleep(0.5)
+        return drop(pk)
+
+    def leave_out():
+        with transaction.atomic():
+            quality._stop(rating.locked_annotator(person), found)
+
+    def undo():
+        freed.wait(1)
+        exclusion.undo(second, author=None)
+
+    monkeypatch.setattr(leasing, "free_unfinished", free_slowly)
+    monkeypatch.setattr(exclusion, "_drop", drop_late)
+    with ThreadPoolExecutor(2) as pool:
+        jobs = [pool.submit(run, leave_out), pool.submit(run, undo)]
+        for job in jobs:
+            job.result()
     assert problems(study) == []
