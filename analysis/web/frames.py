@@ -33,7 +33,7 @@ RATING_HEADER = (
 )  # fmt: skip
 CHOICE_HEADER = (
     "story", "method_a", "method_b", "criterion", "annotator", "choice", "left_method",
-    *ANSWER_COLUMNS,
+    *ANSWER_COLUMNS, "probability", "alternatives",
 )  # fmt: skip
 SCORE_HEADER = (
     "story", "method", "metric", "score", "shot", "higher_is_better", "metric_version",
@@ -72,9 +72,13 @@ def choice_rows(
             "choice": row["value"],
             "left_method": first if row["a_is_left"] else left,
             **_about_slot(row),
+            "probability": row["slot__probability"],
+            "alternatives": row["slot__alternatives"],
         }
 
 
+# How an adaptive study chose a pair; empty in all others.
+_CHOICE_FIELDS = ("a_is_left", "slot__probability", "slot__alternatives")
 _FIELDS = (
     "value", "question__key", "annotator", "annotator__name", "slot", "slot__round",
     "slot__session", "slot__code", "slot__ordinal", "slot__started_at",
@@ -96,7 +100,7 @@ def _answers(
     else:
         hidden = as_of.hidden_from(view)
         answers = _answers_then(model, study, as_of)
-    fields = _FIELDS if model is Rating else (*_FIELDS, "a_is_left")
+    fields = _FIELDS if model is Rating else (*_FIELDS, *_CHOICE_FIELDS)
     for row in _with_names(answers).values(*fields).iterator(2000):
         if as_of is not None:
             slot = as_of.submitted.get(row["slot"])

@@ -12,6 +12,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from analysis.web.frames import choice_rows
 from annotate import adaptive, adaptive_pairs, handing, leasing
 from annotate.models import Annotator, Slot, Study
 from annotate.verifying import problems
@@ -112,6 +113,8 @@ def test_weights_can_be_computed_from_what_is_stored(study):
     found = adaptive.weights(*zip(*logged, strict=True), study.slots.count())
     assert len(found) == 12
     assert (found > 0).all()
+    exported = [(r["probability"], r["alternatives"]) for r in choice_rows(study)]
+    assert sorted(exported) == sorted(logged)
 
 
 def test_probabilities_of_all_open_slots_add_up(study, monkeypatch):
