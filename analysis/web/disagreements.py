@@ -92,6 +92,7 @@ def _with_pictures(study: Study, rows: list[dict[str, str]]) -> list[Disagreemen
     )
     frames: dict[tuple[str, str], list[Frame]] = {}
     kept = Frame.objects.filter(
+        output__twin_of=None,
         output__story__benchmark=study.benchmark_id,
         output__story__key__in=stories,
         output__method__name__in=study.method_names,

@@ -6,7 +6,7 @@ from django.urls import reverse
 from analysis.web import building
 from analysis.web.models import Report
 from evalcore import scoring
-from evalcore.models import Frame
+from evalcore.models import Frame, Output
 from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, eve, rob
 
@@ -121,3 +121,16 @@ def test_queries_do_not_grow_with_the_rows(study, report, django_assert_num_quer
     # titles, frames, and whether the user manages the study.
     with django_assert_num_queries(9):
         page(client, report)
+
+
+def test_pictures_of_a_degraded_twin_are_not_mixed_in(study, report):
+    kept = study.units.first().output_a
+    twin = Output.twins.create(
+        story=kept.story, method=kept.method, twin_of=kept,
+        degradation=Output.Degradation.REPEATED_SHOT,
+    )  # fmt: skip
+    first = kept.frames.first()
+    Frame.objects.create(output=twin, shot=first.shot, number=first.number)
+    rewrite(report, f"a,m,0.9,{kept.story.key},{kept.method.name},,1,,0.8,,cell\n")
+    frames = page(rob(study), report).context["rows"][0].outputs[0].frames
+    assert [frame.output_id for frame in frames] == [kept.pk] * len(frames)
