@@ -126,6 +126,14 @@ def test_the_language_decides_who_can_fill_it(study):
     assert kinds(study) == []
 
 
+def test_a_study_that_nobody_is_invited_to_yet_is_not_blocked():
+    study = make_study(state="draft")
+    Slot.objects.update(annotator=None)
+    study.annotators.all().delete()
+    assert tallies(study)["blocked"]
+    assert kinds(study) == []
+
+
 def test_nobody_left_is_nobody_who_can_fill_it(study):
     for person in study.annotators.all():
         inviting.revoke(person)
