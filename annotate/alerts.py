@@ -146,7 +146,7 @@ def _blocked(study: Study, blocked: list[int]) -> Iterator[Alert]:
     """Yield the units that nobody who is left may judge."""
     if study.state == Study.State.CLOSED or not blocked:
         return
-    if not study.annotators.exists():
+    if study.state == Study.State.DRAFT and not study.annotators.exists():
         return  # Nobody is asked yet, so nobody has refused.
     units = study.units.filter(pk__in=blocked[:SHOWN]).select_related(
         "story", "output_a__method", "output_b__method"

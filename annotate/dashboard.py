@@ -9,7 +9,7 @@ from typing import Any
 from django.utils import timezone
 
 from annotate import charts, progress, snapshots
-from annotate.alerts import Alert, alerts
+from annotate.alerts import BEHIND, Alert, alerts
 from annotate.coverage import (
     Grid,
     Totals,
@@ -226,6 +226,10 @@ def _alerts(
     study: Study, known: snapshots.Known, total: Totals, now: datetime
 ) -> list[Alert]:
     computed = known.at if known.is_behind else None
+    if computed and now - computed > BEHIND:
+        # A quiet hour before the latest event is no delay of the worker's.
+        waiting = study.events.filter(id__gt=known.event, at__lt=now - BEHIND)
+        computed = computed if waiting.exists() else None
     return alerts(
         study, known.tallies, left=total.left, computed_at=computed, now=now
     )  # fmt: skip

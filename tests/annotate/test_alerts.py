@@ -179,6 +179,9 @@ def test_a_worker_that_is_away_is_told(study):
     snapshots.refresh(study, now=later(minutes=-10))
     assert kinds(study) == []
     Event.objects.create(study=study, kind=Event.Kind.STUDY_PAUSED)
+    assert kinds(study) == []
+    before = later(minutes=-6)
+    Event.objects.create(study=study, kind=Event.Kind.STUDY_PAUSED, at=before)
     assert kinds(study) == ["worker"]
 
 
