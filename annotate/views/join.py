@@ -37,9 +37,9 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
             _note_second(person, other, went_on_as=person)
         response = redirect("rate-entry", person.invitation.token)
         return devices.remember(request, response, person)
-    if reason := joining.obstacle(link):
-        return _page(request, link, reason, 403)
     here = None if external_id else devices.at_work(request, link.study_id)
+    if reason := joining.obstacle(link):
+        return _page(request, link, reason, 403, here=here)
     return _page(request, link, here=here)
 
 

@@ -267,6 +267,15 @@ def test_joining_again_on_the_same_device_is_offered_to_go_on(client):
     assert event.details == {"on_the_device_of": "A01", "went_on_as": "A02"}
 
 
+def test_whoever_joined_by_a_link_that_is_full_finds_back(client):
+    link = joining.make_link(planned_study(), most=1)
+    client.post(address(link))
+    answer = client.get(address(link))
+    assert answer.status_code == 403
+    assert "Go on as A01" in answer.content.decode()
+    assert "Go on" not in Client().get(address(link)).content.decode()
+
+
 def test_two_tabs_of_one_annotator_show_the_same_slot_and_answer_once(client, two):
     first, _other = two
     Annotator.objects.filter(pk=first.pk).update(
