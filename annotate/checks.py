@@ -31,6 +31,8 @@ def _lay_checks(annotator: Annotator, following: Slot, wanted: int) -> None:
     person = locked_annotator(annotator)
     session = leasing.session_for(following, person)
     _drop_left_over(person, session)
+    if leasing.session_for(following, person) != session:
+        return  # without the story of a check that was dropped, the old one goes on
     here = Slot.objects.filter(annotator=person, session=session)
     begun = Q(started_at__isnull=False) | Q(purpose__in=KINDS)
     if here.filter(begun).exists():

@@ -179,8 +179,11 @@ def test_an_open_study_may_be_left_after_a_whole_session():
     assert kind(person) == Next.WORK, "more is offered, and may be left"
 
 
-def test_a_check_is_never_the_first_of_somebody_who_takes_over():
-    study = grid(assignment="planned", stories=4, checks={"per_session": 2})
+@pytest.mark.parametrize("seed", range(12))
+def test_a_check_is_never_the_first_of_somebody_who_takes_over(seed):
+    study = grid(
+        assignment="planned", stories=4, checks={"per_session": 2}, seed=seed
+    )  # fmt: skip
     for unit in study.units.all()[:4]:
         Unit.objects.create(
             study=study, story=unit.story, output_a=unit.output_a, purpose="gold",
