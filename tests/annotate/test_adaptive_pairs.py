@@ -142,6 +142,25 @@ def test_probabilities_of_all_open_slots_add_up(study, monkeypatch):
     assert slot.alternatives == seen["open"]
 
 
+def test_every_open_pair_keeps_its_part_of_the_exploration(study, monkeypatch):
+    for _ in range(2):
+        work(join(study), judged(random.Random(5)), most=10)
+    chances = []
+    pick = adaptive.pick
+
+    def spy(gain, free, rng, **how):
+        of_pairs = free.sum(axis=2)
+        found = adaptive.probabilities(gain, of_pairs, **how)
+        chances.extend(found[np.triu(of_pairs, 1) > 0])
+        return pick(gain, free, rng, **how)
+
+    monkeypatch.setattr(adaptive, "pick", spy)
+    assert handing.next_slot(join(study)) is not None
+    least = study.adaptive["explore"] / len(chances)
+    assert min(chances) >= least - 1e-12
+    assert min(chances) < 1.2 * least, "what tells little is asked about only so often"
+
+
 def test_a_stop_sends_everybody_home_with_a_code(client, study):
     first, second = join(study), join(study)
     slot = handing.take_next(second).slot
