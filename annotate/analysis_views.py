@@ -3,7 +3,7 @@
 `main` hides every exclusion and `everything` none; both are fixed. From every other
 view an exclusion hides its answers unless a manager says otherwise. No view is deleted
 or given another key: a paper may name it. Each change is written in the study's log, so
-that `annotate.moments` can tell what a view hid at any time.
+that `annotate.history.moments` can tell what a view hid at any time.
 """
 
 from collections.abc import Collection, Iterable, Mapping

@@ -19,9 +19,9 @@ As far as the numbers allow, it also sees to it that
 * everybody sees all stories about equally often;
 * every method stands as early as late within sessions, on average.
 
-`annotate.balance` measures all of them on the finished plan. The shares come from
-`annotate.shares`, the holders of units from `annotate.spreading`, sessions from
-`annotate.ordering`, left and right from `annotate.sides`.
+`annotate.plans.balance` measures all of them on the finished plan. The shares come from
+`annotate.plans.shares`, the holders of units from `annotate.plans.spreading`,
+sessions from `annotate.plans.ordering`, left and right from `annotate.plans.sides`.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from annotate.assignments import (
+from annotate.plans.assignments import (
     Assignments,
     DesignUnit,
     Group,
@@ -37,11 +37,11 @@ from annotate.assignments import (
     Layout,
     ranks,
 )
-from annotate.balance import BalanceReport, measure, method_spread
-from annotate.ordering import arrange, sessions
-from annotate.shares import even_shares
-from annotate.sides import balanced_sides
-from annotate.spreading import Table, deal, join, spread
+from annotate.plans.balance import BalanceReport, measure, method_spread
+from annotate.plans.ordering import arrange, sessions
+from annotate.plans.shares import even_shares
+from annotate.plans.sides import balanced_sides
+from annotate.plans.spreading import Table, deal, join, spread
 
 # How often a distribution is started anew.
 ATTEMPTS = 10

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from django.db import transaction
 
 from annotate import lifecycle, log
-from annotate.dealing import judged_units, methods_of
-from annotate.definition import StudyDefinition
-from annotate.extending import withdrawn_names
+from annotate.changes.dealing import judged_units, methods_of
+from annotate.changes.extending import withdrawn_names
 from annotate.models import Annotator, Event, Study, StudyMember, User
 from annotate.planning import PlanningError, plan_study
-from annotate.study_file import read_definition
+from annotate.study_files.definition import StudyDefinition
+from annotate.study_files.study_file import read_definition
 from evalcore.models import Benchmark
 
 LONGEST_SLUG = Study._meta.get_field("slug").max_length

@@ -3,7 +3,9 @@
 from django.db import transaction
 from django.utils import timezone
 
-from annotate import handing, leasing, log, quality, training
+from annotate import leasing, log, quality
+from annotate.checking import training
+from annotate.choosing import handing
 from annotate.leasing import own_slots, waiting
 from annotate.models import Annotator, Event, Purpose, Slot
 from annotate.rating import locked_annotator, submit_locked

@@ -873,8 +873,8 @@ class EventQuerySet(models.QuerySet):
 class Event(models.Model):
     """One line of the study's log; rows are added, never changed.
 
-    What happened to slots can be replayed from them: see `annotate.replaying`. An event
-    on many slots at once lists them in `details`.
+    What happened to slots can be replayed (`history.replaying`). An event on many slots
+    at once lists them in `details`.
     """
 
     class Kind(models.TextChoices):

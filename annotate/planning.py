@@ -10,9 +10,7 @@ from django.db import transaction
 
 from annotate import design, log
 from annotate.analysis_views import add_views
-from annotate.assignments import Group
-from annotate.definition import StudyDefinition
-from annotate.free_slots import free_slots
+from annotate.choosing.free_slots import free_slots
 from annotate.leasing import FIRST_POSITION, SPACING
 from annotate.models import (
     Annotator,
@@ -25,7 +23,9 @@ from annotate.models import (
     Unit,
     User,
 )
-from annotate.study_writing import write_definition
+from annotate.plans.assignments import Group
+from annotate.study_files.definition import StudyDefinition
+from annotate.study_files.study_writing import write_definition
 from annotate.units import (
     PlanningError,
     Shown,

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from django.db import transaction
 
-from annotate.definition import Checks, StudyDefinition
 from annotate.drafting import Setup
 from annotate.models import Annotator, Slot
 from annotate.planning import plan_study
+from annotate.study_files.definition import Checks, StudyDefinition
 from annotate.units import Shown, choose_outputs, choose_units
 
 

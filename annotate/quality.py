@@ -1,6 +1,6 @@
 """Looking at an annotator's answers as they arrive, and acting by the study's rules.
 
-The signals and rules are pure (`annotate.signals`, `annotate.rules`); here they get
+The signals and rules are pure (`checking.signals`, `checking.rules`); here they get
 their data from the tables, and what they find becomes a flag and an action.
 """
 
@@ -13,7 +13,9 @@ from django.db.models import Avg, Case, Count, F, Value, When
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
-from annotate import exclusion, inviting, log
+from annotate import exclusion, log
+from annotate.checking.rules import Breach, Rule, evaluate, parse_rules
+from annotate.checking.signals import Judged, Signal, measure
 from annotate.models import (
     Annotator,
     Choice,
@@ -25,9 +27,8 @@ from annotate.models import (
     Slot,
     User,
 )
+from annotate.people import inviting
 from annotate.rating import locked_annotator
-from annotate.rules import Breach, Rule, evaluate, parse_rules
-from annotate.signals import Judged, Signal, measure
 from evalcore.models import Shot
 
 # What the others say takes the longest to look up; it changes slowly.

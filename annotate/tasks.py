@@ -2,7 +2,8 @@
 
 from celery import shared_task
 
-from annotate import leasing, snapshots
+from annotate import leasing
+from annotate.dashboards import snapshots
 from annotate.models import Study
 
 

@@ -6,11 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analysis.tables import InputError
-from annotate import sampling
-from annotate.assignments import DesignUnit
-from annotate.definition import CellPairs, KnownUnit, StorySample, StudyDefinition
 from annotate.leasing import FIRST_POSITION
 from annotate.models import Purpose, Study, Unit
+from annotate.plans import sampling
+from annotate.plans.assignments import DesignUnit
+from annotate.study_files.definition import (
+    CellPairs,
+    KnownUnit,
+    StorySample,
+    StudyDefinition,
+)
 from evalcore import twins
 from evalcore.degrading import ImpossibleDegradationError
 from evalcore.models import Benchmark, Output, Story

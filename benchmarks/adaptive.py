@@ -28,7 +28,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from analysis.boards.bradley_terry import fit
-from annotate.adaptive import (
+from annotate.choosing.adaptive import (
     Choice,
     StopRule,
     information,

@@ -5,9 +5,9 @@
 Simulates the ViStoryBench user study (26 methods x 20 stories, ten answers each,
 sessions of seven) with people who come in random order and leave in mid-session one
 time in five, and prints what was reached beside what was possible at best. The rules
-are the real ones: `annotate.crowd` chooses, levels are handed out as by
-`annotate.handing`. Then a smaller study runs through the real functions on a database
-of its own (SQLite).
+are the real ones: `annotate.choosing.crowd` chooses, levels are handed out as by
+`annotate.choosing.handing`. Then a smaller study runs through the real functions on a
+database of its own (SQLite).
 """
 
 import os
@@ -19,8 +19,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from annotate.balance import Assignment, DesignUnit, measure
-from annotate.crowd import Candidate, Seen, best, keeps_even
+from annotate.choosing.crowd import Candidate, Seen, best, keeps_even
+from annotate.plans.balance import Assignment, DesignUnit, measure
 
 METHODS, STORIES, REDUNDANCY, SESSION = 26, 20, 10, 7
 ARRIVALS, ABANDON = 60, 0.2
@@ -177,8 +177,9 @@ def in_the_database(dice: random.Random) -> None:
     django.setup()
     from django.core.management import call_command
 
-    from annotate import finishing, handing, leasing, rating
-    from annotate.verifying import problems
+    from annotate import finishing, leasing, rating
+    from annotate.choosing import handing
+    from annotate.history.verifying import problems
     from tests.pressure.grids import add_people, make_grid
 
     call_command("migrate", verbosity=0)

@@ -70,8 +70,8 @@ def measure(answers: int) -> bool:
     from django.test import Client
     from django.urls import reverse
 
-    from annotate import snapshots
-    from annotate.dashboard import version
+    from annotate.dashboards import snapshots
+    from annotate.dashboards.dashboard import version
     from annotate.models import User
 
     study = build(answers)

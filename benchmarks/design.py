@@ -20,8 +20,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from annotate.balance import BalanceReport, DesignUnit
 from annotate.design import plan
+from annotate.plans.balance import BalanceReport, DesignUnit
 
 
 @dataclass(frozen=True)

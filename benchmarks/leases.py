@@ -30,7 +30,8 @@ django.setup()
 from django.core.management import call_command
 from django.db import connection
 
-from annotate import finishing, handing, leasing, rating
+from annotate import finishing, leasing, rating
+from annotate.choosing import handing
 from annotate.models import Annotator, Slot, Study, Unit
 from evalcore.postgresql import analyze
 from tests.pressure.grids import add_people, make_grid

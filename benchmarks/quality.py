@@ -23,8 +23,13 @@ from statistics import correlation, fmean, median
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from annotate.rules import DEFAULT_RULES, always_valid_p, correlation_p, evaluate
-from annotate.signals import Judged, measure, upper_tail
+from annotate.checking.rules import (
+    DEFAULT_RULES,
+    always_valid_p,
+    correlation_p,
+    evaluate,
+)
+from annotate.checking.signals import Judged, measure, upper_tail
 
 METHODS, STORIES, TRAINING, SESSION, CHECKED = 26, 20, 5, 7, 0.1
 LOW, HIGH = 0, 4

@@ -6,10 +6,12 @@ from django.db.models import Max
 from django.urls import reverse
 from django.utils import timezone
 
-from annotate import finishing, handing, inviting, lifecycle, rating
+from annotate import finishing, lifecycle, rating
+from annotate.choosing import handing
 from annotate.models import Annotator, Invitation, Slot, Study
+from annotate.people import inviting
 from annotate.planning import plan_study
-from annotate.study_file import read_definition
+from annotate.study_files.study_file import read_definition
 from tests.factories import make_benchmark
 
 LIKERT = """

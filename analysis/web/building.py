@@ -17,10 +17,10 @@ from analysis.arguments import join_names
 from analysis.dates import report_date
 from analysis.options import AlignOptions, Progress, silent
 from analysis.web.models import Report
-from annotate import moments
 from annotate.analysis_views import MAIN
+from annotate.history import moments
+from annotate.history.moments import Moment
 from annotate.models import Slot, Study, User
-from annotate.moments import Moment
 
 logger = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ from typing import Any
 from analysis.tables import defused
 from analysis.web import frames
 from annotate.analysis_views import MAIN
+from annotate.history.moments import Moment
 from annotate.models import Study
-from annotate.moments import Moment
 
 HEADERS = {
     "ratings": frames.RATING_HEADER,

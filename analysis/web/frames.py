@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import Exists, F, OuterRef, Q
 
 from annotate.analysis_views import MAIN
+from annotate.history.moments import Moment
 from annotate.models import Choice, Exclusion, Purpose, Rating, Slot, Study
-from annotate.moments import Moment
 from evalcore.models import MetricScore, Story
 
 if TYPE_CHECKING:

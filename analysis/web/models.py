@@ -7,8 +7,8 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from analysis.options import AlignOptions
-from annotate import moments
 from annotate.analysis_views import MAIN
+from annotate.history import moments
 from annotate.models import AnalysisView, Event, Study
 
 

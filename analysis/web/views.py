@@ -29,8 +29,8 @@ from analysis.web import building, disagreements, downloads
 from analysis.web.forms import ReportForm
 from analysis.web.models import Report
 from analysis.web.tasks import build_report
-from annotate import moments
 from annotate.analysis_views import MAIN
+from annotate.history import moments
 from annotate.models import Study
 from annotate.permissions import can_manage, get_study_for
 from annotate.views.scoring import STOP_POLLING

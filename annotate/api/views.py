@@ -11,9 +11,10 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from analysis.tables import InputError, Problem
-from annotate import finishing, handing, leasing, rating, viewing
+from annotate import finishing, leasing, rating, viewing
 from annotate.api import serializers
 from annotate.api.authentication import InvitationAuthentication, IsAnnotator
+from annotate.choosing import handing
 from annotate.coverage import totals, units
 from annotate.models import Annotator, Slot, Study
 from annotate.permissions import get_study_for, visible_studies

@@ -7,7 +7,7 @@ from django.utils.translation import pgettext
 
 from annotate.forms.fields import Choices, Field, Group, Section
 from annotate.forms.values import Values
-from annotate.study_file import DEGRADATIONS, KINDS
+from annotate.study_files.study_file import DEGRADATIONS, KINDS
 from evalcore.models import Benchmark, Output, Story
 
 LANGUAGES = ("en", "zh")

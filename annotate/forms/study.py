@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from annotate.definition import StudyDefinition
 from annotate.design import ImpossibleDesignError
 from annotate.drafting import Setup
 from annotate.forms import questions, sections
@@ -23,9 +22,10 @@ from annotate.forms.values import (
 )
 from annotate.forms.values import questions as question_values
 from annotate.planning import Draft, PlanningError, prepare
-from annotate.study_file import read_definition
-from annotate.study_writing import write_data, write_definition
-from annotate.yaml_reading import DefinitionError
+from annotate.study_files.definition import StudyDefinition
+from annotate.study_files.study_file import read_definition
+from annotate.study_files.study_writing import write_data, write_definition
+from annotate.study_files.yaml_reading import DefinitionError
 from evalcore.models import Benchmark
 
 # What is said beside the study file.

@@ -11,9 +11,9 @@ from typing import Any
 
 from django.utils.datastructures import MultiValueDict
 
-from annotate.definition import StudyDefinition
-from annotate.study_writing import checks_data, definition_data, write_data
-from annotate.yaml_reading import DefinitionError, parse
+from annotate.study_files.definition import StudyDefinition
+from annotate.study_files.study_writing import checks_data, definition_data, write_data
+from annotate.study_files.yaml_reading import DefinitionError, parse
 
 Values = MultiValueDict
 Data = dict[str, Any]

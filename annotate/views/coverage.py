@@ -12,9 +12,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from annotate import coverage_tables, holding, inviting, quality
-from annotate.dashboard import dashboard, version
+from annotate import quality
+from annotate.dashboards import coverage_tables
+from annotate.dashboards.dashboard import dashboard, version
 from annotate.models import Annotator, Flag, Purpose
+from annotate.people import holding, inviting
 from annotate.permissions import can_manage, get_study_for
 from annotate.spreadsheet import csv_lines
 

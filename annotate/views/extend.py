@@ -8,12 +8,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotate import extending, redistributing, withdrawing
-from annotate.dealing import judged_units, methods_of
-from annotate.extending import ExtendingError
+from annotate.changes import extending, redistributing, withdrawing
+from annotate.changes.dealing import judged_units, methods_of
+from annotate.changes.extending import ExtendingError
+from annotate.changes.redistributing import RedistributingError
 from annotate.models import Study
 from annotate.permissions import get_study_for
-from annotate.redistributing import RedistributingError
 from evalcore.models import Output
 
 IDLE_DAYS = 7

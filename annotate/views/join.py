@@ -6,9 +6,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from annotate import devices, joining, log
-from annotate.joining import JoiningError
+from annotate import log
 from annotate.models import Annotator, Event, JoinLink, Study
+from annotate.people import devices, joining
+from annotate.people.joining import JoiningError
 from annotate.views.rate import annotator_page, for_annotator
 
 

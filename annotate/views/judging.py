@@ -5,7 +5,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from annotate import finishing, leasing, rating, training, viewing
+from annotate import finishing, leasing, rating, viewing
+from annotate.checking import training
 from annotate.models import (
     Annotator,
     Purpose,

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from annotate import exclusion, lifecycle, viewing
 from annotate.analysis_views import named_views
 from annotate.coverage import SURPLUS, WANTED, totals
-from annotate.dashboard import attention
+from annotate.dashboards.dashboard import attention
 from annotate.models import Annotator, Answer, Exclusion, Slot, Study
 from annotate.permissions import can_create, can_manage, get_study_for, visible_studies
 from evalcore import media

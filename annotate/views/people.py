@@ -13,12 +13,12 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from annotate import inviting, joining
-from annotate.invitation_list import LONGEST_NOTE, ListError, invite_list
+from annotate.dashboards.tallies import Person, people
 from annotate.models import Annotator, Event, Invitation, JoinLink, Study
+from annotate.people import inviting, joining
+from annotate.people.invitation_list import LONGEST_NOTE, ListError, invite_list
 from annotate.permissions import can_manage, get_study_for
 from annotate.spreadsheet import csv_text
-from annotate.tallies import Person, people
 
 CSV = "text/csv; charset=utf-8"
 LARGEST_LIST = 1_000_000

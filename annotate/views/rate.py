@@ -18,16 +18,10 @@ from django.views.decorators.http import (
     require_safe,
 )
 
-from annotate import (
-    devices,
-    finishing,
-    handing,
-    leasing,
-    log,
-    quality,
-    rating,
-)
+from annotate import finishing, leasing, log, quality, rating
+from annotate.choosing import handing
 from annotate.models import Annotator, Event, Invitation, Purpose, Slot, Study
+from annotate.people import devices
 
 View = Callable[..., HttpResponse]
 HELD = {Annotator.State.PAUSED: "held", Annotator.State.FAILED: "failed"}

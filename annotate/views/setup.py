@@ -16,16 +16,16 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotate import drafting, lifecycle
-from annotate.definition import StudyDefinition, template_names
 from annotate.design import ImpossibleDesignError
 from annotate.drafting import Setup
 from annotate.forms.study import StudyForm
 from annotate.models import Study, localised
 from annotate.permissions import can_create, get_study_for
 from annotate.planning import SECONDS_PER_PICTURE, SECONDS_PER_QUESTION, PlanningError
-from annotate.study_file import load_definition, read_definition
+from annotate.study_files.definition import StudyDefinition, template_names
+from annotate.study_files.study_file import load_definition, read_definition
+from annotate.study_files.yaml_reading import LONGEST, DefinitionError
 from annotate.views.preview import preview_page
-from annotate.yaml_reading import LONGEST, DefinitionError
 from evalcore.models import Benchmark
 
 View = Callable[..., HttpResponse]

@@ -3,10 +3,11 @@
 import pytest
 from django.urls import reverse
 
-from annotate import analysis_views, exclusion, moments
+from annotate import analysis_views, exclusion
 from annotate.analysis_views import ViewError
+from annotate.history import moments
+from annotate.history.verifying import problems
 from annotate.models import AnalysisView, Event
-from annotate.verifying import problems
 from tests.factories import make_study
 from tests.people import alice, answer_everything, rob
 

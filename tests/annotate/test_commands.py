@@ -9,8 +9,8 @@ from django.core.management import CommandError, call_command, get_commands
 from django.core.management import load_command_class as load
 from django.utils import timezone
 
-from annotate import inviting
 from annotate.models import Annotator, Invitation, Study, StudyMember, User
+from annotate.people import inviting
 from tests.factories import make_benchmark, make_study
 from tests.people import answer_everything
 

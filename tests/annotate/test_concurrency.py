@@ -6,9 +6,11 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from annotate import exclusion, finishing, handing, inviting, leasing, rating
+from annotate import exclusion, finishing, leasing, rating
+from annotate.choosing import handing
+from annotate.history.verifying import problems
 from annotate.models import Annotator, Rating, Slot, Study
-from annotate.verifying import problems
+from annotate.people import inviting
 from tests.factories import make_benchmark, make_study
 from tests.people import answer_everything
 

@@ -8,11 +8,13 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from annotate import exclusion, handing, inviting, leasing
+from annotate import exclusion, leasing
+from annotate.choosing import handing
 from annotate.coverage import grid, leases, totals, units
+from annotate.history.verifying import problems
 from annotate.models import Choice, Exclusion, Rating, Slot, Unit
+from annotate.people import inviting
 from annotate.rating import record_answer, submit_slot
-from annotate.verifying import problems
 from tests.factories import make_benchmark, make_study
 from tests.people import answer_everything
 

@@ -11,7 +11,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotate import coverage, dashboard, exclusion, snapshots, tasks
+from annotate import coverage, exclusion, tasks
+from annotate.dashboards import dashboard, snapshots
 from annotate.models import Annotator, Event, Flag, Purpose, Rating, Slot, Study, Unit
 from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, eve, rob
@@ -301,7 +302,7 @@ def answer_everything_of(slot):
 
 
 def test_a_large_study_is_counted_by_the_worker(running, monkeypatch):
-    monkeypatch.setattr("annotate.snapshots.SMALL", 100)
+    monkeypatch.setattr("annotate.dashboards.snapshots.SMALL", 100)
     assert 'class="number">–' in page(running)
     snapshots.refresh(running)
     shown = page(running)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from annotate.balance import DesignUnit, measure
 from annotate.design import ImpossibleDesignError, plan
+from annotate.plans.balance import DesignUnit, measure
 
 
 def likert(methods: int, stories: int) -> list[DesignUnit]:

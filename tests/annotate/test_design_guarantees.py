@@ -9,8 +9,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from annotate.balance import Assignment, Assignments, BalanceReport, DesignUnit, measure
 from annotate.design import Group, ImpossibleDesignError, plan
+from annotate.plans.balance import (
+    Assignment,
+    Assignments,
+    BalanceReport,
+    DesignUnit,
+    measure,
+)
 from tests.annotate.test_design import likert, pairwise
 
 

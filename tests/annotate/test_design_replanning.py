@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
-from annotate.balance import Assignment, DesignUnit
 from annotate.design import plan
-from annotate.replanning import Person, replan
+from annotate.plans.balance import Assignment, DesignUnit
+from annotate.plans.replanning import Person, replan
 from tests.annotate.test_design import likert, pairwise
 
 

@@ -6,8 +6,8 @@ from dataclasses import asdict
 import pytest
 from django.template.loader import render_to_string
 
-from annotate.balance import BalanceReport
 from annotate.design import Group, plan
+from annotate.plans.balance import BalanceReport
 from tests.annotate.test_design import likert
 
 NEW = ("group_loads", "connected", "overlap", "overlap_mean", "overlap_ideal",

@@ -3,9 +3,9 @@
 import pytest
 
 from annotate import analysis_views, exclusion
+from annotate.history.verifying import problems
 from annotate.models import AnalysisView, Annotator, Event, Exclusion, Slot, Study
 from annotate.rating import Judgement, store_judgements
-from annotate.verifying import problems
 from tests.factories import make_study
 from tests.people import answer_everything
 

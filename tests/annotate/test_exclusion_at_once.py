@@ -7,9 +7,10 @@ from time import sleep
 import pytest
 from django.db import connection, transaction
 
-from annotate import exclusion, moments
+from annotate import exclusion
+from annotate.history import moments
+from annotate.history.verifying import problems
 from annotate.models import Annotator, Exclusion, Slot, Study
-from annotate.verifying import problems
 from evalcore import postgresql
 from tests.factories import make_study
 from tests.people import answer_everything

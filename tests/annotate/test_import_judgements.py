@@ -2,8 +2,8 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
+from annotate.history.verifying import problems
 from annotate.models import Choice, Rating, Slot, Study
-from annotate.verifying import problems
 from evalcore.models import Benchmark
 from tests.factories import make_benchmark
 

@@ -4,9 +4,11 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from annotate import exclusion, finishing, handing, inviting, leasing, rating
+from annotate import exclusion, finishing, leasing, rating
+from annotate.choosing import handing
+from annotate.history.verifying import problems
 from annotate.models import Annotator, Rating, Slot, Unit
-from annotate.verifying import problems
+from annotate.people import inviting
 from annotate.views.judging import get_slot
 from tests.pressure.grids import add_people, deal_out, make_grid
 

@@ -12,20 +12,12 @@ from django.db import connection, transaction
 from django.urls import reverse
 from rest_framework.test import APIClient
 
-from annotate import (
-    adaptive,
-    adaptive_pairs,
-    dealing,
-    exclusion,
-    finishing,
-    handing,
-    leasing,
-    quality,
-    rating,
-)
-from annotate.extending import extend
+from annotate import exclusion, finishing, leasing, quality, rating
+from annotate.changes import dealing
+from annotate.changes.extending import extend
+from annotate.choosing import adaptive, adaptive_pairs, handing
+from annotate.history.verifying import problems
 from annotate.models import Study
-from annotate.verifying import problems
 from tests.factories import make_benchmark
 from tests.studies import flag
 from tests.working import LIKERT, PAIRWISE, always, answer, join, make_planned, work

@@ -16,7 +16,10 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from annotate import exclusion, finishing, handing, inviting, leasing, rating, replaying
+from annotate import exclusion, finishing, leasing, rating
+from annotate.choosing import handing
+from annotate.history import replaying
+from annotate.history.verifying import problems
 from annotate.models import (
     Annotator,
     Choice,
@@ -27,7 +30,7 @@ from annotate.models import (
     Study,
     Unit,
 )
-from annotate.verifying import problems
+from annotate.people import inviting
 from annotate.views.judging import get_slot
 from tests.pressure.grids import add_people, deal_out, make_grid
 

@@ -5,9 +5,10 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
-from annotate import exclusion, handing, leasing
+from annotate import exclusion, leasing
+from annotate.choosing import handing
+from annotate.history.verifying import problems
 from annotate.models import Annotator, Event, Exclusion, Slot, Study, Unit
-from annotate.verifying import problems
 from tests.factories import make_study
 from tests.people import answer_everything
 

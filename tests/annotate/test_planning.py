@@ -4,11 +4,13 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from annotate import handing, inviting, leasing, lifecycle
+from annotate import leasing, lifecycle
+from annotate.choosing import handing
+from annotate.history.verifying import problems
 from annotate.models import Annotator, Slot, Study, Unit, User
+from annotate.people import inviting
 from annotate.planning import PlanningError, plan_study
-from annotate.study_file import load_definition
-from annotate.verifying import problems
+from annotate.study_files.study_file import load_definition
 from tests.factories import make_benchmark
 from tests.working import PAIRWISE, make_planned
 

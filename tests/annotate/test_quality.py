@@ -7,10 +7,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from annotate import handing, holding, leasing, quality
+from annotate import leasing, quality
+from annotate.checking.signals import Judged, measure
+from annotate.choosing import handing
+from annotate.history.verifying import problems
 from annotate.models import Annotator, Flag, Rating, Slot
-from annotate.signals import Judged, measure
-from annotate.verifying import problems
+from annotate.people import holding
 from tests.annotate.test_concurrency import at_once
 from tests.factories import make_benchmark, make_study
 from tests.people import answer_everything

@@ -6,11 +6,13 @@ import pytest
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from annotate import finishing, handing, inviting, leasing, lifecycle, rating
+from annotate import finishing, leasing, lifecycle, rating
+from annotate.choosing import handing
+from annotate.history.verifying import problems
 from annotate.models import Annotator, Choice, Rating, Slot, Study
+from annotate.people import inviting
 from annotate.planning import plan_study
-from annotate.study_file import load_definition
-from annotate.verifying import problems
+from annotate.study_files.study_file import load_definition
 from tests.factories import make_benchmark, make_study
 
 pytestmark = pytest.mark.django_db

@@ -6,18 +6,19 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotate import inviting, lifecycle
-from annotate.definition import template_names
+from annotate import lifecycle
+from annotate.changes.extending import extend
+from annotate.changes.withdrawing import withdraw_units
 from annotate.drafting import Setup, next_slug, setup_of
-from annotate.extending import extend
 from annotate.forms.study import StudyForm
 from annotate.forms.values import to_data, to_values
+from annotate.history.verifying import problems as broken_promises
 from annotate.models import Annotator, Event, Slot, Study, StudyMember, User
+from annotate.people import inviting
 from annotate.planning import plan_study
-from annotate.study_file import load_definition, read_definition
-from annotate.study_writing import write_data, write_definition
-from annotate.verifying import problems as broken_promises
-from annotate.withdrawing import withdraw_units
+from annotate.study_files.definition import template_names
+from annotate.study_files.study_file import load_definition, read_definition
+from annotate.study_files.study_writing import write_data, write_definition
 from evalcore.models import Benchmark
 from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, eve, log_in, rob

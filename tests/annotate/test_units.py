@@ -5,9 +5,9 @@ from collections import Counter
 
 import pytest
 
+from annotate.history.verifying import problems
 from annotate.models import Purpose
 from annotate.planning import PlanningError
-from annotate.verifying import problems
 from annotate.viewing import shown_questions
 from evalcore import media
 from evalcore.models import Frame, Output

@@ -12,7 +12,8 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from annotate import exclusion, finishing, handing, inviting, leasing, rating
+from annotate import exclusion, finishing, leasing, rating
+from annotate.choosing import handing
 from annotate.metric_texts import METRIC_TEXTS
 from annotate.models import (
     Annotator,
@@ -23,6 +24,7 @@ from annotate.models import (
     StudyMember,
     User,
 )
+from annotate.people import inviting
 from annotate.urls import scoring_urls, study_urls
 from evalcore.metrics import registry
 from evalcore.models import Method

@@ -5,8 +5,10 @@ import re
 import pytest
 from django.urls import reverse
 
-from annotate import exclusion, handing, inviting, leasing, lifecycle, viewing
+from annotate import exclusion, leasing, lifecycle, viewing
+from annotate.choosing import handing
 from annotate.models import Annotator, Choice, Invitation, Rating, Slot, Study
+from annotate.people import inviting
 from tests.factories import METHODS, make_study
 from tests.people import answer_everything
 from tests.working import LIKERT, Browser, always, join, make_planned, work

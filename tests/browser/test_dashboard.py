@@ -6,8 +6,10 @@ from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from annotate import exclusion, holding, leasing, snapshots
+from annotate import exclusion, leasing
+from annotate.dashboards import snapshots
 from annotate.models import StudyMember, User
+from annotate.people import holding
 from tests.factories import make_benchmark, make_study
 from tests.studies import flag, running_study, set_aside
 

@@ -5,10 +5,10 @@ from axe_core_python.sync_playwright import Axe
 from django.urls import reverse
 from playwright.sync_api import expect
 
-from annotate import joining
+from annotate.history.verifying import problems
 from annotate.models import StudyMember, User
-from annotate.verifying import problems
-from tests.annotate.test_extending import planned_study
+from annotate.people import joining
+from tests.annotate.changes.test_extending import planned_study
 from tests.browser.test_manage import log_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

@@ -5,7 +5,7 @@ from axe_core_python.sync_playwright import Axe
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from annotate import handing
+from annotate.choosing import handing
 from annotate.models import Annotator, Flag, Rating, Skip, Slot
 from tests.factories import make_study
 from tests.working import LIKERT, always, join, make_planned, work

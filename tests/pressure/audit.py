@@ -5,8 +5,8 @@ from pathlib import Path
 
 from django.db import connection
 
+from annotate.history.verifying import problems
 from annotate.models import Study
-from annotate.verifying import problems
 
 # Each returns the rows that break a promise.
 PROMISES = {

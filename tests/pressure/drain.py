@@ -197,7 +197,7 @@ class Trouble:
 
     def _revoke(self) -> None:
         """Close somebody's link, and let somebody new in who takes over."""
-        from annotate import inviting
+        from annotate.people import inviting
         from tests.pressure.grids import add_people
 
         if running := self.crowd.running():

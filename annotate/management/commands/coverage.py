@@ -1,12 +1,12 @@
 import argparse
 
-from annotate import coverage_tables
 from annotate.coverage import Cell, Grid, grid, totals, units
-from annotate.dashboard import attention
+from annotate.dashboards import coverage_tables
+from annotate.dashboards.dashboard import attention
+from annotate.dashboards.tallies import people
 from annotate.management.studies import StudyCommand, find_study
 from annotate.models import Study
 from annotate.spreadsheet import csv_lines
-from annotate.tallies import people
 
 
 class Command(StudyCommand):

@@ -2,11 +2,11 @@ import argparse
 
 from django.core.management.base import CommandError
 
-from annotate.balance import BalanceReport
-from annotate.extending import ExtendingError, Extension, extend
+from annotate.changes.extending import ExtendingError, Extension, extend
+from annotate.changes.withdrawing import withdraw_units
 from annotate.management.commands.plan_study import names
 from annotate.management.studies import StudyCommand, find_study
-from annotate.withdrawing import withdraw_units
+from annotate.plans.balance import BalanceReport
 
 
 def numbers(text: str) -> int | dict[str, int]:

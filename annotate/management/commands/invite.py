@@ -9,10 +9,10 @@ from django.core.management.base import CommandError
 from django.urls import reverse
 
 from analysis.tables import defused
-from annotate import inviting, joining
-from annotate.invitation_list import invite_list
 from annotate.management.studies import StudyCommand, find_study
 from annotate.models import Invitation, Study
+from annotate.people import inviting, joining
+from annotate.people.invitation_list import invite_list
 
 
 class Command(StudyCommand):

@@ -5,7 +5,6 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
 from annotate import lifecycle
-from annotate.definition import StorySample, StudyDefinition, template_names
 from annotate.design import ImpossibleDesignError
 from annotate.models import User
 from annotate.planning import (
@@ -16,14 +15,15 @@ from annotate.planning import (
     plan_study,
     prepare,
 )
-from annotate.study_file import (
+from annotate.study_files.definition import StorySample, StudyDefinition, template_names
+from annotate.study_files.study_file import (
     ASSIGNMENTS,
     PAIRINGS,
     DefinitionError,
     load_definition,
     read_definition,
 )
-from annotate.study_writing import write_definition
+from annotate.study_files.study_writing import write_definition
 from evalcore.models import Benchmark
 
 # Options that take the place of a value of the template or study file.

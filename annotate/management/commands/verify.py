@@ -2,9 +2,9 @@ import argparse
 
 from django.core.management.base import BaseCommand, CommandError
 
+from annotate.history.verifying import problems
 from annotate.management.studies import find_study
 from annotate.models import Study
-from annotate.verifying import problems
 
 
 class Command(BaseCommand):

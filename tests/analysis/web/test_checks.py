@@ -5,7 +5,7 @@ import pytest
 from analysis.alignment import align
 from analysis.options import AlignOptions
 from analysis.web import frames
-from annotate import moments
+from annotate.history import moments
 from annotate.models import Purpose, Slot, Unit
 from evalcore import scoring
 from evalcore.models import Frame, Output

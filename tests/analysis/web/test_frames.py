@@ -11,7 +11,8 @@ from django.utils import timezone
 
 from analysis.__main__ import main
 from analysis.web import frames
-from annotate import exclusion, handing, leasing
+from annotate import exclusion, leasing
+from annotate.choosing import handing
 from annotate.models import Annotator, Rating, Study
 from annotate.rating import Judgement, store_judgements
 from evalcore import scoring

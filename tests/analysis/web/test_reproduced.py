@@ -13,9 +13,11 @@ from django.utils import timezone
 
 from analysis.web import building, downloads, frames
 from analysis.web.models import Report
-from annotate import analysis_views, exclusion, handing, leasing, moments, rating
+from annotate import analysis_views, exclusion, leasing, rating
+from annotate.choosing import handing
+from annotate.history import moments
+from annotate.history.verifying import problems
 from annotate.models import Annotator, Choice, Event, Rating
-from annotate.verifying import problems
 from evalcore import scoring
 from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, eve, rob

@@ -9,11 +9,11 @@ from analysis.arguments import add_alignment, add_images, add_resampling
 from analysis.options import AlignOptions, OptionError
 from analysis.tables import InputError
 from analysis.web.building import ReportError, write_study_report
-from annotate import moments
 from annotate.analysis_views import MAIN
+from annotate.history import moments
+from annotate.history.moments import MomentError
 from annotate.management.studies import WritingCommand, find_study
 from annotate.models import Study
-from annotate.moments import MomentError
 
 
 class Command(WritingCommand):

@@ -1,0 +1,115 @@
+"""Giving the work of people who dropped out to those who go on."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import Count, F, Q, QuerySet
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from annotate import leasing, log
+from annotate.changes import dealing
+from annotate.changes.dealing import WORKING
+from annotate.leasing import UNFINISHED
+from annotate.models import Annotator, Event, Slot, Study, User
+
+State = Annotator.State
+
+
+class RedistributingError(ValueError):
+    """Nobody's work can be given to others as asked; the message says why."""
+
+
+@dataclass(frozen=True)
+class Redistribution:
+    """What people gave up and others got, by name; `free` slots wait for anybody."""
+
+    given_up: dict[str, int]
+    shares: dict[str, int]
+    free: int
+    balance: dict[str, object]
+
+
+def holders(study: Study) -> QuerySet[Annotator]:
+    """Return whoever has unfinished slots, with their number and when last seen."""
+    unfinished = Q(slots__ordinal__isnull=False, slots__state__in=UNFINISHED)
+    return (
+        study.annotators.annotate(
+            unfinished=Count("slots", filter=unfinished),
+            invited_at=F("invitation__created_at"),
+        )
+        .annotate(seen=Coalesce("last_seen_at", "consented_at", "invited_at"))
+        .filter(unfinished__gt=0)
+        .order_by("name")
+    )
+
+
+def idle(study: Study, days: int, now: datetime | None = None) -> QuerySet[Annotator]:
+    """Return who was invited, has work left and was not seen for so many days."""
+    since = (now or timezone.now()) - timedelta(days=days)
+    return holders(study).filter(
+        state__in=(State.INVITED, State.ACTIVE), seen__lt=since
+    )
+
+
+def redistribute(
+    study: Study,
+    *,
+    idle_days: int | None = None,
+    annotators: Iterable[Annotator] = (),
+    user: User | None = None,
+    dry_run: bool = False,
+) -> Redistribution:
+    """Deal what people who dropped out have not submitted to those still working.
+
+    Dropped out are those named, those not seen for so many days, and whoever was
+    revoked. Their drafts are kept. In an open study their slots become free. With
+    `dry_run` nothing is kept.
+
+    Raises
+    ------
+    RedistributingError
+        There is nothing to give to others.
+    """
+    with transaction.atomic():
+        stored = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        people = dealing.lock_people(stored)
+        named = {annotator.pk for annotator in annotators}
+        if idle_days is not None:
+            named |= set(idle(stored, idle_days).values_list("pk", flat=True))
+        dropped = [person for person in people if person.pk in named]
+        given_up = {
+            person.name: freed
+            for person in dropped
+            if (freed := leasing.free_unfinished(person))
+        }
+        workers = [p for p in people if p.pk not in named and p.state in WORKING]
+        dealt = [] if stored.is_open else dealing.deal(stored, workers)
+        if not (given_up or dealt):
+            raise RedistributingError(
+                _("There is nothing to give to others: nobody left open work behind.")
+            )
+        log.list_slots(stored, dealt, user=user)
+        if not stored.is_open:
+            stored.balance_report = dealing.measured(stored)
+            stored.save(update_fields=["balance_report"])
+        free = stored.slots.filter(
+            annotator__isnull=True, state=Slot.State.OPEN, ordinal__isnull=False
+        ).count()
+        shares = Counter(slot.annotator.name for slot in dealt)
+        result = Redistribution(
+            given_up, dict(sorted(shares.items())), free, stored.balance_report
+        )
+        log.note(
+            Event.Kind.SLOTS_ASSIGNED, stored.pk, user=user,
+            given_up=given_up, shares=result.shares, free=free,
+        )  # fmt: skip
+        if dry_run:
+            transaction.set_rollback(True)
+    if not dry_run:
+        study.refresh_from_db()
+    return result

@@ -1,0 +1,246 @@
+"""What an annotator should do next.
+
+First comes the own plan in its order. Then come free slots: those of an open study, and
+in a planned one those that somebody left behind. Answers of an open study stay within
+two of each other, because a slot is handed out only while every unit is at most one
+level behind.
+"""
+
+import math
+import random
+from dataclasses import dataclass
+from enum import StrEnum
+
+from django.db import transaction
+from django.db.models import Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from annotate import leasing
+from annotate.checking import checks, training
+from annotate.choosing import adaptive_pairs
+from annotate.choosing.crowd import Candidate, Seen, best, keeps_even
+from annotate.leasing import UNFINISHED, own_slots
+from annotate.models import Annotator, Purpose, Skip, Slot
+from annotate.rating import locked_annotator
+
+# Enough free slots to find one that suits; more are read where none of them does.
+WINDOW, WIDE_WINDOW = 40, 1000
+# An annotator's share is kept even over so many of the latest slots.
+MEMORY = 100
+# When to ask again if nobody's lease tells.
+MINUTES = 5
+
+
+class Next(StrEnum):
+    """What comes next for an annotator."""
+
+    WORK = "work"
+    TAKEN = "taken"
+    DONE = "done"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """The next slot, or why there is none.
+
+    `minutes` tells when to try again while everything that is left is with others.
+    """
+
+    kind: Next
+    slot: Slot | None = None
+    minutes: int = 0
+
+
+def outlook(annotator: Annotator) -> Outlook:
+    """Return what the annotator should do next.
+
+    Reads only, but writes down when the stop rule of an adaptive study holds.
+    """
+    return _outlook(Annotator.objects.select_related("study").get(pk=annotator.pk))
+
+
+def _outlook(person: Annotator) -> Outlook:
+    if not leasing.may_work(person):
+        return Outlook(Next.STOPPED)
+    slot = _next(person)
+    if slot is not None:
+        return Outlook(Next.WORK, slot)
+    if has_room(person) and may_get_more(person):
+        return Outlook(Next.TAKEN, minutes=_minutes(person))
+    return Outlook(Next.DONE)
+
+
+def next_slot(annotator: Annotator) -> Slot | None:
+    """Return the next slot, or None; `outlook` says why there is none."""
+    return outlook(annotator).slot
+
+
+def _next(person: Annotator) -> Slot | None:
+    own = leasing.waiting(person).first()
+    if own is None:
+        return best_free(person)
+    if own.purpose in (Purpose.REAL, Purpose.TRAINING) or own.started_at is not None:
+        return own
+    # Slots that are claimed one by one come before a check that is laid among them.
+    at = leasing.claim_position(person)
+    return (best_free(person) if at < own.position else None) or own
+
+
+def take_next(annotator: Annotator) -> Outlook:
+    """Take the next slot; try again while someone else is faster."""
+    leasing.release_expired()
+    training.begin(annotator)
+    while (taken := _take_next(annotator)) is None:
+        pass
+    return taken
+
+
+@transaction.atomic
+def _take_next(annotator: Annotator) -> Outlook | None:
+    """Take the next slot, one browser of an annotator at a time."""
+    person = locked_annotator(annotator)
+    following = _outlook(person)
+    if following.slot is None:
+        return following
+    checks.begin_session(person, following.slot)
+    try:
+        return Outlook(Next.WORK, leasing.take_locked(following.slot, person))
+    except leasing.SlotTakenError:
+        return None
+
+
+def has_room(annotator: Annotator) -> bool:
+    """Say whether the annotator may take slots beyond the own plan."""
+    if annotator.study.adaptive.get("stopped"):
+        return False
+    cap = annotator.cap or annotator.study.cap
+    if cap is None:
+        return True
+    held = Slot.objects.filter(annotator=annotator, purpose=Purpose.REAL)
+    return held.exclude(state=Slot.State.EXCLUDED).count() < cap
+
+
+def left_for(annotator: Annotator) -> QuerySet[Slot]:
+    """Return the slots that this annotator may get now, or when others let go of them.
+
+    A unit is judged once in each round, and never after it was skipped. Slots planned
+    for others stay with them.
+    """
+    left = Slot.objects.filter(
+        Q(annotator__isnull=True) | Q(claimed=True),
+        study=annotator.study_id,
+        ordinal__isnull=False,
+        state__in=UNFINISHED,
+        language__in=("", annotator.language),
+        unit__set_aside_at__isnull=True,
+    ).exclude(unit__in=Skip.objects.filter(annotator=annotator).values("unit"))
+    held = Slot.objects.filter(annotator=annotator)
+    if annotator.study.rounds == 1:
+        return left.exclude(unit__in=held.values("unit"))
+    for number in range(1, annotator.study.rounds + 1):
+        here = held.filter(round=number)
+        left = left.exclude(Q(round=number) & Q(unit__in=here.values("unit")))
+    return left
+
+
+def may_get_more(annotator: Annotator) -> bool:
+    """Say whether anything is left for this annotator, free now or later."""
+    # The order leads to the index of unfinished slots.
+    return left_for(annotator).order_by("level").values("pk").first() is not None
+
+
+def free_slots(annotator: Annotator) -> QuerySet[Slot]:
+    """Return the slots that nobody holds and this annotator may take now, in order."""
+    free = left_for(annotator).filter(annotator__isnull=True, state=Slot.State.OPEN)
+    if annotator.study.is_open and not annotator.study.adaptive:
+        free = free.filter(
+            level__lte=Coalesce(Subquery(_lowest_level(annotator)), 0) + 1
+        )
+    return free.order_by("level", "draw")
+
+
+def _lowest_level(annotator: Annotator) -> QuerySet[Slot]:
+    """Return the lowest unfinished level of what is in the annotator's language.
+
+    Every unit has an answer at each level below. Slots are handed out up to one level
+    above.
+    """
+    unfinished = Slot.objects.filter(
+        study=annotator.study_id,
+        ordinal__isnull=False,
+        state__in=UNFINISHED,
+        language__in=("", annotator.language),
+        unit__set_aside_at__isnull=True,
+    )
+    return unfinished.order_by("level").values("level")[:1]
+
+
+def best_free(annotator: Annotator) -> Slot | None:
+    """Return the free slot that keeps the annotator's share most even."""
+    if not has_room(annotator):
+        return None
+    free = free_slots(annotator)
+    if annotator.study.adaptive:
+        new = free.exclude(unit__story__in=_seen(annotator).stories)
+        return adaptive_pairs.choose(annotator.study, new if new.exists() else free)
+    chosen = _choose(annotator, free)
+    return None if chosen is None else Slot.objects.get(pk=chosen.slot)
+
+
+def _choose(annotator: Annotator, free: QuerySet[Slot]) -> Candidate | None:
+    candidates = _candidates(free[:WINDOW])
+    if not candidates:
+        return None
+    seen = _seen(annotator)
+    # Ties fall differently for everybody, so that few want the same slot at once.
+    dice = random.Random(annotator.pk)
+    dice.shuffle(candidates)
+    chosen = best(candidates, seen)
+    if len(candidates) == WINDOW and not keeps_even(chosen, seen):
+        candidates = _candidates(free[:WIDE_WINDOW])
+        dice.shuffle(candidates)
+        chosen = best(candidates, seen)
+    return chosen
+
+
+def _candidates(free: QuerySet[Slot]) -> list[Candidate]:
+    rows = free.values_list(
+        "pk", "unit__story", "unit__output_a__method", "unit__output_b__method",
+        "level", "a_is_left", "round",
+    )  # fmt: skip
+    return [
+        Candidate(pk, story, (a,) if b is None else (a, b), level, left, round_)
+        for pk, story, a, b, level, left, round_ in rows
+    ]
+
+
+def _seen(annotator: Annotator) -> Seen:
+    """Return what the annotator was given so far, checks left out of the counts."""
+    latest = own_slots(annotator).filter(purpose=Purpose.REAL).order_by("-position")
+    # Finding the slots first keeps the database from joining all of them.
+    slots = Slot.objects.filter(pk__in=latest.values("pk")[:MEMORY]).order_by()
+    rows = slots.values_list(
+        "unit__story", "unit__output_a__method", "unit__output_b__method", "a_is_left",
+    )  # fmt: skip
+    seen = Seen()
+    for story, a, b, left in rows:
+        seen.add(Candidate(0, story, (a,) if b is None else (a, b), 0, left))
+    seen.stories = set(leasing.last_place(annotator).stories or ())
+    return seen
+
+
+def _minutes(person: Annotator) -> int:
+    """Return in how many minutes it is worth asking again: when a lease may run out.
+
+    A slot may be kept back because of others that this person cannot do.
+    """
+    leased = Slot.objects.filter(study=person.study_id, state=Slot.State.LEASED)
+    for waiting in (left_for(person).filter(state=Slot.State.LEASED), leased):
+        deadlines = waiting.order_by("lease_until").values_list(
+            "lease_until", flat=True
+        )
+        if (first := deadlines.first()) is not None:
+            return max(1, math.ceil((first - timezone.now()).total_seconds() / 60))
+    return MINUTES

@@ -1,0 +1,271 @@
+"""What needs the manager's attention, the most important first.
+
+Each alert says what is wrong, since when, and what to do about it.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotate.coverage import leases
+from annotate.dashboards.progress import WINDOW
+from annotate.models import Annotator, Flag, Purpose, Slot, Study, Unit
+
+# A study is stalled after a day, or after three of its usual gaps between answers.
+QUIET, QUIET_GAPS = timedelta(hours=24), 3
+NOT_BEGUN = timedelta(days=3)
+EXPIRIES = 3
+BEHIND = timedelta(minutes=5)
+SHOWN = 5  # names or units that an alert lists
+SEVERE = (Flag.Action.PAUSE, Flag.Action.EXCLUDE)
+
+
+@dataclass(frozen=True)
+class Alert:
+    """One thing to look at; `weight` orders them, `level` colours them.
+
+    `query` filters the list of slots; `unit`, `flag` or `annotator` is what a button
+    beside the alert acts on.
+    """
+
+    kind: str
+    weight: int
+    level: str
+    text: str
+    todo: str
+    since: datetime | None = None
+    query: str = ""
+    unit: int | None = None
+    flag: int | None = None
+    annotator: Annotator | None = None
+    notes: tuple[str, ...] = field(default=())
+
+
+def alerts(
+    study: Study,
+    counted: Mapping[str, Any],
+    *,
+    left: int,
+    computed_at: datetime | None = None,
+    now: datetime | None = None,
+) -> list[Alert]:
+    """Return everything that needs attention.
+
+    Parameters
+    ----------
+    study
+        The study.
+    counted
+        Its tallies (see `tallies`); empty when nothing was counted yet.
+    left
+        Slots still wanted.
+    computed_at
+        When the worker took the figures that are behind the log; None when they are up
+        to date.
+    now
+        The time; None for the clock's.
+    """
+    now = now or timezone.now()
+    found = [
+        *_stalled(study, counted, left, now),
+        *_set_aside(study),
+        *_blocked(study, counted.get("blocked", [])),
+        *_flagged(study),
+        *_expiring(study, counted.get("people", {})),
+        *_not_begun(study, now),
+        *_behind(computed_at, now),
+    ]
+    return sorted(found, key=lambda alert: -alert.weight)
+
+
+def _stalled(
+    study: Study, counted: Mapping[str, Any], left: int, now: datetime
+) -> Iterator[Alert]:
+    """Yield whether nothing has come in for long although the study is open."""
+    if study.state != Study.State.OPEN or left <= 0 or study.adaptive.get("stopped"):
+        return
+    last = (
+        study.slots.filter(submitted_at__isnull=False)
+        .order_by("-submitted_at")
+        .values_list("submitted_at", flat=True)
+        .first()
+    )
+    since = last or study.created_at
+    if now - since <= max(QUIET, QUIET_GAPS * usual_gap(counted, since)):
+        return
+    if leases(study).filter(lease_until__gt=now).exists():
+        return
+    text = (
+        _("The study has stalled: no answer since %(since)s.")
+        if last
+        else _("The study has not begun: it was made %(since)s and has no answer.")
+    )
+    yield Alert(
+        "stalled", 100, "error", text % {"since": _when(since)},
+        _("Send the links again, or invite more people; a paused study takes none."),
+        since=since,
+    )  # fmt: skip
+
+
+def usual_gap(counted: Mapping[str, Any], until: datetime) -> timedelta:
+    """Return the mean time between two answers in the two weeks before the last one."""
+    hours = [(datetime.fromisoformat(at), n) for at, n in counted.get("hours", [])]
+    hours = [(at, n) for at, n in hours if until - WINDOW <= at <= until]
+    answers = sum(n for _at, n in hours)
+    return (until - hours[0][0]) / answers if answers > 1 else timedelta(0)
+
+
+def _set_aside(study: Study) -> Iterator[Alert]:
+    """Yield the units that several people would not judge."""
+    units = study.units.filter(
+        purpose=Purpose.REAL, set_aside_at__isnull=False
+    ).select_related("story", "output_a__method", "output_b__method")
+    for unit in units.prefetch_related("skips__annotator")[:SHOWN]:
+        reasons = [
+            f"{skip.annotator.name}: {skip.comment or skip.get_reason_display()}"
+            for skip in unit.skips.all()
+        ]
+        yield Alert(
+            "set aside", 90, "error",
+            _("%(unit)s is handed out no more: several people skipped it.")
+            % {"unit": _unit_name(unit)},
+            _("Look at it; when its pictures are right again, hand it out again."),
+            since=unit.set_aside_at, query=_unit_query(unit), unit=unit.pk,
+            notes=tuple(reasons),
+        )  # fmt: skip
+
+
+def _blocked(study: Study, blocked: list[int]) -> Iterator[Alert]:
+    """Yield the units that nobody who is left may judge."""
+    if study.state == Study.State.CLOSED or not blocked:
+        return
+    if study.state == Study.State.DRAFT and not study.annotators.exists():
+        return  # Nobody is asked yet, so nobody has refused.
+    units = study.units.filter(pk__in=blocked[:SHOWN]).select_related(
+        "story", "output_a__method", "output_b__method"
+    )
+    named = [_unit_name(unit) for unit in units]
+    n = len(blocked)
+    text = ngettext(
+        "Nobody can fill %(n)d cell: whoever may still work has judged or skipped it.",
+        "Nobody can fill %(n)d cells: whoever may still work has judged or skipped "
+        "them.",
+        n,
+    )
+    yield Alert(
+        "cannot be filled", 80, "error", text % {"n": n},
+        _("Add a person, or resume somebody who is paused."),
+        notes=(*named, *(["…"] if n > len(named) else [])),
+        query=urlencode({"state": Slot.State.OPEN, "part": "wanted"}),
+    )  # fmt: skip
+
+
+def _flagged(study: Study) -> Iterator[Alert]:
+    """Yield the annotators whom a rule has found, unless it only took a note."""
+    flags = (
+        Flag.objects.filter(annotator__study=study, resolved_at__isnull=True)
+        .exclude(action=Flag.Action.NOTE)
+        .select_related("annotator")
+    )
+    for flag in flags:
+        severe = flag.action in SEVERE
+        yield Alert(
+            "annotator", 70 if severe else 60, "error" if severe else "warning",
+            _("Look at %(name)s (%(action)s): %(text)s")
+            % {
+                "name": flag.annotator.name,
+                "action": flag.get_action_display(),
+                "text": flag.text,
+            },
+            _("Read some of the answers; then pause, or settle the flag."),
+            since=flag.created_at, query=_person_query(flag.annotator.name),
+            flag=flag.pk, annotator=flag.annotator,
+        )  # fmt: skip
+
+
+def _expiring(study: Study, people: Mapping[str, Any]) -> Iterator[Alert]:
+    """Yield who opens slots again and again without answering."""
+    often = {int(pk): p["expired"] for pk, p in people.items()}
+    often = {pk: n for pk, n in often.items() if n >= EXPIRIES}
+    working = study.annotators.exclude(state__in=Annotator.STOPPED)
+    for row in working.filter(pk__in=often):
+        yield Alert(
+            "leases expire", 50, "warning",
+            _("%(name)s has let %(n)d leases run out since the last answer.")
+            % {"name": row.name, "n": often[row.pk]},
+            _("Ask whether the page works for them; revoke to free their slots."),
+            query=_person_query(row.name), annotator=row,
+        )  # fmt: skip
+
+
+def _not_begun(study: Study, now: datetime) -> Iterator[Alert]:
+    """Yield who was invited some days ago and has not opened the link."""
+    if study.state != Study.State.OPEN or study.adaptive.get("stopped"):
+        return
+    waiting = study.annotators.filter(
+        state=Annotator.State.INVITED, invitation__created_at__lt=now - NOT_BEGUN
+    )
+    names = list(waiting.values_list("name", flat=True))
+    if not names:
+        return
+    text = ngettext(
+        "%(n)d person was invited more than %(days)d days ago and has not begun: "
+        "%(names)s.",
+        "%(n)d people were invited more than %(days)d days ago and have not begun: "
+        "%(names)s.",
+        len(names),
+    )
+    yield Alert(
+        "not begun", 40, "warning",
+        text % {"n": len(names), "days": NOT_BEGUN.days, "names": _few(names)},
+        _("Remind them with their link, or revoke it so that others get the slots."),
+    )  # fmt: skip
+
+
+def _behind(computed_at: datetime | None, now: datetime) -> Iterator[Alert]:
+    """Yield whether the worker seems to be away."""
+    if computed_at is not None and now - computed_at > BEHIND:
+        yield Alert(
+            "worker", 30, "warning",
+            _("Agreement was computed %(at)s, and answers have come in since.")
+            % {"at": _when(computed_at)},
+            _("See whether the worker runs; collecting answers does not depend on it."),
+            since=computed_at,
+        )  # fmt: skip
+
+
+def _few(names: Iterable[str]) -> str:
+    listed = list(names)
+    return ", ".join(listed[:SHOWN]) + (" …" if len(listed) > SHOWN else "")
+
+
+def _unit_name(unit: Unit) -> str:
+    return _("story %(story)s, %(methods)s") % {
+        "story": unit.story.key,
+        "methods": " / ".join(_methods(unit)),
+    }
+
+
+def _methods(unit: Unit) -> list[str]:
+    outputs = (unit.output_a, unit.output_b)
+    return [output.method.name for output in outputs if output is not None]
+
+
+def _unit_query(unit: Unit) -> str:
+    asked = [("method", name) for name in _methods(unit)]
+    return urlencode([*asked, ("story", unit.story.key)])
+
+
+def _person_query(name: str) -> str:
+    return urlencode({"annotator": name})
+
+
+def _when(at: datetime) -> str:
+    return date_format(timezone.localtime(at), "Y-m-d H:i T")

@@ -1,0 +1,114 @@
+"""The dashboard's tables, as they are downloaded: a header, and rows one by one."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+
+from django.utils import timezone
+
+from annotate.coverage import Unfolded, of_question, totals, units
+from annotate.dashboards import dashboard, snapshots
+from annotate.models import Study
+
+Table = tuple[tuple[str, ...], Iterable[tuple[object, ...]]]
+
+
+def cells(study: Study) -> Table:
+    """Return every unit and question with what was submitted and what is wanted."""
+    header = (
+        "methods", "story", "dimension", "submitted", "quality_adjusted", "leased",
+        "wanted", "set_aside",
+    )  # fmt: skip
+    return header, _cells(study)
+
+
+def _cells(study: Study) -> Iterator[tuple[object, ...]]:
+    found = units(study)
+    for question in study.questions.all():
+        for unit in _sorted(of_question(found, study, question)):
+            yield (
+                " / ".join(unit.methods), unit.story, question.key, unit.done,
+                unit.done - unit.doubted, unit.leased, unit.wanted, int(unit.aside),
+            )  # fmt: skip
+
+
+def _sorted(found: list[Unfolded]) -> list[Unfolded]:
+    return sorted(found, key=lambda unit: (unit.methods, unit.story))
+
+
+def annotators(study: Study) -> Table:
+    """Return everybody's progress, speed, checks, agreement and flags."""
+    header = (
+        "annotator", "state", "simulated", "submitted", "planned", "surplus",
+        "sessions_begun", "sessions", "median_seconds", "gold_right", "gold_n",
+        "repeat_difference", "repeat_n", "twin_lower", "twin_n", "agreement_with_rest",
+        "agreement_n", "leases_expired", "flags", "last_seen",
+    )  # fmt: skip
+    return header, _annotators(study)
+
+
+def _annotators(study: Study) -> Iterator[tuple[object, ...]]:
+    known = _known(study)
+    for row in dashboard.person_rows(study, known):
+        checks = row.signals.get("checks", {})
+        gold, repeat, twin = (
+            checks.get(kind, ["", 0]) for kind in ("gold", "repeat", "twin")
+        )
+        rest = row.signals.get("rest", ["", 0])
+        flags = "; ".join(f"{flag.action}: {flag.text}" for flag in row.flags)
+        yield (
+            row.annotator.name, row.annotator.state, int(row.annotator.is_simulated),
+            row.counted.get("submitted", ""), row.counted.get("planned", ""),
+            row.counted.get("surplus", ""), row.counted.get("session", ""),
+            row.counted.get("sessions", ""), row.counted.get("seconds", ""),
+            *gold, *repeat, *twin, *rest, row.counted.get("expired", ""), flags,
+            row.last.isoformat() if row.last else "",
+        )  # fmt: skip
+
+
+def arrivals(study: Study) -> Table:
+    """Return how many slots were submitted each day, and how many there were then."""
+    return ("day", "submitted", "total"), _arrivals(study)
+
+
+def _arrivals(study: Study) -> Iterator[tuple[object, ...]]:
+    total = 0
+    for at, n in dashboard.times(_known(study).tallies.get("days", [])):
+        total += n
+        yield at.date().isoformat(), n, total
+
+
+def _known(study: Study) -> snapshots.Known:
+    return snapshots.known(study, totals(study, surplus=0).wanted)
+
+
+def alerts(study: Study) -> Table:
+    """Return what needs attention, the most important first."""
+    rows = (
+        (
+            alert.kind, alert.level, alert.text, alert.todo,
+            alert.since.isoformat() if alert.since else "", "; ".join(alert.notes),
+        )
+        for alert in dashboard.attention(study, timezone.now())
+    )  # fmt: skip
+    return ("kind", "level", "text", "to_do", "since", "notes"), rows
+
+
+def events(study: Study) -> Table:
+    """Return the whole log, oldest first."""
+    header = ("event", "at", "kind", "annotator", "user", "slot", "details")
+    rows = study.events.order_by("id").values_list(
+        "id", "at", "kind", "annotator__name", "user__username", "slot__code", "details"
+    )
+    return header, (
+        (pk, at.isoformat(), kind, name, user, slot, json.dumps(details))
+        for pk, at, kind, name, user, slot, details in rows.iterator(2000)
+    )
+
+
+TABLES: dict[str, Callable[[Study], Table]] = {
+    "cells": cells,
+    "annotators": annotators,
+    "arrivals": arrivals,
+    "alerts": alerts,
+    "events": events,
+}

@@ -1,0 +1,287 @@
+"""Everything that the coverage page shows, put together from its parts."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from annotate.coverage import (
+    Grid,
+    Totals,
+    Unfolded,
+    grid,
+    leases,
+    of_question,
+    stories_of,
+    totals,
+    units,
+)
+from annotate.dashboards import charts, progress, snapshots
+from annotate.dashboards.alerts import BEHIND, Alert, alerts
+from annotate.models import Annotator, Flag, Question, Slot, Study
+
+PEOPLE_SHOWN, LEASES_SHOWN = 30, 20
+VERSION_LASTS = 600  # seconds after which a page is drawn anew, alerts may be due
+SEVERITY = {"exclude": 0, "pause": 1, "warn": 2, "note": 3}
+
+
+@dataclass(frozen=True)
+class PersonRow:
+    """One annotator with counts, signals and flags, as far as they are known."""
+
+    annotator: Annotator
+    counted: Mapping[str, Any]
+    signals: Mapping[str, Any]
+    flags: tuple[Flag, ...]
+
+    @property
+    def last(self) -> datetime | None:
+        """Return when they were last seen, or last submitted."""
+        text = self.counted.get("last")
+        times = [
+            self.annotator.last_seen_at,
+            datetime.fromisoformat(text) if text else None,
+        ]
+        return max((at for at in times if at is not None), default=None)
+
+    @property
+    def rest(self) -> float | None:
+        """Return the agreement with the others."""
+        return self.signals.get("rest", [None])[0]
+
+    @property
+    def checks(self) -> list[tuple[str, int, int]]:
+        """Return kind, per cent and number of each check there was."""
+        found = self.signals.get("checks", {})
+        return [
+            (kind, round(100 * value), n)
+            for kind, (value, n) in found.items()
+            if value is not None
+        ]
+
+    @property
+    def order(self) -> tuple[int, str]:
+        """Return what sorts those to look at first."""
+        worst = min((SEVERITY[flag.action] for flag in self.flags), default=9)
+        return worst, self.annotator.name
+
+
+@dataclass(frozen=True)
+class AlphaRow:
+    """Agreement on one question now, and what to expect when the study is complete."""
+
+    question: Question
+    reason: str
+    alpha: float | None = None
+    low: float | None = None
+    high: float | None = None
+    then_low: float | None = None
+    then_high: float | None = None
+    n_units: int = 0
+    n_answers: int = 0
+    mean_k: float = 0.0
+    reliability: float | None = None
+    then_k: float = 0.0
+    then_reliability: float | None = None
+
+    @property
+    def dot(self) -> float:
+        """Return where alpha stands on a line from 0 to 1, in per cent."""
+        return _per_cent(self.alpha)
+
+    @property
+    def now_bar(self) -> tuple[float, float]:
+        """Return start and length of the interval on that line."""
+        return _bar(self.low, self.high)
+
+    @property
+    def then_bar(self) -> tuple[float, float]:
+        """Return the same of the interval to be expected."""
+        return _bar(self.then_low, self.then_high)
+
+
+def _per_cent(value: float | None) -> float:
+    return round(100 * min(max(value or 0.0, 0.0), 1.0), 1)
+
+
+def _bar(low: float | None, high: float | None) -> tuple[float, float]:
+    start = _per_cent(low)
+    return start, round(_per_cent(high) - start, 1)
+
+
+@dataclass(frozen=True)
+class Dashboard:
+    """What the page shows, and as of when."""
+
+    known: snapshots.Known
+    totals: Totals
+    alerts: list[Alert]
+    forecast: progress.Forecast
+    sessions: int
+    chart: charts.Chart | None
+    by_day: bool
+    grid: Grid
+    questions: list[Question]
+    question: Question | None
+    alphas: list[AlphaRow]
+    people: list[PersonRow]
+    n_people: int
+    leases: list[Slot]
+
+
+def version(study: Study, now: datetime | None = None) -> str:
+    """Return what changes when the page does; a few cheap queries."""
+    event, taken = snapshots.versions(study)
+    seconds = int((now or timezone.now()).timestamp())
+    return f"{event}-{taken}-{seconds // VERSION_LASTS}"
+
+
+def attention(study: Study, now: datetime | None = None) -> list[Alert]:
+    """Return a study's alerts alone."""
+    total = totals(study, surplus=0)
+    known = snapshots.known(study, total.wanted, now)
+    return _alerts(study, known, total, now or timezone.now())
+
+
+def dashboard(
+    study: Study,
+    *,
+    question: str = "",
+    stories: str = "",
+    rows: str = "",
+    everybody: bool = False,
+    now: datetime | None = None,
+) -> Dashboard:
+    """Put the page together; the number of queries does not depend on the size."""
+    now = now or timezone.now()
+    found = units(study)
+    total = totals(study, found=found, surplus=0)
+    known = snapshots.known(study, total.wanted, now)
+    total = replace(total, surplus=known.tallies.get("surplus", 0))
+    hours = times(known.tallies.get("hours", []))
+    needed = _alerts(study, known, total, now)
+    outlook = progress.forecast(hours, total.left, now)
+    if any(alert.kind == "stalled" for alert in needed):
+        outlook = replace(outlook, reason="stalled")
+    questions = list(study.questions.all())
+    chosen = next((q for q in questions if q.key == question), None)
+    shown = of_question(found, study, chosen) if chosen else found
+    drawn, by_day = _chart(known.tallies, hours, total, outlook, now)
+    people = person_rows(study, known)
+    return Dashboard(
+        known=known,
+        totals=total,
+        alerts=needed,
+        forecast=outlook,
+        sessions=progress.sessions_left(
+            total.left, total.submitted, known.tallies.get("sessions", 0),
+            study.session_size,
+        ),
+        chart=drawn,
+        by_day=by_day,
+        grid=grid(shown, stories=stories, rows=rows),
+        questions=questions,
+        question=chosen,
+        alphas=[
+            _alpha_row(study, q, known.alphas, found, total.wanted) for q in questions
+        ],
+        people=people if everybody else people[:PEOPLE_SHOWN],
+        n_people=len(people),
+        leases=list(
+            leases(study).select_related(
+                "annotator", "unit__story", "unit__output_a__method",
+                "unit__output_b__method",
+            )[:LEASES_SHOWN]
+        ),
+    )  # fmt: skip
+
+
+def times(rows: list[list[Any]]) -> list[tuple[datetime, int]]:
+    """Return stored arrivals with their times."""
+    return [(datetime.fromisoformat(at), n) for at, n in rows]
+
+
+def person_rows(study: Study, known: snapshots.Known) -> list[PersonRow]:
+    """Return everybody's row, those with flags first."""
+    flags: dict[int, list[Flag]] = defaultdict(list)
+    for flag in Flag.objects.filter(annotator__study=study, resolved_at__isnull=True):
+        flags[flag.annotator_id].append(flag)
+    counted = known.tallies.get("people", {})
+    rows = [
+        PersonRow(
+            row,
+            counted.get(str(row.pk), {}),
+            known.signals.get(str(row.pk), {}),
+            tuple(flags[row.pk]),
+        )
+        for row in study.annotators.all()
+    ]
+    return sorted(rows, key=lambda row: row.order)
+
+
+def _alerts(
+    study: Study, known: snapshots.Known, total: Totals, now: datetime
+) -> list[Alert]:
+    computed = known.at if known.is_behind else None
+    if computed and now - computed > BEHIND:
+        # A quiet hour before the latest event is no delay of the worker's.
+        waiting = study.events.filter(id__gt=known.event, at__lt=now - BEHIND)
+        computed = computed if waiting.exists() else None
+    return alerts(
+        study, known.tallies, left=total.left, computed_at=computed, now=now
+    )  # fmt: skip
+
+
+def _chart(
+    counted: Mapping[str, Any],
+    hours: list[tuple[datetime, int]],
+    total: Totals,
+    outlook: progress.Forecast,
+    now: datetime,
+) -> tuple[charts.Chart | None, bool]:
+    """Draw days, or hours while all answers came within three days."""
+    days = times(counted.get("days", []))
+    ends = [] if outlook.reason else [outlook.early, outlook.median, outlook.late]
+    young = len(hours) > 1 and hours[-1][0] - days[0][0] < timedelta(days=3)
+    if young:
+        return charts.chart(hours, total.wanted, progress.HOUR, now, ends), False
+    return charts.chart(days, total.wanted, progress.DAY, now, ends), True
+
+
+def _alpha_row(
+    study: Study,
+    question: Question,
+    known: Mapping[str, Any],
+    found: list[Unfolded],
+    total: int,
+) -> AlphaRow:
+    """Return what is known of a question's agreement, and what to expect."""
+    row = known.get(question.key)
+    if row is None:
+        some = any(unit.done for unit in found)
+        return AlphaRow(question, "waiting" if some else "none")
+    if "alpha" not in row:
+        return AlphaRow(question, row["reason"], n_answers=row.get("n_answers", 0))
+    units_then, wanted = len(found), total
+    if question.stories:
+        asked = stories_of(study, question)
+        shown = [unit.wanted for unit in found if unit.story in asked]
+        units_then, wanted = len(shown), sum(shown)
+    then_k = wanted / units_then / study.rounds if units_then else 0.0
+    low, high = row.get("low"), row.get("high")
+    then: tuple[float | None, float | None] = (None, None)
+    if low is not None and high is not None:
+        then = progress.expected_interval(
+            row["alpha"], low, high, row["n_answers"], wanted
+        )
+    then_reliability = None
+    if not study.is_pairwise:
+        then_reliability = progress.spearman_brown(row["alpha"], then_k)
+    return AlphaRow(
+        question, "", row["alpha"], low, high, *then, row["n_units"],
+        row["n_answers"], row["mean_k"], row.get("reliability"), then_k,
+        then_reliability,
+    )  # fmt: skip

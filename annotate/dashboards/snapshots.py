@@ -1,0 +1,232 @@
+"""What takes long to compute about a study, kept with the event it stands at.
+
+`tallies` are counts over all slots, `alphas` the agreement on each question, `signals`
+what `annotate.quality` says of each annotator. The worker refreshes them every minute
+while the log moves on, and whenever a page that somebody looks at is behind. numpy and
+scipy are loaded by the worker only.
+"""
+
+import logging
+import math
+import time
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from django.core.cache import cache
+from django.db.models import F, Q
+from django.utils import timezone
+from kombu.exceptions import OperationalError
+
+from annotate.checking.signals import Signal
+from annotate.dashboards import progress
+from annotate.dashboards.tallies import tallies
+from annotate.models import Choice, Purpose, Rating, Slot, Snapshot, Study
+from annotate.quality import signals_of
+
+if TYPE_CHECKING:
+    from analysis.panel.reliability import Reliability
+
+logger = logging.getLogger(__name__)
+RESAMPLES, CONFIDENCE, SEED = 400, 0.95, 1
+BELL_SECONDS = 15  # between two rings for the same study
+SMALL = 20_000  # slots that are counted while one waits
+CHECKS = ("gold", "repeat", "twin")
+CODES = {"a": 0.0, "tie": 1.0, "b": 2.0, "both_bad": 3.0}
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a study: counts, statistics, and when they were taken.
+
+    `alphas` and `signals` are empty and `at` None before the worker has been there.
+    `is_behind` says that the log has moved on since.
+    """
+
+    tallies: dict[str, Any]
+    alphas: dict[str, Any]
+    signals: dict[str, Any]
+    at: datetime | None
+    event: int
+    is_behind: bool
+    counted_live: bool
+
+
+def latest_event(study: Study) -> int:
+    """Return the id of the study's latest event; 0 before the first."""
+    return study.events.order_by("-id").values_list("id", flat=True).first() or 0
+
+
+def known(study: Study, wanted: int, now: datetime | None = None) -> Known:
+    """Return what is known now; ring the worker's bell when that is behind.
+
+    The slots of a study with few `wanted` are counted at once.
+    """
+    latest = latest_event(study)
+    row = Snapshot.objects.filter(study=study).first()
+    behind = row is None or row.event < latest
+    if behind:
+        ring(study)
+    live = wanted <= SMALL
+    stored = row.data if row else {}
+    counted = tallies(study, now) if live else stored.get("tallies", {})
+    return Known(
+        counted, stored.get("alphas", {}), stored.get("signals", {}),
+        row.at if row else None, row.event if row else 0, behind, live,
+    )  # fmt: skip
+
+
+def ring(study: Study) -> None:
+    """Ask the worker to refresh a study soon; it looks every minute anyway."""
+    from annotate.tasks import refresh_snapshot
+
+    if not cache.add(f"snapshot-asked-{study.pk}", 1, BELL_SECONDS):
+        return
+    try:
+        refresh_snapshot.delay(study.pk)
+    except (OperationalError, OSError):
+        logger.warning("the broker is away; the figures of %s wait", study.slug)
+
+
+def versions(study: Study) -> tuple[int, int]:
+    """Return the ids of the latest event and of the one the snapshot stands at."""
+    taken = Snapshot.objects.filter(study=study).values_list("event", flat=True).first()
+    return latest_event(study), -1 if taken is None else taken
+
+
+def is_fresh(study: Study) -> bool:
+    """Say whether nothing has happened since the study's snapshot."""
+    event, taken = versions(study)
+    return taken >= event
+
+
+def behind() -> list[int]:
+    """Return the studies whose log has moved on since their snapshot."""
+    launched = Study.objects.exclude(state=Study.State.DRAFT).order_by("pk")
+    return [study.pk for study in launched if not is_fresh(study)]
+
+
+def refresh(study: Study, now: datetime | None = None) -> Snapshot:
+    """Compute everything anew and store it with the event it stands at."""
+    began = time.monotonic()
+    event = latest_event(study)
+    before = Snapshot.objects.filter(study=study).first()
+    data = {
+        "tallies": tallies(study, now),
+        "alphas": alphas(study),
+        "signals": _signals(study, before.data.get("signals", {}) if before else {}),
+    }
+    row, _created = Snapshot.objects.update_or_create(
+        study=study,
+        defaults={
+            "event": event,
+            "at": now or timezone.now(),
+            "seconds": time.monotonic() - began,
+            "data": data,
+        },
+    )
+    return row
+
+
+def alphas(study: Study) -> dict[str, Any]:
+    """Return alpha of every question, or why there is none."""
+    questions: dict[str, Any] = {}
+    for question in study.questions.all():
+        data = _laid_out(study, question.pk)
+        if data is None:
+            questions[question.key] = {"reason": "none"}
+            continue
+        questions[question.key] = _alpha(study, data, question.key)
+    return questions
+
+
+def _laid_out(study: Study, question: int) -> "Reliability | None":
+    """Lay out the submitted answers of one question within the redundancy."""
+    import numpy as np
+
+    from analysis.panel.reliability import Reliability
+
+    model = Choice if study.is_pairwise else Rating
+    rows = list(
+        model.objects.filter(
+            Q(slot__state=Slot.State.SUBMITTED, slot__ordinal__isnull=False),
+            question=question,
+            is_current=True,
+            annotator=F("slot__annotator"),
+            slot__purpose=Purpose.REAL,
+        )
+        .order_by()
+        .values_list("slot__unit", "slot__round", "annotator", "value")
+    )
+    if not rows:
+        return None
+    given = [CODES[v] if isinstance(v, str) else float(v) for *_rest, v in rows]
+    values, codes = np.unique(np.array(given), return_inverse=True)
+    table = np.array([row[:3] for row in rows])
+    units, places = np.unique(table[:, :2], axis=0, return_inverse=True)
+    people, who = np.unique(table[:, 2], return_inverse=True)
+    return Reliability(
+        values, places.ravel(), who, codes, len(units), tuple(map(str, people)),
+        {"units": np.unique(units[:, 0], return_inverse=True)[1].reshape(-1, 1)},
+    )  # fmt: skip
+
+
+def _alpha(study: Study, data: "Reliability", key: str) -> dict[str, Any]:
+    """Return alpha now, what to expect of it, and the reliability of means."""
+    from analysis.agreement import agreement as statistics
+
+    name = "alpha_nominal" if study.is_pairwise else "alpha_ordinal"
+    (found,) = statistics(
+        data, (name,), parts=("units",), resamples=RESAMPLES, confidence=CONFIDENCE,
+        seed=SEED, question=key,
+    )  # fmt: skip
+    estimate = found.estimate
+    result: dict[str, Any] = {
+        "n_units": estimate.n, "n_answers": found.n_answers or 0,
+        "mean_k": round(float(data.per_unit.mean()), 2),
+    }  # fmt: skip
+    if not math.isfinite(estimate.value):
+        return result | {"reason": "undefined"}
+    result["alpha"] = round(estimate.value, 4)
+    if math.isfinite(estimate.low) and math.isfinite(estimate.high):
+        result |= {"low": round(estimate.low, 4), "high": round(estimate.high, 4)}
+    if not study.is_pairwise:
+        result["reliability"] = progress.spearman_brown(
+            estimate.value, result["mean_k"]
+        )
+    return result
+
+
+def _signals(study: Study, before: dict[str, Any]) -> dict[str, Any]:
+    """Return what each annotator's answers say, as `annotate.quality` measures it.
+
+    Whoever has done nothing since is measured again only when the others, with whom
+    they are compared, have done a tenth more.
+    """
+    name = "majority" if study.is_pairwise else "agreement"
+    done = Counter(
+        study.slots.filter(submitted_at__isnull=False)
+        .order_by()
+        .values_list("annotator", flat=True)
+    )
+    total = done.total()
+    found = {}
+    for annotator in study.annotators.filter(pk__in=done).select_related("study"):
+        old = before.get(str(annotator.pk))
+        if old and old["own"] == done[annotator.pk] and total < 1.1 * old["all"]:
+            found[str(annotator.pk)] = old
+            continue
+        signals = signals_of(annotator)
+        found[str(annotator.pk)] = {
+            "own": done[annotator.pk],
+            "all": total,
+            "rest": _plain(signals[name]),
+            "checks": {k: _plain(signals[k]) for k in CHECKS if signals[k].n},
+        }
+    return found
+
+
+def _plain(signal: Signal) -> list[Any]:
+    value = None if signal.value is None else round(signal.value, 3)
+    return [value, signal.n]

@@ -1,0 +1,211 @@
+"""What is counted slot by slot: every annotator's work, arrivals, surplus.
+
+These are counts over all slots. A small study's are counted while a page is made, a
+large one's by the worker (see `snapshots`), as plain values that JSON holds.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from statistics import median
+from typing import Any
+
+from django.db.models import Count, F, Max, Q, QuerySet
+from django.db.models.functions import Trunc
+from django.utils import timezone
+
+from annotate.coverage import SURPLUS
+from annotate.models import (
+    Annotator,
+    Event,
+    Purpose,
+    Skip,
+    Slot,
+    Study,
+)
+
+State = Slot.State
+HOURS_KEPT = timedelta(days=15)
+MOST_BLOCKED = 50
+UNFINISHED = (State.OPEN, State.LEASED)
+
+
+@dataclass(frozen=True)
+class Person:
+    """One annotator's progress."""
+
+    annotator: Annotator
+    submitted: int
+    planned: int
+    surplus: int
+    submitted_surplus: int
+    session: int
+    sessions: int
+    last: datetime | None
+
+
+def people(study: Study) -> tuple[Person, ...]:
+    """Count every annotator's slots."""
+    mine = Q(slots__ordinal__isnull=False)
+    done = mine & Q(slots__state=State.SUBMITTED)
+    surplus = Q(slots__ordinal__isnull=True, slots__purpose=Purpose.REAL)
+    annotators = study.annotators.annotate(
+        submitted=Count("slots", filter=done),
+        planned=Count("slots", filter=mine & ~Q(slots__state=State.EXCLUDED)),
+        surplus=Count("slots", filter=surplus),
+        submitted_surplus=Count(
+            "slots", filter=surplus & Q(slots__state=State.SUBMITTED)
+        ),
+        session=Max("slots__session", filter=done),
+        sessions=Max("slots__session"),
+        last=Max("slots__submitted_at"),
+    ).order_by("name")
+    return tuple(
+        Person(
+            a,
+            a.submitted,
+            a.planned,
+            a.surplus,
+            a.submitted_surplus,
+            a.session or 0,
+            a.sessions or 0,
+            a.last,
+        )
+        for a in annotators
+    )
+
+
+def tallies(study: Study, now: datetime | None = None) -> dict[str, Any]:
+    """Count what the dashboard shows of people and of time."""
+    counted = people(study)
+    seconds = _median_seconds(study)
+    expired = _expired(study)
+    return {
+        "people": {
+            str(person.annotator.pk): {
+                "submitted": person.submitted,
+                "planned": person.planned,
+                "surplus": person.surplus,
+                "submitted_surplus": person.submitted_surplus,
+                "session": person.session,
+                "sessions": person.sessions,
+                "last": person.last.isoformat() if person.last else None,
+                "seconds": seconds.get(person.annotator.pk),
+                "expired": expired[person.annotator.pk],
+            }
+            for person in counted
+        },
+        "surplus": study.slots.filter(SURPLUS).count(),
+        "sessions": _sessions_begun(study),
+        "hours": _arrivals(study, "hour", (now or timezone.now()) - HOURS_KEPT),
+        "days": _arrivals(study, "day", None),
+        "blocked": _blocked(study, counted),
+    }
+
+
+def _real(study: Study) -> QuerySet[Slot]:
+    """Return the submitted slots within the redundancy."""
+    return study.slots.filter(
+        state=State.SUBMITTED, ordinal__isnull=False, purpose=Purpose.REAL
+    ).order_by()
+
+
+def _sessions_begun(study: Study) -> int:
+    begun = _real(study).filter(session__isnull=False)
+    return begun.values("annotator", "session").distinct().count()
+
+
+def _arrivals(study: Study, kind: str, since: datetime | None) -> list[list[Any]]:
+    """Count submissions by hour or day; the starts in UTC."""
+    rows = _real(study)
+    if since is not None:
+        rows = rows.filter(submitted_at__gte=since)
+    counted = (
+        rows.values(at=Trunc("submitted_at", kind, tzinfo=UTC))
+        .annotate(n=Count("pk"))
+        .order_by("at")
+    )
+    return [[row["at"].isoformat(), row["n"]] for row in counted]
+
+
+def _median_seconds(study: Study) -> dict[int, float]:
+    rows = _real(study).filter(seconds__isnull=False)
+    by_annotator: dict[int, list[float]] = defaultdict(list)
+    for annotator, seconds in rows.values_list("annotator", "seconds").iterator(5000):
+        by_annotator[annotator].append(seconds)
+    return {pk: round(median(values), 1) for pk, values in by_annotator.items()}
+
+
+def _expired(study: Study) -> Counter[int]:
+    """Count the leases of each annotator that ran out since their last submission."""
+    last = {
+        a.pk: a.last
+        for a in study.annotators.annotate(last=Max("slots__submitted_at")).order_by()
+    }
+    events = study.events.filter(kind=Event.Kind.SLOT_EXPIRED).order_by()
+    return Counter(
+        annotator
+        for annotator, at in events.values_list("annotator", "at").iterator(5000)
+        if last.get(annotator) is None or at > last[annotator]
+    )
+
+
+def _blocked(study: Study, counted: Iterable[Person]) -> list[int]:
+    """Return units with a free slot that none of those who may still work may take.
+
+    While people can still join or wait for an invitation nothing is blocked for good.
+    """
+    able = _able(study, counted)
+    if able is None:
+        return []
+    free = study.slots.filter(
+        annotator__isnull=True, state=State.OPEN, ordinal__isnull=False
+    ).filter(unit__set_aside_at__isnull=True)
+    wanted = list(free.values_list("unit", "round", "language").order_by().distinct())
+    if not wanted or len(able) > _most_met(study):
+        return []
+    here = {unit for unit, _round, _language in wanted}
+    met = set(
+        study.slots.filter(annotator__in=list(able), unit__in=here)
+        .values_list("unit", "round", "annotator")
+        .order_by()
+    )
+    skipped = set(
+        Skip.objects.filter(unit__in=here).values_list("unit", "annotator").order_by()
+    )
+    blocked = [
+        unit
+        for unit, number, language in wanted
+        if all(
+            (language and language != spoken)
+            or (unit, number, pk) in met
+            or (unit, pk) in skipped
+            for pk, spoken in able.items()
+        )
+    ]
+    return sorted(set(blocked))[:MOST_BLOCKED]
+
+
+def _able(study: Study, counted: Iterable[Person]) -> dict[int, str] | None:
+    """Return who may still work, with their language; None while people may join."""
+    links = study.join_links.filter(closed_at__isnull=True, joined__lt=F("most"))
+    waiting = study.annotators.filter(state=Annotator.State.PLANNED)
+    if links.exists() or waiting.exists():
+        return None
+    able = {}
+    for person in counted:
+        row = person.annotator
+        cap = row.cap or study.cap
+        has_room = cap is None or person.planned + person.surplus < cap
+        if row.state not in Annotator.STOPPED and has_room:
+            able[row.pk] = row.language
+    return able
+
+
+def _most_met(study: Study) -> int:
+    """Return how many people can have met one unit: more cannot be shut out."""
+    slots = study.units.aggregate(n=Max("redundancy"))["n"] or 0
+    skips = Skip.objects.filter(unit__study=study).values("annotator").distinct()
+    excluded = study.slots.filter(state=State.EXCLUDED).count()
+    return slots * study.rounds + skips.count() + excluded

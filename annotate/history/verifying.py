@@ -1,0 +1,168 @@
+"""Checks every promise about a study from the raw tables."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from django.db.models import Count, Exists, F, OuterRef, Q
+
+from annotate.analysis_views import EVERYTHING, MAIN, in_force
+from annotate.history import moments, replaying
+from annotate.models import (
+    Annotator,
+    Choice,
+    Exclusion,
+    Rating,
+    Slot,
+    Study,
+    Unit,
+)
+
+State = Slot.State
+
+
+def problems(study: Study) -> list[str]:
+    """Return a sentence for each promise that the stored data break."""
+    return [
+        *_units(study),
+        *_redundancy(study),
+        *_people(study),
+        *_exclusions(study),
+        *_views(study),
+        *_answers(study),
+        *_values(study),
+        *_counts(study),
+        *replaying.problems(study),
+    ]
+
+
+def _units(study: Study) -> Iterator[str]:
+    alien = Unit.objects.filter(study=study).filter(
+        ~Q(output_a__story=F("story"))
+        | (Q(output_b__isnull=False) & ~Q(output_b__story=F("story")))
+        | ~Q(story__benchmark=F("study__benchmark"))
+    )
+    for unit in alien:
+        yield f"unit {unit.pk}: its outputs belong to another story or benchmark"
+    wrong = Unit.objects.filter(study=study, output_b__isnull=study.is_pairwise)
+    for unit in wrong:
+        yield f"unit {unit.pk}: shows the wrong number of outputs for {study.protocol}"
+    turned = Unit.objects.filter(
+        study=study, output_a__method__name__gt=F("output_b__method__name")
+    )
+    for unit in turned:
+        yield f"unit {unit.pk}: its methods are not in alphabetical order"
+
+
+def _redundancy(study: Study) -> Iterator[str]:
+    """Check the slots of each unit; only an imported table may have fewer."""
+    inside = Q(slots__ordinal__isnull=False) & ~Q(slots__state=State.EXCLUDED)
+    for round_ in range(1, study.rounds + 1):
+        units = Unit.objects.filter(study=study).annotate(
+            n=Count("slots", filter=inside & Q(slots__round=round_))
+        )
+        wrong = Q(n__gt=F("redundancy"))
+        if study.template:
+            wrong |= Q(n__lt=F("redundancy"))
+        for unit in units.filter(wrong):
+            yield (
+                f"unit {unit.pk}: {unit.n} slots in round {round_}, "
+                f"redundancy is {unit.redundancy}"
+            )
+
+
+def _counts(study: Study) -> Iterator[str]:
+    """Check each unit's count of submitted slots, which the coverage page shows."""
+    done = Q(slots__ordinal__isnull=False, slots__state=State.SUBMITTED)
+    units = Unit.objects.filter(study=study).annotate(n=Count("slots", filter=done))
+    for unit in units.exclude(n=F("submitted")):
+        yield f"unit {unit.pk}: counts {unit.submitted} submitted slots, has {unit.n}"
+
+
+def _people(study: Study) -> Iterator[str]:
+    held = study.slots.filter(
+        annotator__isnull=False, purpose__in=("real", "gold", "twin")
+    ).values_list("unit", "round", "annotator")
+    for (unit, round_, annotator), count in Counter(held).items():
+        if count > 1:
+            yield f"unit {unit}, round {round_}: {count} slots of annotator {annotator}"
+    for slot in study.slots.exclude(annotator__isnull=True).exclude(
+        annotator__study=F("study")
+    ):
+        yield f"slot {slot.code}: its annotator belongs to another study"
+    stranded = study.slots.filter(
+        state__in=[State.OPEN, State.LEASED],
+        annotator__state__in=(Annotator.State.REVOKED, Annotator.State.FAILED),
+    )
+    for slot in stranded:
+        yield f"slot {slot.code}: open, but held by somebody who may not work"
+
+
+def _exclusions(study: Study) -> Iterator[str]:
+    in_force = Exclusion.objects.filter(slot=OuterRef("pk"), undone_at__isnull=True)
+    slots = study.slots.annotate(excluded=Exists(in_force))
+    for slot in slots.filter(state=State.EXCLUDED, excluded=False):
+        yield f"slot {slot.code}: excluded, but no exclusion is in force"
+    for slot in slots.filter(excluded=True).exclude(state=State.EXCLUDED):
+        yield f"slot {slot.code}: an exclusion is in force, but it is {slot.state}"
+
+
+def _views(study: Study) -> Iterator[str]:
+    """Check the standing views, and what each exclusion hides, also by the log."""
+    keys = set(study.analysis_views.values_list("key", flat=True))
+    for key in (MAIN, EVERYTHING):
+        if key not in keys:
+            yield f"study {study.slug}: has no view {key}"
+    told = moments.hidden_now(study)
+    for row in in_force(study).select_related("slot").prefetch_related("views"):
+        hidden = {view.key for view in row.views.all()}
+        if MAIN not in hidden or EVERYTHING in hidden:
+            yield (
+                f"slot {row.slot.code}: excluded from "
+                f"{', '.join(sorted(hidden)) or 'no view'}; expected {MAIN} and any "
+                f"other but {EVERYTHING}"
+            )
+        elif hidden != told.get(row.slot_id, {MAIN}):
+            yield f"slot {row.slot.code}: hidden from other views than the log tells"
+
+
+def _answers(study: Study) -> Iterator[str]:
+    """Check that each closed slot has one current answer to each question.
+
+    An imported table may leave questions open, but never a whole slot.
+    """
+    name, model = ("choices", Choice) if study.is_pairwise else ("ratings", Rating)
+    questions = list(study.questions.all())
+    current = Q(**{f"{name}__is_current": True, f"{name}__annotator": F("annotator")})
+    closed = study.slots.filter(state__in=[State.SUBMITTED, State.EXCLUDED])
+    counted = closed.annotate(n=Count(name, filter=current))
+    for slot in counted.select_related("unit__story").iterator(2000):
+        wanted = sum(q.is_asked_of(slot.unit.story) for q in questions)
+        if not (wanted if study.template else 1) <= slot.n <= wanted:
+            yield f"slot {slot.code}: {slot.n} current {name} for {wanted} questions"
+    alien = model.objects.filter(slot__study=study).exclude(question__study=study)
+    for answer in alien:
+        yield f"{model.__name__.lower()} {answer.pk}: answers another study's question"
+    doubled = (
+        model.objects.filter(slot__study=study, is_current=True)
+        .values("slot", "question", "annotator")
+        .annotate(n=Count("pk"))
+        .filter(n__gt=1)
+    )
+    for row in doubled:
+        yield f"slot {row['slot']}: {row['n']} current answers to one question"
+
+
+def _values(study: Study) -> Iterator[str]:
+    outside = Rating.objects.filter(slot__study=study).exclude(
+        scale_min=F("question__scale_min"),
+        scale_max=F("question__scale_max"),
+        value__gte=F("question__scale_min"),
+        value__lte=F("question__scale_max"),
+    )
+    for rating in outside:
+        yield f"rating {rating.pk}: {rating.value} is outside its question's scale"
+    turned = Choice.objects.filter(slot__study=study).exclude(
+        a_is_left=F("slot__a_is_left")
+    )
+    for choice in turned.exclude(slot__a_is_left=None, a_is_left=None):
+        yield f"choice {choice.pk}: its sides are not those of its slot"

@@ -1,0 +1,224 @@
+"""Links in and out: inviting, replacing a lost link, revoking, caps."""
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotate import leasing, log
+from annotate.changes import dealing
+from annotate.models import (
+    Annotator,
+    Event,
+    Invitation,
+    Purpose,
+    Slot,
+    Study,
+    User,
+    new_token,
+)
+from annotate.rating import locked_annotator
+
+MOST_SLOTS = 100_000
+
+
+class InvitingError(ValueError):
+    """Nobody can be invited as asked; the message says why."""
+
+
+@transaction.atomic
+def invite(
+    study: Study, *, count: int | None = None, note: str = "", user: User | None = None
+) -> list[Invitation]:
+    """Create links for the next planned annotators; without count for all of them."""
+    # Nobody joins by an open link meanwhile (`annotate.people.joining`).
+    study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    waiting = list(planned(study))
+    wanted = len(waiting) if count is None else count
+    if not waiting:
+        raise InvitingError(
+            _("Everybody who was planned is invited already; add a person.")
+        )
+    if not 1 <= wanted <= len(waiting):
+        text = ngettext(
+            "%(wanted)d invitations were asked for; %(n)d planned annotator waits.",
+            "%(wanted)d invitations were asked for; %(n)d planned annotators wait.",
+            len(waiting),
+        )
+        raise InvitingError(text % {"wanted": wanted, "n": len(waiting)})
+    return [send(annotator, note, user) for annotator in waiting[:wanted]]
+
+
+def planned(study: Study) -> QuerySet[Annotator]:
+    """Return the planned annotators whom nobody invited yet, locked, by name."""
+    waiting = study.annotators.filter(state=Annotator.State.PLANNED)
+    return waiting.select_for_update(no_key=True).order_by("name")
+
+
+def send(annotator: Annotator, note: str = "", user: User | None = None) -> Invitation:
+    """Give an annotator a link; what was planned beyond an own cap becomes free."""
+    annotator.state = Annotator.State.INVITED
+    annotator.save(update_fields=["state", "external_id", "language", "cap"])
+    if annotator.cap is not None:
+        log.list_slots(annotator.study, _beyond(annotator), user=user)
+    invitation = Invitation.objects.create(
+        annotator=annotator, note=note, created_by=user
+    )
+    _log(Event.Kind.ANNOTATOR_INVITED, annotator, user)
+    return invitation
+
+
+def next_names(study: Study, count: int) -> list[str]:
+    """Return so many more pseudonyms, counted on from those that are there."""
+    numbers = [
+        int(name[1:])
+        for name in study.annotators.values_list("name", flat=True)
+        if name[:1] == "A" and name[1:].isdecimal()
+    ]
+    first = max(numbers, default=0) + 1
+    width = max(2, len(str(first + count - 1)))
+    return [f"A{number:0{width}}" for number in range(first, first + count)]
+
+
+@transaction.atomic
+def invite_new(
+    study: Study, *, language: str = "", note: str = "", user: User | None = None
+) -> Invitation:
+    """Add and invite a person without a plan, who takes over free slots one by one."""
+    study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    if study.languages and language not in study.languages:
+        raise InvitingError(_("Please say which language the new person has."))
+    if not free_slots(study, language).exists():
+        raise InvitingError(
+            _("No slot is free; revoke somebody who has stopped, then add a person.")
+        )
+    return send(add_person(study, language=language, user=user), note, user)
+
+
+def free_slots(study: Study, language: str | None = None) -> QuerySet[Slot]:
+    """Return the slots that anybody, or a person of a language, could take over."""
+    free = study.slots.filter(
+        annotator__isnull=True, state=Slot.State.OPEN, ordinal__isnull=False
+    )
+    if language is None or not study.languages:
+        return free
+    return free.filter(language__in=("", language))
+
+
+def add_person(
+    study: Study,
+    *,
+    language: str = "",
+    external_id: str = "",
+    cap: int | None = None,
+    user: User | None = None,
+) -> Annotator:
+    """Add a person without a plan. Call with the study locked."""
+    (name,) = next_names(study, 1)
+    annotator = Annotator.objects.create(
+        study=study, name=name, language=language, external_id=external_id, cap=cap
+    )
+    _log(Event.Kind.ANNOTATOR_ADDED, annotator, user)
+    return annotator
+
+
+def find_place(
+    study: Study,
+    *,
+    language: str = "",
+    external_id: str = "",
+    cap: int | None = None,
+    user: User | None = None,
+) -> Annotator | None:
+    """Return somebody planned and not yet invited, or a new person if there is work.
+
+    Call with the study locked; nobody is invited yet. None means that all is taken.
+    """
+    waiting = planned(study)
+    if study.languages:
+        waiting = waiting.filter(language=language)
+    annotator = waiting.first()
+    if annotator is None:
+        if not free_slots(study, language).exists():
+            return None
+        return add_person(
+            study, language=language, external_id=external_id, cap=cap, user=user
+        )
+    annotator.external_id = external_id
+    annotator.cap = cap
+    return annotator
+
+
+@transaction.atomic
+def reissue(annotator: Annotator, *, user: User | None = None) -> Invitation:
+    """Replace a lost link; the old one stops working, the answers stay."""
+    if annotator.state == Annotator.State.REVOKED:
+        raise InvitingError(
+            _("%(name)s was revoked; add a new person instead.")
+            % {"name": annotator.name}
+        )
+    invitation = annotator.invitation
+    invitation.token = new_token()
+    invitation.save(update_fields=["token"])
+    _log(Event.Kind.LINK_REPLACED, annotator, user)
+    return invitation
+
+
+@transaction.atomic
+def revoke(annotator: Annotator, *, user: User | None = None) -> int:
+    """Close a link and free the slots that are not submitted; return how many.
+
+    Submitted answers stay, and drafts stay with the annotator. A second time changes
+    nothing.
+    """
+    person = locked_annotator(annotator)
+    if person.state == Annotator.State.REVOKED:
+        return 0
+    Invitation.objects.filter(annotator=annotator, revoked_at__isnull=True).update(
+        revoked_at=timezone.now()
+    )
+    person.state = annotator.state = Annotator.State.REVOKED
+    person.save(update_fields=["state"])
+    freed = leasing.free_unfinished(person)
+    _log(Event.Kind.ANNOTATOR_REVOKED, annotator, user, freed_slots=freed)
+    return freed
+
+
+@transaction.atomic
+def set_cap(annotator: Annotator, cap: int | None, *, user: User | None = None) -> int:
+    """Change the most slots that a person may fill; return how many become free.
+
+    Planned slots beyond a lower cap become free, the last ones first; what was begun
+    stays.
+    """
+    if cap is not None and not 1 <= cap <= MOST_SLOTS:
+        raise InvitingError(
+            _("A cap is a number from 1 to %(most)d, or empty.") % {"most": MOST_SLOTS}
+        )
+    person = locked_annotator(annotator)
+    before, person.cap = person.cap, cap
+    annotator.cap = cap
+    person.save(update_fields=["cap"])
+    freed = _beyond(person)
+    log.list_slots(person.study, freed, user=user)
+    _log(
+        Event.Kind.STUDY_EDITED, person, user,
+        cap={"before": before, "after": cap}, freed_slots=len(freed),
+    )  # fmt: skip
+    return len(freed)
+
+
+def _beyond(person: Annotator) -> list[Slot]:
+    """Free the last unbegun slots of somebody who has more than the cap."""
+    cap = person.cap or person.study.cap
+    if cap is None:
+        return []
+    held = person.slots.filter(purpose=Purpose.REAL).exclude(state=Slot.State.EXCLUDED)
+    unbegun = dealing.unbegun(person.study).filter(annotator=person)
+    last = unbegun.select_for_update(no_key=True).order_by("-position")
+    return dealing.take_back(last[: max(0, held.count() - cap)])
+
+
+def _log(kind: str, annotator: Annotator, user: User | None, **details: object) -> None:
+    log.note(kind, annotator.study_id, annotator=annotator, user=user, **details)

@@ -1,0 +1,168 @@
+"""Open links: whoever opens one and wants to take part becomes an annotator.
+
+A crowd platform adds an id of its own to the link. The same id leads back to the same
+annotator, in as many sessions as the platform opens; it is trusted for nothing else.
+"""
+
+import re
+from collections.abc import Mapping
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from annotate import log
+from annotate.models import Annotator, Event, JoinLink, Study, User
+from annotate.people import inviting
+from annotate.people.inviting import MOST_SLOTS, InvitingError
+
+# What platforms call the person; the first one that is given counts.
+PARAMETERS = ("PROLIFIC_PID", "workerId", "rater")
+KNOWN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}")
+# Mechanical Turk shows a task to people who have not accepted it.
+PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
+MOST_JOINERS = 100_000
+
+
+class JoiningError(ValueError):
+    """Nobody can join by this link now; the message says why, for the annotator."""
+
+
+def given_id(query: Mapping[str, str]) -> str:
+    """Return who a platform says this is; empty if it does not say.
+
+    Raises
+    ------
+    JoiningError
+        The id is too long, or has characters that no platform uses.
+    """
+    for name in PARAMETERS:
+        text = query.get(name, "").strip()
+        if text and not KNOWN_ID.fullmatch(text):
+            raise JoiningError(
+                _("The link names you in a way that cannot be read (%(name)s).")
+                % {"name": name}
+            )
+        if text:
+            return text
+    return ""
+
+
+def known(study: Study, external_id: str) -> Annotator | None:
+    """Return who joined the study under this id before.
+
+    People whom a manager has invited by name are not found: their own link is theirs
+    alone, and their name may be easy to guess.
+    """
+    joined = study.events.filter(
+        kind=Event.Kind.ANNOTATOR_JOINED, annotator__isnull=False
+    )
+    if not external_id:
+        return None
+    return study.annotators.filter(
+        external_id=external_id,
+        pk__in=joined.values("annotator"),
+        invitation__isnull=False,
+    ).first()
+
+
+def obstacle(link: JoinLink) -> str:
+    """Return why nobody can join by a link now, for the annotator; or nothing."""
+    if link.closed_at is not None:
+        return _("This link is closed; nobody else can join by it.")
+    if link.study.state == Study.State.CLOSED:
+        return _("The study is closed. It takes no more answers.")
+    if link.study.state != Study.State.OPEN:
+        return _("The study does not take answers at the moment. Please come back.")
+    if link.joined >= link.most or link.study.adaptive.get("stopped"):
+        return _("Enough people take part already. Thank you for your interest.")
+    return ""
+
+
+@transaction.atomic
+def join(link: JoinLink, *, external_id: str = "", language: str = "") -> Annotator:
+    """Make whoever asks an annotator with an own link, or return who they are already.
+
+    In a planned study they take over somebody planned whom nobody has invited yet, or
+    else free slots.
+
+    Raises
+    ------
+    JoiningError
+        The link or the study is closed, or nothing is left to do.
+    """
+    study = Study.objects.select_for_update(no_key=True).get(pk=link.study_id)
+    person = known(study, external_id)
+    if person is not None:
+        return person
+    if external_id and study.annotators.filter(external_id=external_id).exists():
+        raise JoiningError(
+            _("You were invited with a link of your own; please use that one.")
+        )
+    link = JoinLink.objects.select_related("study").get(pk=link.pk)
+    language = link.language or language
+    if study.languages and language not in study.languages:
+        raise JoiningError(_("Please choose the language in which you take part."))
+    if reason := obstacle(link):
+        raise JoiningError(reason)
+    counted = JoinLink.objects.filter(
+        pk=link.pk, joined__lt=F("most"), closed_at__isnull=True
+    )
+    if not counted.update(joined=F("joined") + 1):
+        raise JoiningError(_("Somebody else was faster; this link is full now."))
+    place = inviting.find_place(
+        study,
+        language=language if study.languages else "",
+        external_id=external_id,
+        cap=link.cap,
+    )
+    if place is None:
+        raise JoiningError(
+            _("All stories are with somebody already. Thank you for your interest.")
+        )
+    inviting.send(place, link.note)
+    log.note(Event.Kind.ANNOTATOR_JOINED, study.pk, annotator=place, link=link.pk)
+    return place
+
+
+@transaction.atomic
+def make_link(
+    study: Study,
+    *,
+    most: int,
+    language: str = "",
+    cap: int | None = None,
+    note: str = "",
+    user: User | None = None,
+) -> JoinLink:
+    """Open a link by which so many people may join."""
+    if not 1 <= most <= MOST_JOINERS:
+        raise InvitingError(
+            _("Say how many people may join: 1 to %(most)d.") % {"most": MOST_JOINERS}
+        )
+    if cap is not None and not 1 <= cap <= MOST_SLOTS:
+        raise InvitingError(
+            _("A cap is a number from 1 to %(most)d, or empty.") % {"most": MOST_SLOTS}
+        )
+    if language and language not in study.languages:
+        raise InvitingError(_("This study has no such language."))
+    link = JoinLink.objects.create(
+        study=study, most=most, language=language, cap=cap, note=note, created_by=user
+    )
+    log.note(
+        Event.Kind.JOIN_LINK_MADE, study.pk, user=user,
+        link=link.pk, most=most, language=language, cap=cap,
+    )  # fmt: skip
+    return link
+
+
+@transaction.atomic
+def close_link(link: JoinLink, *, user: User | None = None) -> bool:
+    """Let nobody else join by a link; who has joined goes on. Say if it was open."""
+    closed = JoinLink.objects.filter(pk=link.pk, closed_at__isnull=True).update(
+        closed_at=timezone.now()
+    )
+    if closed:
+        log.note(Event.Kind.JOIN_LINK_CLOSED, link.study_id, user=user, link=link.pk)
+    return bool(closed)

@@ -1,0 +1,306 @@
+"""Inviting by list and by link, caps, and the page of the annotators."""
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError, call_command
+from django.urls import reverse
+
+from annotate import leasing, lifecycle
+from annotate.history.verifying import problems
+from annotate.models import Annotator, Study
+from annotate.people import inviting, joining
+from annotate.people.invitation_list import ListError, invite_list
+from tests.annotate.changes.test_extending import planned_study
+from tests.factories import make_study
+from tests.people import alice, eve, rob
+
+pytestmark = pytest.mark.django_db
+
+
+def test_everybody_on_a_list_takes_over_somebody_planned():
+    study = planned_study()
+    result = invite_list(study, "ada@example.org,,3,night shift\n\nGrace;;;\n")
+    assert [i.annotator.name for i in result.made] == ["A01", "A02"]
+    ada, grace = Annotator.objects.filter(study=study)[:2]
+    assert (ada.external_id, ada.cap, ada.state) == ("ada@example.org", 3, "invited")
+    assert ada.invitation.note == "night shift"
+    assert grace.external_id == "Grace"
+    assert problems(study) == []
+
+
+def test_people_of_a_language_take_the_places_of_that_language():
+    study = planned_study(languages={"en": 1, "zh": 1}, annotators={"en": 2, "zh": 2})
+    invite_list(study, "person\tlanguage\nLi\tzh\nAda\ten\n")
+    found = study.annotators.exclude(external_id="").values_list(
+        "external_id", "language"
+    )
+    assert set(found) == {("Li", "zh"), ("Ada", "en")}
+    with pytest.raises(ListError, match="Line 3: nobody planned is left"):
+        invite_list(study, "Bo,zh\nCy,en\nDi,zh\n")
+    assert not study.annotators.filter(external_id="Bo").exists()
+
+
+def test_a_list_can_grow_and_be_sent_again():
+    study = planned_study()
+    invite_list(study, "Ada\n")
+    result = invite_list(study, "ada\nGrace\n")
+    assert result.known == ("ada",)
+    assert [i.annotator.name for i in result.made] == ["A02"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "The list is empty"),
+        ("Ada\nada\n", "Line 2: ada is on line 1 already"),
+        ("Ada,fr\n", "Line 1: this study has no languages"),
+        ("Ada,,many\n", "Line 1: 'many' is no cap"),
+        ("Ada,,0\n", "Line 1: '0' is no cap"),
+        (",en\n", "Line 1: a person is 1 to 100"),
+        ("x" * 101, "Line 1: a person is 1 to 100"),
+        ("Ada,,,x,y\n", "Line 1: 5 columns"),
+        ("name,shoe\nAda,42\n", "Line 1: unknown column shoe"),
+        ("Ada,,," + "x" * 201, "Line 1: a note has at most 200"),
+        ("a\n" * 2001, "at most 2000 lines"),
+        ("A\nB\nC\nD\nE\n", "Line 5: nobody planned is left"),
+    ],
+)
+def test_a_wrong_list_invites_nobody_and_names_the_line(text, words):
+    study = planned_study()
+    with pytest.raises(ListError, match=words):
+        invite_list(study, text)
+    assert not study.annotators.exclude(state="planned").exists()
+
+
+def test_all_wrong_lines_are_named_at_once():
+    with pytest.raises(ListError) as error:
+        invite_list(planned_study(), "Ada,fr\nBo,,x\nCy\n")
+    assert [text[:7] for text in error.value.problems] == ["Line 1:", "Line 2:"]
+
+
+def test_listed_people_of_an_open_study_are_new():
+    study = planned_study(assignment="open")
+    made = invite_list(study, "Ada\nGrace,,2\n").made
+    assert [i.annotator.name for i in made] == ["A01", "A02"]
+    assert study.annotators.get(name="A02").cap == 2
+
+
+def test_a_new_person_of_a_study_with_languages_has_one():
+    study = planned_study(assignment="open", languages={"en": 1, "zh": 1})
+    with pytest.raises(inviting.InvitingError, match="which language"):
+        inviting.invite_new(study)
+    assert inviting.invite_new(study, language="zh").annotator.language == "zh"
+
+
+def test_names_go_on_after_the_highest():
+    study = planned_study()
+    study.annotators.filter(name="A03").update(name="A99")
+    assert inviting.next_names(study, 2) == ["A100", "A101"]
+
+
+def test_a_list_with_mistakes_is_shown_again_with_what_was_typed():
+    study = planned_study()
+    address = reverse("annotator-list-invite", args=[study.slug])
+    answer = alice(study).post(address, {"people": "Ada,,none\nGrace"})
+    assert answer.status_code == 422
+    page = answer.content.decode()
+    assert "Line 1: &#x27;none&#x27; is no cap" in page
+    assert "Ada,,none\nGrace</textarea>" in page
+    assert not study.annotators.exclude(external_id="").exists()
+
+
+def test_a_file_of_people_is_read(client):
+    from django.core.files.uploadedfile import SimpleUploadedFile
+
+    study = planned_study()
+    address = reverse("annotator-list-invite", args=[study.slug])
+    person = alice(study)
+    person.post(
+        address, {"file": SimpleUploadedFile("p.csv", "\ufeffid\nÅsa".encode())}
+    )
+    assert study.annotators.get(name="A01").external_id == "Åsa"
+    answer = person.post(address, {"file": SimpleUploadedFile("p.csv", b"\xff\xfe")})
+    assert "no text in UTF-8" in answer.content.decode()
+
+
+def test_the_page_lists_everything_for_a_manager_and_less_for_a_researcher():
+    study = planned_study()
+    invite_list(study, "ada@example.org")
+    link = joining.make_link(study, most=5, note="Prolific")
+    address = reverse("annotator-list", args=[study.slug])
+    page = alice(study).get(address).content.decode()
+    assert f"/join/{link.token}/" in page
+    assert "ada@example.org" in page
+    assert "0 / 5" in page
+    other = rob(study).get(address).content.decode()
+    assert "ada@example.org" not in other
+    assert link.token not in other
+    assert eve().get(address).status_code == 404
+
+
+def test_links_to_join_are_made_and_closed_on_the_page():
+    study = planned_study()
+    client = alice(study)
+    make = reverse("join-link-make", args=[study.slug])
+    client.post(make, {"most": "3", "cap": "2", "note": "x"})
+    link = study.join_links.get()
+    assert (link.most, link.cap, link.note) == (3, 2, "x")
+    close = reverse("join-link-close", args=[study.slug, link.pk])
+    client.post(close)
+    client.post(close)
+    link.refresh_from_db()
+    assert link.closed_at is not None
+    assert study.events.filter(kind="join link closed").count() == 1
+    for wrong in ({"most": "0"}, {"most": "x"}, {"most": "2", "cap": "0"}):
+        client.post(make, wrong)
+    client.post(make, {"most": "2", "language": "fr"})
+    assert study.join_links.count() == 1
+
+
+def test_a_link_of_another_study_cannot_be_closed():
+    study = planned_study()
+    other = make_study(slug="other", benchmark=study.benchmark)
+    link = joining.make_link(other, most=3)
+    address = reverse("join-link-close", args=[study.slug, link.pk])
+    assert alice(study).post(address).status_code == 404
+
+
+def test_a_cap_is_changed_in_its_row():
+    study = planned_study(annotators=2)
+    person = study.annotators.first()
+    address = reverse("annotator-cap", args=[study.slug, person.pk])
+    answer = alice(study).post(address, {"cap": "3"}, follow=True)
+    assert "1 slot became free" in answer.content.decode()
+    assert leasing.own_slots(person).count() == 3
+    alice(study).post(address, {"cap": "nonsense"})
+    person.refresh_from_db()
+    assert person.cap == 3
+    assert rob(study).post(address, {"cap": "1"}).status_code == 403
+    assert problems(study) == []
+
+
+def test_a_place_nobody_was_invited_to_can_be_removed():
+    study = planned_study()
+    address = reverse("annotator-list", args=[study.slug])
+    assert "Remove A04" in alice(study).get(address).content.decode()
+    person = study.annotators.get(name="A04")
+    alice(study).post(reverse("annotator-revoke", args=[study.slug, person.pk]))
+    assert study.slots.filter(annotator=None).count() == 2
+    assert problems(study) == []
+
+
+def test_extending_is_checked_and_done_on_its_page():
+    study = planned_study()
+    client, address = alice(study), reverse("study-extend", args=[study.slug])
+    page = client.get(address).content.decode()
+    assert 'value="Cedar"' in page
+    form = {"method": "Cedar", "redundancy": "2", "annotators": "1"}
+    part = client.post(
+        address, form | {"check": "1"}, headers={"hx-request": "true"}
+    ).content.decode()
+    assert "<html" not in part
+    assert "new units" in part
+    assert study.units.count() == 4
+    whole = client.post(address, form | {"check": "1"}).content.decode()
+    assert "new units" in whole
+    assert 'value="Cedar" checked' in whole
+    assert client.post(address, form).status_code == 302
+    assert study.units.count() == 6
+    assert study.annotators.count() == 5
+    wrong = client.post(address, {"redundancy": "1"})
+    assert wrong.status_code == 422
+    assert "can only grow" in wrong.content.decode()
+    assert rob(study).get(address).status_code == 403
+    assert eve().get(address).status_code == 404
+
+
+def test_withdrawing_is_checked_and_done_on_the_page():
+    study = planned_study()
+    client, address = alice(study), reverse("study-withdraw", args=[study.slug])
+    part = client.post(address, {"method": "Birch", "check": "1"}).content.decode()
+    assert "4 slots would be withdrawn" in part
+    assert study.slots.filter(state="withdrawn").count() == 0
+    client.post(address, {"method": "Birch"})
+    assert study.slots.filter(state="withdrawn").count() == 4
+    assert client.post(address, {"method": "Oak"}).status_code == 422
+
+
+def test_languages_have_their_own_numbers_on_the_page():
+    study = planned_study(languages={"en": 1, "zh": 1}, annotators={"en": 2, "zh": 2})
+    address = reverse("study-extend", args=[study.slug])
+    form = {"redundancy-en": "2", "redundancy-zh": "1", "annotators-en": "1"}
+    alice(study).post(address, form)
+    study.refresh_from_db()
+    assert study.languages == {"en": 2, "zh": 1}
+    assert study.annotators.filter(language="en").count() == 3
+
+
+def test_open_work_is_given_away_on_its_page():
+    study = planned_study()
+    inviting.invite(study)
+    client, address = alice(study), reverse("study-redistribute", args=[study.slug])
+    page = client.get(address, {"annotator": "A02"}).content.decode()
+    assert page.count(" checked>") == 1
+    page = client.get(address, {"idle": "0"}).content.decode()
+    assert page.count(" checked>") == 4
+    check = client.post(address, {"annotator": "A02", "check": "1"}).content.decode()
+    assert "A02 <strong>−2</strong>" in check
+    client.post(address, {"annotator": "A02"})
+    assert not study.slots.filter(annotator__name="A02").exists()
+    assert client.post(address, {"annotator": "A02"}).status_code == 422
+    assert rob(study).get(address).status_code == 403
+
+
+def run(*arguments):
+    from io import StringIO
+
+    out = StringIO()
+    call_command(*arguments, stdout=out, stderr=StringIO())
+    return out.getvalue()
+
+
+def test_commands_invite_extend_and_redistribute(tmp_path):
+    study = planned_study()
+    people = tmp_path / "people.csv"
+    people.write_text("Ada\nGrace\n")
+    lines = run("invite", "small", "--people", str(people)).splitlines()
+    assert lines[0] == "annotator,person,link"
+    assert lines[1].startswith("A01,Ada,http")
+    assert "/join/" in run("invite", "small", "--join", "5", "--cap", "3")
+    told = run("extend_study", "small", "--methods", "Cedar", "--dry-run")
+    assert "2 new units, 4 new slots" in told
+    assert "nothing was kept" in told
+    run("extend_study", "small", "--methods", "Cedar", "--annotators", "1")
+    told = run("redistribute", "small", "--annotators", "A01")
+    assert told.startswith("A01  -")
+    assert "Withdrawn:" in run("extend_study", "small", "--withdraw", "--stories", "01")
+    assert problems(Study.objects.get(pk=study.pk)) == []
+    for wrong in (
+        ["invite", "small", "--people", "/nowhere.csv"],
+        ["invite", "small", "--join", "0"],
+        ["extend_study", "small", "--methods", "Oak"],
+        ["redistribute", "small", "--annotators", "A77"],
+        ["redistribute", "small", "--idle-days", "3"],
+    ):
+        with pytest.raises(CommandError):
+            run(*wrong)
+
+
+def test_people_of_a_closed_study_can_still_be_listed():
+    study = planned_study()
+    lifecycle.close(study)
+    assert (
+        alice(study).get(reverse("annotator-list", args=["small"])).status_code == 200
+    )
+
+
+def test_a_typed_list_and_a_file_are_two_parts_of_one_list():
+    study = make_study()
+    study.annotators.update(state="planned")
+    study.annotators.first().invitation.delete()
+    study.annotators.last().invitation.delete()
+    file = SimpleUploadedFile("people.csv", b"berta\n")
+    url = reverse("annotator-list-invite", args=[study.slug])
+    alice(study).post(url, {"people": "anna", "file": file})
+    known = study.annotators.values_list("external_id", flat=True)
+    assert sorted(known) == ["anna", "berta"]

@@ -1,0 +1,320 @@
+"""Open links, ids of crowd platforms, and two invitations on one device."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import connection
+from django.db.models import Count
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from annotate import lifecycle
+from annotate.choosing import handing
+from annotate.history.verifying import problems
+from annotate.models import Annotator, JoinLink, Rating, Slot
+from annotate.people import inviting, joining
+from annotate.people.invitation_list import invite_list
+from annotate.people.joining import JoiningError
+from tests.annotate.changes.test_extending import planned_study
+from tests.factories import make_study
+
+pytestmark = pytest.mark.django_db
+
+
+def address(link, **query):
+    return reverse("join", args=[link.token], query=query or None)
+
+
+def test_opening_a_link_creates_nobody_and_taking_part_does(client):
+    study = planned_study()
+    link = joining.make_link(study, most=2, cap=5, note="flyer")
+    page = client.get(address(link)).content.decode()
+    assert "Take part" in page
+    assert "Alder" not in page
+    assert study.annotators.filter(state="planned").count() == 4
+    answer = client.post(address(link))
+    person = study.annotators.get(name="A01")
+    assert answer.url == reverse("rate-entry", args=[person.invitation.token])
+    assert (person.state, person.cap, person.invitation.note) == ("invited", 5, "flyer")
+    assert study.events.filter(kind="annotator joined", annotator=person).exists()
+    link.refresh_from_db()
+    assert link.joined == 1
+    assert problems(study) == []
+
+
+def test_whoever_joins_an_open_study_is_new_and_gets_work():
+    study = planned_study(assignment="open")
+    person = joining.join(joining.make_link(study, most=3))
+    assert person.name == "A01"
+    assert handing.next_slot(person) is not None
+
+
+def test_when_no_place_is_left_free_slots_are_taken_over():
+    study = planned_study(annotators=2)
+    inviting.invite(study)
+    link = joining.make_link(study, most=3)
+    with pytest.raises(JoiningError, match="with somebody already"):
+        joining.join(link)
+    link.refresh_from_db()
+    assert link.joined == 0
+    inviting.revoke(study.annotators.first())
+    assert joining.join(link).name == "A03"
+
+
+def test_a_platforms_id_leads_back_to_the_same_person():
+    study = planned_study()
+    link = joining.make_link(study, most=1)
+    asked = {"PROLIFIC_PID": "5f3a", "STUDY_ID": "s", "SESSION_ID": "1"}
+    first = Client().post(address(link, **asked))
+    again = Client().get(address(link, **(asked | {"SESSION_ID": "2"})))
+    assert again.url == first.url
+    link.refresh_from_db()
+    assert link.joined == 1
+    assert Client().get(address(link, PROLIFIC_PID="other")).status_code == 403
+    assert study.annotators.get(external_id="5f3a").name == "A01"
+
+
+def test_the_id_of_somebody_invited_by_name_opens_nothing():
+    study = planned_study()
+    invite_list(study, "ada@example.org")
+    link = joining.make_link(study, most=3)
+    assert Client().get(address(link, rater="ada@example.org")).status_code == 200
+    answer = Client().post(address(link, rater="ada@example.org"))
+    assert answer.status_code == 409
+    assert "a link of your own" in answer.content.decode()
+
+
+@pytest.mark.parametrize("wrong", ["x" * 101, "a b", "<script>", "../..", "ж"])
+def test_an_id_that_no_platform_gives_is_refused(wrong, client):
+    link = joining.make_link(planned_study(), most=3)
+    assert client.post(address(link, workerId=wrong)).status_code == 409
+    assert link.study.annotators.filter(state="planned").count() == 4
+
+
+def test_a_preview_of_a_task_has_no_button(client):
+    link = joining.make_link(planned_study(), most=3)
+    page = client.get(address(link, assignmentId=joining.PREVIEW)).content.decode()
+    assert "This is a preview" in page
+    assert '<button class="button primary' not in page
+
+
+@pytest.mark.parametrize("state", ["draft", "paused", "closed"])
+def test_nobody_joins_a_study_that_is_not_open(state, client):
+    study = planned_study()
+    link = joining.make_link(study, most=3)
+    study.state = state
+    study.save()
+    assert client.get(address(link)).status_code == 403
+    assert client.post(address(link)).status_code == 409
+    assert study.annotators.filter(state="planned").count() == 4
+
+
+def test_a_closed_link_and_an_unknown_one(client):
+    study = planned_study()
+    link = joining.make_link(study, most=3)
+    joining.close_link(link)
+    assert client.post(address(link)).status_code == 409
+    assert "closed" in client.get(address(link)).content.decode()
+    assert client.get("/join/nowhere/").status_code == 404
+
+
+def test_the_language_is_chosen_where_the_link_leaves_it_open(client):
+    study = planned_study(languages={"en": 1, "zh": 1}, annotators={"en": 2, "zh": 2})
+    link = joining.make_link(study, most=3)
+    assert 'value="zh"' in client.get(address(link)).content.decode()
+    assert client.post(address(link), {"language": "fr"}).status_code == 409
+    client.post(address(link), {"language": "zh"})
+    person = study.annotators.get(state="invited")
+    assert person.language == "zh"
+    consent = reverse("rate-consent", args=[person.invitation.token])
+    client.post(consent)
+    person.refresh_from_db()
+    assert person.language == "zh"
+    fixed = joining.make_link(study, most=3, language="en")
+    assert (
+        '<select name="language"' not in Client().get(address(fixed)).content.decode()
+    )
+
+
+def test_the_language_of_the_page_is_stored_as_studies_name_it(client):
+    study = planned_study(assignment="open", languages={"zh": 2})
+    person = Annotator.objects.create(study=study, name="A01")
+    token = inviting.send(person).token
+    client.post(
+        reverse("rate-consent", args=[token]), headers={"accept-language": "zh-hans"}
+    )
+    person.refresh_from_db()
+    assert handing.next_slot(person) is not None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_place_left_goes_to_one_of_many():
+    study = planned_study()
+    link = joining.make_link(study, most=1)
+
+    def ask(_number):
+        try:
+            joining.join(JoinLink.objects.get(pk=link.pk))
+        except JoiningError:
+            return False
+        finally:
+            connection.close()
+        return True
+
+    with ThreadPoolExecutor(6) as pool:
+        assert sum(pool.map(ask, range(6))) == 1
+    link.refresh_from_db()
+    assert link.joined == 1
+    assert study.annotators.filter(state="invited").count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_same_person_pressing_twice_joins_once():
+    study = planned_study(assignment="open")
+    link = joining.make_link(study, most=9)
+
+    def ask(_number):
+        try:
+            return joining.join(link, external_id="5f3a").pk
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(4) as pool:
+        assert len(set(pool.map(ask, range(4)))) == 1
+    assert study.annotators.count() == 1
+
+
+def entry(annotator):
+    return reverse("rate-entry", args=[annotator.invitation.token])
+
+
+def second(annotator):
+    return reverse("rate-second-link", args=[annotator.invitation.token])
+
+
+@pytest.fixture
+def two():
+    """Two invited people of one study; the first has agreed in the client."""
+    study = make_study()
+    first, other = study.annotators.all()
+    return first, other
+
+
+def agree(client, annotator):
+    client.post(reverse("rate-consent", args=[annotator.invitation.token]))
+
+
+def test_a_second_invitation_on_a_device_is_asked_about(client, two):
+    first, other = two
+    agree(client, first)
+    assert client.get(entry(first)).url != second(first)
+    assert client.get(entry(other)).url == second(other)
+    consent = reverse("rate-consent", args=[other.invitation.token])
+    assert client.post(consent).url == second(other)
+    page = client.get(second(other)).content.decode()
+    assert "You take part as A01 on this device already" in page
+    answer = client.post(second(other), {"who": "same"})
+    assert answer.url == entry(first)
+    event = other.study.events.get(kind="second link opened")
+    assert event.annotator == other
+    assert event.details == {"on_the_device_of": "A01", "went_on_as": "A01"}
+
+
+def test_two_people_can_share_a_device_and_are_asked_once(client, two):
+    first, other = two
+    agree(client, first)
+    client.get(entry(other))
+    assert client.post(second(other), {"who": "another"}).url == entry(other)
+    agree(client, other)
+    assert client.get(entry(first)).url == reverse(
+        "rate-instructions", args=[first.invitation.token]
+    )
+    assert client.get(second(other)).url == entry(other)
+    assert other.study.events.filter(kind="second link opened").count() == 1
+
+
+def test_opening_a_link_without_agreeing_is_not_remembered(client, two):
+    first, other = two
+    client.get(entry(first))
+    assert client.get(entry(other)).url != second(other)
+
+
+def test_the_cookie_is_signed_and_out_of_reach_of_scripts(client, two):
+    first, other = two
+    agree(client, first)
+    cookie = client.cookies[f"annotator-{first.study_id}"]
+    assert cookie["httponly"]
+    assert cookie["samesite"] == "Lax"
+    client.cookies[f"annotator-{first.study_id}"] = f"{first.pk}:forged"
+    assert client.get(entry(other)).url != second(other)
+
+
+def test_studies_do_not_meet_in_a_browser(client, two):
+    first, _other = two
+    agree(client, first)
+    elsewhere = make_study(slug="other", benchmark=first.study.benchmark)
+    stranger = elsewhere.annotators.first()
+    assert client.get(entry(stranger)).url != second(stranger)
+
+
+def test_joining_again_on_the_same_device_is_offered_to_go_on(client):
+    study = planned_study()
+    link = joining.make_link(study, most=5)
+    client.post(address(link))
+    page = client.get(address(link)).content.decode()
+    assert "You take part as A01 on this device already" in page
+    client.post(address(link))
+    event = study.events.get(kind="second link opened")
+    assert event.details == {"on_the_device_of": "A01", "went_on_as": "A02"}
+
+
+def test_whoever_joined_by_a_link_that_is_full_finds_back(client):
+    link = joining.make_link(planned_study(), most=1)
+    client.post(address(link))
+    answer = client.get(address(link))
+    assert answer.status_code == 403
+    assert "Go on as A01" in answer.content.decode()
+    assert "Go on" not in Client().get(address(link)).content.decode()
+
+
+def test_two_tabs_of_one_annotator_show_the_same_slot_and_answer_once(client, two):
+    first, _other = two
+    Annotator.objects.filter(pk=first.pk).update(
+        state="active", consented_at=timezone.now(), instructed_at=timezone.now()
+    )
+    pause = reverse("rate-pause", args=[first.invitation.token])
+    one, two_ = client.post(pause).url, client.post(pause).url
+    assert one == two_
+    slot = Slot.objects.get(state="leased")
+    arguments = [first.invitation.token, slot.code]
+    for tab in ("one", "two"):
+        sent = {"question": "character", "value": 3, "client_key": tab}
+        client.post(reverse("rate-answer", args=arguments), sent)
+    assert Rating.objects.filter(slot=slot).count() == 1
+    for _tab in range(2):
+        client.post(
+            reverse("rate-submit", args=arguments), {"character": 3, "aesthetics": 1}
+        )
+    assert Rating.objects.count() == 2
+    assert Slot.objects.filter(state="submitted").count() == 1
+
+
+def test_a_study_that_was_paused_lets_people_join_again(client):
+    study = planned_study()
+    link = joining.make_link(study, most=5)
+    lifecycle.pause(study)
+    lifecycle.launch(study)
+    assert client.post(address(link)).status_code == 302
+
+
+def test_who_joins_a_plan_with_a_cap_has_no_more_slots_than_that():
+    study = planned_study()
+    assert set(study.annotators.annotate(n=Count("slots")).values_list("n")) == {(2,)}
+    link = joining.make_link(study, most=3, cap=1)
+    person = joining.join(link)
+    assert person.slots.count() == 1
+    assert inviting.free_slots(study).exists()
+    (invitation,) = invite_list(study, "berta,,1").made
+    assert invitation.annotator.slots.count() == 1
+    assert problems(study) == []
