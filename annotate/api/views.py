@@ -70,7 +70,7 @@ class StudyCoverage(APIView):
                 "leased": unit.leased,
                 "wanted": unit.wanted,
             }
-            for unit in sorted(units(study), key=lambda u: (u.methods, u.story))
+            for unit in units(study)
         ]
         return Response(
             {

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from django.utils import timezone
 
-from annotate.coverage import Unfolded, of_question, totals, units
+from annotate.coverage import of_question, totals, units
 from annotate.dashboards import dashboard, snapshots
 from annotate.models import Study
 
@@ -24,15 +24,11 @@ def cells(study: Study) -> Table:
 def _cells(study: Study) -> Iterator[tuple[object, ...]]:
     found = units(study)
     for question in study.questions.all():
-        for unit in _sorted(of_question(found, study, question)):
+        for unit in of_question(found, study, question):
             yield (
                 " / ".join(unit.methods), unit.story, question.key, unit.done,
                 unit.done - unit.doubted, unit.leased, unit.wanted, int(unit.aside),
             )  # fmt: skip
-
-
-def _sorted(found: list[Unfolded]) -> list[Unfolded]:
-    return sorted(found, key=lambda unit: (unit.methods, unit.story))
 
 
 def annotators(study: Study) -> Table:

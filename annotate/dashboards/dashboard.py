@@ -9,18 +9,17 @@ from typing import Any
 from django.utils import timezone
 
 from annotate.coverage import (
-    Grid,
     Totals,
-    Unfolded,
-    grid,
+    UnitCounts,
+    asked_of,
     leases,
     of_question,
-    stories_of,
     totals,
     units,
 )
 from annotate.dashboards import charts, progress, snapshots
 from annotate.dashboards.alerts import BEHIND, Alert, alerts
+from annotate.dashboards.heat_map import Grid, grid
 from annotate.models import Annotator, Flag, Question, Slot, Study
 
 PEOPLE_SHOWN, LEASES_SHOWN = 30, 20
@@ -170,7 +169,6 @@ def dashboard(
     chosen = next((q for q in questions if q.key == question), None)
     shown = of_question(found, study, chosen) if chosen else found
     drawn, by_day = _chart(known.tallies, hours, total, outlook, now)
-    people = person_rows(study, known)
     return Dashboard(
         known=known,
         totals=total,
@@ -188,8 +186,8 @@ def dashboard(
         alphas=[
             _alpha_row(study, q, known.alphas, found, total.wanted) for q in questions
         ],
-        people=people if everybody else people[:PEOPLE_SHOWN],
-        n_people=len(people),
+        people=person_rows(study, known, None if everybody else PEOPLE_SHOWN),
+        n_people=study.annotators.count(),
         leases=list(
             leases(study).select_related(
                 "annotator", "unit__story", "unit__output_a__method",
@@ -204,22 +202,29 @@ def times(rows: list[list[Any]]) -> list[tuple[datetime, int]]:
     return [(datetime.fromisoformat(at), n) for at, n in rows]
 
 
-def person_rows(study: Study, known: snapshots.Known) -> list[PersonRow]:
-    """Return everybody's row, those with flags first."""
+def person_rows(
+    study: Study, known: snapshots.Known, most: int | None = None
+) -> list[PersonRow]:
+    """Return everybody's row, or so many: those with flags first, then by name."""
     flags: dict[int, list[Flag]] = defaultdict(list)
     for flag in Flag.objects.filter(annotator__study=study, resolved_at__isnull=True):
         flags[flag.annotator_id].append(flag)
     counted = known.tallies.get("people", {})
-    rows = [
-        PersonRow(
-            row,
-            counted.get(str(row.pk), {}),
-            known.signals.get(str(row.pk), {}),
-            tuple(flags[row.pk]),
+
+    def row(annotator: Annotator) -> PersonRow:
+        return PersonRow(
+            annotator,
+            counted.get(str(annotator.pk), {}),
+            known.signals.get(str(annotator.pk), {}),
+            tuple(flags.get(annotator.pk, ())),
         )
-        for row in study.annotators.all()
-    ]
-    return sorted(rows, key=lambda row: row.order)
+
+    everybody = study.annotators.order_by("name")
+    flagged = sorted(
+        map(row, everybody.filter(pk__in=flags)), key=lambda found: found.order
+    )
+    room = None if most is None else max(most - len(flagged), 0)
+    return [*flagged[:most], *map(row, everybody.exclude(pk__in=flags)[:room])]
 
 
 def _alerts(
@@ -255,21 +260,19 @@ def _alpha_row(
     study: Study,
     question: Question,
     known: Mapping[str, Any],
-    found: list[Unfolded],
+    found: UnitCounts,
     total: int,
 ) -> AlphaRow:
     """Return what is known of a question's agreement, and what to expect."""
     row = known.get(question.key)
     if row is None:
-        some = any(unit.done for unit in found)
-        return AlphaRow(question, "waiting" if some else "none")
+        return AlphaRow(question, "waiting" if found.done.any() else "none")
     if "alpha" not in row:
         return AlphaRow(question, row["reason"], n_answers=row.get("n_answers", 0))
     units_then, wanted = len(found), total
     if question.stories:
-        asked = stories_of(study, question)
-        shown = [unit.wanted for unit in found if unit.story in asked]
-        units_then, wanted = len(shown), sum(shown)
+        asked = asked_of(found, study, question)
+        units_then, wanted = int(asked.sum()), int(found.wanted[asked].sum())
     then_k = wanted / units_then / study.rounds if units_then else 0.0
     low, high = row.get("low"), row.get("high")
     then: tuple[float | None, float | None] = (None, None)

@@ -2,8 +2,8 @@
 
 `tallies` are counts over all slots, `alphas` the agreement on each question, `signals`
 what `annotate.quality` says of each annotator. The worker refreshes them every minute
-while the log moves on, and whenever a page that somebody looks at is behind. numpy and
-scipy are loaded by the worker only.
+while the log moves on, and whenever a page that somebody looks at is behind. The
+statistics (scipy) are loaded by the worker only.
 """
 
 import logging
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from django.core.cache import cache
 from django.db.models import F, Q
 from django.utils import timezone
@@ -143,8 +144,6 @@ def alphas(study: Study) -> dict[str, Any]:
 
 def _laid_out(study: Study, question: int) -> "Reliability | None":
     """Lay out the submitted answers of one question within the redundancy."""
-    import numpy as np
-
     from analysis.panel.reliability import Reliability
 
     model = Choice if study.is_pairwise else Rating

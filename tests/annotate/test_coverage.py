@@ -10,7 +10,8 @@ from django.utils import timezone
 
 from annotate import exclusion, leasing
 from annotate.choosing import handing
-from annotate.coverage import grid, leases, totals, units
+from annotate.coverage import leases, totals, units
+from annotate.dashboards.heat_map import grid
 from annotate.history.verifying import problems
 from annotate.models import Choice, Exclusion, Rating, Slot, Unit
 from annotate.people import inviting

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotate import coverage, exclusion, tasks
-from annotate.dashboards import dashboard, snapshots
+from annotate.dashboards import dashboard, heat_map, snapshots
 from annotate.models import Annotator, Event, Flag, Purpose, Rating, Slot, Study, Unit
 from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, eve, rob
@@ -111,11 +111,11 @@ def test_answers_of_flagged_people_are_told_apart(running):
     assert "(4)/6" not in page(running)
     found = flag(ann, "warn", "fast")
     assert "5 (4)/6" in page(running)
-    grid = coverage.grid(coverage.units(running))
+    grid = heat_map.grid(coverage.units(running))
     mine = running.slots.filter(annotator=ann, state="submitted").count()
     assert grid.doubted == mine
     Flag.objects.filter(pk=found.pk).update(action="note")
-    assert coverage.grid(coverage.units(running)).doubted == 0
+    assert heat_map.grid(coverage.units(running)).doubted == 0
 
 
 def test_a_question_is_counted_where_it_is_asked(running):
@@ -127,7 +127,7 @@ def test_a_question_is_counted_where_it_is_asked(running):
     question = running.questions.first()
     question.stories = {"angle": ["TR", "IQ"]}
     question.save()
-    grid = coverage.grid(
+    grid = heat_map.grid(
         coverage.of_question(coverage.units(running), running, question)
     )
     assert [column.label for column in grid.columns] == [first.key]
@@ -159,7 +159,7 @@ def test_checks_are_no_coverage(study):
 def test_rounds_are_wanted_each():
     study = make_study(rounds=3)
     assert coverage.totals(study).wanted == 36
-    assert coverage.units(study)[0].wanted == 6
+    assert coverage.units(study).wanted.tolist() == [6] * 6
 
 
 def test_many_stories_are_folded_and_unfold():
@@ -179,7 +179,7 @@ def test_many_stories_are_folded_and_unfold():
     assert "show everything" in part
     for odd in ("0-3", "9-2", "x", "1-99999999999999999999", "99-100"):
         assert "01 – 05" in page(study, stories=odd)
-    assert coverage.fold([], "", 15) == []
+    assert heat_map.fold([], "", 15) == []
 
 
 def test_many_pairs_are_folded_too():
@@ -188,12 +188,12 @@ def test_many_pairs_are_folded_too():
         protocol="pairwise", annotators=1,
         benchmark=make_benchmark(stories=1, methods=names, pictures=False),
     )  # fmt: skip
-    grid = coverage.grid(coverage.units(study))
+    grid = heat_map.grid(coverage.units(study))
     assert grid.n_rows == 45
     assert len(grid.rows) == 15
     assert grid.rows[0].name == "M00 / M01 – M00 / M03"
     assert grid.rows[0].wanted == 3
-    part = coverage.grid(coverage.units(study), rows="1-3")
+    part = heat_map.grid(coverage.units(study), rows="1-3")
     assert [row.name for row in part.rows] == ["M00 / M01", "M00 / M02", "M00 / M03"]
 
 
@@ -435,3 +435,18 @@ def test_the_number_of_queries_does_not_grow(django_assert_max_num_queries):
         client = alice(study)
         with django_assert_max_num_queries(36):
             page(study, client)
+
+
+def test_a_long_list_of_annotators_begins_with_those_to_look_at():
+    study = make_study(annotators=32)
+    flag(study.annotators.get(name="A32"), "warn", "fast")
+    known = snapshots.known(study, 12, timezone.now())
+    few = [row.annotator.name for row in dashboard.person_rows(study, known, 3)]
+    assert few == ["A32", "A01", "A02"]
+    shown = page(study)
+    assert "All 32 annotators" in shown
+    assert "?annotator=A29" in shown
+    assert "?annotator=A30" not in shown
+    shown = page(study, people="all")
+    assert "All 32 annotators" not in shown
+    assert "?annotator=A31" in shown

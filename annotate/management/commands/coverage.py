@@ -1,8 +1,9 @@
 import argparse
 
-from annotate.coverage import Cell, Grid, grid, totals, units
+from annotate.coverage import totals, units
 from annotate.dashboards import coverage_tables
 from annotate.dashboards.dashboard import attention
+from annotate.dashboards.heat_map import Cell, Grid, grid
 from annotate.dashboards.tallies import people
 from annotate.management.studies import StudyCommand, find_study
 from annotate.models import Study
