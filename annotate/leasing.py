@@ -6,7 +6,7 @@ waits for them, a claimed one is free for anyone. An answer that comes after tha
 accepted while the slot is free, and otherwise kept as surplus.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
@@ -136,22 +136,37 @@ class Place:
         return self.session + closed
 
 
+# What `place_after` needs to know of a slot.
+PLACED = ("session", "position", "purpose", "state", "unit__story")
+
+
 def last_place(annotator: Annotator) -> Place:
     """Return where the annotator's slots end."""
-    size = annotator.study.session_size
-    # A session has at most as many checks as other slots.
-    latest = Slot.objects.filter(annotator=annotator, position__isnull=False).order_by(
+    latest = latest_slots(annotator)[: shown_in_session(annotator.study)]
+    return place_after(list(latest.values_list(*PLACED)), annotator.study)
+
+
+def latest_slots(annotator: Annotator) -> QuerySet[Slot]:
+    """Return all slots that were the annotator's turn, the last first."""
+    return Slot.objects.filter(annotator=annotator, position__isnull=False).order_by(
         "-position"
-    )[: 2 * size]
-    rows = list(
-        latest.values_list("session", "position", "purpose", "state", "unit__story")
     )
+
+
+def shown_in_session(study: Study) -> int:
+    """Return how many slots a session has at most: as many checks as others."""
+    return 2 * study.session_size
+
+
+def place_after(rows: Sequence[tuple], study: Study) -> Place:
+    """Return where slots end, of which the last ones are given, `PLACED` of each."""
+    rows = rows[: shown_in_session(study)]
     real = [row for row in rows if row[2] == Purpose.REAL]
     if not real:
         return Place(stories=frozenset(row[4] for row in rows if row[0] == 1))
     session, position = real[0][:2]
     here = [row for row in rows if row[0] == session and row[3] not in CLOSED]
-    full = sum(row[2] == Purpose.REAL for row in here) >= size
+    full = sum(row[2] == Purpose.REAL for row in here) >= study.session_size
     return Place(session, position, None if full else frozenset(r[4] for r in here))
 
 

@@ -20,13 +20,13 @@ from annotate import leasing
 from annotate.checking import checks, training
 from annotate.choosing import adaptive_pairs
 from annotate.choosing.crowd import Candidate, Seen, best, keeps_even
-from annotate.leasing import UNFINISHED, own_slots
+from annotate.leasing import UNFINISHED
 from annotate.models import Annotator, Purpose, Skip, Slot
 from annotate.rating import locked_annotator
 
 # Enough free slots to find one that suits; more are read where none of them does.
 WINDOW, WIDE_WINDOW = 40, 1000
-# An annotator's share is kept even over so many of the latest slots.
+# An annotator's share is kept even over so many of the latest slots, or a session's.
 MEMORY = 100
 # When to ask again if nobody's lease tells.
 MINUTES = 5
@@ -218,16 +218,23 @@ def _candidates(free: QuerySet[Slot]) -> list[Candidate]:
 
 def _seen(annotator: Annotator) -> Seen:
     """Return what the annotator was given so far, checks left out of the counts."""
-    latest = own_slots(annotator).filter(purpose=Purpose.REAL).order_by("-position")
+    number = max(MEMORY, leasing.shown_in_session(annotator.study))
+    latest = leasing.latest_slots(annotator).values("pk")[:number]
     # Finding the slots first keeps the database from joining all of them.
-    slots = Slot.objects.filter(pk__in=latest.values("pk")[:MEMORY]).order_by()
-    rows = slots.values_list(
-        "unit__story", "unit__output_a__method", "unit__output_b__method", "a_is_left",
+    slots = Slot.objects.filter(pk__in=latest).order_by("-position")
+    rows = list(
+        slots.values_list(
+            *leasing.PLACED, "unit__output_a__method", "unit__output_b__method",
+            "a_is_left",
+        )
     )  # fmt: skip
     seen = Seen()
-    for story, a, b, left in rows:
-        seen.add(Candidate(0, story, (a,) if b is None else (a, b), 0, left))
-    seen.stories = set(leasing.last_place(annotator).stories or ())
+    for _session, _position, purpose, state, story, a, b, left in rows:
+        if purpose == Purpose.REAL and state not in leasing.CLOSED:
+            methods = (a,) if b is None else (a, b)
+            seen.add(Candidate(0, story, methods, 0, left))
+    place = leasing.place_after([row[:5] for row in rows], annotator.study)
+    seen.stories = set(place.stories or ())
     return seen
 
 

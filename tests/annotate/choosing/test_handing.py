@@ -309,6 +309,18 @@ def test_a_full_session_does_not_narrow_the_next_one():
     assert [slot.session for slot in slots] == [1, 1, 1, 2, 2, 2, 3, 3, 3]
 
 
+def test_a_session_longer_than_the_memory_repeats_no_story(monkeypatch):
+    monkeypatch.setattr(handing, "MEMORY", 1)
+    study = grid(stories=6, methods=4, redundancy=1, session_size=6)
+    (person,) = add_people(study, 1)
+    do_everything(person)
+    stories = defaultdict(list)
+    for slot in study.slots.filter(annotator=person):
+        stories[slot.session].append(slot.unit.story_id)
+    assert [len(found) for found in stories.values()] == [6] * 4
+    assert all(len(set(found)) == 6 for found in stories.values())
+
+
 def test_sides_of_a_unit_stay_within_two_and_end_even():
     study = grid(stories=3, methods=3, redundancy=4, protocol="pairwise")
     people = add_people(study, 6)
