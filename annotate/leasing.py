@@ -87,15 +87,20 @@ def take(slot: Slot, annotator: Annotator) -> Slot:
     return take_locked(slot, locked_annotator(annotator))
 
 
-def take_locked(slot: Slot, person: Annotator) -> Slot:
-    """Lease a slot as `take` does, to an annotator who is locked already."""
+def take_locked(slot: Slot, person: Annotator, claim: "Claim | None" = None) -> Slot:
+    """Lease a slot as `take` does, to an annotator who is locked already.
+
+    `claim` is where a free slot would stand, found under the same lock.
+    """
     if not may_work(person):
         raise SlotTakenError("This study has no work for this annotator now.")
     held = locked_slot(slot.pk, person.study)
     is_free = held.annotator_id is None and held.state == Slot.State.OPEN
     if is_free:
         held.probability, held.alternatives = slot.probability, slot.alternatives
-        _claim(held, person)
+        claim = claim or _claim(held, person)
+        held.annotator, held.claimed = person, True
+        held.session, held.position = claim.session, claim.position
     if held.annotator_id != person.pk or held.state not in UNFINISHED:
         raise SlotTakenError("This story is with somebody else, or closed.")
     return start_lease(held, also=CLAIM if is_free else ())
@@ -106,17 +111,22 @@ CLAIM = (
 )  # fmt: skip
 
 
-def _claim(free: Slot, person: Annotator) -> None:
-    """Make a free slot the annotator's last one; store what `CLAIM` names later."""
+@dataclass(frozen=True)
+class Claim:
+    """Where a free slot stands among those of the annotator who takes it."""
+
+    session: int
+    position: int
+
+
+def _claim(free: Slot, person: Annotator) -> Claim:
+    """Return where a free slot becomes the annotator's last one, if it may."""
     same = Slot.objects.filter(unit=OuterRef("pk"), round=free.round, annotator=person)
     unit = Unit.objects.filter(pk=free.unit_id)
     story, judged = unit.values_list("story", Exists(same)).get()
     if judged:
         raise SlotTakenError("You have judged this story already.")
-    place = last_place(person)
-    free.annotator, free.claimed = person, True
-    free.session = place.session_for(story)
-    free.position = place.position + SPACING
+    return last_place(person).claim(story)
 
 
 @dataclass(frozen=True)
@@ -134,6 +144,10 @@ class Place:
         """Return the session that a slot of this story would join."""
         closed = self.stories is None or story in self.stories
         return self.session + closed
+
+    def claim(self, story: int) -> Claim:
+        """Return where a slot of this story would stand."""
+        return Claim(self.session_for(story), self.position + SPACING)
 
 
 # What `place_after` needs to know of a slot.
@@ -388,15 +402,15 @@ def despite_loss(
 def _surplus_for(lost: Slot, person: Annotator) -> Slot:
     """Open a slot outside the redundancy for what somebody did on a lost one."""
     now = timezone.now()
-    place = last_place(person)
+    claim = last_place(person).claim(lost.unit.story_id)
     surplus = Slot.objects.create(
         study_id=lost.study_id,
         unit_id=lost.unit_id,
         round=lost.round,
         state=Slot.State.LEASED,
         annotator=person,
-        session=place.session_for(lost.unit.story_id),
-        position=place.position + SPACING,
+        session=claim.session,
+        position=claim.position,
         claimed=True,
         a_is_left=lost.a_is_left,
         lease=1,

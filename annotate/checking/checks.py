@@ -19,11 +19,16 @@ KINDS = (Purpose.GOLD, Purpose.REPEAT, Purpose.TWIN)
 Found = Iterable[tuple[Unit, Slot | None]]
 
 
-def begin_session(annotator: Annotator, following: Slot) -> None:
-    """Lay the checks of a session into it, if `following` is its first slot."""
+def begin_session(annotator: Annotator, following: Slot) -> bool:
+    """Lay the checks of a session into it, if `following` is its first slot.
+
+    Return whether the annotator's slots may stand elsewhere now.
+    """
     wanted = annotator.study.checks.get("per_session", 0)
-    if wanted and following.purpose == Purpose.REAL:
-        _lay_checks(annotator, following, wanted)
+    if not wanted or following.purpose != Purpose.REAL:
+        return False
+    _lay_checks(annotator, following, wanted)
+    return True
 
 
 @transaction.atomic

@@ -20,7 +20,7 @@ from annotate import leasing
 from annotate.checking import checks, training
 from annotate.choosing import adaptive_pairs
 from annotate.choosing.crowd import Candidate, Seen, best, keeps_even
-from annotate.leasing import UNFINISHED
+from annotate.leasing import UNFINISHED, Claim, Place
 from annotate.models import Annotator, Purpose, Skip, Slot
 from annotate.rating import locked_annotator
 
@@ -46,11 +46,13 @@ class Outlook:
     """The next slot, or why there is none.
 
     `minutes` tells when to try again while everything that is left is with others.
+    `claim` is where a free slot would stand, if that was found out on the way.
     """
 
     kind: Next
     slot: Slot | None = None
     minutes: int = 0
+    claim: Claim | None = None
 
 
 def outlook(annotator: Annotator) -> Outlook:
@@ -64,9 +66,8 @@ def outlook(annotator: Annotator) -> Outlook:
 def _outlook(person: Annotator) -> Outlook:
     if not leasing.may_work(person):
         return Outlook(Next.STOPPED)
-    slot = _next(person)
-    if slot is not None:
-        return Outlook(Next.WORK, slot)
+    if (work := _next(person)) is not None:
+        return work
     if has_room(person) and may_get_more(person):
         return Outlook(Next.TAKEN, minutes=_minutes(person))
     return Outlook(Next.DONE)
@@ -77,15 +78,16 @@ def next_slot(annotator: Annotator) -> Slot | None:
     return outlook(annotator).slot
 
 
-def _next(person: Annotator) -> Slot | None:
+def _next(person: Annotator) -> Outlook | None:
     own = leasing.waiting(person).first()
     if own is None:
-        return best_free(person)
+        return _best_free(person)
+    work = Outlook(Next.WORK, own)
     if own.purpose in (Purpose.REAL, Purpose.TRAINING) or own.started_at is not None:
-        return own
+        return work
     # Slots that are claimed one by one come before a check that is laid among them.
     at = leasing.claim_position(person)
-    return (best_free(person) if at < own.position else None) or own
+    return (_best_free(person) if at < own.position else None) or work
 
 
 def take_next(annotator: Annotator) -> Outlook:
@@ -104,9 +106,10 @@ def _take_next(annotator: Annotator) -> Outlook | None:
     following = _outlook(person)
     if following.slot is None:
         return following
-    checks.begin_session(person, following.slot)
+    laid = checks.begin_session(person, following.slot)
+    claim = None if laid else following.claim
     try:
-        return Outlook(Next.WORK, leasing.take_locked(following.slot, person))
+        return Outlook(Next.WORK, leasing.take_locked(following.slot, person, claim))
     except leasing.SlotTakenError:
         return None
 
@@ -177,23 +180,32 @@ def _lowest_level(annotator: Annotator) -> QuerySet[Slot]:
     return unfinished.order_by("level").values("level")[:1]
 
 
-def best_free(annotator: Annotator) -> Slot | None:
+def _best_free(annotator: Annotator) -> Outlook | None:
     """Return the free slot that keeps the annotator's share most even."""
     if not has_room(annotator):
         return None
     free = free_slots(annotator)
     if annotator.study.adaptive:
-        new = free.exclude(unit__story__in=_seen(annotator).stories)
-        return adaptive_pairs.choose(annotator.study, new if new.exists() else free)
-    chosen = _choose(annotator, free)
-    return None if chosen is None else Slot.objects.get(pk=chosen.slot)
-
-
-def _choose(annotator: Annotator, free: QuerySet[Slot]) -> Candidate | None:
+        seen, _place = _seen(annotator)
+        new = free.exclude(unit__story__in=seen.stories)
+        slot = adaptive_pairs.choose(annotator.study, new if new.exists() else free)
+        return None if slot is None else Outlook(Next.WORK, slot)
     candidates = _candidates(free[:WINDOW])
     if not candidates:
         return None
-    seen = _seen(annotator)
+    seen, place = _seen(annotator)
+    chosen = _choose(annotator, free, candidates, seen)
+    return Outlook(
+        Next.WORK, Slot.objects.get(pk=chosen.slot), claim=place.claim(chosen.story)
+    )
+
+
+def _choose(
+    annotator: Annotator,
+    free: QuerySet[Slot],
+    candidates: list[Candidate],
+    seen: Seen,
+) -> Candidate:
     # Ties fall differently for everybody, so that few want the same slot at once.
     dice = random.Random(annotator.pk)
     dice.shuffle(candidates)
@@ -216,8 +228,11 @@ def _candidates(free: QuerySet[Slot]) -> list[Candidate]:
     ]
 
 
-def _seen(annotator: Annotator) -> Seen:
-    """Return what the annotator was given so far, checks left out of the counts."""
+def _seen(annotator: Annotator) -> tuple[Seen, Place]:
+    """Return what the annotator was given so far, and where that ends.
+
+    Checks are left out of the counts.
+    """
     number = max(MEMORY, leasing.shown_in_session(annotator.study))
     latest = leasing.latest_slots(annotator).values("pk")[:number]
     # Finding the slots first keeps the database from joining all of them.
@@ -235,7 +250,7 @@ def _seen(annotator: Annotator) -> Seen:
             seen.add(Candidate(0, story, methods, 0, left))
     place = leasing.place_after([row[:5] for row in rows], annotator.study)
     seen.stories = set(place.stories or ())
-    return seen
+    return seen, place
 
 
 def _minutes(person: Annotator) -> int:
