@@ -917,7 +917,9 @@ class Event(models.Model):
         SLOT_EXCLUDED = "slot excluded", _("slot excluded")
         EXCLUSION_UNDONE = "exclusion undone", _("exclusion undone")
 
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="events")
+    study = models.ForeignKey(
+        Study, on_delete=models.CASCADE, related_name="events", db_index=False
+    )
     at = models.DateTimeField(default=timezone.now, editable=False)
     kind = models.CharField(max_length=40, choices=Kind.choices)
     annotator = models.ForeignKey(
@@ -939,7 +941,10 @@ class Event(models.Model):
 
     class Meta:
         ordering = ["study", "id"]
-        indexes = [models.Index(fields=["study", "kind"], name="event_by_kind")]
+        indexes = [
+            models.Index(fields=["study", "id"], name="event_in_order"),
+            models.Index(fields=["study", "kind"], name="event_by_kind"),
+        ]
 
     def save(self, *args: object, **kwargs: object) -> None:
         if not self._state.adding:

@@ -3,7 +3,7 @@
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Aggregate, Count, F, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -15,7 +15,15 @@ from annotate import exclusion, lifecycle, viewing
 from annotate.analysis_views import named_views
 from annotate.coverage import SURPLUS, WANTED, totals
 from annotate.dashboards.dashboard import attention
-from annotate.models import Annotator, Answer, Exclusion, Slot, Study
+from annotate.models import (
+    Annotator,
+    Answer,
+    Exclusion,
+    Purpose,
+    Slot,
+    Study,
+    Unit,
+)
 from annotate.permissions import can_create, can_manage, get_study_for, visible_studies
 from evalcore import media
 from evalcore.models import Frame
@@ -33,24 +41,24 @@ ACTIONS = {
 @login_required
 def study_list(request: HttpRequest) -> HttpResponse:
     """List the studies that the user may see, newest first."""
-    wanted = Slot.objects.filter(WANTED)
+    units = Unit.objects.filter(purpose=Purpose.REAL)
     studies = (
         visible_studies(request.user)
         .select_related("benchmark")
         .annotate(
-            wanted=_number_of(wanted),
-            submitted=_number_of(wanted.filter(state=Slot.State.SUBMITTED)),
-            people=_number_of(Annotator.objects.all()),
+            wanted=_of_each(units, Sum("redundancy")) * F("rounds"),
+            submitted=_of_each(units, Sum("submitted")),
+            people=_of_each(Annotator.objects.all(), Count("pk")),
         )
     )
     context = {"studies": studies, "can_create": can_create(request.user)}
     return render(request, "manage/studies.html", context)
 
 
-def _number_of(rows: QuerySet) -> Coalesce:
+def _of_each(rows: QuerySet, number: Aggregate) -> Coalesce:
     """Count the rows of each study by themselves: joined they would multiply."""
     own = rows.filter(study=OuterRef("pk")).order_by().values("study")
-    return Coalesce(Subquery(own.annotate(n=Count("pk")).values("n")), 0)
+    return Coalesce(Subquery(own.annotate(n=number).values("n")), 0)
 
 
 @require_safe

@@ -25,6 +25,7 @@ from annotate.people import devices
 
 View = Callable[..., HttpResponse]
 HELD = {Annotator.State.PAUSED: "held", Annotator.State.FAILED: "failed"}
+MOST_COUNTED = 100  # free slots; there may be very many
 
 
 def for_annotator(view: View) -> View:
@@ -221,7 +222,8 @@ def done(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     if not finished and following.slot is not None:
         return redirect("rate-entry", request.token)
     begun = leasing.own_slots(annotator).filter(state__in=leasing.UNFINISHED)
-    more = begun.count() + handing.free_slots(annotator).count()
+    free = handing.free_slots(annotator).values_list("pk")[: MOST_COUNTED + 1]
+    more = min(begun.count() + len(free), MOST_COUNTED + 1)
     return annotator_page(
         request,
         annotator,
@@ -231,6 +233,7 @@ def done(request: HttpRequest, annotator: Annotator) -> HttpResponse:
         .exclude(purpose=Purpose.TRAINING)
         .count(),
         more=more if following.slot else 0,
+        most=MOST_COUNTED,
         minutes=following.minutes,
         may_stop=finishing.may_stop(annotator),
         previous=_last_answered(annotator),

@@ -9,6 +9,7 @@ from annotate import exclusion, leasing, lifecycle, viewing
 from annotate.choosing import handing
 from annotate.models import Annotator, Choice, Invitation, Rating, Slot, Study
 from annotate.people import inviting
+from annotate.views import rate
 from tests.factories import METHODS, make_study
 from tests.people import answer_everything
 from tests.working import LIKERT, Browser, always, join, make_planned, work
@@ -293,13 +294,15 @@ def test_the_completion_code_stays_whatever_happens_to_others(client, study, eve
         assert code in page.content.decode()
 
 
-def test_whoever_likes_goes_on_with_free_slots(client, study):
+def test_whoever_likes_goes_on_with_free_slots(client, study, monkeypatch):
     own = study.slots.filter(annotator__name="A01")
     own.exclude(pk__in=[slot.pk for slot in own[:2]]).delete()
     address = finish(client, study)
     inviting.revoke(study.annotators.get(name="A02"))
     page = client.get(address)
     assert b"4 more stories wait" in page.content
+    monkeypatch.setattr(rate, "MOST_COUNTED", 3)
+    assert b"More than 3 stories wait" in client.get(address).content
     pause = reverse("rate-pause", args=[token(study)])
     address = client.post(pause)["Location"]
     assert "/story/" in address
