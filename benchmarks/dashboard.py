@@ -34,7 +34,10 @@ def main() -> int:
     failed = 0
     for engine in engines:
         print(f"{engine}: answers, median ms of the page, slowest, queries, bytes;")
-        print("  then: the poll without news, the worker's refresh in s", flush=True)
+        print(
+            "  then: the poll without news, the worker's refresh in s, first and again",
+            flush=True,
+        )
         with tempfile.TemporaryDirectory(prefix="plumbline-dashboard-") as folder:
             environment = os.environ | {"DATA_DIR": folder, "PYTHONPATH": str(ROOT)}
             command = own
@@ -78,9 +81,11 @@ def measure(answers: int) -> bool:
     user, _created = User.objects.get_or_create(username="alice", is_superuser=True)
     client = Client()
     client.force_login(user)
-    began = time.perf_counter()
-    snapshots.refresh(study)
-    refresh = time.perf_counter() - began
+    refreshes = []
+    for _first_then_again in range(2):
+        began = time.perf_counter()
+        snapshots.refresh(study)
+        refreshes.append(time.perf_counter() - began)
     url = reverse("study-coverage", args=[study.slug])
     queries = []
 
@@ -99,7 +104,8 @@ def measure(answers: int) -> bool:
     middle = statistics.median(times)
     print(
         f"  {answers:>9,}  {middle:6.0f} {max(times):6.0f}  {len(queries):3d} "
-        f"{len(page.content):8,}   {statistics.median(polls):5.0f}  {refresh:6.1f}",
+        f"{len(page.content):8,}   {statistics.median(polls):5.0f}  "
+        f"{refreshes[0]:6.1f} {refreshes[1]:6.1f}",
         flush=True,
     )
     return middle > LIMIT_MS

@@ -14,6 +14,7 @@ from evalcore.settings import ENVIRONMENT
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+DOCS = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))
 
 
 def test_the_version_is_the_projects():
@@ -64,3 +65,13 @@ def test_no_text_names_a_machine():
     for path in ROOT.glob("**/*.md"):
         if ".venv" not in path.parts:
             assert "/work/" not in path.read_text(), path
+
+
+@pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md", *DOCS])
+def test_a_page_names_only_files_that_exist(page):
+    named = re.findall(
+        r"\b(?:analysis|annotate|benchmarks|docs|evalcore|fixtures|templates|tests)"
+        r"/[\w/]+\.(?:html|md|py|yaml)\b",
+        (ROOT / page).read_text(),
+    )
+    assert [name for name in named if not (ROOT / name).exists()] == []
