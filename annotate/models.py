@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.utils.translation import get_language, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
+from annotate.checking import findings
 from evalcore.models import Benchmark, Output, Story
 
 
@@ -822,7 +823,10 @@ class Flag(models.Model):
     action = models.CharField(max_length=10, choices=Action.choices)
     value = models.FloatField(null=True)
     n = models.PositiveIntegerField()
-    text = models.CharField(max_length=300)
+    finding = models.JSONField(
+        default=dict, help_text="What was found; empty in flags of older versions."
+    )
+    text = models.CharField(max_length=300, help_text="The finding, in English.")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     shown_at = models.DateTimeField(
         null=True, blank=True, help_text="When the annotator read the warning."
@@ -849,6 +853,11 @@ class Flag(models.Model):
                 name="flag_action_known",
             ),
         ]
+
+    @property
+    def sentence(self) -> str:
+        """Return what was found, in the reader's language where that is known."""
+        return findings.sentence(self.finding) if self.finding else self.text
 
 
 class Snapshot(models.Model):

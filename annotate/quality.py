@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
 from annotate import exclusion, log
+from annotate.checking.findings import finding, in_english
 from annotate.checking.rules import Breach, Rule, evaluate, parse_rules
 from annotate.checking.signals import Judged, Signal, measure
 from annotate.models import (
@@ -225,6 +226,7 @@ def _act(annotator: Annotator, breach: Breach) -> Flag | None:
         before.resolved_at is None or breach.n < AGAIN * before.n
     ):
         return None
+    found = finding(breach)
     flag = Flag.objects.create(
         annotator=person,
         rule=breach.rule.key,
@@ -232,11 +234,12 @@ def _act(annotator: Annotator, breach: Breach) -> Flag | None:
         action=breach.rule.action,
         value=breach.value,
         n=breach.n,
-        text=breach.text[:300],
+        finding=found,
+        text=in_english(found)[:300],
     )
     log.note(
         Event.Kind.FLAG_RAISED, person.study_id, annotator=person,
-        rule=flag.rule, action=flag.action, text=flag.text,
+        rule=flag.rule, action=flag.action, finding=found,
     )  # fmt: skip
     _stop(person, flag)
     annotator.state = person.state

@@ -34,23 +34,6 @@ STAKES = (0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.75, 0.9)
 # Robbins' boundary is tightest at about 12 times this many units.
 MIXTURE = 4.0
 
-SENTENCES = {
-    "seconds_per_unit": "{value} of {n} units took less than {limit:g} s",
-    "seconds_per_shot": "{value} of {n} units took less than {limit:g} s per shot",
-    "straight_line": "{value} of {n} units were answered exactly like the one before",
-    "same_answer": "{value} of {n} units had the same answer as the one before",
-    "flat": "{value} of {n} units had one and the same answer to all questions",
-    "side_bias": "the share of left is {value} away from one half in {n} units",
-    "training": "{value} of the answers to {n} training units are within the tolerance",
-    "gold": "{value} of the answers to {n} gold units are within the tolerance",
-    "repeat": "answers to {n} repeated units moved by {value} of the scale",
-    "twin": "{value} of the answers to {n} degraded twins are below the original's",
-    "agreement": "ratings of {n} units correlate {value} with those of the others",
-    "majority": "{value} of the choices in {n} units agree with a clear majority",
-    "skips": "{value} of {n} slots were skipped",
-}
-
-
 class RuleError(ValueError):
     """A rule is wrong; `path` leads to the value, `message` says what is right."""
 
@@ -120,15 +103,12 @@ class Breach:
         How many observations it rests on.
     p
         The always-valid p value; None for rules without `chance`.
-    text
-        The finding as a sentence, for the manager.
     """
 
     rule: Rule
     value: float
     n: int
     p: float | None
-    text: str
 
 
 # Thresholds by simulation (docs/quality.md). Pauses only on strong evidence.
@@ -174,7 +154,7 @@ def _breach(rule: Rule, signal: Signal | None) -> Breach | None:
         p = _p(rule, value, signal.n, observations)
         if p > rule.chance:
             return None
-    return Breach(rule, value, signal.n, p, _sentence(rule, value, signal, p))
+    return Breach(rule, value, signal.n, p)
 
 
 def _p(rule: Rule, value: float, n: int, observations: Sequence[float]) -> float:
@@ -238,28 +218,6 @@ def correlation_p(r: float, n: int, threshold: float, *, below: bool) -> float:
 
 def _z(r: float) -> float:
     return atanh(max(-0.999999, min(0.999999, r)))
-
-
-def _sentence(rule: Rule, value: float, signal: Signal, p: float | None) -> str:
-    """Return what was found, what is allowed, and how sure that is."""
-    bound = "at most" if rule.below is None else "at least"
-    shown = SENTENCES[rule.signal].format(
-        value=_number(rule, value), n=signal.n, limit=rule.limit
-    )
-    text = f"{shown}; {bound} {_number(rule, rule.threshold)} is expected"
-    if p is not None:
-        text += f" (by accident in at most {_rarity(p)})"
-    return text[0].upper() + text[1:] + "."
-
-
-def _number(rule: Rule, value: float) -> str:
-    return f"{value:.2f}" if rule.signal in CORRELATIONS else f"{100 * value:.0f} %"
-
-
-def _rarity(p: float) -> str:
-    """Return a frequency that is at least p: 1 of 2 to 1 of 9, then powers of ten."""
-    times = int(1 / p)
-    return f"1 of {10 ** (len(str(times)) - 1) if times >= 10 else times:,}"
 
 
 def parse_rules(data: Any) -> tuple[Rule, ...]:

@@ -3,12 +3,14 @@
 Each alert says what is wrong, since when, and what to do about it.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
+from django.db.models import Count
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
@@ -24,15 +26,18 @@ NOT_BEGUN = timedelta(days=3)
 EXPIRIES = 3
 BEHIND = timedelta(minutes=5)
 SHOWN = 5  # names or units that an alert lists
-SEVERE = (Flag.Action.PAUSE, Flag.Action.EXCLUDE)
+# Of several flags of one person the first of these speaks.
+GRAVEST = (Flag.Action.EXCLUDE, Flag.Action.PAUSE, Flag.Action.WARN)
+SEVERE = GRAVEST[:2]
 
 
 @dataclass(frozen=True)
 class Alert:
     """One thing to look at; `weight` orders them, `level` colours them.
 
-    `query` filters the list of slots; `unit`, `flag` or `annotator` is what a button
-    beside the alert acts on.
+    `query` filters the list of slots; `unit`, `flags` or `annotator` is what a button
+    beside the alert acts on. `brief` is what an alert adds to a graver one of the same
+    person, `answers` how many of their slots are submitted and not excluded.
     """
 
     kind: str
@@ -43,8 +48,10 @@ class Alert:
     since: datetime | None = None
     query: str = ""
     unit: int | None = None
-    flag: int | None = None
+    flags: tuple[int, ...] = ()
     annotator: Annotator | None = None
+    answers: int = 0
+    brief: str = ""
     notes: tuple[str, ...] = field(default=())
 
 
@@ -82,7 +89,24 @@ def alerts(
         *_not_begun(study, now),
         *_behind(computed_at, now),
     ]
-    return sorted(found, key=lambda alert: -alert.weight)
+    return _one_a_person(sorted(found, key=lambda alert: -alert.weight))
+
+
+def _one_a_person(found: Iterable[Alert]) -> list[Alert]:
+    """Put what is to be said of one person into the gravest of their alerts."""
+    kept: dict[object, Alert] = {}
+    for alert in found:
+        key = alert.annotator.pk if alert.annotator else object()
+        if key in kept:
+            first = kept[key]
+            kept[key] = replace(
+                first,
+                flags=(*first.flags, *alert.flags),
+                notes=(*first.notes, alert.brief),
+            )
+        else:
+            kept[key] = alert
+    return list(kept.values())
 
 
 def _stalled(
@@ -174,20 +198,50 @@ def _flagged(study: Study) -> Iterator[Alert]:
         .exclude(action=Flag.Action.NOTE)
         .select_related("annotator")
     )
+    of_person: dict[int, list[Flag]] = defaultdict(list)
     for flag in flags:
-        severe = flag.action in SEVERE
-        yield Alert(
-            "annotator", 70 if severe else 60, "error" if severe else "warning",
-            _("Look at %(name)s (%(action)s): %(text)s")
-            % {
-                "name": flag.annotator.name,
-                "action": flag.get_action_display(),
-                "text": flag.text,
-            },
-            _("Read some of the answers; then pause, or settle the flag."),
-            since=flag.created_at, query=_person_query(flag.annotator.name),
-            flag=flag.pk, annotator=flag.annotator,
-        )  # fmt: skip
+        of_person[flag.annotator_id].append(flag)
+    answers = _answers(study, of_person)
+    for pk, found in of_person.items():
+        for flag in sorted(found, key=lambda flag: GRAVEST.index(flag.action)):
+            person, severe = flag.annotator, flag.action in SEVERE
+            said = {"action": flag.get_action_display(), "text": flag.sentence}
+            yield Alert(
+                "annotator", 70 if severe else 60, "error" if severe else "warning",
+                _("Look at %(name)s (%(action)s): %(text)s")
+                % (said | {"name": person.name}),
+                _what_next(person, answers.get(pk, 0)),
+                since=flag.created_at, query=_person_query(person.name),
+                flags=(flag.pk,), annotator=person, answers=answers.get(pk, 0),
+                brief=_("Before (%(action)s): %(text)s") % said,
+            )  # fmt: skip
+
+
+def _answers(study: Study, people: Iterable[int]) -> dict[int, int]:
+    """Count the submitted slots of each that an exclusion can still leave out."""
+    if not people:
+        return {}
+    slots = study.slots.filter(
+        annotator__in=list(people), purpose=Purpose.REAL, state=Slot.State.SUBMITTED
+    )
+    return dict(slots.order_by().values_list("annotator").annotate(n=Count("pk")))
+
+
+def _what_next(person: Annotator, answers: int) -> str:
+    """Return what a manager can do about somebody whom a rule has found."""
+    if person.state == Annotator.State.PAUSED:
+        return _(
+            "Nothing goes on until you decide. Read some of the answers; then resume, "
+            "exclude the answers, or revoke the link so that others get the slots."
+        )
+    if person.state != Annotator.State.REVOKED:
+        return _("Read some of the answers; then pause, or settle the flag.")
+    if answers:
+        return _(
+            "The link is revoked, but the answers count. Exclude them, or settle the "
+            "flag to keep them."
+        )
+    return _("The link is revoked and no answer counts; settle the flag.")
 
 
 def _expiring(study: Study, people: Mapping[str, Any]) -> Iterator[Alert]:
@@ -196,12 +250,13 @@ def _expiring(study: Study, people: Mapping[str, Any]) -> Iterator[Alert]:
     often = {pk: n for pk, n in often.items() if n >= EXPIRIES}
     working = study.annotators.exclude(state__in=Annotator.STOPPED)
     for row in working.filter(pk__in=often):
+        text = _("%(name)s has let %(n)d leases run out since the last answer.") % {
+            "name": row.name, "n": often[row.pk],
+        }  # fmt: skip
         yield Alert(
-            "leases expire", 50, "warning",
-            _("%(name)s has let %(n)d leases run out since the last answer.")
-            % {"name": row.name, "n": often[row.pk]},
+            "leases expire", 50, "warning", text,
             _("Ask whether the page works for them; revoke to free their slots."),
-            query=_person_query(row.name), annotator=row,
+            query=_person_query(row.name), annotator=row, brief=text,
         )  # fmt: skip
 
 

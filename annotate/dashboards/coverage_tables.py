@@ -50,7 +50,7 @@ def _annotators(study: Study) -> Iterator[tuple[object, ...]]:
             checks.get(kind, ["", 0]) for kind in ("gold", "repeat", "twin")
         )
         rest = row.signals.get("rest", ["", 0])
-        flags = "; ".join(f"{flag.action}: {flag.text}" for flag in row.flags)
+        flags = "; ".join(f"{flag.action}: {flag.sentence}" for flag in row.flags)
         yield (
             row.annotator.name, row.annotator.state, int(row.annotator.is_simulated),
             row.counted.get("submitted", ""), row.counted.get("planned", ""),

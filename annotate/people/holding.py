@@ -40,7 +40,10 @@ def pause(annotator: Annotator, *, user: User | None = None, reason: str = "") -
 
 @transaction.atomic
 def resume(annotator: Annotator, *, user: User | None = None) -> None:
-    """Let a paused person go on where they were; settles the flags that paused them."""
+    """Let a paused person go on where they were; settles the flags that paused them.
+
+    A warning about the same signal, which came before, is settled with them.
+    """
     person = locked_annotator(annotator)
     if person.state != State.PAUSED:
         raise HoldingError(
@@ -49,7 +52,12 @@ def resume(annotator: Annotator, *, user: User | None = None) -> None:
         )
     person.state = annotator.state = _state_before(person)
     person.save(update_fields=["state"])
-    for flag in person.flags.filter(resolved_at=None, action=Flag.Action.PAUSE):
+    flags = person.flags.filter(resolved_at=None)
+    pauses = list(flags.filter(action=Flag.Action.PAUSE))
+    warnings = flags.filter(
+        action=Flag.Action.WARN, signal__in={flag.signal for flag in pauses}
+    )
+    for flag in (*pauses, *warnings):
         quality.resolve(flag, user=user)
     log.note(Event.Kind.ANNOTATOR_RESUMED, person.study_id, annotator=person, user=user)
 

@@ -84,11 +84,11 @@ def view_choose(request: HttpRequest, slug: str) -> HttpResponse:
     """Store from which views the listed exclusions hide their answers."""
     study = get_study_for(request.user, slug, role="manager")
     chosen: dict[int, set[str]] = {
-        int(pk): set() for pk in request.POST.getlist("row") if _is_number(pk)
+        int(pk): set() for pk in request.POST.getlist("row") if is_number(pk)
     }
     for box in request.POST.getlist("hide"):
         pk, _colon, key = box.partition(":")
-        if _is_number(pk) and int(pk) in chosen:
+        if is_number(pk) and int(pk) in chosen:
             chosen[int(pk)].add(key)
     n = analysis_views.choose_views(study, chosen, author=request.user)
     text = ngettext("%(n)d exclusion changed.", "%(n)d exclusions changed.", n)
@@ -96,7 +96,8 @@ def view_choose(request: HttpRequest, slug: str) -> HttpResponse:
     return redirect("view-list", slug)
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Say whether a form's text is an id."""
     return text.isascii() and text.isdecimal() and len(text) < 18
 
 

@@ -19,6 +19,7 @@ from annotate.models import Annotator, Flag, Purpose
 from annotate.people import holding, inviting
 from annotate.permissions import can_manage, get_study_for
 from annotate.spreadsheet import csv_lines
+from annotate.views.analysis_views import is_number
 
 CSV = "text/csv; charset=utf-8"
 STEPS_SHOWN = 60
@@ -121,13 +122,19 @@ def annotator_action(
 @require_POST
 @login_required
 def flag_resolve(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Settle a flag."""
+    """Settle a flag, and those that the form names besides."""
     study = get_study_for(request.user, slug, role="manager")
     flag = get_object_or_404(Flag, pk=pk, annotator__study=study)
-    quality.resolve(flag, user=request.user)
-    messages.success(
-        request, _("The flag of %(name)s is settled.") % {"name": flag.annotator.name}
-    )
+    besides = [int(n) for n in request.POST.getlist("also") if is_number(n)]
+    for one in (flag, *flag.annotator.flags.filter(pk__in=besides)):
+        quality.resolve(one, user=request.user)
+    text = ngettext(
+        "The flag of %(name)s is settled.", "The flags of %(name)s are settled.",
+        1 + len(besides),
+    )  # fmt: skip
+    if flag.annotator.state == Annotator.State.PAUSED:
+        text += " " + _("%(name)s stays paused.")
+    messages.success(request, text % {"name": flag.annotator.name})
     return redirect("study-coverage", slug)
 
 

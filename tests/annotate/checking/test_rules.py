@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotate.checking.findings import finding, sentence
 from annotate.checking.rules import (
     ACTIONS,
     DEFAULT_RULES,
     STAKES,
+    Breach,
     Rule,
     RuleError,
     always_valid_p,
@@ -33,13 +35,17 @@ def only(rule: Rule, signals: dict[str, Signal]):
     return breach
 
 
+def said(breach: Breach) -> str:
+    return sentence(finding(breach))
+
+
 # -- evaluating ------------------------------------------------------------------------
 
 
 def test_a_breach_says_what_was_found_and_what_is_expected():
     breach = only(GOLD, shares("gold", 1, 0, 0, 0, 0, 0.5))
     assert (breach.value, breach.n, breach.p) == (0.25, 6, None)
-    assert breach.text == (
+    assert said(breach) == (
         "25 % of the answers to 6 gold units are within the tolerance; "
         "at least 70 % is expected."
     )
@@ -76,7 +82,7 @@ def test_a_limit_turns_seconds_into_a_share_of_units():
     signal = Signal("seconds_per_shot", 0.745, 4, "", times)
     breach = only(rule, {"seconds_per_shot": signal})
     assert breach.value == 0.75
-    assert breach.text == (
+    assert said(breach) == (
         "75 % of 4 units took less than 1 s per shot; at most 50 % is expected."
     )
 
@@ -90,7 +96,7 @@ def test_chance_asks_for_evidence():
     assert evaluate([rule], few) == []
     breach = only(rule, many)
     assert 1e-5 < breach.p < 1e-4
-    assert breach.text.endswith("is expected (by accident in at most 1 of 10,000).")
+    assert said(breach).endswith("is expected (by accident in at most 1 of 10,000).")
 
 
 @pytest.mark.parametrize("side", [0.0, 1.0])
@@ -105,8 +111,8 @@ def test_side_bias_accuses_either_side_alike(side):
 def test_a_correlation_is_written_as_one():
     rule = Rule("rest", "agreement", "note", below=0.3, chance=0.05)
     breach = only(rule, {"agreement": Signal("agreement", -0.2, 80)})
-    assert breach.text.startswith("Ratings of 80 units correlate -0.20 with")
-    assert "at least 0.30 is expected" in breach.text
+    assert said(breach).startswith("Ratings of 80 units correlate -0.20 with")
+    assert "at least 0.30 is expected" in said(breach)
     assert evaluate([rule], {"agreement": Signal("agreement", -0.2, 10)}) == []
 
 
@@ -115,9 +121,9 @@ def test_every_signal_has_a_sentence(name):
     limit = 2.0 if name.startswith("seconds") else None
     rule = Rule("any", name, "note", above=0.25, limit=limit)
     found = only(rule, {name: Signal(name, 0.5, 12, "", (1.0, 9.0))})
-    assert found.text.endswith(" is expected.")
-    assert "12" in found.text
-    assert ("0.50" if name == "agreement" else "50 %") in found.text
+    assert said(found).endswith(" is expected.")
+    assert "12" in said(found)
+    assert ("0.50" if name == "agreement" else "50 %") in said(found)
 
 
 def test_straight_liners_are_paused_and_careful_ones_are_not_under_the_default_rules():
@@ -139,7 +145,7 @@ def test_weak_evidence_is_said_to_be_weak():
     rule = Rule("line", "straight_line", "note", above=0.5, chance=0.5)
     breach = only(rule, shares("straight_line", 1.0, 1.0, 1.0))
     assert 1 / 4 < breach.p < 1 / 2
-    assert "in at most 1 of " + str(int(1 / breach.p)) in breach.text
+    assert "in at most 1 of " + str(int(1 / breach.p)) in said(breach)
 
 
 # -- evidence that may be looked at after every unit -----------------------------------

@@ -1,0 +1,114 @@
+"""What a rule found, as data that is stored and as a sentence in the reader's language.
+
+A finding is kept with the flag and in the log; its sentence is made when it is shown.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils import translation
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from annotate.checking.rules import CORRELATIONS, Breach
+
+Finding = Mapping[str, Any]
+
+SENTENCES = {
+    "seconds_per_unit": gettext_lazy(
+        "%(value)s of %(n)s units took less than %(limit)s s"
+    ),
+    "seconds_per_shot": gettext_lazy(
+        "%(value)s of %(n)s units took less than %(limit)s s per shot"
+    ),
+    "straight_line": gettext_lazy(
+        "%(value)s of %(n)s units were answered exactly like the one before"
+    ),
+    "same_answer": gettext_lazy(
+        "%(value)s of %(n)s units had the same answer as the one before"
+    ),
+    "flat": gettext_lazy(
+        "%(value)s of %(n)s units had one and the same answer to all questions"
+    ),
+    "side_bias": gettext_lazy(
+        "The share of left is %(value)s away from one half in %(n)s units"
+    ),
+    "training": gettext_lazy(
+        "%(value)s of the answers to %(n)s training units are within the tolerance"
+    ),
+    "gold": gettext_lazy(
+        "%(value)s of the answers to %(n)s gold units are within the tolerance"
+    ),
+    "repeat": gettext_lazy(
+        "Answers to %(n)s repeated units moved by %(value)s of the scale"
+    ),
+    "twin": gettext_lazy(
+        "%(value)s of the answers to %(n)s degraded twins are below the original's"
+    ),
+    "agreement": gettext_lazy(
+        "Ratings of %(n)s units correlate %(value)s with those of the others"
+    ),
+    "majority": gettext_lazy(
+        "%(value)s of the choices in %(n)s units agree with a clear majority"
+    ),
+    "skips": gettext_lazy("%(value)s of %(n)s slots were skipped"),
+}
+
+
+def finding(breach: Breach) -> dict[str, Any]:
+    """Return what is stored of a breach: enough to say it in any language."""
+    rule = breach.rule
+    known = {
+        "signal": rule.signal, "value": breach.value, "n": breach.n,
+        "above": rule.above, "below": rule.below, "limit": rule.limit, "p": breach.p,
+    }  # fmt: skip
+    return {key: value for key, value in known.items() if value is not None}
+
+
+def sentence(found: Finding) -> str:
+    """Return what was found, what is expected, and how sure that is."""
+    signal = found["signal"]
+    is_below = "below" in found
+    texts = {
+        "shown": SENTENCES[signal] % {
+            "value": _number(signal, found["value"]),
+            "n": found["n"],
+            "limit": f"{found.get('limit', 0):g}",
+        },
+        "bound": _number(signal, found["below"] if is_below else found["above"]),
+    }  # fmt: skip
+    if "p" not in found:
+        text = (
+            _("%(shown)s; at least %(bound)s is expected.")
+            if is_below
+            else _("%(shown)s; at most %(bound)s is expected.")
+        )
+        return text % texts
+    text = (
+        _(
+            "%(shown)s; at least %(bound)s is expected (by accident in at most 1 of "
+            "%(times)s)."
+        )
+        if is_below
+        else _(
+            "%(shown)s; at most %(bound)s is expected (by accident in at most 1 of "
+            "%(times)s)."
+        )
+    )
+    return text % (texts | {"times": _times(found["p"])})
+
+
+def in_english(found: Finding) -> str:
+    """Return the sentence for tables and records, which have one language."""
+    with translation.override("en"):
+        return sentence(found)
+
+
+def _number(signal: str, value: float) -> str:
+    return f"{value:.2f}" if signal in CORRELATIONS else f"{100 * value:.0f} %"
+
+
+def _times(p: float) -> str:
+    """Return of how many times p is at most one: 2 to 9, then powers of ten."""
+    times = int(1 / p)
+    return f"{10 ** (len(str(times)) - 1) if times >= 10 else times:,}"
