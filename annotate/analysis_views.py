@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from django.core.validators import slug_re
 from django.db import transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.utils import translation
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from annotate import log
 from annotate.models import (
@@ -28,6 +30,10 @@ from annotate.models import (
 
 MAIN = "main"
 EVERYTHING = "everything"
+FIXED = {
+    MAIN: gettext_lazy("Everything but what was excluded"),
+    EVERYTHING: gettext_lazy("All answers within the redundancy, excluded ones too"),
+}
 LONGEST_KEY = AnalysisView._meta.get_field("key").max_length
 LONGEST_TITLE = AnalysisView._meta.get_field("title").max_length
 
@@ -41,20 +47,24 @@ class ViewCounts:
     """A view and what is seen through it, of the answers within the redundancy."""
 
     view: AnalysisView
-    answers: int
+    slots: int
     excluded: int
+    answers: int
     annotators: int
+
+    @property
+    def title(self) -> str:
+        """Return what the view shows; of the two that every study has, in words."""
+        return str(FIXED.get(self.view.key, self.view.title))
 
 
 def add_views(study: Study) -> None:
     """Give a study the two views that every study has."""
-    AnalysisView.objects.bulk_create(
-        AnalysisView(study=study, key=key, title=title)
-        for key, title in (
-            (MAIN, "Everything but what was excluded"),
-            (EVERYTHING, "All answers within the redundancy, excluded ones too"),
+    with translation.override("en"):
+        AnalysisView.objects.bulk_create(
+            AnalysisView(study=study, key=key, title=str(title))
+            for key, title in FIXED.items()
         )
-    )
 
 
 def hiding_views(study_id: int) -> QuerySet[AnalysisView]:
@@ -127,7 +137,7 @@ def _keys(views: Iterable[AnalysisView]) -> list[str]:
 
 
 def overview(study: Study) -> list[ViewCounts]:
-    """Return each view with the numbers of answers, excluded ones and annotators."""
+    """Return each view with the numbers of slots, excluded ones, answers and people."""
     return [_counts(study, view) for view in study.analysis_views.all()]
 
 
@@ -146,8 +156,9 @@ def _counts(study: Study, view: AnalysisView) -> ViewCounts:
     ).annotate(is_hidden=Exists(hides))
     shown = Q(is_hidden=False)
     counts = answers.aggregate(
+        slots=Count("slot", filter=shown, distinct=True),
+        excluded=Count("slot", filter=~shown, distinct=True),
         answers=Count("pk", filter=shown),
-        excluded=Count("pk", filter=~shown),
         annotators=Count("annotator", filter=shown, distinct=True),
     )
     return ViewCounts(view, **counts)

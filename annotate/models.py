@@ -63,6 +63,8 @@ class Purpose(models.TextChoices):
 
 
 PURPOSES = ["real", "training", "gold", "twin", "repeat"]
+# What is laid among the real slots, so that annotators cannot tell the difference.
+CHECKS = (Purpose.GOLD, Purpose.TWIN, Purpose.REPEAT)
 
 
 class Study(models.Model):

@@ -5,7 +5,7 @@ their data from the tables, and what they find becomes a flag and an action.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from django.db import transaction
@@ -21,6 +21,7 @@ from annotate.models import (
     Annotator,
     Choice,
     Event,
+    Exclusion,
     Flag,
     Purpose,
     Rating,
@@ -288,6 +289,20 @@ def pause_text(annotator: Annotator) -> str:
         action=Flag.Action.PAUSE, resolved_at__isnull=True
     ).first()
     return warning_text(paused) if paused else ""
+
+
+def reasons(exclusions: Iterable[Exclusion]) -> dict[int, str]:
+    """Return why each was made; what a rule found is told in the reader's language."""
+    rows = list(exclusions)
+    people = {row.slot.annotator_id for row in rows if row.rule}
+    said = {
+        (flag.annotator_id, flag.rule, flag.text): flag.sentence
+        for flag in Flag.objects.filter(annotator__in=people)
+    }
+    return {
+        row.pk: said.get((row.slot.annotator_id, row.rule, row.reason), row.reason)
+        for row in rows
+    }
 
 
 def resolve(flag: Flag, *, user: User | None) -> Flag:

@@ -39,9 +39,12 @@ class Disagreement:
 
 @dataclass(frozen=True)
 class Choice:
-    """A question and a metric, and which of all are shown."""
+    """A question and a metric, and which of all are shown.
 
-    questions: list[str]
+    `questions` are keys with their titles in the reader's language.
+    """
+
+    questions: list[tuple[str, str]]
     metrics: list[str]
     question: str
     metric: str
@@ -70,7 +73,9 @@ def disagreements(
     metric = metric if metric in metrics else next(iter(metrics), "")
     wanted = [r for r in rows if (r["question"], r["metric"]) == (question, metric)]
     shown = _with_pictures(study, wanted)
-    return Choice(questions, metrics, question, metric), shown
+    titles = {one.key: one.title for one in study.questions.all()}
+    named = [(key, titles.get(key) or key) for key in questions]
+    return Choice(named, metrics, question, metric), shown
 
 
 def _rows(path: Path) -> list[dict[str, str]]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 WIDTH, HEIGHT = 1000.0, 100.0
+BROADEST = 60.0  # bars of a young study are no walls
 QUIET = timedelta(days=2)
 
 
@@ -24,7 +25,9 @@ class Bar:
 
 @dataclass(frozen=True)
 class Chart:
-    """Arrivals as bars, completion as a line of steps, the forecast as a wedge.
+    """Arrivals as bars, completion as a line, the forecast as a wedge.
+
+    The line rises evenly within a stretch: when in it the slots came is not known here.
 
     `now` is where the present stands, None when the answers ended long ago.
     """
@@ -74,16 +77,19 @@ def chart(
         return round(min((at - start) / width / span, 1.0) * WIDTH, 1)
 
     most = max(n for _at, n in arrivals)
-    bar = max(WIDTH / span * 0.8, 1.0)
+    stretch = WIDTH / span
+    bar = min(max(stretch * 0.8, 1.0), BROADEST)
+    aside = max(stretch - bar, 0.0) / 2
     bars = [
-        Bar(x(at), round(HEIGHT * (1 - n / most), 1), round(bar, 1),
+        Bar(round(x(at) + aside, 1), round(HEIGHT * (1 - n / most), 1), round(bar, 1),
             round(HEIGHT * n / most, 1))
         for at, n in arrivals
     ]  # fmt: skip
     total, points, table = 0, [f"M0 {HEIGHT:g}"], []
     for at, n in arrivals:
+        points.append(f"H{x(at)}")
         total += n
-        points.append(f"H{x(at + width)} V{_y(total, wanted)}")
+        points.append(f"L{x(at + width)} {_y(total, wanted)}")
         table.append((at, n, total))
     reached = x(last)
     line = " ".join([*points, f"H{reached}"])

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.db.models import Count
 from django.utils import timezone
 
 from annotate.coverage import (
@@ -20,7 +21,7 @@ from annotate.coverage import (
 from annotate.dashboards import charts, progress, snapshots
 from annotate.dashboards.alerts import BEHIND, Alert, alerts
 from annotate.dashboards.heat_map import Grid, grid
-from annotate.models import Annotator, Flag, Question, Slot, Study
+from annotate.models import CHECKS, Annotator, Flag, Question, Slot, Study
 
 PEOPLE_SHOWN, LEASES_SHOWN = 30, 20
 VERSION_LASTS = 600  # seconds after which a page is drawn anew, alerts may be due
@@ -29,12 +30,17 @@ SEVERITY = {"exclude": 0, "pause": 1, "warn": 2, "note": 3}
 
 @dataclass(frozen=True)
 class PersonRow:
-    """One annotator with counts, signals and flags, as far as they are known."""
+    """One annotator with counts, signals and flags, as far as they are known.
+
+    `n_checks` are the submitted slots that are there to check them; annotators cannot
+    tell these from the others and are told the sum.
+    """
 
     annotator: Annotator
     counted: Mapping[str, Any]
     signals: Mapping[str, Any]
     flags: tuple[Flag, ...]
+    n_checks: int = 0
 
     @property
     def last(self) -> datetime | None:
@@ -130,6 +136,15 @@ class Dashboard:
     n_people: int
     leases: list[Slot]
 
+    @property
+    def marks(self) -> dict[str, bool]:
+        """Return which small marks stand in the map, so that its legend names them."""
+        cells = [cell for row in self.grid.rows for cell in row.cells if cell]
+        return {
+            "leased": any(cell.leased and not cell.folded for cell in cells),
+            "aside": any(cell.aside for cell in cells),
+        }
+
 
 def version(study: Study, now: datetime | None = None) -> str:
     """Return what changes when the page does; a few cheap queries."""
@@ -169,6 +184,7 @@ def dashboard(
     chosen = next((q for q in questions if q.key == question), None)
     shown = of_question(found, study, chosen) if chosen else found
     drawn, by_day = _chart(known.tallies, hours, total, outlook, now)
+    seen = person_rows(study, known, None if everybody else PEOPLE_SHOWN)
     return Dashboard(
         known=known,
         totals=total,
@@ -186,7 +202,7 @@ def dashboard(
         alphas=[
             _alpha_row(study, q, known.alphas, found, total.wanted) for q in questions
         ],
-        people=person_rows(study, known, None if everybody else PEOPLE_SHOWN),
+        people=_with_checks(study, seen),
         n_people=study.annotators.count(),
         leases=list(
             leases(study).select_related(
@@ -227,6 +243,17 @@ def person_rows(
     return [*flagged[:most], *map(row, everybody.exclude(pk__in=flags)[:room])]
 
 
+def _with_checks(study: Study, rows: list[PersonRow]) -> list[PersonRow]:
+    """Count the checks of those who are shown; by annotator an index finds them."""
+    slots = study.slots.filter(
+        annotator__in=[row.annotator.pk for row in rows],
+        purpose__in=CHECKS, state=Slot.State.SUBMITTED,
+    )  # fmt: skip
+    counted = slots.order_by().values_list("annotator").annotate(n=Count("pk"))
+    checks = dict(counted)
+    return [replace(row, n_checks=checks.get(row.annotator.pk, 0)) for row in rows]
+
+
 def _alerts(
     study: Study, known: snapshots.Known, total: Totals, now: datetime
 ) -> list[Alert]:
@@ -250,7 +277,7 @@ def _chart(
     """Draw days, or hours while all answers came within three days."""
     days = times(counted.get("days", []))
     ends = [] if outlook.reason else [outlook.early, outlook.median, outlook.late]
-    young = len(hours) > 1 and hours[-1][0] - days[0][0] < timedelta(days=3)
+    young = bool(hours) and hours[-1][0] - days[0][0] < timedelta(days=3)
     if young:
         return charts.chart(hours, total.wanted, progress.HOUR, now, ends), False
     return charts.chart(days, total.wanted, progress.DAY, now, ends), True

@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from annotate import analysis_views, exclusion
+from annotate import analysis_views, exclusion, quality
 from annotate.models import Exclusion, Purpose, Slot, Study
 from annotate.permissions import can_manage, get_study_for
 
@@ -29,14 +29,16 @@ def view_list(request: HttpRequest, slug: str) -> HttpResponse:
     page = Paginator(rows.order_by("-pk"), EXCLUSIONS_PER_PAGE).get_page(
         request.GET.get("page")
     )
+    reasons = quality.reasons(page)
     context = {
         "study": study,
         "can_manage": can_manage(request.user, study),
         "counts": analysis_views.overview(study),
         "named": named,
         "page": page,
-        "rows": [(row, _boxes(row, named)) for row in page],
+        "rows": [(row, reasons[row.pk], _boxes(row, named)) for row in page],
         "people": _people(study),
+        "chosen": request.GET.get("annotator", ""),
         "excluded_people": [
             (person, len(found))
             for person, found in exclusion.excluded_wholesale(study).items()

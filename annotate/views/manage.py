@@ -11,11 +11,13 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from annotate import exclusion, lifecycle, viewing
+from annotate import exclusion, lifecycle, quality, viewing
 from annotate.analysis_views import named_views
 from annotate.coverage import SURPLUS, WANTED, totals
 from annotate.dashboards.dashboard import attention
+from annotate.history.lines import ROUTINE, Line, lines
 from annotate.models import (
+    CHECKS,
     Annotator,
     Answer,
     Exclusion,
@@ -29,7 +31,13 @@ from evalcore import media
 from evalcore.models import Frame
 
 SLOTS_PER_PAGE = 100
-PARTS = {"wanted": WANTED, "surplus": SURPLUS}
+LATEST_LINES, EVENTS_READ = 12, 200
+PARTS = {
+    "wanted": WANTED,
+    "surplus": SURPLUS,
+    "checks": Q(purpose__in=CHECKS),
+    "training": Q(purpose=Purpose.TRAINING),
+}
 ACTIONS = {
     "launch": lifecycle.launch,
     "pause": lifecycle.pause,
@@ -71,12 +79,17 @@ def study_detail(request: HttpRequest, slug: str) -> HttpResponse:
         "alerts": attention(study),
         "people": study.annotators.count(),
         "questions": study.questions.all(),
-        "events": study.events.select_related("annotator", "user").order_by("-id")[:12],
+        "lines": _latest(study),
         "later": study.next_versions.all(),
         "editable": lifecycle.is_editable(study),
         "simulated": study.annotators.filter(is_simulated=True).count(),
     }
     return _page(request, study, "manage/study.html", **context)
+
+
+def _latest(study: Study) -> list[Line]:
+    events = study.events.exclude(ROUTINE).select_related("annotator", "user")
+    return lines(events.order_by("-id")[:EVENTS_READ], LATEST_LINES)
 
 
 @require_POST
@@ -104,7 +117,10 @@ def slot_list(request: HttpRequest, slug: str) -> HttpResponse:
     return _page(
         request, study, "manage/slots.html",
         page=page, filters=request.GET, query=_query(request), states=Slot.State,
-        parts={"wanted": _("within the redundancy"), "surplus": _("surplus")},
+        parts={
+            "wanted": _("within the redundancy"), "surplus": _("surplus"),
+            "checks": _("checks"), "training": _("training"),
+        },
         annotators=study.annotators.all(),
         stories=sorted(set(study.units.values_list("story__key", flat=True))),
         chosen="".join(methods[:1]), against="".join(methods[1:2]),
@@ -163,12 +179,15 @@ def slot_detail(request: HttpRequest, slug: str, code: str) -> HttpResponse:
         "question__ordinal", "annotator", "revision"
     )
     outputs = [o for o in (slot.unit.output_a, slot.unit.output_b) if o is not None]
+    exclusions = slot.exclusions.select_related("author", "slot").prefetch_related(
+        "views"
+    ).order_by("-id")  # fmt: skip
+    reasons = quality.reasons(exclusions)
     before, after = _neighbours(_filtered(study, request), code)
     return _page(
         request, study, "manage/slot.html",
         slot=slot, answers=[(answer, _in_words(slot, answer)) for answer in answers],
-        exclusions=slot.exclusions.select_related("author")
-        .prefetch_related("views").order_by("-id"),
+        exclusions=[(row, reasons[row.pk]) for row in exclusions],
         views=named_views(study),
         outputs=[(output, output.frames.all()) for output in outputs],
         shots=viewing.shown_shots(slot),

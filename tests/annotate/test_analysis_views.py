@@ -32,7 +32,7 @@ def keys(study):
 
 def counts(study):
     rows = analysis_views.overview(study)
-    return {r.view.key: (r.answers, r.excluded, r.annotators) for r in rows}
+    return {r.view.key: (r.slots, r.excluded, r.annotators) for r in rows}
 
 
 def test_a_new_view_hides_what_is_excluded(study, excluded):
@@ -62,15 +62,16 @@ def test_counts(study, excluded):
         study.annotators.get(name="A02"), reason="a bot", author=None
     )
     assert counts(study) == {
-        "main": (10, 14, 1), "everything": (24, 0, 2), "loose": (12, 12, 1),
+        "main": (5, 7, 1), "everything": (12, 0, 2), "loose": (6, 6, 1),
     }  # fmt: skip
+    assert [row.answers for row in analysis_views.overview(study)] == [10, 24, 12]
 
 
 def test_counts_of_choices():
     study = make_study(protocol="pairwise")
     answer_everything(study, "a")
     exclusion.exclude(study.slots.first(), reason="x", author=None)
-    assert counts(study)["main"] == (22, 2, 2)
+    assert counts(study)["main"] == (11, 1, 2)
 
 
 def test_surplus_answers_are_counted_in_no_view(study, excluded):
@@ -78,9 +79,9 @@ def test_surplus_answers_are_counted_in_no_view(study, excluded):
     replacement.annotator = study.annotators.create(name="A03")
     replacement.save()
     answer_everything(study)
-    assert counts(study)["main"] == (24, 2, 3)
+    assert counts(study)["main"] == (12, 1, 3)
     exclusion.undo(excluded, author=None)
-    assert counts(study)["main"] == counts(study)["everything"] == (24, 0, 2)
+    assert counts(study)["main"] == counts(study)["everything"] == (12, 0, 2)
 
 
 def test_choosing_is_logged_and_main_is_always_chosen(study, excluded):

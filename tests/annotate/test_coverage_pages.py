@@ -387,10 +387,10 @@ def test_the_log_is_read_page_by_page_newest_first(study):
         )  # fmt: skip
     client, url = alice(study), reverse("event-list", args=[study.slug])
     first = client.get(url)
-    assert len(first.context["events"]) == 50
+    assert len(first.context["lines"]) == 50
     assert "reason 59" in first.content.decode()
     rest = client.get(url, {"before": first.context["older"]})
-    assert len(rest.context["events"]) == 11
+    assert len(rest.context["lines"]) == 11
     assert rest.context["older"] is None
     assert "slots: 12" in rest.content.decode()
     for odd in ("x", "-1", "9" * 30):
@@ -404,12 +404,12 @@ def test_the_log_is_filtered_and_leads_to_slots(running):
     client, url = alice(running), reverse("event-list", args=[running.slug])
     found = client.get(url, {"kind": "slot excluded"})
     shown = found.content.decode()
-    assert len(found.context["events"]) == 1
+    assert len(found.context["lines"]) == 1
     assert "asleep" in shown
     slot = Slot.objects.get(state="excluded")
     assert reverse("slot-detail", args=[running.slug, slot.code]) in shown
     mine = client.get(url, {"annotator": slot.annotator.name})
-    assert len(mine.context["events"]) == 1
+    assert len(mine.context["lines"]) == 1
 
 
 def test_the_overview_says_how_much_needs_attention(running):

@@ -495,7 +495,7 @@ def test_pages_of_a_study_have_titles_of_their_own(study):
     assert len(set(titles)) == len(names)
     assert all("trial" in title for title in titles)
     listed = client.get(reverse("study-list")).content.decode()
-    assert "<code>trial</code>" in listed
+    assert '<code class="muted">trial</code>' in listed
     assert "woods" in listed
 
 

@@ -32,4 +32,39 @@
     const place = focused && places(detail.target).find((one) => name(one) === focused);
     if (place) place.focus({ preventScroll: true });
   });
+
+  // The menu of a row lies above the table, which would else cut it off or grow.
+  document.documentElement.classList.add("js");
+  const menus = () => document.querySelectorAll(".menu[open]");
+  const place = (menu) => {
+    const button = menu.querySelector("summary").getBoundingClientRect();
+    const panel = menu.querySelector(".stack");
+    const { width, height } = panel.getBoundingClientRect();
+    const edge = 8;
+    const below = button.bottom + 4;
+    const fits = below + height <= innerHeight - edge;
+    const left = Math.min(button.right - width, innerWidth - width - edge);
+    panel.style.left = `${Math.max(left, edge)}px`;
+    panel.style.top = `${Math.max(fits ? below : button.top - height - 4, edge)}px`;
+  };
+  const placeAll = () => menus().forEach(place);
+
+  document.addEventListener("toggle", ({ target }) => {
+    if (target.matches(".menu") && target.open) {
+      menus().forEach((other) => { if (other !== target) other.open = false; });
+    }
+    if (target.closest(".menu[open]")) placeAll();
+  }, true);
+  addEventListener("scroll", placeAll, { capture: true, passive: true });
+  addEventListener("resize", placeAll);
+
+  document.addEventListener("keydown", (event) => {
+    const menu = event.key === "Escape" && document.querySelector(".menu[open]");
+    if (!menu) return;
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  });
+  document.addEventListener("click", ({ target }) => {
+    menus().forEach((menu) => { if (!menu.contains(target)) menu.open = false; });
+  });
 })();

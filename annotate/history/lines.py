@@ -1,0 +1,147 @@
+"""The log as people read it: details in words, and runs of the same event in one line."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Q
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
+
+from annotate.checking import findings
+from annotate.models import Annotator, Event, Flag, Purpose, Skip
+
+# What happens with every slot and says little: it was handed out, a check was laid in.
+ROUTINE = Q(kind=Event.Kind.SLOT_TAKEN) | Q(
+    kind=Event.Kind.SLOT_OPENED, details__has_key="purpose"
+)
+# How a slot stands after an event is for replaying, not for reading.
+STANDING = ("lease", "holder", "ordinal")
+LABELS = {
+    "alternatives": gettext_lazy("free slots to choose from"),
+    "annotators": gettext_lazy("annotators"),
+    "answers": gettext_lazy("answers"),
+    "before": pgettext_lazy("log", "before"),
+    "cap": gettext_lazy("cap"),
+    "file": gettext_lazy("file"),
+    "free": gettext_lazy("free slots"),
+    "freed_slots": gettext_lazy("slots freed"),
+    "given_up": gettext_lazy("slots given up"),
+    "handed_out": gettext_lazy("unit handed out again"),
+    "hidden": gettext_lazy("exclusions set anew"),
+    "instead_of": gettext_lazy("instead of slot"),
+    "kept": gettext_lazy("slots kept"),
+    "language": gettext_lazy("language"),
+    "link": gettext_lazy("link to join"),
+    "methods": gettext_lazy("methods"),
+    "most": gettext_lazy("most people"),
+    "moved": gettext_lazy("slots moved"),
+    "of": gettext_lazy("answers that were checked"),
+    "on_the_device_of": gettext_lazy("on the device of"),
+    "probability": gettext_lazy("probability"),
+    "purpose": gettext_lazy("purpose"),
+    "reason": gettext_lazy("reason"),
+    "redundancy": gettext_lazy("answers a unit"),
+    "right": gettext_lazy("right answers"),
+    "rule": gettext_lazy("rule"),
+    "shares": gettext_lazy("slots received"),
+    "slots": gettext_lazy("slots"),
+    "stories": gettext_lazy("stories"),
+    "title": gettext_lazy("title"),
+    "units": gettext_lazy("units"),
+    "version": gettext_lazy("version"),
+    "view": gettext_lazy("view"),
+    "views": gettext_lazy("hidden from the views"),
+    "went_on_as": gettext_lazy("went on as"),
+    "withdrawn_methods": gettext_lazy("methods withdrawn"),
+    "withdrawn_stories": gettext_lazy("stories withdrawn"),
+}
+# Stored values that pages show by a name.
+NAMES = {
+    "action": Flag.Action,
+    "before": Annotator.State,
+    "purpose": Purpose,
+    "reason": Skip.Reason,
+}
+COUNTED = ("slots", "hidden")  # lists of rows, of which the number is told
+
+
+@dataclass(frozen=True)
+class Line:
+    """One event, or a run of the same that happened to slots of one person.
+
+    The events are in the order in which they were given.
+    """
+
+    events: tuple[Event, ...]
+    details: tuple[str, ...]
+
+    @property
+    def first(self) -> Event:
+        return self.events[0]
+
+    @property
+    def last(self) -> Event:
+        return self.events[-1]
+
+
+def lines(events: Iterable[Event], most: int) -> list[Line]:
+    """Return up to `most` lines, with runs of the same event folded into one."""
+    found: list[Line] = []
+    for event in events:
+        line = Line((event,), tuple(details(event)))
+        if found and _is_same(found[-1], line):
+            found[-1] = Line((*found[-1].events, event), line.details)
+        elif len(found) == most:
+            break
+        else:
+            found.append(line)
+    return found
+
+
+def _is_same(run: Line, line: Line) -> bool:
+    """Say whether an event goes on what happened to one person's slots before."""
+    one, other = run.first, line.first
+    return bool(one.slot_id and other.slot_id) and (
+        (one.kind, one.annotator_id, one.user_id, run.details)
+        == (other.kind, other.annotator_id, other.user_id, line.details)
+    )
+
+
+def details(event: Event) -> list[str]:
+    """Return in words what an event says besides whom and what it concerns."""
+    told = dict(event.details)
+    if told.get("rule"):
+        told.pop("reason", None)  # In English; the flag's own line says the same.
+    said = [
+        _("%(key)s: %(value)s") % {"key": LABELS.get(key, key), "value": shown}
+        for key, value in told.items()
+        if key not in (*STANDING, "finding", "text", "action", "wholesale")
+        and (shown := _value(key, value)) not in ("", None)
+    ]
+    if told.get("wholesale"):
+        said.append(_("with all slots of the annotator"))
+    if "action" in told:
+        said.append(_value("action", told["action"]))
+    if told.get("finding"):
+        said.append(findings.sentence(told["finding"]))
+    elif told.get("text"):
+        said.append(str(told["text"]))
+    return said
+
+
+def _value(key: str, value: Any) -> str:
+    """Return a stored value as people read it; empty where there is nothing to say."""
+    if value is None or value == "" or value == [] or value == {}:
+        return ""
+    if key in NAMES and value in NAMES[key].values:
+        return str(NAMES[key](value).label)
+    if key in COUNTED and isinstance(value, list):
+        return str(len(value))
+    if key == "cap" and isinstance(value, Mapping):
+        return " → ".join(str(value.get(end) or "–") for end in ("before", "after"))
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {n}" for name, n in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
