@@ -861,6 +861,11 @@ class Flag(models.Model):
         """Return what was found, in the reader's language where that is known."""
         return findings.sentence(self.finding) if self.finding else self.text
 
+    @property
+    def brief(self) -> str:
+        """Return the same without what is expected."""
+        return findings.brief(self.finding) if self.finding else self.text
+
 
 class Snapshot(models.Model):
     """What takes long to compute about a study, as of an event of its log."""

@@ -65,18 +65,21 @@ def finding(breach: Breach) -> dict[str, Any]:
     return {key: value for key, value in known.items() if value is not None}
 
 
+def brief(found: Finding) -> str:
+    """Return what was found."""
+    signal = found["signal"]
+    return SENTENCES[signal] % {
+        "value": _number(signal, found["value"]),
+        "n": found["n"],
+        "limit": f"{found.get('limit', 0):g}",
+    }
+
+
 def sentence(found: Finding) -> str:
     """Return what was found, what is expected, and how sure that is."""
-    signal = found["signal"]
     is_below = "below" in found
-    texts = {
-        "shown": SENTENCES[signal] % {
-            "value": _number(signal, found["value"]),
-            "n": found["n"],
-            "limit": f"{found.get('limit', 0):g}",
-        },
-        "bound": _number(signal, found["below"] if is_below else found["above"]),
-    }  # fmt: skip
+    bound = found["below"] if is_below else found["above"]
+    texts = {"shown": brief(found), "bound": _number(found["signal"], bound)}
     if "p" not in found:
         text = (
             _("%(shown)s; at least %(bound)s is expected.")

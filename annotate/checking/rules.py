@@ -34,6 +34,7 @@ STAKES = (0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.75, 0.9)
 # Robbins' boundary is tightest at about 12 times this many units.
 MIXTURE = 4.0
 
+
 class RuleError(ValueError):
     """A rule is wrong; `path` leads to the value, `message` says what is right."""
 

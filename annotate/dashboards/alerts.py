@@ -231,7 +231,7 @@ def _what_next(person: Annotator, answers: int) -> str:
     """Return what a manager can do about somebody whom a rule has found."""
     if person.state == Annotator.State.PAUSED:
         return _(
-            "Nothing goes on until you decide. Read some of the answers; then resume, "
+            "Their work stands still until you decide: read some answers, then resume, "
             "exclude the answers, or revoke the link so that others get the slots."
         )
     if person.state != Annotator.State.REVOKED:

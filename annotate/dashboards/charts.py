@@ -69,8 +69,8 @@ def chart(
         return None
     start, done_until = arrivals[0][0], arrivals[-1][0] + width
     lively = now - done_until <= max(QUIET, done_until - start)
-    last = max(now, done_until) if lively else done_until
-    end = _horizon(start, last, ends) if lively else done_until
+    last = now if lively else done_until
+    end = max(_horizon(start, last, ends), done_until) if lively else done_until
     span = max((end - start) / width, 1.0)
 
     def x(at: datetime) -> float:
@@ -89,7 +89,7 @@ def chart(
     for at, n in arrivals:
         points.append(f"H{x(at)}")
         total += n
-        points.append(f"L{x(at + width)} {_y(total, wanted)}")
+        points.append(f"L{x(max(min(at + width, last), at))} {_y(total, wanted)}")
         table.append((at, n, total))
     reached = x(last)
     line = " ".join([*points, f"H{reached}"])

@@ -137,6 +137,10 @@ class Dashboard:
     leases: list[Slot]
 
     @property
+    def has_checks(self) -> bool:
+        return any(row.n_checks for row in self.people)
+
+    @property
     def marks(self) -> dict[str, bool]:
         """Return which small marks stand in the map, so that its legend names them."""
         cells = [cell for row in self.grid.rows for cell in row.cells if cell]

@@ -1,4 +1,4 @@
-"""The log as people read it: details in words, and runs of the same event in one line."""
+"""The log as people read it: details in words, runs of the same event in one line."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import Q
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext_lazy
 
 from annotate.checking import findings
 from annotate.models import Annotator, Event, Flag, Purpose, Skip
@@ -21,7 +21,7 @@ LABELS = {
     "alternatives": gettext_lazy("free slots to choose from"),
     "annotators": gettext_lazy("annotators"),
     "answers": gettext_lazy("answers"),
-    "before": pgettext_lazy("log", "before"),
+    "before": gettext_lazy("state before"),
     "cap": gettext_lazy("cap"),
     "file": gettext_lazy("file"),
     "free": gettext_lazy("free slots"),

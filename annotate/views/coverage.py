@@ -128,10 +128,11 @@ def flag_resolve(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     besides = [int(n) for n in request.POST.getlist("also") if is_number(n)]
     for one in (flag, *flag.annotator.flags.filter(pk__in=besides)):
         quality.resolve(one, user=request.user)
-    text = ngettext(
-        "The flag of %(name)s is settled.", "The flags of %(name)s are settled.",
-        1 + len(besides),
-    )  # fmt: skip
+    text = (
+        _("The flags of %(name)s are settled.")
+        if besides
+        else _("The flag of %(name)s is settled.")
+    )
     if flag.annotator.state == Annotator.State.PAUSED:
         text += " " + _("%(name)s stays paused.")
     messages.success(request, text % {"name": flag.annotator.name})
