@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from django.utils import translation
 from hypothesis import settings as hypothesis_settings
 from playwright.sync_api import sync_playwright
 
@@ -27,6 +28,13 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("needs the reference data in ../shared")
     return SHARED
+
+
+@pytest.fixture(autouse=True)
+def english_again():
+    """Let no test speak the language of the last page that the one before asked for."""
+    yield
+    translation.deactivate()
 
 
 @pytest.fixture(autouse=True)

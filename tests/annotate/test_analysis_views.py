@@ -1,5 +1,7 @@
 """Named views: adding them, choosing what they hide, their counts and their page."""
 
+import re
+
 import pytest
 from django.urls import reverse
 
@@ -160,6 +162,13 @@ def test_the_page_of_a_manager(study, excluded):
     chosen["hide"] = [f"{excluded.pk}:loose"]
     client.post(reverse("view-choose", args=[study.slug]), chosen)
     assert box in page(client, study)
+
+
+def test_the_page_counts_slots_and_says_so(study, excluded):
+    text = page(alice(study), study)
+    row = text.split("<code>main</code>")[1].split("</tr>")[0]
+    assert re.findall(r'class="number">(\d+)<', row) == ["11", "1", "22", "2"]
+    assert "submitted slots within the redundancy" in text
 
 
 def test_a_refused_view_is_told(study):

@@ -1,6 +1,7 @@
 """The dashboard: its numbers, its tables, who may act from it, and that it is cheap."""
 
 import csv
+import html
 import io
 import json
 import re
@@ -11,7 +12,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotate import coverage, exclusion, tasks
+from annotate import coverage, exclusion, leasing, tasks
+from annotate.choosing import handing
 from annotate.dashboards import dashboard, heat_map, snapshots
 from annotate.models import Annotator, Event, Flag, Purpose, Rating, Slot, Study, Unit
 from tests.factories import make_benchmark, make_study
@@ -94,6 +96,87 @@ def test_pausing_resuming_revoking_and_settling_from_the_dashboard(study):
     assert client.post(hand_out).status_code == 302
     odd = reverse("annotator-action", args=[study.slug, ann.pk, "praise"])
     assert client.post(odd).status_code == 404
+
+
+def test_a_paused_person_can_be_dealt_with_from_the_alert(study):
+    ann = study.annotators.first()
+    warning, pause = flag(ann, "warn", "fast"), flag(ann, "pause", "faster")
+    answer_everything(study)
+    client = alice(study)
+    client.post(reverse("annotator-action", args=[study.slug, ann.pk, "pause"]))
+    box = re.search('<article class="alert.*?</article>', page(study, client), re.S)[0]
+    views = reverse("view-list", args=[study.slug])
+    assert f'href="{views}?annotator={ann.name}#exclude-all"' in box
+    for action in ("resume", "revoke"):
+        assert reverse("annotator-action", args=[study.slug, ann.pk, action]) in box
+    chosen = client.get(views, {"annotator": ann.name}).content.decode()
+    assert f'<option value="{ann.name}" selected>' in chosen
+    assert 'id="exclude-all"' in chosen
+    settle = reverse("flag-resolve", args=[study.slug, pause.pk])
+    assert settle in box
+    assert f'name="also" value="{warning.pk}"' in box
+    told = client.post(settle, {"also": [warning.pk, "x"]}, follow=True)
+    assert f"The flags of {ann.name} are settled. {ann.name} stays paused." in (
+        told.content.decode()
+    )
+    assert not Flag.objects.filter(resolved_at=None).exists()
+    assert '<article class="alert' not in page(study, client)
+
+
+def test_a_flag_of_somebody_else_is_not_settled_besides(study):
+    first, second = study.annotators.all()
+    mine, other = flag(first, "warn", "fast"), flag(second, "warn", "fast")
+    url = reverse("flag-resolve", args=[study.slug, mine.pk])
+    alice(study).post(url, {"also": [other.pk]})
+    assert list(Flag.objects.filter(resolved_at=None)) == [other]
+
+
+def test_checks_are_told_beside_the_slots_and_lead_to_them(study):
+    ann = study.annotators.first()
+    answer_everything(study)
+    assert "told the sum of both" not in page(study)
+    gold = Unit.objects.create(
+        study=study, story=study.units.first().story, purpose=Purpose.GOLD,
+        output_a=study.units.first().output_a, expected={"character": [3, 4]},
+    )  # fmt: skip
+    now = timezone.now()
+    for state in ("submitted", "open"):
+        done = {"submitted_at": now, "started_at": now} if state == "submitted" else {}
+        Slot.objects.create(
+            study=study, unit=gold, annotator=ann, purpose=Purpose.GOLD, state=state,
+            round=1 + (state == "open"), **done,
+        )  # fmt: skip
+    shown = page(study)
+    assert "6/6" in shown
+    assert "+1 check<" in shown
+    assert "told the sum of both" in shown
+    link = html.unescape(re.search(r'href="([^"]+part=checks[^"]*)"', shown)[1])
+    listed = alice(study).get(link)
+    assert listed.context["page"].paginator.count == 1
+    text = listed.content.decode()
+    assert '<td class="number">gold</td>' in text
+    assert '<td class="number">surplus</td>' not in text
+    slot = Slot.objects.get(purpose=Purpose.GOLD, state="submitted")
+    own = reverse("slot-detail", args=[study.slug, slot.code])
+    assert "<dd>gold</dd>" in alice(study).get(own).content.decode()
+
+
+def test_the_legend_names_the_marks_that_stand_in_the_map(study):
+    assert "one leased now" not in page(study)
+    ann = study.annotators.first()
+    leasing.take(handing.next_slot(ann), ann)
+    assert "+1: one leased now" in page(study)
+    assert "⚑:" not in page(study)
+    study.units.update(set_aside_at=timezone.now())
+    assert "⚑: set aside" in page(study)
+
+
+def test_answers_of_one_hour_are_drawn_by_the_hour(study):
+    answer_everything(study)
+    shown = dashboard.dashboard(study)
+    assert not shown.by_day
+    assert len(shown.chart.bars) == 1
+    assert "bars: slots an hour" in page(study)
 
 
 def test_what_was_set_aside_is_handed_out_again(running):

@@ -107,8 +107,8 @@ def test_news_appear_and_leave_focus_menus_and_scrolling_alone(page, live_server
     page.set_viewport_size({"width": 390, "height": 740})
     page.goto(address(live_server, study))
     person = study.annotators.get(name="A01")
-    page.locator(f"#act-{person.pk}").evaluate("one => { one.open = true; }")
     page.locator("#arrivals-table summary").click()
+    page.locator(f"#act-{person.pk}").evaluate("one => { one.open = true; }")
     page.focus(f"#revoke-{person.pk} summary")
     page.evaluate("document.querySelector('.people').scrollLeft = 120")
     before = page.evaluate("scrollY")
@@ -124,6 +124,63 @@ def test_news_appear_and_leave_focus_menus_and_scrolling_alone(page, live_server
     assert page.locator("#arrivals-table").get_attribute("open") is not None
     assert page.evaluate("document.querySelector('.people').scrollLeft") == 120
     assert abs(page.evaluate("scrollY") - before) < 60
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_the_menu_lies_above_the_table_and_closes(page, live_server, width):
+    study = busy_study()
+    log_in(page, live_server, study)
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(address(live_server, study))
+    first, last = study.annotators.get(name="A01"), study.annotators.get(name="A06")
+    table = page.locator(".people table")
+    before = table.bounding_box()
+    for person in (first, last):
+        page.click(f"#act-{person.pk} > summary")
+        panel = page.locator(f"#act-{person.pk} > .stack")
+        expect(panel).to_be_visible()
+        assert table.bounding_box()["height"] == before["height"]
+        page.click(f"#revoke-{person.pk} summary")
+        box = panel.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= 800
+    expect(page.locator(".menu[open]")).to_have_count(1)
+    page.keyboard.press("Escape")
+    expect(page.locator(".menu[open]")).to_have_count(0)
+    focused = f"document.activeElement.parentElement.id === 'act-{last.pk}'"
+    assert page.evaluate(focused)
+    page.keyboard.press("Enter")
+    expect(page.locator(".menu[open]")).to_have_count(1)
+    page.click("h1")
+    expect(page.locator(".menu[open]")).to_have_count(0)
+
+
+def test_on_a_phone_nothing_that_matters_is_out_of_sight(page, live_server):
+    study = busy_study()
+    log_in(page, live_server, study)
+    page.set_viewport_size({"width": 390, "height": 800})
+
+    def ends_in_sight(place):
+        box = page.locator(place).first.bounding_box()
+        assert box["x"] + box["width"] <= 390, place
+
+    page.goto(live_server.url + reverse("study-list"))
+    ends_in_sight("td:has(a[href$='/coverage/'])")
+    page.goto(address(live_server, study))
+    for place in (".axis span >> nth=0", ".axis span >> nth=2"):
+        ends_in_sight(place)
+        assert page.locator(place).bounding_box()["height"] < 30
+    tops = [page.locator(f".axis span >> nth={n}").bounding_box()["y"] for n in (0, 2)]
+    assert tops[0] == tops[1]
+    slot = study.slots.filter(state="submitted").first()
+    own = reverse("slot-detail", args=[study.slug, slot.code])
+    page.goto(live_server.url + own)
+    for nth in (1, 2, 3):
+        ends_in_sight(f".answers tr:first-child td:nth-child({nth})")
+    page.goto(address(live_server, study, "event-list"))
+    ends_in_sight(".log td.words")
 
 
 def test_a_page_without_news_is_left_as_it_is(page, live_server):

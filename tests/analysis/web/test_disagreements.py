@@ -112,14 +112,14 @@ def test_queries_do_not_grow_with_the_rows(study, report, django_assert_num_quer
     client = rob(study)
     row = "a,m,0.9,0{},{},,1,,0.8,,cell\n"
     rewrite(report, row.format(1, "Alder"))
-    with django_assert_num_queries(9):
+    with django_assert_num_queries(10):
         page(client, report)
     rewrite(
         report, "".join(row.format(s, m) for s in (1, 2) for m in ("Alder", "Birch"))
     )
     # Session, user, study, report, its study; names of methods (left and right),
-    # titles, frames, and whether the user manages the study.
-    with django_assert_num_queries(9):
+    # titles, frames, titles of questions, and whether the user manages the study.
+    with django_assert_num_queries(10):
         page(client, report)
 
 
@@ -134,3 +134,20 @@ def test_pictures_of_a_degraded_twin_are_not_mixed_in(study, report):
     rewrite(report, f"a,m,0.9,{kept.story.key},{kept.method.name},,1,,0.8,,cell\n")
     frames = page(rob(study), report).context["rows"][0].outputs[0].frames
     assert [frame.output_id for frame in frames] == [kept.pk] * len(frames)
+
+
+def test_questions_are_chosen_by_their_titles(study, report):
+    question = study.questions.first()
+    question.titles = {"en": "Beauty", "zh": "美感"}
+    question.save()
+    rewrite(
+        report,
+        f"{question.key},sharpness,0.9,01,Alder,,1,,0.8,,cell\n"
+        "gone,sharpness,0.9,01,Alder,,1,,0.8,,cell\n",
+    )
+    client = alice(study)
+    shown = page(client, report, question="gone").content.decode()
+    assert f'<option value="{question.key}">Beauty</option>' in shown
+    assert '<option value="gone" selected>gone</option>' in shown
+    client.cookies["django_language"] = "zh-hans"
+    assert "美感</option>" in page(client, report).content.decode()

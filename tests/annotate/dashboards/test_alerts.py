@@ -6,7 +6,7 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from annotate import leasing
+from annotate import exclusion, leasing
 from annotate.choosing import handing
 from annotate.coverage import totals
 from annotate.dashboards import alerts, snapshots
@@ -156,6 +156,56 @@ def test_flags_are_told_by_how_grave_they_are(study):
     assert len(attention(study)) == 2
 
 
+def test_one_person_has_one_alert_in_which_the_gravest_speaks(study):
+    ann = study.annotators.get(name="A01")
+    warning = flag(ann, "warn", "Ten were fast.")
+    pause = flag(ann, "pause", "Eighteen were fast.")
+    holding.pause(ann)
+    for _ in range(3):
+        Event.objects.create(
+            study=study, kind=Event.Kind.SLOT_EXPIRED, annotator=ann, at=later(days=1)
+        )
+    (alert,) = attention(study)
+    assert (alert.level, alert.text) == (
+        "error", "Look at A01 (pause): Eighteen were fast.",
+    )  # fmt: skip
+    assert alert.notes == ("Before (warning): Ten were fast.",)
+    assert alert.flags == (pause.pk, warning.pk)
+    Annotator.objects.filter(pk=ann.pk).update(state="active")
+    (alert,) = attention(study)
+    assert alert.notes[1].startswith("A01 has let 3 leases")
+
+
+def test_the_latest_of_two_warnings_speaks(study):
+    ann = study.annotators.get(name="A01")
+    flag(ann, "warn", "Earlier.")
+    other = flag(ann, "pause", "x")
+    other.action, other.text = "warn", "Later."
+    other.save()
+    (alert,) = attention(study)
+    assert "Later." in alert.text
+    assert alert.notes == ("Before (warning): Earlier.",)
+
+
+def test_what_can_be_done_follows_from_how_somebody_stands(study):
+    ann = study.annotators.get(name="A01")
+    flag(ann, "pause", "fast")
+
+    def todo():
+        (alert,) = [a for a in attention(study) if a.kind == "annotator"]
+        return alert.todo, alert.answers
+
+    assert "then pause, or settle" in todo()[0]
+    holding.pause(ann)
+    assert "resume, exclude the answers, or revoke" in todo()[0]
+    answer_everything(study)
+    assert todo()[1] == 6
+    inviting.revoke(ann)
+    assert "but the answers count" in todo()[0]
+    exclusion.exclude_annotator(ann, reason="a bot", author=None)
+    assert todo() == ("The link is revoked and no answer counts; settle the flag.", 0)
+
+
 def test_leases_that_run_out_again_and_again_are_told(study):
     ann = study.annotators.get(name="A01")
     for _ in range(3):
@@ -217,6 +267,18 @@ def test_pausing_and_resuming_keep_slots_and_settle_the_flag(study):
     assert list(logged) == [
         "annotator paused", "flag resolved", "annotator resumed",
     ]  # fmt: skip
+
+
+def test_resuming_settles_the_warning_that_came_before_the_pause(study):
+    ann = study.annotators.get(name="A01")
+    flag(ann, "warn", "fast")
+    flag(ann, "pause", "too fast")
+    other = flag(ann, "note", "skips")
+    other.action, other.signal = "warn", "skips"
+    other.save()
+    holding.pause(ann)
+    holding.resume(ann)
+    assert [f.signal for f in ann.flags.filter(resolved_at=None)] == ["skips"]
 
 
 @pytest.mark.parametrize("state", ["invited", "finished"])
