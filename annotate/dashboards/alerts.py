@@ -229,6 +229,11 @@ def _answers(study: Study, people: Iterable[int]) -> dict[int, int]:
 
 def _what_next(person: Annotator, answers: int) -> str:
     """Return what a manager can do about somebody whom a rule has found."""
+    if person.state == Annotator.State.PAUSED and not answers:
+        return _(
+            "Their work stands still and no answer counts. Resume, or revoke the link "
+            "so that others get the slots."
+        )
     if person.state == Annotator.State.PAUSED:
         return _(
             "Their work stands still until you decide: read some answers, then resume, "

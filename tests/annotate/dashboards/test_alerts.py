@@ -197,8 +197,9 @@ def test_what_can_be_done_follows_from_how_somebody_stands(study):
 
     assert "then pause, or settle" in todo()[0]
     holding.pause(ann)
-    assert "resume, exclude the answers, or revoke" in todo()[0]
+    assert "no answer counts. Resume" in todo()[0]
     answer_everything(study)
+    assert "resume, exclude the answers, or revoke" in todo()[0]
     assert todo()[1] == 6
     inviting.revoke(ann)
     assert "but the answers count" in todo()[0]
