@@ -15,46 +15,47 @@ from annotate.models import Annotator, Event, Flag, Purpose, Skip
 ROUTINE = Q(kind=Event.Kind.SLOT_TAKEN) | Q(
     kind=Event.Kind.SLOT_OPENED, details__has_key="purpose"
 )
-# How a slot stands after an event is for replaying, not for reading.
-STANDING = ("lease", "holder", "ordinal")
+# How a slot stands after an event is for replaying; the others have no label.
+ELSEWHERE = {"lease", "holder", "ordinal", "finding", "text", "action", "wholesale"}
+# In the order in which they are told: not every database keeps that of the keys.
 LABELS = {
-    "alternatives": gettext_lazy("free slots to choose from"),
-    "annotators": gettext_lazy("annotators"),
-    "answers": gettext_lazy("answers"),
-    "before": gettext_lazy("state before"),
-    "cap": gettext_lazy("cap"),
-    "file": gettext_lazy("file"),
-    "free": gettext_lazy("free slots"),
-    "freed_slots": gettext_lazy("slots freed"),
-    "given_up": gettext_lazy("slots given up"),
-    "handed_out": gettext_lazy("unit handed out again"),
-    "hidden": gettext_lazy("exclusions set anew"),
-    "instead_of": gettext_lazy("instead of slot"),
-    "kept": gettext_lazy("slots kept"),
-    "language": gettext_lazy("language"),
-    "link": gettext_lazy("link to join"),
-    "methods": gettext_lazy("methods"),
-    "most": gettext_lazy("most people"),
-    "moved": gettext_lazy("slots moved"),
-    "of": gettext_lazy("answers that were checked"),
-    "on_the_device_of": gettext_lazy("on the device of"),
-    "probability": gettext_lazy("probability"),
-    "purpose": gettext_lazy("purpose"),
-    "reason": gettext_lazy("reason"),
-    "redundancy": gettext_lazy("answers a unit"),
-    "right": gettext_lazy("right answers"),
     "rule": gettext_lazy("rule"),
-    "shares": gettext_lazy("slots received"),
-    "slots": gettext_lazy("slots"),
-    "stories": gettext_lazy("stories"),
-    "title": gettext_lazy("title"),
-    "units": gettext_lazy("units"),
-    "version": gettext_lazy("version"),
-    "view": gettext_lazy("view"),
+    "before": gettext_lazy("state before"),
+    "reason": gettext_lazy("reason"),
+    "purpose": gettext_lazy("purpose"),
+    "instead_of": gettext_lazy("instead of slot"),
     "views": gettext_lazy("hidden from the views"),
+    "view": gettext_lazy("view"),
+    "title": gettext_lazy("title"),
+    "hidden": gettext_lazy("exclusions set anew"),
+    "on_the_device_of": gettext_lazy("on the device of"),
     "went_on_as": gettext_lazy("went on as"),
+    "link": gettext_lazy("link to join"),
+    "most": gettext_lazy("most people"),
+    "language": gettext_lazy("language"),
+    "cap": gettext_lazy("cap"),
+    "version": gettext_lazy("version"),
+    "right": gettext_lazy("right answers"),
+    "of": gettext_lazy("answers that were checked"),
+    "file": gettext_lazy("file"),
+    "answers": gettext_lazy("answers"),
+    "methods": gettext_lazy("methods"),
+    "stories": gettext_lazy("stories"),
     "withdrawn_methods": gettext_lazy("methods withdrawn"),
     "withdrawn_stories": gettext_lazy("stories withdrawn"),
+    "units": gettext_lazy("units"),
+    "slots": gettext_lazy("slots"),
+    "annotators": gettext_lazy("annotators"),
+    "redundancy": gettext_lazy("answers a unit"),
+    "given_up": gettext_lazy("slots given up"),
+    "shares": gettext_lazy("slots received"),
+    "moved": gettext_lazy("slots moved"),
+    "kept": gettext_lazy("slots kept"),
+    "free": gettext_lazy("free slots"),
+    "freed_slots": gettext_lazy("slots freed"),
+    "handed_out": gettext_lazy("unit handed out again"),
+    "probability": gettext_lazy("probability"),
+    "alternatives": gettext_lazy("free slots to choose from"),
 }
 # Stored values that pages show by a name.
 NAMES = {
@@ -113,11 +114,12 @@ def details(event: Event) -> list[str]:
     told = dict(event.details)
     if told.get("rule"):
         told.pop("reason", None)  # In English; the flag's own line says the same.
+    known = [key for key in LABELS if key in told]
+    unknown = sorted(told.keys() - LABELS.keys() - ELSEWHERE)
     said = [
         _("%(key)s: %(value)s") % {"key": LABELS.get(key, key), "value": shown}
-        for key, value in told.items()
-        if key not in (*STANDING, "finding", "text", "action", "wholesale")
-        and (shown := _value(key, value)) not in ("", None)
+        for key in (*known, *unknown)
+        if (shown := _value(key, told[key]))
     ]
     if told.get("wholesale"):
         said.append(_("with all slots of the annotator"))

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotate import exclusion, lifecycle, quality, viewing
 from annotate.analysis_views import named_views
+from annotate.checking.signals import is_right
 from annotate.coverage import SURPLUS, WANTED, totals
 from annotate.dashboards.dashboard import attention
 from annotate.history.lines import ROUTINE, Line, lines
@@ -22,6 +23,7 @@ from annotate.models import (
     Answer,
     Exclusion,
     Purpose,
+    Question,
     Slot,
     Study,
     Unit,
@@ -174,10 +176,6 @@ def slot_detail(request: HttpRequest, slug: str, code: str) -> HttpResponse:
     """Show what one annotator saw and answered, with every revision."""
     study = get_study_for(request.user, slug)
     slot = _get_slot(study, code)
-    related = slot.choices if study.is_pairwise else slot.ratings
-    answers = related.select_related("question", "annotator").order_by(
-        "question__ordinal", "annotator", "revision"
-    )
     outputs = [o for o in (slot.unit.output_a, slot.unit.output_b) if o is not None]
     exclusions = slot.exclusions.select_related("author", "slot").prefetch_related(
         "views"
@@ -186,7 +184,7 @@ def slot_detail(request: HttpRequest, slug: str, code: str) -> HttpResponse:
     before, after = _neighbours(_filtered(study, request), code)
     return _page(
         request, study, "manage/slot.html",
-        slot=slot, answers=[(answer, _in_words(slot, answer)) for answer in answers],
+        slot=slot, other=_to_compare(slot), answers=_answers(slot),
         exclusions=[(row, reasons[row.pk]) for row in exclusions],
         views=named_views(study),
         outputs=[(output, output.frames.all()) for output in outputs],
@@ -195,13 +193,47 @@ def slot_detail(request: HttpRequest, slug: str, code: str) -> HttpResponse:
     )  # fmt: skip
 
 
-def _in_words(slot: Slot, answer: Answer) -> str:
+def _answers(slot: Slot) -> list[tuple[Answer, str, tuple[bool, str] | None]]:
+    """Return every answer with its words, and its mark where that is known."""
+    related = slot.choices if slot.study.is_pairwise else slot.ratings
+    answers = related.select_related("question", "annotator").order_by(
+        "question__ordinal", "annotator", "revision"
+    )
+    return [
+        (answer, _in_words(slot, answer.question, answer.value), _mark(slot, answer))
+        for answer in answers
+    ]
+
+
+def _in_words(slot: Slot, question: Question, value: int | str) -> str:
     """Return the anchor of a rating, or the method of a choice."""
     if slot.study.is_pairwise:
         methods = {"a": slot.unit.output_a, "b": slot.unit.output_b}
-        chosen = methods.get(answer.value)
+        chosen = methods.get(value)
         return chosen.method.name if chosen else _("No preference")
-    return dict(answer.question.steps).get(answer.value, "")
+    return dict(question.steps).get(value, "")
+
+
+def _mark(slot: Slot, answer: Answer) -> tuple[bool, str] | None:
+    """Say whether an answer is as expected, and what is, where that is known."""
+    expected = slot.unit.expected.get(answer.question.key)
+    if expected is None or slot.purpose not in (Purpose.GOLD, Purpose.TRAINING):
+        return None
+    if slot.study.is_pairwise:
+        words = _in_words(slot, answer.question, expected)
+    else:
+        words = "–".join(dict.fromkeys(map(str, expected)))
+    return is_right(answer.value, expected), words
+
+
+def _to_compare(slot: Slot) -> Slot | None:
+    """Return the annotator's slot with which a check is compared."""
+    if slot.purpose == Purpose.REPEAT:
+        return slot.repeat_of
+    if slot.purpose != Purpose.TWIN or slot.annotator is None:
+        return None
+    real = slot.annotator.slots.filter(purpose=Purpose.REAL)
+    return real.filter(unit=slot.unit.original_id).first()
 
 
 def _neighbours(listed: QuerySet[Slot], code: str) -> tuple[str, str]:

@@ -161,6 +161,59 @@ def test_checks_are_told_beside_the_slots_and_lead_to_them(study):
     assert "<dd>gold</dd>" in alice(study).get(own).content.decode()
 
 
+def check(study, purpose, value, **of):
+    """A check that the first annotator has answered, on the first slot's unit."""
+    first = study.slots.filter(annotator__name="A01").first()
+    now = timezone.now()
+    slot = Slot.objects.create(
+        study=study, annotator=first.annotator, purpose=purpose, state="submitted",
+        started_at=now, submitted_at=now, **{"unit": first.unit, **of},
+    )  # fmt: skip
+    for question in study.questions.all():
+        Rating.objects.create(
+            slot=slot, question=question, annotator=first.annotator, value=value,
+            scale_min=0, scale_max=4,
+        )  # fmt: skip
+    return slot
+
+
+def slot_page(study, slot):
+    url = reverse("slot-detail", args=[study.slug, slot.code])
+    return alice(study).get(url).content.decode()
+
+
+def test_a_gold_slot_says_what_was_expected(study):
+    one = study.units.first()
+    gold = Unit.objects.create(
+        study=study, story=one.story, output_a=one.output_a, purpose=Purpose.GOLD
+    )
+    keys = list(study.questions.values_list("key", flat=True))
+    gold.expected = dict(zip(keys, ([3, 4], [1, 1]), strict=True))
+    gold.save()
+    shown = slot_page(study, check(study, Purpose.GOLD, 3, unit=gold))
+    assert shown.count("badge good") == 2, "the study is open, one answer is right"
+    assert "Expected: 3–4" in shown
+    assert "not as expected</span>" in shown
+    assert "Expected: 1<" in shown
+
+
+def test_a_repeat_and_a_twin_lead_to_what_they_are_compared_with(study):
+    first = study.slots.filter(annotator__name="A01").first()
+    twin = Unit.objects.create(
+        study=study, story=first.unit.story, output_a=first.unit.output_a,
+        purpose=Purpose.TWIN, original=first.unit,
+    )  # fmt: skip
+    link = reverse("slot-detail", args=[study.slug, first.code])
+    for slot in (
+        check(study, Purpose.REPEAT, 3, repeat_of=first),
+        check(study, Purpose.TWIN, 1, unit=twin),
+    ):
+        shown = slot_page(study, slot)
+        assert f'<a href="{link}">the answer to the original' in shown
+        assert "Expected" not in shown
+    assert "the answer to the original" not in slot_page(study, first)
+
+
 def test_the_legend_names_the_marks_that_stand_in_the_map(study):
     assert "one leased now" not in page(study)
     ann = study.annotators.first()

@@ -361,7 +361,7 @@ def test_a_slot_of_a_pair_names_the_chosen_method():
         reverse("slot-detail", args=[study.slug, slot.code])
     ).context  # fmt: skip
     chosen = slot.unit.output_b.method.name
-    assert [words for _answer, words in context["answers"]] == [chosen, chosen]
+    assert [words for _answer, words, _mark in context["answers"]] == [chosen, chosen]
 
 
 def test_excluding_keeps_the_list_one_came_from(study):
