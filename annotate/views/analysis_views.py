@@ -10,7 +10,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from annotate import analysis_views, exclusion, quality
-from annotate.models import Exclusion, Purpose, Slot, Study
+from annotate.models import Exclusion, Flag, Purpose, Slot, Study
 from annotate.permissions import can_manage, get_study_for
 
 EXCLUSIONS_PER_PAGE = 100
@@ -30,6 +30,7 @@ def view_list(request: HttpRequest, slug: str) -> HttpResponse:
         request.GET.get("page")
     )
     reasons = quality.reasons(page)
+    chosen = request.GET.get("annotator", "")
     context = {
         "study": study,
         "can_manage": can_manage(request.user, study),
@@ -38,7 +39,8 @@ def view_list(request: HttpRequest, slug: str) -> HttpResponse:
         "page": page,
         "rows": [(row, reasons[row.pk], _boxes(row, named)) for row in page],
         "people": _people(study),
-        "chosen": request.GET.get("annotator", ""),
+        "chosen": chosen,
+        "reason": _reason(study, chosen),
         "excluded_people": [
             (person, len(found))
             for person, found in exclusion.excluded_wholesale(study).items()
@@ -61,6 +63,17 @@ def _people(study: Study) -> list:
     counted = Q(slots__purpose=Purpose.REAL, slots__state=Slot.State.SUBMITTED)
     people = study.annotators.annotate(n=Count("slots", filter=counted))
     return list(people.filter(n__gt=0).order_by("name"))
+
+
+def _reason(study: Study, name: str) -> str:
+    """Return what a rule has found about somebody, as a reason to begin with."""
+    if not name:
+        return ""
+    flags = Flag.objects.filter(
+        annotator__study=study, annotator__name=name, resolved_at__isnull=True
+    )
+    flag = flags.exclude(action=Flag.Action.NOTE).first()
+    return flag.sentence[: exclusion.LONGEST_REASON] if flag else ""
 
 
 @require_POST

@@ -112,6 +112,7 @@ def test_a_paused_person_can_be_dealt_with_from_the_alert(study):
     chosen = client.get(views, {"annotator": ann.name}).content.decode()
     assert f'<option value="{ann.name}" selected>' in chosen
     assert 'id="exclude-all"' in chosen
+    assert 'value="faster"' in chosen
     settle = reverse("flag-resolve", args=[study.slug, pause.pk])
     assert settle in box
     assert f'name="also" value="{warning.pk}"' in box
