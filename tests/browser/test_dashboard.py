@@ -31,6 +31,14 @@ def address(live_server, study, name="study-coverage"):
     return live_server.url + reverse(name, args=[study.slug])
 
 
+def has_no_faults(page):
+    found = Axe().run(page)["violations"]
+    assert not found, (
+        page.url,
+        [(v["id"], [n["html"][:200] for n in v["nodes"]]) for v in found],
+    )
+
+
 def busy_study():
     """A study at work, with somebody warned, somebody paused, and a skipped story."""
     now = timezone.now()
@@ -63,8 +71,7 @@ def test_axe_finds_nothing_and_nothing_overflows(page, live_server, scheme):
         page.goto(url)
         for closed in page.locator("#coverage details").all():
             closed.evaluate("one => { one.open = true; }")
-        found = Axe().run(page)["violations"]
-        assert not found, (url, [(v["id"], v["nodes"][0]["html"]) for v in found])
+        has_no_faults(page)
         for width in (360, 390):
             page.set_viewport_size({"width": width, "height": 740})
             assert page.evaluate("document.documentElement.scrollWidth") <= width, url
@@ -181,6 +188,14 @@ def test_on_a_phone_nothing_that_matters_is_out_of_sight(page, live_server):
         ends_in_sight(f".answers tr:first-child td:nth-child({nth})")
     page.goto(address(live_server, study, "event-list"))
     ends_in_sight(".log td.words")
+    for name in ("event-list", "slot-list", "view-list", "study-detail"):
+        page.goto(address(live_server, study, name))
+        has_no_faults(page)
+    page.goto(live_server.url + own)
+    has_no_faults(page)
+    page.goto(address(live_server, study))
+    page.locator(".menu summary").first.click()
+    has_no_faults(page)
 
 
 def test_a_page_without_news_is_left_as_it_is(page, live_server):
