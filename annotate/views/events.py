@@ -12,7 +12,7 @@ from annotate.models import Event, Study
 from annotate.permissions import can_manage, get_study_for
 
 LINES_PER_PAGE = 50
-EVENTS_READ = 500  # for one page; a longer run goes on upon the next
+EVENTS_READ = 300  # for one page; a longer run goes on upon the next
 EVERYTHING = "everything"
 
 
