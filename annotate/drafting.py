@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
-from annotate import lifecycle, log
+from annotate import lifecycle, log, planning
 from annotate.changes.dealing import judged_units, methods_of
 from annotate.changes.extending import withdrawn_names
 from annotate.models import Annotator, Event, Study, StudyMember, User
-from annotate.planning import PlanningError, plan_study
+from annotate.planning import Draft, PlanningError
 from annotate.study_files.definition import StudyDefinition
 from annotate.study_files.study_file import read_definition
 from evalcore.models import Benchmark
@@ -43,19 +43,33 @@ def create(setup: Setup, user: User, previous: Study | None = None) -> Study:
     PlanningError, annotate.design.ImpossibleDesignError
         See `annotate.planning.plan_study`.
     """
-    with transaction.atomic():
-        study = plan_study(
-            setup.definition,
-            benchmark=setup.benchmark,
-            slug=setup.slug,
-            annotators=setup.annotators,
-            methods=setup.methods,
-            stories=setup.stories,
-            user=user,
-        )
-        if previous is not None:
-            study.previous_version = previous
-            study.save(update_fields=["previous_version"])
+    planning.check_slug(setup.slug)
+    return _store(planning.with_twins(draft_of(setup)), setup.slug, user, previous)
+
+
+def draft_of(setup: Setup) -> Draft:
+    """Work out what is asked for, without storing anything.
+
+    Raises
+    ------
+    PlanningError, annotate.design.ImpossibleDesignError
+        See `annotate.planning.prepare`.
+    """
+    return planning.prepare(
+        setup.definition,
+        benchmark=setup.benchmark,
+        annotators=setup.annotators,
+        methods=setup.methods,
+        stories=setup.stories,
+    )
+
+
+@transaction.atomic
+def _store(draft: Draft, slug: str, user: User, previous: Study | None) -> Study:
+    study = planning.store(draft, slug=slug, user=user)
+    if previous is not None:
+        study.previous_version = previous
+        study.save(update_fields=["previous_version"])
     return study
 
 
@@ -69,6 +83,8 @@ def replace(study: Study, setup: Setup, user: User) -> Study:
     PlanningError, annotate.design.ImpossibleDesignError
         See `annotate.planning.plan_study`; the old draft stays.
     """
+    lifecycle.check_editable(study)
+    draft = planning.with_twins(draft_of(setup))
     with transaction.atomic():
         old = Study.objects.select_for_update().get(pk=study.pk)
         lifecycle.check_editable(old)
@@ -77,7 +93,7 @@ def replace(study: Study, setup: Setup, user: User) -> Study:
         before, following = old.previous_version, list(old.next_versions.all())
         old.slots.all().delete()
         old.delete()
-        new = create(setup, user, before)
+        new = _store(draft, setup.slug, user, before)
         if role is None:  # a superuser edits without being a member
             new.members.all().delete()
         StudyMember.objects.bulk_create(

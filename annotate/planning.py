@@ -10,12 +10,18 @@ from django.db import transaction
 
 from annotate import design, log
 from annotate.analysis_views import add_views
+from annotate.check_units import (
+    Known,
+    Twin,
+    choose_known,
+    create_check_units,
+    make_twins,
+    training_note,
+)
 from annotate.choosing.free_slots import free_slots
 from annotate.leasing import FIRST_POSITION, SPACING
 from annotate.models import (
-    Annotator,
     Event,
-    Purpose,
     Question,
     Slot,
     Study,
@@ -23,6 +29,7 @@ from annotate.models import (
     Unit,
     User,
 )
+from annotate.people.naming import name_people
 from annotate.plans.assignments import Group
 from annotate.study_files.definition import StudyDefinition
 from annotate.study_files.study_writing import write_definition
@@ -31,14 +38,10 @@ from annotate.units import (
     Shown,
     choose_outputs,
     choose_units,
-    create_known_units,
-    create_twins,
     create_units,
 )
 from evalcore.models import Benchmark, Shot
 from evalcore.postgresql import analyze
-
-__all__ = ["Draft", "PlanningError", "plan_study", "prepare"]
 
 # Looking at a picture, and thinking about a question: what the cost assumes.
 SECONDS_PER_PICTURE, SECONDS_PER_QUESTION = 3, 7
@@ -54,14 +57,18 @@ class Draft:
     """What a study would be; nothing is stored yet.
 
     `people` are the annotators of each language ("" when languages play no part); an
-    open study has no plan.
+    open study has no plan. `methods` and `stories` are those that were named.
     """
 
     definition: StudyDefinition
     benchmark: Benchmark
+    methods: tuple[str, ...]
+    stories: tuple[str, ...]
     shown: tuple[Shown, ...]
+    known: tuple[Known, ...]
     people: dict[str, int]
-    plan: design.Plan | None
+    plan: design.Plan | None = None
+    twins: tuple[Twin, ...] = ()
 
     @property
     def slots(self) -> int:
@@ -72,6 +79,10 @@ class Draft:
     def sessions(self) -> int:
         """Return how many sessions they take, if all are full."""
         return -(-self.slots // self.definition.session_size)
+
+    def notes(self) -> list[str]:
+        """Return what is possible, but better known before people begin."""
+        return list(filter(None, [training_note(self.known, self.shown)]))
 
     def hours(self) -> float:
         """Return the annotators' time: pictures and questions of all slots, checks too.
@@ -116,7 +127,9 @@ def prepare(
     """
     people = _people(definition, annotators)
     shown = tuple(choose_units(definition, choose_outputs(benchmark, methods, stories)))
-    draft = Draft(definition, benchmark, shown, people, None)
+    known = choose_known(definition, benchmark, shown)
+    named = tuple(methods or ()), tuple(stories or ())
+    draft = Draft(definition, benchmark, *named, shown, known, people)
     if draft.slots > MOST_SLOTS:
         raise PlanningError(
             f"These are {draft.slots:,} slots; a study has at most {MOST_SLOTS:,}.",
@@ -178,7 +191,6 @@ def _people(definition: StudyDefinition, annotators: People) -> dict[str, int]:
     return {name: given[name] for name in languages}
 
 
-@transaction.atomic
 def plan_study(
     definition: StudyDefinition,
     *,
@@ -192,11 +204,8 @@ def plan_study(
     session_size: int | None = None,
     seed: int | None = None,
     user: User | None = None,
-    dry_run: bool = False,
 ) -> Study:
     """Create a draft study with questions, units, annotators and planned slots.
-
-    With `dry_run` no twin is drawn; whoever asks for it rolls the rest back.
 
     Raises
     ------
@@ -205,9 +214,22 @@ def plan_study(
     annotate.design.ImpossibleDesignError
         The numbers contradict each other.
     """
+    check_slug(slug)
     definition = definition.with_changes(
         redundancy=redundancy, session_size=session_size, seed=seed, title=title or None
     )
+    draft = prepare(
+        definition,
+        benchmark=benchmark,
+        annotators=annotators,
+        methods=methods,
+        stories=stories,
+    )
+    return store(with_twins(draft), slug=slug, user=user)
+
+
+def check_slug(slug: str) -> None:
+    """Refuse a short name that cannot stand in addresses, or is taken."""
     if not slug_re.fullmatch(slug):
         raise PlanningError(
             f"{slug!r}: write letters, digits, - and _ only.", field="slug"
@@ -216,18 +238,32 @@ def plan_study(
         raise PlanningError(
             f"There is a study {slug!r} already; choose another name.", field="slug"
         )
-    draft = prepare(
-        definition,
-        benchmark=benchmark,
-        annotators=annotators,
-        methods=methods,
-        stories=stories,
-    )
-    study = _create_study(definition, benchmark, slug)
+
+
+def with_twins(draft: Draft) -> Draft:
+    """Draw the degraded twins of a draft; call outside a transaction.
+
+    Drawing takes minutes, and nobody could answer meanwhile. What was drawn for a draft
+    that is not stored then is used again by the next one.
+    """
+    return replace(draft, twins=make_twins(draft.definition, draft.shown))
+
+
+@transaction.atomic
+def store(draft: Draft, *, slug: str, user: User | None = None) -> Study:
+    """Write a draft into the database.
+
+    Raises
+    ------
+    PlanningError
+        The slug is taken, or a value is too long.
+    """
+    check_slug(slug)
+    study = _create_study(draft.definition, draft.benchmark, slug)
     units = create_units(study, draft.shown)
-    _create_checks(study, definition, twins=not dry_run)
+    create_check_units(study, units, draft.known, draft.twins)
     if draft.plan is None:
-        slots = free_slots(study, units, definition)
+        slots = free_slots(study, units, draft.definition)
     else:
         slots = _planned_slots(study, draft, units)
         study.balance_report = draft.plan.balance.as_dict()
@@ -241,7 +277,7 @@ def plan_study(
     log.note(
         Event.Kind.STUDY_PLANNED, study.pk, user=user,
         units=len(units), slots=len(slots), annotators=sum(draft.people.values()),
-        methods=list(methods or []), stories=list(stories or []),
+        methods=list(draft.methods), stories=list(draft.stories),
     )  # fmt: skip
     return study
 
@@ -314,17 +350,9 @@ def _check_fields(row: Study | Question, name: str) -> None:
         raise PlanningError(f"Of {name}, {'; '.join(problems)}") from error
 
 
-def _create_checks(study: Study, definition: StudyDefinition, *, twins: bool) -> None:
-    if definition.training is not None:
-        create_known_units(study, definition.training.units, Purpose.TRAINING)
-    create_known_units(study, definition.checks.gold, Purpose.GOLD)
-    if twins:
-        create_twins(study, definition)
-
-
 def _planned_slots(study: Study, draft: Draft, units: Sequence[Unit]) -> list[Slot]:
     assert draft.plan is not None
-    people = create_annotators(study, draft.people)
+    people = name_people(study, draft.people)
     ordinals: Counter[tuple[int, int]] = Counter()
     slots = []
     for planned in draft.plan.assignments:
@@ -346,15 +374,3 @@ def _planned_slots(study: Study, draft: Draft, units: Sequence[Unit]) -> list[Sl
             )
         )
     return slots
-
-
-def create_annotators(study: Study, people: Mapping[str, int]) -> list[Annotator]:
-    """Add so many people of each language, named on from those who are there."""
-    first = study.annotators.count() + 1
-    total = first - 1 + sum(people.values())
-    width = max(2, len(str(total)))
-    languages = [name for name, count in people.items() for _ in range(count)]
-    return Annotator.objects.bulk_create(
-        Annotator(study=study, name=f"A{i:0{width}}", language=language)
-        for i, language in enumerate(languages, start=first)
-    )

@@ -34,7 +34,6 @@ def first_slot(setup: Setup) -> Iterator[Slot]:
             slug=f"preview-{secrets.token_hex(8)}",
             methods=shown.methods,
             stories=[shown.story.key],
-            dry_run=True,
         )
         slot = study.slots.select_related(
             "study", "unit__story", "unit__output_a", "unit__output_b"

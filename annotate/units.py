@@ -1,23 +1,14 @@
-"""What a study shows: outputs, pairs of them, and units that check the annotators."""
+"""What a study shows: outputs, or pairs of them."""
 
 import random
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.tables import InputError
-from annotate.leasing import FIRST_POSITION
-from annotate.models import Purpose, Study, Unit
+from annotate.models import Study, Unit
 from annotate.plans import sampling
 from annotate.plans.assignments import DesignUnit
-from annotate.study_files.definition import (
-    CellPairs,
-    KnownUnit,
-    StorySample,
-    StudyDefinition,
-)
-from evalcore import twins
-from evalcore.degrading import ImpossibleDegradationError
+from annotate.study_files.definition import CellPairs, StorySample, StudyDefinition
 from evalcore.models import Benchmark, Output, Story
 
 
@@ -221,132 +212,4 @@ def create_units(study: Study, shown: Sequence[Shown]) -> list[Unit]:
             for one in shown
         ],
         batch_size=500,
-    )
-
-
-def create_known_units(
-    study: Study, known: Sequence[KnownUnit], purpose: Purpose
-) -> list[Unit]:
-    """Store training or gold units; they may show any output of the benchmark."""
-    if purpose == Purpose.TRAINING:
-        _check_room(study, len(known))
-    outputs = {
-        (output.story.key, output.method.name): output
-        for output in Output.objects.filter(
-            story__benchmark=study.benchmark, story__key__in={k.story for k in known}
-        ).select_related("story", "method")
-    }
-    units = []
-    for one in known:
-        names = sorted(one.methods)
-        missing = [name for name in names if (one.story, name) not in outputs]
-        if missing or len(set(names)) != 1 + study.is_pairwise:
-            wanted = "two different methods" if study.is_pairwise else "one method"
-            raise PlanningError(
-                f"{purpose.label} unit of story {one.story}: needs {wanted} with an "
-                f"output; {', '.join(missing or names)} does not fit.",
-                field="training" if purpose == Purpose.TRAINING else "checks.gold",
-            )
-        chosen = [outputs[one.story, name] for name in names]
-        units.append(
-            Unit(
-                study=study,
-                story=chosen[0].story,
-                output_a=chosen[0],
-                output_b=chosen[1] if study.is_pairwise else None,
-                purpose=purpose,
-                expected={
-                    key: _stored(value, names) for key, value in one.expected.items()
-                },
-                feedback=one.feedback,
-            )
-        )
-    return Unit.objects.bulk_create(units)
-
-
-def _check_room(study: Study, number: int) -> None:
-    """Refuse a training round whose slots would reach into those of the study."""
-    attempts = study.training.get("attempts", 1)
-    if number * attempts >= FIRST_POSITION:
-        raise PlanningError(
-            f"{number} training units, up to {attempts} times, are too many: "
-            f"at most {FIRST_POSITION - 1} in all."
-        )
-
-
-def _stored(value: tuple[int, int] | str, names: list[str]) -> list[int] | str:
-    """Turn a method's name into its place in the pair."""
-    if isinstance(value, tuple):
-        return list(value)
-    return value if value == "tie" else "ab"[names.index(value)]
-
-
-def create_twins(study: Study, definition: StudyDefinition) -> list[Unit]:
-    """Degrade some of the study's outputs, and store units that show the twins.
-
-    In a Likert study the twin is shown alone and held against what the annotator said
-    of its original; side by side it stands against its original, which should win.
-    Outputs that cannot be degraded as asked have no twin.
-    """
-    checks = definition.checks
-    if not checks.degradations or "twin" not in checks.kinds:
-        return []
-    shown = _shown_outputs(study)
-    strata = {pk: output.method_id for pk, (output, _unit) in shown.items()}
-    number = max(1, round(checks.share * len(shown)))
-    dice = random.Random(study.seed)
-    units = []
-    for pk in sampling.subset(list(shown), number, study.seed, strata):
-        output, unit = shown[pk]
-        twin = _twin(output, checks.degradations, study.seed, dice)
-        if twin is not None:
-            units.append(_twin_unit(study, unit, output, twin))
-    return Unit.objects.bulk_create(units)
-
-
-def _shown_outputs(study: Study) -> dict[int, tuple[Output, Unit]]:
-    """Return each output that is judged, with one of its units."""
-    real = study.units.filter(purpose=Purpose.REAL).select_related(
-        "output_a__story", "output_a__method", "output_b__story", "output_b__method"
-    )
-    return {
-        output.pk: (output, unit)
-        for unit in real.order_by("pk")
-        for output in (unit.output_a, unit.output_b)
-        if output is not None
-    }
-
-
-def _twin(
-    output: Output, degradations: Sequence[str], seed: int, dice: random.Random
-) -> Output | None:
-    """Make a twin of one of the degradations that are possible, in random order."""
-    kinds = sorted(set(twins.possible(output)) & set(degradations))
-    for kind in dice.sample(kinds, len(kinds)):
-        try:
-            return twins.make_twin(output, kind, seed)
-        except ImpossibleDegradationError:
-            continue
-        except InputError as error:
-            raise PlanningError(str(error)) from error
-    return None
-
-
-def _twin_unit(study: Study, unit: Unit, output: Output, twin: Output) -> Unit:
-    if not study.is_pairwise:
-        return Unit(
-            study=study,
-            story=unit.story,
-            output_a=twin,
-            purpose=Purpose.TWIN,
-            original=unit,
-        )
-    questions = (q for q in study.questions.all() if q.is_asked_of(output.story))
-    return Unit(
-        study=study,
-        story=output.story,
-        output_a=output,
-        output_b=twin,
-        purpose=Purpose.TWIN,
-        expected={question.key: "a" for question in questions},
     )

@@ -16,7 +16,7 @@ from annotate import log
 from annotate.changes import dealing
 from annotate.changes.dealing import WORKING, judged_units, methods_of
 from annotate.models import Annotator, Event, Purpose, Slot, Study, Unit, User
-from annotate.people.inviting import next_names
+from annotate.people.naming import name_people
 from annotate.study_files.definition import CellPairs, StudyDefinition
 from annotate.study_files.study_file import DefinitionError, read_definition
 from annotate.study_files.study_writing import write_definition
@@ -89,7 +89,7 @@ def extend(
         new = Slot.objects.bulk_create(
             _missing(stored, definition, units + raised), batch_size=500
         )
-        added = _add_people(stored, people)
+        added = name_people(stored, people)
         if not (new or added):
             raise ExtendingError(_("That adds nothing: the study has all of it."))
         _store(stored, definition, went_on=bool(new))
@@ -225,10 +225,27 @@ def _shown(
 
 def _fresh(study: Study, shown: Sequence[Shown]) -> list[Unit]:
     """Store the units that the study does not have yet."""
-    known = set(
-        study.units.filter(purpose=Purpose.REAL).values_list("output_a", "output_b")
-    )
-    return create_units(study, [one for one in shown if _outputs(one) not in known])
+    known = _shown_as(study, Purpose.REAL)
+    fresh = [one for one in shown if _outputs(one) not in known]
+    gold = _shown_as(study, Purpose.GOLD)
+    if twice := [one for one in fresh if _outputs(one) in gold]:
+        raise ExtendingError(
+            _(
+                "People meet these as gold units, whose answers are known, and cannot "
+                "judge them again: %(names)s. Add others, or plan a new study."
+            )
+            % {
+                "names": ", ".join(
+                    f"{one.story.key} ({', '.join(one.methods)})" for one in twice
+                )
+            }
+        )
+    return create_units(study, fresh)
+
+
+def _shown_as(study: Study, purpose: Purpose) -> set[tuple[int, int | None]]:
+    units = study.units.filter(purpose=purpose)
+    return set(units.values_list("output_a", "output_b"))
 
 
 def _outputs(shown: Shown) -> tuple[int, int | None]:
@@ -304,15 +321,6 @@ def _missing(
                         )
                     )
     return slots
-
-
-def _add_people(study: Study, people: Mapping[str, int]) -> list[Annotator]:
-    languages = [name for name, count in people.items() for _i in range(count)]
-    names = next_names(study, len(languages))
-    return Annotator.objects.bulk_create(
-        Annotator(study=study, name=name, language=language)
-        for name, language in zip(names, languages, strict=True)
-    )
 
 
 def _store(study: Study, definition: StudyDefinition, *, went_on: bool) -> None:

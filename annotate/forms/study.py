@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from annotate.design import ImpossibleDesignError
-from annotate.drafting import Setup
+from annotate.drafting import Setup, draft_of
 from annotate.forms import questions, sections
 from annotate.forms.fields import Card, Field, Group, Section
 from annotate.forms.values import (
@@ -21,7 +21,7 @@ from annotate.forms.values import (
     with_questions,
 )
 from annotate.forms.values import questions as question_values
-from annotate.planning import Draft, PlanningError, prepare
+from annotate.planning import Draft, PlanningError
 from annotate.study_files.definition import StudyDefinition
 from annotate.study_files.study_file import read_definition
 from annotate.study_files.study_writing import write_data, write_definition
@@ -165,13 +165,7 @@ class StudyForm:
         if setup is None or self.problems:
             return None
         try:
-            return prepare(
-                setup.definition,
-                benchmark=self.benchmark,
-                annotators=setup.annotators,
-                methods=setup.methods,
-                stories=setup.stories,
-            )
+            return draft_of(setup)
         except (PlanningError, ImpossibleDesignError) as error:
             self.blame_planning(error)
             return None

@@ -18,6 +18,7 @@ from annotate.models import (
     User,
     new_token,
 )
+from annotate.people.naming import name_people
 from annotate.rating import locked_annotator
 
 MOST_SLOTS = 100_000
@@ -69,18 +70,6 @@ def send(annotator: Annotator, note: str = "", user: User | None = None) -> Invi
     return invitation
 
 
-def next_names(study: Study, count: int) -> list[str]:
-    """Return so many more pseudonyms, counted on from those that are there."""
-    numbers = [
-        int(name[1:])
-        for name in study.annotators.values_list("name", flat=True)
-        if name[:1] == "A" and name[1:].isdecimal()
-    ]
-    first = max(numbers, default=0) + 1
-    width = max(2, len(str(first + count - 1)))
-    return [f"A{number:0{width}}" for number in range(first, first + count)]
-
-
 @transaction.atomic
 def invite_new(
     study: Study, *, language: str = "", note: str = "", user: User | None = None
@@ -115,10 +104,7 @@ def add_person(
     user: User | None = None,
 ) -> Annotator:
     """Add a person without a plan. Call with the study locked."""
-    (name,) = next_names(study, 1)
-    annotator = Annotator.objects.create(
-        study=study, name=name, language=language, external_id=external_id, cap=cap
-    )
+    (annotator,) = name_people(study, {language: 1}, external_id=external_id, cap=cap)
     _log(Event.Kind.ANNOTATOR_ADDED, annotator, user)
     return annotator
 

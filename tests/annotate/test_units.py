@@ -4,12 +4,18 @@ import re
 from collections import Counter
 
 import pytest
+from django.core.management import call_command
+from django.db import connection
 
+from annotate import drafting
+from annotate.changes.extending import ExtendingError, extend
+from annotate.drafting import Setup
 from annotate.history.verifying import problems
-from annotate.models import Purpose
-from annotate.planning import PlanningError
+from annotate.models import Purpose, Study, User
+from annotate.planning import PlanningError, prepare
+from annotate.study_files.study_file import read_definition
 from annotate.viewing import shown_questions
-from evalcore import media
+from evalcore import media, twins
 from evalcore.models import Frame, Output
 from tests.factories import make_benchmark
 from tests.working import LIKERT, PAIRWISE, always, join, make_planned, work
@@ -128,7 +134,81 @@ checks:
   gold: [{story: "01", methods: [Cedar, Alder], expected: {quality: Cedar, text: tie}}]
 """
     )
-    study = make_planned(text, annotators=1, redundancy=1)
+    study = make_planned(text, annotators=1, redundancy=1, stories=["02"])
     gold = study.units.get(purpose=Purpose.GOLD)
     assert (gold.output_a.method.name, gold.output_b.method.name) == ("Alder", "Cedar")
     assert gold.expected == {"quality": "b", "text": "tie"}
+
+
+GOLD = "checks: {per_session: 1, kinds: [gold], gold: [%s]}\n"
+ALDER = '{story: "01", method: Alder, expected: {character: 3}}'
+PAIR = '{story: "01", methods: [Cedar, Alder], expected: {quality: Cedar}}'
+
+
+@pytest.mark.parametrize("assignment", ["planned", "open"])
+def test_gold_that_the_study_judges_itself_is_refused(assignment):
+    """Whoever met it as gold would meet it again as real work."""
+    benchmark = make_benchmark(stories=4)
+    people = {"annotators": 2} if assignment == "planned" else {}
+    text = LIKERT + GOLD % ALDER + f"assignment: {assignment}\n"
+    with pytest.raises(PlanningError, match=r"meet it twice.*such as 04") as caught:
+        make_planned(text, benchmark=benchmark, redundancy=1,
+                     stories=["01", "02", "03"], **people)  # fmt: skip
+    assert caught.value.field == "checks.gold"
+    with pytest.raises(PlanningError, match="leave one or more out"):
+        make_planned(text, benchmark=benchmark, redundancy=1, **people)
+    assert not Study.objects.exists()
+    study = make_planned(
+        text, benchmark=benchmark, redundancy=1, stories=["02", "03"], **people
+    )
+    assert study.units.get(purpose=Purpose.GOLD).story.key == "01"
+
+
+def test_a_gold_pair_is_refused_only_if_just_this_pair_is_judged():
+    benchmark = make_benchmark(stories=2)
+    text = PAIRWISE + GOLD % PAIR
+    others = "pairs: [[Alder, Birch], [Birch, Cedar]]\n"
+    with pytest.raises(PlanningError, match="Alder and Cedar"):
+        make_planned(text, benchmark=benchmark, annotators=2, redundancy=1)
+    make_planned(text + others, benchmark=benchmark, annotators=2, redundancy=1)
+
+
+def test_what_is_gold_does_not_come_into_the_study_later():
+    study = make_planned(
+        LIKERT + GOLD % ALDER, annotators=3, redundancy=1, stories=["02", "03"]
+    )
+    with pytest.raises(ExtendingError, match=r"gold units.*01 \(Alder\)"):
+        extend(study, stories=["01"])
+    assert extend(study, stories=["04"]).units == 3
+
+
+def test_training_that_is_judged_again_is_said_beforehand():
+    benchmark = make_benchmark(stories=2)
+    text = f"{LIKERT}training: {{units: [{ALDER}]}}\n"
+    definition = read_definition(text, file="s.yaml", name="s")
+    asked = {"benchmark": benchmark, "annotators": 3}
+    (note,) = prepare(definition, **asked).notes()
+    assert note.startswith("1 training unit is judged in the study, too")
+    assert prepare(definition, stories=["02"], **asked).notes() == []
+
+
+def test_twins_are_drawn_before_the_transaction(monkeypatch):
+    """Nobody else can write to SQLite while a transaction is under way."""
+    depth = len(connection.savepoint_ids)
+    met = []
+
+    def draw(*given):
+        met.append(len(connection.savepoint_ids))
+        return make_twin(*given)
+
+    make_twin = twins.make_twin
+    monkeypatch.setattr(twins, "make_twin", draw)
+    definition = read_definition(LIKERT + TWINS, file="s.yaml", name="s")
+    setup = Setup("mine", make_benchmark(stories=2), definition, 3)
+    user = User.objects.create(username="ann")
+    study = drafting.create(setup, user)
+    drafting.replace(study, setup, user)
+    call_command("plan_study", "other", benchmark="woods", annotators=3,
+                 template="storybench-side-by-side")  # fmt: skip
+    assert len(met) > 6
+    assert set(met) == {depth}

@@ -12,8 +12,10 @@ from annotate.planning import (
     SECONDS_PER_QUESTION,
     Draft,
     PlanningError,
-    plan_study,
+    check_slug,
     prepare,
+    store,
+    with_twins,
 )
 from annotate.study_files.definition import StorySample, StudyDefinition, template_names
 from annotate.study_files.study_file import (
@@ -128,8 +130,7 @@ class Command(BaseCommand):
 
     def handle(self, **options: object) -> None:
         try:
-            with transaction.atomic():
-                self._plan(**options)
+            self._plan(**options)
         except (DefinitionError, PlanningError, ImpossibleDesignError) as error:
             raise CommandError(str(error), returncode=2) from error
 
@@ -140,17 +141,18 @@ class Command(BaseCommand):
             "methods": options["methods"],
             "stories": options["stories"],
         }
-        definition = _definition(options)
+        slug = str(options["study"])
+        check_slug(slug)
         user = _user(options["manager"])
-        dry = bool(options["dry_run"])
-        self._tell(prepare(definition, **asked))
-        study = plan_study(
-            definition, slug=options["study"], user=user, dry_run=dry, **asked
-        )
-        if dry:
-            transaction.set_rollback(True)
+        draft = prepare(_definition(options), **asked)
+        self._tell(draft)
+        if options["dry_run"]:
+            with transaction.atomic():
+                store(draft, slug=slug, user=user)
+                transaction.set_rollback(True)
             self.stdout.write("Dry run: nothing was kept.")
             return
+        study = store(with_twins(draft), slug=slug, user=user)
         if options["launch"]:
             lifecycle.launch(study, user)
         self.stdout.write(f"Planned {study.slug}. Next: launch and invite.")
@@ -165,6 +167,8 @@ class Command(BaseCommand):
         if draft.plan is not None:
             for line in draft.plan.balance.lines():
                 self.stdout.write(line)
+        for note in draft.notes():
+            self.stderr.write(f"note: {note}")
 
 
 def _definition(options: dict[str, object]) -> StudyDefinition:

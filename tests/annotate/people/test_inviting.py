@@ -10,6 +10,7 @@ from annotate.history.verifying import problems
 from annotate.models import Annotator, Study
 from annotate.people import inviting, joining
 from annotate.people.invitation_list import ListError, invite_list
+from annotate.people.naming import name_people
 from tests.annotate.changes.test_extending import planned_study
 from tests.factories import make_study
 from tests.people import alice, eve, rob
@@ -95,7 +96,8 @@ def test_a_new_person_of_a_study_with_languages_has_one():
 def test_names_go_on_after_the_highest():
     study = planned_study()
     study.annotators.filter(name="A03").update(name="A99")
-    assert inviting.next_names(study, 2) == ["A100", "A101"]
+    added = name_people(study, {"": 2})
+    assert [person.name for person in added] == ["A100", "A101"]
 
 
 def test_a_list_with_mistakes_is_shown_again_with_what_was_typed():
