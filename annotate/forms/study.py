@@ -4,6 +4,7 @@ What the form says becomes a study file and is read as one, so that a study set 
 the browser and one set up by command are the same.
 """
 
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -16,12 +17,13 @@ from annotate.forms.fields import Card, Field, Group, Section
 from annotate.forms.values import (
     Values,
     rearranged,
+    spoken,
     to_data,
     to_values,
     with_questions,
 )
 from annotate.forms.values import questions as question_values
-from annotate.planning import Draft, PlanningError
+from annotate.planning import Draft, PlanningError, check_slug
 from annotate.study_files.definition import StudyDefinition
 from annotate.study_files.study_file import read_definition
 from annotate.study_files.study_writing import write_data, write_definition
@@ -115,10 +117,10 @@ class StudyForm:
 
     def as_file(self) -> "StudyForm":
         """Return the same study as one text."""
-        try:
-            text = write_data(to_data(self.values))
-        except DefinitionError as error:
-            self._blame(error)
+        problems: list[DefinitionError] = []
+        text = write_data(to_data(self.values, problems))
+        if problems:
+            self._blame(problems)
             return self
         with suppress(DefinitionError):  # what is wrong is shown as it is
             text = write_definition(read_definition(text, file="", name="study"))
@@ -149,20 +151,37 @@ class StudyForm:
 
     # What it says
 
+    @property
+    def slug(self) -> str:
+        return (self.values.get("slug") or "").strip()
+
     def setup(self, *, with_people: bool = True) -> Setup | None:
-        """Return what is asked for; None when a problem stands in the way."""
+        """Return what is asked for; None when a problem stands in the way.
+
+        All problems are looked for, whatever else is wrong.
+        """
+        before = len(self.problems)
         definition = self._definition()
-        if definition is None:
-            return None
         chosen = [self._names(name) for name in ("method", "story")]
         people = self._annotators(definition) if with_people else 0
-        slug = (self.values.get("slug") or "").strip()
-        return Setup(slug, self.benchmark, definition, people, *chosen)
+        if definition is None or len(self.problems) > before:
+            return None
+        return Setup(self.slug, self.benchmark, definition, people, *chosen)
+
+    def check_slug(self) -> None:
+        """Look for problems of the short name."""
+        try:
+            if not self.slug:
+                self.add_problem("slug", _("Give the study a short name."))
+            elif not self.fixed_slug:
+                check_slug(self.slug)
+        except PlanningError as error:
+            self.blame_planning(error)
 
     def draft(self) -> Draft | None:
         """Work out the study; None when it is impossible, and the problem says why."""
         setup = self.setup()
-        if setup is None or self.problems:
+        if setup is None:
             return None
         try:
             return draft_of(setup)
@@ -192,7 +211,11 @@ class StudyForm:
         parts = (one for own, one in self.fields.items() if own.startswith(f"{name}."))
         return next(parts, self.fields.get("file"))
 
-    def _blame(self, error: DefinitionError) -> None:
+    def _blame(self, problems: Iterable[DefinitionError]) -> None:
+        for one in problems:
+            self._blame_one(one)
+
+    def _blame_one(self, error: DefinitionError) -> None:
         name = ".".join(str(step) for step in error.path)
         text = error.reason
         if name.startswith("rules.") and name not in self.fields:
@@ -206,14 +229,17 @@ class StudyForm:
 
     def _definition(self) -> StudyDefinition | None:
         name = self.values.get("template") or self.values.get("slug") or "study"
+        problems: list[DefinitionError] = []
+        text = self.values.get("file", "")
+        if not self.in_file:
+            text = write_data(to_data(self.values, problems))
+        definition = None
         try:
-            text = self.values.get("file", "")
-            if not self.in_file:
-                text = write_data(to_data(self.values))
-            return read_definition(text, file="study.yaml", name=name[:80])
+            definition = read_definition(text, file="study.yaml", name=name[:80])
         except DefinitionError as error:
-            self._blame(error)
-            return None
+            problems += error.each()
+        self._blame(problems)
+        return None if problems else definition
 
     def _names(self, name: str) -> tuple[str, ...]:
         if f"all_{name}" in self.values:
@@ -224,13 +250,19 @@ class StudyForm:
             self.add_problem(name, _("Choose at least one."))
         return chosen
 
-    def _annotators(self, definition: StudyDefinition) -> int | dict[str, int]:
-        if definition.assignment == "open":
+    def _annotators(self, definition: StudyDefinition | None) -> int | dict[str, int]:
+        if definition is not None:
+            is_open, languages = definition.assignment == "open", definition.languages
+        elif self.in_file:
+            return 0  # a text that cannot be read says nothing of languages
+        else:
+            is_open = self.values.get("assignment") == "open"
+            languages = spoken(self.values)
+        if is_open:
             return 0
-        if not definition.languages:
+        if not languages:
             return self._people("annotators")
-        return {code: self._people(f"annotators.{code}") for code in
-                definition.languages}  # fmt: skip
+        return {code: self._people(f"annotators.{code}") for code in languages}
 
     def _people(self, name: str) -> int:
         text = (self.values.get(name) or "").strip()

@@ -94,19 +94,20 @@ def _pairs_to_values(pairs: Any) -> Iterator[tuple[str, list[str]]]:
 # From a form to a file
 
 
-def to_data(values: Values) -> Data:
+def to_data(values: Values, problems: list[DefinitionError]) -> Data:
     """Return what the study file holds that says the same as the form.
 
-    Raises
-    ------
-    DefinitionError
-        A field with YAML in it holds something else.
+    Fields for YAML that hold something else are left out and added to the problems.
     """
     data: Data = {}
     for name in values:
         if not NAMES.fullmatch(name):
             continue
-        found = _converted(name, values)
+        try:
+            found = _converted(name, values)
+        except DefinitionError as error:
+            problems.append(error)
+            continue
         if found != "" or name in WANTED:
             _put(data, name.split("."), found)
     data["questions"] = [
@@ -196,6 +197,15 @@ def _pairs(given: Data, protocol: str | None) -> Any:
         lines = given.get("chosen", "").splitlines()
         return [[name.strip() for name in line.split("|")] for line in lines if line]
     return kind
+
+
+def spoken(values: Values) -> list[str]:
+    """Return the languages in which every unit is to be judged."""
+    return [
+        name.removeprefix("languages.")
+        for name in values
+        if name.startswith("languages.") and values[name].strip()
+    ]
 
 
 # Questions

@@ -81,8 +81,16 @@ class _Reader(Reader):
         if not isinstance(data, dict):
             raise DefinitionError(self.file, 1, "a study file is a mapping of keys")
         self.known(data, KEYS, [])
-        protocol = self.one_of(data.get("protocol"), PROTOCOLS, ["protocol"])
-        questions = self._questions(data, protocol)
+        if data.get("protocol") not in PROTOCOLS:
+            # Without it nobody can say what a question needs.
+            self.one_of(data.get("protocol"), PROTOCOLS, ["protocol"])
+            self.finish()
+        definition = self._study(name, data, data["protocol"])
+        self.finish()
+        return definition
+
+    def _study(self, name: str, data: dict, protocol: str) -> StudyDefinition:
+        questions = self.attempt((), self._questions, data, protocol)
         consent = self.mapping(data.get("consent"), ["consent"])
         version = self.text(consent.pop("version", "1"), ["consent", "version"])
         return StudyDefinition(
@@ -100,13 +108,15 @@ class _Reader(Reader):
             ),
             cap=self.number(data, "cap", 1) if data.get("cap") is not None else None,
             languages=self._languages(data.get("languages")),
-            pairs=self._pairs(data.get("pairs"), protocol),
+            pairs=self.attempt("all", self._pairs, data.get("pairs"), protocol),
             stories=self._sample(data.get("stories"), ["stories"]),
-            subset=self._subset(data.get("subset")),
+            subset=self.attempt(None, self._subset, data.get("subset")),
             training=self._training(data.get("training"), questions),
             checks=self._checks(data.get("checks"), questions),
-            rules=self._rules(data.get("rules")),
-            adaptive=self._adaptive(data.get("adaptive"), protocol, questions),
+            rules=self.attempt((), self._rules, data.get("rules")),
+            adaptive=self.attempt(
+                None, self._adaptive, data.get("adaptive"), protocol, questions
+            ),
             consent=self.texts(consent, ["consent"]),
             consent_version=version,
             instructions=self.texts(data.get("instructions"), ["instructions"]),
@@ -119,15 +129,15 @@ class _Reader(Reader):
         questions = data.get("questions")
         if not isinstance(questions, list) or not questions:
             raise self.fail(["questions"], "write a list with at least one question")
-        read = tuple(
-            self._question(question, index, protocol, scale)
-            for index, question in enumerate(questions)
-        )
-        keys = [question.key for question in read]
-        for index, key in enumerate(keys):
-            if key in keys[:index]:
-                raise self.fail(["questions", index, "key"], f"{key} is used twice")
-        return read
+        read = []
+        for index, question in enumerate(questions):
+            one = self.attempt(None, self._question, question, index, protocol, scale)
+            if one is not None and one.key in [other.key for other in read]:
+                path: Step = ["questions", index, "key"]
+                self.refuse(path, f"{one.key} is used twice", None)
+            elif one is not None:
+                read.append(one)
+        return tuple(read)
 
     def _question(
         self, data: Any, index: int, protocol: str, scale: tuple[int, int] | None
@@ -141,10 +151,13 @@ class _Reader(Reader):
             not isinstance(key, str)
             or not key.replace("_", "").replace("-", "").isalnum()
         ):
-            raise self.fail([*path, "key"], "write letters, digits, _ and - only")
+            told = "write letters, digits, _ and - only"
+            # No other question has this key.
+            key = self.refuse([*path, "key"], told, f" {index}")
         own = self.scale(data.get("scale"), [*path, "scale"]) or scale
-        if protocol == "likert" and own is None:
-            raise self.fail(path, "a Likert question needs a scale, such as [0, 4]")
+        if protocol == "likert" and own is None and not self._scale_is_wrong(path):
+            told = "a Likert question needs a scale, such as [0, 4]"
+            self.refuse(path, told, None)
         titles = self.texts(data.get("title"), [*path, "title"])
         return QuestionDefinition(
             key=key,
@@ -166,10 +179,13 @@ class _Reader(Reader):
         anchors = {}
         for value, texts in self.mapping(data, path).items():
             inside = scale and type(value) is int and scale[0] <= value <= scale[1]
-            if not inside:
-                raise self.fail([*path, value], "is no value of the scale")
+            if not inside and not self._scale_is_wrong(path[:2]):
+                self.refuse([*path, value], "is no value of the scale", None)
             anchors[str(value)] = self.texts(texts, [*path, value])
         return anchors
+
+    def _scale_is_wrong(self, question: Step) -> bool:
+        return self.is_wrong("scale") or self.is_wrong(*question, "scale")
 
     def _tags(self, data: Any, path: Step) -> dict[str, tuple[str, ...]]:
         return {
@@ -242,9 +258,10 @@ class _Reader(Reader):
             return None
         data = self.mapping(data, ["training"])
         self.known(data, {"units", "pass_mark", "attempts"}, ["training"])
-        units = self._known_units(data.get("units"), ["training", "units"], questions)
-        if not units:
-            raise self.fail(["training", "units"], "write at least one unit")
+        path: Step = ["training", "units"]
+        units = self._known_units(data.get("units"), path, questions)
+        if not units and not self.is_wrong(*path):
+            self.refuse(path, "write at least one unit", None)
         return Training(
             units,
             self.share(data, "pass_mark", 0.7, ["training"]),
@@ -272,11 +289,12 @@ class _Reader(Reader):
         if data is None:
             return ()
         if not isinstance(data, list):
-            raise self.fail(path, "write a list of units")
-        return tuple(
-            self._known_unit(unit, [*path, index], questions)
+            return self.refuse(path, "write a list of units", ())
+        units = [
+            self.attempt(None, self._known_unit, unit, [*path, index], questions)
             for index, unit in enumerate(data)
-        )
+        ]
+        return tuple(unit for unit in units if unit is not None)
 
     def _known_unit(
         self, data: Any, path: Step, questions: tuple[QuestionDefinition, ...]
@@ -290,6 +308,8 @@ class _Reader(Reader):
         by_key = {question.key: question for question in questions}
         for key, value in expected.items():
             at: Step = [*path, "expected", key]
+            if self.is_wrong("questions") and key not in by_key:
+                continue
             if key not in by_key:
                 raise self.fail(at, f"no such question; there are {', '.join(by_key)}")
             expected[key] = self._expected(value, by_key[key], methods, at)

@@ -4,8 +4,8 @@ A text may come from anywhere: its length, its depth and what its aliases unfold
 limited before a value is made of it.
 """
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
 import yaml
 
@@ -17,12 +17,14 @@ MOST_VALUES = 50_000
 WIDEST_SCALE = 100
 
 Step = list[str | int]
+T = TypeVar("T")
 
 
 class DefinitionError(ValueError):
     """The study file is wrong; the message names file and line.
 
-    `path` leads to the value, `reason` says what is right.
+    `path` leads to the value, `reason` says what is right. `further` are other mistakes
+    of the same file, which the message names, too.
     """
 
     def __init__(
@@ -33,7 +35,16 @@ class DefinitionError(ValueError):
         self.reason = reason
         where = ".".join(str(step) for step in self.path)
         place = f"{file}:{line}" if line else file
+        self.further: list[DefinitionError] = []
         super().__init__(": ".join(filter(None, (place, where, reason))))
+
+    def __str__(self) -> str:
+        return "\n".join([str(self.args[0]), *map(str, self.further)])
+
+    def each(self) -> "Iterator[DefinitionError]":
+        """Yield every mistake, each by itself."""
+        yield self
+        yield from self.further
 
 
 def parse(text: str, file: str) -> tuple[yaml.Node | None, Any]:
@@ -86,11 +97,39 @@ def yaml_word(value: str | bool) -> str:
 
 
 class Reader:
-    """Turns YAML into values and knows the line of each key."""
+    """Turns YAML into values and knows the line of each key.
+
+    A wrong value is noted and read as if it were not there, so that all that is wrong
+    can be told at once (`finish`).
+    """
 
     def __init__(self, file: str, text: str) -> None:
         self.file = file
         self.root, self.data = parse(text, file)
+        self.problems: list[DefinitionError] = []
+
+    def finish(self) -> None:
+        """Raise what was wrong, if anything was."""
+        if self.problems:
+            first, *first.further = self.problems
+            raise first
+
+    def attempt(self, instead: T, read: Callable[..., T], *given: Any) -> T:
+        """Read a part; if it is wrong as a whole, note that and go on without it."""
+        try:
+            return read(*given)
+        except DefinitionError as error:
+            self.problems.append(error)
+            return instead
+
+    def refuse(self, path: Step, message: str, instead: T) -> T:
+        """Note that a value is wrong, and return what is read in its place."""
+        self.problems.append(self.fail(path, message))
+        return instead
+
+    def is_wrong(self, *path: str | int) -> bool:
+        """Say whether something at or below a path is wrong."""
+        return any(one.path[: len(path)] == list(path) for one in self.problems)
 
     def fail(self, path: Step, message: str) -> DefinitionError:
         """Return an error that names the line of the value at `path`."""
@@ -114,26 +153,27 @@ class Reader:
         for key in data:
             if key not in keys:
                 expected = ", ".join(sorted(keys))
-                raise self.fail([*path, key], f"unknown key; expected {expected}")
+                self.refuse([*path, key], f"unknown key; expected {expected}", None)
 
     def mapping(self, data: Any, path: Step) -> dict:
         if data is None:
             return {}
         if not isinstance(data, dict):
-            raise self.fail(path, "write keys with values here")
+            return self.refuse(path, "write keys with values here", {})
         return dict(data)
 
-    def one_of(self, value: Any, known: Iterable[Any], path: Step) -> Any:
+    def one_of(self, value: Any, known: Sequence[Any], path: Step) -> Any:
         if value not in known:
             listed = ", ".join(map(yaml_word, known))
-            raise self.fail(path, f"write one of {listed}")
+            return self.refuse(path, f"write one of {listed}", known[0])
         return value
 
     def several(
         self, values: Any, known: tuple[str, ...], path: Step
     ) -> tuple[str, ...]:
         if not isinstance(values, list):
-            raise self.fail(path, f"write a list of some of {', '.join(known)}")
+            told = f"write a list of some of {', '.join(known)}"
+            return self.refuse(path, told, ())
         return tuple(
             self.one_of(value, known, [*path, i]) for i, value in enumerate(values)
         )
@@ -141,15 +181,15 @@ class Reader:
     def text(self, value: Any, path: Step) -> str:
         """Accept a single value as a text; nothing is the empty text."""
         if isinstance(value, dict | list):
-            raise self.fail(path, "write a text")
+            return self.refuse(path, "write a text", "")
         return "" if value is None else str(value)
 
     def names(self, value: Any, path: Step) -> tuple[str, ...]:
         """Accept a name, or a list of them."""
         listed = value if isinstance(value, list) else [value]
         names = tuple(self.text(one, path) for one in listed)
-        if not names or "" in names:
-            raise self.fail(path, "write a name, or a list of names")
+        if not self.is_wrong(*path) and (not names or "" in names):
+            self.refuse(path, "write a name, or a list of names", None)
         return names
 
     def texts(self, value: Any, path: Step) -> Texts:
@@ -162,7 +202,7 @@ class Reader:
             isinstance(k, str) and isinstance(v, str) for k, v in value.items()
         ):
             return dict(value)
-        raise self.fail(path, "write a text, or {en: ..., zh: ...}")
+        return self.refuse(path, "write a text, or {en: ..., zh: ...}", {})
 
     def scale(self, value: Any, path: Step) -> tuple[int, int] | None:
         if value is None:
@@ -174,10 +214,11 @@ class Reader:
             and value[0] < value[1] <= value[0] + WIDEST_SCALE
         ):
             return value[0], value[1]
-        raise self.fail(
+        return self.refuse(
             path,
             "write the lowest and the highest value, such as [0, 4], at most "
             f"{WIDEST_SCALE} apart",
+            None,
         )
 
     def number(
@@ -190,11 +231,13 @@ class Reader:
     ) -> int:
         value = data.get(key, default)
         if type(value) is not int or value < least:
-            raise self.fail(path or [key], f"write a whole number of at least {least}")
+            told = f"write a whole number of at least {least}"
+            return self.refuse(path or [key], told, default)
         return value
 
     def share(self, data: dict, key: str, default: float, path: Step) -> float:
         value = data.get(key, default)
         if type(value) not in (int, float) or not 0 <= value <= 1:
-            raise self.fail([*path, key], "write a number from 0 to 1")
+            told = "write a number from 0 to 1"
+            return self.refuse([*path, key], told, default)
         return float(value)

@@ -208,10 +208,10 @@ def _create(
     store: Callable[[Setup], Study],
     study: Study | None,
 ) -> HttpResponse:
-    if not (form.values.get("slug") or "").strip():
-        form.add_problem("slug", _("Give the study a short name."))
-    setup = form.setup()
-    if setup is not None and not form.problems:
+    form.check_slug()
+    if form.problems:
+        form.draft()  # which tells what else is wrong
+    elif (setup := form.setup()) is not None:
         try:
             return redirect("study-detail", store(setup).slug)
         except (PlanningError, ImpossibleDesignError) as error:
@@ -243,7 +243,7 @@ def _preview(
     request: HttpRequest, form: StudyForm, study: Study | None
 ) -> HttpResponse:
     setup = form.setup(with_people=False)
-    if setup is not None and not form.problems:
+    if setup is not None:
         try:
             return preview_page(request, setup, request.POST)
         except PlanningError as error:

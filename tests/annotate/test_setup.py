@@ -114,7 +114,7 @@ def test_a_definition_survives_the_form(text):
         if text in template_names()
         else read_definition(text, file="full.yaml", name="full")
     )
-    again = write_data(to_data(to_values(definition)))
+    again = write_data(to_data(to_values(definition), []))
     assert read_definition(again, file="form.yaml", name=definition.name) == definition
 
 
@@ -219,6 +219,41 @@ def test_what_is_wrong_stands_at_its_field(manager, woods, changes, field, messa
     at_field = re.search(rf'id="{field}-error">([^<]*)', text)
     assert message in at_field[1]
     assert not Study.objects.exists()
+
+
+def test_all_that_is_wrong_is_told_at_once_and_where(manager, woods):
+    page = post(manager, filled(
+        slug=["a b"], annotators=[""], redundancy=["many"], all_method=None,
+        session_size=["0"], questions__0__key=["a b"], questions__1__scale__1=["x"],
+        training=["[unclosed"], checks__share=["7"], checks__per_session=["x"],
+    ))  # fmt: skip
+    told = problems(page)
+    for field in (
+        "slug", "annotators", "redundancy", "method", "session_size",
+        "questions-0-key", "questions-1-scale-0", "training", "checks-share",
+        "checks-per_session",
+    ):  # fmt: skip
+        (one,) = (text for text in told if f'"#id_{field}"' in text)
+        at_field = re.search(rf'id="id_{field}-error">([^<]+)', page.content.decode())
+        assert at_field, one
+    assert len(told) == 10
+    assert 'id="problems" tabindex="-1" autofocus' in page.content.decode()
+
+
+def test_a_wrong_name_does_not_hide_a_plan_that_is_impossible(manager, woods):
+    told = problems(post(manager, filled(slug=[""], redundancy=["9"])))
+    assert ["#id_slug" in told[0], "#id_annotators" in told[1]] == [True, True]
+
+
+def test_a_file_tells_all_its_mistakes_with_their_lines(manager, woods):
+    file = "protocol: likert\nredundancy: 0\nscale: [4, 0]\nquestions: [{key: a}]\nx: 1"
+    sent = {"slug": "pilot", "mode": "file", "annotators": "3", "file": file,
+            "all_method": "1", "all_story": "1", "do": "create"}  # fmt: skip
+    told = " ".join(problems(post(manager, sent)))
+    assert [f"Line {n}:" in told for n in range(1, 6)] == [0, 1, 1, 0, 1]
+    page = manager.post("/setup/", {"benchmark": "woods", "text": file})
+    for line in (2, 3, 5):
+        assert f"Pasted text:{line}: " in page.content.decode()
 
 
 def test_a_name_that_is_taken(manager, woods):
