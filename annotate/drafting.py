@@ -5,6 +5,7 @@ The form and the command line say the same things (`Setup`) to the same planning
 
 import dataclasses
 import re
+import shlex
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from annotate.models import Annotator, Event, Study, StudyMember, User
 from annotate.planning import Draft, PlanningError
 from annotate.study_files.definition import StudyDefinition
 from annotate.study_files.study_file import read_definition
+from annotate.study_files.study_writing import write_definition
 from evalcore.models import Benchmark
 
 LONGEST_SLUG = Study._meta.get_field("slug").max_length
@@ -129,6 +131,35 @@ def setup_of(study: Study) -> Setup:
         tuple(chosen.get("stories", ())),
     )
     return _as_it_is_now(study, setup)
+
+
+def file_of(study: Study) -> str:
+    """Return the study file of a study as it is now, and how to plan it again.
+
+    The file does not say which methods and stories were chosen; a comment does.
+
+    Raises
+    ------
+    PlanningError
+        See `setup_of`.
+    """
+    setup = setup_of(study)
+    people = setup.annotators
+    if not isinstance(people, int):
+        people = ",".join(f"{name}={number}" for name, number in people.items())
+    asked = [
+        ("--benchmark", setup.benchmark.slug),
+        ("--file", f"{study.slug}.yaml"),
+        ("--annotators", str(people or "")),
+        ("--methods", ",".join(setup.methods)),
+        ("--stories", ",".join(setup.stories)),
+    ]
+    command = ["plan_study", "NAME"]
+    for option, value in asked:
+        # A comment ends with its line.
+        command += [option, shlex.quote(" ".join(value.split()))] if value else []
+    again = f"# The same study again: manage.py {' '.join(command)}\n"
+    return again + write_definition(setup.definition)
 
 
 def _as_it_is_now(study: Study, setup: Setup) -> Setup:

@@ -3,12 +3,14 @@
 from collections.abc import Iterable
 
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import F, Max
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotate import leasing, log
 from annotate.analysis_views import MAIN, hiding_views, in_force
+from annotate.changes.dealing import methods_of
+from annotate.changes.extending import withdrawn_names
 from annotate.models import (
     AnalysisView,
     Annotator,
@@ -44,7 +46,8 @@ def exclude(
     The answers stay. They are hidden from `main` and from `views`: from every view but
     `everything` where none are named, so that a view shows nothing excluded unless
     somebody wants it to. The replacement takes the next ordinal of the unit, whatever
-    the views. The author is a user, or a quality rule (its key).
+    the views; a unit that was withdrawn asks for one answer less instead. The author is
+    a user, or a quality rule (its key).
     """
     reason = _checked(reason)
     slot = _locked(slot.pk)
@@ -66,7 +69,7 @@ def exclude(
         reason=reason,
         author=author,
         rule=rule,
-        replacement=None if slot.ordinal is None else _open_replacement(slot),
+        replacement=None if slot.ordinal is None else _replace(slot),
     )
     row.views.set(hides)
     return row
@@ -140,6 +143,27 @@ def _locked(pk: int) -> Slot:
     return Slot.objects.select_for_update(of=("self",), no_key=True).get(pk=pk)
 
 
+def _replace(slot: Slot) -> Slot | None:
+    if not _is_withdrawn(slot):
+        return _open_replacement(slot)
+    Unit.objects.filter(pk=slot.unit_id).update(redundancy=F("redundancy") - 1)
+    return None
+
+
+def _is_withdrawn(slot: Slot) -> bool:
+    """Say whether no more answers to this unit are asked for.
+
+    In a study with rounds they are: each round has as many as the others.
+    """
+    if slot.study.rounds > 1:
+        return False
+    methods, stories = withdrawn_names(slot.study)
+    if not (methods or stories):
+        return False
+    unit = slot.unit
+    return bool(methods & set(methods_of(unit))) or unit.story.key in stories
+
+
 def _open_replacement(slot: Slot) -> Slot:
     same = Slot.objects.filter(unit=slot.unit_id, round=slot.round)
     latest = same.aggregate(Max("ordinal"))["ordinal__max"] or 0
@@ -162,7 +186,8 @@ def undo(exclusion: Exclusion, *, author: User | None) -> Slot:
 
     Its replacement disappears if nobody holds it; one that somebody has answered, or is
     answering now, becomes surplus: it is kept without ordinal, outside the redundancy.
-    Where the replacement has given its place up already, the restored slot is surplus.
+    Where the replacement has given its place up already, the restored slot is surplus;
+    but a unit that was withdrawn counts it again.
     """
     slot = _locked(exclusion.slot_id)
     exclusion = Exclusion.objects.get(pk=exclusion.pk)
@@ -172,7 +197,10 @@ def undo(exclusion: Exclusion, *, author: User | None) -> Slot:
     exclusion.save(update_fields=["undone_at"])
     slot.state = Slot.State.SUBMITTED
     if slot.ordinal is not None and not _drop(exclusion.replacement_id):
-        slot.ordinal = None
+        if _is_withdrawn(slot):
+            Unit.objects.filter(pk=slot.unit_id).update(redundancy=F("redundancy") + 1)
+        else:
+            slot.ordinal = None
     slot.save(update_fields=["state", "ordinal"])
     count_submitted(slot, 1)
     log.note_slot(Event.Kind.EXCLUSION_UNDONE, slot, user=author)

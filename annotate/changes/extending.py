@@ -327,10 +327,21 @@ def _store(study: Study, definition: StudyDefinition, *, went_on: bool) -> None:
     """Store what the study asks for now; a stop rule that was met is lifted."""
     study.redundancy = sum(_wanted(definition).values())
     study.languages = definition.languages or {}
-    study.definition = write_definition(definition)
+    study.definition = write_definition(_as_it_is(study, definition))
     if went_on:
         study.adaptive.pop("stopped", None)
     study.save(update_fields=["redundancy", "languages", "definition", "adaptive"])
+
+
+def _as_it_is(study: Study, definition: StudyDefinition) -> StudyDefinition:
+    """Return the definition without what no longer says what is judged how often."""
+    drawn, subset = definition.stories, definition.subset
+    judged = judged_units(study).values("story").distinct().count()
+    if drawn is not None and judged > drawn.number:
+        drawn = None
+    if subset is not None and subset.redundancy <= sum(_wanted(definition).values()):
+        subset = None
+    return replace(definition, stories=drawn, subset=subset)
 
 
 def _deal(

@@ -109,7 +109,8 @@ def _read(study: Study, text: str, problems: list[str]) -> Iterator[Listed]:
         cells = _cells(line)
         if not any(cells):
             continue
-        if not seen and cells[0].casefold() in HEADINGS:
+        if cells[0].casefold() in HEADINGS:
+            # Wherever it stands: lists are pasted one below the other.
             columns = ("person", *(cell.casefold() for cell in cells[1:]))
             unknown = [name for name in columns if name not in COLUMNS]
             if unknown:

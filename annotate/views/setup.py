@@ -262,11 +262,13 @@ def _form_page(
 @require_safe
 @login_required
 def study_file(request: HttpRequest, slug: str) -> HttpResponse:
-    """Send the study file that the study was planned from."""
+    """Send the study file of the study as it is now."""
     study = get_study_for(request.user, slug)
-    if not study.definition:
-        raise Http404(_("This study was imported; it has no study file."))
-    response = HttpResponse(study.definition, content_type="application/yaml")
+    try:
+        text = drafting.file_of(study)
+    except PlanningError as error:
+        raise Http404(str(error)) from error
+    response = HttpResponse(text, content_type="application/yaml")
     response["Content-Disposition"] = f'attachment; filename="{study.slug}.yaml"'
     return response
 

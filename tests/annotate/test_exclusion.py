@@ -3,9 +3,13 @@
 import pytest
 
 from annotate import analysis_views, exclusion
+from annotate.changes.extending import extend
+from annotate.changes.withdrawing import withdraw_units
 from annotate.history.verifying import problems
 from annotate.models import AnalysisView, Annotator, Event, Exclusion, Slot, Study
+from annotate.people import inviting
 from annotate.rating import Judgement, store_judgements
+from tests.annotate.changes.test_extending import planned_study
 from tests.factories import make_study
 from tests.people import answer_everything
 
@@ -154,3 +158,52 @@ def test_verify_names_exclusions_that_hide_otherwise_than_the_log_tells(study):
 def test_verify_names_a_view_that_is_missing(study):
     study.analysis_views.filter(key="everything").delete()
     assert problems(study) == ["study trial: has no view everything"]
+
+
+@pytest.mark.parametrize("what", [{"methods": ["Birch"]}, {"stories": ["01"]}])
+def test_what_was_withdrawn_gets_no_replacement(what):
+    """A withdrawn method asks for no more answers, whatever is excluded."""
+    study = planned_study()
+    inviting.invite(study)
+    answer_everything(study, 2)
+    concerned = study.slots.get(
+        unit__output_a__method__name="Birch", unit__story__key="01", ordinal=1
+    )
+    withdraw_units(study, **what)
+    slots = study.slots.count()
+    row = exclusion.exclude(concerned, reason="asleep", author=None)
+    assert row.replacement is None
+    assert study.slots.count() == slots
+    assert not study.slots.filter(state="open").exists()
+    assert problems(study) == []
+    restored = exclusion.undo(row, author=None)
+    assert restored.ordinal == 1
+    assert problems(study) == []
+    again = exclusion.exclude(restored, reason="asleep", author=None)
+    extend(study, **what)
+    assert study.slots.filter(state="open").count() == 1, "asked for again"
+    assert exclusion.undo(again, author=None).ordinal is None
+    assert problems(study) == []
+
+
+def test_a_replacement_that_was_withdrawn_leaves_its_place_to_the_restored_answer():
+    study = planned_study()
+    inviting.invite(study)
+    answer_everything(study, 2)
+    slot = study.slots.filter(unit__output_a__method__name="Birch").first()
+    row = exclusion.exclude(slot, reason="asleep", author=None)
+    withdraw_units(study, methods=["Birch"])
+    assert problems(study) == []
+    assert exclusion.undo(row, author=None).ordinal == slot.ordinal
+    assert problems(study) == []
+
+
+def test_rounds_of_what_was_withdrawn_stay_alike():
+    study = planned_study(rounds=2)
+    inviting.invite(study)
+    answer_everything(study, 2)
+    withdraw_units(study, methods=["Birch"])
+    slot = study.slots.filter(unit__output_a__method__name="Birch", round=2).first()
+    row = exclusion.exclude(slot, reason="asleep", author=None)
+    assert row.replacement.round == 2
+    assert problems(study) == []

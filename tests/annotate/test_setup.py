@@ -529,3 +529,37 @@ def test_a_new_version_begins_with_what_came_later_and_without_what_is_withdrawn
     assert setup.methods == ("Alder", "Cedar")
     assert setup.stories == tuple(sorted({*drawn, more}))
     assert setup.definition.stories is None
+    study.refresh_from_db()
+    stored = read_definition(study.definition, file="s.yaml", name="s")
+    assert stored.stories is None, "three stories are no sample of two"
+
+
+def test_the_file_of_a_changed_study_plans_it_as_it_is(manager, woods, tmp_path):
+    """What was chosen beside the file stands in it as a command."""
+    import shlex
+
+    from django.core.management import call_command
+
+    text = SMALL + "subset: {redundancy: 3, stories: {number: 1}}\n"
+    study = plan_study(
+        read_definition(text, file="s.yaml", name="s"), benchmark=woods, slug="small",
+        annotators=4, methods=["Alder", "Birch"], stories=["01"], redundancy=2,
+    )  # fmt: skip
+    extend(study, methods=["Cedar"], stories=["02"], redundancy=3, annotators=1)
+    withdraw_units(study, methods=["Birch"])
+    sent = manager.get("/studies/small/study.yaml").content.decode()
+    first, _line, rest = sent.partition("\n")
+    assert "subset" not in rest, "all units are judged three times now"
+    path = tmp_path / "small.yaml"
+    path.write_text(sent)
+    command = first.split("manage.py ")[1].replace("NAME", "again")
+    call_command(*shlex.split(command.replace("small.yaml", str(path))))
+
+    def judged(row):
+        units = row.units.filter(purpose="real").exclude(redundancy=0)
+        shown = ("output_a", "output_b", "redundancy")
+        return sorted(map(str, units.values_list(*shown)))
+
+    again = Study.objects.get(slug="again")
+    assert judged(again) == judged(study)
+    assert again.annotators.count() == 5

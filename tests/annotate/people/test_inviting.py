@@ -306,3 +306,28 @@ def test_a_typed_list_and_a_file_are_two_parts_of_one_list():
     alice(study).post(url, {"people": "anna", "file": file})
     known = study.annotators.values_list("external_id", flat=True)
     assert sorted(known) == ["anna", "berta"]
+
+
+def test_a_heading_counts_wherever_it_stands():
+    """Lists are pasted one below the other, each with its own columns."""
+    study = planned_study()
+    text = "anna, , 4\nperson,note,cap\nberta,later,2\n\nName;Cap\ncleo;3\n"
+    invite_list(study, text)
+    rows = study.annotators.exclude(external_id="").order_by("external_id")
+    assert list(rows.values_list("external_id", "cap", "invitation__note")) == [
+        ("anna", 4, ""), ("berta", 2, "later"), ("cleo", 3, ""),
+    ]  # fmt: skip
+    with pytest.raises(ListError, match="Line 2: unknown column phone"):
+        invite_list(study, "dora\nperson,phone\nedda,7\n")
+    assert not study.annotators.filter(external_id="dora").exists()
+
+
+def test_a_heading_is_recognised_between_what_was_typed_and_the_file():
+    study = planned_study()
+    file = SimpleUploadedFile("people.csv", b"person,cap\nberta,3\n")
+    url = reverse("annotator-list-invite", args=[study.slug])
+    alice(study).post(url, {"people": "anna", "file": file})
+    known = study.annotators.exclude(external_id="")
+    assert sorted(known.values_list("external_id", "cap")) == [
+        ("anna", None), ("berta", 3),
+    ]  # fmt: skip
