@@ -459,6 +459,10 @@ class JoinLink(models.Model):
     cap = models.PositiveIntegerField(
         null=True, blank=True, help_text="Most slots of each; empty: the study's."
     )
+    any_device = models.BooleanField(
+        default=False,
+        help_text="Whoever joined goes on by the platform's id on any device.",
+    )
     note = models.CharField(max_length=200, blank=True)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,

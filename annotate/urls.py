@@ -132,6 +132,11 @@ people_urls = [
         name="join-link-close",
     ),
     path(
+        "studies/<slug:slug>/annotators/join-link/<int:pk>/devices/",
+        people.join_link_devices,
+        name="join-link-devices",
+    ),
+    path(
         "studies/<slug:slug>/annotators/<int:pk>/cap/",
         people.annotator_cap,
         name="annotator-cap",

@@ -39,6 +39,11 @@ def other(request: HttpRequest, annotator: Annotator) -> Annotator | None:
     return _last(known, annotator.study_id)
 
 
+def knows(request: HttpRequest, annotator: Annotator) -> bool:
+    """Say whether this browser has taken part as the annotator before."""
+    return annotator.pk in _remembered(request, annotator.study_id)
+
+
 def at_work(request: HttpRequest, study_id: int) -> Annotator | None:
     """Return who takes part in a study on this device."""
     return _last(_remembered(request, study_id), study_id)

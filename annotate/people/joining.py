@@ -1,7 +1,8 @@
 """Open links: whoever opens one and wants to take part becomes an annotator.
 
 A crowd platform adds an id of its own to the link. The same id leads back to the same
-annotator, in as many sessions as the platform opens; it is trusted for nothing else.
+annotator, in as many sessions as the platform opens, on the device on which they
+joined: anybody could write another id into the address. A link may trust ids anywhere.
 """
 
 import re
@@ -106,11 +107,6 @@ def join(link: JoinLink, *, external_id: str = "", language: str = "") -> Annota
         raise JoiningError(_("Please choose the language in which you take part."))
     if reason := obstacle(link):
         raise JoiningError(reason)
-    counted = JoinLink.objects.filter(
-        pk=link.pk, joined__lt=F("most"), closed_at__isnull=True
-    )
-    if not counted.update(joined=F("joined") + 1):
-        raise JoiningError(_("Somebody else was faster; this link is full now."))
     place = inviting.find_place(
         study,
         language=language if study.languages else "",
@@ -121,6 +117,7 @@ def join(link: JoinLink, *, external_id: str = "", language: str = "") -> Annota
         raise JoiningError(
             _("All stories are with somebody already. Thank you for your interest.")
         )
+    JoinLink.objects.filter(pk=link.pk).update(joined=F("joined") + 1)
     inviting.send(place, link.note)
     log.note(Event.Kind.ANNOTATOR_JOINED, study.pk, annotator=place, link=link.pk)
     return place
@@ -133,10 +130,14 @@ def make_link(
     most: int,
     language: str = "",
     cap: int | None = None,
+    any_device: bool = False,
     note: str = "",
     user: User | None = None,
 ) -> JoinLink:
-    """Open a link by which so many people may join."""
+    """Open a link by which so many people may join.
+
+    With `any_device` a platform's id is enough to go on as whoever joined under it.
+    """
     if not 1 <= most <= MOST_JOINERS:
         raise InvitingError(
             _("Say how many people may join: 1 to %(most)d.") % {"most": MOST_JOINERS}
@@ -148,13 +149,33 @@ def make_link(
     if language and language not in study.languages:
         raise InvitingError(_("This study has no such language."))
     link = JoinLink.objects.create(
-        study=study, most=most, language=language, cap=cap, note=note, created_by=user
+        study=study,
+        most=most,
+        language=language,
+        cap=cap,
+        any_device=any_device,
+        note=note,
+        created_by=user,
     )
     log.note(
         Event.Kind.JOIN_LINK_MADE, study.pk, user=user,
-        link=link.pk, most=most, language=language, cap=cap,
+        link=link.pk, most=most, language=language, cap=cap, any_device=any_device,
     )  # fmt: skip
     return link
+
+
+@transaction.atomic
+def trust_ids(link: JoinLink, *, any_device: bool, user: User | None = None) -> None:
+    """Let people go on by their id on any device, or only where they joined."""
+    if (
+        JoinLink.objects.filter(pk=link.pk)
+        .exclude(any_device=any_device)
+        .update(any_device=any_device)
+    ):
+        log.note(
+            Event.Kind.STUDY_EDITED, link.study_id, user=user,
+            link=link.pk, any_device=any_device,
+        )  # fmt: skip
 
 
 @transaction.atomic

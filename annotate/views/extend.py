@@ -14,6 +14,7 @@ from annotate.changes.extending import ExtendingError
 from annotate.changes.redistributing import RedistributingError
 from annotate.models import Study
 from annotate.permissions import get_study_for
+from annotate.views.typed import whole_number
 from evalcore.models import Output
 
 IDLE_DAYS = 7
@@ -113,18 +114,12 @@ def redistribute(request: HttpRequest, slug: str) -> HttpResponse:
 def _numbers(form: QueryDict, study: Study, name: str) -> int | dict[str, int] | None:
     """Return a number of the form, by language where the study has languages."""
     if not study.languages:
-        return _number(form.get(name, ""))
-    typed = {code: _number(form.get(f"{name}-{code}", "")) for code in study.languages}
+        return whole_number(form.get(name, ""))
+    typed = {
+        code: whole_number(form.get(f"{name}-{code}", "")) for code in study.languages
+    }
     given = {code: number for code, number in typed.items() if number is not None}
     return given or None
-
-
-def _number(text: str) -> int | None:
-    """Return a number that somebody typed; None for nothing, -1 for anything else."""
-    text = text.strip()
-    if not text:
-        return None
-    return int(text) if text.isdecimal() and text.isascii() and len(text) < 7 else -1
 
 
 def _answer(

@@ -1,6 +1,9 @@
 """Becoming an annotator by an open link, and two invitations on one device."""
 
+from contextlib import suppress
+
 from django.conf import settings
+from django.core.signing import BadSignature, TimestampSigner
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
@@ -12,6 +15,9 @@ from annotate.people import devices, joining
 from annotate.people.joining import JoiningError
 from annotate.views.rate import annotator_page, for_annotator
 
+# So many seconds after it was opened the page counts as the device's own.
+PAGE_LASTS = 900
+
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -19,12 +25,14 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     """Say what taking part means; agreeing makes the person an annotator.
 
     Opening the page creates nobody. Whoever joined before under the id that a platform
-    gives goes straight on.
+    gives goes straight on, but on the device on which they joined.
     """
     link = get_object_or_404(JoinLink.objects.select_related("study"), token=token)
     try:
         external_id = joining.given_id(request.GET)
         person = joining.known(link.study, external_id)
+        if person is not None and not _is_own(request, link, person):
+            return _page(request, link, status=403, elsewhere=True)
         if person is None and request.method == "POST":
             person = joining.join(
                 link,
@@ -41,7 +49,25 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     here = None if external_id else devices.at_work(request, link.study_id)
     if reason := joining.obstacle(link):
         return _page(request, link, reason, 403, here=here)
-    return _page(request, link, here=here)
+    return _page(request, link, here=here, asked=_asked().sign(external_id))
+
+
+def _is_own(request: HttpRequest, link: JoinLink, person: Annotator) -> bool:
+    """Say whether this browser may go on as somebody who joined under its id.
+
+    The page that was open before they joined may: somebody pressed its button twice,
+    and the first answer, which makes the browser remember, did not arrive.
+    """
+    if link.any_device or devices.knows(request, person):
+        return True
+    asked = request.POST.get("asked", "")
+    with suppress(BadSignature):
+        return _asked().unsign(asked, max_age=PAGE_LASTS) == person.external_id
+    return False
+
+
+def _asked() -> TimestampSigner:
+    return TimestampSigner(salt="joining")
 
 
 def _page(

@@ -19,6 +19,7 @@ from annotate.people import inviting, joining
 from annotate.people.invitation_list import LONGEST_NOTE, ListError, invite_list
 from annotate.permissions import can_manage, get_study_for
 from annotate.spreadsheet import csv_text
+from annotate.views.typed import whole_number
 
 CSV = "text/csv; charset=utf-8"
 LARGEST_LIST = 1_000_000
@@ -137,7 +138,7 @@ def annotator_invite(request: HttpRequest, slug: str) -> HttpResponse:
                 )
             ]
         else:
-            count = _number(request.POST.get("count", "")) or 0
+            count = whole_number(request.POST.get("count", "")) or 0
             made = inviting.invite(study, count=count, note=note, user=request.user)
     except inviting.InvitingError as error:
         messages.error(request, str(error))
@@ -155,14 +156,6 @@ def _check_note(note: str) -> None:
 def _say_made(request: HttpRequest, made: int) -> None:
     text = ngettext("%(n)d link created.", "%(n)d links created.", made)
     messages.success(request, text % {"n": made})
-
-
-def _number(text: str) -> int | None:
-    """Return a number that somebody typed; None for nothing, -1 for anything else."""
-    text = text.strip()
-    if not text:
-        return None
-    return int(text) if text.isdecimal() and text.isascii() and len(text) < 7 else -1
 
 
 @require_POST
@@ -214,9 +207,10 @@ def join_link_make(request: HttpRequest, slug: str) -> HttpResponse:
         _check_note(note)
         joining.make_link(
             study,
-            most=_number(request.POST.get("most", "")) or 0,
+            most=whole_number(request.POST.get("most", "")) or 0,
             language=request.POST.get("language", ""),
-            cap=_number(request.POST.get("cap", "")),
+            cap=whole_number(request.POST.get("cap", "")),
+            any_device=bool(request.POST.get("any_device")),
             note=note,
             user=request.user,
         )
@@ -239,12 +233,29 @@ def join_link_close(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 @require_POST
 @login_required
+def join_link_devices(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Let whoever joined go on by their id on any device, or only on their own."""
+    study = get_study_for(request.user, slug, role="manager")
+    link = get_object_or_404(study.join_links, pk=pk)
+    any_device = bool(request.POST.get("any_device"))
+    joining.trust_ids(link, any_device=any_device, user=request.user)
+    said = (
+        _("By this link, an id is enough to go on, on any device.")
+        if any_device
+        else _("By this link, people go on where they joined, or by their own link.")
+    )
+    messages.success(request, said)
+    return redirect("annotator-list", slug)
+
+
+@require_POST
+@login_required
 def annotator_cap(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Change the most slots of a person."""
     study = get_study_for(request.user, slug, role="manager")
     annotator = get_object_or_404(study.annotators, pk=pk)
     try:
-        cap = _number(request.POST.get("cap", ""))
+        cap = whole_number(request.POST.get("cap", ""))
         freed = inviting.set_cap(annotator, cap, user=request.user)
     except inviting.InvitingError as error:
         messages.error(request, str(error))

@@ -49,6 +49,11 @@ class Command(StudyCommand):
         )
         parser.add_argument("--language", default="", help="with --new or --join")
         parser.add_argument("--cap", type=int, help="with --join: most slots of each")
+        parser.add_argument(
+            "--any-device",
+            action="store_true",
+            help="with --join: ids in the address are enough to go on, on any device",
+        )
         parser.add_argument("--note", default="", help="seen by managers only")
         parser.add_argument(
             "--base-url",
@@ -77,7 +82,8 @@ class Command(StudyCommand):
         """Return the table of the links that are made."""
         try:
             if options["join"] is not None:
-                given = {name: options[name] for name in ("language", "cap", "note")}
+                names = ("language", "cap", "any_device", "note")
+                given = {name: options[name] for name in names}
                 link = joining.make_link(study, most=options["join"], **given)
                 return [["join"], [base + reverse("join", args=[link.token])]]
             made = self._invite(study, options)

@@ -1,5 +1,6 @@
 """Open links, ids of crowd platforms, and two invitations on one device."""
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -18,6 +19,7 @@ from annotate.people.invitation_list import invite_list
 from annotate.people.joining import JoiningError
 from tests.annotate.changes.test_extending import planned_study
 from tests.factories import make_study
+from tests.people import alice, rob
 
 pytestmark = pytest.mark.django_db
 
@@ -66,13 +68,77 @@ def test_a_platforms_id_leads_back_to_the_same_person():
     study = planned_study()
     link = joining.make_link(study, most=1)
     asked = {"PROLIFIC_PID": "5f3a", "STUDY_ID": "s", "SESSION_ID": "1"}
-    first = Client().post(address(link, **asked))
-    again = Client().get(address(link, **(asked | {"SESSION_ID": "2"})))
+    browser = Client()
+    first = browser.post(address(link, **asked))
+    again = browser.get(address(link, **(asked | {"SESSION_ID": "2"})))
     assert again.url == first.url
     link.refresh_from_db()
     assert link.joined == 1
     assert Client().get(address(link, PROLIFIC_PID="other")).status_code == 403
     assert study.annotators.get(external_id="5f3a").name == "A01"
+
+
+def test_an_id_alone_lets_nobody_in_on_another_device(client):
+    """Whoever guesses an id and writes it into the address is not that person."""
+    study = planned_study()
+    link = joining.make_link(study, most=3)
+    own = address(link, rater="5f3a")
+    answer = client.post(own)
+    for guess in (Client().get(own), Client().post(own),
+                  Client().post(own, {"asked": "5f3a:x:y"})):  # fmt: skip
+        assert guess.status_code == 403
+        text = guess.content.decode()
+        assert "on another device or in another browser" in text
+        assert "whoever invited you" in text
+        assert study.annotators.get(name="A01").invitation.token not in text
+        assert "Take part" not in text
+    agree(client, study.annotators.get(name="A01"))
+    assert client.get(own).url == answer.url
+    assert Client().get(address(link, rater="6a1b")).status_code == 200
+    assert Client().post(address(link, rater="6a1b")).status_code == 302
+    assert study.annotators.filter(state="planned").count() == 2
+
+
+def test_pressing_twice_leads_on_even_if_the_first_answer_is_lost():
+    link = joining.make_link(planned_study(), most=3)
+    own = address(link, rater="5f3a")
+    asked = Client().get(own).context["asked"]
+    first = Client().post(own, {"asked": asked})
+    assert Client().post(own, {"asked": asked}).url == first.url
+    other = address(link, rater="6a1b")
+    Client().post(other)
+    assert Client().post(other, {"asked": asked}).status_code == 403
+
+
+def test_a_page_left_open_for_long_does_not_count_as_the_own_device(monkeypatch):
+    link = joining.make_link(planned_study(), most=3)
+    own = address(link, rater="5f3a")
+    asked = Client().get(own).context["asked"]
+    Client().post(own)
+    later = time.time() + 1000
+    monkeypatch.setattr(time, "time", lambda: later)
+    assert Client().post(own, {"asked": asked}).status_code == 403
+
+
+def test_a_manager_may_trust_ids_on_any_device():
+    """Participants of a panel may change browsers between sessions."""
+    study = planned_study()
+    link = joining.make_link(study, most=3, any_device=True)
+    own = address(link, rater="5f3a")
+    first = Client().post(own)
+    assert Client().get(own).url == first.url
+    switch = reverse("join-link-devices", args=[study.slug, link.pk])
+    assert rob(study).post(switch).status_code == 403
+    manager = alice(study)
+    manager.post(switch)
+    assert Client().get(own).status_code == 403
+    manager.post(switch, {"any_device": "1"})
+    assert Client().get(own).url == first.url
+    logged = study.events.filter(kind="study edited").values_list("details", flat=True)
+    assert [one["any_device"] for one in logged] == [False, True]
+    form = {"most": "2", "any_device": "1"}
+    manager.post(reverse("join-link-make", args=[study.slug]), form)
+    assert study.join_links.last().any_device
 
 
 def test_the_id_of_somebody_invited_by_name_opens_nothing():
