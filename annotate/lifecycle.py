@@ -1,12 +1,14 @@
 """Launching, pausing and closing a study, and until when it may be edited."""
 
+from dataclasses import dataclass
+
 from django.db import transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotate import log
-from annotate.models import Event, Study, User
+from annotate.models import Annotator, Event, Study, User
 
 ALLOWED = {
     Study.State.OPEN: (Study.State.DRAFT, Study.State.PAUSED, Study.State.CLOSED),
@@ -37,6 +39,30 @@ def pause(study: Study, user: User | None = None) -> Study:
 def close(study: Study, user: User | None = None) -> Study:
     """Take no more answers."""
     return _move(study, Study.State.CLOSED, Event.Kind.STUDY_CLOSED, user)
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Who may come: people with a link, links to join; `waiting` are not invited."""
+
+    people: int
+    links: int
+    waiting: int
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.people or self.links)
+
+
+def reach(study: Study) -> Reach:
+    """Count who can take part as soon as the study is open."""
+    state = Annotator.State
+    invited = study.annotators.filter(invitation__revoked_at=None)
+    return Reach(
+        people=invited.filter(state__in=(state.INVITED, state.ACTIVE)).count(),
+        links=sum(link.is_open for link in study.join_links.all()),
+        waiting=study.annotators.filter(state=state.PLANNED).count(),
+    )
 
 
 def check_editable(study: Study) -> None:

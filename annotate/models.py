@@ -482,6 +482,15 @@ class JoinLink(models.Model):
             )
         ]
 
+    @property
+    def is_full(self) -> bool:
+        return self.joined >= self.most
+
+    @property
+    def is_open(self) -> bool:
+        """Say whether somebody can still join by it while the study is open."""
+        return self.closed_at is None and not self.is_full
+
 
 class Slot(models.Model):
     """One required judgement of a unit.

@@ -11,6 +11,7 @@ from annotate.views import (
     home,
     join,
     judging,
+    lifecycle,
     manage,
     people,
     pictures,
@@ -71,7 +72,9 @@ study_urls = [
         {"rendition": "display"},
         name="frame-display",
     ),
-    path("studies/<slug:slug>/do/<action>/", manage.study_action, name="study-action"),
+    path(
+        "studies/<slug:slug>/do/<action>/", lifecycle.study_action, name="study-action"
+    ),
 ]
 
 coverage_urls = [

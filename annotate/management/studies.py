@@ -42,6 +42,11 @@ class LifecycleCommand(StudyCommand):
             raise CommandError(str(error), returncode=2) from error
         already = " already" if before == after.state else ""
         self.stdout.write(f"{study} is {after.get_state_display()}{already}.")
+        if after.state == Study.State.OPEN and lifecycle.reach(after).is_empty:
+            self.stderr.write(
+                f"note: nobody has a link yet; make some with: invite {study}"
+                + " --join 20" * after.is_open
+            )
 
 
 class WritingCommand(StudyCommand):

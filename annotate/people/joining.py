@@ -76,7 +76,7 @@ def obstacle(link: JoinLink) -> str:
         return _("The study is closed. It takes no more answers.")
     if link.study.state != Study.State.OPEN:
         return _("The study does not take answers at the moment. Please come back.")
-    if link.joined >= link.most or link.study.adaptive.get("stopped"):
+    if link.is_full or link.study.adaptive.get("stopped"):
         return _("Enough people take part already. Thank you for your interest.")
     return ""
 

@@ -13,6 +13,7 @@ from annotate.changes.dealing import judged_units, methods_of
 from annotate.changes.extending import ExtendingError
 from annotate.changes.redistributing import RedistributingError
 from annotate.models import Study
+from annotate.people.inviting import free_slots
 from annotate.permissions import get_study_for
 from annotate.views.typed import whole_number
 from evalcore.models import Output
@@ -180,10 +181,14 @@ def _people_page(
     if "idle" in request.GET:
         idle = redistributing.idle(study, idle_days)
         chosen |= set(idle.values_list("name", flat=True))
+    holders = redistributing.holders(study)
+    left_behind = not study.is_open and free_slots(study).exists()
     context |= {
         "study": study,
         "can_manage": True,
-        "holders": redistributing.holders(study),
+        "holders": holders,
+        "left_behind": left_behind,
+        "can_give": holders.exists() or left_behind,
         "idle_days": idle_days,
         "chosen": chosen,
     }

@@ -5,7 +5,7 @@ from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db.models import Aggregate, Count, F, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -39,11 +39,6 @@ PARTS = {
     "surplus": SURPLUS,
     "checks": Q(purpose__in=CHECKS),
     "training": Q(purpose=Purpose.TRAINING),
-}
-ACTIONS = {
-    "launch": lifecycle.launch,
-    "pause": lifecycle.pause,
-    "close": lifecycle.close,
 }
 
 
@@ -92,20 +87,6 @@ def study_detail(request: HttpRequest, slug: str) -> HttpResponse:
 def _latest(study: Study) -> list[Line]:
     events = study.events.exclude(ROUTINE).select_related("annotator", "user")
     return lines(events.order_by("-id")[:EVENTS_READ], LATEST_LINES)
-
-
-@require_POST
-@login_required
-def study_action(request: HttpRequest, slug: str, action: str) -> HttpResponse:
-    """Launch, pause or close the study."""
-    study = get_study_for(request.user, slug, role="manager")
-    if action not in ACTIONS:
-        raise Http404
-    try:
-        ACTIONS[action](study, request.user)
-    except lifecycle.LifecycleError as error:
-        messages.error(request, str(error))
-    return redirect("study-detail", slug)
 
 
 @require_safe

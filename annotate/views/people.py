@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -23,6 +24,8 @@ from annotate.views.typed import whole_number
 
 CSV = "text/csv; charset=utf-8"
 LARGEST_LIST = 1_000_000
+# So many people are invited with one press of a button.
+MOST_AT_ONCE = 500
 
 
 @dataclass(frozen=True)
@@ -52,12 +55,16 @@ def _page(
     rows = _rows(request, study)
     links = [(link, _join_address(request, link)) for link in study.join_links.all()]
     states = [row.person.annotator.state for row in rows]
+    waiting = states.count(Annotator.State.PLANNED)
+    free = inviting.free_slots(study).count()
     context |= {
         "study": study,
         "can_manage": can_manage(request.user, study),
         "rows": rows,
-        "waiting": states.count(Annotator.State.PLANNED),
-        "free": inviting.free_slots(study).count(),
+        "waiting": waiting,
+        "free": free,
+        "most_links": min(waiting or MOST_AT_ONCE, MOST_AT_ONCE),
+        "open_links": sum(link.is_open for link, _address in links),
         "links": [row for row in links if row[0].closed_at is None],
         "closed_links": [link for link, _address in links if link.closed_at],
         "languages": list(study.languages),
@@ -131,12 +138,7 @@ def annotator_invite(request: HttpRequest, slug: str) -> HttpResponse:
     try:
         _check_note(note)
         if request.POST.get("new"):
-            language = request.POST.get("language", "")
-            made = [
-                inviting.invite_new(
-                    study, language=language, note=note, user=request.user
-                )
-            ]
+            made = _invite_new(request, study, note)
         else:
             count = whole_number(request.POST.get("count", "")) or 0
             made = inviting.invite(study, count=count, note=note, user=request.user)
@@ -145,6 +147,19 @@ def annotator_invite(request: HttpRequest, slug: str) -> HttpResponse:
     else:
         _say_made(request, len(made))
     return redirect("annotator-list", slug)
+
+
+@transaction.atomic
+def _invite_new(request: HttpRequest, study: Study, note: str) -> list[Invitation]:
+    count = whole_number(request.POST.get("count", "1"))
+    if count is None or not 1 <= count <= MOST_AT_ONCE:
+        text = _("Say how many links: 1 to %(most)d.")
+        raise inviting.InvitingError(text % {"most": MOST_AT_ONCE})
+    language = request.POST.get("language", "")
+    return [
+        inviting.invite_new(study, language=language, note=note, user=request.user)
+        for _i in range(count)
+    ]
 
 
 def _check_note(note: str) -> None:

@@ -213,12 +213,23 @@ def _create(
         form.draft()  # which tells what else is wrong
     elif (setup := form.setup()) is not None:
         try:
-            return redirect("study-detail", store(setup).slug)
+            made = store(setup)
+            messages.success(request, _next_steps(form.fixed_slug))
+            return redirect("study-detail", made.slug)
         except (PlanningError, ImpossibleDesignError) as error:
             form.blame_planning(error)
         except lifecycle.LifecycleError as error:
             form.add_problem("slug", str(error))
     return _form_page(request, form, request.path, study=study, status=422)
+
+
+def _next_steps(edited: bool) -> str:
+    if edited:
+        return _("The draft is planned anew. Nobody sees it before it is launched.")
+    return _(
+        "The draft is stored. Next: look at the preview, invite people, then launch; "
+        "it can be edited until somebody has a link to it."
+    )
 
 
 def _checked(

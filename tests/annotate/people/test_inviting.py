@@ -331,3 +331,59 @@ def test_a_heading_is_recognised_between_what_was_typed_and_the_file():
     assert sorted(known.values_list("external_id", "cap")) == [
         ("anna", None), ("berta", 3),
     ]  # fmt: skip
+
+
+def people_page(study) -> str:
+    address = reverse("annotator-list", args=[study.slug])
+    return alice(study).get(address).content.decode()
+
+
+def test_an_open_study_offers_links_for_its_free_slots_only():
+    study = planned_study(assignment="open")
+    page = people_page(study)
+    assert "Make links" in page
+    assert "wait)" not in page
+    assert "0 planned" not in page
+    address = reverse("annotator-invite", args=[study.slug])
+    alice(study).post(address, {"new": "1", "count": "3"})
+    assert study.annotators.filter(state="invited").count() == 3
+    for wrong in ("0", "501", "x", ""):
+        alice(study).post(address, {"new": "1", "count": wrong})
+    assert study.annotators.count() == 3
+
+
+def test_nothing_to_invite_for_is_said_with_what_to_do():
+    study = planned_study()
+    inviting.invite(study)
+    page = people_page(study)
+    assert "Everybody who was planned is invited" in page
+    assert reverse("study-extend", args=[study.slug]) in page
+    assert 'name="count"' not in page
+
+
+def test_full_and_closed_links_are_not_open():
+    study = planned_study()
+    joining.join(joining.make_link(study, most=1))
+    joining.close_link(joining.make_link(study, most=1))
+    assert "0 open" in people_page(study)
+    assert ">full<" in people_page(study)
+    joining.make_link(study, most=1)
+    assert "1 open" in people_page(study)
+    assert "Nobody can join" not in people_page(study)
+    lifecycle.pause(study)
+    assert "Nobody can join while the study is not open" in people_page(study)
+
+
+def test_nothing_to_give_to_others_offers_no_buttons():
+    study = planned_study(assignment="open")
+    address = reverse("study-redistribute", args=[study.slug])
+    page = alice(study).get(address).content.decode()
+    assert "there is nothing to give" in page
+    assert "Give to others</button>" not in page
+    planned = study.__class__.objects.get(pk=study.pk)
+    inviting.invite_new(planned)
+    planned.assignment = "planned"
+    planned.save()
+    page = alice(study).get(address).content.decode()
+    assert "left behind are free" in page
+    assert "Give to others</button>" in page
