@@ -1,5 +1,9 @@
 """Changing a study that is under way; each form can be checked before it is sent."""
 
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -10,8 +14,9 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotate.changes import extending, redistributing, withdrawing
 from annotate.changes.dealing import judged_units, methods_of
-from annotate.changes.extending import ExtendingError
-from annotate.changes.redistributing import RedistributingError
+from annotate.changes.extending import ExtendingError, Extension
+from annotate.changes.redistributing import RedistributingError, Redistribution
+from annotate.changes.withdrawing import Withdrawal
 from annotate.models import Study
 from annotate.people.inviting import free_slots
 from annotate.permissions import get_study_for
@@ -19,6 +24,8 @@ from annotate.views.typed import whole_number
 from evalcore.models import Output
 
 IDLE_DAYS = 7
+
+Done = TypeVar("Done", Extension, Withdrawal, Redistribution)
 
 
 @never_cache
@@ -29,27 +36,16 @@ def extend(request: HttpRequest, slug: str) -> HttpResponse:
     study = get_study_for(request.user, slug, role="manager")
     if request.method != "POST":
         return _page(request, study)
-    checks_only = "check" in request.POST
-    try:
-        result = extending.extend(
-            study,
-            methods=request.POST.getlist("method"),
-            stories=request.POST.getlist("story"),
-            annotators=_numbers(request.POST, study, "annotators") or 0,
-            redundancy=_numbers(request.POST, study, "redundancy"),
-            user=request.user,
-            dry_run=checks_only,
-        )
-    except ExtendingError as error:
-        return _answer(request, study, "adding", error=str(error))
-    if checks_only:
-        return _answer(request, study, "adding", extension=result)
-    messages.success(
-        request,
-        _("The study has %(units)d more units and %(slots)d more slots.")
-        % {"units": result.units, "slots": result.slots},
-    )
-    return redirect("study-extend", slug)
+    added = {
+        "annotators": _numbers(request.POST, study, "annotators") or 0,
+        "redundancy": _numbers(request.POST, study, "redundancy"),
+    }
+    return _change(
+        request, study, "adding",
+        partial(extending.extend, **added, **_chosen(request)),
+        lambda done: _("The study has %(units)d more units and %(slots)d more slots.")
+        % {"units": done.units, "slots": done.slots},
+    )  # fmt: skip
 
 
 @require_POST
@@ -57,25 +53,14 @@ def extend(request: HttpRequest, slug: str) -> HttpResponse:
 def withdraw(request: HttpRequest, slug: str) -> HttpResponse:
     """Ask for no more answers to some methods or stories; or show what that means."""
     study = get_study_for(request.user, slug, role="manager")
-    checks_only = "check" in request.POST
-    try:
-        result = withdrawing.withdraw_units(
-            study,
-            methods=request.POST.getlist("method"),
-            stories=request.POST.getlist("story"),
-            user=request.user,
-            dry_run=checks_only,
+    return _change(
+        request, study, "withdrawing",
+        partial(withdrawing.withdraw_units, **_chosen(request)),
+        lambda done: _(
+            "%(slots)d slots were withdrawn; %(kept)d that were begun or given stay."
         )
-    except ExtendingError as error:
-        return _answer(request, study, "withdrawing", error=str(error))
-    if checks_only:
-        return _answer(request, study, "withdrawing", withdrawal=result)
-    messages.success(
-        request,
-        _("%(slots)d slots were withdrawn; %(kept)d that were begun or given stay.")
-        % {"slots": result.slots, "kept": result.kept},
-    )
-    return redirect("study-extend", slug)
+        % {"slots": done.slots, "kept": done.kept},
+    )  # fmt: skip
 
 
 @never_cache
@@ -86,30 +71,49 @@ def redistribute(request: HttpRequest, slug: str) -> HttpResponse:
     study = get_study_for(request.user, slug, role="manager")
     if request.method != "POST":
         return _people_page(request, study)
+    named = study.annotators.filter(name__in=request.POST.getlist("annotator"))
+    return _change(
+        request, study, "giving",
+        partial(redistributing.redistribute, annotators=named),
+        lambda done: _("%(slots)d slots went to %(people)d others; %(free)d are free.")
+        % {
+            "slots": sum(done.shares.values()),
+            "people": len(done.shares),
+            "free": done.free,
+        },
+    )  # fmt: skip
+
+
+def _chosen(request: HttpRequest) -> dict[str, list[str]]:
+    """Return the methods and stories that are ticked."""
+    return {
+        "methods": request.POST.getlist("method"),
+        "stories": request.POST.getlist("story"),
+    }
+
+
+def _change(
+    request: HttpRequest,
+    study: Study,
+    form: str,
+    change: Callable[..., Done],
+    said: Callable[[Done], str],
+) -> HttpResponse:
+    """Change the study and say what was done; or show what the change would do.
+
+    `form` is the part of the page that shows it: adding, withdrawing, giving.
+    """
     checks_only = "check" in request.POST
     try:
-        result = redistributing.redistribute(
-            study,
-            annotators=study.annotators.filter(
-                name__in=request.POST.getlist("annotator")
-            ),
-            user=request.user,
-            dry_run=checks_only,
-        )
-    except RedistributingError as error:
-        return _people_answer(request, study, error=str(error))
+        result = change(study, user=request.user, dry_run=checks_only)
+    except (ExtendingError, RedistributingError) as error:
+        return _answer(request, study, form, error=str(error))
     if checks_only:
-        return _people_answer(request, study, result=result)
-    messages.success(
-        request,
-        _("%(slots)d slots went to %(people)d others; %(free)d are free.")
-        % {
-            "slots": sum(result.shares.values()),
-            "people": len(result.shares),
-            "free": result.free,
-        },
+        return _answer(request, study, form, result=result)
+    messages.success(request, said(result))
+    return redirect(
+        "annotator-list" if form == "giving" else "study-extend", study.slug
     )
-    return redirect("annotator-list", slug)
 
 
 def _numbers(form: QueryDict, study: Study, name: str) -> int | dict[str, int] | None:
@@ -127,11 +131,12 @@ def _answer(
     request: HttpRequest, study: Study, form: str, **outcome: object
 ) -> HttpResponse:
     """Answer a check: htmx puts it under its form, otherwise it is the whole page."""
+    context = {"study": study, "form": form, **outcome}
     if request.htmx:
-        context = {"study": study, "form": form, **outcome}
-        return render(request, "manage/_extension.html", context)
+        return render(request, "manage/_change.html", context)
     status = 422 if "error" in outcome else 200
-    return _page(request, study, status, form=form, given=request.POST, **outcome)
+    page = _people_page if form == "giving" else _page
+    return page(request, study, status, form=form, **outcome)
 
 
 def _page(
@@ -159,16 +164,6 @@ def _page(
 def _others(outputs, field: str, known: set[str]) -> list[str]:
     """Return the methods or stories with outputs that the study does not show."""
     return sorted(set(outputs.values_list(field, flat=True)) - known)
-
-
-def _people_answer(
-    request: HttpRequest, study: Study, **outcome: object
-) -> HttpResponse:
-    if request.htmx:
-        context = {"study": study, **outcome}
-        return render(request, "manage/_redistribution.html", context)
-    status = 422 if "error" in outcome else 200
-    return _people_page(request, study, status, **outcome)
 
 
 def _people_page(
