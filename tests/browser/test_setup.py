@@ -1,12 +1,17 @@
 """Setting studies up in Chromium, by keyboard."""
 
+import time
+
 import pytest
 from axe_core_python.sync_playwright import Axe
 from django.urls import reverse
 from playwright.sync_api import expect
 
+from annotate import planning
 from annotate.models import Event, Rating, Study, User
+from annotate.people import joining
 from tests.factories import make_benchmark
+from tests.working import LIKERT, make_planned
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -151,3 +156,46 @@ def test_it_works_without_a_script(begun, live_server):
     page.click(".setup-buttons button:has-text('Create draft')")
     page.wait_for_url("**/studies/plain/")
     context.close()
+
+
+def test_pressing_twice_makes_one_study(begun, monkeypatch):
+    """Drawing twins takes long, and whoever waits presses again."""
+    page, draw = begun, planning.with_twins
+
+    def slowly(draft):
+        time.sleep(2)
+        return draw(draft)
+
+    monkeypatch.setattr(planning, "with_twins", slowly)
+    start(page, "vistorybench-user-study")
+    type_into(page, "slug", "pilot")
+    type_into(page, "annotators", "4")
+    type_into(page, "redundancy", "2")
+    create = page.locator(".setup-buttons button:has-text('Create draft')")
+    create.evaluate("one => { one.click(); setTimeout(() => one.click(), 400); }")
+    page.wait_for_url("**/studies/pilot/")
+    expect(page.locator(".notice.success")).to_contain_text("The draft is stored")
+    page.go_back()
+    create.click()
+    expect(page.locator("#problems")).to_be_focused()
+
+
+def test_whoever_joins_finds_back_in_the_same_browser_only(page, live_server):
+    study = make_planned(LIKERT, annotators=2, redundancy=1, slug="pilot")
+    study.annotators.update(state="planned")
+    study.annotators.first().invitation.delete()
+    study.annotators.last().invitation.delete()
+    link = joining.make_link(study, most=2)
+    address = live_server.url + reverse("join", args=[link.token]) + "?rater=ann"
+    page.goto(address)
+    page.dblclick("button:has-text('Take part')")
+    page.wait_for_url("**/consent/")
+    page.goto(address)
+    page.wait_for_url("**/consent/")
+    elsewhere = page.context.browser.new_context(viewport={"width": 360, "height": 740})
+    other = elsewhere.new_page()
+    assert other.goto(address).status == 403
+    expect(other.locator("h1")).to_contain_text("on another device")
+    assert other.evaluate("document.documentElement.scrollWidth") <= 360
+    assert not Axe().run(other)["violations"]
+    elsewhere.close()

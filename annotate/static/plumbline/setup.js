@@ -34,5 +34,14 @@
     });
   });
 
+  // Who presses twice asks for one study: the second would find its name taken.
+  let sent = false;
+  form.addEventListener("submit", (event) => {
+    if (event.submitter?.value !== "create") return;
+    if (sent) event.preventDefault();
+    sent = true;
+  });
+  window.addEventListener("pageshow", () => { sent = false; });
+
   document.getElementById("problems")?.focus();
 })();
