@@ -80,6 +80,8 @@ class StudyForm:
 
     def _arrange(self) -> None:
         values = self.values
+        for code in self._languages_of_file():
+            values.setdefault(f"annotators.{code}", "")
         name = sections.basics(values, fixed_slug=self.fixed_slug)
         judged = sections.judged(values, self.benchmark)
         who, handing = sections.people(values), sections.handing_out(values)
@@ -103,6 +105,14 @@ class StudyForm:
         listed: list[Section] = [*self.before, *self.cards, *self.after]
         fields += [one for section in listed for one in section.fields]
         self.fields = {one.name: one for one in fields}
+
+    def _languages_of_file(self) -> Iterable[str]:
+        """Return the languages of the file, whose people are asked for beside it."""
+        with suppress(DefinitionError):
+            if self.in_file:
+                text = self.values.get("file", "")
+                return read_definition(text, file="", name="study").languages or ()
+        return ()
 
     @property
     def in_file(self) -> bool:

@@ -43,8 +43,10 @@ def extend(request: HttpRequest, slug: str) -> HttpResponse:
     return _change(
         request, study, "adding",
         partial(extending.extend, **added, **_chosen(request)),
-        lambda done: _("The study has %(units)d more units and %(slots)d more slots.")
-        % {"units": done.units, "slots": done.slots},
+        lambda done: _(
+            "Added. Units: %(units)d; slots: %(slots)d; annotators: %(people)d."
+        )
+        % {"units": done.units, "slots": done.slots, "people": len(done.people)},
     )  # fmt: skip
 
 
@@ -154,6 +156,7 @@ def _page(
         "stories": sorted(stories),
         "new_methods": _others(outputs, "method__name", methods),
         "new_stories": _others(outputs, "story__key", stories),
+        "withdrawn": gone_methods | gone_stories,
         "numbers": study.languages or {"": study.redundancy},
         "chosen_methods": request.POST.getlist("method"),
         "chosen_stories": request.POST.getlist("story"),

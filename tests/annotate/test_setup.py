@@ -256,6 +256,19 @@ def test_a_file_tells_all_its_mistakes_with_their_lines(manager, woods):
         assert f"Pasted text:{line}: " in page.content.decode()
 
 
+def test_a_file_in_other_languages_asks_for_their_people(manager, woods):
+    file = "protocol: likert\nscale: [0, 4]\nquestions: [{key: a}]\n"
+    file += "languages: {de: 1, fr: 1}\n"
+    sent = {"slug": "pilot", "mode": "file", "file": file, "all_method": "1",
+            "all_story": "1", "do": "create"}  # fmt: skip
+    page = post(manager, sent)
+    for code in ("de", "fr"):
+        assert f'name="annotators.{code}"' in page.content.decode()
+    assert len(problems(page)) == 2
+    made = post(manager, sent | {"annotators.de": "2", "annotators.fr": "2"})
+    assert made.status_code == 302
+
+
 def test_a_name_that_is_taken(manager, woods):
     post(manager, filled())
     page = post(manager, filled())

@@ -155,7 +155,8 @@ class Command(BaseCommand):
         study = store(with_twins(draft), slug=slug, user=user)
         if options["launch"]:
             lifecycle.launch(study, user)
-        self.stdout.write(f"Planned {study.slug}. Next: launch and invite.")
+        following = "invite" if options["launch"] else "launch and invite"
+        self.stdout.write(f"Planned {study.slug}. Next: {following}.")
 
     def _tell(self, draft: Draft) -> None:
         """Print what the study asks of people, and how balanced its plan is."""

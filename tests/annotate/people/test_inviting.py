@@ -206,7 +206,8 @@ def test_extending_is_checked_and_done_on_its_page():
     whole = client.post(address, form | {"check": "1"}).content.decode()
     assert "new units" in whole
     assert 'value="Cedar" checked' in whole
-    assert client.post(address, form).status_code == 302
+    done = client.post(address, form, follow=True)
+    assert "Units: 2; slots: 4; annotators: 1." in done.content.decode()
     assert study.units.count() == 6
     assert study.annotators.count() == 5
     wrong = client.post(address, {"redundancy": "1"})
@@ -224,6 +225,9 @@ def test_withdrawing_is_checked_and_done_on_the_page():
     assert study.slots.filter(state="withdrawn").count() == 0
     client.post(address, {"method": "Birch"})
     assert study.slots.filter(state="withdrawn").count() == 4
+    page = client.get(reverse("study-extend", args=[study.slug])).content.decode()
+    assert 'value="Birch"> Birch <span class="badge">withdrawn' in page
+    assert 'value="Cedar"> Cedar</label>' in page
     assert client.post(address, {"method": "Oak"}).status_code == 422
 
 
