@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotate', '0006_report_asked'),
+        ('annotate', '0008_what_flags_found'),
     ]
 
     operations = [
