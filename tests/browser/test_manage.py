@@ -53,10 +53,11 @@ def test_pausing_inviting_and_revoking(page, live_server, study):
     assert study.state == "paused"
     page.click("button:has-text('Open again')")
     page.goto(live_server.url + reverse("annotator-list", args=[study.slug]))
-    assert page.is_disabled("button:has-text('Add a person')")
+    page.click("summary:has-text('Invite by link')")
+    assert page.is_visible("text=no slot is free")
     exclusion.exclude(study.slots.first(), reason="asleep", author=None)
     page.reload()
-    page.click("button:has-text('Add a person')")
+    page.click("button:has-text('Add people')")
     page.wait_for_selector("text=link created")
     assert Invitation.objects.filter(annotator__name="A03").exists()
     link = page.locator(".link-field").last.input_value()

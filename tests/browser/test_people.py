@@ -83,7 +83,7 @@ def test_a_study_is_checked_extended_and_its_work_given_away(page, live_server, 
     assert find_faults(page) == []
     assert study.units.count() == 4
     page.click("button:has-text('Extend')")
-    expect(page.locator("text=2 more units")).to_be_visible()
+    expect(page.locator("text=Units: 2; slots: 4")).to_be_visible()
     assert study.units.count() == 6
     address = reverse("study-redistribute", args=[study.slug])
     page.goto(f"{live_server.url}{address}?annotator=A02")
