@@ -90,11 +90,11 @@ def take(slot: Slot, annotator: Annotator) -> Slot:
 def take_locked(slot: Slot, person: Annotator, claim: "Claim | None" = None) -> Slot:
     """Lease a slot as `take` does, to an annotator who is locked already.
 
-    `claim` is where a free slot would stand, found under the same lock.
+    `claim` is where a free slot is to stand, if it was locked to find that out.
     """
     if not may_work(person):
         raise SlotTakenError("This study has no work for this annotator now.")
-    held = locked_slot(slot.pk, person.study)
+    held = slot if claim else locked_slot(slot.pk, person.study)
     is_free = held.annotator_id is None and held.state == Slot.State.OPEN
     if is_free:
         held.probability, held.alternatives = slot.probability, slot.alternatives

@@ -8,8 +8,10 @@ level behind.
 
 import math
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 
 from django.db import transaction
 from django.db.models import Q, QuerySet, Subquery
@@ -21,8 +23,10 @@ from annotate.checking import checks, training
 from annotate.choosing import adaptive_pairs
 from annotate.choosing.crowd import Candidate, Seen, best, keeps_even
 from annotate.leasing import UNFINISHED, Claim, Place
-from annotate.models import Annotator, Purpose, Skip, Slot
-from annotate.rating import locked_annotator
+from annotate.models import Annotator, Purpose, Skip, Slot, Study
+from annotate.rating import locked_annotator, locked_slot
+
+Read = Callable[[int], Slot]
 
 # Enough free slots to find one that suits; more are read where none of them does.
 WINDOW, WIDE_WINDOW = 40, 1000
@@ -46,7 +50,7 @@ class Outlook:
     """The next slot, or why there is none.
 
     `minutes` tells when to try again while everything that is left is with others.
-    `claim` is where a free slot would stand, if that was found out on the way.
+    `claim` is where a free slot is to stand, if that was found out on the way.
     """
 
     kind: Next
@@ -60,13 +64,15 @@ def outlook(annotator: Annotator) -> Outlook:
 
     Reads only, but writes down when the stop rule of an adaptive study holds.
     """
-    return _outlook(Annotator.objects.select_related("study").get(pk=annotator.pk))
+    person = Annotator.objects.select_related("study").get(pk=annotator.pk)
+    return _outlook(person, lambda pk: Slot.objects.get(pk=pk))
 
 
-def _outlook(person: Annotator) -> Outlook:
+def _outlook(person: Annotator, read: Read) -> Outlook:
+    """Return what comes next; a free slot that is chosen is read by `read`."""
     if not leasing.may_work(person):
         return Outlook(Next.STOPPED)
-    if (work := _next(person)) is not None:
+    if (work := _next(person, read)) is not None:
         return work
     if has_room(person) and may_get_more(person):
         return Outlook(Next.TAKEN, minutes=_minutes(person))
@@ -78,16 +84,16 @@ def next_slot(annotator: Annotator) -> Slot | None:
     return outlook(annotator).slot
 
 
-def _next(person: Annotator) -> Outlook | None:
+def _next(person: Annotator, read: Read) -> Outlook | None:
     own = leasing.waiting(person).first()
     if own is None:
-        return _best_free(person)
+        return _best_free(person, read)
     work = Outlook(Next.WORK, own)
     if own.purpose in (Purpose.REAL, Purpose.TRAINING) or own.started_at is not None:
         return work
     # Slots that are claimed one by one come before a check that is laid among them.
     at = leasing.claim_position(person)
-    return (_best_free(person) if at < own.position else None) or work
+    return (_best_free(person, read) if at < own.position else None) or work
 
 
 def take_next(annotator: Annotator) -> Outlook:
@@ -103,7 +109,7 @@ def take_next(annotator: Annotator) -> Outlook:
 def _take_next(annotator: Annotator) -> Outlook | None:
     """Take the next slot, one browser of an annotator at a time."""
     person = locked_annotator(annotator)
-    following = _outlook(person)
+    following = _outlook(person, partial(locked_slot, study=person.study))
     if following.slot is None:
         return following
     laid = checks.begin_session(person, following.slot)
@@ -180,7 +186,7 @@ def _lowest_level(annotator: Annotator) -> QuerySet[Slot]:
     return unfinished.order_by("level").values("level")[:1]
 
 
-def _best_free(annotator: Annotator) -> Outlook | None:
+def _best_free(annotator: Annotator, read: Read) -> Outlook | None:
     """Return the free slot that keeps the annotator's share most even."""
     if not has_room(annotator):
         return None
@@ -190,14 +196,12 @@ def _best_free(annotator: Annotator) -> Outlook | None:
         new = free.exclude(unit__story__in=seen.stories)
         slot = adaptive_pairs.choose(annotator.study, new if new.exists() else free)
         return None if slot is None else Outlook(Next.WORK, slot)
-    candidates = _candidates(free[:WINDOW])
+    candidates = _candidates(annotator, free[:WINDOW])
     if not candidates:
         return None
     seen, place = _seen(annotator)
     chosen = _choose(annotator, free, candidates, seen)
-    return Outlook(
-        Next.WORK, Slot.objects.get(pk=chosen.slot), claim=place.claim(chosen.story)
-    )
+    return Outlook(Next.WORK, read(chosen.slot), claim=place.claim(chosen.story))
 
 
 def _choose(
@@ -211,20 +215,25 @@ def _choose(
     dice.shuffle(candidates)
     chosen = best(candidates, seen)
     if len(candidates) == WINDOW and not keeps_even(chosen, seen):
-        candidates = _candidates(free[:WIDE_WINDOW])
+        candidates = _candidates(annotator, free[:WIDE_WINDOW])
         dice.shuffle(candidates)
         chosen = best(candidates, seen)
     return chosen
 
 
-def _candidates(free: QuerySet[Slot]) -> list[Candidate]:
+def _methods(study: Study) -> tuple[str, ...]:
+    """Return where the methods of a slot stand; each table joined costs time."""
+    first, second = "unit__output_a__method", "unit__output_b__method"
+    return (first, second) if study.is_pairwise else (first,)
+
+
+def _candidates(annotator: Annotator, free: QuerySet[Slot]) -> list[Candidate]:
     rows = free.values_list(
-        "pk", "unit__story", "unit__output_a__method", "unit__output_b__method",
-        "level", "a_is_left", "round",
-    )  # fmt: skip
+        "pk", "unit__story", "level", "a_is_left", "round", *_methods(annotator.study)
+    )
     return [
-        Candidate(pk, story, (a,) if b is None else (a, b), level, left, round_)
-        for pk, story, a, b, level, left, round_ in rows
+        Candidate(pk, story, tuple(methods), level, left, round_)
+        for pk, story, level, left, round_, *methods in rows
     ]
 
 
@@ -238,16 +247,12 @@ def _seen(annotator: Annotator) -> tuple[Seen, Place]:
     # Finding the slots first keeps the database from joining all of them.
     slots = Slot.objects.filter(pk__in=latest).order_by("-position")
     rows = list(
-        slots.values_list(
-            *leasing.PLACED, "unit__output_a__method", "unit__output_b__method",
-            "a_is_left",
-        )
-    )  # fmt: skip
+        slots.values_list(*leasing.PLACED, "a_is_left", *_methods(annotator.study))
+    )
     seen = Seen()
-    for _session, _position, purpose, state, story, a, b, left in rows:
+    for _session, _position, purpose, state, story, left, *methods in rows:
         if purpose == Purpose.REAL and state not in leasing.CLOSED:
-            methods = (a,) if b is None else (a, b)
-            seen.add(Candidate(0, story, methods, 0, left))
+            seen.add(Candidate(0, story, tuple(methods), 0, left))
     place = leasing.place_after([row[:5] for row in rows], annotator.study)
     seen.stories = set(place.stories or ())
     return seen, place
