@@ -82,6 +82,7 @@ class Crowd:
         self.port, self.folder = free_port(), folder
         self.clients: dict[str, subprocess.Popen] = {}
         self.killed = {"clients": 0, "server workers": 0}
+        self.replaced: set[str] = set()
         self.server = subprocess.Popen(
             [
                 sys.executable, "-m", "gunicorn", "evalcore.wsgi",
@@ -127,6 +128,7 @@ class Crowd:
         self.clients[name].kill()
         self.clients[name].wait()
         self.killed["clients"] += 1
+        self.replaced.add(name)
 
     def kill_worker(self, dice: random.Random) -> None:
         """Kill a worker of the server; gunicorn starts another."""
@@ -271,7 +273,7 @@ def report(study, crowd: Crowd, trouble: Trouble, seconds: float) -> int:
         f"to a client: {len(seen)}\n"
         f"units differed by at most {trouble.widest} answers at any moment"
     )
-    broken = complaints(study, crowd.folder / "acknowledged")
+    broken = complaints(study, crowd.folder / "acknowledged", crowd.replaced)
     if study.is_open and trouble.widest > 2:
         broken.append(f"units differed by {trouble.widest} answers")
     print(*broken[:50], f"{len(broken)} promises broken", sep="\n")
