@@ -49,25 +49,28 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     here = None if external_id else devices.at_work(request, link.study_id)
     if reason := joining.obstacle(link):
         return _page(request, link, reason, 403, here=here)
-    return _page(request, link, here=here, asked=_asked().sign(external_id))
+    asked = _asked(link.study).sign(external_id)
+    return _page(request, link, here=here, asked=asked)
 
 
 def _is_own(request: HttpRequest, link: JoinLink, person: Annotator) -> bool:
     """Say whether this browser may go on as somebody who joined under its id.
 
     The page that was open before they joined may: somebody pressed its button twice,
-    and the first answer, which makes the browser remember, did not arrive.
+    and the first answer, which makes the browser remember, did not arrive. A page of
+    another study says nothing: anybody may open it with any id.
     """
     if link.any_device or devices.knows(request, person):
         return True
     asked = request.POST.get("asked", "")
     with suppress(BadSignature):
-        return _asked().unsign(asked, max_age=PAGE_LASTS) == person.external_id
+        signed = _asked(link.study).unsign(asked, max_age=PAGE_LASTS)
+        return signed == person.external_id
     return False
 
 
-def _asked() -> TimestampSigner:
-    return TimestampSigner(salt="joining")
+def _asked(study: Study) -> TimestampSigner:
+    return TimestampSigner(salt=f"joining {study.pk}")
 
 
 def _page(

@@ -110,6 +110,17 @@ def test_pressing_twice_leads_on_even_if_the_first_answer_is_lost():
     assert Client().post(other, {"asked": asked}).status_code == 403
 
 
+def test_a_page_of_another_study_lets_nobody_in():
+    """Where somebody takes no part, anybody gets a page that is signed for their id."""
+    study = planned_study()
+    own = address(joining.make_link(study, most=3), rater="5f3a")
+    Client().post(own)
+    other = make_study(slug="other", benchmark=study.benchmark)
+    elsewhere = address(joining.make_link(other, most=3), rater="5f3a")
+    asked = Client().get(elsewhere).context["asked"]
+    assert Client().post(own, {"asked": asked}).status_code == 403
+
+
 def test_a_page_left_open_for_long_does_not_count_as_the_own_device(monkeypatch):
     link = joining.make_link(planned_study(), most=3)
     own = address(link, rater="5f3a")
