@@ -122,7 +122,7 @@ def totals(
     found: UnitCounts | None = None,
     surplus: int | None = None,
 ) -> Totals:
-    """Sum the units' counters, of `units` where these were read already.
+    """Sum the units' counters, of `found` where these were read already.
 
     Surplus slots are counted unless they are given.
     """
@@ -177,8 +177,11 @@ def _methods(
     first: Counts, second: Counts
 ) -> tuple[tuple[tuple[str, ...], ...], Counts]:
     """Return the pairs of methods that occur (or lone ones), and which one each is."""
-    names = dict(Method.objects.values_list("pk", "name"))
-    most = max(names, default=0) + 1
+    rows = [(0, ""), *Method.objects.order_by("pk").values_list("pk", "name")]
+    ids, names = zip(*rows, strict=True)
+    most = len(ids)
+    # By their places among the ids, which may be large, two methods make one number.
+    first, second = np.searchsorted(ids, first), np.searchsorted(ids, second)
     codes, place = np.unique(first * most + second, return_inverse=True)
     return _in_order(
         [

@@ -16,6 +16,7 @@ from annotate.history.verifying import problems
 from annotate.models import Choice, Exclusion, Rating, Slot, Unit
 from annotate.people import inviting
 from annotate.rating import record_answer, submit_slot
+from evalcore.models import Method, Output
 from tests.factories import make_benchmark, make_study
 from tests.people import answer_everything
 
@@ -44,6 +45,16 @@ def test_pairs_are_rows():
     assert [row.name for row in result.rows] == [
         "Alder / Birch", "Alder / Cedar", "Birch / Cedar",
     ]  # fmt: skip
+
+
+def test_pairs_are_rows_whatever_ids_their_methods_have():
+    study = make_study(protocol="pairwise", annotators=1)
+    for at, method in enumerate(Method.objects.all()):
+        large = Method.objects.create(pk=2**62 + at, name=f"{method.name} 2")
+        Output.objects.filter(method=method).update(method=large)
+    assert units(study).methods == (
+        ("Alder 2", "Birch 2"), ("Alder 2", "Cedar 2"), ("Birch 2", "Cedar 2"),
+    )  # fmt: skip
 
 
 def test_the_number_of_queries_does_not_grow(django_assert_num_queries):
