@@ -57,7 +57,9 @@ class Reach:
 def reach(study: Study) -> Reach:
     """Count who can take part as soon as the study is open."""
     state = Annotator.State
-    invited = study.annotators.filter(invitation__revoked_at=None)
+    invited = study.annotators.filter(
+        invitation__isnull=False, invitation__revoked_at=None
+    )
     return Reach(
         people=invited.filter(state__in=(state.INVITED, state.ACTIVE)).count(),
         links=sum(link.is_open for link in study.join_links.all()),

@@ -88,6 +88,8 @@ def test_reach_counts_who_may_still_come(study):
     inviting.invite(study, count=2)
     joining.make_link(study, most=1)
     assert reach(study) == Reach(people=2, links=1, waiting=2)
+    Annotator.objects.create(study=study, name="Imported", state="active")
+    assert reach(study).people == 2, "who has no link"
 
 
 def test_the_command_says_that_nobody_has_a_link(study):
