@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from annotate import lifecycle, log, planning
 from annotate.changes.dealing import judged_units, methods_of
@@ -81,14 +82,19 @@ def replace(study: Study, setup: Setup, user: User) -> Study:
     Raises
     ------
     annotate.lifecycle.LifecycleError
-        Something of the study is with annotators already.
+        Something of the study is with annotators already, or it was planned anew
+        meanwhile.
     PlanningError, annotate.design.ImpossibleDesignError
         See `annotate.planning.plan_study`; the old draft stays.
     """
     lifecycle.check_editable(study)
     draft = planning.with_twins(draft_of(setup))
     with transaction.atomic():
-        old = Study.objects.select_for_update().get(pk=study.pk)
+        old = Study.objects.select_for_update().filter(pk=study.pk).first()
+        if old is None:
+            raise lifecycle.LifecycleError(
+                _("Somebody has stored this draft anew meanwhile; load the page again.")
+            )
         lifecycle.check_editable(old)
         members = list(old.members.exclude(user=user))
         role = old.members.filter(user=user).first()

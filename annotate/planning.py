@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 
 from django.core.exceptions import ValidationError
 from django.core.validators import slug_re
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from annotate import design, log
 from annotate.analysis_views import add_views
@@ -235,9 +235,13 @@ def check_slug(slug: str) -> None:
             f"{slug!r}: write letters, digits, - and _ only.", field="slug"
         )
     if Study.objects.filter(slug=slug).exists():
-        raise PlanningError(
-            f"There is a study {slug!r} already; choose another name.", field="slug"
-        )
+        raise _taken(slug)
+
+
+def _taken(slug: str) -> PlanningError:
+    return PlanningError(
+        f"There is a study {slug!r} already; choose another name.", field="slug"
+    )
 
 
 def with_twins(draft: Draft) -> Draft:
@@ -314,7 +318,11 @@ def _create_study(
         instructions=definition.instructions or {},
     )
     _check_fields(study, "the study")
-    study.save()
+    try:
+        with transaction.atomic():
+            study.save()
+    except IntegrityError as error:  # somebody else was storing it at that moment
+        raise _taken(slug) from error
     add_views(study)
     questions = [
         Question(

@@ -1,12 +1,16 @@
 """Setting a study up in the browser: the form says what a study file says."""
 
 import re
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from threading import Barrier, BrokenBarrierError
 
 import pytest
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
-from annotate import lifecycle
+from annotate import lifecycle, planning
 from annotate.changes.extending import extend
 from annotate.changes.withdrawing import withdraw_units
 from annotate.drafting import Setup, next_slug, setup_of
@@ -15,7 +19,7 @@ from annotate.forms.values import to_data, to_values
 from annotate.history.verifying import problems as broken_promises
 from annotate.models import Annotator, Event, Slot, Study, StudyMember, User
 from annotate.people import inviting
-from annotate.planning import plan_study
+from annotate.planning import PlanningError, plan_study
 from annotate.study_files.definition import template_names
 from annotate.study_files.study_file import load_definition, read_definition
 from annotate.study_files.study_writing import write_data, write_definition
@@ -424,6 +428,51 @@ def test_an_edit_that_fails_keeps_the_draft(manager, woods):
     assert page.status_code == 422
     assert Study.objects.get().pk == before.pk
     assert Slot.objects.count() == before.slots.count() > 0
+
+
+def test_a_draft_that_was_stored_anew_while_its_twins_were_drawn(
+    manager, woods, monkeypatch
+):
+    """Drawing takes minutes; whoever was faster is not overwritten unseen."""
+    post(manager, filled())
+    draw = planning.with_twins
+
+    def meanwhile(draft):
+        monkeypatch.setattr(planning, "with_twins", draw)
+        post(manager, filled(title=["First"]), "/studies/pilot/edit/")
+        return draw(draft)
+
+    monkeypatch.setattr(planning, "with_twins", meanwhile)
+    page = post(manager, filled(title=["Second"]), "/studies/pilot/edit/")
+    assert page.status_code == 422
+    assert "stored this draft anew" in problems(page)[0]
+    assert Study.objects.get().title == "First"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_studies_that_take_a_name_at_once_one_gets_it(monkeypatch):
+    benchmark = make_benchmark()
+    definition = read_definition(SMALL, file="small.yaml", name="small")
+    check, both = planning.check_slug, Barrier(2)
+
+    def together(slug):
+        check(slug)
+        with suppress(BrokenBarrierError):
+            both.wait(timeout=1)
+
+    def plan(_number):
+        try:
+            return plan_study(
+                definition, benchmark=benchmark, slug="pilot", annotators=4
+            ).slug
+        except PlanningError as error:
+            return error.field
+        finally:
+            connection.close()
+
+    monkeypatch.setattr(planning, "check_slug", together)
+    with ThreadPoolExecutor(2) as pool:
+        assert sorted(pool.map(plan, range(2))) == ["pilot", "slug"]
 
 
 @pytest.mark.parametrize("met", ["launched", "invited", "link", "answered"])
