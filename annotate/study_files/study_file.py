@@ -353,10 +353,13 @@ class _Reader(Reader):
             raise self.fail(path, "pairs are chosen as annotators ask for them: write "
                             "assignment: open")  # fmt: skip
         keys = [question.key for question in questions]
+        question = data.get("question", keys[0] if keys else "")
+        if not self.is_wrong("questions"):
+            question = self.one_of(question, keys, [*path, "question"])
         return Adaptive(
             self.number(data, "top", 3, path=[*path, "top"]),
             self.share(data, "confidence", 0.95, path),
             self.number(data, "least", 30, path=[*path, "least"]),
             self.share(data, "explore", 0.2, path),
-            self.one_of(data.get("question", keys[0]), keys, [*path, "question"]),
+            question,
         )

@@ -213,6 +213,21 @@ def test_every_key_is_documented(key):
     assert f"`{key}`" in text
 
 
+@pytest.mark.parametrize("questions", ["", "questions: []", "questions: [{key: '?'}]"])
+def test_a_mistake_in_the_questions_hides_no_other_and_makes_none(questions):
+    """What else names a question cannot be held against those that were read."""
+    text = (
+        f"protocol: pairwise\nassignment: open\nadaptive: {{question: a, top: x}}\n"
+        f"{questions}"
+    )
+    for read in (text, text.replace("question: a, ", "")):
+        with pytest.raises(DefinitionError) as caught:
+            read_definition(read, file="a.yaml", name="a")
+        first, second = [".".join(map(str, e.path)) for e in caught.value.each()]
+        assert first.startswith("questions")
+        assert second == "adaptive.top"
+
+
 @pytest.mark.parametrize("number", range(3))
 def test_the_examples_of_the_page_are_read(number):
     text = (ROOT / "docs/study-file.md").read_text()
