@@ -1,6 +1,8 @@
 """Many browsers at once, on the real database of this run."""
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from threading import Barrier, BrokenBarrierError
 
 import pytest
 from django.db import connection
@@ -8,11 +10,13 @@ from django.utils import timezone
 
 from annotate import exclusion, finishing, leasing, rating
 from annotate.choosing import handing
+from annotate.choosing.handing import Next
 from annotate.history.verifying import problems
 from annotate.models import Annotator, Rating, Slot, Study
 from annotate.people import inviting
 from tests.factories import make_benchmark, make_study
 from tests.people import answer_everything
+from tests.pressure.grids import add_people, make_grid
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -43,6 +47,24 @@ def test_one_free_slot_goes_to_one_of_many():
 
     assert sum(at_once(grab, people)) == 1
     assert Slot.objects.get(pk=slot.pk).annotator in people
+
+
+def test_a_slot_that_two_choose_at_once_goes_to_one(monkeypatch):
+    """What was chosen is locked before anything is said of it."""
+    study = make_grid("trial", stories=1, methods=1, redundancy=1)
+    choose, both = handing._choose, Barrier(2)
+
+    def together(*known):
+        chosen = choose(*known)
+        with suppress(BrokenBarrierError):
+            both.wait(timeout=1)
+        return chosen
+
+    monkeypatch.setattr(handing, "_choose", together)
+    got = at_once(lambda person: handing.take_next(person).kind, add_people(study, 2))
+    assert sorted(got) == [Next.TAKEN, Next.WORK]
+    assert study.events.filter(kind="slot taken").count() == 1
+    assert problems(study) == []
 
 
 def test_two_tabs_sending_the_same_answer_store_it_once():
