@@ -348,3 +348,25 @@ def test_a_study_is_drained_to_the_last_slot():
     assert set(study.slots.values_list("state", flat=True)) == {"submitted"}
     assert set(study.units.values_list("submitted", flat=True)) == {4}
     assert problems(study) == []
+
+
+def test_a_session_goes_on_when_the_check_that_had_its_story_is_dropped():
+    """Where a slot is to stand is found out anew once checks have been laid."""
+    study = grid(methods=1, redundancy=1)
+    (person,) = add_people(study, 1)
+    first = take(person)
+    submit(first, person)
+    left = study.units.exclude(story=first.unit.story_id).get()
+    gold = Unit.objects.create(
+        study=study, story=left.story, output_a=left.output_a, purpose="gold"
+    )
+    check = Slot.objects.create(
+        study=study, unit=gold, purpose="gold", annotator=person,
+        session=first.session, position=first.position + 21,
+    )  # fmt: skip
+    Study.objects.update(checks={"per_session": 1, "kinds": ["gold"]})
+    person.refresh_from_db()
+    slot = take(person)
+    check.refresh_from_db()
+    assert (slot.unit, check.state) == (left, "withdrawn")
+    assert (slot.session, slot.position) == (first.session, first.position + 10)
