@@ -34,6 +34,7 @@ LABELS = {
     "most": gettext_lazy("most people"),
     "language": gettext_lazy("language"),
     "cap": gettext_lazy("cap"),
+    "any_device": gettext_lazy("ids count on any device"),
     "version": gettext_lazy("version"),
     "right": gettext_lazy("right answers"),
     "of": gettext_lazy("answers that were checked"),
@@ -136,6 +137,8 @@ def _value(key: str, value: Any) -> str:
     """Return a stored value as people read it; empty where there is nothing to say."""
     if value is None or value == "" or value == [] or value == {}:
         return ""
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
     if key in NAMES and value in NAMES[key].values:
         return str(NAMES[key](value).label)
     if key in COUNTED and isinstance(value, list):

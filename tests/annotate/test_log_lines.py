@@ -136,3 +136,8 @@ def test_the_overview_folds_too(study):
         note(study, Event.Kind.SLOT_SUBMITTED, slot=slot)
     shown = alice(study).get(reverse("study-detail", args=[study.slug]))
     assert "× 6" in shown.content.decode()
+
+
+def test_whether_a_link_trusts_ids_is_said_in_words(study):
+    assert words(study, any_device=True) == ["ids count on any device: yes"]
+    assert words(study, any_device=False) == ["ids count on any device: no"]
