@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from annotate import finishing, leasing, rating
+from annotate import exclusion, finishing, leasing, rating
 from annotate.choosing import handing
 from annotate.choosing.handing import Next
 from annotate.history.verifying import problems
@@ -370,3 +370,22 @@ def test_a_session_goes_on_when_the_check_that_had_its_story_is_dropped():
     check.refresh_from_db()
     assert (slot.unit, check.state) == (left, "withdrawn")
     assert (slot.session, slot.position) == (first.session, first.position + 10)
+
+
+def test_checks_and_excluded_answers_are_no_part_of_an_even_share():
+    study = grid(stories=3, methods=1, redundancy=1)
+    (person,) = add_people(study, 1)
+    for _i in range(2):
+        submit(take(person), person)
+    kept, lost = study.slots.filter(annotator=person).order_by("position")
+    exclusion.exclude(lost, reason="asleep", author=None)
+    gold = Unit.objects.create(
+        study=study, story=kept.unit.story, output_a=kept.unit.output_a, purpose="gold"
+    )
+    Slot.objects.create(
+        study=study, unit=gold, purpose="gold", annotator=person, session=1,
+        position=kept.position + 1,
+    )  # fmt: skip
+    seen, place = handing._seen(person)
+    assert seen.methods == {kept.unit.output_a.method_id: 1}
+    assert place == leasing.last_place(person)
