@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from annotate import exclusion, leasing
 from annotate.choosing import handing
-from annotate.coverage import leases, totals, units
+from annotate.coverage import leases, of_question, totals, units
 from annotate.dashboards.heat_map import grid
 from annotate.history.verifying import problems
 from annotate.models import Choice, Exclusion, Rating, Slot, Unit
@@ -19,6 +19,7 @@ from annotate.rating import record_answer, submit_slot
 from evalcore.models import Method, Output
 from tests.factories import make_benchmark, make_study
 from tests.people import answer_everything
+from tests.studies import flag
 
 pytestmark = pytest.mark.django_db
 MIGRATION = "0003_kinds_sides_and_claims"
@@ -55,6 +56,26 @@ def test_pairs_are_rows_whatever_ids_their_methods_have():
     assert units(study).methods == (
         ("Alder 2", "Birch 2"), ("Alder 2", "Cedar 2"), ("Birch 2", "Cedar 2"),
     )  # fmt: skip
+
+
+def test_units_come_one_by_one_by_methods_and_story():
+    found = units(make_study(annotators=1))
+    listed = [(unit.methods, unit.story) for unit in found]
+    assert listed == sorted(listed)
+    assert len({story for _methods, story in listed}) > 1
+
+
+def test_no_more_answers_are_doubted_than_there_are():
+    """A slot of somebody with a warning may leave a question open: in a table."""
+    study = make_study()
+    answer_everything(study)
+    for person in study.annotators.all():
+        flag(person, "warn", "careless")
+    question, unit = study.questions.first(), study.units.first()
+    Rating.objects.filter(question=question, slot__unit=unit).first().delete()
+    shown = of_question(units(study), study, question)
+    assert {(one.done, one.doubted) for one in shown if one.pk == unit.pk} == {(1, 1)}
+    assert {(one.done, one.doubted) for one in shown if one.pk != unit.pk} == {(2, 2)}
 
 
 def test_the_number_of_queries_does_not_grow(django_assert_num_queries):
