@@ -1,5 +1,6 @@
 """The questions of the set-up form, each a card of its own."""
 
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from annotate.forms.fields import Card, Field, Group
@@ -20,7 +21,7 @@ def _card(values: Values, index: int, likert: bool) -> Card:
         f"{name}.key", _("Key"), "text", values.getlist(f"{name}.key"),
         _("Names the question in tables: letters, digits, - and _."),
     )  # fmt: skip
-    title = values.get(f"{name}.title.en") or values.get(f"{name}.key")
+    title = _shown(values, f"{name}.title") or values.get(f"{name}.key")
     answer = _scale(values, name) if likert else [Group([_tie(values, name)])]
     metric = Field(
         f"{name}.metric", _("Metric"), "text", values.getlist(f"{name}.metric"),
@@ -44,8 +45,14 @@ def _card(values: Values, index: int, likert: bool) -> Card:
             Group([key, metric, asked]),
         ],
         index=index,
-        sentence=values.get(f"{name}.text.en") or "",
+        sentence=_shown(values, f"{name}.text"),
     )
+
+
+def _shown(values: Values, name: str) -> str:
+    """Return a text in the page's language if it is written in it, else in English."""
+    language = (get_language() or "en").split("-")[0]
+    return values.get(f"{name}.{language}") or values.get(f"{name}.en") or ""
 
 
 def _tie(values: Values, name: str) -> Field:

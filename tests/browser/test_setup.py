@@ -124,6 +124,19 @@ def test_lists_fold_out_and_file_and_form_hold_the_same(begun):
     assert page.evaluate("document.activeElement.name") == "slug"
 
 
+def test_what_is_put_right_leaves_the_list_of_problems(begun):
+    page = begun
+    start(page, "vistorybench-user-study")
+    page.click(".setup-buttons button:has-text('Create draft')")
+    problems = page.locator("#problems")
+    expect(problems).to_contain_text("Short name")
+    type_into(page, "slug", "pilot")
+    expect(problems.locator("li:visible")).to_have_count(1, timeout=20000)
+    type_into(page, "annotators", "4")
+    type_into(page, "redundancy", "2")
+    expect(problems).to_be_hidden(timeout=20000)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_pages_fit_a_phone_and_pass_axe(begun, scheme):
     page = begun

@@ -5,6 +5,15 @@
   const form = document.getElementById("setup");
   const summary = document.getElementById("summary");
 
+  // What has been put right leaves the list above the form.
+  function forget(left) {
+    const problems = document.getElementById("problems");
+    if (!problems) return;
+    const lines = [...problems.querySelectorAll("li")];
+    lines.forEach((line) => { line.hidden = !left.has(line.textContent.trim()); });
+    problems.hidden = lines.every((line) => line.hidden);
+  }
+
   // Problems stand at their fields as well as in the summary.
   document.addEventListener("htmx:afterSwap", ({ detail }) => {
     if (detail.target !== summary) return;
@@ -15,6 +24,7 @@
       if (place) place.textContent = problem.querySelector("span").textContent;
       document.getElementById(problem.dataset.field)?.setAttribute("aria-invalid", "true");
     });
+    forget(new Set([...summary.querySelectorAll(".summary-problems li")].map(({ textContent }) => textContent.trim())));
   });
 
   // A link to a field that is folded away unfolds it.
