@@ -67,6 +67,13 @@ def reach(study: Study) -> Reach:
     )
 
 
+def waits_for_links(study: Study) -> bool:
+    """Say whether the study is open, has no answer, and nobody could give one."""
+    if study.state != Study.State.OPEN or not reach(study).is_empty:
+        return False
+    return not study.slots.filter(submitted_at__isnull=False).exists()
+
+
 def check_editable(study: Study) -> None:
     """Refuse a change of a study that annotators may have met already.
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from annotate import quality
+from annotate import lifecycle, quality
 from annotate.dashboards import coverage_tables
 from annotate.dashboards.dashboard import dashboard, version
 from annotate.models import Annotator, Flag, Purpose
@@ -51,6 +51,7 @@ def study_coverage(request: HttpRequest, slug: str) -> HttpResponse:
         "can_manage": can_manage(request.user, study),
         "dashboard": shown,
         "version": current,
+        "waits_for_links": lifecycle.waits_for_links(study),
         "recent": shown.chart.table[: -STEPS_SHOWN - 1 : -1] if shown.chart else (),
         "question_query": f"&{urlencode(chosen)}" if chosen else "",
         "tables": [(table, str(title)) for table, title in TITLES.items()],

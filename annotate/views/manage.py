@@ -71,13 +71,16 @@ def _of_each(rows: QuerySet, number: Aggregate) -> Coalesce:
 def study_detail(request: HttpRequest, slug: str) -> HttpResponse:
     """Show what the study asks, how far it is, and what can be done now."""
     study = get_study_for(request.user, slug)
+    visible = visible_studies(request.user)
     context = {
         "coverage": totals(study),
         "alerts": attention(study),
         "people": study.annotators.count(),
         "questions": study.questions.all(),
         "lines": _latest(study),
-        "later": study.next_versions.all(),
+        "before": visible.filter(next_versions=study).first(),
+        "later": visible.filter(previous_version=study),
+        "waits_for_links": lifecycle.waits_for_links(study),
         "editable": lifecycle.is_editable(study),
         "simulated": study.annotators.filter(is_simulated=True).count(),
     }

@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotate import coverage, exclusion, leasing, tasks
+from annotate.changes.withdrawing import withdraw_units
 from annotate.choosing import handing
 from annotate.dashboards import dashboard, heat_map, snapshots
 from annotate.models import Annotator, Event, Flag, Purpose, Rating, Slot, Study, Unit
@@ -587,3 +588,18 @@ def test_a_long_list_of_annotators_begins_with_those_to_look_at():
     shown = page(study, people="all")
     assert "All 32 annotators" not in shown
     assert "?annotator=A31" in shown
+
+
+def test_a_study_without_answers_is_not_told_how_old_they_are(study):
+    assert "in the last 14 days" not in page(study)
+    Study.objects.update(state="draft")
+    study.refresh_from_db()
+    assert "The study has not started yet" in page(study)
+
+
+def test_a_withdrawn_method_is_no_gap(study):
+    name = study.method_names[0]
+    withdraw_units(study, methods=[name])
+    row = page(study).split(f">{name}</a></th>")[1].split("</tr>")[0]
+    assert '<td class="heat">–</td>' in row
+    assert "heat-0" not in row

@@ -568,6 +568,51 @@ def test_posts_are_protected_against_forgery(woods):
     assert post(client, filled()).status_code == 403
 
 
+def test_versions_lead_to_each_other_as_far_as_one_may_see_them(manager, woods):
+    first = make_study(slug="pilot", benchmark=woods)
+    second = make_study(slug="pilot-2", benchmark=woods)
+    Study.objects.filter(pk=second.pk).update(previous_version=first)
+    assert (
+        '<a href="/studies/pilot-2/">'
+        in manager.get("/studies/pilot/").content.decode()
+    )
+    assert (
+        '<a href="/studies/pilot/">'
+        in manager.get("/studies/pilot-2/").content.decode()
+    )
+    assert "pilot-2" not in rob(first).get("/studies/pilot/").content.decode()
+
+
+def test_a_study_that_can_be_edited_no_more_is_extended(manager, woods):
+    study = plan_study(
+        read_definition(SMALL, file="s.yaml", name="s"), benchmark=woods, slug="small",
+        annotators=2, redundancy=2,
+    )  # fmt: skip
+    button, edit = 'href="/studies/small/extend/"', 'href="/studies/small/edit/"'
+    page = alice(study).get("/studies/small/").content.decode()
+    assert edit in page
+    assert button not in page
+    lifecycle.launch(study)
+    page = alice(study).get("/studies/small/").content.decode()
+    assert edit not in page
+    assert button in page
+    assert button not in rob(study).get("/studies/small/").content.decode()
+
+
+def test_a_template_says_who_comes(manager, woods):
+    page = manager.get("/setup/").content.decode()
+    (card,) = re.findall(r'value="vistorybench-crowd".*?</label>', page, re.DOTALL)
+    assert "whoever arrives takes free slots" in card
+
+
+def test_the_questions_stand_in_the_language_of_the_page(manager, woods):
+    page = manager.get(
+        f"/setup/{woods.slug}/?template=vistorybench-user-study",
+        headers={"accept-language": "zh-hans"},
+    ).content.decode()
+    assert "<strong>1. 角色</strong>" in page
+
+
 def test_the_new_study_button_is_there_for_managers(manager, woods):
     assert 'href="/setup/"' in manager.get("/studies/").content.decode()
     assert 'href="/setup/"' not in eve().get("/studies/").content.decode()

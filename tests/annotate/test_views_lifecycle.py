@@ -100,3 +100,16 @@ def test_the_command_says_that_nobody_has_a_link(study):
     err = StringIO()
     call_command("launch", study.slug, stdout=out, stderr=err)
     assert err.getvalue() == ""
+
+
+@pytest.mark.parametrize("name", ["study-detail", "study-coverage"])
+def test_an_open_study_without_links_says_so_until_somebody_has_one(study, name):
+    address, client = reverse(name, args=[study.slug]), alice(study)
+    told = "nobody has a link yet"
+    assert told not in client.get(address).content.decode()
+    study.state = "open"
+    study.save()
+    assert told in client.get(address).content.decode()
+    assert "Invite people" not in rob(study).get(address).content.decode()
+    inviting.invite(study, count=1)
+    assert told not in client.get(address).content.decode()
