@@ -77,7 +77,10 @@ def redistribute(request: HttpRequest, slug: str) -> HttpResponse:
     return _change(
         request, study, "giving",
         partial(redistributing.redistribute, annotators=named),
-        lambda done: _("%(slots)d slots went to %(people)d others; %(free)d are free.")
+        lambda done: _(
+            "Given away. Slots: %(slots)d; people who take them: %(people)d; free for "
+            "somebody new: %(free)d."
+        )
         % {
             "slots": sum(done.shares.values()),
             "people": len(done.shares),

@@ -45,6 +45,16 @@ def test_every_number_leads_to_its_slots(page, live_server, study):
     expect(page.locator("tbody tr")).to_have_count(2)
 
 
+def test_a_key_with_a_space_is_refused_by_the_page(page, live_server, study):
+    log_in(page, live_server)
+    page.goto(live_server.url + reverse("view-list", args=[study.slug]))
+    page.fill("[name=title]", "Main analysis")
+    for key, right in (("pre registered", False), ("pre-registered_2", True)):
+        page.fill("[name=key]", key)
+        valid = page.evaluate("document.querySelector('[name=key]').checkValidity()")
+        assert valid is right
+
+
 def test_pausing_inviting_and_revoking(page, live_server, study):
     log_in(page, live_server)
     page.goto(live_server.url + reverse("study-detail", args=[study.slug]))

@@ -99,6 +99,13 @@ def test_skipping_needs_a_reason(page, live_server):
     assert page.evaluate("document.querySelector('#skip').checkValidity()") is False
 
 
+def test_the_reasons_for_skipping_come_into_sight(page, live_server):
+    page.set_viewport_size({"width": 1440, "height": 700})
+    open_story(page, live_server, make_study(annotators=2))
+    page.click(".skip summary")
+    expect(page.locator(".skip-reasons button")).to_be_in_viewport(ratio=0.9)
+
+
 def test_without_scripts_a_story_can_be_skipped(chromium, live_server):
     study = make_study(annotators=2)
     person = join(study, "A01")

@@ -208,6 +208,11 @@
     form.elements.seconds.value = (visible / 1000).toFixed(1);
   }
 
+  // The reasons for skipping open below what is in sight.
+  document.querySelector(".skip")?.addEventListener("toggle", ({ target }) => {
+    if (target.open) target.scrollIntoView({ block: "nearest" });
+  });
+
   // Keys ----------------------------------------------------------------------
 
   function onKey(event) {
