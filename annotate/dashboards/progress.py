@@ -74,7 +74,7 @@ def forecast(
         (DAY, LEAST_DAYS) if span >= LEAST_DAYS * DAY else (HOUR, LEAST_HOURS)
     )
     counts = stretches(recent, width, now)
-    if len(counts) < least:
+    if len(counts) < least or not any(counts):  # all came within the first stretch
         return Forecast("young", remaining, total)
     early, middle, late = time_left(counts, remaining)
     return Forecast(

@@ -603,3 +603,9 @@ def test_a_withdrawn_method_is_no_gap(study):
     row = page(study).split(f">{name}</a></th>")[1].split("</tr>")[0]
     assert '<td class="heat">–</td>' in row
     assert "heat-0" not in row
+
+
+def test_only_who_manages_is_sent_to_the_invitations():
+    stalled = running_study(timezone.now(), slug="stalled", quiet_days=4)
+    assert "Invitations</a>" in page(stalled)
+    assert "Invitations</a>" not in page(stalled, rob(stalled))

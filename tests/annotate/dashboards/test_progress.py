@@ -90,6 +90,12 @@ def test_the_interval_covers_as_often_as_it_says(dispersion):
     assert 0.75 <= covered / repetitions <= 0.88
 
 
+@pytest.mark.parametrize("hours", [7, 30, 24 * 7])
+def test_answers_of_one_hour_alone_make_no_forecast(hours):
+    found = forecast([(NOW - hours * HOUR, 62)], 18, NOW + 0.75 * HOUR)
+    assert found.reason == "young"
+
+
 def test_sessions_are_as_long_as_those_so_far():
     assert progress.sessions_left(60, 120, 30, 7) == 15
     assert progress.sessions_left(60, 0, 0, 7) == 9
