@@ -159,7 +159,7 @@ def test_a_failed_round_comes_again_and_its_answers_stay(browser, study):
     page = browser.text()
     assert "Please try once more" in page
     assert "0 of 5 answers were as expected" in page
-    assert "At least 3 are needed" in page
+    assert "At least 3 must be" in page
     browser.post(browser.address("pause"))
     assert place(browser.text()) == "Training 1 of 3"
     assert browser.get().context["previous"] is None
