@@ -65,6 +65,16 @@ def test_units_come_one_by_one_by_methods_and_story():
     assert len({story for _methods, story in listed}) > 1
 
 
+def test_furthest_behind_in_a_folded_cell_is_the_smallest_share():
+    """A unit may ask for more answers than others: two of six are less than one."""
+    study = make_study(annotators=1, benchmark=make_benchmark(stories=41))
+    answer_everything(study)
+    study.units.filter(story__key="01").update(submitted=2, redundancy=6)
+    row = grid(units(study)).rows[0]
+    assert row.cells[0].folded
+    assert row.cells[0].worst == (2, 6)
+
+
 def test_no_more_answers_are_doubted_than_there_are():
     """A slot of somebody with a warning may leave a question open: in a table."""
     study = make_study()
