@@ -1,15 +1,14 @@
 """Who may fill a slot, and until when.
 
-Taking a slot is one conditional UPDATE, so that two browsers cannot both win. A lease
-that runs out puts the slot back, and the draft stays with its annotator: a planned slot
-waits for them, a claimed one is free for anyone. An answer that comes after that is
-accepted while the slot is free, and otherwise kept as surplus.
+Whoever takes a slot locks the annotator and the slot, and looks again at both: two
+browsers cannot both win. A lease that runs out puts the slot back, and the draft stays
+with its annotator: a planned slot waits for them, a claimed one is free for anyone
+(`annotate.regaining` knows what becomes of an answer that comes after that).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeVar
 
 from django.db import transaction
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
@@ -18,24 +17,20 @@ from django.utils import timezone
 from annotate import log
 from annotate.models import (
     Annotator,
-    Choice,
     Event,
     Purpose,
-    Rating,
     Skip,
     Slot,
     Study,
     Unit,
 )
 from annotate.rating import (
-    LostSlotError,
     lease_length,
     locked_annotator,
     locked_slot,
     start_lease,
 )
 
-Result = TypeVar("Result")
 UNFINISHED = (Slot.State.OPEN, Slot.State.LEASED)
 CLOSED = (Slot.State.EXCLUDED, Slot.State.WITHDRAWN)
 # Between two slots of a plan there is room for checks, before the first for training.
@@ -342,82 +337,3 @@ def _leave(slot: Slot, person: Annotator, reason: str) -> None:
     _free(slot)
     _store([slot])
     log.note_slot(Event.Kind.SLOT_SKIPPED, slot, by=person.pk, reason=reason)
-
-
-@transaction.atomic
-def regain(annotator: Annotator, code: str, *, late: bool) -> Slot | None:
-    """Return the slot for what an annotator does on one whose lease ran out.
-
-    While the slot is free it is theirs again, chosen as it was. When somebody else has
-    it, an answer (`late`) goes to a surplus slot, and the drafts move there; otherwise
-    there is none.
-    """
-    person = locked_annotator(annotator)
-    if not may_work(person):
-        return None
-    begun = Event.objects.filter(kind=Event.Kind.SLOT_TAKEN, annotator=person)
-    lost = (
-        Slot.objects.filter(code=code, purpose=Purpose.REAL)
-        .filter(pk__in=begun.values("slot"))
-        .exclude(skips__annotator=person)
-        .select_related("unit")
-        .first()
-    )
-    if lost is None:
-        return None
-    own = Slot.objects.filter(
-        unit=lost.unit_id, round=lost.round, annotator=person, purpose=Purpose.REAL
-    ).first()
-    if own is not None:
-        # Whoever answers late is told that it is closed; the page itself is gone.
-        return own if late or own.state not in CLOSED else None
-    if lost.annotator_id is None and lost.state == Slot.State.OPEN:
-        taken = begun.filter(slot=lost).order_by("pk").last()
-        chosen = taken.details if taken is not None else {}
-        lost.probability = chosen.get("probability")
-        lost.alternatives = chosen.get("alternatives")
-        try:
-            return take(lost, person)
-        except SlotTakenError:
-            lost.refresh_from_db()
-    return _surplus_for(lost, person) if late else None
-
-
-def despite_loss(
-    annotator: Annotator, slot: Slot, work: Callable[[Slot], Result]
-) -> Result:
-    """Do something with an annotator's slot, also if it is lost at this very moment.
-
-    A lease may run out between a slot's being looked up and its being locked.
-    """
-    try:
-        return work(slot)
-    except LostSlotError:
-        regained = regain(annotator, slot.code, late=True)
-        if regained is None:
-            raise
-        return work(regained)
-
-
-def _surplus_for(lost: Slot, person: Annotator) -> Slot:
-    """Open a slot outside the redundancy for what somebody did on a lost one."""
-    now = timezone.now()
-    claim = last_place(person).claim(lost.unit.story_id)
-    surplus = Slot.objects.create(
-        study_id=lost.study_id,
-        unit_id=lost.unit_id,
-        round=lost.round,
-        state=Slot.State.LEASED,
-        annotator=person,
-        session=claim.session,
-        position=claim.position,
-        claimed=True,
-        a_is_left=lost.a_is_left,
-        lease=1,
-        lease_until=now + lease_length(person.study),
-        started_at=now,
-    )
-    for model in (Rating, Choice):
-        model.objects.filter(slot=lost, annotator=person).update(slot=surplus)
-    log.note_slot(Event.Kind.SLOT_LATE, surplus, instead_of=lost.code)
-    return surplus

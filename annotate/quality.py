@@ -271,8 +271,10 @@ def _stop(person: Annotator, flag: Flag) -> None:
 
 
 def unread_warning(annotator: Annotator) -> Flag | None:
-    """Return the warning that the annotator has to read next."""
-    flags = annotator.flags.filter(action=Flag.Action.WARN, shown_at__isnull=True)
+    """Return the warning that the annotator has to read next, unless it is settled."""
+    flags = annotator.flags.filter(
+        action=Flag.Action.WARN, shown_at__isnull=True, resolved_at__isnull=True
+    )
     return flags.order_by("pk").first()
 
 

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from analysis.tables import InputError, Problem
-from annotate import finishing, leasing, rating, viewing
+from annotate import finishing, rating, regaining, viewing
 from annotate.api import serializers
 from annotate.api.authentication import InvitationAuthentication, IsAnnotator
 from annotate.choosing import handing
@@ -194,7 +194,7 @@ class SubmitSlot(APIView):
         """Store the answers and submit, all or nothing; twice changes nothing."""
         annotator = request.auth
         slot = Slot.objects.filter(annotator=annotator, code=code).first()
-        slot = slot or leasing.regain(annotator, code, late=True)
+        slot = slot or regaining.regain(annotator, code, late=True)
         if slot is None:
             raise Http404
         given = serializers.AnswersSerializer(data=request.data)
@@ -224,7 +224,7 @@ class SubmitSlot(APIView):
             )
 
         try:
-            submitted = leasing.despite_loss(annotator, slot, store)
+            submitted = regaining.despite_loss(annotator, slot, store)
         except rating.BadAnswerError as error:
             raise Refused({"answers": str(error)}) from error
         except rating.AnswerError as error:

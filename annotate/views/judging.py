@@ -5,7 +5,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from annotate import finishing, leasing, rating, viewing
+from annotate import finishing, leasing, rating, regaining, viewing
 from annotate.checking import training
 from annotate.models import (
     Annotator,
@@ -69,7 +69,7 @@ def submit(request: HttpRequest, annotator: Annotator, code: str) -> HttpRespons
         problems = _record_all(request, annotator, row)
     if not problems:
         try:
-            row = leasing.despite_loss(
+            row = regaining.despite_loss(
                 annotator,
                 row,
                 lambda slot: finishing.submit(
@@ -157,7 +157,7 @@ def _record_all(request: HttpRequest, annotator: Annotator, row: Slot) -> list[s
 def _record(
     row: Slot, annotator: Annotator, question: Question, value: str, key: str = ""
 ) -> object:
-    return leasing.despite_loss(
+    return regaining.despite_loss(
         annotator,
         row,
         lambda slot: rating.record_answer(
@@ -198,7 +198,7 @@ def get_slot(annotator: Annotator, code: str, *, late: bool = False) -> Slot:
         .first()
     )
     if row is None:
-        row = leasing.regain(annotator, code, late=late)
+        row = regaining.regain(annotator, code, late=late)
     if row is None:
         raise Http404
     return row

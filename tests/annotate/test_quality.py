@@ -212,6 +212,15 @@ def test_a_note_is_a_flag_and_nothing_else(client):
     assert "/story/" in browser.post(browser.address("pause"))
 
 
+def test_a_warning_that_was_settled_is_not_read(client):
+    study = ruled(rule("warn"))
+    person = join(study, "A01")
+    quickly(person, 3)
+    quality.resolve(Flag.objects.get(), user=None)
+    browser = Browser(client, person)
+    assert "/story/" in browser.post(browser.address("pause"))
+
+
 def test_a_warning_is_read_once_before_the_next_story(client):
     study = ruled(rule("warn", message="Slow down, please."))
     person = join(study, "A01")

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from analysis.web.frames import choice_rows
-from annotate import leasing
+from annotate import leasing, regaining
 from annotate.choosing import adaptive, adaptive_pairs, handing
 from annotate.history.verifying import problems
 from annotate.models import Annotator, Slot, Study
@@ -253,7 +253,7 @@ def test_a_slot_that_comes_back_after_its_lease_keeps_how_it_was_chosen(study):
     slot = handing.take_next(person).slot
     assert slot.probability is not None
     leasing.release_expired(timezone.now() + timedelta(days=1))
-    again = leasing.regain(person, slot.code, late=True)
+    again = regaining.regain(person, slot.code, late=True)
     again.refresh_from_db()
     assert again.pk == slot.pk
     assert (again.probability, again.alternatives) == (

@@ -1,0 +1,97 @@
+"""What an annotator does on a slot whose lease ran out.
+
+While the slot is free it is theirs again; an answer to one that somebody else has goes
+to a surplus slot. Nothing that was sent is lost.
+"""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from django.db import transaction
+from django.utils import timezone
+
+from annotate import log
+from annotate.leasing import CLOSED, SlotTakenError, last_place, may_work, take
+from annotate.models import Annotator, Choice, Event, Purpose, Rating, Slot
+from annotate.rating import LostSlotError, lease_length, locked_annotator
+
+Result = TypeVar("Result")
+
+
+@transaction.atomic
+def regain(annotator: Annotator, code: str, *, late: bool) -> Slot | None:
+    """Return the slot for what an annotator does on one whose lease ran out.
+
+    While the slot is free it is theirs again, chosen as it was. When somebody else has
+    it, an answer (`late`) goes to a surplus slot, and the drafts move there; otherwise
+    there is none.
+    """
+    person = locked_annotator(annotator)
+    if not may_work(person):
+        return None
+    begun = Event.objects.filter(kind=Event.Kind.SLOT_TAKEN, annotator=person)
+    lost = (
+        Slot.objects.filter(code=code, purpose=Purpose.REAL)
+        .filter(pk__in=begun.values("slot"))
+        .exclude(skips__annotator=person)
+        .select_related("unit")
+        .first()
+    )
+    if lost is None:
+        return None
+    own = Slot.objects.filter(
+        unit=lost.unit_id, round=lost.round, annotator=person, purpose=Purpose.REAL
+    ).first()
+    if own is not None:
+        # Whoever answers late is told that it is closed; the page itself is gone.
+        return own if late or own.state not in CLOSED else None
+    if lost.annotator_id is None and lost.state == Slot.State.OPEN:
+        taken = begun.filter(slot=lost).order_by("pk").last()
+        chosen = taken.details if taken is not None else {}
+        lost.probability = chosen.get("probability")
+        lost.alternatives = chosen.get("alternatives")
+        try:
+            return take(lost, person)
+        except SlotTakenError:
+            lost.refresh_from_db()
+    return _surplus_for(lost, person) if late else None
+
+
+def despite_loss(
+    annotator: Annotator, slot: Slot, work: Callable[[Slot], Result]
+) -> Result:
+    """Do something with an annotator's slot, also if it is lost at this very moment.
+
+    A lease may run out between a slot's being looked up and its being locked.
+    """
+    try:
+        return work(slot)
+    except LostSlotError:
+        regained = regain(annotator, slot.code, late=True)
+        if regained is None:
+            raise
+        return work(regained)
+
+
+def _surplus_for(lost: Slot, person: Annotator) -> Slot:
+    """Open a slot outside the redundancy for what somebody did on a lost one."""
+    now = timezone.now()
+    claim = last_place(person).claim(lost.unit.story_id)
+    surplus = Slot.objects.create(
+        study_id=lost.study_id,
+        unit_id=lost.unit_id,
+        round=lost.round,
+        state=Slot.State.LEASED,
+        annotator=person,
+        session=claim.session,
+        position=claim.position,
+        claimed=True,
+        a_is_left=lost.a_is_left,
+        lease=1,
+        lease_until=now + lease_length(person.study),
+        started_at=now,
+    )
+    for model in (Rating, Choice):
+        model.objects.filter(slot=lost, annotator=person).update(slot=surplus)
+    log.note_slot(Event.Kind.SLOT_LATE, surplus, instead_of=lost.code)
+    return surplus
