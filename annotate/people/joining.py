@@ -115,7 +115,10 @@ def join(link: JoinLink, *, external_id: str = "", language: str = "") -> Annota
     )
     if place is None:
         raise JoiningError(
-            _("All stories are with somebody already. Thank you for your interest.")
+            _(
+                "All stories are with somebody at the moment. Some may become free "
+                "again: please try later."
+            )
         )
     JoinLink.objects.filter(pk=link.pk).update(joined=F("joined") + 1)
     inviting.send(place, link.note)

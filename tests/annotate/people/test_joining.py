@@ -56,7 +56,7 @@ def test_when_no_place_is_left_free_slots_are_taken_over():
     study = planned_study(annotators=2)
     inviting.invite(study)
     link = joining.make_link(study, most=3)
-    with pytest.raises(JoiningError, match="with somebody already"):
+    with pytest.raises(JoiningError, match="try later"):
         joining.join(link)
     link.refresh_from_db()
     assert link.joined == 0
