@@ -49,7 +49,7 @@ metrics: $(FULL) ## install the learned metrics' packages and list what is ready
 
 test: $(FULL) $(MO)  ## run every test
 	$(BIN)/python -m pytest -n auto $(ARGS)
-	$(BIN)/python -m tests.with_postgres $(BIN)/python -m pytest -n auto -m "not browser" tests/annotate tests/evalcore tests/analysis/web
+	$(BIN)/python -m tests.with_postgres $(BIN)/python -m pytest -n auto -m "not browser and not once" tests/annotate tests/evalcore tests/analysis/web
 
 lint: $(FULL)  ## formatting, rules, import directions, types, missing migrations
 	$(BIN)/ruff format --check .

@@ -14,6 +14,7 @@ from analysis.pairs.spa import SPA_COLUMNS
 from analysis.pairs.ties import ACCURACY_LEVELS_COLUMNS
 from analysis.panel.consistency import SCALE_CONSISTENCY_COLUMNS
 from analysis.panel.distributions import DISTRIBUTION_COLUMNS
+from analysis.panel.labels import LABEL_COLUMNS
 from analysis.panel.sheets import ANNOTATOR_COLUMNS
 from analysis.planning.stability import JUDGES_COLUMNS, STABILITY_COLUMNS
 from analysis.planning.subset import (
@@ -118,6 +119,7 @@ COLUMNS = {
     "composites": COMPOSITE_COLUMNS,
     "side_effect": SIDE_EFFECT_COLUMNS,
     "position_bias": POSITION_BIAS_COLUMNS,
+    "labels": LABEL_COLUMNS,
     "distributions": DISTRIBUTION_COLUMNS,
     "annotators": ANNOTATOR_COLUMNS,
     "scale_consistency": SCALE_CONSISTENCY_COLUMNS,

@@ -33,6 +33,7 @@ from analysis.panel.consistency import (
     scale_consistency,
 )
 from analysis.panel.distributions import rating_distribution
+from analysis.panel.labels import box_dimensions, label_rows
 from analysis.panel.repeats import choice_repeats, rating_repeats
 from analysis.planning.variance import expected_reliability, variance_components
 from analysis.questions import Question
@@ -135,17 +136,21 @@ def add_people(
     if people.ratings is not None:
         part = "units" if len(people.ratings) <= MOST_UNITS_DRAWN else "stories"
         found.extend("distributions", rating_distribution(people.ratings))
+        found.extend("labels", label_rows(people.ratings, **drawn))
         found.extend(
             "annotators", rating_annotators(people.ratings, part=part, **drawn)
         )
         found.extend("scale_consistency", panel_consistency(people.ratings, **drawn))
-        if people.ratings["dimension"].nunique() > 1:
+        # The boxes of a checklist are no parts of one scale.
+        boxes = box_dimensions(people.ratings)
+        if not boxes and people.ratings["dimension"].nunique() > 1:
             found.extend(
                 "scale_consistency", scale_consistency(people.ratings, **drawn)
             )
             found.notes.extend(against_the_others(people.ratings))
     found.resample("annotators", (part,))
     found.resample("scale_consistency", ("stories",))
+    found.resample("labels", ("stories",))
     if people.choices is not None:
         found.extend("annotators", choice_annotators(people.choices, **drawn))
     left_out = found.options.exclude_methods

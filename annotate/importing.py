@@ -12,9 +12,16 @@ from django.utils import timezone
 from analysis.tables import FLAGS, InputError, Problem, by_line
 from annotate import log
 from annotate.analysis_views import add_views
+from annotate.imported_boxes import (
+    add_missing_shots,
+    box_problems,
+    is_of_boxes,
+    shot_number,
+)
 from annotate.imported_rows import as_utc, row_problems, slot_key, two_sides
 from annotate.models import Annotator, Event, Question, Slot, Study, Unit
 from annotate.rating import Judgement, store_judgements
+from annotate.study_files.definition import TICKED
 from evalcore.importing.scores import LINE, Names, Row, table_rows
 from evalcore.models import Benchmark, Output
 
@@ -25,6 +32,7 @@ if TYPE_CHECKING:
 KEPT = (
     "round", "session", "submitted_at", "seconds", "left_method", "story", "method",
     "method_a", "method_b", "dimension", "criterion", "annotator", "rating", "choice",
+    "shot",
 )  # fmt: skip
 # What fits the column of a rating on every database.
 LOWEST, HIGHEST = -1000, 1000
@@ -55,10 +63,11 @@ def import_ratings(
     create: bool = False,
     earlier: Sequence[Problem] = (),
 ) -> Summary:
-    """Store ratings as a closed Likert study; a second time changes nothing.
+    """Store ratings as a closed study; a second time changes nothing.
 
     All dimensions of one (story, method, annotator, round) become one slot with one
-    answer a question. Means of raters are refused: they are no answers.
+    answer a question. Means of raters are refused: they are no answers. Ratings with
+    shots are those of a checklist.
 
     Raises
     ------
@@ -68,15 +77,16 @@ def import_ratings(
     rows = table_rows(ratings)
     names = Names(benchmark, create=create)
     problems = list(earlier)
+    of_boxes = is_of_boxes(rows)
+    if of_boxes:
+        scale = TICKED
+        problems += box_problems(rows, names, file)
     for row in rows:
         problems += row_problems(row, names, file, ("method",), "dimension")
         rating = row["rating"]
         if rating != "" and float(rating) % 1:
             what = "a whole number; means of raters are analysed by python -m analysis"
             problems.append(Problem(file, what, row[LINE], "rating", str(rating)))
-        if row.get("shot"):
-            what = "no shot: answers judge whole stories"
-            problems.append(Problem(file, what, row[LINE], "shot", str(row["shot"])))
     low, high = scale
     if not LOWEST <= low < high <= HIGHEST:
         what = f"a scale between {LOWEST} and {HIGHEST}"
@@ -87,7 +97,8 @@ def import_ratings(
         row["outputs"] = (row["method"],)
         row["question"] = row["dimension"]
         row["answer"] = int(row["rating"])
-    return _import(rows, study, names, file, Study.Protocol.LIKERT, scale)
+    protocol = Study.Protocol.CHECKLIST if of_boxes else Study.Protocol.LIKERT
+    return _import(rows, study, names, file, protocol, scale)
 
 
 def import_choices(
@@ -136,6 +147,8 @@ def _import(
         if names.benchmark.pk is None:
             names.benchmark.save()
         names.add_missing({(r["story"], m) for r in rows for m in r["outputs"]})
+        if protocol == Study.Protocol.CHECKLIST:
+            add_missing_shots(rows, names)
         importer = _Importer(rows, slug, names.benchmark, protocol, scale)
         slots = importer.store()
         log.note(
@@ -224,12 +237,21 @@ class _Importer:
         return store_judgements(
             Judgement(
                 slot,
-                {questions[r["question"]]: r["answer"] for r in self.groups[key]},
-                _when(self.groups[key][0]),
-                _seconds(self.groups[key][0]),
+                submitted_at=_when(self.groups[key][0]),
+                seconds=_seconds(self.groups[key][0]),
+                **self._given(self.groups[key], questions),
             )
             for key, slot in slots.items()
         )
+
+    def _given(self, rows: list[Row], questions: dict[str, Question]) -> dict:
+        """Return the answers of one slot; of a checklist, its boxes by shot."""
+        if not self.study.is_checklist:
+            return {"answers": {questions[r["question"]]: r["answer"] for r in rows}}
+        boxes: dict[int, dict[Question, int]] = defaultdict(dict)
+        for row in rows:
+            boxes[shot_number(row)][questions[row["question"]]] = row["answer"]
+        return {"answers": {}, "boxes": boxes}
 
     def _questions(self) -> dict[str, Question]:
         keys = sorted({row["question"] for row in self.rows})
@@ -239,7 +261,9 @@ class _Importer:
                 study=self.study,
                 key=key,
                 ordinal=ordinal,
-                titles={"en": key},
+                titles={
+                    "en": key.partition("|")[0] if self.study.is_checklist else key
+                },
                 texts={},
                 scale_min=low,
                 scale_max=high,
@@ -329,7 +353,8 @@ def _compare(study: Study, benchmark: Benchmark, rows: list[Row], file: str) -> 
         for answer in getattr(slot, model).all():
             stored.add(
                 (slot.unit.story.key, tuple(methods), slot.annotator.name,
-                 str(slot.round), answer.question.key, answer.value)
+                 str(slot.round), answer.question.key, answer.value,
+                 getattr(answer, "shot", 0))
             )  # fmt: skip
     other = [
         Problem(
@@ -339,7 +364,8 @@ def _compare(study: Study, benchmark: Benchmark, rows: list[Row], file: str) -> 
             value=f"{row['story']} / {' / '.join(row['outputs'])} / {row['annotator']}",
         )
         for row in rows
-        if (*slot_key(row), row["question"], row["answer"]) not in stored
+        if (*slot_key(row), row["question"], row["answer"], shot_number(row))
+        not in stored
     ]
     if other:
         raise InputError(other)

@@ -73,6 +73,7 @@ class Study(models.Model):
     class Protocol(models.TextChoices):
         LIKERT = "likert"
         PAIRWISE = "pairwise"
+        CHECKLIST = "checklist"
 
     class Assignment(models.TextChoices):
         PLANNED = "planned", _("planned for known annotators")
@@ -116,6 +117,11 @@ class Study(models.Model):
     adaptive = models.JSONField(
         default=dict, blank=True, help_text="How pairs are chosen; empty: at random."
     )
+    presentation = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text='{"same_size": true, "must_watch": true, "comments": false}',
+    )
     definition = models.TextField(
         blank=True, help_text="The study file (YAML) that it was planned from."
     )
@@ -137,7 +143,7 @@ class Study(models.Model):
         ordering = ["-created_at", "slug"]
         constraints = [
             models.CheckConstraint(
-                condition=Q(protocol__in=["likert", "pairwise"]),
+                condition=Q(protocol__in=["likert", "pairwise", "checklist"]),
                 name="study_protocol_known",
             ),
             models.CheckConstraint(
@@ -162,9 +168,28 @@ class Study(models.Model):
         return self.protocol == self.Protocol.PAIRWISE
 
     @property
+    def is_checklist(self) -> bool:
+        return self.protocol == self.Protocol.CHECKLIST
+
+    @property
     def is_open(self) -> bool:
         """Say whether annotators arrive one by one and take free slots."""
         return self.assignment == self.Assignment.OPEN
+
+    @property
+    def same_size(self) -> bool:
+        """Say whether pictures and videos of all methods are shown in one size."""
+        return bool(self.presentation.get("same_size", True))
+
+    @property
+    def must_watch(self) -> bool:
+        """Say whether videos are seen to the end before answers count."""
+        return bool(self.presentation.get("must_watch", True))
+
+    @property
+    def may_comment(self) -> bool:
+        """Say whether annotators may write a comment on a story."""
+        return bool(self.presentation.get("comments", False))
 
     @property
     def method_names(self) -> list[str]:
@@ -213,12 +238,23 @@ class StudyMember(models.Model):
         return f"{self.user}: {self.role} of {self.study}"
 
 
+# What the two boxes of a checklist's label are about.
+BOXES = {"text": _("in the text"), "video": _("in the picture or video")}
+
+
 class Question(models.Model):
-    """A dimension (Likert) or a criterion (pairwise), with wording and anchors."""
+    """A dimension (Likert) or a criterion (pairwise), with wording and anchors.
+
+    In a checklist it is one box of a label, asked of every shot: its key is
+    `label|text` or `label|video`, and its scale 0 to 1.
+    """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="questions")
     key = models.CharField(max_length=80, help_text="`dimension` or `criterion`.")
     ordinal = models.PositiveSmallIntegerField()
+    categories = models.JSONField(
+        default=dict, blank=True, help_text="What a checklist's labels are grouped by."
+    )
     titles = models.JSONField(default=dict)
     texts = models.JSONField(default=dict)
     help_texts = models.JSONField(default=dict, blank=True)
@@ -259,6 +295,16 @@ class Question(models.Model):
     @property
     def title(self) -> str:
         return localised(self.titles)
+
+    @property
+    def full_title(self) -> str:
+        """Return the title; of a checklist's box, with which of the two it is."""
+        box = BOXES.get(self.key.partition("|")[2])
+        return f"{self.title}: {box}" if box else self.title
+
+    @property
+    def category(self) -> str:
+        return localised(self.categories)
 
     @property
     def text(self) -> str:
@@ -557,6 +603,9 @@ class Slot(models.Model):
     started_at = models.DateTimeField(null=True, blank=True)
     submitted_at = models.DateTimeField(null=True, blank=True)
     seconds = models.FloatField(null=True, blank=True, help_text="Time on the page.")
+    comment = models.TextField(
+        blank=True, help_text="What the annotator wrote, where the study asks for it."
+    )
 
     class Meta:
         ordering = ["unit", "round", "ordinal"]
@@ -678,6 +727,53 @@ class Skip(models.Model):
         ]
 
 
+class Fault(models.Model):
+    """A picture or video that an annotator reports as broken, while judging on.
+
+    `side` is where it stood (only, left, right), or empty for a character's picture;
+    `shot` its shot's number, 0 for a video.
+    """
+
+    slot = models.ForeignKey(Slot, on_delete=models.CASCADE, related_name="faults")
+    annotator = models.ForeignKey(
+        Annotator, on_delete=models.PROTECT, related_name="faults"
+    )
+    side = models.CharField(max_length=5, blank=True)
+    shot = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    resolved_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["slot", "annotator", "side", "shot"], name="fault_reported_once"
+            ),
+            models.CheckConstraint(
+                condition=Q(side__in=["", "only", "left", "right"]),
+                name="fault_side_known",
+            ),
+        ]
+
+
+def answer_constraints(name: str, *also: str) -> list[models.UniqueConstraint]:
+    """Return what holds for the answers to a question (and to what `also` says)."""
+    key = ["slot", "question", "annotator", *also]
+    return [
+        models.UniqueConstraint(
+            fields=[*key, "revision"], name=f"{name}_revision_unique"
+        ),
+        models.UniqueConstraint(
+            fields=key, condition=Q(is_current=True), name=f"{name}_one_current"
+        ),
+        models.UniqueConstraint(
+            fields=[*key, "client_key"],
+            condition=~Q(client_key=""),
+            name=f"{name}_key_press_once",
+        ),
+    ]
+
+
 class Answer(models.Model):
     """What ratings and choices share: who, when, and which revision.
 
@@ -702,34 +798,22 @@ class Answer(models.Model):
 
     class Meta:
         abstract = True
-        constraints = [
-            models.UniqueConstraint(
-                fields=["slot", "question", "annotator", "revision"],
-                name="%(class)s_revision_unique",
-            ),
-            models.UniqueConstraint(
-                fields=["slot", "question", "annotator"],
-                condition=Q(is_current=True),
-                name="%(class)s_one_current",
-            ),
-            models.UniqueConstraint(
-                fields=["slot", "question", "annotator", "client_key"],
-                condition=~Q(client_key=""),
-                name="%(class)s_key_press_once",
-            ),
-        ]
 
 
 class Rating(Answer):
-    """An integer on the question's scale; the bounds are copied into the row."""
+    """An integer on the question's scale; the bounds are copied into the row.
+
+    `shot` is the number of the shot that a checklist's box is about, else 0.
+    """
 
     value = models.SmallIntegerField()
     scale_min = models.SmallIntegerField()
     scale_max = models.SmallIntegerField()
+    shot = models.PositiveIntegerField(default=0)
 
-    class Meta(Answer.Meta):
+    class Meta:
         constraints = [
-            *Answer.Meta.constraints,
+            *answer_constraints("rating", "shot"),
             models.CheckConstraint(
                 condition=Q(value__gte=F("scale_min"), value__lte=F("scale_max")),
                 name="rating_in_scale",
@@ -752,9 +836,9 @@ class Choice(Answer):
     value = models.CharField(max_length=8, choices=Value.choices)
     a_is_left = models.BooleanField(null=True)
 
-    class Meta(Answer.Meta):
+    class Meta:
         constraints = [
-            *Answer.Meta.constraints,
+            *answer_constraints("choice"),
             models.CheckConstraint(
                 condition=Q(value__in=["a", "b", "tie", "both_bad"]),
                 name="choice_value_known",

@@ -44,7 +44,7 @@ from evalcore.models import Benchmark, Shot
 from evalcore.postgresql import analyze
 
 # Looking at a picture, and thinking about a question: what the cost assumes.
-SECONDS_PER_PICTURE, SECONDS_PER_QUESTION = 3, 7
+SECONDS_PER_PICTURE, SECONDS_PER_QUESTION, SECONDS_PER_LABEL = 3, 7, 1
 
 # More is a slip of the pen, and would take the server's memory.
 MOST_ANNOTATORS, MOST_SLOTS = 100_000, 1_000_000
@@ -87,7 +87,7 @@ class Draft:
     def hours(self) -> float:
         """Return the annotators' time: pictures and questions of all slots, checks too.
 
-        The time is an assumption (`SECONDS_PER_PICTURE`, `SECONDS_PER_QUESTION`), not a
+        The time is an assumption (`SECONDS_PER_PICTURE` and the like), not a
         measurement.
         """
         shots = Counter(
@@ -95,17 +95,19 @@ class Draft:
                 "story", flat=True
             )
         )
-        questions = len(self.definition.questions)
         seconds = sum(
-            one.redundancy
-            * (
-                SECONDS_PER_PICTURE * shots[one.story.pk] * len(one.outputs)
-                + SECONDS_PER_QUESTION * questions
-            )
+            one.redundancy * self._seconds(shots[one.story.pk], len(one.outputs))
             for one in self.shown
         )
         checks = 1 + self.definition.checks.per_session / self.definition.session_size
         return self.definition.rounds * seconds * checks / 3600
+
+    def _seconds(self, shots: int, outputs: int) -> int:
+        """Return how long one judgement of a unit takes; a checklist: of each shot."""
+        labels = len(self.definition.questions)
+        if self.definition.protocol == "checklist":
+            return (SECONDS_PER_PICTURE + SECONDS_PER_LABEL * labels) * shots
+        return SECONDS_PER_PICTURE * shots * outputs + SECONDS_PER_QUESTION * labels
 
 
 def prepare(
@@ -135,6 +137,7 @@ def prepare(
             f"These are {draft.slots:,} slots; a study has at most {MOST_SLOTS:,}.",
             field="redundancy",
         )
+    _check_shots(definition, shown)
     if definition.assignment == "planned":
         usual = definition.redundancy
         plan = design.plan(
@@ -149,6 +152,21 @@ def prepare(
         )
         return replace(draft, plan=plan)
     return draft
+
+
+def _check_shots(definition: StudyDefinition, shown: Sequence[Shown]) -> None:
+    """Refuse stories without shots in a checklist, which asks about each shot."""
+    if definition.protocol != "checklist":
+        return
+    stories = {one.story.pk: one.story.key for one in shown}
+    told = Shot.objects.filter(story__in=stories).values_list("story", flat=True)
+    blank = sorted(set(stories.values()) - {stories[pk] for pk in told})
+    if blank:
+        raise PlanningError(
+            f"A checklist asks about each shot, but {len(blank)} stories have none "
+            f"({', '.join(blank[:10])}); leave them out.",
+            field="story",
+        )
 
 
 def _usual(definition: StudyDefinition) -> int:
@@ -316,6 +334,7 @@ def _create_study(
         consent=definition.consent or {},
         consent_version=definition.consent_version,
         instructions=definition.instructions or {},
+        presentation=asdict(definition.presentation),
     )
     _check_fields(study, "the study")
     try:
@@ -329,6 +348,7 @@ def _create_study(
             study=study,
             key=question.key,
             ordinal=ordinal,
+            categories=question.categories,
             titles=question.titles,
             texts=question.texts,
             help_texts=question.help_texts,
@@ -339,7 +359,7 @@ def _create_study(
             metric=question.metric,
             stories={tag: list(values) for tag, values in question.stories.items()},
         )
-        for ordinal, question in enumerate(definition.questions, start=1)
+        for ordinal, question in enumerate(definition.asked, start=1)
     ]
     for question in questions:
         _check_fields(question, f"question {question.key}")

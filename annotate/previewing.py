@@ -7,18 +7,22 @@ from dataclasses import replace
 
 from django.db import transaction
 
+from annotate import same_size
 from annotate.drafting import Setup
 from annotate.models import Annotator, Slot
 from annotate.planning import plan_study
 from annotate.study_files.definition import Checks, StudyDefinition
 from annotate.units import Shown, choose_outputs, choose_units
+from evalcore.media import Box
+from evalcore.models import Output
 
 
 @contextmanager
 def first_slot(setup: Setup) -> Iterator[Slot]:
     """Lend the first story of a study as a slot; nothing of it stays stored.
 
-    The slot's code names its outputs, for the addresses of pictures.
+    The slot's code names its outputs and the size in which they are shown, for the
+    addresses of pictures.
 
     Raises
     ------
@@ -40,14 +44,28 @@ def first_slot(setup: Setup) -> Iterator[Slot]:
         ).get()
         slot.annotator = Annotator.objects.create(study=study, name="A01")
         slot.a_is_left = True
-        slot.code = code(shown)
+        box = _box(setup)
+        if box is not None:
+            slot.study.presentation["box"] = list(box)
+        slot.code = code(shown, box)
         yield slot
         transaction.set_rollback(True)
 
 
-def code(shown: Shown) -> str:
-    """Return the outputs of a unit by number, left to right."""
-    return "-".join(str(output.pk) for output in shown.outputs)
+def _box(setup: Setup) -> Box | None:
+    """Return the size in which the study would show its pictures."""
+    if not setup.definition.presentation.same_size:
+        return None
+    outputs = Output.objects.filter(story__benchmark=setup.benchmark)
+    if setup.methods:
+        outputs = outputs.filter(method__name__in=setup.methods)
+    return same_size.box_around(outputs)
+
+
+def code(shown: Shown, box: Box | None) -> str:
+    """Return the outputs of a unit by number, left to right, and their size."""
+    size = "_{}x{}".format(*box) if box else ""
+    return "-".join(str(output.pk) for output in shown.outputs) + size
 
 
 def _only_questions(definition: StudyDefinition) -> StudyDefinition:

@@ -17,6 +17,7 @@ from annotate import exclusion, log
 from annotate.checking.findings import finding, in_english
 from annotate.checking.rules import Breach, Rule, evaluate, parse_rules
 from annotate.checking.signals import Judged, Signal, measure
+from annotate.checking.ticks import tick_signals
 from annotate.models import (
     Annotator,
     Choice,
@@ -62,6 +63,11 @@ WARNING = gettext_lazy(
     "once more and take your time."
 )
 
+NOTHING_TICKED = gettext_lazy(
+    "You ticked nothing in many shots. Please read every text, look at every shot, and "
+    "tick all that fits."
+)
+
 
 def look(annotator: Annotator) -> list[Flag]:
     """Measure the annotator's signals and act on each rule that is broken anew."""
@@ -84,11 +90,16 @@ def signals_of(
     wanted = rules is None or (
         any(rule.signal in OTHERS for rule in rules) and len(slots) % OTHERS_EVERY == 0
     )
-    return measure(
-        _judged(annotator, slots, rest=_rest(annotator, slots) if wanted else {}),
+    is_checklist = annotator.study.is_checklist
+    rest = _rest(annotator, slots) if wanted and not is_checklist else {}
+    found = measure(
+        _judged(annotator, slots, rest=rest),
         scales=_scales(annotator),
         skipped=Skip.objects.filter(annotator=annotator).count(),
     )
+    if is_checklist:
+        found |= tick_signals(annotator, slots, with_others=wanted)
+    return found
 
 
 class Row(NamedTuple):
@@ -166,7 +177,12 @@ def _judged(annotator: Annotator, slots: list[Row], *, rest: Rest) -> list[Judge
 
 
 def _answers(annotator: Annotator) -> Given:
-    """Return the annotator's current answers by slot and question."""
+    """Return the annotator's current answers by slot and question.
+
+    Ticks, of which there are hundreds in a slot, have signals of their own.
+    """
+    if annotator.study.is_checklist:
+        return {}
     model = Choice if annotator.study.is_pairwise else Rating
     rows = model.objects.filter(annotator=annotator, is_current=True)
     answers: Given = defaultdict(dict)
@@ -227,7 +243,7 @@ def _act(annotator: Annotator, breach: Breach) -> Flag | None:
         before.resolved_at is None or breach.n < AGAIN * before.n
     ):
         return None
-    found = finding(breach)
+    found = finding(breach, of_ticks=person.study.is_checklist)
     flag = Flag.objects.create(
         annotator=person,
         rule=breach.rule.key,
@@ -282,7 +298,10 @@ def warning_text(flag: Flag) -> str:
     """Return what the annotator is told: the rule's message, or a usual one."""
     rules = parse_rules(flag.annotator.study.rules)
     own = next((rule.message for rule in rules if rule.key == flag.rule), "")
-    return own or str(WARNINGS.get(flag.signal, WARNING))
+    usual = WARNINGS.get(flag.signal, WARNING)
+    if flag.signal == "flat" and flag.finding.get("of_ticks"):
+        usual = NOTHING_TICKED
+    return own or str(usual)
 
 
 def pause_text(annotator: Annotator) -> str:

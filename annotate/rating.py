@@ -1,14 +1,15 @@
 """The only writer of answers."""
 
 import re
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
-from django.db.models import Count, F
+from django.db.models import Count, F, Max, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from annotate import log
 from annotate.models import (
@@ -22,6 +23,7 @@ from annotate.models import (
     Study,
     Unit,
 )
+from evalcore.models import Shot
 from evalcore.postgresql import analyze
 
 WHOLE_NUMBER = re.compile(r"-?[0-9]{1,6}")
@@ -45,13 +47,15 @@ class BadAnswerError(AnswerError):
 class Judgement:
     """All answers of one annotator to one slot, given elsewhere or simulated.
 
-    Choices are given as a, b, tie or both_bad in the unit's order.
+    Choices are given as a, b, tie or both_bad in the unit's order; the boxes of a
+    checklist (0, 1) by the number of their shot.
     """
 
     slot: Slot
     answers: dict[Question, int | str]
     submitted_at: datetime
     seconds: float | None = None
+    boxes: dict[int, dict[Question, int]] = field(default_factory=dict)
 
 
 def record_answer(
@@ -61,10 +65,13 @@ def record_answer(
     question: Question,
     value: int | str,
     client_key: str = "",
+    shot: int = 0,
 ) -> Rating | Choice:
     """Store one answer as it is given and return the current row.
 
     A rating is a whole number, also in digits as forms send it; a choice is a side.
+    The box of a checklist is about one `shot`; `checklists.record_shot` stores all of
+    a shot's.
 
     The same value again, or the same `client_key` again, changes nothing. Another
     value becomes the next revision; the earlier one is kept. Before the slot is
@@ -74,30 +81,73 @@ def record_answer(
         raise AnswerError("This question belongs to another study.")
     with transaction.atomic():
         person = locked_annotator(annotator)
-        repeated = _answer_of(client_key, slot, annotator, question)
+        given = _given(slot, annotator, question, shot)
+        repeated = _answer_of(client_key, given)
         if repeated is not None:
             return repeated
         held = locked_slot(slot.pk, person.study)
-        _refuse_unless_held(held, person)
+        refuse_unless_held(held, person)
+        refuse_unknown_shot(held, shot)
         if question.stories and not question.is_asked_of(held.unit.story):
             raise BadAnswerError("This question is not asked of this story.")
-        model, fields = _checked(held, question, value)
-        row = _next_revision(model, held, annotator, question, fields, client_key)
-        if held.state == Slot.State.LEASED:
-            held.lease_until = timezone.now() + lease_length(held.study)
-            held.save(update_fields=["lease_until"])
+        fields = _checked(held, question, value, shot)
+        row = _next_revision(given, held, annotator, question, fields, client_key)
+        renew(held)
     return row
 
 
+def refuse_unknown_shot(held: Slot, shot: int) -> None:
+    """Raise unless the answer is about what the protocol asks about."""
+    if not held.study.is_checklist:
+        if shot:
+            raise BadAnswerError("Only the boxes of a checklist are about a shot.")
+    elif not Shot.objects.filter(story__units=held.unit_id, number=shot).exists():
+        raise BadAnswerError(_("This story has no shot %(shot)s.") % {"shot": shot})
+
+
+def renew(held: Slot) -> None:
+    """Let the lease of a locked slot begin anew: somebody is at work."""
+    if held.state == Slot.State.LEASED:
+        held.lease_until = timezone.now() + lease_length(held.study)
+        held.save(update_fields=["lease_until"])
+
+
+def _given(
+    slot: Slot, annotator: Annotator, question: Question, shot: int
+) -> QuerySet[Rating] | QuerySet[Choice]:
+    """Return all revisions of an annotator's answer."""
+    key = {"slot": slot, "annotator": annotator, "question": question}
+    if slot.study.is_pairwise:
+        return Choice.objects.filter(**key)
+    return Rating.objects.filter(**key, shot=shot)
+
+
 def _answer_of(
-    client_key: str, slot: Slot, annotator: Annotator, question: Question
+    client_key: str, given: QuerySet[Rating] | QuerySet[Choice]
 ) -> Rating | Choice | None:
-    """Return the current answer if this key press was stored before."""
-    model = Choice if slot.study.is_pairwise else Rating
-    given = model.objects.filter(slot=slot, annotator=annotator, question=question)
-    if not client_key or not given.filter(client_key=client_key).exists():
+    """Return the current answer if this key press was stored before.
+
+    One that was taken back meanwhile is not given anew by it.
+    """
+    same = given.filter(client_key=client_key)
+    if not client_key or not same.exists():
         return None
-    return given.filter(is_current=True).first()
+    return given.filter(is_current=True).first() or same.first()
+
+
+def take_back(*, slot: Slot, annotator: Annotator, question: Question) -> None:
+    """Leave a question open again that was answered by mistake; the answer is kept.
+
+    A submitted slot has an answer to each question, which can be changed only.
+    """
+    with transaction.atomic():
+        person = locked_annotator(annotator)
+        held = locked_slot(slot.pk, person.study)
+        refuse_unless_held(held, person)
+        if held.state == Slot.State.SUBMITTED:
+            raise BadAnswerError(_("This answer is closed and cannot be changed."))
+        given = _given(slot, annotator, question, 0)
+        given.filter(is_current=True).update(is_current=False)
 
 
 def locked_annotator(annotator: Annotator) -> Annotator:
@@ -122,7 +172,7 @@ def locked_slot(pk: int, study: Study) -> Slot:
     return held
 
 
-def _refuse_unless_held(held: Slot, person: Annotator) -> None:
+def refuse_unless_held(held: Slot, person: Annotator) -> None:
     """Raise unless the person may answer the slot now; renew a lease that ran out.
 
     Call with both locked.
@@ -181,19 +231,17 @@ def lease_length(study: Study) -> timedelta:
     return timedelta(minutes=study.lease_minutes)
 
 
-def _checked(
-    slot: Slot, question: Question, value: int | str
-) -> tuple[type[Rating] | type[Choice], dict]:
-    """Return the model and the fields of a valid answer."""
+def _checked(slot: Slot, question: Question, value: int | str, shot: int) -> dict:
+    """Return the fields of a valid answer."""
     if slot.study.is_pairwise:
-        return Choice, {
+        return {
             "value": _as_choice(slot, question, value),
             "a_is_left": slot.a_is_left,
         }
-    return Rating, _rating_fields(question, value)
+    return {"shot": shot, **rating_fields(question, value)}
 
 
-def _rating_fields(question: Question, value: int | str) -> dict:
+def rating_fields(question: Question, value: int | str) -> dict:
     low, high = question.scale_min, question.scale_max
     if not WHOLE_NUMBER.fullmatch(str(value)):
         raise BadAnswerError(f"{str(value)[:40]!r} is no whole number.")
@@ -215,14 +263,13 @@ def _as_choice(slot: Slot, question: Question, value: int | str) -> str:
 
 
 def _next_revision(
-    model: type[Rating] | type[Choice],
+    given: QuerySet[Rating] | QuerySet[Choice],
     slot: Slot,
     annotator: Annotator,
     question: Question,
     fields: dict,
     client_key: str,
 ) -> Rating | Choice:
-    given = model.objects.filter(slot=slot, annotator=annotator, question=question)
     current = given.filter(is_current=True).first()
     if current is not None:
         if current.value == fields["value"]:
@@ -233,11 +280,11 @@ def _next_revision(
         given.filter(is_current=True).update(is_current=False)
     try:
         with transaction.atomic():
-            return model.objects.create(
+            return given.create(
                 slot=slot,
                 annotator=annotator,
                 question=question,
-                revision=1 if current is None else current.revision + 1,
+                revision=1 + (given.aggregate(n=Max("revision"))["n"] or 0),
                 client_key=client_key,
                 **fields,
             )
@@ -271,12 +318,8 @@ def submit_locked(slot: Slot, person: Annotator, seconds: float | None) -> Slot:
     held = locked_slot(slot.pk, person.study)
     if held.annotator_id == person.pk and held.state == Slot.State.SUBMITTED:
         return held
-    _refuse_unless_held(held, person)
-    answered = current_answers(held, person)
-    missing = [q for q in _asked(held) if q.pk not in answered]
-    if missing:
-        titles = ", ".join(question.title for question in missing)
-        raise AnswerError(_("Not answered yet: %(titles)s.") % {"titles": titles})
+    refuse_unless_held(held, person)
+    _refuse_unanswered(held, person)
     held.state = Slot.State.SUBMITTED
     held.submitted_at = timezone.now()
     if seconds is not None and 0 < seconds < LONGEST_SECONDS:
@@ -288,12 +331,52 @@ def submit_locked(slot: Slot, person: Annotator, seconds: float | None) -> Slot:
     return held
 
 
-def _asked(slot: Slot) -> list[Question]:
+def _refuse_unanswered(held: Slot, person: Annotator) -> None:
+    """Raise unless every question is answered; of a checklist, for every shot."""
+    if held.study.is_checklist:
+        left = shots_left(held, person)
+        if left:
+            text = ngettext(
+                "Not yet looked at: shot %(shots)s.",
+                "Not yet looked at: shots %(shots)s.",
+                len(left),
+            )
+            raise AnswerError(text % {"shots": ", ".join(map(str, left))})
+        return
+    answered = current_answers(held, person)
+    missing = [q for q in asked_questions(held) if q.pk not in answered]
+    if missing:
+        titles = ", ".join(question.title for question in missing)
+        raise AnswerError(_("Not answered yet: %(titles)s.") % {"titles": titles})
+
+
+def shots_left(slot: Slot, annotator: Annotator) -> list[int]:
+    """Return the shots of a checklist's story that were not looked at, in order."""
+    answers = Rating.objects.filter(slot=slot, annotator=annotator, is_current=True)
+    counts = dict(answers.values_list("shot").annotate(n=Count("pk")).order_by())
+    numbers = slot.unit.story.shots.values_list("number", flat=True)
+    wanted = len(asked_questions(slot))
+    return [number for number in numbers if counts.get(number, 0) < wanted]
+
+
+def asked_questions(slot: Slot) -> list[Question]:
     """Return the questions of a slot; its story is read only where it matters."""
     questions = list(slot.study.questions.all())
     if any(question.stories for question in questions):
         return [q for q in questions if q.is_asked_of(slot.unit.story)]
     return questions
+
+
+def record_comment(*, slot: Slot, annotator: Annotator, text: str) -> None:
+    """Store what an annotator writes about a story, where the study asks for it."""
+    if not slot.study.presentation.get("comments"):
+        raise BadAnswerError("This study takes no comments.")
+    with transaction.atomic():
+        person = locked_annotator(annotator)
+        held = locked_slot(slot.pk, person.study)
+        refuse_unless_held(held, person)
+        held.comment = text
+        held.save(update_fields=["comment"])
 
 
 def count_submitted(slot: Slot, change: int) -> None:
@@ -313,19 +396,26 @@ def store_judgements(judgements: Iterable[Judgement]) -> int:
         slot = judgement.slot
         if slot.state != Slot.State.OPEN or slot.annotator_id is None:
             raise AnswerError(f"Slot {slot.code} is not open for an annotator.")
-        for question, value in judgement.answers.items():
-            common = {
-                "slot": slot,
-                "question": question,
-                "annotator_id": slot.annotator_id,
-                "created_at": judgement.submitted_at,
-            }
+        common = {
+            "slot": slot,
+            "annotator_id": slot.annotator_id,
+            "created_at": judgement.submitted_at,
+        }
+        for shot, question, value in _each_answer(judgement):
             if question.scale_min is None:
                 if value not in Choice.Value.values:
                     raise AnswerError(f"{value!r} is no choice.")
-                choices.append(Choice(value=value, a_is_left=slot.a_is_left, **common))
+                choices.append(
+                    Choice(
+                        question=question,
+                        value=value,
+                        a_is_left=slot.a_is_left,
+                        **common,
+                    )
+                )
             else:
-                ratings.append(Rating(**_rating_fields(question, value), **common))
+                fields = rating_fields(question, value)
+                ratings.append(Rating(question=question, shot=shot, **fields, **common))
         slot.state = Slot.State.SUBMITTED
         slot.submitted_at = judgement.submitted_at
         slot.started_at = judgement.submitted_at - timedelta(
@@ -342,6 +432,15 @@ def store_judgements(judgements: Iterable[Judgement]) -> int:
         log.list_slots(slots[0].study, slots)
     analyze(Unit, Slot, Rating, Choice)
     return len(slots)
+
+
+def _each_answer(judgement: Judgement) -> Iterator[tuple[int, Question, int | str]]:
+    """Yield shot (0: the whole output), question and value of each answer."""
+    for question, value in judgement.answers.items():
+        yield 0, question, value
+    for shot, boxes in judgement.boxes.items():
+        for question, ticked in boxes.items():
+            yield shot, question, ticked
 
 
 def count_units(study: Study) -> None:

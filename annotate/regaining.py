@@ -1,38 +1,56 @@
-"""What an annotator does on a slot whose lease ran out.
+"""What an annotator does on a slot that is not, or no longer, theirs.
 
-While the slot is free it is theirs again; an answer to one that somebody else has goes
-to a surplus slot. Nothing that was sent is lost.
+Its lease ran out, or the browser had fetched a free slot beforehand and it was judged
+without network. While the slot is free it is theirs; an answer to one that somebody
+else has goes to a surplus slot. Nothing that was sent is lost.
 """
 
 from collections.abc import Callable
 from typing import TypeVar
 
+from django.core.signing import Signer
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from annotate import log
+from annotate.choosing import handing
 from annotate.leasing import CLOSED, SlotTakenError, last_place, may_work, take
 from annotate.models import Annotator, Choice, Event, Purpose, Rating, Slot
 from annotate.rating import LostSlotError, lease_length, locked_annotator
 
 Result = TypeVar("Result")
 
+# What a page of a slot needs to know of it.
+SHOWN = (
+    "study",
+    "annotator",
+    "unit__story",
+    "unit__study",
+    "unit__output_a",
+    "unit__output_b",
+)
+
 
 @transaction.atomic
-def regain(annotator: Annotator, code: str, *, late: bool) -> Slot | None:
+def regain(
+    annotator: Annotator, code: str, *, late: bool, proof: str = ""
+) -> Slot | None:
     """Return the slot for what an annotator does on one whose lease ran out.
 
     While the slot is free it is theirs again, chosen as it was. When somebody else has
     it, an answer (`late`) goes to a surplus slot, and the drafts move there; otherwise
-    there is none.
+    there is none. The `proof` of `offer` stands for having taken the slot.
     """
     person = locked_annotator(annotator)
     if not may_work(person):
         return None
     begun = Event.objects.filter(kind=Event.Kind.SLOT_TAKEN, annotator=person)
+    known = Q(pk__in=begun.values("slot"))
+    if late and proof == offer(annotator, code):
+        known |= Q(study=person.study_id)
     lost = (
-        Slot.objects.filter(code=code, purpose=Purpose.REAL)
-        .filter(pk__in=begun.values("slot"))
+        Slot.objects.filter(known, code=code, purpose=Purpose.REAL)
         .exclude(skips__annotator=person)
         .select_related("unit")
         .first()
@@ -45,7 +63,11 @@ def regain(annotator: Annotator, code: str, *, late: bool) -> Slot | None:
     if own is not None:
         # Whoever answers late is told that it is closed; the page itself is gone.
         return own if late or own.state not in CLOSED else None
-    if lost.annotator_id is None and lost.state == Slot.State.OPEN:
+    if (
+        lost.annotator_id is None
+        and lost.state == Slot.State.OPEN
+        and handing.has_room(person)
+    ):
         taken = begun.filter(slot=lost).order_by("pk").last()
         chosen = taken.details if taken is not None else {}
         lost.probability = chosen.get("probability")
@@ -55,6 +77,17 @@ def regain(annotator: Annotator, code: str, *, late: bool) -> Slot | None:
         except SlotTakenError:
             lost.refresh_from_db()
     return _surplus_for(lost, person) if late else None
+
+
+def offer(annotator: Annotator, code: str) -> str:
+    """Return the proof that this annotator was given a free slot beforehand."""
+    return Signer(salt="offer").signature(f"{annotator.pk} {code}")
+
+
+def offered(annotator: Annotator, code: str) -> Slot | None:
+    """Return a free slot that this annotator may get, without taking it."""
+    free = handing.free_slots(annotator).filter(code=code)
+    return free.select_related(*SHOWN).first()
 
 
 def despite_loss(

@@ -1,8 +1,10 @@
 """What the worker does for studies every minute."""
 
+import time
+
 from celery import shared_task
 
-from annotate import leasing
+from annotate import leasing, same_size
 from annotate.dashboards import snapshots
 from annotate.models import Study
 
@@ -11,6 +13,19 @@ from annotate.models import Study
 def release_expired() -> None:
     """Put slots back whose lease has run out."""
     leasing.release_expired()
+
+
+# So long pictures are drawn every minute, and other work waits.
+DRAWING_SECONDS = 15
+
+
+@shared_task
+def draw_pictures() -> None:
+    """Draw the pictures of open studies in the size in which they are shown."""
+    deadline = time.monotonic() + DRAWING_SECONDS
+    for study in Study.objects.filter(state=Study.State.OPEN):
+        if not study.presentation.get("drawn"):
+            same_size.draw(study, deadline - time.monotonic())
 
 
 @shared_task

@@ -17,6 +17,7 @@ from annotate.views import (
     pictures,
     preview,
     rate,
+    saving,
     scoring,
     setup,
 )
@@ -73,6 +74,16 @@ study_urls = [
         name="frame-display",
     ),
     path(
+        "studies/<slug:slug>/outputs/<int:pk>/video/",
+        manage.output_video,
+        name="output-video",
+    ),
+    path(
+        "studies/<slug:slug>/outputs/<int:pk>/still/",
+        manage.output_still,
+        name="output-still",
+    ),
+    path(
         "studies/<slug:slug>/do/<action>/", lifecycle.study_action, name="study-action"
     ),
 ]
@@ -96,6 +107,11 @@ coverage_urls = [
         "studies/<slug:slug>/flags/<int:pk>/resolve/",
         coverage.flag_resolve,
         name="flag-resolve",
+    ),
+    path(
+        "studies/<slug:slug>/faults/settle/",
+        coverage.faults_settle,
+        name="faults-settle",
     ),
     path(
         "studies/<slug:slug>/units/<int:pk>/hand-out/",
@@ -171,17 +187,23 @@ setup_urls = [
     path("studies/<slug:slug>/new-version/", setup.new_version, name="study-version"),
     path("studies/<slug:slug>/study.yaml", setup.study_file, name="study-file"),
     path("studies/<slug:slug>/preview/", setup.study_preview, name="study-preview"),
-    path("preview/<token>/<code>/answer/", preview.answer, name="preview-answer"),
+    path("preview/<token>/<code>/save/", preview.save, name="preview-save"),
     path("preview/<token>/<code>/submit/", preview.submit, name="preview-submit"),
     re_path(
-        r"^preview/(?P<token>[\w-]+)/(?P<code>\d{1,18}(-\d{1,18})?)/"
+        r"^preview/(?P<token>[\w-]+)/(?P<code>\d{1,18}(-\d{1,18})?(_\d{1,4}x\d{1,4})?)/"
         r"(?P<side>only|left|right)/(?P<number>[0-9]{1,4})/"
         r"(?P<rendition>display|thumb)/$",
         preview.picture,
         name="preview-picture",
     ),
     re_path(
-        r"^preview/(?P<token>[\w-]+)/(?P<code>\d{1,18}(-\d{1,18})?)/"
+        r"^preview/(?P<token>[\w-]+)/(?P<code>\d{1,18}(-\d{1,18})?(_\d{1,4}x\d{1,4})?)/"
+        r"(?P<side>only|left|right)/video/$",
+        preview.video,
+        name="preview-video",
+    ),
+    re_path(
+        r"^preview/(?P<token>[\w-]+)/(?P<code>\d{1,18}(-\d{1,18})?(_\d{1,4}x\d{1,4})?)/"
         r"character/(?P<index>[0-9]{1,4})/(?P<number>[0-9]{1,4})/"
         r"(?P<rendition>display|thumb)/$",
         preview.character,
@@ -207,7 +229,9 @@ rate_urls = [
     path("rate/<token>/stop/", rate.stop, name="rate-stop"),
     path("rate/<token>/note/", rate.warning, name="rate-warning"),
     path("rate/<token>/story/<code>/", judging.slot, name="rate-slot"),
-    path("rate/<token>/story/<code>/answer/", judging.answer, name="rate-answer"),
+    path("rate/<token>/story/<code>/save/", saving.save, name="rate-save"),
+    path("rate/<token>/story/<code>/ahead/", saving.ahead, name="rate-ahead"),
+    path("rate/<token>/story/<code>/report/", saving.report, name="rate-report"),
     path("rate/<token>/story/<code>/submit/", judging.submit, name="rate-submit"),
     path(
         "rate/<token>/story/<code>/heartbeat/",
@@ -221,6 +245,12 @@ rate_urls = [
         r"(?P<number>[0-9]{1,4})/(?P<rendition>display|thumb)/$",
         pictures.picture,
         name="rate-picture",
+    ),
+    re_path(
+        r"^rate/(?P<token>[\w-]+)/story/(?P<code>[\w-]+)/(?P<side>only|left|right)/"
+        r"video/$",
+        pictures.video,
+        name="rate-video",
     ),
     re_path(
         r"^rate/(?P<token>[\w-]+)/story/(?P<code>[\w-]+)/character/(?P<index>[0-9]{1,4})/"

@@ -1,13 +1,17 @@
-"""What an annotator is shown of a slot: pictures and texts without any name."""
+"""What an annotator is shown of a slot: pictures, videos, texts; no name."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
+from annotate import same_size
 from annotate.models import Question, Slot
 from annotate.rating import current_answers
-from evalcore.models import Character, Frame, Output, Shot
+from evalcore import video
+from evalcore.media import Box
+from evalcore.models import Character, Frame, MediaFile, Output, Shot
 
 TEXT_FIELDS = (
     "setting",
@@ -18,6 +22,8 @@ TEXT_FIELDS = (
     "prompt",
     "explanation",
 )
+# What happens in a shot, by the first of these that a benchmark has.
+CAPTION_FIELDS = ("caption", "prompt", "plot")
 # The same in every question, whether it allows a tie or not.
 SIDE_KEYS = {"left": "1", "tie": "2", "right": "3"}
 
@@ -29,6 +35,43 @@ class ShownShot:
     number: int
     texts: dict[str, str]
     present: dict[str, bool]
+
+
+@dataclass(frozen=True)
+class ShownVideo:
+    """One side's video as the player plays it; `present` is false where there is none.
+
+    It has `frames` frames, the first one at 0, each 1 / `frame_rate` seconds long.
+    """
+
+    side: str
+    present: bool
+    width: int = 0
+    height: int = 0
+    frame_rate: float = 0
+    duration: float = 0
+    frames: int = 0
+
+
+@dataclass(frozen=True)
+class ShownCaption:
+    """What a part of a video is to tell, and from when to when, in seconds.
+
+    `text` is the one that says what happens; all of them are in `texts`. Times are
+    estimated where the benchmark tells none.
+    """
+
+    number: int
+    start: float
+    end: float
+    texts: dict[str, str]
+    is_estimated: bool
+
+    @property
+    def text(self) -> str:
+        """Return what happens, or all that is told."""
+        told = [self.texts[name] for name in CAPTION_FIELDS if name in self.texts]
+        return told[0] if told else " ".join(self.texts.values())
 
 
 @dataclass(frozen=True)
@@ -81,6 +124,75 @@ def shown_shots(slot: Slot) -> list[ShownShot]:
     ]
 
 
+def for_player(slot: Slot) -> dict[str, object]:
+    """Return what the player's template shows of a slot; no videos, no player."""
+    videos = shown_videos(slot)
+    return {
+        "videos": videos,
+        "captions": shown_captions(slot, videos) if videos else [],
+        "conditioning": slot.unit.story.conditioning_seconds,
+    }
+
+
+def shown_videos(slot: Slot) -> list[ShownVideo]:
+    """Return the videos of a slot, side by side; none where pictures are shown."""
+    outputs = sides(slot)
+    if not any(output.video_id for output in outputs.values()):
+        return []
+    box = same_size.box_of(slot.study)
+    return [_shown_video(side, output.video, box) for side, output in outputs.items()]
+
+
+def _shown_video(side: str, stored: MediaFile | None, box: Box | None) -> ShownVideo:
+    if stored is None:
+        return ShownVideo(side, present=False)
+    width, height = video.rendition_size(stored, box)
+    return ShownVideo(
+        side,
+        True,
+        width,
+        height,
+        stored.frame_rate or 0,
+        stored.duration_seconds or 0,
+        video.frame_count(stored),
+    )
+
+
+def shown_captions(slot: Slot, videos: Sequence[ShownVideo]) -> list[ShownCaption]:
+    """Return what the story tells at which time of its videos.
+
+    Shots without times share what follows the conditioning part evenly.
+    """
+    story = slot.unit.story
+    shots = list(story.shots.all())
+    times = _times(shots)
+    is_estimated = not times
+    if is_estimated:
+        end = max((one.duration for one in videos), default=0.0)
+        times = _spread(len(shots), story.conditioning_seconds or 0.0, end)
+    return [
+        ShownCaption(shot.number, start, end, texts, is_estimated)
+        for shot, (start, end) in zip(shots, times, strict=True)
+        if (texts := shot_texts(shot))
+    ]
+
+
+def _times(shots: Sequence[Shot]) -> list[tuple[float, float]]:
+    """Return from when to when each shot goes; nothing unless all of them say so."""
+    known = [
+        (shot.start_seconds, shot.end_seconds)
+        for shot in shots
+        if shot.start_seconds is not None and shot.end_seconds is not None
+    ]
+    return known if len(known) == len(shots) else []
+
+
+def _spread(number: int, start: float, end: float) -> list[tuple[float, float]]:
+    """Return as many equally long parts of a stretch of time."""
+    each = max(end - start, 0) / max(number, 1)
+    return [(start + i * each, start + (i + 1) * each) for i in range(number)]
+
+
 def shot_texts(shot: Shot) -> dict[str, str]:
     """Return the shot's texts in the reader's language, else in English."""
     texts = shot.text.get(content_language()) or shot.text.get("en") or {}
@@ -120,9 +232,11 @@ def story_characters(slot: Slot) -> list[Character]:
 def shown_questions(slot: Slot, labels: dict[str, str]) -> list[ShownQuestion]:
     """Return the questions with their options and the answers given so far.
 
-    `labels` names the options of a choice: left, tie, right.
+    `labels` names the options of a choice: left, tie, right. What is ticked in a
+    checklist is told shot by shot (`checklists`), not here.
     """
-    answers = current_answers(slot, slot.annotator)
+    checklist = slot.study.is_checklist
+    answers = {} if checklist else current_answers(slot, slot.annotator)
     shown = []
     for question in slot.unit.questions:
         given = answers.get(question.pk)

@@ -2,7 +2,8 @@
 
 A stored original lies at `MEDIA_ROOT/original/ab/abcd....png`. What people see are
 renditions in one format for all methods (WebP), made on first use:
-`MEDIA_ROOT/display/...` (at most 2048 px) and `MEDIA_ROOT/thumb/...` (320 px).
+`MEDIA_ROOT/display/...` (at most 2048 px) and `MEDIA_ROOT/thumb/...` (320 px), or below
+`MEDIA_ROOT/display/1024x768/...` where they are letterboxed to one size.
 """
 
 import hashlib
@@ -21,6 +22,8 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 from evalcore.models import MediaFile
 
 Rendition = Literal["display", "thumb"]
+# Width and height.
+Box = tuple[int, int]
 
 MAX_PIXELS = 64_000_000
 MAX_BYTES = 64_000_000
@@ -29,6 +32,8 @@ EXTENSION = "png"
 # Other decoders of Pillow are never reached, whatever a file claims to be.
 FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP")
 LONGEST_SIDE: dict[str, int] = {"display": 2048, "thumb": 320}
+# Of letterboxes; neither bright nor dark pictures look better on it.
+NEUTRAL = (128, 128, 128)
 
 
 class UnreadablePictureError(ValueError):
@@ -182,17 +187,38 @@ def _original(sha256: str, extension: str) -> Path:
     return settings.MEDIA_ROOT / "original" / sha256[:2] / f"{sha256}.{extension}"
 
 
-def rendition_path(media: MediaFile, rendition: Rendition) -> Path:
-    """Return the WebP picture of that size, made on first use."""
-    path = settings.MEDIA_ROOT / rendition / media.sha256[:2] / f"{media.sha256}.webp"
+def rendition_path(
+    media: MediaFile, rendition: Rendition, box: Box | None = None
+) -> Path:
+    """Return the WebP picture of that size, made on first use.
+
+    With a box the display is exactly of its size, and the thumb in proportion: the
+    picture is enlarged or reduced until it fills the box in one direction, and what
+    remains of the other is neutral. Without one, or where it fits already, the picture
+    keeps its own size up to the longest side.
+    """
+    side = LONGEST_SIDE[rendition]
+    fitted = box and _reduced(box, side)
+    folder = settings.MEDIA_ROOT / rendition
+    if fitted and fitted != (media.width, media.height):
+        folder /= "{}x{}".format(*fitted)
+    path = folder / media.sha256[:2] / f"{media.sha256}.webp"
     if not path.is_file():
         picture = open_picture(original_path(media).read_bytes())
-        side = LONGEST_SIDE[rendition]
-        picture.thumbnail((side, side), Image.Resampling.LANCZOS)
+        if fitted:
+            picture = ImageOps.pad(picture, fitted, Image.Resampling.LANCZOS, NEUTRAL)
+        else:
+            picture.thumbnail((side, side), Image.Resampling.LANCZOS)
         buffer = io.BytesIO()
         picture.save(buffer, "WEBP", quality=90, method=3)
         _write_once(path, buffer.getvalue())
     return path
+
+
+def _reduced(box: Box, side: int) -> Box:
+    """Return the box with no side longer than that."""
+    scale = min(1, side / max(box))
+    return max(1, round(box[0] * scale)), max(1, round(box[1] * scale))
 
 
 def _png(picture: Image.Image) -> bytes:

@@ -29,6 +29,11 @@ class Story(models.Model):
     tags = models.JSONField(
         default=dict, blank=True, help_text="Strata: genre, style, domain, ..."
     )
+    conditioning_seconds = models.FloatField(
+        null=True,
+        blank=True,
+        help_text="How much of a video was given to the methods, not made by them.",
+    )
 
     class Meta:
         verbose_name_plural = "stories"
@@ -58,6 +63,9 @@ class MediaFile(models.Model):
     width = models.PositiveIntegerField()
     height = models.PositiveIntegerField()
     duration_seconds = models.FloatField(null=True, blank=True)
+    frame_rate = models.FloatField(
+        null=True, blank=True, help_text="Frames a second; videos only."
+    )
 
 
 class Character(models.Model):

@@ -193,6 +193,7 @@ CELERY_BEAT_SCHEDULE = {
     "scores": {"task": "evalcore.tasks.sweep", "schedule": 60},
     "reports": {"task": "analysis.web.tasks.sweep_reports", "schedule": 60},
     "leases": {"task": "annotate.tasks.release_expired", "schedule": 60},
+    "pictures": {"task": "annotate.tasks.draw_pictures", "schedule": 60},
     "snapshots": {"task": "annotate.tasks.refresh_snapshots", "schedule": 60},
 }
 # No state on disk: a sweep too many is harmless.

@@ -12,6 +12,7 @@ from evalcore import media
 from evalcore.models import Benchmark, Frame, Method, Output, Shot, Story
 
 METHODS = ("Alder", "Birch", "Cedar")
+LABELS = (("Camera", "pan"), ("Entities", "people"), ("Entities", "animals"))
 
 
 def picture_bytes(label: str, size: tuple[int, int] = (96, 64), fmt="PNG") -> bytes:
@@ -85,18 +86,7 @@ def make_study(
         instructions={"en": "Look at all shots.", "zh": "请看所有镜头。"},
         **{"session_size": 3, **kw},
     )
-    likert = protocol == "likert"
-    for ordinal, key in enumerate(("character", "aesthetics"), start=1):
-        Question.objects.create(
-            study=study,
-            key=key,
-            ordinal=ordinal,
-            titles={"en": key.title(), "zh": f"问题{ordinal}"},
-            texts={"en": f"How good is {key}?", "zh": f"如何评价{ordinal}?"},
-            anchors={"0": {"en": "none"}, "4": {"en": "perfect"}} if likert else {},
-            scale_min=0 if likert else None,
-            scale_max=4 if likert else None,
-        )
+    add_questions(study)
     add_views(study)
     units = make_units(study)
     for a in range(1, annotators + 1):
@@ -119,6 +109,36 @@ def make_study(
             )
     log.list_slots(study, list(study.slots.all()))
     return study
+
+
+def add_questions(study: Study) -> None:
+    """Two questions; of a checklist, the two boxes of each of three labels."""
+    if study.is_checklist:
+        boxes = [(*one, box) for one in LABELS for box in ("text", "video")]
+        for ordinal, (category, key, box) in enumerate(boxes, start=1):
+            Question.objects.create(
+                study=study,
+                key=f"{key}|{box}",
+                ordinal=ordinal,
+                categories={"en": category, "zh": f"类别{category}"},
+                titles={"en": key.title(), "zh": f"标签{key}"},
+                texts={"en": f"What {key} means."},
+                scale_min=0,
+                scale_max=1,
+            )
+        return
+    likert = study.protocol == "likert"
+    for ordinal, key in enumerate(("character", "aesthetics"), start=1):
+        Question.objects.create(
+            study=study,
+            key=key,
+            ordinal=ordinal,
+            titles={"en": key.title(), "zh": f"问题{ordinal}"},
+            texts={"en": f"How good is {key}?", "zh": f"如何评价{ordinal}?"},
+            anchors={"0": {"en": "none"}, "4": {"en": "perfect"}} if likert else {},
+            scale_min=0 if likert else None,
+            scale_max=4 if likert else None,
+        )
 
 
 def make_units(study: Study) -> list[Unit]:

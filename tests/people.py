@@ -33,8 +33,15 @@ def answer_everything(study: Study, value: int | str = 3) -> None:
 
     from annotate.rating import Judgement, store_judgements
 
-    questions = list(study.questions.all())
-    store_judgements(
-        Judgement(slot, dict.fromkeys(questions, value), timezone.now(), 20.0)
-        for slot in study.slots.filter(state="open", annotator__isnull=False)
-    )
+    answers = dict.fromkeys(study.questions.all(), value)
+    slots = study.slots.filter(state="open", annotator__isnull=False)
+    if study.is_checklist:
+        store_judgements(
+            Judgement(
+                slot, {}, timezone.now(), 20.0,
+                {shot.number: answers for shot in slot.unit.story.shots.all()},
+            )
+            for slot in slots
+        )  # fmt: skip
+        return
+    store_judgements(Judgement(slot, answers, timezone.now(), 20.0) for slot in slots)

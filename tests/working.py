@@ -1,6 +1,7 @@
 """Studies planned from a few lines of YAML, and annotators who work through them."""
 
 from collections.abc import Callable
+from urllib.parse import urlencode
 
 from django.db.models import Max
 from django.urls import reverse
@@ -81,6 +82,33 @@ def work(person: Annotator, given: Answer, most: int = 1000, **how) -> list[Slot
             break
         done.append(answer(slot, person, given, **how))
     return done
+
+
+def save(
+    client,
+    address: str,
+    *,
+    key: str = "",
+    submit: bool = False,
+    shown: str = "",
+    proof: str = "",
+    **answers: str | int,
+):
+    """Send what the page with JavaScript sends of a story; return the response."""
+    body: dict[str, object] = {
+        "answers": [
+            {"id": name, "question": name, "value": value, "key": key}
+            for name, value in answers.items()
+        ]
+    }
+    if submit:
+        body["submit"] = {"seconds": 20, "shown": shown}
+    return client.post(
+        f"{address}save/" + (f"?{urlencode({'proof': proof})}" if proof else ""),
+        body,
+        content_type="application/json",
+        headers={"accept": "application/json"},
+    )
 
 
 def sessions_of(person: Annotator) -> dict[int, list[Slot]]:

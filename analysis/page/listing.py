@@ -35,6 +35,7 @@ TABLE_GROUPS = {
         "reliability": "How reliable means are with more annotators",
     },
     "Methods": {
+        "labels": "What the text asks for, and what is shown",
         "method_means": "What people say of each method",
         "rating_leaderboard": "Ranking by ratings, in three ways",
         "leaderboard": "Ranking by side-by-side answers",

@@ -1,6 +1,6 @@
-"""Where a metric and people disagree most, with the pictures to see why.
+"""Where a metric and people disagree most, with pictures and videos to see why.
 
-The rows come from a report's own table; the pictures from the study.
+The rows come from a report's own table; what is seen, from the study.
 """
 
 import csv
@@ -9,19 +9,24 @@ from pathlib import Path
 
 from analysis.tables import restored
 from annotate.models import Study
-from evalcore.models import Frame, Story
+from evalcore.models import Frame, Output, Story
 
 TABLE = "disagreement.csv"
 
 
 @dataclass(frozen=True)
 class Judged:
-    """One output of a disagreement: its pictures, and what was said of it."""
+    """One output of a disagreement: what is seen, and what was said of it."""
 
     method: str
     human: str
     score: str
-    frames: list[Frame]
+    output: Output | None
+
+    @property
+    def frames(self) -> list[Frame]:
+        """Return its pictures, if it has any."""
+        return list(self.output.frames.all()) if self.output else []
 
 
 @dataclass(frozen=True)
@@ -72,8 +77,8 @@ def disagreements(
     )
     metric = metric if metric in metrics else next(iter(metrics), "")
     wanted = [r for r in rows if (r["question"], r["metric"]) == (question, metric)]
-    shown = _with_pictures(study, wanted)
-    titles = {one.key: one.title for one in study.questions.all()}
+    shown = _with_outputs(study, wanted)
+    titles = {one.key: one.full_title for one in study.questions.all()}
     named = [(key, titles.get(key) or key) for key in questions]
     return Choice(named, metrics, question, metric), shown
 
@@ -88,30 +93,28 @@ def _rows(path: Path) -> list[dict[str, str]]:
         ]
 
 
-def _with_pictures(study: Study, rows: list[dict[str, str]]) -> list[Disagreement]:
+def _with_outputs(study: Study, rows: list[dict[str, str]]) -> list[Disagreement]:
     stories = {row["story"] for row in rows}
     titles = dict(
         Story.objects.filter(benchmark=study.benchmark_id, key__in=stories).values_list(
             "key", "title"
         )
     )
-    frames: dict[tuple[str, str], list[Frame]] = {}
-    kept = Frame.objects.filter(
-        output__twin_of=None,
-        output__story__benchmark=study.benchmark_id,
-        output__story__key__in=stories,
-        output__method__name__in=study.method_names,
-    )
-    for frame in kept.select_related("output__story", "output__method").order_by(
-        "number"
-    ):
-        key = (frame.output.story.key, frame.output.method.name)
-        frames.setdefault(key, []).append(frame)
+    outputs = {
+        (output.story.key, output.method.name): output
+        for output in Output.objects.filter(
+            story__benchmark=study.benchmark_id,
+            story__key__in=stories,
+            method__name__in=study.method_names,
+        )
+        .select_related("story", "method", "video")
+        .prefetch_related("frames")
+    }
 
     def judged(row: dict[str, str], suffix: str, method: str) -> Judged:
         return Judged(
             method, _short(row[f"human{suffix}"]), _short(row[f"score{suffix}"]),
-            frames.get((row["story"], method), []),
+            outputs.get((row["story"], method)),
         )  # fmt: skip
 
     return [

@@ -11,11 +11,7 @@ from annotate.analysis_views import MAIN
 from annotate.history.moments import Moment
 from annotate.models import Study
 
-HEADERS = {
-    "ratings": frames.RATING_HEADER,
-    "choices": frames.CHOICE_HEADER,
-    "scores": frames.SCORE_HEADER,
-}
+TABLES = ("choices", "ratings", "scores")
 
 
 class _Echo:
@@ -33,11 +29,17 @@ def csv_lines(
     Text that a spreadsheet would run as a formula gets an apostrophe before it;
     numbers stay numbers.
     """
-    header = HEADERS[table]
+    header = _header(study, table)
     writer = csv.writer(_Echo(), lineterminator="\n")
     yield writer.writerow(header)
     for row in _rows(study, table, view, as_of):
         yield writer.writerow([_cell(row[column]) for column in header])
+
+
+def _header(study: Study, table: str) -> tuple[str, ...]:
+    if table == "ratings":
+        return frames.rating_header(study)
+    return frames.CHOICE_HEADER if table == "choices" else frames.SCORE_HEADER
 
 
 def _rows(

@@ -7,6 +7,7 @@ Answers are seen through a view of the study, as they are now or as of a moment.
 that the view hides, and surplus ones, are marked `excluded`. What checks an annotator
 is marked `is_gold` and has its purpose in the method's name, so that no row of it has
 the key of a real one: "UNO [gold]", "UNO [twin: blurred]". Training is left out.
+Ratings of a checklist have a column more, the number of their `shot`.
 """
 
 from collections.abc import Iterator
@@ -31,6 +32,9 @@ ANSWER_COLUMNS = (
 RATING_HEADER = (
     "story", "method", "dimension", "annotator", "rating", *ANSWER_COLUMNS,
 )  # fmt: skip
+CHECKLIST_HEADER = (
+    "story", "method", "shot", "dimension", "annotator", "rating", *ANSWER_COLUMNS,
+)  # fmt: skip
 CHOICE_HEADER = (
     "story", "method_a", "method_b", "criterion", "annotator", "choice", "left_method",
     *ANSWER_COLUMNS, "probability", "alternatives",
@@ -44,16 +48,22 @@ SCORE_HEADER = (
 def rating_rows(
     study: Study, *, view: str = MAIN, as_of: Moment | None = None
 ) -> Iterator[Row]:
-    """Yield submitted ratings through a view."""
+    """Yield submitted ratings through a view, with the columns of `rating_header`."""
     for row in _answers(Rating, study, view, as_of):
         yield {
             "story": row["story"],
             "method": _shown(row, "a"),
+            **({"shot": row["shot"]} if study.is_checklist else {}),
             "dimension": row["question__key"],
             "annotator": row["annotator__name"],
             "rating": row["value"],
             **_about_slot(row),
         }
+
+
+def rating_header(study: Study) -> tuple[str, ...]:
+    """Return the columns of a study's ratings."""
+    return CHECKLIST_HEADER if study.is_checklist else RATING_HEADER
 
 
 def choice_rows(
@@ -100,8 +110,9 @@ def _answers(
     else:
         hidden = as_of.hidden_from(view)
         answers = _answers_then(model, study, as_of)
-    fields = _FIELDS if model is Rating else (*_FIELDS, *_CHOICE_FIELDS)
-    for row in _with_names(answers).values(*fields).iterator(2000):
+    fields = (*_FIELDS, *(("shot",) if model is Rating else _CHOICE_FIELDS))
+    order = ["shot"] if study.is_checklist else []
+    for row in _with_names(answers, order).values(*fields).iterator(2000):
         if as_of is not None:
             slot = as_of.submitted.get(row["slot"])
             if slot is None or slot.annotator != row["annotator"]:
@@ -128,7 +139,9 @@ def _answers_then(
     Times of imported answers need not fit those of the log; they have one revision.
     """
     then = Q(created_at__lte=as_of.at) | Q(revision=1)
+    same = {"shot": OuterRef("shot")} if model is Rating else {}
     later = model.objects.filter(
+        **same,
         slot=OuterRef("slot"),
         question=OuterRef("question"),
         annotator=OuterRef("annotator"),
@@ -145,7 +158,7 @@ def _hidden_now(study: Study, view: str) -> set[int]:
     return set(hiding.values_list("slot", flat=True))
 
 
-def _with_names(answers: Any) -> Any:
+def _with_names(answers: Any, order: list[str]) -> Any:
     """Add story and methods; leave training out; in an order that never changes."""
     return (
         answers.exclude(slot__purpose=Purpose.TRAINING)
@@ -156,7 +169,7 @@ def _with_names(answers: Any) -> Any:
             degradation_a=F("slot__unit__output_a__degradation"),
             degradation_b=F("slot__unit__output_b__degradation"),
         )
-        .order_by("slot__unit", "slot__round", "slot", "question__ordinal")
+        .order_by("slot__unit", "slot__round", "slot", *order, "question__ordinal")
     )
 
 
@@ -274,7 +287,7 @@ def ratings_frame(
     from analysis.reading.inputs import check_ratings
 
     rows = rating_rows(study, view=view, as_of=as_of)
-    frame = _frame(rows, RATING_HEADER)
+    frame = _frame(rows, rating_header(study))
     return check_ratings(frame, file=study.slug, scale=scale(study))
 
 

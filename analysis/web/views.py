@@ -75,9 +75,7 @@ def _table(study: Study, table: str, asked: QueryDict) -> StreamingHttpResponse:
     operation_id="studies_table",
     parameters=[
         OpenApiParameter("slug", str, OpenApiParameter.PATH),
-        OpenApiParameter(
-            "table", str, OpenApiParameter.PATH, enum=sorted(downloads.HEADERS)
-        ),
+        OpenApiParameter("table", str, OpenApiParameter.PATH, enum=downloads.TABLES),
         OpenApiParameter("view", str, description="Key of an analysis view; main."),
         OpenApiParameter("as_of", int, description="Event of the log; now."),
     ],

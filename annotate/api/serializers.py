@@ -75,14 +75,40 @@ class SlotSerializer(serializers.Serializer):
     session = serializers.IntegerField()
     lease_until = serializers.DateTimeField()
     questions = ShownQuestionSerializer(many=True)
+    videos = serializers.DictField(
+        child=serializers.CharField(), help_text="side: address of its video"
+    )
+    ticked = serializers.DictField(
+        child=serializers.ListField(child=serializers.CharField()),
+        required=False,
+        help_text="of a checklist: the boxes ticked so far, by the shot's number",
+    )
     shots = ShownShotSerializer(many=True)
 
 
 class AnswersSerializer(serializers.Serializer):
     answers = serializers.DictField(
         child=serializers.CharField(),
+        default=dict,
         help_text="question key: a number on the scale, or left, right, tie",
     )
+    ticked = serializers.DictField(
+        child=serializers.ListField(child=serializers.CharField(max_length=80)),
+        default=dict,
+        help_text="of a checklist: the ticked boxes of every shot, by its number; a "
+        "shot without any has an empty list",
+    )
+
+    def validate(self, given: dict) -> dict:
+        if not self.initial_data.keys() & {"answers", "ticked"}:
+            raise serializers.ValidationError({"answers": "This field is required."})
+        return given
+
+    def validate_ticked(self, ticked: dict[str, list[str]]) -> dict[int, list[str]]:
+        if not all(number.isdecimal() for number in ticked):
+            raise serializers.ValidationError("Write the numbers of shots as keys.")
+        return {int(number): boxes for number, boxes in ticked.items()}
+
     seconds = serializers.FloatField(required=False, min_value=0)
 
 

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from analysis.tables import InputError, Problem
-from annotate import finishing, rating, regaining, viewing
+from annotate import checklists, finishing, rating, regaining, viewing
 from annotate.api import serializers
 from annotate.api.authentication import InvitationAuthentication, IsAnnotator
 from annotate.choosing import handing
@@ -217,6 +217,10 @@ class SubmitSlot(APIView):
                 rating.record_answer(
                     slot=slot, annotator=annotator, question=questions[key], value=value
                 )
+            for shot, ticked in given.validated_data["ticked"].items():
+                checklists.record_shot(
+                    slot=slot, annotator=annotator, shot=shot, ticked=ticked
+                )
             return finishing.submit(
                 slot=slot,
                 annotator=annotator,
@@ -230,6 +234,14 @@ class SubmitSlot(APIView):
         except rating.AnswerError as error:
             raise Conflict(str(error)) from error
         return Response({"code": submitted.code, "state": submitted.state})
+
+
+def _ticked(annotator: Annotator, slot: Slot) -> dict:
+    """Return which boxes of a checklist are ticked, by shot; nothing of others."""
+    if not slot.study.is_checklist:
+        return {}
+    ticked = checklists.ticked_boxes(slot, annotator)
+    return {"ticked": {str(shot): sorted(keys) for shot, keys in ticked.items()}}
 
 
 def _shown(annotator: Annotator, slot: Slot) -> dict:
@@ -249,6 +261,12 @@ def _shown(annotator: Annotator, slot: Slot) -> dict:
             }
             for shown in viewing.shown_questions(slot, LABELS)
         ],
+        "videos": {
+            video.side: reverse("rate-video", args=[token, slot.code, video.side])
+            for video in viewing.shown_videos(slot)
+            if video.present
+        },
+        **_ticked(annotator, slot),
         "shots": [
             {
                 "number": shot.number,

@@ -330,7 +330,17 @@ def _store(study: Study, definition: StudyDefinition, *, went_on: bool) -> None:
     study.definition = write_definition(_as_it_is(study, definition))
     if went_on:
         study.adaptive.pop("stopped", None)
-    study.save(update_fields=["redundancy", "languages", "definition", "adaptive"])
+    for found in ("box", "drawn"):  # new outputs may be larger
+        study.presentation.pop(found, None)
+    study.save(
+        update_fields=[
+            "redundancy",
+            "languages",
+            "definition",
+            "adaptive",
+            "presentation",
+        ]
+    )
 
 
 def _as_it_is(study: Study, definition: StudyDefinition) -> StudyDefinition:

@@ -55,12 +55,28 @@ SENTENCES = {
 }
 
 
-def finding(breach: Breach) -> dict[str, Any]:
-    """Return what is stored of a breach: enough to say it in any language."""
+# What the same signals say of a checklist, whose observations are shots.
+OF_TICKS = {
+    "flat": gettext_lazy("Nothing is ticked in %(value)s of %(n)s shots"),
+    "repeat": gettext_lazy(
+        "Of what was ticked in %(n)s repeated shots, %(value)s was ticked only once"
+    ),
+    "agreement": gettext_lazy(
+        "Ticks in %(n)s shots correlate %(value)s with those of the others"
+    ),
+}
+
+
+def finding(breach: Breach, *, of_ticks: bool = False) -> dict[str, Any]:
+    """Return what is stored of a breach: enough to say it in any language.
+
+    `of_ticks` says that the study is a checklist.
+    """
     rule = breach.rule
     known = {
         "signal": rule.signal, "value": breach.value, "n": breach.n,
         "above": rule.above, "below": rule.below, "limit": rule.limit, "p": breach.p,
+        "of_ticks": True if of_ticks else None,
     }  # fmt: skip
     return {key: value for key, value in known.items() if value is not None}
 
@@ -68,7 +84,8 @@ def finding(breach: Breach) -> dict[str, Any]:
 def brief(found: Finding) -> str:
     """Return what was found."""
     signal = found["signal"]
-    return SENTENCES[signal] % {
+    said = OF_TICKS.get(signal) if found.get("of_ticks") else None
+    return (said or SENTENCES[signal]) % {
         "value": _number(signal, found["value"]),
         "n": found["n"],
         "limit": f"{found.get('limit', 0):g}",

@@ -7,11 +7,11 @@ level behind.
 """
 
 import math
-import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
+from zlib import crc32
 
 from django.db import transaction
 from django.db.models import Q, QuerySet, Subquery
@@ -50,13 +50,15 @@ class Outlook:
     """The next slot, or why there is none.
 
     `minutes` tells when to try again while everything that is left is with others.
-    `claim` is where a free slot is to stand, if that was found out on the way.
+    `claim` is where a free slot is to stand, if that was found out on the way. `taken`
+    says whether the annotator has the lease now.
     """
 
     kind: Next
     slot: Slot | None = None
     minutes: int = 0
     claim: Claim | None = None
+    taken: bool = False
 
 
 def outlook(annotator: Annotator) -> Outlook:
@@ -96,28 +98,68 @@ def _next(person: Annotator, read: Read) -> Outlook | None:
     return (_best_free(person, read) if at < own.position else None) or work
 
 
-def take_next(annotator: Annotator) -> Outlook:
-    """Take the next slot; try again while someone else is faster."""
+def take_next(
+    annotator: Annotator, *, session: int | None = None, wish: str = ""
+) -> Outlook:
+    """Take the next slot; try again while someone else is faster.
+
+    With a `session`, what does not go on with it is returned without being taken: the
+    first slot of another one, and what is only offered to somebody who has finished.
+    A `wish` is the code of the free slot that the browser shows already; the annotator
+    gets it while it may be handed out.
+    """
     leasing.release_expired()
     training.begin(annotator)
-    while (taken := _take_next(annotator)) is None:
+    while (taken := _take_next(annotator, session, wish)) is None:
         pass
     return taken
 
 
 @transaction.atomic
-def _take_next(annotator: Annotator) -> Outlook | None:
+def _take_next(annotator: Annotator, session: int | None, wish: str) -> Outlook | None:
     """Take the next slot, one browser of an annotator at a time."""
     person = locked_annotator(annotator)
-    following = _outlook(person, partial(locked_slot, study=person.study))
-    if following.slot is None:
+    read = partial(locked_slot, study=person.study)
+    following = _wished(person, wish, read) or _outlook(person, read)
+    if following.slot is None or not _goes_on(person, following, session):
         return following
     laid = checks.begin_session(person, following.slot)
     claim = None if laid else following.claim
     try:
-        return Outlook(Next.WORK, leasing.take_locked(following.slot, person, claim))
+        slot = leasing.take_locked(following.slot, person, claim)
     except leasing.SlotTakenError:
         return None
+    return Outlook(Next.WORK, slot, taken=True)
+
+
+def _wished(person: Annotator, wish: str, read: Read) -> Outlook | None:
+    """Return the free slot of that code, if nothing of the own plan comes first."""
+    if (
+        not wish
+        or person.study.adaptive
+        or not leasing.may_work(person)
+        or not has_room(person)
+    ):
+        return None
+    free = free_slots(person).filter(code=wish).values_list("pk", flat=True).first()
+    if free is None:
+        return None
+    own = leasing.waiting(person).first()
+    if own is not None and not (
+        own.started_at is None and leasing.claim_position(person) < own.position
+    ):
+        return None
+    return Outlook(Next.WORK, read(free))
+
+
+def _goes_on(person: Annotator, following: Outlook, session: int | None) -> bool:
+    """Say whether a slot goes on with a session, or whether no session matters."""
+    slot, claim = following.slot, following.claim
+    if session is None:
+        return True
+    if slot.annotator_id is None and person.state == Annotator.State.FINISHED:
+        return False
+    return session == (claim.session if claim else leasing.session_for(slot, person))
 
 
 def has_room(annotator: Annotator) -> bool:
@@ -129,6 +171,16 @@ def has_room(annotator: Annotator) -> bool:
         return True
     held = Slot.objects.filter(annotator=annotator, purpose=Purpose.REAL)
     return held.exclude(state=Slot.State.EXCLUDED).count() < cap
+
+
+def session_room(annotator: Annotator, session: int) -> int:
+    """Return how many free slots may still join a session."""
+    real = leasing.own_slots(annotator).filter(purpose=Purpose.REAL)
+    room = annotator.study.session_size - real.filter(session=session).count()
+    cap = annotator.cap or annotator.study.cap
+    if cap is not None:
+        room = min(room, cap - real.count())
+    return max(0, room)
 
 
 def left_for(annotator: Annotator) -> QuerySet[Slot]:
@@ -204,19 +256,20 @@ def _best_free(annotator: Annotator, read: Read) -> Outlook | None:
     return Outlook(Next.WORK, read(chosen.slot), claim=place.claim(chosen.story))
 
 
+def suitable(annotator: Annotator) -> tuple[list[Candidate], Seen, Place]:
+    """Return free slots to choose from, what was seen so far, and where that ends."""
+    return _candidates(annotator, free_slots(annotator)[:WINDOW]), *_seen(annotator)
+
+
 def _choose(
     annotator: Annotator,
     free: QuerySet[Slot],
     candidates: list[Candidate],
     seen: Seen,
 ) -> Candidate:
-    # Ties fall differently for everybody, so that few want the same slot at once.
-    dice = random.Random(annotator.pk)
-    dice.shuffle(candidates)
     chosen = best(candidates, seen)
     if len(candidates) == WINDOW and not keeps_even(chosen, seen):
         candidates = _candidates(annotator, free[:WIDE_WINDOW])
-        dice.shuffle(candidates)
         chosen = best(candidates, seen)
     return chosen
 
@@ -231,10 +284,13 @@ def _candidates(annotator: Annotator, free: QuerySet[Slot]) -> list[Candidate]:
     rows = free.values_list(
         "pk", "unit__story", "level", "a_is_left", "round", *_methods(annotator.study)
     )
-    return [
+    found = [
         Candidate(pk, story, tuple(methods), level, left, round_)
         for pk, story, level, left, round_, *methods in rows
     ]
+    # Ties fall differently for everybody, so that few want the same slot at once, and
+    # for each of them in the same order from one story to the next.
+    return sorted(found, key=lambda c: crc32(f"{annotator.pk} {c.slot}".encode()))
 
 
 def _seen(annotator: Annotator) -> tuple[Seen, Place]:

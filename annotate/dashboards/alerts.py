@@ -16,6 +16,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from annotate import faults
 from annotate.coverage import leases
 from annotate.dashboards.progress import WINDOW
 from annotate.models import Annotator, Flag, Purpose, Slot, Study, Unit
@@ -35,9 +36,9 @@ SEVERE = GRAVEST[:2]
 class Alert:
     """One thing to look at; `weight` orders them, `level` colours them.
 
-    `query` filters the list of slots; `unit`, `flags` or `annotator` is what a button
-    beside the alert acts on. `brief` is what an alert adds to a graver one of the same
-    person, `answers` how many of their slots are submitted and not excluded.
+    `query` filters the list of slots; `unit`, `flags`, `faults` or `annotator` is what
+    a button beside the alert acts on. `brief` is what an alert adds to a graver one of
+    the same person, `answers` how many of their slots are submitted and not excluded.
     """
 
     kind: str
@@ -49,6 +50,7 @@ class Alert:
     query: str = ""
     unit: int | None = None
     flags: tuple[int, ...] = ()
+    faults: tuple[int, ...] = ()
     annotator: Annotator | None = None
     answers: int = 0
     brief: str = ""
@@ -83,6 +85,7 @@ def alerts(
     found = [
         *_stalled(study, counted, left, now),
         *_set_aside(study),
+        *_broken(study),
         *_blocked(study, counted.get("blocked", [])),
         *_flagged(study),
         *_expiring(study, counted.get("people", {})),
@@ -163,6 +166,29 @@ def _set_aside(study: Study) -> Iterator[Alert]:
             _("Look at it; when its pictures are right again, hand it out again."),
             since=unit.set_aside_at, query=_unit_query(unit), unit=unit.pk,
             notes=tuple(reasons),
+        )  # fmt: skip
+
+
+def _broken(study: Study) -> Iterator[Alert]:
+    """Yield the pictures and videos that annotators report as broken."""
+    for found in faults.reported(study)[:SHOWN]:
+        where = _("story %(story)s") % {"story": found.story}
+        if found.output is not None:
+            where = f"{found.output.method.name} / {found.story}"
+        if found.shot:
+            where += ", " + _("shot %(shot)s") % {"shot": found.shot}
+        query = {"story": found.story}
+        if found.output is not None:
+            query["method"] = found.output.method.name
+        yield Alert(
+            "broken", 85, "error",
+            ngettext(
+                "%(n)s person reports as broken: %(where)s.",
+                "%(n)s people report as broken: %(where)s.",
+                found.people,
+            ) % {"n": found.people, "where": where},
+            _("Look at it, and import it again if it is."),
+            since=found.since, query=urlencode(query), faults=found.faults,
         )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from django.utils import timezone
 
-from annotate.coverage import of_question, totals, units
+from annotate.coverage import UnitCounts, of_question, totals, units
 from annotate.dashboards import dashboard, snapshots
 from annotate.models import Study
 
@@ -22,13 +22,22 @@ def cells(study: Study) -> Table:
 
 
 def _cells(study: Study) -> Iterator[tuple[object, ...]]:
-    found = units(study)
-    for question in study.questions.all():
-        for unit in of_question(found, study, question):
+    for dimension, counted in _by_question(study):
+        for unit in counted:
             yield (
-                " / ".join(unit.methods), unit.story, question.key, unit.done,
+                " / ".join(unit.methods), unit.story, dimension, unit.done,
                 unit.done - unit.doubted, unit.leased, unit.wanted, int(unit.aside),
             )  # fmt: skip
+
+
+def _by_question(study: Study) -> Iterator[tuple[str, UnitCounts]]:
+    """Yield the units of each question; a checklist is answered as a whole."""
+    found = units(study)
+    if study.is_checklist:
+        yield "", found
+        return
+    for question in study.questions.all():
+        yield question.key, of_question(found, study, question)
 
 
 def annotators(study: Study) -> Table:

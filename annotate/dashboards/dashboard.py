@@ -21,6 +21,7 @@ from annotate.coverage import (
 from annotate.dashboards import charts, progress, snapshots
 from annotate.dashboards.alerts import BEHIND, Alert, alerts
 from annotate.dashboards.heat_map import Grid, grid
+from annotate.dashboards.topics import Topic, topics
 from annotate.models import CHECKS, Annotator, Flag, Question, Slot, Study
 
 PEOPLE_SHOWN, LEASES_SHOWN = 30, 20
@@ -76,9 +77,9 @@ class PersonRow:
 
 @dataclass(frozen=True)
 class AlphaRow:
-    """Agreement on one question now, and what to expect when the study is complete."""
+    """Agreement on one topic now, and what to expect when the study is complete."""
 
-    question: Question
+    topic: Topic
     reason: str
     alpha: float | None = None
     low: float | None = None
@@ -184,7 +185,8 @@ def dashboard(
     outlook = progress.forecast(hours, total.left, now)
     if any(alert.kind == "stalled" for alert in needed):
         outlook = replace(outlook, reason="stalled")
-    questions = list(study.questions.all())
+    # Whoever submits a checklist has looked at all of it.
+    questions = [] if study.is_checklist else list(study.questions.all())
     chosen = next((q for q in questions if q.key == question), None)
     shown = of_question(found, study, chosen) if chosen else found
     drawn, by_day = _chart(known.tallies, hours, total, outlook, now)
@@ -204,7 +206,8 @@ def dashboard(
         questions=questions,
         question=chosen,
         alphas=[
-            _alpha_row(study, q, known.alphas, found, total.wanted) for q in questions
+            _alpha_row(study, topic, known.alphas, found, total.wanted)
+            for topic in topics(study)
         ],
         people=_with_checks(study, seen),
         n_people=study.annotators.count(),
@@ -289,33 +292,33 @@ def _chart(
 
 def _alpha_row(
     study: Study,
-    question: Question,
+    topic: Topic,
     known: Mapping[str, Any],
     found: UnitCounts,
     total: int,
 ) -> AlphaRow:
-    """Return what is known of a question's agreement, and what to expect."""
-    row = known.get(question.key)
+    """Return what is known of a topic's agreement, and what to expect."""
+    row = known.get(topic.key)
     if row is None:
-        return AlphaRow(question, "waiting" if found.done.any() else "none")
+        return AlphaRow(topic, "waiting" if found.done.any() else "none")
     if "alpha" not in row:
-        return AlphaRow(question, row["reason"], n_answers=row.get("n_answers", 0))
+        return AlphaRow(topic, row["reason"], n_answers=row.get("n_answers", 0))
     units_then, wanted = len(found), total
-    if question.stories:
-        asked = asked_of(found, study, question)
+    if len(topic.questions) == 1 and topic.questions[0].stories:
+        asked = asked_of(found, study, topic.questions[0])
         units_then, wanted = int(asked.sum()), int(found.wanted[asked].sum())
     then_k = wanted / units_then / study.rounds if units_then else 0.0
     low, high = row.get("low"), row.get("high")
     then: tuple[float | None, float | None] = (None, None)
     if low is not None and high is not None:
-        then = progress.expected_interval(
-            row["alpha"], low, high, row["n_answers"], wanted
-        )
+        # A slot has one answer to a question, and many boxes of a checklist.
+        done = int(found.done.sum()) if study.is_checklist else row["n_answers"]
+        then = progress.expected_interval(row["alpha"], low, high, done, wanted)
     then_reliability = None
     if not study.is_pairwise:
         then_reliability = progress.spearman_brown(row["alpha"], then_k)
     return AlphaRow(
-        question, "", row["alpha"], low, high, *then, row["n_units"],
+        topic, "", row["alpha"], low, high, *then, row["n_units"],
         row["n_answers"], row["mean_k"], row.get("reliability"), then_k,
         then_reliability,
     )  # fmt: skip

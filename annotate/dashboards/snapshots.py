@@ -1,6 +1,6 @@
 """What takes long to compute about a study, kept with the event it stands at.
 
-`tallies` are counts over all slots, `alphas` the agreement on each question, `signals`
+`tallies` are counts over all slots, `alphas` the agreement on each topic, `signals`
 what `annotate.quality` says of each annotator. The worker refreshes them every minute
 while the log moves on, and whenever a page that somebody looks at is behind. The
 statistics (scipy) are loaded by the worker only.
@@ -23,6 +23,7 @@ from kombu.exceptions import OperationalError
 from annotate.checking.signals import Signal
 from annotate.dashboards import progress
 from annotate.dashboards.tallies import tallies
+from annotate.dashboards.topics import Topic, topics
 from annotate.models import Choice, Purpose, Rating, Slot, Snapshot, Study
 from annotate.quality import signals_of
 
@@ -131,40 +132,46 @@ def refresh(study: Study, now: datetime | None = None) -> Snapshot:
 
 
 def alphas(study: Study) -> dict[str, Any]:
-    """Return alpha of every question, or why there is none."""
-    questions: dict[str, Any] = {}
-    for question in study.questions.all():
-        data = _laid_out(study, question.pk)
+    """Return alpha of every topic, or why there is none."""
+    found: dict[str, Any] = {}
+    for topic in topics(study):
+        data = _laid_out(study, topic)
         if data is None:
-            questions[question.key] = {"reason": "none"}
+            found[topic.key] = {"reason": "none"}
             continue
-        questions[question.key] = _alpha(study, data, question.key)
-    return questions
+        found[topic.key] = _alpha(study, data, topic.key)
+    return found
 
 
-def _laid_out(study: Study, question: int) -> "Reliability | None":
-    """Lay out the submitted answers of one question within the redundancy."""
+def _laid_out(study: Study, topic: Topic) -> "Reliability | None":
+    """Lay out the submitted answers of one topic within the redundancy.
+
+    Each box of a checklist counts in each shot; intervals draw whole units.
+    """
     from analysis.panel.reliability import Reliability
 
     model = Choice if study.is_pairwise else Rating
+    place = ["slot__unit", "slot__round"]
+    if study.is_checklist:
+        place += ["shot", "question"]
     rows = list(
         model.objects.filter(
             Q(slot__state=Slot.State.SUBMITTED, slot__ordinal__isnull=False),
-            question=question,
+            question__in=topic.questions,
             is_current=True,
             annotator=F("slot__annotator"),
             slot__purpose=Purpose.REAL,
         )
         .order_by()
-        .values_list("slot__unit", "slot__round", "annotator", "value")
+        .values_list(*place, "annotator", "value")
     )
     if not rows:
         return None
     given = [CODES[v] if isinstance(v, str) else float(v) for *_rest, v in rows]
     values, codes = np.unique(np.array(given), return_inverse=True)
-    table = np.array([row[:3] for row in rows])
-    units, places = np.unique(table[:, :2], axis=0, return_inverse=True)
-    people, who = np.unique(table[:, 2], return_inverse=True)
+    table = np.array([row[:-1] for row in rows])
+    units, places = np.unique(table[:, :-1], axis=0, return_inverse=True)
+    people, who = np.unique(table[:, -1], return_inverse=True)
     return Reliability(
         values, places.ravel(), who, codes, len(units), tuple(map(str, people)),
         {"units": np.unique(units[:, 0], return_inverse=True)[1].reshape(-1, 1)},
@@ -175,7 +182,8 @@ def _alpha(study: Study, data: "Reliability", key: str) -> dict[str, Any]:
     """Return alpha now, what to expect of it, and the reliability of means."""
     from analysis.agreement import agreement as statistics
 
-    name = "alpha_nominal" if study.is_pairwise else "alpha_ordinal"
+    is_nominal = study.is_pairwise or study.is_checklist
+    name = "alpha_nominal" if is_nominal else "alpha_ordinal"
     (found,) = statistics(
         data, (name,), parts=("units",), resamples=RESAMPLES, confidence=CONFIDENCE,
         seed=SEED, question=key,

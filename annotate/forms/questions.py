@@ -11,18 +11,18 @@ from evalcore.metrics import registry
 
 def cards(values: Values) -> list[Card]:
     """Return a card for each question."""
-    likert = values.get("protocol") == "likert"
-    return [_card(values, i, likert) for i in range(len(questions(values)))]
+    protocol = values.get("protocol") or ""
+    return [_card(values, i, protocol) for i in range(len(questions(values)))]
 
 
-def _card(values: Values, index: int, likert: bool) -> Card:
+def _card(values: Values, index: int, protocol: str) -> Card:
     name = f"questions.{index}"
     key = Field(
         f"{name}.key", _("Key"), "text", values.getlist(f"{name}.key"),
         _("Names the question in tables: letters, digits, - and _."),
     )  # fmt: skip
     title = _shown(values, f"{name}.title") or values.get(f"{name}.key")
-    answer = _scale(values, name) if likert else [Group([_tie(values, name)])]
+    answer = _answer(values, name, protocol)
     metric = Field(
         f"{name}.metric", _("Metric"), "text", values.getlist(f"{name}.metric"),
         _("The metric that is meant to measure this."),
@@ -47,6 +47,15 @@ def _card(values: Values, index: int, likert: bool) -> Card:
         index=index,
         sentence=_shown(values, f"{name}.text"),
     )
+
+
+def _answer(values: Values, name: str, protocol: str) -> list[Group]:
+    """Return the fields that only questions of this protocol have."""
+    if protocol == "likert":
+        return _scale(values, name)
+    if protocol == "checklist":
+        return [texts(values, f"{name}.category", _("Category"))]
+    return [Group([_tie(values, name)])]
 
 
 def _shown(values: Values, name: str) -> str:

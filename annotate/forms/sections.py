@@ -210,6 +210,23 @@ def handing_out(values: Values) -> Section:
     ], folded=True)  # fmt: skip
 
 
+def presentation(values: Values) -> Section:
+    """Return how stories are shown."""
+    switches = [
+        ("same_size", _("All pictures and videos in one size"),
+         _("Edges are added, so that resolution gives no method away.")),
+        ("must_watch", _("Videos are seen to the end before answers count"), ""),
+        ("comments", _("Annotators may write a comment on a story"), ""),
+    ]  # fmt: skip
+    return Section("presentation", _("How stories are shown"), [
+        Group([
+            Field(f"presentation.{key}", label, "tick",
+                  values.getlist(f"presentation.{key}"), help)
+            for key, label, help in switches
+        ]),
+    ], folded=True)  # fmt: skip
+
+
 def quality(values: Values) -> Section:
     """Return how the annotators are trained and checked."""
     kinds = {
@@ -229,10 +246,26 @@ def quality(values: Values) -> Section:
         ("default", _("the usual ones: warn and pause on strong evidence")),
         ("own", _("these")),
     ]
+    per_session = number(
+        values, "checks.per_session", _("Checks in a session"),
+        _("0: nobody is checked."), least=0,
+    )  # fmt: skip
+    ruled = [
+        Group([Field("rules.kind", _("Rules"), "radio",
+                     values.getlist("rules.kind") or [""], choices=rules)]),
+        Group([area(values, "rules.own", _("Own rules"), _(
+            "A list in YAML, such as: - {key: skips, signal: skips, above: 0.3, "
+            "action: note}"))], "rules-own"),
+    ]  # fmt: skip
+    if values.get("protocol") == "checklist":
+        repeats = Field("checks.kinds", _("Kinds of checks"), "many",
+                        values.getlist("checks.kinds"),
+                        choices=[("repeat", kinds["repeat"])])  # fmt: skip
+        groups = [Group([per_session]), Group([repeats]), *ruled]
+        return Section("quality", _("Checks, rules"), groups, folded=True)
     return Section("quality", _("Training, checks, rules"), [
         Group([
-            number(values, "checks.per_session", _("Checks in a session"),
-                   _("0: nobody is checked."), least=0),
+            per_session,
             number(values, "checks.share", _("Share of units with a degraded copy"),
                    least=0, step="any"),
         ]),
@@ -244,11 +277,7 @@ def quality(values: Values) -> Section:
                   values.getlist("checks.degradations"),
                   choices=[(k, harms[k]) for k in DEGRADATIONS]),
         ]),
-        Group([Field("rules.kind", _("Rules"), "radio",
-                     values.getlist("rules.kind") or [""], choices=rules)]),
-        Group([area(values, "rules.own", _("Own rules"), _(
-            "A list in YAML, such as: - {key: skips, signal: skips, above: 0.3, "
-            "action: note}"))], "rules-own"),
+        *ruled,
         Group([area(values, "training", _("Training round"), _(
             "YAML with pass_mark, attempts and units: story, method and the expected "
             "answers. Empty: no training."))]),

@@ -96,7 +96,12 @@ class StudyForm:
         else:
             self.cards = questions.cards(values)
             self.before = [name, judged]
-            self.after = [who, handing, sections.quality(values)]
+            self.after = [
+                who,
+                handing,
+                sections.presentation(values),
+                sections.quality(values),
+            ]
             if values.get("protocol") == "pairwise":
                 keys = [card.more[-1].fields[0].value for card in self.cards]
                 self.after.append(sections.adaptive(values, keys))

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.utils.datastructures import MultiValueDict
 
-from annotate.study_files.definition import StudyDefinition
+from annotate.study_files.definition import Presentation, StudyDefinition
 from annotate.study_files.study_writing import checks_data, definition_data, write_data
 from annotate.study_files.yaml_reading import DefinitionError, parse
 
@@ -25,8 +25,9 @@ NAMES = re.compile(
     r"|(subset\.)?stories\.(number|by)|subset\.redundancy"
     r"|pairs\.(kind|chosen|number|by)"
     r"|checks\.(sent|per_session|share|kinds|degradations|gold)"
+    r"|presentation\.(sent|same_size|must_watch|comments)"
     r"|adaptive\.(on|top|confidence|least|explore|question)"
-    r"|questions\.\d+\.(key|metric|allow_tie|stories|(title|text|help)\.[^.]+"
+    r"|questions\.\d+\.(key|metric|allow_tie|stories|(title|text|help|category)\.[^.]+"
     r"|scale\.[01]|anchors\.-?\d+\.[^.]+)"
 )
 SEVERAL = re.compile(r"checks\.(kinds|degradations)")
@@ -38,6 +39,8 @@ NUMBERS = re.compile(
 )
 # What is asked for in every study: left empty it is a mistake, not a default.
 WANTED = ("redundancy", "rounds", "session_size", "lease_minutes", "seed")
+# What a question that is added has in common with the last one.
+COPIED = ("scale", "allow", "category")
 QUESTION = re.compile(r"questions\.(\d+)\.(.+)")
 
 
@@ -46,13 +49,17 @@ QUESTION = re.compile(r"questions\.(\d+)\.(.+)")
 
 def to_values(definition: StudyDefinition) -> Values:
     """Return the form's values for a definition."""
-    data = definition_data(definition) | {"checks": checks_data(definition.checks)}
+    data = definition_data(definition) | {
+        "checks": checks_data(definition.checks),
+        "presentation": dict(vars(definition.presentation)),
+    }
     values: Values = Values()
     for name, found in _leaves(data, ""):
         values.setlist(name, found)
     for index, question in enumerate(definition.questions):
         if question.allow_tie:
             values[f"questions.{index}.allow_tie"] = "1"
+    values["presentation.sent"] = "1"
     return values
 
 
@@ -75,6 +82,8 @@ def _leaves(value: Any, name: str) -> Iterator[tuple[str, list[str]]]:
         parts = value.items() if isinstance(value, dict) else enumerate(value)
         for key, part in parts:
             yield from _leaves(part, f"{name}.{key}" if name else str(key))
+    elif name.startswith("presentation."):
+        yield from [(name, ["1"])] * value
     elif not isinstance(value, bool):
         yield name, [str(value)]
 
@@ -126,6 +135,9 @@ def to_data(values: Values, problems: list[DefinitionError]) -> Data:
     checks = data.get("checks", {})
     if checks.pop("sent", None):
         data["checks"] = {"kinds": [], "degradations": [], **checks}
+    shown = data.get("presentation", {})
+    if shown.pop("sent", None):
+        data["presentation"] = {key: key in shown for key in vars(Presentation())}
     return {key: value for key, value in data.items() if value not in (None, {})}
 
 
@@ -164,10 +176,12 @@ def _put(data: Data, path: list[str], value: Any) -> None:
 
 
 def _question(given: Data, protocol: str | None) -> Data:
-    if protocol != "likert":
+    if protocol == "pairwise":
         given["allow_tie"] = bool(given.get("allow_tie"))
         return given
     given.pop("allow_tie", None)
+    if protocol == "checklist":
+        return given
     ends = given.get("scale", {})
     given["scale"] = [ends.get("0", ""), ends.get("1", "")]
     inside = {str(value) for value in steps(given["scale"])}
@@ -237,7 +251,7 @@ def rearranged(values: Values, action: str, index: int) -> Values:
     listed = questions(values)
     if action == "add":
         last = listed[-1] if listed else {}
-        copied = {n: v for n, v in last.items() if n.startswith(("scale", "allow"))}
+        copied = {n: v for n, v in last.items() if n.startswith(COPIED)}
         listed.append({"key": [""], **copied})
     elif 0 <= index < len(listed):
         question = listed.pop(index)

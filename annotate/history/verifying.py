@@ -16,6 +16,7 @@ from annotate.models import (
     Study,
     Unit,
 )
+from evalcore.models import Shot
 
 State = Slot.State
 
@@ -29,6 +30,7 @@ def problems(study: Study) -> list[str]:
         *_exclusions(study),
         *_views(study),
         *_answers(study),
+        *_shots_answered(study),
         *_values(study),
         *_counts(study),
         *replaying.problems(study),
@@ -128,15 +130,19 @@ def _views(study: Study) -> Iterator[str]:
 def _answers(study: Study) -> Iterator[str]:
     """Check that each closed slot has one current answer to each question.
 
-    An imported table may leave questions open, but never a whole slot.
+    Of a checklist: to each question about each shot of the story. An imported table
+    may leave questions open, but never a whole slot.
     """
     name, model = ("choices", Choice) if study.is_pairwise else ("ratings", Rating)
+    place = [] if study.is_pairwise else ["shot"]
     questions = list(study.questions.all())
+    shots = _shots(study) if study.is_checklist else {}
     current = Q(**{f"{name}__is_current": True, f"{name}__annotator": F("annotator")})
     closed = study.slots.filter(state__in=[State.SUBMITTED, State.EXCLUDED])
     counted = closed.annotate(n=Count(name, filter=current))
     for slot in counted.select_related("unit__story").iterator(2000):
         wanted = sum(q.is_asked_of(slot.unit.story) for q in questions)
+        wanted *= shots.get(slot.unit.story_id, 0) if study.is_checklist else 1
         if not (wanted if study.template else 1) <= slot.n <= wanted:
             yield f"slot {slot.code}: {slot.n} current {name} for {wanted} questions"
     alien = model.objects.filter(slot__study=study).exclude(question__study=study)
@@ -144,12 +150,32 @@ def _answers(study: Study) -> Iterator[str]:
         yield f"{model.__name__.lower()} {answer.pk}: answers another study's question"
     doubled = (
         model.objects.filter(slot__study=study, is_current=True)
-        .values("slot", "question", "annotator")
+        .values("slot", "question", "annotator", *place)
         .annotate(n=Count("pk"))
         .filter(n__gt=1)
     )
     for row in doubled:
         yield f"slot {row['slot']}: {row['n']} current answers to one question"
+
+
+def _shots(study: Study) -> dict[int, int]:
+    """Return how many shots each story of a benchmark has."""
+    shots = Shot.objects.filter(story__benchmark=study.benchmark_id).order_by()
+    return dict(shots.values_list("story").annotate(n=Count("pk")))
+
+
+def _shots_answered(study: Study) -> Iterator[str]:
+    """Check that the boxes of a checklist are about a shot, and nothing else is."""
+    ratings = Rating.objects.filter(slot__study=study)
+    if study.is_checklist:
+        same = Shot.objects.filter(
+            story=OuterRef("slot__unit__story"), number=OuterRef("shot")
+        )
+        alien = ratings.filter(~Exists(same))
+    else:
+        alien = ratings.exclude(shot=0)
+    for rating in alien:
+        yield f"rating {rating.pk}: is about shot {rating.shot}, which is not asked"
 
 
 def _values(study: Study) -> Iterator[str]:

@@ -4,7 +4,7 @@
 one into a study. The papers' protocols ship as templates.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,14 @@ TEMPLATES = Path(__file__).resolve().parents[1] / "protocols"
 
 Texts = dict[str, str]
 
+# The two boxes of a checklist's label; each is a question of its own, `label|box`.
+BOXES = ("text", "video")
+TICKED = (0, 1)
+
 
 @dataclass(frozen=True)
 class QuestionDefinition:
-    """One dimension or criterion.
+    """One dimension or criterion, or one label of a checklist.
 
     `stories` restricts it to stories with one of the values of a tag: `{"angle":
     ("TR",)}`; a story without the tag is asked about, too.
@@ -30,6 +34,7 @@ class QuestionDefinition:
     allow_tie: bool
     metric: str
     stories: dict[str, tuple[str, ...]]
+    categories: Texts = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -98,6 +103,19 @@ class Adaptive:
 
 
 @dataclass(frozen=True)
+class Presentation:
+    """How stories are shown.
+
+    `same_size`: pictures and videos of all methods have one size. `must_watch`: a video
+    is seen to its end before answers count. `comments`: annotators may write one.
+    """
+
+    same_size: bool = True
+    must_watch: bool = True
+    comments: bool = False
+
+
+@dataclass(frozen=True)
 class StudyDefinition:
     """Everything about a study but the benchmark and its outputs."""
 
@@ -123,6 +141,18 @@ class StudyDefinition:
     consent: Texts | None = None
     consent_version: str = "1"
     instructions: Texts | None = None
+    presentation: Presentation = Presentation()
+
+    @property
+    def asked(self) -> tuple[QuestionDefinition, ...]:
+        """Return the questions as they are stored: two boxes for each label."""
+        if self.protocol != "checklist":
+            return self.questions
+        return tuple(
+            replace(label, key=f"{label.key}|{box}", scale=TICKED)
+            for label in self.questions
+            for box in BOXES
+        )
 
     def with_changes(self, **changes: object) -> "StudyDefinition":
         """Return the definition with the values that are not None replaced."""

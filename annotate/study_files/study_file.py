@@ -10,6 +10,7 @@ from annotate.study_files.definition import (
     CellPairs,
     Checks,
     KnownUnit,
+    Presentation,
     QuestionDefinition,
     StorySample,
     StudyDefinition,
@@ -22,7 +23,7 @@ from annotate.study_files.yaml_reading import DefinitionError, Reader, Step
 
 __all__ = ["DefinitionError", "load_definition", "read_definition"]
 
-PROTOCOLS = ("likert", "pairwise")
+PROTOCOLS = ("likert", "pairwise", "checklist")
 ASSIGNMENTS = ("planned", "open")
 PAIRINGS = ("all", "ring")
 KINDS = ("gold", "repeat", "twin")
@@ -33,11 +34,17 @@ KEYS = {
     "title", "protocol", "assignment", "redundancy", "subset", "languages", "rounds",
     "session_size", "cap", "lease_minutes", "seed", "consent", "instructions", "scale",
     "stories", "pairs", "questions", "training", "checks", "rules", "adaptive",
+    "presentation",
 }  # fmt: skip
 QUESTION_KEYS = {
     "key", "title", "text", "help", "anchors", "metric", "scale", "allow_tie",
     "stories",
 }  # fmt: skip
+LABEL_KEYS = {"key", "category", "title", "text", "help", "metric", "stories"}
+# What can be told of an annotator by ticks alone.
+CHECKLIST_SIGNALS = (
+    "seconds_per_unit", "seconds_per_shot", "flat", "repeat", "agreement", "skips",
+)  # fmt: skip
 
 
 def load_definition(name_or_path: str | Path) -> StudyDefinition:
@@ -111,21 +118,37 @@ class _Reader(Reader):
             pairs=self.attempt("all", self._pairs, data.get("pairs"), protocol),
             stories=self._sample(data.get("stories"), ["stories"]),
             subset=self.attempt(None, self._subset, data.get("subset")),
-            training=self._training(data.get("training"), questions),
-            checks=self._checks(data.get("checks"), questions),
-            rules=self.attempt((), self._rules, data.get("rules")),
+            training=self.attempt(
+                None, self._training, data.get("training"), protocol, questions
+            ),
+            checks=self._checks(data.get("checks"), protocol, questions),
+            rules=self.attempt((), self._rules, data.get("rules"), protocol),
             adaptive=self.attempt(
                 None, self._adaptive, data.get("adaptive"), protocol, questions
             ),
             consent=self.texts(consent, ["consent"]),
             consent_version=version,
             instructions=self.texts(data.get("instructions"), ["instructions"]),
+            presentation=self._presentation(data.get("presentation")),
+        )
+
+    def _presentation(self, data: Any) -> Presentation:
+        data = self.mapping(data, ["presentation"])
+        usual = vars(Presentation())
+        self.known(data, set(usual), ["presentation"])
+        return Presentation(
+            **{
+                key: self.switch(data.get(key, value), value, ["presentation", key])
+                for key, value in usual.items()
+            }
         )
 
     # Questions
 
     def _questions(self, data: dict, protocol: str) -> tuple[QuestionDefinition, ...]:
         scale = self.scale(data.get("scale"), ["scale"])
+        if scale and protocol == "checklist":
+            self.refuse(["scale"], "a checklist has boxes instead of a scale", None)
         questions = data.get("questions")
         if not isinstance(questions, list) or not questions:
             raise self.fail(["questions"], "write a list with at least one question")
@@ -145,7 +168,8 @@ class _Reader(Reader):
         path: Step = ["questions", index]
         if not isinstance(data, dict):
             raise self.fail(path, "a question is a mapping with key, title and text")
-        self.known(data, QUESTION_KEYS, path)
+        is_label = protocol == "checklist"
+        self.known(data, LABEL_KEYS if is_label else QUESTION_KEYS, path)
         key = data.get("key")
         if (
             not isinstance(key, str)
@@ -171,6 +195,7 @@ class _Reader(Reader):
             ),
             metric=self.text(data.get("metric"), [*path, "metric"]),
             stories=self._tags(data.get("stories"), [*path, "stories"]),
+            categories=self.texts(data.get("category"), [*path, "category"]),
         )
 
     def _anchors(
@@ -252,10 +277,13 @@ class _Reader(Reader):
     # Quality
 
     def _training(
-        self, data: Any, questions: tuple[QuestionDefinition, ...]
+        self, data: Any, protocol: str, questions: tuple[QuestionDefinition, ...]
     ) -> Training | None:
         if data is None:
             return None
+        if protocol == "checklist":
+            told = "a checklist has no known answers to train with; leave it out"
+            raise self.fail(["training"], told)
         data = self.mapping(data, ["training"])
         self.known(data, {"units", "pass_mark", "attempts"}, ["training"])
         path: Step = ["training", "units"]
@@ -268,16 +296,25 @@ class _Reader(Reader):
             self.number(data, "attempts", 2, path=["training", "attempts"]),
         )
 
-    def _checks(self, data: Any, questions: tuple[QuestionDefinition, ...]) -> Checks:
+    def _checks(
+        self, data: Any, protocol: str, questions: tuple[QuestionDefinition, ...]
+    ) -> Checks:
         data = self.mapping(data, ["checks"])
         keys = {"per_session", "kinds", "degradations", "share", "gold"}
         self.known(data, keys, ["checks"])
         path: Step = ["checks"]
+        kinds = KINDS
+        if protocol == "checklist":
+            kinds = ("repeat",)
+            for key in ("degradations", "gold"):
+                if data.get(key):
+                    told = "a checklist has only repeats: no box is right beforehand"
+                    data[key] = self.refuse([*path, key], told, None)
         return Checks(
             self.number(data, "per_session", 0, least=0, path=[*path, "per_session"]),
-            self.several(data.get("kinds", list(KINDS)), KINDS, [*path, "kinds"]),
+            self.several(data.get("kinds", list(kinds)), kinds, [*path, "kinds"]),
             self.several(
-                data.get("degradations", []), DEGRADATIONS, [*path, "degradations"]
+                data.get("degradations") or [], DEGRADATIONS, [*path, "degradations"]
             ),
             self.share(data, "share", 0.2, path),
             self._known_units(data.get("gold"), [*path, "gold"], questions),
@@ -332,11 +369,15 @@ class _Reader(Reader):
             raise self.fail(path, f"write a value or a range within {low} to {high}")
         return limits[0], limits[1]
 
-    def _rules(self, data: Any) -> list:
+    def _rules(self, data: Any, protocol: str) -> list:
         try:
-            parse_rules(data)
+            rules = parse_rules(data)
         except RuleError as error:
             raise self.fail(["rules", *error.path], error.message) from error
+        if protocol == "checklist" and isinstance(data, list):
+            for index, rule in enumerate(rules):
+                path: Step = ["rules", index, "signal"]
+                self.one_of(rule.signal, CHECKLIST_SIGNALS, path)
         return data or []
 
     def _adaptive(

@@ -8,6 +8,7 @@ from annotate.study_files.definition import (
     CellPairs,
     Checks,
     KnownUnit,
+    Presentation,
     QuestionDefinition,
     StorySample,
     StudyDefinition,
@@ -76,6 +77,9 @@ def definition_data(definition: StudyDefinition) -> Dumped:
         if definition.checks == Checks()
         else checks_data(definition.checks),
         "rules": definition.rules,
+        "presentation": None
+        if definition.presentation == Presentation()
+        else dict(vars(definition.presentation)),
     }
     return {key: value for key, value in data.items() if value not in (None, {}, [])}
 
@@ -103,6 +107,7 @@ def _question(question: QuestionDefinition) -> Dumped:
     return _filled(
         {
             "key": question.key,
+            "category": question.categories,
             "metric": question.metric,
             "scale": question.scale and list(question.scale),
             "title": question.titles,

@@ -168,6 +168,12 @@ class Reader:
             return self.refuse(path, f"write one of {listed}", known[0])
         return value
 
+    def switch(self, value: Any, default: bool, path: Step) -> bool:
+        """Accept true or false, and no number that equals one of them."""
+        if type(value) is not bool:
+            return self.refuse(path, "write true or false", default)
+        return value
+
     def several(
         self, values: Any, known: tuple[str, ...], path: Step
     ) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from annotate import lifecycle, quality
+from annotate import faults, lifecycle, quality
 from annotate.dashboards import coverage_tables
 from annotate.dashboards.dashboard import dashboard, version
 from annotate.models import Annotator, Flag, Purpose
@@ -137,6 +137,17 @@ def flag_resolve(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     if flag.annotator.state == Annotator.State.PAUSED:
         text += " " + _("%(name)s stays paused.")
     messages.success(request, text % {"name": flag.annotator.name})
+    return redirect("study-coverage", slug)
+
+
+@require_POST
+@login_required
+def faults_settle(request: HttpRequest, slug: str) -> HttpResponse:
+    """Settle reports of broken pictures."""
+    study = get_study_for(request.user, slug, role="manager")
+    named = [int(n) for n in request.POST.getlist("fault") if is_number(n)]
+    if faults.settle(study, named):
+        messages.success(request, _("The report is settled."))
     return redirect("study-coverage", slug)
 
 

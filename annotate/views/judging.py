@@ -1,11 +1,11 @@
 """The annotator at work on one slot: the page, answers, submitting, skipping."""
 
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from annotate import finishing, leasing, rating, regaining, viewing
+from annotate import checklists, finishing, leasing, rating, regaining, viewing
 from annotate.checking import training
 from annotate.models import (
     Annotator,
@@ -31,27 +31,16 @@ LONGEST_COMMENT = Skip._meta.get_field("comment").max_length
 @require_safe
 @for_annotator
 def slot(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
-    """Show one story, or two side by side, with the questions."""
+    """Show one story, or two side by side, with the questions.
+
+    With `ahead`, its number in the session, it is only fetched beforehand: nothing is
+    taken.
+    """
+    ahead = request.GET.get("ahead", "")
+    if ahead.isdecimal():
+        row = look_at(annotator, code)
+        return _slot_page(request, annotator, row, ahead=int(ahead))
     return _slot_page(request, annotator, get_slot(annotator, code))
-
-
-@never_cache
-@require_POST
-@for_annotator
-def answer(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
-    """Store one answer as it is given."""
-    row = get_slot(annotator, code, late=True)
-    question = row.study.questions.filter(key=request.POST.get("question", "")).first()
-    if question is None:
-        return JsonResponse({"error": _("This question does not exist.")}, status=400)
-    try:
-        stored = _record(
-            row, annotator, question, request.POST.get("value", ""),
-            request.POST.get("client_key", ""),
-        )  # fmt: skip
-    except rating.AnswerError as error:
-        return JsonResponse({"error": str(error)}, status=409)
-    return JsonResponse({"revision": stored.revision})
 
 
 @never_cache
@@ -60,13 +49,10 @@ def answer(request: HttpRequest, annotator: Annotator, code: str) -> HttpRespons
 def submit(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
     """Store what the form holds, close the slot, and go on.
 
-    Without JavaScript this is the only request of a page. With it the answers are
-    `stored` already; those in the form may be older, when another tab changed them.
+    This is the only request of a page without JavaScript; with it, `saving` is used.
     """
     row = get_slot(annotator, code, late=True)
-    problems = []
-    if not request.POST.get("stored"):
-        problems = _record_all(request, annotator, row)
+    problems = _record_all(request, annotator, row)
     if not problems:
         try:
             row = regaining.despite_loss(
@@ -144,19 +130,71 @@ def _feedback(row: Slot) -> dict[str, object]:
 def _record_all(request: HttpRequest, annotator: Annotator, row: Slot) -> list[str]:
     """Store what a form without a script holds; return what could not be stored."""
     problems = []
+    if row.study.is_checklist:
+        try:
+            _store_form(row, annotator, request.POST)
+        except rating.AnswerError as error:
+            problems.append(str(error))
     for question in row.unit.questions:
         value = request.POST.get(question.key, "")
         if value:
             try:
-                _record(row, annotator, question, value)
+                store_answer(row, annotator, question, value)
             except rating.AnswerError as error:
                 problems.append(str(error))
+    if row.study.presentation.get("comments") and "comment" in request.POST:
+        try:
+            text = request.POST["comment"].strip()
+            rating.record_comment(slot=row, annotator=annotator, text=text)
+        except rating.AnswerError as error:
+            problems.append(str(error))
     return problems
 
 
-def _record(
+def _store_form(row: Slot, annotator: Annotator, posted: QueryDict) -> None:
+    regaining.despite_loss(
+        annotator,
+        row,
+        lambda slot: checklists.record_checklist_form(
+            slot=slot, annotator=annotator, posted=posted
+        ),
+    )
+
+
+def store_shot(
+    row: Slot,
+    annotator: Annotator,
+    shot: int,
+    ticked: list[str],
+    *,
+    looked: bool,
+    key: str = "",
+) -> None:
+    """Store the boxes of a checklist's shot, also if the slot is lost just now."""
+    regaining.despite_loss(
+        annotator,
+        row,
+        lambda slot: checklists.record_shot(
+            slot=slot,
+            annotator=annotator,
+            shot=shot,
+            ticked=ticked,
+            looked=looked,
+            client_key=key,
+        ),
+    )
+
+
+def store_answer(
     row: Slot, annotator: Annotator, question: Question, value: str, key: str = ""
 ) -> object:
+    """Store an answer, or take it back if the value is empty.
+
+    Also if the slot is lost at this very moment.
+    """
+    if not value:
+        rating.take_back(slot=row, annotator=annotator, question=question)
+        return None
     return regaining.despite_loss(
         annotator,
         row,
@@ -165,7 +203,7 @@ def _record(
             annotator=annotator,
             question=question,
             value=value,
-            client_key=key[:40],
+            client_key=key,
         ),
     )
 
@@ -178,30 +216,34 @@ def _seconds(request: HttpRequest) -> float | None:
         return None
 
 
-def get_slot(annotator: Annotator, code: str, *, late: bool = False) -> Slot:
+def get_slot(
+    annotator: Annotator, code: str, *, late: bool = False, proof: str = ""
+) -> Slot:
     """Return the annotator's slot of that code; anybody else's does not exist.
 
     One whose lease ran out is the annotator's again while nobody else has it. An answer
-    that comes too `late` for that is kept in a surplus slot.
+    that comes too `late` for that is kept in a surplus slot; so is one to a free slot
+    that the browser was given beforehand, by the `proof` of that.
     """
-    row = (
-        Slot.objects.filter(annotator=annotator, code=code)
-        .exclude(state__in=(Slot.State.EXCLUDED, Slot.State.WITHDRAWN))
-        .select_related(
-            "study",
-            "annotator",
-            "unit__story",
-            "unit__study",
-            "unit__output_a",
-            "unit__output_b",
-        )
-        .first()
-    )
-    if row is None:
-        row = regaining.regain(annotator, code, late=late)
+    row = _own(annotator, code)
+    row = row or regaining.regain(annotator, code, late=late, proof=proof)
     if row is None:
         raise Http404
     return row
+
+
+def look_at(annotator: Annotator, code: str) -> Slot:
+    """Return a slot to be shown: one's own, or a free one fetched beforehand."""
+    row = _own(annotator, code) or regaining.offered(annotator, code)
+    if row is None:
+        raise Http404
+    return row
+
+
+def _own(annotator: Annotator, code: str) -> Slot | None:
+    own = Slot.objects.filter(annotator=annotator, code=code)
+    open_ = own.exclude(state__in=(Slot.State.EXCLUDED, Slot.State.WITHDRAWN))
+    return open_.select_related(*regaining.SHOWN).first()
 
 
 def _slot_page(
@@ -211,6 +253,7 @@ def _slot_page(
     *,
     error: str = "",
     status: int = 200,
+    ahead: int = 0,
 ) -> HttpResponse:
     labels = viewing.side_labels()
     return annotator_page(
@@ -220,23 +263,27 @@ def _slot_page(
         status=status,
         slot=row,
         shots=viewing.shown_shots(row),
+        **viewing.for_player(row),
         characters=viewing.shown_characters(row),
         skip_reasons=Skip.Reason.choices,
         can_skip=row.state != Slot.State.SUBMITTED and row.purpose != Purpose.TRAINING,
         questions=viewing.shown_questions(row, labels),
-        progress=progress(annotator, row),
+        proof=regaining.offer(annotator, row.code) if row.annotator is None else "",
+        progress=progress(annotator, row, ahead),
         locked=_is_locked(annotator, row),
         previous=_before(annotator, row),
         error=error,
+        **checklists.on_page(row),
         **_feedback(row),
     )
 
 
 def _before(annotator: Annotator, row: Slot) -> Slot | None:
     """Return the slot before in the same session, or round of training."""
-    slots = leasing.own_slots(annotator).filter(
-        position__lt=row.position, session=row.session
-    )
+    slots = leasing.own_slots(annotator)
+    if row.position is None:  # free as yet: it would be the last
+        return slots.last()
+    slots = slots.filter(position__lt=row.position, session=row.session)
     if row.purpose == Purpose.TRAINING:
         slots = slots.filter(round=row.round)
     return slots.last()

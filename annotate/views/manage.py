@@ -1,17 +1,19 @@
 """Pages of a study for its managers and researchers."""
 
+from pathlib import Path
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db.models import Aggregate, Count, F, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from annotate import exclusion, lifecycle, quality, viewing
+from annotate import checklists, exclusion, lifecycle, quality, viewing
 from annotate.analysis_views import named_views
 from annotate.checking.signals import is_right
 from annotate.coverage import SURPLUS, WANTED, totals
@@ -29,8 +31,10 @@ from annotate.models import (
     Unit,
 )
 from annotate.permissions import can_create, can_manage, get_study_for, visible_studies
+from annotate.views.pictures import PICTURE_SECONDS, send_video
 from evalcore import media
-from evalcore.models import Frame
+from evalcore.models import Frame, Output
+from evalcore.video import video_still_path
 
 SLOTS_PER_PAGE = 100
 LATEST_LINES, EVENTS_READ = 12, 200
@@ -168,13 +172,23 @@ def slot_detail(request: HttpRequest, slug: str, code: str) -> HttpResponse:
     before, after = _neighbours(_filtered(study, request), code)
     return _page(
         request, study, "manage/slot.html",
-        slot=slot, other=_to_compare(slot), answers=_answers(slot),
+        slot=slot, other=_to_compare(slot), **_told(slot),
         exclusions=[(row, reasons[row.pk]) for row in exclusions],
         views=named_views(study),
         outputs=[(output, output.frames.all()) for output in outputs],
         shots=viewing.shown_shots(slot),
         query=_query(request), before=before, after=after,
     )  # fmt: skip
+
+
+def _told(slot: Slot) -> dict[str, object]:
+    """Return what was answered: every answer, or what is ticked in each shot."""
+    if slot.study.is_checklist:
+        return {
+            "told": checklists.told_shots(slot),
+            "boxes": checklists.box_names(slot),
+        }
+    return {"answers": _answers(slot)}
 
 
 def _answers(slot: Slot) -> list[tuple[Answer, str, tuple[bool, str] | None]]:
@@ -232,8 +246,9 @@ def _neighbours(listed: QuerySet[Slot], code: str) -> tuple[str, str]:
 def _get_slot(study: Study, code: str) -> Slot:
     return get_object_or_404(
         study.slots.select_related(
-            "study", "annotator", "unit__story", "unit__output_a__method",
-            "unit__output_b__method",
+            "study", "annotator", "unit__story",
+            "unit__output_a__method", "unit__output_a__video",
+            "unit__output_b__method", "unit__output_b__video",
         ),
         code=code,
     )  # fmt: skip
@@ -289,15 +304,41 @@ def frame_picture(
 ) -> HttpResponse:
     """Send a picture of one of the study's outputs."""
     study = get_study_for(request.user, slug)
-    shown = Q(output__in=study.units.values("output_a")) | Q(
-        output__in=study.units.filter(output_b__isnull=False).values("output_b")
-    )
     frame = get_object_or_404(
-        Frame.objects.select_related("media").filter(shown, media__isnull=False), pk=pk
+        Frame.objects.select_related("media"),
+        output__in=_outputs(study), media__isnull=False, pk=pk,
+    )  # fmt: skip
+    return _picture(media.rendition_path(frame.media, rendition))
+
+
+@require_safe
+@login_required
+def output_video(request: HttpRequest, slug: str, pk: int) -> HttpResponseBase:
+    """Send the video of one of the study's outputs, or a part of it."""
+    study = get_study_for(request.user, slug)
+    return send_video(request, get_object_or_404(_outputs(study), pk=pk))
+
+
+@require_safe
+@login_required
+def output_still(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Send a picture from the middle of a video."""
+    outputs = _outputs(get_study_for(request.user, slug)).filter(video__isnull=False)
+    output = get_object_or_404(outputs.select_related("video"), pk=pk)
+    return _picture(video_still_path(output.video, "thumb"))
+
+
+def _outputs(study: Study) -> QuerySet[Output]:
+    """Return what the study shows, twins too."""
+    return Output.everything.filter(
+        Q(pk__in=study.units.values("output_a"))
+        | Q(pk__in=study.units.filter(output_b__isnull=False).values("output_b"))
     )
-    data = media.rendition_path(frame.media, rendition).read_bytes()
-    response = HttpResponse(data, content_type="image/webp")
-    response["Cache-Control"] = "private, max-age=86400"
+
+
+def _picture(path: Path) -> HttpResponse:
+    response = HttpResponse(path.read_bytes(), content_type="image/webp")
+    response["Cache-Control"] = f"private, max-age={PICTURE_SECONDS}"
     return response
 
 

@@ -2,21 +2,28 @@
 
 from collections.abc import Mapping
 
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    JsonResponse,
+)
 from django.shortcuts import get_object_or_404, render
 from django.utils import translation
 from django.views.decorators.http import require_POST, require_safe
 
-from annotate import viewing
+from annotate import checklists, viewing
 from annotate.drafting import Setup
 from annotate.models import Slot, Study, Unit
 from annotate.permissions import can_create
 from annotate.previewing import first_slot
-from annotate.views.pictures import send_character, send_frame
+from annotate.views.pictures import send_character, send_frame, send_side
 from evalcore import media
 from evalcore.models import Output
 
 LANGUAGES = {"en": "en", "zh": "zh-hans"}
+LARGEST = media.LONGEST_SIDE["display"]
 NO_VALUES: Mapping[str, str] = {}
 
 
@@ -42,8 +49,10 @@ def preview_page(
             "token": setup.benchmark.slug,
             "annotator": slot.annotator,
             "shots": viewing.shown_shots(slot),
+            **viewing.for_player(slot),
             "characters": viewing.shown_characters(slot),
             "questions": viewing.shown_questions(slot, viewing.side_labels()),
+            **checklists.on_page(slot),
             "progress": {"number": 1, "size": setup.definition.session_size,
                          "session": 1, "sessions": 1},
             "sent": [
@@ -59,9 +68,9 @@ def preview_page(
 
 
 @require_POST
-def answer(request: HttpRequest, token: str, code: str) -> JsonResponse:
-    """Take an answer and forget it."""
-    return JsonResponse({"revision": 0})
+def save(request: HttpRequest, token: str, code: str) -> JsonResponse:
+    """Take answers and forget them."""
+    return JsonResponse({"refused": {}, "problem": "", "submitted": False})
 
 
 @require_POST
@@ -76,8 +85,13 @@ def picture(
     rendition: media.Rendition,
 ) -> HttpResponse:  # fmt: skip
     """Send one shot's picture, like the annotator's."""
-    output = viewing.sides(_slot(request, token, code)).get(side)
-    return send_frame(output, number, rendition)
+    return send_frame(_slot(request, token, code), side, number, rendition)
+
+
+@require_safe
+def video(request: HttpRequest, token: str, code: str, side: str) -> HttpResponseBase:
+    """Send one side's video, like the annotator's."""
+    return send_side(request, _slot(request, token, code), side)
 
 
 @require_safe
@@ -94,10 +108,14 @@ def _slot(request: HttpRequest, benchmark: str, code: str) -> Slot:
     if not can_create(request.user):
         raise Http404
     known = Output.objects.filter(story__benchmark__slug=benchmark)
+    numbers, _underscore, box = code.partition("_")
     outputs = [
         get_object_or_404(known.select_related("story"), pk=number)
-        for number in code.split("-")
+        for number in numbers.split("-")
     ]
     first, second = (*outputs, None)[:2]
     unit = Unit(story=first.story, output_a=first, output_b=second)
-    return Slot(study=Study(), unit=unit, a_is_left=True)
+    shown: dict[str, object] = {"same_size": bool(box)}
+    if box:
+        shown["box"] = [min(max(int(side), 1), LARGEST) for side in box.split("x")]
+    return Slot(study=Study(presentation=shown), unit=unit, a_is_left=True)

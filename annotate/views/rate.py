@@ -4,6 +4,7 @@ The token in the address is the identity; every slot and picture is looked up th
 it. Answers are stored by `annotate.rating` alone.
 """
 
+from collections import namedtuple
 from collections.abc import Callable
 from functools import wraps
 
@@ -18,7 +19,7 @@ from django.views.decorators.http import (
     require_safe,
 )
 
-from annotate import finishing, leasing, log, quality, rating
+from annotate import finishing, leasing, log, pace, quality, rating
 from annotate.choosing import handing
 from annotate.models import Annotator, Event, Invitation, Purpose, Slot, Study
 from annotate.people import devices
@@ -26,6 +27,11 @@ from annotate.people import devices
 View = Callable[..., HttpResponse]
 HELD = {Annotator.State.PAUSED: "held", Annotator.State.FAILED: "failed"}
 MOST_COUNTED = 100  # free slots; there may be very many
+# What telling the progress needs to know of each slot that somebody holds.
+KNOWN = (
+    "session", "round", "position", "claimed", "state", "purpose", "unit__story",
+)  # fmt: skip
+Held = namedtuple("Held", (*KNOWN[:-1], "story"))
 
 
 def for_annotator(view: View) -> View:
@@ -195,7 +201,8 @@ def warning(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     if request.method == "POST":
         flag.shown_at = timezone.now()
         flag.save(update_fields=["shown_at"])
-        return to_next(request, annotator)
+        session = rating.session_at_hand(annotator)
+        return _go_on(request, annotator, session=session)
     text = quality.warning_text(flag)
     return annotator_page(request, annotator, "rate/warning.html", text=text)
 
@@ -251,37 +258,51 @@ def _last_answered(annotator: Annotator) -> Slot | None:
     )
 
 
-def after_slot(request: HttpRequest, annotator: Annotator, row: Slot) -> HttpResponse:
-    """Go to the next slot, to the pause after a session, or to the last page."""
+def after_slot(
+    request: HttpRequest, annotator: Annotator, row: Slot, shown: str = ""
+) -> HttpResponse:
+    """Go to the next slot, to the pause after a session, or to the last page.
+
+    `shown` is the code of the slot that the browser shows already.
+    """
     if row.purpose == Purpose.TRAINING:
         return redirect("rate-feedback", request.token, row.code)
-    following = handing.next_slot(annotator)
-    if following is None or _is_done(annotator, following):
-        return redirect("rate-done", request.token)
-    if leasing.session_for(following, annotator) != row.session:
-        return redirect("rate-pause", request.token)
-    return to_next(request, annotator)
+    return _go_on(request, annotator, session=row.session, wish=shown)
 
 
 def to_next(request: HttpRequest, annotator: Annotator) -> HttpResponse:
-    """Take the next slot and lead to its page; a warning is read first."""
+    """Take the next slot, in whichever session, and lead to its page."""
+    return _go_on(request, annotator)
+
+
+def _go_on(
+    request: HttpRequest,
+    annotator: Annotator,
+    session: int | None = None,
+    wish: str = "",
+) -> HttpResponse:
+    """Lead to the next slot; a warning is read first."""
     if quality.unread_warning(annotator) is not None:
         return redirect("rate-warning", request.token)
-    following = handing.take_next(annotator)
-    if following.slot is not None:
+    following = handing.take_next(annotator, session=session, wish=wish)
+    if following.taken:
         Annotator.objects.filter(pk=annotator.pk).update(last_seen_at=timezone.now())
         return redirect("rate-slot", request.token, following.slot.code)
-    return redirect("rate-done", request.token)
+    done = _is_done(annotator, following.slot)
+    return redirect("rate-done" if done else "rate-pause", request.token)
 
 
-def progress(annotator: Annotator, row: Slot | None = None) -> dict[str, int | bool]:
+def progress(
+    annotator: Annotator, row: Slot | None = None, ahead: int = 0
+) -> dict[str, int | bool | None]:
     """Return how far the annotator is, in all and in the session at hand.
 
     Checks count like all other slots. `sessions` is 0 where nobody can know how many
-    there will be: without a plan.
+    there will be: without a plan. A free slot that is fetched `ahead` has that number.
+    `minutes` is how long the rest of the session will take, if anything tells.
     """
     at = row or handing.next_slot(annotator)
-    own = list(leasing.own_slots(annotator).select_related("unit"))
+    own = [Held(*row) for row in leasing.own_slots(annotator).values_list(*KNOWN)]
     session = leasing.session_for(at, annotator) if at else 1
     is_training = at is not None and at.purpose == Purpose.TRAINING
     here = [
@@ -294,42 +315,44 @@ def progress(annotator: Annotator, row: Slot | None = None) -> dict[str, int | b
         or (at is not None and at.annotator_id is None)
         or any(slot.claimed for slot in here)
     )
-    place = at.position if at and at.position else None
+    if at and at.position:
+        number = 1 + sum(slot.position < at.position for slot in here)
+    else:
+        number = ahead or len(here) + 1
+    to_come = _to_come(annotator, session, here) if is_joined else 0
+    size = len(here) + to_come
+    left = to_come + sum(slot.state != Slot.State.SUBMITTED for slot in here)
     return {
         "is_training": is_training,
         "session": session,
         "sessions": 0
         if is_joined
         else max([session, *(slot.session or 1 for slot in own)]),
-        "number": 1 + sum(place is None or slot.position < place for slot in here),
-        "size": len(here) + (_to_come(annotator, own, here) if is_joined else 0),
+        "number": number,
+        "size": max(size, number),
         "submitted": sum(
             slot.state == Slot.State.SUBMITTED and slot.purpose != Purpose.TRAINING
             for slot in own
         ),
+        "minutes": None if is_training else pace.minutes_for(annotator, left),
     }
 
 
-def _to_come(annotator: Annotator, own: list[Slot], here: list[Slot]) -> int:
+def _to_come(annotator: Annotator, session: int, here: list[Held]) -> int:
     """Return how many free slots will join the session at hand: one of each story."""
     if not handing.has_room(annotator):
         return 0
-    held = sum(slot.purpose == Purpose.REAL for slot in own)
-    begun = sum(slot.purpose == Purpose.REAL for slot in here)
-    room = annotator.study.session_size - begun
-    cap = annotator.cap or annotator.study.cap
-    if cap is not None:
-        room = min(room, cap - held)
+    room = handing.session_room(annotator, session)
     stories = (
         handing.left_for(annotator)
         .filter(annotator__isnull=True, state=Slot.State.OPEN)
-        .exclude(unit__story__in={slot.unit.story_id for slot in here})
+        .exclude(unit__story__in={slot.story for slot in here})
         .order_by()
         .values("unit__story")
         .distinct()
     )
     # Counting all of them would take long in a large study.
-    return stories[: max(0, room)].count()
+    return stories[:room].count()
 
 
 def annotator_page(

@@ -96,7 +96,7 @@ def _start_page(
             methods_count=Count("stories__outputs__method", distinct=True),
         ),
         "templates": [
-            (definition, [localised(asked.titles) for asked in definition.questions])
+            (definition, _titles(definition))
             for definition in sorted(
                 map(load_definition, template_names()),
                 key=lambda d: (len(d.questions), d.assignment != "planned"),
@@ -294,3 +294,12 @@ def study_preview(request: HttpRequest, slug: str) -> HttpResponse:
         return preview_page(request, _setup_of(study))
     except PlanningError as error:
         raise Http404(str(error)) from error
+
+
+def _titles(definition: StudyDefinition) -> list[str]:
+    """Return what is asked in a few words: the questions, or the labels' categories."""
+    if definition.protocol == "checklist":
+        named = [localised(label.categories) for label in definition.questions]
+    else:
+        named = [localised(question.titles) for question in definition.questions]
+    return list(dict.fromkeys(filter(None, named)))

@@ -1,7 +1,7 @@
-"""Import rendered stories: pictures become outputs with one frame a shot."""
+"""Import rendered stories: outputs with a video, or with one frame a shot."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,10 +10,10 @@ from django.db import transaction
 from tqdm import tqdm
 
 from analysis.tables import InputError, Problem
-from evalcore import media, scoring, twins
+from evalcore import media, scoring, twins, video
 from evalcore.importing import renderings as reading
 from evalcore.importing.layouts import as_name, find_folders
-from evalcore.importing.pictures import Prepared, prepare
+from evalcore.importing.pictures import Prepared, Videos, prepare, prepare_videos
 from evalcore.importing.renderings import Rendering, Shots
 from evalcore.models import (
     Benchmark,
@@ -25,12 +25,15 @@ from evalcore.models import (
     Story,
 )
 from evalcore.postgresql import analyze
+from evalcore.video_reading import UnreadableVideoError
 
 # The folder of all methods in ViStoryBench's layout.
 CONTAINER = "outputs"
 SHOWN_METHODS = 10
-# What is stored already, by method, story and shot number.
+# What is stored already, by method, story and shot number, or VIDEO: no shot has it.
+VIDEO = 0
 Stored = dict[tuple[str, str, int], MediaFile]
+ANOTHER = "another rendering is another method, so give it a name of its own (--method)"
 
 
 @dataclass
@@ -40,9 +43,11 @@ class Summary:
     methods: list[str] = field(default_factory=list)
     stories: int = 0
     pictures: int = 0
+    videos: int = 0
     missing: list[str] = field(default_factory=list)
     new_outputs: int = 0
     new_pictures: int = 0
+    new_videos: int = 0
     warnings: list[str] = field(default_factory=list)
 
     def line(self) -> str:
@@ -51,15 +56,18 @@ class Summary:
             f"{self.stories} stories by {len(self.methods)} "
             f"method{'s' * (len(self.methods) != 1)} "
             f"({', '.join(self.methods[:SHOWN_METHODS])}"
-            f"{', ...' * (len(self.methods) > SHOWN_METHODS)}), "
-            f"{self.pictures} pictures, {len(self.missing)} missing shots"
+            f"{', ...' * (len(self.methods) > SHOWN_METHODS)})"
         )
-        if not self.new_outputs and not self.new_pictures:
+        new = f"{self.new_outputs} outputs"
+        if self.videos:
+            counts += f", {self.videos} videos"
+            new += f", {self.new_videos} videos"
+        if self.pictures or not self.videos:
+            counts += f", {self.pictures} pictures, {len(self.missing)} missing shots"
+            new += f" and {self.new_pictures} pictures"
+        if not self.new_outputs and not self.new_pictures and not self.new_videos:
             return f"Nothing new: {counts}, all here already."
-        return (
-            f"Imported {counts} "
-            f"({self.new_outputs} outputs and {self.new_pictures} pictures are new)."
-        )
+        return f"Imported {counts} ({new} are new)."
 
 
 def import_outputs(
@@ -101,18 +109,22 @@ def import_outputs(
     chosen = reading.choose(folders, mode, language, timestamp, warnings)
     found = reading.gather(chosen, problems, warnings)
     if not found:
-        expected = "at least one folder of pictures named like shot_01.png"
+        expected = (
+            "at least one folder of pictures named like shot_01.png, or one video "
+            "named like its story or video.mp4"
+        )
         if not method:
             expected += ", in a folder per method (--method tells the method of PATH)"
         raise InputError(problems or [Problem(str(root), expected)])
+    stored = _stored(benchmark)
+    reading.settle(found, _with_pictures(stored), warnings)
     reading.note_absent(found, warnings)
     reading.set_shifts(found, shots, warnings)
     if create_stories:
         reading.add_new_shots(shots, found)
     for rendering in found:
         reading.check_fit(rendering, shots, problems)
-    stored = _stored_pictures(benchmark)
-    _check_pictures(found, stored, problems)
+    _check_files(found, stored, problems)
     if problems:
         raise InputError(problems)
     prepared = prepare(
@@ -121,10 +133,16 @@ def import_outputs(
         for number, path in rendering.by_shot.items()
         if (rendering.method, rendering.story, number) not in stored
     )
+    films = prepare_videos(
+        rendering.video
+        for rendering in found
+        if rendering.video is not None
+        and (rendering.method, rendering.story, VIDEO) not in stored
+    )
     with transaction.atomic():
         if benchmark.pk is None:
             benchmark.save()
-        summary = _store(benchmark, shots, found, prepared)
+        summary = _store(benchmark, shots, found, prepared, films)
         analyze(Output, Frame)
     summary.warnings = warnings
     return summary
@@ -139,51 +157,81 @@ def _known_shots(benchmark: Benchmark) -> Shots:
     return known
 
 
-def _stored_pictures(benchmark: Benchmark) -> Stored:
+def _stored(benchmark: Benchmark) -> Stored:
     frames = Frame.objects.filter(
         output__story__benchmark__slug=benchmark.slug,
         output__twin_of=None,
         media__isnull=False,
     ).select_related("media", "output__method", "output__story")
-    return {
+    films = Output.objects.filter(
+        story__benchmark__slug=benchmark.slug, video__isnull=False
+    ).select_related("video", "method", "story")
+    stored = {(o.method.name, o.story.key, VIDEO): o.video for o in films}
+    return stored | {
         (f.output.method.name, f.output.story.key, f.number): f.media for f in frames
     }
 
 
-def _check_pictures(
+def _with_pictures(stored: Stored) -> set[tuple[str, str]]:
+    """Return method and story of the outputs that people see as pictures."""
+    return {(method, story) for method, story, number in stored if number != VIDEO}
+
+
+def _check_files(
     renderings: Iterable[Rendering], stored: Stored, problems: list[Problem]
 ) -> None:
-    """Read every picture, so that a broken one is found before anything is kept."""
-    found = [
-        (path, stored.get((r.method, r.story, number)))
-        for r in renderings
-        for number, path in r.by_shot.items()
-    ]
+    """Read every file, so that a broken one is found before anything is kept."""
+    jobs = []
+    with_pictures = _with_pictures(stored)
+    for r in renderings:
+        film = stored.get((r.method, r.story, VIDEO))
+        if r.video is None and film is not None:
+            what = f"a video, as stored for story {r.story} before; {ANOTHER}"
+            problems.append(Problem(str(r.folder.path), what))
+        elif r.video is not None and (r.method, r.story) in with_pictures:
+            what = f"pictures, as stored for story {r.story} before; {ANOTHER}"
+            problems.append(Problem(str(r.video), what))
+        elif r.video is not None:
+            jobs.append((_video_problem, r.video, film))
+        for number, path in r.by_shot.items():
+            picture = stored.get((r.method, r.story, number))
+            jobs.append((_picture_problem, path, picture))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        checked = pool.map(_picture_problem, *zip(*found, strict=True))
-        for problem in tqdm(checked, total=len(found), desc="checking", disable=None):
+        checked = pool.map(lambda job: _problem(*job), jobs)
+        for problem in tqdm(checked, total=len(jobs), desc="checking", disable=None):
             if problem is not None:
                 problems.append(problem)
 
 
-def _picture_problem(path: Path, stored: MediaFile | None) -> Problem | None:
-    """Return why a picture cannot be taken: people may have judged the stored one."""
+def _problem(
+    check: Callable[[Path, MediaFile | None], str], path: Path, stored: MediaFile | None
+) -> Problem | None:
+    """Return why a file cannot be taken: people may have judged the stored one."""
     if path.is_symlink():
         return Problem(str(path), "a file of its own, not a link")
     try:
-        if stored is None:
-            media.open_picture(media.read(path))
-        elif not media.is_same_picture(stored, media.read(path)):
-            return Problem(
-                str(path),
-                "the picture that is stored for this shot; another rendering is "
-                "another method, so give it a name of its own (--method)",
-            )
-    except media.UnreadablePictureError as error:
-        return Problem(str(path), str(error))
+        what = check(path, stored)
+    except (media.UnreadablePictureError, UnreadableVideoError) as error:
+        what = str(error)
     except OSError as error:
-        return Problem(str(path), f"a readable file ({error.strerror})")
-    return None
+        what = f"a readable file ({error.strerror})"
+    return Problem(str(path), what) if what else None
+
+
+def _picture_problem(path: Path, stored: MediaFile | None) -> str:
+    if stored is None:
+        media.open_picture(media.read(path))
+    elif not media.is_same_picture(stored, media.read(path)):
+        return f"the picture that is stored for this shot; {ANOTHER}"
+    return ""
+
+
+def _video_problem(path: Path, stored: MediaFile | None) -> str:
+    if stored is None:
+        video.check_video(path)
+    elif not video.is_same_video(stored, path):
+        return f"the video that is stored for this story; {ANOTHER}"
+    return ""
 
 
 def _store(
@@ -191,64 +239,79 @@ def _store(
     shots: Shots,
     renderings: list[Rendering],
     prepared: Prepared,
+    films: Videos,
 ) -> Summary:
     summary = Summary(
         methods=sorted({r.method for r in renderings}),
         stories=len({r.story for r in renderings}),
         pictures=sum(len(r.pictures) for r in renderings),
+        videos=sum(r.video is not None for r in renderings),
     )
     media.store_prepared(prepared.values())
+    video.store_prepared(films.values())
     rows = _story_rows(benchmark, shots, {r.story for r in renderings})
     for rendering in renderings:
-        _store_rendering(rendering, rows[rendering.story], prepared, summary)
+        story, own_shots = rows[rendering.story]
+        output, created = _output(rendering, story)
+        summary.new_outputs += created
+        if rendering.video is None:
+            _store_pictures(output, rendering, own_shots, prepared, summary)
+        elif output.video_id is None:
+            output.video_id = films[rendering.video].pk
+            output.save(update_fields=["video"])
+            summary.new_videos += 1
     return summary
 
 
 def _story_rows(
     benchmark: Benchmark, shots: Shots, keys: set[str]
-) -> dict[str, dict[int, Shot]]:
-    """Return the shots of each story by number, creating what is new."""
+) -> dict[str, tuple[Story, dict[int, Shot]]]:
+    """Return each story with its shots by number, creating what is new."""
     result = {}
     for key in sorted(keys):
         story, _created = Story.objects.get_or_create(benchmark=benchmark, key=key)
         existing = {shot.number: shot for shot in story.shots.all()}
         for number in sorted(shots[key] - set(existing)):
             existing[number] = Shot.objects.create(story=story, number=number)
-        result[key] = existing
+        result[key] = story, existing
     return result
 
 
-def _store_rendering(
-    rendering: Rendering,
-    shots: dict[int, Shot],
-    prepared: Prepared,
-    summary: Summary,
-) -> None:
+def _output(rendering: Rendering, story: Story) -> tuple[Output, bool]:
+    """Return the output of a rendering, and whether it is new."""
     method, _created = Method.objects.get_or_create(name=rendering.method)
-    story_id = next(iter(shots.values())).story_id
     folder = rendering.folder
     origin = {
         "mode": folder.mode,
         "language": folder.language,
         "timestamp": folder.timestamp,
         "index_shift": rendering.index_shift,
-        "source": str(folder.path),
+        "source": str(rendering.video or folder.path),
     }
     output, created = Output.objects.get_or_create(
-        story_id=story_id, method=method, defaults=origin
+        story=story, method=method, defaults=origin
     )
-    summary.new_outputs += created
-    frames = {frame.number: frame for frame in output.frames.all()}
-    if not created and not frames:
+    if not created and output.video_id is None and not output.frames.exists():
         # A table of scores or ratings made this output without media.
         Output.objects.filter(pk=output.pk).update(**origin)
+    return output, created
+
+
+def _store_pictures(
+    output: Output,
+    rendering: Rendering,
+    shots: dict[int, Shot],
+    prepared: Prepared,
+    summary: Summary,
+) -> None:
+    frames = {frame.number: frame for frame in output.frames.all()}
     pictures = rendering.by_shot
     new, filled = [], []
     for number, shot in sorted(shots.items()):
         path = pictures.get(number)
         if path is None:
             summary.missing.append(
-                f"{method.name}: story {rendering.story}: shot {number}"
+                f"{rendering.method}: story {rendering.story}: shot {number}"
             )
         frame = frames.get(number) or Frame(output=output, shot=shot, number=number)
         if frame.media_id is None and path is not None:

@@ -9,7 +9,13 @@ Known layouts, below the outputs' root (`[x]` may be missing):
     <method>/<dataset>_<lang>/<story>/[<timestamp>/]image_outputs/shot_01.png
     <method>/<story>/shot_01.png
 
-Instead of one pattern a layout, each folder name between method and picture is
+In place of a story's pictures there may be one video, in the story's folder or named
+like the story:
+
+    <method>/[<mode>/<lang>/<timestamp>/]<story>/video.mp4
+    <method>/[<mode>/<lang>/<timestamp>/]<story>.mp4
+
+Instead of one pattern a layout, each folder name between method and file is
 recognised for what it is: language, timestamp, folder of shots, or story. What is left
 over is the mode.
 """
@@ -18,12 +24,15 @@ import os
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from analysis.tables import InputError, Problem, is_text
 
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp")
+VIDEOS = (".mp4", ".webm", ".mov", ".mkv", ".avi", ".m4v")
+# Names of files that say nothing of the story; its folder does.
+VIDEO_NAMES = ("video", "output", "movie", "result", "clip")
 LANGUAGES = ("en", "ch", "zh")
 TIMESTAMP = re.compile(r"\d{8}[-_]\d{6}")
 SHOT_FOLDERS = ("shot", "shots", "image_outputs")
@@ -36,7 +45,7 @@ MOST_SHOTS = 10_000
 
 @dataclass(frozen=True)
 class FoundFolder:
-    """A folder of pictures, and what its path says about them."""
+    """A folder of pictures, or a video, and what the path says about them."""
 
     path: Path
     method: str
@@ -44,11 +53,12 @@ class FoundFolder:
     language: str
     timestamp: str
     story: str
-    pictures: tuple[Path, ...]
+    pictures: tuple[Path, ...] = ()
+    video: Path | None = None
 
 
-def picture_folders(root: Path, notes: list[str]) -> Iterator[tuple[Path, list[Path]]]:
-    """Yield every folder with pictures and its pictures, in natural order.
+def media_folders(root: Path, notes: list[str]) -> Iterator[tuple[Path, list[Path]]]:
+    """Yield every folder with pictures or videos, and these, in natural order.
 
     Links are not followed, and noted: an import reads nothing outside the tree it was
     given.
@@ -62,13 +72,13 @@ def picture_folders(root: Path, notes: list[str]) -> Iterator[tuple[Path, list[P
         names[:] = sorted(filter(_is_shown, names), key=natural)
         paths = [Path(folder) / name for name in names]
         notes += [f"{path}: a link; left out" for path in paths if path.is_symlink()]
-        pictures = [
+        found = [
             Path(folder) / name
             for name in sorted(filter(_is_shown, files), key=natural)
-            if Path(name).suffix.lower() in PICTURES
+            if Path(name).suffix.lower() in PICTURES + VIDEOS
         ]
-        if pictures:
-            yield Path(folder), pictures
+        if found:
+            yield Path(folder), found
 
 
 def _refuse(error: OSError) -> None:
@@ -95,7 +105,7 @@ def natural(name: str) -> list[tuple[int, int, str]]:
 def find_folders(
     root: Path, *, stories: set[str], method: str = ""
 ) -> tuple[list[FoundFolder], list[str]]:
-    """Return all folders of rendered shots below the root.
+    """Return all folders of rendered shots, and all videos, below the root.
 
     Parameters
     ----------
@@ -109,11 +119,11 @@ def find_folders(
     Returns
     -------
     tuple
-        The folders, and notes on folders that were passed over.
+        The folders, a video as one of its own, and notes on what was passed over.
     """
     found: list[FoundFolder] = []
     notes: list[str] = []
-    for path, pictures in picture_folders(root, notes):
+    for path, files in media_folders(root, notes):
         parts = [as_name(part) for part in path.relative_to(root).parts]
         if not all(is_text(part) for part in parts):
             notes.append(f"{path!r}: its name is not UTF-8; left out")
@@ -122,12 +132,33 @@ def find_folders(
         if _is_reference(parts, stories):
             notes.append(f"{path}: pictures of characters; left out")
             continue
-        folder = _recognise(path, name, parts, stories, tuple(pictures))
-        if folder is None:
-            notes.append(f"{path}: a story's own folder was expected; left out")
-        else:
-            found.append(folder)
+        videos = [file for file in files if file.suffix.lower() in VIDEOS]
+        pictures = [file for file in files if file not in videos]
+        if pictures:
+            place = _recognise(path, name, parts, stories)
+            if place is None:
+                notes.append(f"{path}: a story's own folder was expected; left out")
+            else:
+                found.append(replace(place, pictures=tuple(pictures)))
+        for video in videos:
+            own = _own_story(video, parts, stories)
+            place = _recognise(path, name, parts, stories, own)
+            if place is None:
+                notes.append(f"{video}: a story's own folder was expected; left out")
+            else:
+                found.append(replace(place, video=video))
     return found, notes
+
+
+def _own_story(video: Path, parts: list[str], stories: set[str]) -> str:
+    """Return the story that a video's own name says, or nothing: its folder does."""
+    if as_name(video.name) in stories:
+        return as_name(video.name)  # StoryBench names some stories x.mp4
+    name = as_name(video.stem)
+    if key := _story_key(name, stories):
+        return key
+    in_folder = any(_story_key(part, stories) for part in parts)
+    return "" if in_folder or name.lower() in VIDEO_NAMES else name
 
 
 def _is_reference(parts: list[str], stories: set[str]) -> bool:
@@ -160,8 +191,9 @@ def _recognise(
     method: str,
     parts: list[str],
     stories: set[str],
-    pictures: tuple[Path, ...],
+    story: str = "",
 ) -> FoundFolder | None:
+    """Return what the folder names say, with the story that is known already."""
     timestamp = language = dataset = ""
     rest: list[str] = []
     for place, part in enumerate(parts):
@@ -174,16 +206,17 @@ def _recognise(
             dataset, language = part, with_language[2]
         elif not _is_shot_folder(parts, place, stories):
             rest.append(part)
-    if not rest and dataset:
+    if not rest and dataset and not story:
         # Nothing else names a story, so this does: fox_en is no data set then.
         rest, language = [dataset], ""
-    if not method or not rest:
+    if not method or not (rest or story):
         return None
-    known = [part for part in rest if _story_key(part, stories)]
-    story = known[-1] if known else rest[-1]
-    if rest[-1] != story:
-        return None  # some other folder inside a story's
-    rest.pop()
+    if not story:
+        known = [part for part in rest if _story_key(part, stories)]
+        story = known[-1] if known else rest[-1]
+        if rest[-1] != story:
+            return None  # some other folder inside a story's
+        rest.pop()
     return FoundFolder(
         path,
         method,
@@ -191,7 +224,6 @@ def _recognise(
         "zh" if language in ("ch", "zh") else language,
         timestamp,
         _story_key(story, stories) or story,
-        pictures,
     )
 
 

@@ -1,4 +1,4 @@
-"""Pictures of an import, written before the database is touched."""
+"""Pictures and videos of an import, written before the database is touched."""
 
 import os
 from collections.abc import Iterable
@@ -7,9 +7,11 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from evalcore import media
+from evalcore import media, video
+from evalcore.models import MediaFile
 
 Prepared = dict[Path, media.Prepared]
+Videos = dict[Path, MediaFile]
 
 
 def prepare(paths: Iterable[Path]) -> Prepared:
@@ -18,4 +20,13 @@ def prepare(paths: Iterable[Path]) -> Prepared:
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         done = pool.map(lambda path: media.prepare_picture(media.read(path)), listed)
         bar = tqdm(done, total=len(listed), desc="pictures", disable=None)
+        return dict(zip(listed, bar, strict=True))
+
+
+def prepare_videos(paths: Iterable[Path]) -> Videos:
+    """Write the files of the videos, and what people will be shown of them."""
+    listed = list(paths)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        done = pool.map(video.prepare_video, listed)
+        bar = tqdm(done, total=len(listed), desc="videos", disable=None)
         return dict(zip(listed, bar, strict=True))

@@ -1,6 +1,6 @@
-"""From folders of pictures to renderings: which method drew which shot of which story.
+"""From folders to renderings: which method drew which shot, or film, of which story.
 
-Reads names only, no picture and no database.
+Reads names only, no file and no database.
 """
 
 import difflib
@@ -23,6 +23,7 @@ class Rendering:
     """One output as the folders have it.
 
     `pictures` has the numbers of the files; `index_shift` makes them shot numbers.
+    With a `video` there are none.
     """
 
     method: str
@@ -30,6 +31,7 @@ class Rendering:
     folder: FoundFolder
     pictures: dict[int, Path] = field(default_factory=dict)
     index_shift: int = 0
+    video: Path | None = None
 
     @property
     def by_shot(self) -> dict[int, Path]:
@@ -87,7 +89,7 @@ def choose(
 def gather(
     folders: list[FoundFolder], problems: list[Problem], warnings: list[str]
 ) -> list[Rendering]:
-    """Collect the pictures of each output and name its method.
+    """Collect the pictures or the video of each output and name its method.
 
     A method with several modes or languages becomes several methods.
     """
@@ -121,7 +123,34 @@ def gather(
                 )
             else:
                 rendering.pictures[number] = path
-    return [found[key] for key in sorted(found) if found[key].pictures]
+        if folder.video is not None:
+            if rendering.video is not None:
+                what = f"one video of story {folder.story}; {rendering.video} is too"
+                problems.append(Problem(str(folder.video), what))
+            rendering.video = rendering.video or folder.video
+    return [found[k] for k in sorted(found) if found[k].pictures or found[k].video]
+
+
+def settle(
+    renderings: list[Rendering], judged: set[tuple[str, str]], warnings: list[str]
+) -> None:
+    """Take the video where there are pictures too, unless these may be judged already.
+
+    `judged` has method and story of the outputs whose pictures are stored.
+    """
+    for rendering in renderings:
+        if rendering.video is None or not rendering.pictures:
+            continue
+        if (rendering.method, rendering.story) in judged:
+            what = "its pictures are stored already; the video is left out"
+            rendering.video = None
+        else:
+            what = "the video is taken, the pictures are left out"
+            rendering.pictures = {}
+        warnings.append(
+            f"{rendering.method}: story {rendering.story} has pictures and a video; "
+            f"{what}"
+        )
 
 
 def set_shifts(renderings: list[Rendering], shots: Shots, warnings: list[str]) -> None:
@@ -136,7 +165,7 @@ def set_shifts(renderings: list[Rendering], shots: Shots, warnings: list[str]) -
         if 0 in r.pictures and 0 not in shots.get(r.story, ())
     }
     for rendering in renderings:
-        if rendering.method not in from_zero:
+        if rendering.method not in from_zero or not rendering.pictures:
             continue
         known = shots.get(rendering.story)
         if 0 in rendering.pictures:
@@ -158,17 +187,17 @@ def note_absent(renderings: list[Rendering], warnings: list[str]) -> None:
     for method, own in sorted(drawn.items()):
         if absent := sorted(stories - own, key=natural):
             warnings.append(
-                f"{method}: no picture of these stories, which others have: "
+                f"{method}: no output of these stories, which others have: "
                 f"{', '.join(absent[:SHOWN_STORIES])}"
                 f"{', ...' * (len(absent) > SHOWN_STORIES)}"
             )
 
 
 def add_new_shots(shots: Shots, renderings: list[Rendering]) -> None:
-    """Give each story without shots as many as the methods drew."""
+    """Give each story without shots as many as the methods drew; a video has one."""
     for story in {r.story for r in renderings if not shots.get(r.story)}:
-        drawn = [r.by_shot for r in renderings if r.story == story]
-        shots[story] = set(range(1, 1 + max(max(numbers) for numbers in drawn)))
+        drawn = [max(r.by_shot, default=1) for r in renderings if r.story == story]
+        shots[story] = set(range(1, 1 + max(drawn)))
 
 
 def check_fit(rendering: Rendering, shots: Shots, problems: list[Problem]) -> None:

@@ -5,15 +5,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from django.db import transaction
+from tqdm import tqdm
 
 from analysis.tables import InputError, Problem
 from evalcore import media, scoring, twins
 from evalcore.importing.pictures import Prepared, prepare
-from evalcore.importing.vistorybench import (
-    ReadCharacter,
-    ReadStory,
-    read_benchmark,
-)
+from evalcore.importing.scripts import ReadCharacter, ReadStory
+from evalcore.importing.storybench import read_tasks
+from evalcore.importing.vistorybench import read_benchmark
 from evalcore.models import (
     Benchmark,
     Character,
@@ -48,9 +47,10 @@ class Summary:
 
 
 def import_benchmark(root: Path, *, slug: str, title: str = "") -> Summary:
-    """Read the data set below `root` into a benchmark; a second time changes nothing.
+    """Read a data set into a benchmark; a second time changes nothing.
 
-    What is empty in a stored story (one made from folders or tables) is filled in.
+    `root` is a folder as ViStoryBench has it, or a file of StoryBench's tasks. What is
+    empty in a stored story (one made from folders or tables) is filled in.
 
     Raises
     ------
@@ -58,7 +58,10 @@ def import_benchmark(root: Path, *, slug: str, title: str = "") -> Summary:
         With every problem, a story that differs from the stored one included; nothing
         was written.
     """
-    stories, warnings = read_benchmark(root)
+    if root.suffix == ".json":
+        source, (stories, warnings) = "StoryBench tasks", (read_tasks(root), [])
+    else:
+        source, (stories, warnings) = "ViStoryBench data set", read_benchmark(root)
     stored = {
         story.key: story
         for story in Story.objects.filter(benchmark__slug=slug).prefetch_related(
@@ -78,10 +81,10 @@ def import_benchmark(root: Path, *, slug: str, title: str = "") -> Summary:
     with transaction.atomic():
         benchmark, _created = Benchmark.objects.get_or_create(
             slug=slug,
-            defaults={"title": title or slug, "source": "ViStoryBench data set"},
+            defaults={"title": title or slug, "source": source},
         )
         media.store_prepared(prepared.values())
-        for story in stories:
+        for story in tqdm(stories, desc="stories", disable=None):
             _store_story(benchmark, story, prepared, summary)
     return summary
 
@@ -101,6 +104,8 @@ def _differences(read: ReadStory, stored: Story) -> Iterator[Problem]:
 
     if stored.title and stored.title != read.title:
         yield problem("the title")
+    if stored.conditioning_seconds not in (None, read.conditioning):
+        yield problem("the conditioning seconds")
     for name, value in read.tags.items():
         if stored.tags.get(name, value) != value:
             yield problem(f"the tag {name}")
@@ -115,6 +120,8 @@ def _differences(read: ReadStory, stored: Story) -> Iterator[Problem]:
             on_stage = {character.key for character in row.characters.all()}
             if row.text != shot.text:
                 yield problem(f"the text of shot {shot.number}")
+            if (row.start_seconds, row.end_seconds) != (shot.start, shot.end):
+                yield problem(f"the times of shot {shot.number}")
             if on_stage != set(shot.characters):
                 yield problem(f"the characters of shot {shot.number}")
     characters = {character.key: character for character in stored.characters.all()}
@@ -146,10 +153,13 @@ def _store_story(
 ) -> None:
     story, created = Story.objects.get_or_create(benchmark=benchmark, key=read.key)
     summary.stories += 1
-    tags = {**read.tags, **story.tags}
-    if created or (read.title and not story.title) or tags != story.tags:
-        story.title, story.tags = story.title or read.title, tags
-        story.save(update_fields=["title", "tags"])
+    before = (story.title, story.tags, story.conditioning_seconds)
+    story.title = story.title or read.title
+    story.tags = {**read.tags, **story.tags}
+    story.conditioning_seconds = story.conditioning_seconds or read.conditioning
+    after = (story.title, story.tags, story.conditioning_seconds)
+    if created or after != before:
+        story.save(update_fields=["title", "tags", "conditioning_seconds"])
         summary.created += 1
     characters = {}
     for character in read.characters:
@@ -179,7 +189,8 @@ def _store_story(
             _add_missing_frames(story, saved)
         if not saved.text:
             saved.text = shot.text
-            saved.save(update_fields=["text"])
+            saved.start_seconds, saved.end_seconds = shot.start, shot.end
+            saved.save(update_fields=["text", "start_seconds", "end_seconds"])
             saved.characters.set(characters[key] for key in shot.characters)
             created = True
         summary.shots += 1

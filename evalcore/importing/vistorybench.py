@@ -1,9 +1,13 @@
-"""Read ViStoryBench's data set: stories, shots, characters, reference pictures."""
+"""Read ViStoryBench's data set: stories, shots, characters, reference pictures.
+
+The same files carry stories whose outputs are videos: a shot may have a `Caption` in
+place of ViStoryBench's five fields, and `start_seconds` and `end_seconds`; a story
+`conditioning_seconds`.
+"""
 
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -14,6 +18,13 @@ from openpyxl.utils.exceptions import InvalidFileException
 from analysis.tables import InputError, Problem, is_text
 from evalcore import media
 from evalcore.importing.layouts import MOST_SHOTS
+from evalcore.importing.scripts import (
+    ReadCharacter,
+    ReadShot,
+    ReadStory,
+    check_times,
+    seconds,
+)
 from evalcore.models import Character, Story
 
 LANGUAGES = {"en": "en", "ch": "zh"}
@@ -23,6 +34,7 @@ SHOT_FIELDS = {
     "Static Shot Description": "static",
     "Shot Perspective Design": "camera",
 }
+CAPTION = "Caption"
 ON_STAGE = "Characters Appearing"
 PICTURES = (".jpg", ".jpeg", ".png")
 NUMBER = re.compile(r"[0-9]{1,9}")
@@ -31,38 +43,6 @@ LONGEST = {
     "key": Character._meta.get_field("key").max_length,
     "tag": Character._meta.get_field("kind").max_length,
 }
-
-
-@dataclass
-class ReadCharacter:
-    """A character as the folder describes it."""
-
-    key: str
-    names: dict[str, str]
-    descriptions: dict[str, str]
-    kind: str
-    images: list[Path]
-
-
-@dataclass
-class ReadShot:
-    """A shot as the folder describes it."""
-
-    number: int
-    text: dict[str, dict[str, str]]
-    characters: list[str]
-
-
-@dataclass
-class ReadStory:
-    """A story as the folder describes it."""
-
-    file: Path
-    key: str
-    title: str
-    tags: dict[str, Any]
-    characters: list[ReadCharacter]
-    shots: list[ReadShot]
 
 
 def story_folders(root: Path) -> list[Path]:
@@ -120,6 +100,9 @@ class _StoryReader:
     def problem(self, expected: str, line: int | None = None, what: str = "") -> None:
         self.problems.append(Problem(str(self.file), expected, line, what))
 
+    def complain(self, expected: str, what: str) -> None:
+        self.problem(expected, what=what)
+
     def length(self, what: str, text: str) -> None:
         if len(text) > LONGEST[what]:
             expected = f"a {what} of at most {LONGEST[what]} letters"
@@ -168,6 +151,8 @@ class _StoryReader:
             self.problem("an index that occurs once", what=f"shot {number}")
         if not shots:
             self.problem("at least one complete shot")
+        check_times(shots, self.complain)
+        given = data.get("conditioning_seconds")
         genre = _both(data.get("Story_type")).get("en", "")
         title = _both(data.get("Title")).get("en", "")
         self.length("title", title)
@@ -178,6 +163,7 @@ class _StoryReader:
             tags={"genre": genre} if genre else {},
             characters=characters,
             shots=shots,
+            conditioning=seconds(given, "conditioning_seconds", self.complain) or None,
         )
 
     def _character(self, key: str, row: Any) -> ReadCharacter | None:
@@ -230,7 +216,7 @@ class _StoryReader:
             self.problem("an object", what=f"shot {position}")
             return None
         missing = [name for name in (*SHOT_FIELDS, ON_STAGE) if name not in row]
-        if missing:
+        if missing and CAPTION not in row:
             self.warnings.append(
                 f"{self.file}: shot {position} left out, it lacks {', '.join(missing)}"
             )
@@ -240,10 +226,10 @@ class _StoryReader:
             self.problem(f"an index from 1 to {MOST_SHOTS}", what=f"shot {position}")
             return None
         text: dict[str, dict[str, str]] = {"en": {}, "zh": {}}
-        for name, short in SHOT_FIELDS.items():
-            for language, value in _both(row[name]).items():
+        for name, short in (*SHOT_FIELDS.items(), (CAPTION, "caption")):
+            for language, value in _both(row.get(name)).items():
                 text[language][short] = value
-        named = row[ON_STAGE] or {}
+        named = row.get(ON_STAGE) or {}
         listed = named.get("en") or [] if isinstance(named, dict) else named
         if not isinstance(listed, list):
             self.problem("a list of characters on stage", what=f"shot {number}")
@@ -254,7 +240,14 @@ class _StoryReader:
                 self.warnings.append(
                     f"{self.file}: shot {number}: no character {key!r}; left out"
                 )
-        return ReadShot(number, text, [key for key in on_stage if key in keys])
+        what = f"shot {number}"
+        return ReadShot(
+            number,
+            text,
+            [key for key in on_stage if key in keys],
+            seconds(row.get("start_seconds"), what, self.complain),
+            seconds(row.get("end_seconds"), what, self.complain),
+        )
 
 
 def _is_story(data: Any) -> bool:

@@ -58,7 +58,10 @@ def test_it_works():
     planned = {"power", "needed", "subset", "best_subset", "subset_stories"}
     judged = {"stability", "judges", "strata", "strata_differences"}
     without_sides = {"position_bias", "side_effect"}
-    assert set(found.tables) == set(COLUMNS) - planned - judged - without_sides
+    without_boxes = {"labels"}
+    assert set(found.tables) == (
+        set(COLUMNS) - planned - judged - without_sides - without_boxes
+    )
     for name, frame in found.tables.items():
         assert tuple(frame.columns) == COLUMNS[name]
         assert len(frame), name

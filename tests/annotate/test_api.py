@@ -183,3 +183,32 @@ def test_consent_and_a_valid_link_are_needed(study):
 
 def test_the_schema_has_no_warnings():
     call_command("spectacular", "--validate", "--fail-on-warn", stdout=io.StringIO())
+
+
+def test_a_checklist_is_ticked_shot_by_shot():
+    study = make_study(protocol="checklist", consented=True)
+    client = seat(study)
+    slot = client.post(reverse("api-slot")).json()
+    assert slot["ticked"] == {}
+    assert slot["questions"][0]["options"] == ["0", "1"]
+    url = reverse("api-submit", args=[slot["code"]])
+    ticked = {"1": ["pan|text"], "2": []}
+    response = client.post(url, {"ticked": ticked}, format="json")
+    assert response.status_code == 409
+    assert "shot 3" in str(response.json())
+    assert not Rating.objects.exists()  # all or nothing
+    for wrong in ({"1": ["fish|text"]}, {"9": []}, {"one": []}):
+        response = client.post(url, {"ticked": wrong}, format="json")
+        assert response.status_code == 400, wrong
+    ticked["3"] = ["people|video"]
+    done = client.post(url, {"ticked": ticked}, format="json")
+    assert done.json()["state"] == "submitted"
+    assert Rating.objects.filter(value=1).count() == 2
+    assert Rating.objects.count() == 18
+
+
+def test_answers_are_needed(study):
+    client = seat(study)
+    code = client.post(reverse("api-slot")).json()["code"]
+    url = reverse("api-submit", args=[code])
+    assert client.post(url, {"seconds": 3}, format="json").status_code == 400

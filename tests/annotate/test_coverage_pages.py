@@ -571,7 +571,7 @@ def test_the_number_of_queries_does_not_grow(django_assert_max_num_queries):
         answer_everything(study)
         snapshots.refresh(study)
         client = alice(study)
-        with django_assert_max_num_queries(40):
+        with django_assert_max_num_queries(41):
             page(study, client)
 
 

@@ -11,6 +11,7 @@ from annotate.models import Annotator, Rating, Slot, Unit
 from annotate.people import inviting
 from annotate.views.judging import get_slot
 from tests.pressure.grids import add_people, deal_out, make_grid
+from tests.working import save
 
 pytestmark = pytest.mark.django_db
 
@@ -240,16 +241,12 @@ def test_a_late_answer_of_somebody_stopped_is_refused_with_words(
     study, people, client, how, status, words
 ):
     slot = take(people[0])
-    address = reverse("rate-answer", args=[people[0].invitation.token, slot.code])
+    address = reverse("rate-slot", args=[people[0].invitation.token, slot.code])
     if how == "revoked":
         inviting.revoke(people[0])
     else:
         Annotator.objects.filter(pk=people[0].pk).update(state="paused")
-    response = client.post(
-        address,
-        {"question": "quality", "value": "3"},
-        headers={"accept": "application/json"},
-    )
+    response = save(client, address, quality="3")
     assert response.status_code == status
     assert words in response.json()["error"]
     assert not Rating.objects.exists()

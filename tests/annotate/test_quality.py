@@ -23,6 +23,7 @@ from tests.working import (
     always,
     join,
     make_planned,
+    save,
     work,
 )
 
@@ -263,8 +264,7 @@ def test_a_pause_stops_pages_and_programs_and_ends_with_the_flag(client):
     assert page.status_code == 403
     assert "Your work is paused" in page.content.decode()
     assert "We saw very short times." in page.content.decode()
-    body = {"question": "character", "value": "3"}
-    script = client.post(f"{at}answer/", body, headers={"accept": "application/json"})
+    script = save(client, at, character="3")
     assert script.status_code == 403
     headers = {"Authorization": f"Invitation {browser.token}"}
     assert client.post("/api/v1/slot/", headers=headers).status_code == 409

@@ -59,6 +59,7 @@ checks:
   share: 0.5
   gold: [{story: '02', methods: [Alder, Birch], expected: {a: Birch}}]
 rules: default
+presentation: {same_size: false, must_watch: false, comments: false}
 """
 FULL_LIKERT = """
 protocol: likert
@@ -386,8 +387,10 @@ def test_the_preview_is_the_annotators_page_and_stores_nothing(manager, woods, n
         assert Client().get(address).status_code == 404
     chinese = post(manager, data | {"shown_in": "zh"}).content.decode()
     assert load_definition(name).questions[0].texts["zh"] in chinese
-    answer = re.search(r'data-answer-url="([^"]+)"', text)[1]
-    assert manager.post(answer, {"question": "a", "value": "1"}).status_code == 200
+    answer = re.search(r'data-save-url="([^"]+)"', text)[1]
+    sent = {"answers": [{"id": "a", "question": "a", "value": "1", "key": "k"}]}
+    saved = manager.post(answer, sent, content_type="application/json")
+    assert saved.json()["refused"] == {}
     submit = re.search(r'action="([^"]+submit/)"', text)[1]
     assert manager.post(submit).status_code == 204
     for model in (Study, Slot, Annotator, Event):
@@ -419,6 +422,24 @@ def test_a_draft_is_edited_in_place(manager, woods):
     assert {m.user.username for m in study.members.all()} == {"mary", "rob"}
     assert study.events.filter(kind="study edited").count() == 1
     assert not broken_promises(study)
+
+
+def test_how_stories_are_shown_is_chosen_stored_and_edited(manager, woods):
+    post(manager, filled(presentation__comments=["1"], presentation__must_watch=None))
+    study = Study.objects.get()
+    assert study.presentation == {
+        "same_size": True, "must_watch": False, "comments": True,
+    }  # fmt: skip
+    assert (study.same_size, study.must_watch, study.may_comment) == (True, False, True)
+    page = manager.get("/studies/pilot/").content.decode()
+    assert "All methods in one size" in page
+    assert "Answers count before a video has ended" in page
+    form = manager.get("/studies/pilot/edit/").content.decode()
+    ticked = re.findall(r'name="presentation\.(\w+)" value="1"[^>]* checked', form)
+    assert ticked == ["same_size", "comments"]
+    nothing = {f"presentation__{key}": None for key in study.presentation}
+    post(manager, filled(**nothing), "/studies/pilot/edit/")
+    assert not any(Study.objects.get().presentation.values())
 
 
 def test_an_edit_that_fails_keeps_the_draft(manager, woods):

@@ -12,7 +12,7 @@ from annotate.people import inviting
 from annotate.views import rate
 from tests.factories import METHODS, make_study
 from tests.people import answer_everything
-from tests.working import LIKERT, Browser, always, join, make_planned, work
+from tests.working import LIKERT, Browser, always, join, make_planned, save, work
 
 pytestmark = pytest.mark.django_db
 
@@ -79,27 +79,57 @@ def test_nothing_is_shown_before_consent(client):
 def test_each_answer_is_saved_as_it_is_given(client):
     study = make_study()
     address = begin(client, study)
-    body = {"question": "character", "value": "2", "client_key": "k1"}
-    assert client.post(f"{address}answer/", body).json() == {"revision": 1}
-    assert client.post(f"{address}answer/", body).json() == {"revision": 1}
+    stored = {"refused": {}, "problem": "", "submitted": False}
+    assert save(client, address, key="k1", character="2").json() == stored
+    assert save(client, address, key="k1", character="2").json() == stored
+    assert Rating.objects.count() == 1
     assert b'value="2" data-key="2" checked' in client.get(address).content
 
 
 @pytest.mark.parametrize(
-    ("body", "status"),
+    ("given", "told"),
     [
-        ({"question": "character", "value": "9"}, 409),
-        ({"question": "character", "value": "many"}, 409),
-        ({"question": "colour", "value": "1"}, 400),
-        ({}, 400),
+        ({"character": "9"}, "9 is outside the scale"),
+        ({"character": "many"}, "no whole number"),
+        ({"colour": "1"}, "does not exist"),
     ],
 )
-def test_bad_answers_are_refused_in_words(client, body, status):
+def test_bad_answers_are_refused_in_words_and_the_others_stored(client, given, told):
     address = begin(client, make_study())
-    response = client.post(f"{address}answer/", body)
-    assert response.status_code == status
-    assert response.json()["error"]
-    assert not Rating.objects.exists()
+    reply = save(client, address, submit=True, aesthetics="1", **given).json()
+    assert told in reply["refused"][next(iter(given))]
+    assert not reply["submitted"]
+    assert Rating.objects.get().question.key == "aesthetics"
+
+
+@pytest.mark.parametrize("body", ["", "[]", "{", '{"answers": [{}]}', '{"submit": 1}'])
+def test_what_no_page_sends_is_refused_whole(client, body):
+    address = begin(client, make_study())
+    response = client.post(f"{address}save/", body, content_type="application/json")
+    assert response.status_code == 400
+    assert "Expected JSON" in response.json()["error"]
+    form = client.post(f"{address}save/", {"answers": body})
+    assert form.status_code == 400
+
+
+def test_an_answer_that_was_taken_back_is_open_again(client):
+    address = begin(client, make_study())
+    save(client, address, key="one", character="2")
+    assert save(client, address, key="two", character="").json()["refused"] == {}
+    assert b"checked" not in client.get(address).content
+    save(client, address, key="one", character="2")
+    assert not Rating.objects.filter(is_current=True).exists(), "sent a second time"
+    reply = save(client, address, submit=True, aesthetics="1").json()
+    assert reply["problem"] == "Not answered yet: Character."
+    reply = save(client, address, submit=True, key="three", character="3").json()
+    assert reply["submitted"]
+    reply = save(client, address, key="four", character="").json()
+    assert "closed" in reply["refused"]["character"]
+    assert list(Rating.objects.values_list("question__key", "revision", "value")) == [
+        ("character", 1, 2),
+        ("aesthetics", 1, 1),
+        ("character", 2, 3),
+    ]
 
 
 def test_submitting_with_a_gap_shows_the_page_again_and_keeps_the_rest(client):
@@ -256,8 +286,8 @@ def test_texts_follow_the_annotators_language(client):
 def test_a_page_costs_few_queries(client, django_assert_max_num_queries):
     address = begin(client, make_study())
     # Invitation, slot, shots, frames a side, characters, questions, answers,
-    # progress, the slot before.
-    with django_assert_max_num_queries(12):
+    # progress, how long others took (twice), the slot before.
+    with django_assert_max_num_queries(13):
         client.get(address)
 
 
@@ -343,22 +373,9 @@ def test_a_script_is_told_why_its_answer_is_refused(client, study, event, status
         inviting.revoke(study.annotators.get(name="A01"))
     else:
         Study.objects.update(state=event)
-    given = {"question": "character", "value": "3"}
-    answer = client.post(
-        f"{address}answer/", given, headers={"Accept": "application/json"}
-    )
+    answer = save(client, address, character="3")
     assert answer.status_code == status
     assert answer.json()["error"]
-
-
-def test_a_stale_form_does_not_undo_what_another_tab_changed(client, study):
-    address = begin(client, study)
-    for key, value in (("character", "1"), ("aesthetics", "1"), ("character", "4")):
-        client.post(f"{address}answer/", {"question": key, "value": value})
-    stale = {"character": "1", "aesthetics": "1", "stored": "1"}
-    assert client.post(f"{address}submit/", stale).status_code == 302
-    values = Rating.objects.filter(is_current=True).order_by("question__ordinal")
-    assert list(values.values_list("value", flat=True)) == [4, 1]
 
 
 def test_a_form_without_a_script_keeps_what_is_right(client, study):
@@ -411,14 +428,13 @@ def test_a_claimed_slot_whose_lease_ran_out_is_taken_again(client, study):
     inviting.revoke(study.annotators.get(name="A02"))
     carol = inviting.invite_new(study).annotator
     address = begin(client, study, carol.name)
-    client.post(f"{address}answer/", {"question": "character", "value": "1"})
+    save(client, address, character="1")
     Slot.objects.filter(state="leased").update(lease_until="2025-01-01T00:00Z")
     leasing.release_expired()
     page = client.get(address)
     assert page.status_code == 200
     assert page.context["questions"][0].answer == "1"
-    answer = client.post(f"{address}answer/", {"question": "aesthetics", "value": "2"})
-    assert answer.status_code == 200
+    assert save(client, address, aesthetics="2").json()["refused"] == {}
 
 
 def test_a_slot_that_somebody_else_has_taken_is_told_with_a_way_on(client, study):
@@ -442,20 +458,18 @@ def test_what_comes_after_somebody_else_took_the_slot_is_kept_as_surplus(client,
     address = begin(client, study)
     slot = Slot.objects.get(code=address.rstrip("/").split("/")[-1])
     ann = slot.annotator
-    client.post(f"{address}answer/", {"question": "character", "value": "3"})
+    save(client, address, character="3")
     other = study.annotators.get(name="A02")
     Slot.objects.filter(unit=slot.unit, annotator=other).delete()
     Slot.objects.filter(pk=slot.pk).update(state="leased", annotator=other, position=99)
-    body = {"question": "aesthetics", "value": "1"}
-    assert client.post(f"{address}answer/", body).status_code == 200
-    assert client.post(f"{address}submit/", {"stored": 1}).status_code == 302
+    assert save(client, address, submit=True, aesthetics="1").json()["submitted"]
     late = Slot.objects.get(annotator=ann, unit=slot.unit)
     assert (late.ordinal, late.state, late.claimed) == (None, "submitted", True)
     assert sorted(late.ratings.values_list("value", flat=True)) == [1, 3]
     slot.refresh_from_db()
     assert (slot.annotator, slot.state) == (other, "leased")
-    again = client.post(f"{address}answer/", body | {"value": "2"})
-    assert again.status_code == 200, "the same session may still change it"
+    again = save(client, address, aesthetics="2").json()
+    assert not again["refused"], "the same session may still change it"
     assert late.ratings.filter(is_current=True, value=2).exists()
 
 
@@ -465,7 +479,7 @@ def test_a_page_of_an_earlier_session_shows_and_changes_nothing(client, study):
         address = fill(client, study, address, "3")["Location"]
     client.post(address)
     page = client.get(first).content.decode()
-    assert page.count("disabled") == 2 * 5 + 1
+    assert page.count("disabled") == 2 * 5
     assert "This session is over" in page
     assert 'id="submit" href=' in page
 
@@ -507,9 +521,8 @@ def test_a_slot_that_was_excluded_is_gone(client):
     exclusion.exclude(slot, reason="x", author=None)
     browser = Browser(client, person)
     assert client.get(browser.address("slot", slot.code)).status_code == 404
-    given = {"question": "beauty", "value": "1"}
-    answered = client.post(browser.address("answer", slot.code), given)
-    assert answered.status_code == 409
+    reply = save(client, browser.address("slot", slot.code), beauty="1").json()
+    assert "closed" in reply["refused"]["beauty"]
 
 
 def test_nothing_is_skipped_in_a_closed_study(client):

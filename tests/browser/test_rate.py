@@ -11,7 +11,7 @@ from tests.factories import make_study
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-ANSWERS = "**/answer/"
+ANSWERS = "**/save/"
 
 
 def address(live_server, study, name="A01"):
@@ -215,7 +215,8 @@ def test_a_refusal_is_told_and_offered_again_by_enter(
     expect(page.locator("#problem")).to_be_in_viewport()
     expect(page.locator("#save-state")).to_have_text("Not saved")
     page.wait_for_timeout(1500)
-    assert len(asked) == 1
+    # A page instead of a sentence may mean an old token; a new one is tried once.
+    assert len(asked) == (1 if body else 2)
     page.unroute(ANSWERS)
     first = page.url
     page.keyboard.press("3")
@@ -223,6 +224,7 @@ def test_a_refusal_is_told_and_offered_again_by_enter(
     assert page.is_hidden("#problem")
     page.keyboard.press("Enter")
     page.wait_for_url(lambda url: url != first)
+    saved(page)
     assert sorted(Rating.objects.values_list("question__key", "value")) == [
         ("aesthetics", 3),
         ("character", 2),
@@ -289,6 +291,7 @@ def test_logging_in_in_another_tab_refuses_no_answer(page, live_server, before):
     first = page.url
     page.keyboard.press("Enter")
     page.wait_for_url(lambda url: url != first)
+    saved(page)
     assert Slot.objects.get(state="submitted").ratings.count() == 2
 
 
@@ -329,18 +332,6 @@ def test_leaving_with_an_unsaved_answer_is_questioned(page, live_server):
     page.wait_for_timeout(100)
     page.goto(address(live_server, Study.objects.get()))
     assert asked == ["beforeunload"]
-
-
-def test_the_form_says_that_answers_are_stored_already(page, live_server):
-    start(page, live_server, make_study(annotators=1))
-    page.keyboard.press("2")
-    page.keyboard.press("3")
-    saved(page)
-    with page.expect_request("**/submit/") as sent:
-        page.keyboard.press("Enter")
-    assert 'name="stored"\r\n\r\n1' in sent.value.post_data or (
-        "stored=1" in sent.value.post_data
-    )
 
 
 def test_a_stale_tab_does_not_bring_an_old_answer_back(page, live_server):

@@ -487,7 +487,7 @@ def test_a_story_that_only_other_methods_drew_is_noted(tmp_path, benchmark):
         draw(tmp_path / folder, ONE)
     (tmp_path / "DALL/02").mkdir()
     _found, notes = imported(tmp_path, benchmark)
-    assert notes == ["DALL: no picture of these stories, which others have: 02"]
+    assert notes == ["DALL: no output of these stories, which others have: 02"]
 
 
 def test_a_new_story_counted_like_the_others_is_noted(tmp_path, benchmark):

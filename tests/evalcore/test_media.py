@@ -125,3 +125,35 @@ def test_thumbs_are_small():
     with Image.open(media.rendition_path(stored, "thumb")) as thumb:
         assert thumb.size == (320, 107)
         assert thumb.format == "WEBP"
+
+
+def shown(path) -> np.ndarray:
+    with Image.open(path) as picture:
+        return np.asarray(picture.convert("RGB")).astype(int)
+
+
+@pytest.mark.parametrize("size", [(96, 64), (64, 96), (96, 96), (24, 16), (7, 200)])
+def test_every_picture_fills_the_same_box(size):
+    """Whatever its size and shape: enlarged, reduced, and letterboxed."""
+    stored = media.store_picture(picture_bytes("a", size))
+    path = media.rendition_path(stored, "display", (96, 96))
+    pixels = shown(path)
+    assert pixels.shape == (96, 96, 3)
+    assert (abs(pixels[48, 48] - media.NEUTRAL) > 20).any()
+    if size[0] != size[1]:
+        assert (abs(pixels[0, 0] - media.NEUTRAL) < 12).all() == (size != (96, 96))
+    assert shown(media.rendition_path(stored, "thumb", (96, 96))).shape == (96, 96, 3)
+
+
+def test_thumbs_are_in_proportion_to_the_box():
+    stored = media.store_picture(picture_bytes("a", (100, 40)))
+    thumb = shown(media.rendition_path(stored, "thumb", (1280, 640)))
+    assert thumb.shape == (160, 320, 3)
+
+
+def test_a_picture_of_the_boxs_size_is_drawn_once():
+    stored = media.store_picture(picture_bytes("a", (96, 64)))
+    plain = media.rendition_path(stored, "display")
+    assert media.rendition_path(stored, "display", (96, 64)) == plain
+    assert media.rendition_path(stored, "display", (96, 96)) != plain
+    assert shown(plain).shape == (64, 96, 3)

@@ -8,12 +8,16 @@ from evalcore.importing.stories import import_benchmark
 
 class Command(ImportCommand):
     help = (
-        "Read a ViStoryBench data set (stories, shots, characters). Example: "
-        "import_benchmark path/to/ViStory --benchmark vistory"
+        "Read a ViStoryBench data set (stories, shots, characters), or a file of "
+        "StoryBench's tasks. Example: import_benchmark path/to/ViStory --benchmark "
+        "vistory, or import_benchmark data/tasks/oops-test/story_cont.json --benchmark "
+        "oops"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("path", type=Path, help="folder with stories 01, 02, ...")
+        parser.add_argument(
+            "path", type=Path, help="folder with stories 01, 02, ..., or a task file"
+        )
         parser.add_argument(
             "--benchmark", required=True, type=short_name, help="its short name here"
         )

@@ -5,8 +5,9 @@ from django.urls import reverse
 
 from analysis.web import building
 from analysis.web.models import Report
-from evalcore import scoring
+from evalcore import scoring, video
 from evalcore.models import Frame, Output
+from tests.clips import write_clip
 from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, eve, rob
 
@@ -112,14 +113,14 @@ def test_queries_do_not_grow_with_the_rows(study, report, django_assert_num_quer
     client = rob(study)
     row = "a,m,0.9,0{},{},,1,,0.8,,cell\n"
     rewrite(report, row.format(1, "Alder"))
-    with django_assert_num_queries(10):
+    with django_assert_num_queries(11):
         page(client, report)
     rewrite(
         report, "".join(row.format(s, m) for s in (1, 2) for m in ("Alder", "Birch"))
     )
     # Session, user, study, report, its study; names of methods (left and right),
-    # titles, frames, titles of questions, and whether the user manages the study.
-    with django_assert_num_queries(10):
+    # titles, outputs, frames, titles of questions, whether the user manages the study.
+    with django_assert_num_queries(11):
         page(client, report)
 
 
@@ -151,3 +152,19 @@ def test_questions_are_chosen_by_their_titles(study, report):
     assert '<option value="gone" selected>gone</option>' in shown
     client.cookies["django_language"] = "zh-hans"
     assert "美感</option>" in page(client, report).content.decode()
+
+
+def test_videos_are_shown_in_place_of_pictures(study, report, tmp_path):
+    output = Output.objects.get(story__key="01", method__name="Alder")
+    output.video = video.store_video(write_clip(tmp_path / "a.mp4"))
+    output.save()
+    rewrite(
+        report,
+        "aesthetics,sharpness,0.9,01,Alder,Birch,1,2,0.8,0.7,pair\n",
+    )
+    text = page(rob(study), report).content.decode()
+    assert text.count("<video") == 1
+    assert reverse("output-video", args=[study.slug, output.pk]) in text
+    shown = Frame.objects.get(output__method__name="Birch", output__story__key="01",
+                              number=1)  # fmt: skip
+    assert reverse("frame-thumb", args=[study.slug, shown.pk]) in text

@@ -199,3 +199,47 @@ def test_database_and_files_give_byte_identical_tables(shared, tmp_path):
         if name != "run.csv":
             one = (tmp_path / "files/tables" / name).read_bytes()
             assert one == (tmp_path / "database/tables" / name).read_bytes(), name
+
+
+def test_ratings_of_a_checklist_name_their_shot():
+    from annotate import checklists, rating
+
+    study = make_study(protocol="checklist", consented=True)
+    answer_everything(study, 1)
+    frame = frames.ratings_frame(study)
+    assert len(frame) == 12 * 3 * 6
+    assert sorted(frame["shot"].astype(int).unique()) == [1, 2, 3]
+    assert frames.scale(study) == (0, 1)
+    other = make_study(slug="other", benchmark=study.benchmark)
+    assert "shot" not in frames.rating_header(other)
+    # A change in one shot leaves the others as they were, then and now.
+    from annotate.history import moments
+
+    then = moments.now(study)
+    slot = study.slots.filter(annotator__name="A01").order_by("-position").first()
+    slot.started_at = timezone.now()
+    slot.save()
+    ticked = set(study.questions.values_list("key", flat=True)) - {"pan|text"}
+    changed = checklists.record_shot(
+        slot=slot, annotator=slot.annotator, shot=2, ticked=ticked
+    )
+    assert changed == 1
+    assert rating.shots_left(slot, slot.annotator) == []
+    now = list(frames.rating_rows(study))
+    (changed,) = (row for row in now if row["rating"] == 0)
+    assert (changed["shot"], changed["dimension"]) == (2, "pan|text")
+    after = moments.moment(study, moments.mark(study, None).pk)
+    assert list(frames.rating_rows(study, as_of=after)) == now
+    before = list(frames.rating_rows(study, as_of=then))
+    assert len(before) == len(now)
+    assert all(row["rating"] == 1 for row in before)
+
+
+def test_the_table_of_a_checklist_is_downloaded_with_its_shots():
+    study = make_study(protocol="checklist")
+    answer_everything(study, 0)
+    response = alice(study).get(reverse("study-ratings-csv", args=[study.slug]))
+    lines = b"".join(response.streaming_content).decode().splitlines()
+    assert lines[0].startswith("story,method,shot,dimension,annotator,rating,round")
+    assert len(lines) == 1 + 12 * 3 * 6
+    assert lines[1].split(",")[2:4] == ["1", "pan|text"]

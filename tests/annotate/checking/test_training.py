@@ -22,6 +22,7 @@ from tests.working import (
     answer,
     join,
     make_planned,
+    save,
     work,
 )
 
@@ -140,14 +141,12 @@ def test_answers_are_closed_once_the_feedback_is_there(browser, study):
     first = browser.at
     train(browser, ("0", "0"))
     page = browser.text(first)
-    assert page.count("disabled") == 2 * 5 + 1
+    assert page.count("disabled") == 2 * 5
     assert "Look at the hat." in page
     assert "not as expected" in page
-    body = {"question": "character", "value": "4"}
-    refused = browser.client.post(f"{first}answer/", body)
-    assert refused.status_code == 409
-    again = browser.client.post(f"{first}answer/", body | {"value": "0"})
-    assert again.status_code == 200, "the same answer, sent twice, is no change"
+    assert save(browser.client, first, character="4").json()["refused"]
+    again = save(browser.client, first, character="0").json()
+    assert not again["refused"], "the same answer, sent twice, is no change"
     stored = study.slots.get(purpose="training", position=1).ratings
     assert sorted(stored.values_list("value", flat=True)) == [0, 0]
 

@@ -20,6 +20,7 @@ from annotate.people.joining import JoiningError
 from tests.annotate.changes.test_extending import planned_study
 from tests.factories import make_study
 from tests.people import alice, rob
+from tests.working import save
 
 pytestmark = pytest.mark.django_db
 
@@ -367,8 +368,7 @@ def test_two_tabs_of_one_annotator_show_the_same_slot_and_answer_once(client, tw
     slot = Slot.objects.get(state="leased")
     arguments = [first.invitation.token, slot.code]
     for tab in ("one", "two"):
-        sent = {"question": "character", "value": 3, "client_key": tab}
-        client.post(reverse("rate-answer", args=arguments), sent)
+        save(client, reverse("rate-slot", args=arguments), key=tab, character=3)
     assert Rating.objects.filter(slot=slot).count() == 1
     for _tab in range(2):
         client.post(

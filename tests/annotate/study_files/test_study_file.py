@@ -14,6 +14,7 @@ from annotate.study_files.definition import (
     CellPairs,
     Checks,
     KnownUnit,
+    Presentation,
     QuestionDefinition,
     StorySample,
     StudyDefinition,
@@ -146,6 +147,7 @@ def definitions(draw):
         consent=draw(texts),
         consent_version=draw(words),
         instructions=draw(texts),
+        presentation=draw(st.builds(Presentation, *[st.booleans()] * 3)),
     )
 
 
@@ -193,6 +195,11 @@ MERGED = "a: &a {k: v}\n" + "".join(
         ("protocol: likert\nscale: [0, 4]\nquestions: [{key: a, anchors: [b]}]",
          "anchors: write keys"),
         ("protocol: pairwise\nquestions: [{key: a, allow_tie: maybe}]", "true, false"),
+        ("protocol: pairwise\nquestions: [{key: a}]\npresentation:\n  same_size: 1",
+         r"bad.yaml:4: presentation.same_size: write true or false"),
+        ("protocol: pairwise\nquestions: [{key: a}]\npresentation: {size: 1}",
+         "expected comments, must_watch, same_size"),
+        ("protocol: pairwise\nquestions: [{key: a}]\npresentation: yes", "write keys"),
     ],
 )  # fmt: skip
 def test_a_wrong_or_hostile_file_is_refused(text, reason):

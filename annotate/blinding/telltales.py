@@ -1,0 +1,111 @@
+"""What would give a method away, and finding it in a text.
+
+A telltale is found whatever its case and whatever stands between its words: `GPT-4o` is
+found in `gpt_4o.png`, `UNO` in `/uno/` but not in `unopened`.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+# Bytes of pictures are as good as random: shorter words would turn up in them.
+LEAST_IN_BYTES = 6
+# Random codes hold short words now and then.
+LEAST_IN_CODES = 4
+
+_WORD = re.compile(r"[^\W_]+")
+_HEX = re.compile(r"[0-9a-f]{8,}")
+HASH_START = 8
+
+
+@dataclass(frozen=True)
+class Telltale:
+    """A text that no annotator may meet, what it is, and whom it gives away."""
+
+    text: str
+    kind: str
+    methods: frozenset[str]
+
+    @property
+    def who(self) -> str:
+        return ", ".join(sorted(self.methods))
+
+
+@dataclass(frozen=True)
+class Found:
+    """A telltale at a place of a text."""
+
+    telltale: Telltale
+    start: int
+    end: int
+
+
+class Telltales:
+    """All telltales of a study, ready to be looked for.
+
+    `interface` is what the pages say whatever they show. A telltale that stands in it,
+    is a number or a single letter is `common`: that it stands on a page proves nothing,
+    only that it stands there more often for its own method.
+    """
+
+    def __init__(self, telltales: Iterable[Telltale], interface: str) -> None:
+        every = [one for one in telltales if words(one.text)]
+        self._patterns = {one: _pattern(one.text) for one in every}
+        self.common = [
+            one
+            for one in every
+            if is_short(one.text) or self._patterns[one].search(interface)
+        ]
+        self.clear = [one for one in every if one not in self.common]
+
+    def find(self, text: str, *, least: int = 1) -> Iterator[Found]:
+        """Yield the clear telltales of a text, also if it is encoded for addresses."""
+        yield from self._find(self.clear, text, least)
+
+    def find_common(self, text: str) -> Iterator[Found]:
+        """Yield the common telltales of a text."""
+        yield from self._find(self.common, text, 1)
+
+    def _find(self, wanted: list[Telltale], text: str, least: int) -> Iterator[Found]:
+        plain = unquote(text)
+        for one in wanted:
+            if len("".join(words(one.text))) >= least:
+                for match in self._patterns[one].finditer(plain):
+                    yield Found(one, match.start(), match.end())
+
+    def find_bytes(self, data: bytes) -> Iterator[Telltale]:
+        """Yield the telltales that stand in a file as they are written."""
+        text = data.decode("latin-1").casefold()
+        for one in self.clear:
+            name = one.text.encode().decode("latin-1").casefold()
+            if len(name) >= LEAST_IN_BYTES and name in text:
+                yield one
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text: letters and digits, without what is between them."""
+    return _WORD.findall(text.casefold())
+
+
+def is_short(text: str) -> bool:
+    """Say whether a text is found everywhere: one letter, or a short number."""
+    joined = "".join(words(text))
+    return len(joined) < 2 or (joined.isdigit() and len(joined) < 6)
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    """Return what finds the words of a text one after the other.
+
+    Chinese has no spaces between words, so a boundary is asked for beside letters of
+    alphabets only.
+    """
+    parts = words(text)
+    start = r"(?<![^\W_])" if parts[0][0].isascii() else ""
+    end = r"(?![^\W_])" if parts[-1][-1].isascii() else ""
+    return re.compile(start + r"[\W_]*".join(map(re.escape, parts)) + end, re.I)
+
+
+def hash_starts(text: str) -> set[str]:
+    """Return how the hexadecimal numbers of a text begin, if they are long enough."""
+    return {run[:HASH_START] for run in _HEX.findall(text.casefold())}

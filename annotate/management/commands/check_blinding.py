@@ -1,0 +1,64 @@
+import argparse
+import json
+
+from django.core.management.base import CommandError
+from tqdm import tqdm
+
+from annotate.blinding.checking import SLOTS, BlindingCheck
+from annotate.blinding.findings import Report
+from annotate.management.studies import StudyCommand, find_study
+
+
+class Command(StudyCommand):
+    help = (
+        "Fetch what annotators can fetch, and fail on whatever gives a method away. "
+        "Nothing is stored. Example: check_blinding pilot --all"
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        super().add_arguments(parser)
+        how_many = parser.add_mutually_exclusive_group()
+        how_many.add_argument(
+            "--slots",
+            type=_number,
+            default=SLOTS,
+            metavar="N",
+            help="units to look at; every method is among them (default %(default)s)",
+        )
+        how_many.add_argument("--all", action="store_true", help="look at every unit")
+        parser.add_argument("--json", action="store_true", help="print it as JSON")
+
+    def handle(self, *, study: str, **options: object) -> None:
+        number = None if options["all"] else options["slots"]
+        check = BlindingCheck(find_study(study), slots=number)
+        for _unit in tqdm(
+            check.run(), total=len(check.units), unit="unit", disable=None
+        ):
+            pass
+        if options["json"]:
+            self.stdout.write(
+                json.dumps(check.report.as_dict(), ensure_ascii=False, indent=2)
+            )
+        else:
+            self._print(check.report)
+        if not check.report.is_blind:
+            raise CommandError(
+                f"{study} is not blind: {len(check.report.leaks)} leaks.", returncode=1
+            )
+
+    def _print(self, report: Report) -> None:
+        for one in report.leaks:
+            self.stdout.write(f"leak: {one.line()}")
+        for one in report.warnings:
+            self.stdout.write(f"warning: {one.line()}")
+        for note in report.notes:
+            self.stdout.write(f"note: {note}")
+        self.stdout.write(report.counts.line())
+        if report.is_blind:
+            self.stdout.write("Nothing that annotators can fetch tells a method.")
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError("write a whole number of at least 1")
+    return int(text)

@@ -1,0 +1,28 @@
+"""How long the rest of a session will take, as far as anybody can know."""
+
+import math
+import statistics
+
+from annotate.models import Annotator, Purpose, Slot
+
+# So many of the annotator's own stories tell; before that, those of all others do.
+OWN_ENOUGH, OWN_LATEST = 3, 20
+ALL_LATEST = 200
+
+
+def minutes_for(annotator: Annotator, stories: int) -> int | None:
+    """Return how many minutes so many stories will take this annotator, rounded up.
+
+    None while nobody has judged enough to tell.
+    """
+    timed = Slot.objects.filter(
+        seconds__isnull=False, state=Slot.State.SUBMITTED
+    ).exclude(purpose=Purpose.TRAINING)
+    own = timed.filter(annotator=annotator).order_by("-position")
+    seconds = list(own.values_list("seconds", flat=True)[:OWN_LATEST])
+    if len(seconds) < OWN_ENOUGH:
+        others = timed.filter(study=annotator.study_id).order_by("-submitted_at")
+        seconds = list(others.values_list("seconds", flat=True)[:ALL_LATEST])
+    if len(seconds) < OWN_ENOUGH or stories < 1:
+        return None
+    return math.ceil(statistics.median(seconds) * stories / 60)

@@ -1,0 +1,37 @@
+// Two pictures in one place: one instead of the other while a key is held, or both with
+// a divider that is moved across.
+
+const HOLD = 300; // ms; a shorter click keeps what it shows
+
+export function openComparison(main, on) {
+  const { classList } = main.querySelector("#seat");
+  const flicker = main.querySelector("#flicker");
+  const divider = main.querySelector("#divider");
+  if (!flicker) return { drag() {} };
+  let keepUntil = 0;
+
+  function show(right) {
+    classList.toggle("flick", right);
+    flicker.setAttribute("aria-pressed", right);
+  }
+
+  const cut = () => main.style.setProperty("--cut", `${divider.value}%`);
+  on(flicker, "pointerdown", ({ pointerId, timeStamp }) => {
+    flicker.setPointerCapture(pointerId);
+    keepUntil = classList.contains("flick") ? 0 : timeStamp + HOLD;
+    show(true);
+  });
+  on(flicker, "lostpointercapture", ({ timeStamp }) => show(timeStamp < keepUntil));
+  on(flicker, "click", ({ detail }) => detail || show(!classList.contains("flick")));
+  on(document, "keyup", ({ key }) => key.toLowerCase() === "f" && show(false));
+  on(window, "blur", () => show(false));
+  on(divider, "input", cut);
+  return {
+    f: () => show(true),
+    drag(share) {
+      if (!classList.contains("swipe")) return;
+      divider.value = share * 100;
+      cut();
+    },
+  };
+}

@@ -1,0 +1,240 @@
+// Videos: one, or two in step, what they tell at the time, and what is to be watched yet.
+// The longest leads, the other follows; while one has to wait, both do.
+
+const SPEEDS = [0.25, 0.5, 0.75, 1, 1.25, 1.5, 2];
+const INSIDE = 0.43; // of a frame: where seeks land, on no border of another frame rate
+const NEAR = 0.005; // seconds apart: in step
+const FAR = 0.15; // so far apart that one waits; less is caught up on the way
+const PARTS = 200; // of the whole, each watched or not
+const ENOUGH = 190;
+const PATIENCE = 20000;
+
+const rateOf = ({ dataset }) => Number(dataset.rate);
+const lengthOf = ({ dataset }) => dataset.frames / dataset.rate;
+const starves = (video) => video.readyState < 3 && video.networkState === 2;
+
+export function open(main, seat) {
+  const { signal } = seat;
+  const box = main.querySelector(".player");
+  const find = (selector) => box.querySelector(selector);
+  const on = (target, kinds, act) => kinds.split(" ").forEach((kind) =>
+    target.addEventListener(kind, act, { signal }));
+  const videos = [...box.querySelectorAll("video")];
+  const captions = [...box.querySelectorAll(".captions button")];
+  const [scrub, place, left] = [".scrub", ".place", ".to-watch"].map(find);
+
+  // One clock
+
+  let [alive, lead, length, rate, total] = [[], null, 0, 1, 1];
+  let [playing, loop, speed] = [false, false, 1]; // what is wanted, also while it waits
+
+  function measure() {
+    alive = videos.filter((video) => !video.hidden);
+    length = Math.max(0, ...alive.map(lengthOf));
+    rate = Math.max(1, ...alive.map(rateOf));
+    lead = alive.find((video) => lengthOf(video) === length);
+    total = Math.max(1, Math.round(length * rate));
+    scrub.max = total - 1;
+    find("svg").setAttribute("viewBox", `0 0 ${length} 1`);
+  }
+
+  const frameAt = (time) => Math.min(total - 1, Math.floor(time * rate + 0.01));
+  const frameNow = () => (lead ? frameAt(lead.currentTime) : 0);
+
+  function goTo(frame) {
+    const to = Math.max(0, Math.min(frame, total - 1));
+    watchedTo = to / rate;
+    for (const video of alive) {
+      const last = lengthOf(video) - (1 - INSIDE) / rateOf(video);
+      const time = to && Math.min((to + INSIDE) / rate, last);
+      if (Math.abs(video.currentTime - time) > 0.001) video.currentTime = time;
+    }
+    settle();
+    show(to);
+  }
+
+  function settle() {
+    const held = document.hidden || alive.some((video) => video.seeking || starves(video));
+    for (const video of alive) {
+      if (!playing || held) video.pause();
+      else if (video.paused && !video.ended) {
+        video.play().catch(({ name }) => name === "NotAllowedError" && want(false));
+      }
+    }
+    box.ariaBusy = playing && held;
+  }
+
+  function want(value) {
+    playing = value;
+    box.classList.toggle("playing", playing);
+    settle();
+  }
+
+  function toggle() {
+    const now = frameNow();
+    want(!playing);
+    if (!playing) goTo(now); // both stand on the same frame
+    else if (now === total - 1) goTo(0);
+  }
+
+  function step(by) {
+    want(false);
+    goTo(frameNow() + by);
+  }
+
+  function setSpeed(value) {
+    speed = value;
+    videos.forEach((video) => { video.playbackRate = video.defaultPlaybackRate = speed; });
+    find(".speed").value = `${speed}×`;
+  }
+
+  function change(by) {
+    setSpeed(SPEEDS[SPEEDS.indexOf(speed) + by] ?? speed);
+    seat.setSetting("speed", speed);
+  }
+
+  function setLoop(value) {
+    loop = value;
+    find("[data-press=l]").ariaPressed = loop;
+    seat.setSetting("loop", loop);
+  }
+
+  function follow(video) {
+    if (video.paused || lead.currentTime >= lengthOf(video)) return;
+    const late = lead.currentTime - video.currentTime;
+    if (Math.abs(late) > Math.max(FAR, 2 / rateOf(video))) goTo(frameNow());
+    else video.playbackRate = speed * (Math.abs(late) < NEAR ? 1 : 1 + 2 * late);
+  }
+
+  // Called for each frame that a video shows.
+  function attend(video) {
+    if (signal.aborted) return;
+    const ask = video.requestVideoFrameCallback ?? requestAnimationFrame.bind(window);
+    ask.call(video, () => attend(video));
+    if (video !== lead || lead.paused || lead.seeking) return;
+    alive.forEach(follow);
+    watch(lead.currentTime);
+    show(frameNow());
+  }
+
+  function show(frame) {
+    const time = (frame + INSIDE) / rate;
+    find(".time").textContent = (frame / rate).toFixed(2);
+    find(".frame").textContent = frame + 1;
+    scrub.value = frame;
+    scrub.ariaValueText = place.textContent;
+    box.classList.toggle("given", time < box.dataset.given);
+    captions.forEach((caption) => {
+      caption.ariaCurrent = time >= caption.dataset.start && time < caption.dataset.end;
+    });
+    find(".running").textContent = find("[aria-current=true] :last-child")?.textContent ?? "";
+  }
+
+  // What has been watched
+
+  const memory = `watched ${videos.map(({ dataset }) => dataset.src)}`;
+  const seen = [...(sessionStorage.getItem(memory) ?? "0".repeat(PARTS))];
+  let watchedTo = 0;
+
+  const missing = () => Math.max(0, ENOUGH - seen.filter(Number).length) / PARTS;
+
+  function watch(time) {
+    const part = (at) => Math.floor((at / length) * PARTS);
+    if (speed <= 1) seen.fill("1", part(watchedTo), part(time) + 1);
+    watchedTo = time;
+    sessionStorage.setItem(memory, seen.join(""));
+    gate();
+  }
+
+  function gate() {
+    if (!left) return;
+    const seconds = Math.ceil(missing() * length);
+    const { text, done } = left.dataset;
+    const told = seconds ? text.replace("{seconds}", seconds) : done;
+    if (told === left.value) return;
+    left.ariaLive = seconds ? "off" : "polite";
+    left.value = told;
+    seat.gate(seconds ? told : "");
+  }
+
+  // What cannot be played
+
+  const timers = new Map();
+
+  function expect(video) {
+    clearTimeout(timers.get(video));
+    timers.set(video, setTimeout(() => {
+      if (document.hidden) expect(video);
+      else if (starves(video)) setBroken(video, true);
+    }, PATIENCE));
+  }
+
+  function setBroken(video, isBroken) {
+    const now = frameNow();
+    video.hidden = isBroken;
+    video.nextElementSibling.hidden = !isBroken;
+    measure();
+    goTo(now);
+    gate();
+  }
+
+  function load(video) {
+    setBroken(video, false);
+    video.preload = "auto";
+    video.src = video.dataset.src;
+  }
+
+  // Start
+
+  const keys = {
+    " ": toggle,
+    ",": () => step(-1),
+    ".": () => step(1),
+    ArrowLeft: () => goTo(frameNow() - Math.round(rate)),
+    ArrowRight: () => goTo(frameNow() + Math.round(rate)),
+    Home: () => goTo(0),
+    l: () => setLoop(!loop),
+    "<": () => change(-1),
+    ">": () => change(1),
+  };
+
+  for (const video of videos) {
+    video.controls = false;
+    on(video, "click", toggle);
+    on(video, "seeked canplay waiting", settle);
+    on(video, "loadstart progress seeking waiting", () => expect(video));
+    on(video, "error", () => setBroken(video, true));
+    on(video, "loadedmetadata", () => setBroken(video, !video.videoWidth));
+    on(video, "ended", () => {
+      if (video !== lead) return;
+      watch(length);
+      show(total - 1);
+      if (loop) goTo(0);
+      else want(false);
+    });
+    attend(video);
+    load(video);
+  }
+  on(document, "visibilitychange", settle);
+  on(scrub, "input", () => goTo(Number(scrub.value)));
+  on(box, "mousedown", (event) => event.target.closest("button") && event.preventDefault());
+  on(box, "click", ({ target }) => {
+    const pressed = target.closest("button");
+    const { press, start, again } = pressed?.dataset ?? {};
+    if (press) keys[press]();
+    else if (start) goTo(frameAt(start));
+    else if (again) load(pressed.closest(".screen").querySelector("video"));
+  });
+  signal.addEventListener("abort", () => videos.forEach((video) => {
+    clearTimeout(timers.get(video));
+    video.removeAttribute("src");
+    video.load(); // lets go of the connection
+  }));
+  box.querySelectorAll("[data-js]").forEach((part) => { part.hidden = false; });
+  // What a video shows first is its beginning, whichever shot is to be judged next.
+  seat.showShot = (number) => lead?.readyState && find(`[data-shot="${number}"]`)?.click();
+  setLoop(Boolean(seat.setting("loop")));
+  setSpeed(Math.min(seat.setting("speed") ?? 1, left && missing() ? 1 : 2));
+  want(missing() > 0 && !matchMedia("(prefers-reduced-motion: reduce)").matches);
+  return { keys };
+}

@@ -1,0 +1,84 @@
+// Questions with a row of options: a digit answers the marked one and goes to the next.
+
+export function open(main, seat) {
+  const questions = [...main.querySelectorAll(".question")];
+  const answered = []; // in order, to be undone: the question and its answer before
+  let current = 0;
+
+  const chosen = (question) => question.querySelector("input:checked")?.value || "";
+  const name = (question) => question.dataset.question;
+  const firstOpen = () => questions.findIndex((question) => !chosen(question));
+
+  function mark(index) {
+    current = Math.max(0, Math.min(index, questions.length - 1));
+    questions.forEach((question, i) => question.classList.toggle("current", i === current));
+    questions[current].scrollIntoView({ block: "nearest" });
+  }
+
+  function set(question, value) {
+    question.querySelectorAll("input").forEach((input) => { input.checked = input.value === value; });
+    question.dataset.before = value;
+  }
+
+  function give(question, value) {
+    answered.push([question, question.dataset.before]);
+    set(question, value);
+    seat.answer({ question: name(question), value });
+  }
+
+  function byDigit({ key }) {
+    const question = questions[current];
+    const input = question.querySelector(`input[data-key="${key}"]`);
+    if (!input || input.disabled) return true;
+    if (seat.isGated()) return false;
+    give(question, input.value);
+    const order = [...questions.slice(current), ...questions];
+    const open = order.find((each) => !chosen(each));
+    mark(open ? questions.indexOf(open) : current);
+    if (!open) seat.answered();
+    return false;
+  }
+
+  function undo() {
+    if (!answered.length) return;
+    const [question, value] = answered.pop();
+    set(question, value);
+    seat.answer({ question: name(question), value });
+    mark(questions.indexOf(question));
+  }
+
+  questions.forEach((question, i) => {
+    question.dataset.before = chosen(question);
+    seat.on(question, "change", ({ target }) => {
+      if (seat.isGated()) set(question, question.dataset.before);
+      else give(question, target.value);
+      mark(i);
+    });
+    // A click leaves focus on a radio button, whose arrow keys would then change the
+    // answer instead of the shot.
+    seat.on(question, "pointerup", () => setTimeout(() => question.focus({ preventScroll: true })));
+  });
+  mark(firstOpen());
+
+  const digits = [..."0123456789"].map((digit) => [digit, byDigit]);
+  return {
+    keys: {
+      ...Object.fromEntries(digits),
+      ArrowUp: () => mark(current - 1),
+      ArrowDown: () => mark(current + 1),
+      u: undo,
+    },
+    // Shows an answer that this browser has and the page does not know.
+    show({ question, value }) {
+      const found = questions.find((each) => name(each) === question);
+      if (found) set(found, value);
+    },
+    // Returns the title of the first question without an answer, and marks it.
+    missing() {
+      const open = firstOpen();
+      if (open < 0) return "";
+      mark(open);
+      return questions[open].querySelector("legend").textContent;
+    },
+  };
+}

@@ -1,0 +1,11 @@
+// Says in the page's header whether all answers are with the server.
+const KINDS = { saved: "good", saving: "", waiting: "warn", refused: "bad" };
+
+export function teller() {
+  const badge = document.getElementById("save-state");
+  return (state, detail) => {
+    const several = state === "waiting" && detail > 1 && badge.dataset.stories;
+    badge.textContent = badge.dataset[state] + (several ? `: ${detail} ${several}` : "");
+    badge.className = `badge ${KINDS[state]}`;
+  };
+}

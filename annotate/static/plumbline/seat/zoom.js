@@ -1,0 +1,85 @@
+// One zoom for all pictures: they show the same part, equally enlarged.
+
+const MOST = 8;
+const STEP = 1.25;
+const ARROWS = { ArrowLeft: [1, 0], ArrowRight: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+
+const within = (value, least, most) => Math.max(least, Math.min(value, most));
+const spread = (one, other) => Math.hypot(one[0] - other[0], one[1] - other[1]);
+
+// Where an event is, in parts of the picture's box, from its middle.
+const pointOf = ({ target, offsetX, offsetY }) =>
+  [offsetX / target.clientWidth - 0.5, offsetY / target.clientHeight - 0.5];
+
+// `drag` hears where a finger moves over a whole picture.
+export function openZoom(main, on, drag) {
+  const sheet = main.querySelector("#shots");
+  const fingers = new Map();
+  let zoom = 1;
+  let place = [0, 0]; // of the picture's middle
+  let isStill = true;
+
+  function put(newZoom, newPlace) {
+    zoom = newZoom;
+    place = newPlace.map((part) => within(part, (1 - zoom) / 2, (zoom - 1) / 2));
+    sheet.style.cssText = `--zoom: ${zoom}; --x: ${place[0] * 100}%; --y: ${place[1] * 100}%`;
+    sheet.classList.toggle("zoomed", zoom > 1);
+    main.querySelector("#zoom").textContent = `${Number(zoom.toFixed(1))}×`;
+  }
+
+  const fit = () => put(1, place);
+  const pan = (by) => put(zoom, place.map((part, i) => part + by[i]));
+
+  // What is at a point stays there.
+  function enlarge(factor, at = [0, 0]) {
+    const wanted = within(zoom * factor, 1, MOST);
+    put(wanted, place.map((part, i) => at[i] + (part - at[i]) * wanted / zoom));
+  }
+
+  const toggle = (at) => (zoom > 1 ? fit() : enlarge(2, at));
+
+  function move(event) {
+    const before = fingers.get(event.pointerId);
+    if (!before) return;
+    const point = pointOf(event);
+    fingers.set(event.pointerId, point);
+    const other = [...fingers.values()].find((each) => each !== point);
+    isStill &&= spread(point, before) < 0.01;
+    if (other) enlarge(spread(point, other) / spread(before, other), other);
+    else if (zoom > 1) pan([point[0] - before[0], point[1] - before[1]]);
+    else drag(point[0] + 0.5);
+  }
+
+  const onPane = (kind, act) =>
+    on(sheet, kind, (event) => event.target.matches("a.pane") && act(event), { passive: false });
+  onPane("pointerdown", (event) => {
+    event.target.setPointerCapture(event.pointerId);
+    fingers.set(event.pointerId, pointOf(event));
+    isStill = fingers.size === 1;
+  });
+  onPane("pointermove", move);
+  onPane("lostpointercapture", ({ pointerId }) => fingers.delete(pointerId));
+  onPane("dragstart", (event) => event.preventDefault());
+  onPane("dblclick", (event) => toggle(pointOf(event)));
+  onPane("wheel", (event) => {
+    const isIdle = zoom === 1 && (event.deltaY > 0 || window.scrollY > 0);
+    if (!event.ctrlKey && (isIdle || event.target.closest(".all"))) return; // the page scrolls
+    event.preventDefault();
+    enlarge(1.002 ** -event.deltaY, pointOf(event));
+  });
+  on(document, "keydown", (event) => {
+    const by = ARROWS[event.key];
+    const isTaken = event.target.matches?.("[type=radio], [type=range], textarea");
+    if (zoom === 1 || !by || isTaken || event.altKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    pan([by[0] / 8, by[1] / 8]);
+  }, { capture: true });
+
+  const larger = () => enlarge(STEP);
+  return {
+    fit,
+    isStill: () => isStill,
+    keys: { "+": larger, "=": larger, "-": () => enlarge(1 / STEP), z: () => toggle(), Escape: fit },
+  };
+}

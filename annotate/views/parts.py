@@ -1,0 +1,84 @@
+"""Large files in parts, as a player asks for them (RFC 9110, section 14)."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from django.http import (
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    StreamingHttpResponse,
+)
+
+ONE_RANGE = re.compile(r"bytes=\s*(\d{0,18})\s*-\s*(\d{0,18})\s*", re.ASCII)
+BLOCK = 1 << 16
+# A part that is asked for to the end is cut here, and the player asks for the next one:
+# else a paused video would keep a thread of the server waiting for as long.
+LARGEST_PART = 1 << 21
+
+
+class BadRangeError(ValueError):
+    """A range that is none, or lies outside of the file."""
+
+
+def send_part(
+    request: HttpRequest, path: Path, content_type: str, seconds: int
+) -> HttpResponseBase:
+    """Send a file, or one range of it, read from the disk as it is sent.
+
+    No ETag, date or file name: equal files could be recognised by them. Several ranges
+    at once are answered with the whole file.
+    """
+    size = path.stat().st_size
+    try:
+        part = _asked(request, size)
+    except BadRangeError:
+        response: HttpResponseBase = HttpResponse(status=416)
+        response["Content-Range"] = f"bytes */{size}"
+        return response
+    start, stop = part or (0, size)
+    blocks = _blocks(path, start, stop) if request.method == "GET" else iter(())
+    response = StreamingHttpResponse(
+        blocks, status=206 if part else 200, content_type=content_type
+    )
+    response["Content-Length"] = str(stop - start)
+    if part:
+        response["Content-Range"] = f"bytes {start}-{stop - 1}/{size}"
+    response["Accept-Ranges"] = "bytes"
+    response["Cache-Control"] = f"private, max-age={seconds}"
+    return response
+
+
+def _asked(request: HttpRequest, size: int) -> tuple[int, int] | None:
+    """Return from where to where the file is wanted; None: all of it.
+
+    Raises
+    ------
+    BadRangeError
+        There is no such part.
+    """
+    header = request.headers.get("Range", "")
+    whole = not header.startswith("bytes=") or "," in header
+    # A validator can never match, for none is sent.
+    if whole or "If-Range" in request.headers:
+        return None
+    match = ONE_RANGE.fullmatch(header)
+    if match is None or match[1] == match[2] == "":
+        raise BadRangeError
+    if match[1]:
+        start = int(match[1])
+        last = min(int(match[2] or size - 1), size - 1)
+    else:
+        start, last = max(size - int(match[2]), 0), size - 1
+    if start > last:
+        raise BadRangeError
+    return start, min(last + 1, start + LARGEST_PART)
+
+
+def _blocks(path: Path, start: int, stop: int) -> Iterator[bytes]:
+    with path.open("rb") as stream:
+        stream.seek(start)
+        while start < stop and (block := stream.read(min(BLOCK, stop - start))):
+            yield block
+            start += len(block)

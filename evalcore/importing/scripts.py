@@ -1,0 +1,75 @@
+"""Stories as files describe them, before the database knows them."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+# Says what was expected, and of what.
+Complain = Callable[[str, str], None]
+
+
+@dataclass
+class ReadCharacter:
+    """A character as the folder describes it."""
+
+    key: str
+    names: dict[str, str]
+    descriptions: dict[str, str]
+    kind: str
+    images: list[Path]
+
+
+@dataclass
+class ReadShot:
+    """A shot as the file describes it; in a video it has times, in seconds."""
+
+    number: int
+    text: dict[str, dict[str, str]]
+    characters: list[str] = field(default_factory=list)
+    start: float | None = None
+    end: float | None = None
+
+
+@dataclass
+class ReadStory:
+    """A story as the file describes it.
+
+    `conditioning` is how many seconds of a video were given to the methods.
+    """
+
+    file: Path
+    key: str
+    title: str
+    tags: dict[str, Any]
+    shots: list[ReadShot]
+    characters: list[ReadCharacter] = field(default_factory=list)
+    conditioning: float | None = None
+
+
+def seconds(value: Any, what: str, complain: Complain) -> float | None:
+    """Return a time of a video, if there is one."""
+    if value is None:
+        return None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value) or value < 0:
+        complain("a number of seconds, 0 or more", what)
+        return None
+    return float(value)
+
+
+def check_times(shots: Sequence[ReadShot], complain: Complain) -> None:
+    """Complain unless all shots have times, one after the other, or none has."""
+    known = [s for s in shots if s.start is not None or s.end is not None]
+    reached = 0.0
+    for shot in shots if known else ():
+        what = f"shot {shot.number}"
+        if shot.start is None or shot.end is None:
+            complain("start_seconds and end_seconds, as other shots have", what)
+        elif shot.end <= shot.start:
+            complain("an end after its start", what)
+        elif shot.start < reached:
+            complain("a start not before that of the shot before", what)
+        else:
+            reached = shot.start

@@ -1,0 +1,198 @@
+"""Reading videos: which kinds are accepted, and what every frame of one says.
+
+PURE of Django. Whatever cannot be read is refused in words that say what could be.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import av
+from av.container import InputContainer
+from av.video.frame import VideoFrame
+from av.video.stream import VideoStream
+
+MAX_BYTES = 500_000_000
+MAX_SECONDS = 600
+MAX_PIXELS = 4096 * 2304  # of one frame
+MIN_SIDE = 16
+MIN_RATE, MAX_RATE = 1, 60
+# What a container says of its length may be off by so many seconds, and frames.
+SLACK_SECONDS, SLACK_FRAMES = 0.25, 2
+# Rates that people mean; time stamps in milliseconds only come near them.
+USUAL_RATES = (
+    *(Fraction(rate) for rate in range(MIN_RATE, MAX_RATE + 1)),
+    *(Fraction(rate * 1000, 1001) for rate in (24, 30, 48, 60)),
+)
+ACCEPTED = "a video of the kind mp4 (H.264) or webm (VP8, VP9 or AV1)"
+HOW = "ffmpeg -i FILE -c:v libx264 -pix_fmt yuv420p FILE.mp4 makes one"
+
+
+class UnreadableVideoError(ValueError):
+    """The file is no video that can be shown; the message says what would be."""
+
+
+@dataclass(frozen=True)
+class Container:
+    """A kind of file: its first bytes, what reads and writes it, what it may hold."""
+
+    extension: str
+    reader: str
+    codecs: tuple[str, ...]
+
+    @property
+    def content_type(self) -> str:
+        """Return what a browser calls it."""
+        return f"video/{self.extension}"
+
+
+# MPEG-4's older codec is what OpenCV writes.
+MP4 = Container("mp4", "mov", ("h264", "mpeg4"))
+WEBM = Container("webm", "matroska", ("vp8", "vp9", "av1"))
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a video turned out to be when every frame of it was decoded."""
+
+    width: int
+    height: int
+    frames: int
+    frame_rate: float
+
+    @property
+    def seconds(self) -> float:
+        """Return how long it is to be seen."""
+        return self.frames / self.frame_rate
+
+
+def recognise(path: Path) -> Container:
+    """Recognise a file by its first bytes, whatever its name claims.
+
+    Raises
+    ------
+    UnreadableVideoError
+        It is no video of an accepted kind, or too large.
+    """
+    size = path.stat().st_size
+    if size > MAX_BYTES:
+        raise UnreadableVideoError(f"at most {MAX_BYTES:,} bytes, not {size:,}")
+    with path.open("rb") as stream:
+        start = stream.read(12)
+    if start[4:8] == b"ftyp":
+        return MP4
+    if start.startswith(b"\x1a\x45\xdf\xa3"):
+        return WEBM
+    what = "is empty" if not size else "is neither"
+    raise UnreadableVideoError(f"{ACCEPTED}; this file {what} ({HOW})")
+
+
+@contextmanager
+def opened(
+    path: Path, container: Container
+) -> Iterator[tuple[InputContainer, VideoStream]]:
+    """Open a file and its one video stream; whatever fails inside is said in words."""
+    try:
+        with av.open(
+            str(path.resolve()),
+            format=container.reader,
+            metadata_errors="replace",
+        ) as file:
+            stream = file.streams.best("video")
+            if stream is None:
+                raise UnreadableVideoError(f"{ACCEPTED}; this one has no pictures")
+            codec = stream.codec_context
+            name = codec.codec.canonical_name if codec is not None else "an unknown one"
+            if name not in container.codecs:
+                raise UnreadableVideoError(f"{ACCEPTED}; its codec is {name} ({HOW})")
+            codec.thread_count = 1  # imports run side by side
+            # A frame that cannot be decoded exactly is an error, not a guess.
+            codec.options = {"err_detect": "explode"}
+            yield file, stream
+    except av.FFmpegError as error:
+        raise UnreadableVideoError(
+            f"a complete video; this one is broken ({error.strerror})"
+        ) from error
+
+
+def look_through(path: Path, container: Container) -> Look:
+    """Decode a video to its end, and find out its size and its frame rate.
+
+    Raises
+    ------
+    UnreadableVideoError
+        It is broken, cut short, or larger or longer than would be shown.
+    """
+    times: list[float] = []
+    with opened(path, container) as (file, stream):
+        _check_size(stream)
+        first = None
+        reached = 0.0
+        for packet in file.demux():
+            if packet.pts is not None:
+                ends = (packet.pts + (packet.duration or 0)) * packet.time_base
+                reached = max(reached, float(ends))
+            if packet.stream is not stream:
+                continue
+            for frame in packet.decode():
+                first = first or frame
+                _check_frame(frame, first, times)
+        if first is None or len(times) < 2:
+            raise UnreadableVideoError("a video of at least two frames")
+        rate = _rate(times)
+        lacking = float(file.duration or 0) / av.time_base - reached
+        if lacking > max(SLACK_SECONDS, SLACK_FRAMES / rate):
+            raise UnreadableVideoError("a complete video; this one is cut short")
+        width, height = _upright_size(first, stream)
+    return Look(width, height, len(times), float(rate))
+
+
+def _check_size(stream: VideoStream) -> None:
+    width, height = stream.codec_context.width, stream.codec_context.height
+    if width * height > MAX_PIXELS:
+        raise UnreadableVideoError(
+            f"at most {MAX_PIXELS:,} pixels a frame, not {width} x {height}"
+        )
+    if min(width, height) < MIN_SIDE:
+        raise UnreadableVideoError(
+            f"at least {MIN_SIDE} pixels on each side, not {width} x {height}"
+        )
+
+
+def _check_frame(frame: VideoFrame, first: VideoFrame, times: list[float]) -> None:
+    """Take down the time of a frame, if it follows the ones before."""
+    if (frame.width, frame.height) != (first.width, first.height):
+        raise UnreadableVideoError("frames of one size throughout")
+    if frame.pts is None or (times and frame.time <= times[-1]):
+        raise UnreadableVideoError("frames that follow each other in time")
+    times.append(frame.time)
+    if frame.time - times[0] > MAX_SECONDS:
+        raise UnreadableVideoError(f"at most {MAX_SECONDS} seconds")
+    if len(times) > MAX_SECONDS * MAX_RATE:
+        raise UnreadableVideoError(f"at most {MAX_RATE} frames a second")
+
+
+def _rate(times: list[float]) -> Fraction:
+    """Return the average number of frames a second, as people would name it."""
+    span = times[-1] - times[0]
+    measured = (len(times) - 1) / span
+    # Two time stamps, each rounded to a millisecond; never as much as half a frame.
+    tolerance = max(0.002 / span, 1e-5) * measured
+    nearest = min(USUAL_RATES, key=lambda usual: abs(float(usual) - measured))
+    rate = Fraction(measured).limit_denominator(1001)
+    if abs(float(nearest) - measured) <= tolerance:
+        rate = nearest
+    if not MIN_RATE <= rate <= MAX_RATE:
+        raise UnreadableVideoError(
+            f"from {MIN_RATE} to {MAX_RATE} frames a second, not {float(rate):.3g}"
+        )
+    return rate
+
+
+def _upright_size(frame: VideoFrame, stream: VideoStream) -> tuple[int, int]:
+    """Return the size as it is meant to be seen: square pixels, turned upright."""
+    aspect = stream.sample_aspect_ratio or 1
+    size = (round(frame.width * aspect), frame.height)
+    return size[::-1] if frame.rotation % 180 else size

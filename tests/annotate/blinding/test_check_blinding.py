@@ -1,0 +1,524 @@
+"""Planted leaks are found and named; a study without any passes, and nothing stays."""
+
+import io
+import json
+
+import av
+import numpy as np
+import pytest
+from django.core.management import CommandError, call_command
+from django.http import HttpResponse
+from PIL import Image
+
+from annotate import same_size
+from annotate.blinding import checking
+from annotate.blinding.checking import BlindingCheck
+from annotate.blinding.findings import Report
+from annotate.models import Annotator, Event, Slot, Study
+from evalcore import media
+from evalcore.models import Frame, Method, Output, Shot
+from tests.annotate.blinding import planting
+from tests.annotate.blinding.planting import output_of
+from tests.annotate.test_same_size import uneven
+from tests.factories import make_benchmark
+from tests.working import LIKERT, PAIRWISE, make_planned
+
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
+
+CHECKED = """
+training:
+  units: [{story: '01', method: Alder, expected: {character: 4},
+           feedback: "See how it keeps the hat."}]
+checks:
+  per_session: 1
+  kinds: [gold, repeat, twin]
+  share: 1
+  degradations: [blurred, shuffled]
+  gold: [{story: '04', method: Birch, expected: {character: 0}}]
+"""
+
+
+def check(study: Study, slots: int | None = 4, *, around: bool = False) -> Report:
+    """Look at a study; the pages around its slots take long and are seldom needed."""
+    looked = BlindingCheck(Study.objects.get(pk=study.pk), slots=slots)
+    with pytest.MonkeyPatch.context() as patched:
+        if not around:
+            patched.setattr(checking, "visit_pages", lambda *_given: [])
+        for _unit in looked.run():
+            pass
+    return looked.report
+
+
+@pytest.fixture
+def study():
+    benchmark = make_benchmark(stories=1, shots=1)
+    for output in Output.objects.select_related("method"):
+        name = output.method.name.lower()
+        output.source = f"/data/results/{name}_run7/{output.story.key}"
+        output.mode, output.timestamp = "full", f"2025-05-{len(name):02}"
+        output.save()
+    return make_planned(LIKERT, benchmark=benchmark, annotators=3)
+
+
+@pytest.fixture
+def plant(settings):
+    """Return what lets a change of answers take part in every request."""
+    settings.MIDDLEWARE = [
+        *settings.MIDDLEWARE, "tests.annotate.blinding.planting.middleware",
+    ]  # fmt: skip
+    yield planting.planted.append
+    planting.planted.clear()
+
+
+def counts() -> list[int]:
+    return [m.objects.count() for m in (Annotator, Slot, Event, Study, Method)]
+
+
+# What is clean passes
+
+
+CHECKLIST = """
+protocol: checklist
+questions:
+  - {key: pan, category: Camera, title: Pan}
+  - {key: zoom, category: Camera, title: Zoom}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "state"),
+    [
+        (LIKERT, "draft"),
+        (PAIRWISE, "open"),
+        (PAIRWISE, "closed"),
+        (CHECKLIST, "open"),
+    ],
+)
+def test_a_clean_study_passes_and_nothing_of_the_look_stays(text, state):
+    made = make_planned(text, benchmark=uneven(shots=2), annotators=3)
+    Study.objects.update(state=state)
+    before = counts(), list(Study.objects.values())
+    report = check(made, around=True)
+    assert report.leaks == []
+    assert report.counts.pictures >= 4 * 2 * 2
+    assert report.counts.pages > 8
+    assert (counts(), list(Study.objects.values())) == before
+
+
+def test_training_gold_repeats_and_twins_pass():
+    benchmark = uneven(stories=5, shots=3)
+    stories = ["01", "02", "03"]
+    made = make_planned(
+        LIKERT + CHECKED, benchmark=benchmark, annotators=3, stories=stories
+    )
+    report = check(made, slots=None)
+    assert report.leaks == []
+    purposes = set(made.units.values_list("purpose", flat=True))
+    assert purposes == {"real", "training", "gold", "twin"}
+    assert report.counts.slots == made.units.count()
+
+
+def test_every_method_is_looked_at():
+    made = make_planned(PAIRWISE, benchmark=make_benchmark(stories=6), annotators=3)
+    looked = BlindingCheck(made, slots=1)
+    shown = [unit.output_a.method.name for unit in looked.units]
+    shown += [unit.output_b.method.name for unit in looked.units]
+    assert min(shown.count(name) for name in ("Alder", "Birch", "Cedar")) >= 2
+
+
+# What is planted is found
+
+
+def only(report: Report, *words: str) -> None:
+    """Each leak has all these words, and there is one."""
+    assert report.leaks
+    for one in report.leaks:
+        for word in words:
+            assert word in one.line(), one.line()
+
+
+def in_page(change):
+    """Plant a change of the slots' pages: from a slot and its HTML to other HTML."""
+
+    def apply(request, response, slot):
+        if slot is not None and response.headers.get("Content-Type", "").startswith(
+            "text/html"
+        ):
+            html = response.content.decode()
+            response.content = change(slot, html).encode()
+        return response
+
+    return apply
+
+
+def in_picture(change):
+    """Plant a change of answers with pictures: from an answer and its output."""
+
+    def apply(request, response, slot):
+        output = output_of(request, slot)
+        if output is not None and response.headers["Content-Type"] == "image/webp":
+            return change(response, output)
+        return None
+
+    return apply
+
+
+def named(slot) -> str:
+    return slot.unit.output_a.method.name
+
+
+def test_a_name_in_an_alt_text(study, plant):
+    plant(in_page(lambda s, h: h.replace('alt="Shot 1"', f'alt="{named(s)}, shot 1"')))
+    only(check(study), "name “", "in alt of <img>, line", "at /rate/…/story/…/")
+
+
+@pytest.mark.parametrize(
+    ("written", "place"),
+    [
+        ("<!-- {} -->", "comment"),
+        ('<p data-x="{}"></p>', "data-x of <p>"),
+        ('<p class="m-{}"></p>', "class of <p>"),
+        ("<p>by {}-XL</p>", "text of <p>"),
+        ('<script type="application/json">{{"m": "{}"}}</script>', "text of <script>"),
+    ],
+)
+def test_a_name_anywhere_in_a_page(study, plant, written, place):
+    plant(in_page(lambda s, h: h.replace("</main>", written.format(named(s).lower())
+                                         + "</main>")))  # fmt: skip
+    only(check(study), "name “", place)
+
+
+def test_a_name_within_another_word_is_none(study, plant):
+    plant(in_page(lambda s, h: h.replace("</main>", "<p>Alderney birches</p></main>")))
+    assert check(study).leaks == []
+
+
+def test_a_header_that_differs(study, plant):
+    def change(response, output):
+        response["X-Cache"] = f"HIT {output.method.pk}"
+        return response
+
+    plant(in_picture(change))
+    only(check(study), "header x-cache of picture (", "elsewhere")
+
+
+def test_a_header_that_only_one_method_has(study, plant):
+    def change(response, output):
+        if output.method.name == "Birch":
+            response["X-Render"] = "1"
+        return response
+
+    plant(in_picture(change))
+    only(check(study), "Birch: header x-render", "elsewhere none")
+
+
+def test_a_name_in_a_header(study, plant):
+    def change(response, output):
+        response["Link"] = f"</{output.method.name.lower()}/1.png>"
+        return response
+
+    plant(in_picture(change))
+    lines = [one.line() for one in check(study).leaks]
+    assert any("Alder: name “Alder”; in header Link at" in line for line in lines)
+
+
+def test_an_etag_of_its_own(study, plant):
+    def change(response, output):
+        response["ETag"] = f'"{output.pk}"'
+        return response
+
+    plant(in_picture(change))
+    only(check(study), "header ETag", "no ETag, Last-Modified or Content-Disposition")
+
+
+def test_a_file_name_in_content_disposition(study, plant):
+    def change(response, output):
+        response["Content-Disposition"] = f'inline; filename="{output.pk}_1.webp"'
+        return response
+
+    plant(in_picture(change))
+    only(check(study), "header Content-Disposition (inline; filename=")
+
+
+def test_a_content_type_of_its_own(study, plant):
+    def change(response, output):
+        if output.method.name == "Cedar":
+            picture = Image.open(io.BytesIO(response.content))
+            buffer = io.BytesIO()
+            picture.save(buffer, "PNG")
+            return HttpResponse(buffer.getvalue(), content_type="image/png")
+        return response
+
+    plant(in_picture(change))
+    report = check(study)
+    lines = "\n".join(one.line() for one in report.leaks)
+    assert "Cedar: header content-type of picture (display): image/png" in lines
+    assert (
+        "Cedar: picture (display) differ in their files: png, elsewhere webp" in lines
+    )
+
+
+def rewrite(output: Output, **how) -> None:
+    """Draw a method's first picture anew, as the file that annotators are sent."""
+    frame = Frame.objects.filter(output=output).first()
+    path = media.rendition_path(frame.media, "display", (96, 64))
+    with Image.open(path) as picture:
+        picture = picture.resize(how.pop("size", picture.size))
+    picture.save(path, "WEBP", **how)
+
+
+def test_exif_in_a_rendition(study):
+    exif = Image.Exif()
+    exif[0x010E] = "drawn by somebody"
+    for output in Output.objects.filter(method__name="Birch"):
+        rewrite(output, exif=exif.tobytes())
+    only(check(study), "Birch: metadata of a file: EXIF 'drawn by somebody'")
+
+
+def test_xmp_and_a_name_in_the_bytes(study):
+    for output in Output.objects.filter(method__name="Birch"):
+        rewrite(output, xmp=b"<x>Birch</x>")
+    only(check(study), "Birch: metadata of a file: XMP '<x>Birch</x>'")
+    Method.objects.filter(name="Birch").update(name="BirchTree")
+    for output in Output.objects.filter(method__name="BirchTree"):
+        rewrite(output, xmp=b"<x>birchtree</x>")
+    lines = [one.line() for one in check(study).leaks]
+    assert any("name “BirchTree” in the bytes of a file" in line for line in lines)
+
+
+def test_a_colour_profile_of_one_method(study):
+    for output in Output.objects.filter(method__name="Birch"):
+        rewrite(output, icc_profile=b"profile" * 20)
+    only(check(study), "Birch: picture (display) differ in their files: webp, colour")
+
+
+def test_bytes_after_the_end(study):
+    frame = Frame.objects.filter(output__method__name="Cedar").first()
+    path = media.rendition_path(frame.media, "thumb", (96, 64))
+    path.write_bytes(path.read_bytes() + b"run 7 of the wood")
+    only(check(study, None), "Cedar: metadata of a file: bytes after the end 'run 7")
+
+
+def test_sizes_that_differ(study):
+    for output in Output.objects.filter(method__name="Birch"):
+        rewrite(output, size=(48, 32))
+    only(check(study), "Birch: picture (display) are 48 x 32 pixels, elsewhere 96 x 64",
+         "all in one size, 96 x 64")  # fmt: skip
+
+
+def test_sizes_are_a_warning_where_each_keeps_its_own():
+    text = LIKERT + "presentation: {same_size: false}"
+    made = make_planned(text, benchmark=uneven(shots=1), annotators=3)
+    report = check(made)
+    assert report.leaks == []
+    assert any(" pixels, elsewhere " in one.what for one in report.warnings)
+    assert any("same_size" in note for note in report.notes)
+
+
+def test_a_shape_of_its_own_is_a_warning():
+    made = make_planned(LIKERT, benchmark=uneven(shots=1), annotators=3)
+    warnings = [one.line() for one in check(made).warnings]
+    assert any("Birch: pictures are 0.60 : 1" in line for line in warnings)
+
+
+def test_a_size_in_an_attribute(study, plant):
+    sizes = {"Alder": 512, "Birch": 512, "Cedar": 768}
+    plant(in_page(lambda s, h: h.replace('alt=""', f'width="{sizes[named(s)]}"')))
+    only(check(study), "Cedar: number 768; in width of <img>")
+
+
+def test_another_number_is_a_warning(study, plant):
+    plant(in_page(lambda s, h: h.replace('alt=""', f'data-n="{len(named(s))}7"')))
+    Method.objects.filter(name="Cedar").update(name="Hazelnut")
+    report = check(study)
+    assert report.leaks == []
+    lines = [one.line() for one in report.warnings]
+    assert any("Hazelnut: number 87; in data-n of <img>" in line for line in lines)
+
+
+# Addresses
+
+
+def in_address(told):
+    """Plant a query in the addresses of a slot's pictures."""
+    return in_page(
+        lambda s, h: h.replace("/display/", f"/display/?x={told(s.unit.output_a)}")
+    )
+
+
+def test_a_hash_in_an_address(study, plant):
+    plant(in_address(lambda o: o.frames.first().media.sha256[:16]))
+    report = check(study)
+    lines = [one.line() for one in report.leaks]
+    assert any("Alder: hash of a picture (" in line for line in lines)
+
+
+def test_a_folder_in_an_address(study, plant):
+    plant(in_address(lambda o: o.source.split("/")[3].replace("_", "%5F")))
+    lines = [one.line() for one in check(study).leaks]
+    assert any("Alder: folder “alder_run7”; in href of <a>" in one for one in lines)
+
+
+def test_a_number_of_an_output_in_an_address(study, plant):
+    plant(in_address(lambda o: 1000 + o.pk))
+    only(check(study), "stands only in addresses of this method")
+
+
+def test_an_address_that_two_assignments_share(study, plant):
+    def change(slot, html):
+        at = f'src="/rate/{slot.annotator.invitation.token}/story/{slot.code}/'
+        return html.replace(at, f'src="/rate/pictures/{slot.unit_id}/')
+
+    plant(in_page(change))
+    only(check(study), "the same address of a picture in two assignments",
+         "at /rate/pictures/")  # fmt: skip
+
+
+def test_a_twin_that_an_address_tells(plant):
+    text = LIKERT + CHECKED
+    made = make_planned(text, benchmark=uneven(stories=5, shots=3), annotators=3,
+                        stories=["01", "02", "03"])  # fmt: skip
+    plant(in_address(lambda o: o.degradation or "own"))
+    lines = [one.line() for one in check(made, None).leaks]
+    assert any("kind of check “blurred”; in href of <a>" in one for one in lines)
+
+
+def test_a_code_that_holds_a_name(study):
+    slot = study.slots.filter(unit__output_a__method__name="Cedar").first()
+    Slot.objects.filter(pk=slot.pk).update(code="cedar-1")
+    only(check(study), "Cedar: name “Cedar”; in the code of slot cedar-1")
+
+
+# Other answers
+
+
+def test_a_name_in_json(study, plant):
+    def apply(request, response, slot):
+        if response.headers.get("Content-Type") == "application/json":
+            response.content = json.dumps({"told": [{"by": named(slot)}]})
+        return response
+
+    plant(apply)
+    only(check(study), "in JSON.told.by at /rate/…/story/…/save/")
+
+
+def test_a_page_that_shows_nothing_is_no_proof(study, plant):
+    def change(slot, html):
+        if named(slot) != "Birch":
+            return html
+        return html.replace("src=", "x=").replace('class="pane" href=', "x=")
+
+    plant(in_page(change))
+    only(check(study), "Birch: no picture or video of it could be looked at")
+
+
+def test_an_answer_that_fails_is_no_proof(study, plant):
+    def apply(request, response, slot):
+        if request.path.endswith("/thumb/"):
+            return HttpResponse("no", status=500)
+        return None
+
+    plant(apply)
+    only(check(study), "answered 500")
+
+
+# Common words
+
+
+def test_a_method_called_like_a_word_of_the_page(study, plant):
+    Method.objects.filter(name="Birch").update(name="Shot")
+    report = check(study)
+    assert report.leaks == []
+    assert any("Shot" in note for note in report.notes)
+    plant(in_page(lambda s, h: h.replace('alt=""', f'alt="{named(s)}"')))
+    lines = [one.line() for one in check(study).leaks]
+    assert any("Shot: name “Shot”; in alt of <img>, more often" in one for one in lines)
+
+
+def test_a_method_called_by_one_letter(study, plant):
+    for name, letter in (("Alder", "A"), ("Birch", "B"), ("Cedar", "3")):
+        Method.objects.filter(name=name).update(name=letter)
+    assert check(study).leaks == []
+    plant(in_page(lambda s, h: h.replace('alt=""', f'alt="{named(s)}"')))
+    found = {one.method for one in check(study).leaks}
+    assert found == {"A", "B", "3"}
+
+
+def test_a_story_that_tells_a_name_is_a_warning(study):
+    for shot in Shot.objects.filter(number=1):
+        shot.text = {"en": {"plot": "An alder stands by the water."}}
+        shot.save()
+    report = check(study)
+    assert report.leaks == []
+    assert report.warnings[0].line().startswith("Alder: name “Alder” in a text of the")
+
+
+# Videos
+
+
+def mp4(title: str = "", rate: int = 8) -> bytes:
+    buffer = io.BytesIO()
+    options = {"fflags": "+bitexact"}
+    with av.open(buffer, "w", format="mp4", options=options) as container:
+        if title:
+            container.metadata["title"] = title
+        stream = container.add_stream("mpeg4", rate=rate, options={"flags": "bitexact"})
+        stream.width, stream.height, stream.pix_fmt = 96, 64, "yuv420p"
+        for level in range(8):
+            picture = np.full((64, 96, 3), 30 * level, dtype=np.uint8)
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(picture)))
+        container.mux(stream.encode())
+    return buffer.getvalue()
+
+
+def as_videos(change):
+    def apply(response, output):
+        return HttpResponse(change(output), content_type="video/mp4")
+
+    return in_picture(apply)
+
+
+def test_videos_without_tags_pass(study, plant):
+    plant(as_videos(lambda _output: mp4()))
+    report = check(study)
+    assert report.leaks == []
+    assert report.counts.videos > 0
+
+
+def test_a_title_in_a_video(study, plant):
+    plant(as_videos(lambda output: mp4(output.method.name)))
+    lines = [one.line() for one in check(study).leaks]
+    assert any("Alder: metadata of a file: title 'Alder'" in line for line in lines)
+
+
+def test_rates_and_lengths_are_warnings(study, plant):
+    plant(as_videos(lambda o: mp4(rate=8 if o.method.name == "Alder" else 12)))
+    report = check(study)
+    assert report.leaks == []
+    text = "\n".join(one.line() for one in report.warnings)
+    assert "frame rate differs between methods: Alder [8.0], Birch [12.0]" in text
+    assert "duration differs between methods: Alder 1.00 s" in text
+
+
+# The command
+
+
+def test_the_command_fails_with_a_line_for_each_leak(study, capsys):
+    call_command("check_blinding", study.slug, slots=2)
+    told = capsys.readouterr().out
+    assert "Looked at " in told
+    assert "Nothing that annotators can fetch tells a method." in told
+    Slot.objects.filter(pk=study.slots.first().pk).update(code="cedar-1")
+    with pytest.raises(CommandError, match="trial is not blind: 1 leaks") as error:
+        call_command("check_blinding", study.slug, slots=2)
+    assert error.value.returncode == 1
+    assert "leak: Cedar: name “Cedar”; in the code" in capsys.readouterr().out
+    with pytest.raises(CommandError):
+        call_command("check_blinding", study.slug, slots=2, json=True)
+    told = json.loads(capsys.readouterr().out)
+    assert told["blind"] is False
+    assert told["leaks"][0]["method"] == "Cedar"
+
+
+def test_pictures_are_drawn_in_the_studys_size(study):
+    assert same_size.box_of(study) == (96, 64)

@@ -1,0 +1,226 @@
+"""A checklist study around its answers: planned, checked, watched, looked at."""
+
+import io
+from datetime import timedelta
+
+import pytest
+from django.core.management import call_command
+from django.urls import reverse
+from django.utils import timezone
+
+from annotate import checklists, quality, rating
+from annotate.dashboards import coverage_tables, snapshots
+from annotate.dashboards.dashboard import dashboard
+from annotate.drafting import Setup
+from annotate.forms.study import StudyForm
+from annotate.history import verifying
+from annotate.models import Purpose, Slot
+from annotate.planning import PlanningError, plan_study, prepare
+from annotate.previewing import first_slot
+from annotate.rating import Judgement, store_judgements
+from annotate.study_files.study_file import load_definition
+from evalcore import media
+from tests.factories import make_benchmark, make_study, picture_bytes
+from tests.people import alice, answer_everything
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study():
+    return make_study(protocol="checklist", consented=True)
+
+
+def tick(slot, *keys, at=None):
+    """Submit an open slot with the same boxes ticked in every shot."""
+    questions = list(slot.study.questions.all())
+    boxes = {
+        shot.number: {q: int(q.key in keys) for q in questions}
+        for shot in slot.unit.story.shots.all()
+    }
+    at = at or timezone.now()
+    store_judgements([Judgement(slot, {}, at, 40.0, boxes)])
+
+
+# Planning
+
+
+def plan(**kw):
+    benchmark = make_benchmark(stories=2, methods=("Alder",), pictures=True)
+    definition = load_definition("storybench-diagnostics")
+    return plan_study(definition, benchmark=benchmark, slug="signs", annotators=3, **kw)
+
+
+def test_planning_makes_two_boxes_of_each_label():
+    study = plan()
+    assert study.is_checklist
+    boxes = list(study.questions.all())
+    assert len(boxes) == 68
+    assert [box.key for box in boxes[:3]] == [
+        "static_shot|text", "static_shot|video", "pan|text",
+    ]  # fmt: skip
+    assert {(box.scale_min, box.scale_max) for box in boxes} == {(0, 1)}
+    assert boxes[0].category == "Camera movements"
+    assert boxes[0].title == boxes[1].title == "Static shot"
+    assert boxes[1].full_title == "Static shot: in the picture or video"
+    assert study.slots.count() == 2 * 3
+
+
+def test_the_cost_is_by_shot():
+    benchmark = make_benchmark(stories=2, shots=4, methods=("Alder",))
+    definition = load_definition("storybench-diagnostics").with_changes(redundancy=1)
+    checks = 1 + 1 / definition.session_size
+    hours = prepare(definition, benchmark=benchmark, annotators=1).hours()
+    assert hours == pytest.approx(2 * 4 * (3 + 34) * checks / 3600)
+
+
+def test_a_story_without_shots_is_refused():
+    benchmark = make_benchmark(stories=2, methods=("Alder",))
+    story = benchmark.stories.get(key="02")
+    story.shots.all().delete()
+    story.outputs.update(video=media.store_picture(picture_bytes("any file")))
+    with pytest.raises(PlanningError, match=r"1 stories have none \(02\)"):
+        prepare(
+            load_definition("storybench-diagnostics"), benchmark=benchmark, annotators=3
+        )
+
+
+def test_the_form_says_the_same_as_the_template():
+    benchmark = make_benchmark(stories=2, methods=("Alder",))
+    definition = load_definition("storybench-diagnostics")
+    form = StudyForm.of(Setup("signs", benchmark, definition, 3))
+    assert len(form.cards) == 34
+    assert [one.name for one in form.cards[0].groups[-1].fields] == [
+        "questions.0.category.en", "questions.0.category.zh",
+    ]  # fmt: skip
+    assert form.setup().definition.questions == definition.questions
+    assert form.setup().definition.checks == definition.checks
+    assert form.as_file().as_form().setup().definition == form.setup().definition
+
+
+def test_the_preview_shows_the_sheets():
+    benchmark = make_benchmark(stories=1, methods=("Alder",))
+    definition = load_definition("storybench-diagnostics")
+    with first_slot(Setup("signs", benchmark, definition, 3)) as slot:
+        page = checklists.on_page(slot)
+    assert [sheet.number for sheet in page["sheets"]] == [1, 2, 3]
+    assert [len(labels) for _name, labels in page["sheets"][0].categories] == [
+        7, 6, 6, 5, 4, 6,
+    ]  # fmt: skip
+
+
+# Checking
+
+
+def test_an_annotator_who_ticks_nothing_is_seen(study):
+    study.rules = [{"key": "blank", "signal": "flat", "above": 0.9, "action": "warn"}]
+    study.save()
+    person = study.annotators.get(name="A01")
+    for slot in person.slots.all():
+        tick(slot)
+    (flag,) = quality.look(person)
+    assert flag.sentence.startswith("Nothing is ticked in 100 % of 18 shots")
+    assert quality.warning_text(flag).startswith("You ticked nothing in many shots")
+
+
+def test_signals_that_mean_nothing_for_boxes_are_undefined(study):
+    for slot in study.slots.all():
+        tick(slot, "pan|text", "people|video")
+    signals = quality.signals_of(study.annotators.get(name="A01"))
+    assert signals["flat"].value == 0
+    assert signals["seconds_per_shot"].value == pytest.approx(40 / 3)
+    for name in ("straight_line", "same_answer", "side_bias", "twin", "majority"):
+        assert signals[name].value is None, name
+
+
+def test_the_others_ticks_are_compared(study):
+    keys = ["pan|text", "people|video"]
+    for slot in study.slots.select_related("annotator"):
+        same = slot.annotator.name == "A01" or slot.unit_id % 3
+        tick(slot, keys[slot.unit_id % 2] if same else keys[1 - slot.unit_id % 2])
+    signal = quality.signals_of(study.annotators.get(name="A01"))["agreement"]
+    assert signal.n == 18
+    assert 0 < signal.value < 1
+
+
+def test_a_repeat_is_compared_by_what_is_ticked(study):
+    person = study.annotators.get(name="A01")
+    slot = person.slots.first()
+    again = Slot.objects.create(
+        study=study, unit=slot.unit, purpose=Purpose.REPEAT, repeat_of=slot,
+        annotator=person, session=9, position=99,
+    )  # fmt: skip
+    then = timezone.now() - timedelta(minutes=5)
+    tick(slot, "pan|text", "people|video", at=then)
+    tick(again, "pan|text")
+    signal = quality.signals_of(person)["repeat"]
+    assert (signal.value, signal.n) == (0.5, 3)
+
+
+# The manager's pages
+
+
+def test_agreement_is_told_by_category(study):
+    for slot in study.slots.select_related("annotator"):
+        keys = ["pan|text", "people|text"] if slot.unit_id % 2 else ["people|video"]
+        if slot.annotator.name == "A02":
+            keys = [*keys, "animals|text"]
+        tick(slot, *keys)
+    snapshots.refresh(study)
+    page = dashboard(study)
+    assert page.questions == []
+    assert [row.topic.title for row in page.alphas] == ["Camera", "Entities"]
+    camera, entities = page.alphas
+    assert camera.alpha == 1
+    assert entities.alpha < 1
+    # 6 outputs of 3 shots, 2 boxes of camera and 4 of entities, 2 annotators
+    assert (camera.n_units, camera.n_answers) == (36, 72)
+    assert (entities.n_units, entities.n_answers) == (72, 144)
+    text = alice(study).get(reverse("study-coverage", args=[study.slug])).content
+    assert b"Entities" in text
+    _header, cells = coverage_tables.cells(study)
+    assert len(list(cells)) == 6
+
+
+def test_the_slot_page_says_what_is_ticked_in_each_shot(study):
+    slot = study.slots.select_related("annotator").first()
+    rating.start_lease(slot)
+    for shot in (1, 2):
+        checklists.record_shot(
+            slot=slot, annotator=slot.annotator, shot=shot,
+            ticked=["pan|text", "people|text", "people|video"],
+        )  # fmt: skip
+    checklists.record_shot(
+        slot=slot, annotator=slot.annotator, shot=2, ticked=["animals|video"]
+    )
+    checklists.record_shot(
+        slot=slot, annotator=slot.annotator, shot=3, ticked=["pan|text"], looked=False
+    )
+    first, second, third = checklists.told_shots(slot)
+    assert (first.text, first.both, first.seen) == (["Pan"], ["People"], [])
+    assert (second.text, second.both, second.seen) == ([], [], ["Animals"])
+    assert (first.changes, second.changes, third.left) == (0, 4, 5)
+    page = alice(study).get(reverse("slot-detail", args=[study.slug, slot.code]))
+    text = page.content.decode()
+    assert "4 boxes changed later" in text
+    assert "not done" in text
+
+
+def test_every_page_of_the_manager_opens(study):
+    answer_everything(study, 1)
+    client = alice(study)
+    for name in (
+        "study-detail", "study-coverage", "annotator-list", "slot-list", "view-list",
+        "event-list", "report-list",
+    ):  # fmt: skip
+        page = client.get(reverse(name, args=[study.slug]))
+        assert page.status_code == 200, name
+    text = client.get(reverse("study-detail", args=[study.slug])).content.decode()
+    assert text.count("What pan means.") == 1  # two boxes, one label
+
+
+def test_a_planned_checklist_is_verified():
+    study = plan()
+    answer_everything(study, 1)
+    call_command("verify", "signs", stdout=io.StringIO())
+    assert verifying.problems(study) == []

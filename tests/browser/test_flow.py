@@ -1,0 +1,327 @@
+"""From story to story: without a wait, without network, through crashes and tabs."""
+
+import os
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import expect
+
+from annotate.history.verifying import problems
+from annotate.models import Fault, Invitation, Rating, Slot
+from tests.browser.test_rate import saved
+from tests.factories import make_benchmark
+from tests.working import LIKERT, join, make_planned
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+LONG = f"{LIKERT}\nredundancy: 1\nsession_size: 8\n"
+OPEN = f"{LONG}\nassignment: open\n"
+
+
+@pytest.fixture
+def study():
+    return make_planned(
+        LONG, benchmark=make_benchmark(stories=8, methods=["Birch"]), annotators=1
+    )
+
+
+def sit_down(page, live_server, study, name="A01"):
+    """Open the first story of somebody who has agreed."""
+    person = join(study, "" if study.is_open else name)
+    token = Invitation.objects.get(annotator=person).token
+    page.goto(live_server.url + reverse("rate-pause", args=[token]))
+    page.click("main button.primary")
+    page.wait_for_selector("html.js")
+    return person
+
+
+def fetched(page, number):
+    """Wait until so many stories were fetched beforehand."""
+    page.wait_for_function(
+        "n => Number(document.documentElement.dataset.ahead) >= n", arg=number
+    )
+
+
+def judge(page, *keys):
+    for key in keys or ("3", "1", "Enter"):
+        page.keyboard.press(key)
+
+
+def test_the_next_story_comes_without_asking_the_server(page, live_server, study):
+    sit_down(page, live_server, study)
+    fetched(page, 1)
+    page.context.set_offline(True)
+    judge(page)
+    expect(page.locator("#place")).to_contain_text("Story 2 of 8")
+    shown = page.evaluate(
+        "[...document.querySelectorAll('.shot img')].every((i) => i.naturalWidth > 0)"
+    )
+    assert shown
+    assert not Rating.objects.exists()
+    page.context.set_offline(False)
+    saved(page)
+    assert Slot.objects.filter(state="submitted").count() == 1
+    assert Slot.objects.get(state="leased").code in page.url
+
+
+@pytest.mark.parametrize("text", [LONG, OPEN], ids=["planned", "open"])
+def test_five_stories_without_network_then_a_crash(
+    chromium, tmp_path, live_server, text
+):
+    """Every answer is there once, whether the browser lives or not."""
+    planned = text == LONG
+    study = make_planned(
+        text,
+        benchmark=make_benchmark(stories=8, methods=["Birch"]),
+        **({"annotators": 1} if planned else {}),
+    )
+
+    def launch():
+        return chromium.browser_type.launch_persistent_context(
+            tmp_path / "profile",
+            executable_path=shutil.which("chromium"),
+            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+        )
+
+    context = launch()
+    page = context.pages[0]
+    person = sit_down(page, live_server, study)
+    judge(page)
+    expect(page.locator("#place")).to_contain_text("Story 2 of ")
+    fetched(page, 5)
+    context.set_offline(True)
+    for number in range(2, 7):
+        expect(page.locator("#place")).to_contain_text(f"Story {number} of ")
+        judge(page, str(number % 5), "1", "Enter")
+    expect(page.locator("#place")).to_contain_text("Story 7 of ")
+    judge(page, "4")
+    expect(page.locator("#save-state")).to_contain_text("6 stories on this device")
+    assert Slot.objects.filter(state="submitted").count() == 1
+    kill(tmp_path / "profile")
+
+    context = launch()
+    page = context.pages[0]
+    token = Invitation.objects.get(annotator=person).token
+    page.goto(live_server.url + reverse("rate-entry", args=[token]))
+    saved(page)
+    context.close()
+    done = person.slots.filter(state="submitted")
+    assert done.count() == 6
+    for slot in done:
+        assert slot.ratings.count() == 2
+        assert slot.seconds is not None
+    begun = Rating.objects.get(slot__state="leased", value=4)
+    assert begun.slot.annotator == person
+    assert Rating.objects.count() == 13
+    assert problems(study) == []
+
+
+def kill(profile):
+    """End a browser as a crash would: at once, without a last word."""
+    killed = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdecimal():
+            try:
+                words = (folder / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if f"--user-data-dir={profile}".encode() in words and not any(
+                word.startswith(b"--type=") for word in words
+            ):
+                killed.append(int(folder.name))
+    assert killed
+    for pid in killed:
+        os.kill(pid, signal.SIGKILL)
+    for name in ("SingletonLock", "SingletonCookie", "SingletonSocket"):
+        (profile / name).unlink(missing_ok=True)
+    time.sleep(0.5)
+
+
+def test_where_nothing_was_fetched_the_page_says_that_it_waits(
+    page, live_server, study
+):
+    page.route("**/ahead/", lambda route: route.abort())
+    sit_down(page, live_server, study)
+    page.context.set_offline(True)
+    judge(page)
+    expect(page.locator("#waits")).to_be_visible()
+    expect(page.locator("#waits")).to_contain_text("safe on this device")
+    page.context.set_offline(False)
+    expect(page.locator("#place")).to_contain_text("Story 2 of 8")
+    assert Rating.objects.count() == 2
+
+
+def test_reload_without_network_loses_nothing(page, live_server, study):
+    sit_down(page, live_server, study)
+    page.route("**/save/", lambda route: route.abort())
+    judge(page, "3")
+    expect(page.locator("#save-state")).to_contain_text("Waiting")
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.reload()
+    page.wait_for_selector("html.js")
+    expect(page.locator("input[name=character][value='3']")).to_be_checked()
+    page.unroute("**/save/")
+    saved(page)
+    assert Rating.objects.get().value == 3
+
+
+def test_two_tabs_go_on_from_the_same_place(page, live_server, study):
+    sit_down(page, live_server, study)
+    second = page.context.new_page()
+    second.goto(page.url)
+    second.wait_for_selector("html.js")
+    judge(page)
+    saved(page)
+    judge(second, "4", "4", "Enter")
+    expect(second.locator("#place")).to_contain_text("Story 2 of 8")
+    saved(second)
+    first = Slot.objects.get(state="submitted")
+    assert sorted(first.ratings.filter(is_current=True).values_list("value")) == [
+        (4,),
+        (4,),
+    ]
+    assert first.ratings.count() == 4, "the earlier answers are kept as revisions"
+    assert Slot.objects.filter(state="leased").count() == 1
+
+
+def test_the_browsers_back_button_leads_back_and_forth(page, live_server, study):
+    sit_down(page, live_server, study)
+    first = page.url
+    fetched(page, 1)
+    judge(page)
+    expect(page.locator("#place")).to_contain_text("Story 2 of 8")
+    page.go_back()
+    expect(page.locator("#place")).to_contain_text("Story 1 of 8")
+    assert page.url == first
+    assert page.is_checked("input[name=character][value='3']")
+    judge(page, "ArrowUp", "0", "Enter")
+    expect(page.locator("#place")).to_contain_text("Story 2 of 8")
+    saved(page)
+    values = Rating.objects.filter(slot__state="submitted", is_current=True)
+    assert sorted(values.values_list("value", flat=True)) == [0, 1]
+    page.go_back()
+    page.go_forward()
+    expect(page.locator("#place")).to_contain_text("Story 2 of 8")
+
+
+def test_cookies_that_expire_in_mid_answer_cost_nothing(page, live_server, study):
+    sit_down(page, live_server, study)
+    judge(page, "3")
+    saved(page)
+    page.context.clear_cookies()
+    judge(page, "1", "Enter")
+    expect(page.locator("#place")).to_contain_text("Story 2 of 8")
+    saved(page)
+    assert Slot.objects.filter(state="submitted").count() == 1
+    judge(page)
+    saved(page)
+    assert Slot.objects.filter(state="submitted").count() == 2
+
+
+def test_an_answer_is_undone_with_u(page, live_server, study):
+    sit_down(page, live_server, study)
+    judge(page, "3", "u")
+    expect(page.locator("input[name=character]:checked")).to_have_count(0)
+    saved(page)
+    assert not Rating.objects.filter(is_current=True).exists()
+    judge(page, "2", "4", "u", "u", "1")
+    saved(page)
+    current = Rating.objects.get(is_current=True)
+    assert (current.question.key, current.value) == ("character", 1)
+
+
+def test_going_on_by_itself_after_the_last_answer(page, live_server, study):
+    sit_down(page, live_server, study)
+    judge(page, "?")
+    page.check("[data-setting=auto]")
+    page.evaluate("document.activeElement.blur()")
+    judge(page, "3", "1")
+    expect(page.locator("#place")).to_contain_text("Story 2 of 8")
+    judge(page, "2", "2")
+    expect(page.locator("#place")).to_contain_text("Story 3 of 8")
+    judge(page, "Backspace")
+    expect(page.locator("#place")).to_contain_text("Story 2 of 8")
+    assert page.is_checked("input[name=beauty][value='2']")
+
+
+def test_keys_that_are_switched_off_do_nothing(page, live_server, study):
+    sit_down(page, live_server, study)
+    page.evaluate("document.querySelector('.keys-help').open = true")
+    page.check("[data-setting=keysOff]")
+    page.evaluate("document.activeElement.blur()")
+    judge(page, "3", "1", "a", "t")
+    expect(page.locator("input:checked[type=radio]")).to_have_count(0)
+    assert not page.locator(".show-all, .hide-text").count()
+    page.uncheck("[data-setting=keysOff]")
+    judge(page, "3")
+    saved(page)
+
+
+def test_a_comment_is_kept_where_the_study_takes_them(page, live_server, study):
+    study.presentation["comments"] = True
+    study.save()
+    sit_down(page, live_server, study)
+    page.click("summary:has-text('Comment')")
+    page.fill("textarea[name=comment]", "The 3rd shot is 4 times as dark.")
+    expect(page.locator("input:checked[type=radio]")).to_have_count(0)
+    page.keyboard.press("Tab")
+    saved(page)
+    assert Slot.objects.get(state="leased").comment.startswith("The 3rd shot")
+    page.reload()
+    assert page.input_value("textarea[name=comment]").startswith("The 3rd shot")
+
+
+def test_the_time_that_is_left_is_told_once_it_is_known(page, live_server, study):
+    sit_down(page, live_server, study)
+    assert "left" not in page.inner_text("#place")
+    person = study.annotators.get()
+    Slot.objects.filter(annotator=person).exclude(state="leased").filter(
+        position__gt=140
+    ).update(state="submitted", submitted_at="2026-01-01T00:00Z", seconds=95,
+             started_at="2026-01-01T00:00Z")  # fmt: skip
+    page.reload()
+    assert "about 8 minutes left" in page.inner_text("#place")
+
+
+def test_a_rest_is_suggested_after_a_long_time(page, live_server, study):
+    page.clock.install()
+    sit_down(page, live_server, study)
+    for number in range(1, 8):
+        expect(page.locator("#place")).to_contain_text(f"Story {number} of 8")
+        assert page.locator("#rest").is_visible() == (number == 7)
+        page.clock.fast_forward(4.5 * 60 * 1000)
+        judge(page)
+
+
+def test_a_report_of_a_broken_picture(page, live_server, study):
+    sit_down(page, live_server, study)
+    page.evaluate(
+        """() => {
+          const button = document.createElement("button");
+          Object.assign(button.dataset, { side: "only", shot: "2", done: "Reported" });
+          button.className = "report-fault";
+          document.querySelector("main").append(button);
+        }"""
+    )
+    # The page of a broken picture has such a button; here it is one of the next story.
+    html = page.evaluate("document.querySelector('.report-fault').outerHTML")
+    page.route(
+        "**/?ahead=2",
+        lambda route: route.fulfill(
+            body=route.fetch().text().replace("</main>", html + "</main>"),
+            content_type="text/html",
+        ),
+    )
+    page.reload()
+    page.wait_for_selector("html.js")
+    fetched(page, 1)
+    judge(page)
+    page.click(".report-fault")
+    expect(page.locator(".report-fault")).to_have_text("Reported")
+    fault = Fault.objects.get()
+    assert (fault.side, fault.shot) == ("only", 2)
+    assert fault.slot.code in page.url

@@ -1,0 +1,443 @@
+"""The story viewer and the pair viewer in Chromium: zoom, flicker, swipe, faults."""
+
+import re
+
+import pytest
+from axe_core_python.sync_playwright import Axe
+from django.urls import reverse
+from playwright.sync_api import expect
+
+from annotate.models import Annotator, Fault, Invitation, Rating
+from evalcore import media
+from evalcore.models import Character, Frame, Shot
+from tests.factories import make_benchmark, make_study, picture_bytes
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+# Where a picture lies in its box, in parts of the box: left, top, width.
+PLACES = """() => [...document.querySelectorAll(".shot.current a.pane")].map((pane) => {
+  const box = pane.getBoundingClientRect();
+  const picture = pane.firstChild.getBoundingClientRect();
+  return [(picture.x - box.x) / box.width, (picture.y - box.y) / box.height,
+          picture.width / box.width].map((part) => Math.round(part * 1000) / 1000);
+})"""
+
+
+def begin(protocol="likert", *, shots=3, characters=0, size=(96, 64), **kw):
+    """A study of two methods with one annotator who has read the instructions."""
+    benchmark = make_benchmark(stories=2, shots=shots, methods=("Alder", "Birch"))
+    for frame in Frame.objects.exclude(output__method__name="Birch"):
+        label = f"{frame.output.story.key} Alder {frame.number}"
+        frame.media = media.store_picture(picture_bytes(label, size))
+        frame.save()
+    for i in range(characters):
+        for story in benchmark.stories.all():
+            person = Character.objects.create(
+                story=story, key=f"c{i}", names={"en": f"Fox {i}"},
+                descriptions={"en": "A red fox."},
+            )  # fmt: skip
+            for n in (1, 2):
+                stored = media.store_picture(picture_bytes(f"ref {i} {n}"))
+                person.images.create(ordinal=n, media=stored)
+    study = make_study(
+        protocol=protocol, benchmark=benchmark, annotators=1, consented=True, **kw
+    )
+    study.annotators.update(instructed_at=study.created_at)
+    return study
+
+
+def open_story(page, live_server):
+    token = Invitation.objects.get().token
+    page.goto(live_server.url + reverse("rate-entry", args=[token]))
+    page.click("main form button")
+    page.wait_for_selector("html.js")
+    page.wait_for_load_state("networkidle")
+
+
+def pictures(page):
+    return page.locator(".shot.current a.pane")
+
+
+def middle(page, n=0, across=0.5):
+    box = pictures(page).nth(n).bounding_box()
+    return box["x"] + box["width"] * across, box["y"] + box["height"] / 2
+
+
+@pytest.mark.parametrize("size", [(96, 64), (64, 64), (160, 90)])
+@pytest.mark.parametrize("protocol", ["likert", "pairwise"])
+def test_sixteen_shots_are_seen_at_one_look(page, live_server, protocol, size):
+    begin(protocol, shots=16, size=size)
+    open_story(page, live_server)
+    page.keyboard.press("a")
+    for shot in (1, 16):
+        for pane in page.locator(f"#shot-{shot} .pane").all():
+            expect(pane).to_be_in_viewport(ratio=1)
+            assert pane.bounding_box()["width"] > 100
+    assert page.evaluate("document.documentElement.scrollHeight") <= 900
+    assert page.is_hidden("#shot-1 .shot-text")
+    page.keyboard.press("t")
+    assert page.is_visible("#shot-1 .shot-text")
+
+
+def test_one_of_all_is_opened_by_a_click_and_by_keys(page, live_server):
+    begin()
+    open_story(page, live_server)
+    page.keyboard.press("a")
+    page.click("#shot-3 .pane")
+    assert page.is_visible("#shot-3")
+    assert page.is_hidden("#shot-1")
+    expect(page.locator("#here")).to_have_text("Shot 3 of 3")
+    page.click("[data-key=a]")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("a")
+    assert page.is_visible("#shot-2")
+    assert page.is_hidden("#shot-3")
+    page.click("#strip a >> nth=0")
+    assert page.is_visible("#shot-1")
+
+
+def test_keys_enlarge_and_arrows_then_move_the_picture(page, live_server):
+    begin()
+    open_story(page, live_server)
+    level = page.locator("#zoom")
+    page.keyboard.press("z")
+    assert page.evaluate(PLACES) == [[-0.5, -0.5, 2]]
+    expect(level).to_have_text("2×")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate(PLACES) == [[-0.625, -0.625, 2]]
+    for _ in range(9):
+        page.keyboard.press("ArrowRight")
+    assert page.evaluate(PLACES)[0][0] == -1  # never beyond the edge
+    assert page.is_visible("#shot-1")
+    assert "current" in page.get_attribute("[data-question=character]", "class")
+    page.keyboard.press("0")
+    page.keyboard.press("Escape")
+    assert page.evaluate(PLACES) == [[0, 0, 1]]
+    expect(level).to_have_text("1×")
+    page.keyboard.press("ArrowRight")
+    assert page.is_visible("#shot-2")
+    page.keyboard.press("+")
+    expect(level).to_have_text("1.3×")
+    page.keyboard.press("-")
+    page.keyboard.press("-")
+    expect(level).to_have_text("1×")
+    page.wait_for_selector("#save-state.good")
+    assert Rating.objects.get().value == 0
+
+
+def test_both_sides_are_enlarged_and_moved_in_step(page, live_server):
+    begin("pairwise", size=(64, 96))
+    open_story(page, live_server)
+    boxes = [pictures(page).nth(n).bounding_box() for n in (0, 1)]
+    assert boxes[0]["width"] == boxes[1]["width"]
+    assert boxes[0]["height"] == boxes[1]["height"]
+    x, y = middle(page, 1, 0.25)
+    page.mouse.move(x, y)
+    page.mouse.wheel(0, -300)
+    page.wait_for_function("() => document.querySelector('#zoom').textContent !== '1×'")
+    left, right = page.evaluate(PLACES)
+    assert left == right
+    # What is under the pointer stays under it.
+    assert (0.25 - right[0]) / right[2] == pytest.approx(0.25, abs=0.01)
+    page.mouse.down()
+    page.mouse.move(x - 30, y - 20, steps=3)
+    page.mouse.up()
+    moved = page.evaluate(PLACES)
+    assert moved[0] == moved[1]
+    box = boxes[1]
+    assert moved[0][0] - left[0] == pytest.approx(-30 / box["width"], abs=0.01)
+    assert moved[0][1] - left[1] == pytest.approx(-20 / box["height"], abs=0.01)
+    page.mouse.dblclick(x, y)
+    assert page.evaluate(PLACES) == [[0, 0, 1]] * 2
+    page.keyboard.press("a")
+    page.keyboard.press("+")
+    pages = page.locator("a.pane img").evaluate_all(
+        "all => new Set(all.map((each) => getComputedStyle(each).scale + "
+        "getComputedStyle(each).transform.split(',')[0])).size"
+    )
+    assert pages == 1
+
+
+def test_the_wheel_scrolls_the_page_where_all_shots_are_shown(page, live_server):
+    page.set_viewport_size({"width": 1440, "height": 500})
+    begin(shots=60)
+    open_story(page, live_server)
+    page.keyboard.press("a")
+    box = page.locator("#shot-1 .pane").bounding_box()
+    page.mouse.move(box["x"] + 20, box["y"] + 20)
+    page.mouse.wheel(0, -200)
+    page.wait_for_timeout(200)
+    expect(page.locator("#zoom")).to_have_text("1×")
+    page.mouse.wheel(0, 200)
+    page.wait_for_function("() => window.scrollY > 100")
+    expect(page.locator("#zoom")).to_have_text("1×")
+
+
+def side_at_point(page, x, y):
+    find = "([x, y]) => document.elementFromPoint(x, y).closest('figure').dataset.side"
+    return page.evaluate(find, [x, y])
+
+
+def shown_first(page):
+    """Say whose picture stands in the place of the left one."""
+    x, y = page.evaluate(
+        """() => { const box = document.querySelector(".shot.current .pane")
+          .getBoundingClientRect(); return [box.x + 5, box.y + 5]; }"""
+    )
+    return side_at_point(page, x, y)
+
+
+def test_flicker_shows_the_right_picture_while_it_is_held(page, live_server):
+    begin("pairwise")
+    open_story(page, live_server)
+    assert shown_first(page) == "left"
+    page.keyboard.down("f")
+    assert shown_first(page) == "right"
+    assert page.is_visible(".current figcaption:has-text('Right')")
+    assert page.is_hidden(".current figcaption:has-text('Left')")
+    page.keyboard.up("f")
+    assert shown_first(page) == "left"
+    button = page.locator("#flicker")
+    button.hover()
+    page.mouse.down()
+    assert shown_first(page) == "right"
+    page.wait_for_timeout(400)
+    page.mouse.up()
+    assert shown_first(page) == "left"
+    button.click()  # kept, for whoever cannot hold
+    assert shown_first(page) == "right"
+    expect(button).to_have_attribute("aria-pressed", "true")
+    button.click()
+    assert shown_first(page) == "left"
+    button.focus()
+    page.keyboard.press("Enter")
+    assert shown_first(page) == "right"
+
+
+def test_swipe_lays_one_picture_over_the_other(page, live_server):
+    begin("pairwise")
+    open_story(page, live_server)
+    assert page.is_hidden("#divider")
+    page.keyboard.press("s")
+    boxes = [pictures(page).nth(n).bounding_box() for n in (0, 1)]
+    assert boxes[0] == boxes[1]
+
+    def side_at(across):
+        return side_at_point(page, *middle(page, 0, across))
+
+    assert (side_at(0.45), side_at(0.55)) == ("left", "right")
+    page.focus("#divider")
+    for _ in range(10):
+        page.keyboard.press("ArrowRight")
+    assert page.is_visible("#shot-1")  # the arrows moved the divider
+    assert (side_at(0.55), side_at(0.65)) == ("left", "right")
+    x, y = middle(page, 0, 0.6)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(*middle(page, 0, 0.2), steps=4)
+    page.mouse.up()
+    assert (side_at(0.15), side_at(0.25)) == ("left", "right")
+    assert page.input_value("#divider") == "20"
+    for side in ("Left", "Right"):
+        assert page.is_visible(f".current figcaption:has-text('{side}')")
+
+
+def test_a_missing_shot_is_shown_as_missing(page, live_server):
+    begin("pairwise")
+    Frame.objects.filter(number=2, output__method__name="Birch").update(media=None)
+    open_story(page, live_server)
+    assert page.is_visible("#strip li >> nth=1 >> .missing-thumb")
+    page.keyboard.press("ArrowRight")
+    gap = page.locator("#shot-2 .fault")
+    expect(gap).to_have_text("This shot is missing.")
+    beside = page.locator("#shot-2 a.pane").bounding_box()
+    assert gap.bounding_box()["height"] == pytest.approx(beside["height"], abs=1)
+    page.keyboard.press("a")
+    expect(gap).to_be_in_viewport()
+
+
+def test_a_broken_picture_can_be_asked_for_again_and_reported(page, live_server):
+    begin("pairwise")
+    broken = re.compile(r"/right/2/display")
+    page.route(broken, lambda route: route.abort())
+    open_story(page, live_server)
+    page.keyboard.press("ArrowRight")
+    tile = page.locator("#shot-2 .fault")
+    expect(tile).to_contain_text("This picture cannot be shown.")
+    report = tile.locator(".report-fault")
+    assert report.get_attribute("data-side") == "right"
+    assert report.get_attribute("data-shot") == "2"
+    assert report.get_attribute("data-done") == "Reported"
+    tile.get_by_text("Try again").click()
+    expect(tile).to_have_count(1)
+    page.unroute(broken)
+    tile.get_by_text("Try again").click()
+    expect(tile).to_have_count(0)
+    page.wait_for_function(
+        "() => document.querySelectorAll('#shot-2 img')[1].naturalWidth"
+    )
+    assert not Fault.objects.exists()
+
+
+def test_choices_hold_for_the_next_story(page, live_server):
+    begin(characters=1)
+    open_story(page, live_server)
+    first = page.url
+    for key in "atc":
+        page.keyboard.press(key)
+    page.keyboard.press("3")
+    page.keyboard.press("3")
+    page.keyboard.press("Enter")
+    page.wait_for_url(lambda url: url != first)
+    page.wait_for_function(
+        "() => document.querySelector('.viewer-bar').hidden === false"
+    )
+    assert page.is_visible("#shot-1 .shot-text")
+    assert page.is_visible("#shot-3")
+    for look in ("all", "text", "large"):
+        expect(page.locator(f"[data-look={look}]")).to_have_attribute(
+            "aria-pressed", "true"
+        )
+
+
+def test_characters_stay_in_sight_and_are_enlarged_in_place(page, live_server):
+    page.set_viewport_size({"width": 1440, "height": 500})
+    begin(shots=60, characters=2)
+    open_story(page, live_server)
+    page.keyboard.press("a")
+    cast = page.locator(".cast")
+    expect(cast.locator("img:visible")).to_have_count(2)
+    page.mouse.wheel(0, 400)
+    page.wait_for_function("() => window.scrollY > 300")
+    expect(cast.locator("img").first).to_be_in_viewport(ratio=1)
+    small = cast.locator("img").first.bounding_box()["height"]
+    page.keyboard.press("c")
+    expect(cast.locator("img:visible")).to_have_count(4)  # two pictures of each
+    assert cast.locator("img").first.bounding_box()["height"] > 2 * small
+    assert page.is_visible("text=A red fox.")
+    cast.locator("a").first.click()
+    assert cast.locator("img").first.bounding_box()["height"] == small
+    assert len(page.context.pages) == 1
+
+
+def test_a_story_without_texts_gives_the_room_to_its_pictures(page, live_server):
+    begin()
+    Shot.objects.update(text={})
+    open_story(page, live_server)
+    assert (
+        page.locator("text=No text came with this story. >> visible=true").count() == 1
+    )
+    width = page.locator(".viewer").bounding_box()["width"]
+    assert pictures(page).bounding_box()["width"] > 0.9 * width
+
+
+@pytest.fixture
+def phone(chromium):
+    """A page of a telephone: no mouse, fingers."""
+    context = chromium.new_context(
+        viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True
+    )
+    page = context.new_page()
+    errors = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    yield page
+    context.close()
+    assert not errors, errors
+
+
+def touch(page, *moments):
+    """Touch at the points of each moment in turn, then let go."""
+    session = page.context.new_cdp_session(page)
+    for i, points in enumerate([*moments, []]):
+        kind = "touchStart" if i == 0 else "touchMove" if points else "touchEnd"
+        session.send(
+            "Input.dispatchTouchEvent",
+            {
+                "type": kind,
+                "touchPoints": [
+                    {"x": x, "y": y, "id": n} for n, (x, y) in enumerate(points)
+                ],
+            },
+        )
+        page.wait_for_timeout(30)
+
+
+def test_two_fingers_enlarge_and_one_moves_the_picture(phone, live_server):
+    begin("pairwise")
+    open_story(phone, live_server)
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+    x, y = middle(phone)
+    wide = [[(x - d, y), (x + d, y)] for d in (10, 15, 20, 25, 30)]
+    touch(phone, *wide)
+    left, right = phone.evaluate(PLACES)
+    assert left == right
+    assert left[2] == pytest.approx(3, rel=0.1)
+    touch(phone, *[[(x - d, y)] for d in (0, 15, 30, 40)])
+    moved = phone.evaluate(PLACES)
+    assert moved[0][0] < left[0] - 0.1
+    assert moved[0] == moved[1]
+    phone.tap("[data-key=z]")
+    assert phone.evaluate(PLACES) == [[0, 0, 1]] * 2
+
+
+def test_a_telephone_compares_in_one_place(phone, live_server):
+    begin("pairwise")
+    open_story(phone, live_server)
+    phone.tap("#flicker")
+    assert shown_first(phone) == "right"
+    phone.tap("#flicker")
+    assert shown_first(phone) == "left"
+    half = pictures(phone).first.bounding_box()["width"]
+    phone.tap("[data-key=s]")
+    assert pictures(phone).first.bounding_box()["width"] > 1.5 * half
+    phone.tap("[data-key=a]")
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("protocol", "keys"), [
+    ("likert", "z"), ("likert", "atc"), ("pairwise", "sz"), ("pairwise", "at"),
+])  # fmt: skip
+def test_axe_finds_nothing(page, live_server, protocol, keys, scheme):
+    page.emulate_media(color_scheme=scheme)
+    begin(protocol, characters=2)
+    Frame.objects.filter(number=2).update(media=None)
+    page.route(re.compile(r"/1/display"), lambda route: route.abort())
+    open_story(page, live_server)
+    for key in keys:
+        page.keyboard.press(key)
+    found = Axe().run(page)["violations"]
+    assert not found, [(v["id"], v["nodes"][0]["html"]) for v in found]
+
+
+def test_without_javascript_everything_is_on_one_page(chromium, live_server):
+    begin("pairwise", characters=1)
+    token = Invitation.objects.get().token
+    context = chromium.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(live_server.url + reverse("rate-entry", args=[token]))
+    page.click("main form button")
+    for shot in (1, 2, 3):
+        assert page.is_visible(f"#shot-{shot} .shot-text")
+        link = page.locator(f"#shot-{shot} a.pane").first
+        assert link.get_attribute("href").endswith(f"/left/{shot}/display/")
+    expect(page.locator(".cast img:visible")).to_have_count(2)
+    assert page.is_hidden(".viewer-bar")
+    page.click("#strip a >> nth=2")
+    expect(page.locator("#shot-3 .pane").first).to_be_in_viewport()
+    context.close()
+
+
+@pytest.mark.parametrize("protocol", ["likert", "pairwise"])
+def test_the_page_of_thirty_shots_stays_small(client, protocol):
+    begin(protocol, shots=30, characters=5)
+    words = "The fox walks on through the wood, slowly, towards the light. " * 4
+    texts = dict.fromkeys(("setting", "plot", "static", "camera"), words)
+    Shot.objects.update(text={"en": texts})
+    ann = Annotator.objects.get()
+    place = reverse("rate-pause", args=[ann.invitation.token])
+    answer = client.post(place, follow=True)
+    body = answer.content.replace(words.strip().encode(), b"")
+    assert answer.content.count(b"<article") == 30
+    assert len(body) < 60_000
