@@ -124,6 +124,25 @@ def shown_shots(slot: Slot) -> list[ShownShot]:
     ]
 
 
+def for_viewer(slot: Slot) -> dict[str, object]:
+    """Return what the viewer's template shows of a slot."""
+    return {"shots": shown_shots(slot), "ratio": picture_ratio(slot)}
+
+
+def picture_ratio(slot: Slot) -> float:
+    """Return the width of the story's first picture by its height, as it is shown.
+
+    1.5 where there is no picture.
+    """
+    size = same_size.box_of(slot.study)
+    if size is None:
+        outputs = [output.pk for output in sides(slot).values()]
+        frames = Frame.objects.filter(output__in=outputs, media__isnull=False)
+        sizes = frames.order_by("number").values_list("media__width", "media__height")
+        size = sizes.first()
+    return size[0] / size[1] if size else 1.5
+
+
 def for_player(slot: Slot) -> dict[str, object]:
     """Return what the player's template shows of a slot; no videos, no player."""
     videos = shown_videos(slot)

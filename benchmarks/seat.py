@@ -189,14 +189,16 @@ def timed(times: list[float], work, *args, **options):
 
 def save(client, address: str, questions: list[str], *, submit: bool = False) -> str:
     """Send answers as the page does; return the next address."""
-    body: dict[str, object] = {
-        "answers": [
-            {"id": key, "question": key, "value": 3, "key": f"{address}{key}"}
-            for key in questions
-        ]
-    }
+    rows: list[dict[str, object]] = [
+        {
+            "kind": "answer", "id": name, "key": f"{address}{name}",
+            "question": name, "value": 3,
+        }
+        for name in questions
+    ]  # fmt: skip
     if submit:
-        body["submit"] = {"seconds": 30, "shown": ""}
+        rows.append({"kind": "submit", "id": "", "seconds": 30, "shown": ""})
+    body = {"rows": rows}
     reply = client.post(f"{address}save/", body, content_type="application/json")
     return reply.json().get("next", address)
 

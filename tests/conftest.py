@@ -46,9 +46,9 @@ def own_data_folders(settings, tmp_path_factory):
     settings.REPORTS_ROOT = folder / "reports"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium():
-    """Debian's Chromium, driven by Playwright; one process for all tests."""
+    """Debian's Chromium, driven by Playwright; one process for a module's tests."""
     path = shutil.which("chromium")
     if path is None:
         pytest.skip("needs Chromium: apt-get install chromium")

@@ -95,17 +95,15 @@ def save(
     **answers: str | int,
 ):
     """Send what the page with JavaScript sends of a story; return the response."""
-    body: dict[str, object] = {
-        "answers": [
-            {"id": name, "question": name, "value": value, "key": key}
-            for name, value in answers.items()
-        ]
-    }
+    rows: list[dict[str, object]] = [
+        {"kind": "answer", "id": name, "question": name, "value": value, "key": key}
+        for name, value in answers.items()
+    ]
     if submit:
-        body["submit"] = {"seconds": 20, "shown": shown}
+        rows.append({"kind": "submit", "id": "submit", "seconds": 20, "shown": shown})
     return client.post(
         f"{address}save/" + (f"?{urlencode({'proof': proof})}" if proof else ""),
-        body,
+        {"rows": rows},
         content_type="application/json",
         headers={"accept": "application/json"},
     )

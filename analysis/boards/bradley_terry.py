@@ -17,7 +17,7 @@ CONVERGED = 1e-10
 # Largest change of a parameter in one step: Newton overshoots far from the top.
 LONGEST_STEP = 2.0
 # A side effect beyond this many log odds has no finite maximum.
-LARGEST_SIDE = 30.0
+LARGEST_SIDE = 15.0
 # The share of what is known of the side that must remain beside the methods.
 LEAST_KNOWN = 1e-9
 

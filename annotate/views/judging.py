@@ -262,7 +262,7 @@ def _slot_page(
         "rate/slot.html",
         status=status,
         slot=row,
-        shots=viewing.shown_shots(row),
+        **viewing.for_viewer(row),
         **viewing.for_player(row),
         characters=viewing.shown_characters(row),
         skip_reasons=Skip.Reason.choices,

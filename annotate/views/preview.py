@@ -48,7 +48,7 @@ def preview_page(
             "study": slot.study,
             "token": setup.benchmark.slug,
             "annotator": slot.annotator,
-            "shots": viewing.shown_shots(slot),
+            **viewing.for_viewer(slot),
             **viewing.for_player(slot),
             "characters": viewing.shown_characters(slot),
             "questions": viewing.shown_questions(slot, viewing.side_labels()),

@@ -21,14 +21,14 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotate import faults, finishing, rating, regaining
 from annotate.choosing.foreseeing import foreseen
-from annotate.models import Annotator, Slot
+from annotate.models import Annotator, Question, Slot
 from annotate.views.judging import get_slot, store_answer, store_shot
 from annotate.views.rate import after_slot, for_annotator, progress
 
 MALFORMED = (AttributeError, KeyError, TypeError, ValueError)
 LONGEST_KEY = 40
 LONGEST_COMMENT = 4000
-MOST_ANSWERS = 2000
+MOST_ROWS = 2000
 
 
 class UnreadableError(ValueError):
@@ -39,13 +39,13 @@ class UnreadableError(ValueError):
 class Sent:
     """What the browser sends of one story.
 
-    Each answer is a dictionary with `id`, `question`, `value` and `key`; of a checklist
-    with `id`, `shot`, `ticked`, `looked` and `key`. `seconds` and
-    `shown`, the code of the story on the page by then, come with the submission.
+    Each answer has `id`, `key`, and `question` and `value`, or of a checklist `shot`,
+    `ticked` and `looked`; a comment has `id` and `text`. With the submission comes the
+    time spent on the story and the code of the one on the page by then.
     """
 
     answers: list[dict[str, Any]]
-    comment: str | None
+    comments: list[dict[str, str]]
     submit: bool
     seconds: float | None
     shown: str
@@ -92,68 +92,67 @@ def _read(request: HttpRequest) -> Sent:
         It has another shape.
     """
     try:
-        data = json.loads(request.body)
-        answers, submit = data.get("answers", []), data.get("submit")
-        comment = data.get("comment")
+        rows = json.loads(request.body)["rows"][:MOST_ROWS]
+        submit = next((row for row in rows if row["kind"] == "submit"), None)
         return Sent(
-            [_answer(given) for given in answers[:MOST_ANSWERS]],
-            None if comment is None else str(comment).strip()[:LONGEST_COMMENT],
+            [_answer(row) for row in rows if row["kind"] == "answer"],
+            [_comment(row) for row in rows if row["kind"] == "comment"],
             submit is not None,
             float(submit["seconds"]) if submit else None,
             str(submit.get("shown", "")) if submit else "",
         )
     except (*MALFORMED, RawPostDataException) as error:
         raise UnreadableError(
-            "Expected JSON with answers (id, question, value, key) and submit "
-            f"(seconds, shown): {error!r}."
+            "Expected JSON with rows, each an answer (id, key, question, value), a "
+            f"comment (id, text) or a submit (seconds, shown): {error!r}."
         ) from error
 
 
-def _answer(given: dict[str, Any]) -> dict[str, Any]:
-    if "ticked" in given:
-        return {
-            "id": str(given["id"]),
-            "shot": int(given["shot"]),
-            "ticked": [str(box) for box in given["ticked"]],
-            "looked": given.get("looked") is True,
-            "key": str(given["key"])[:LONGEST_KEY],
+def _answer(row: dict[str, Any]) -> dict[str, Any]:
+    answer = {"id": str(row["id"]), "key": str(row["key"])[:LONGEST_KEY]}
+    if "ticked" in row:
+        return answer | {
+            "shot": int(row["shot"]),
+            "ticked": [str(box) for box in row["ticked"]],
+            "looked": row.get("looked") is True,
         }
-    return {
-        "id": str(given["id"]),
-        "question": str(given["question"]),
-        "value": str(given["value"]),
-        "key": str(given["key"])[:LONGEST_KEY],
-    }
+    return answer | {"question": str(row["question"]), "value": str(row["value"])}
+
+
+def _comment(row: dict[str, Any]) -> dict[str, str]:
+    return {"id": str(row["id"]), "text": str(row["text"]).strip()[:LONGEST_COMMENT]}
 
 
 def _store(annotator: Annotator, row: Slot, sent: Sent) -> dict[str, str]:
     """Store the answers and the comment; return why some could not be, by id."""
     questions = {question.key: question for question in row.study.questions.all()}
     refused = {}
-    for given in sent.answers:
-        if "ticked" in given:
-            try:
-                store_shot(
-                    row, annotator, given["shot"], given["ticked"],
-                    looked=given["looked"], key=given["key"],
-                )  # fmt: skip
-            except rating.AnswerError as error:
-                refused[given["id"]] = str(error)
-            continue
-        question = questions.get(given["question"])
-        if question is None:
-            refused[given["id"]] = _("This question does not exist.")
-            continue
+    for given in (*sent.answers, *sent.comments):
         try:
-            store_answer(row, annotator, question, given["value"], given["key"])
+            _store_one(annotator, row, given, questions)
         except rating.AnswerError as error:
             refused[given["id"]] = str(error)
-    if sent.comment is not None:
-        try:
-            rating.record_comment(slot=row, annotator=annotator, text=sent.comment)
-        except rating.AnswerError as error:
-            refused["comment"] = str(error)
     return refused
+
+
+def _store_one(
+    annotator: Annotator,
+    row: Slot,
+    given: dict[str, Any],
+    questions: dict[str, Question],
+) -> None:
+    if "text" in given:
+        rating.record_comment(slot=row, annotator=annotator, text=given["text"])
+    elif "ticked" in given:
+        store_shot(
+            row, annotator, given["shot"], given["ticked"],
+            looked=given["looked"], key=given["key"],
+        )  # fmt: skip
+    else:
+        question = questions.get(given["question"])
+        if question is None:
+            raise rating.AnswerError(_("This question does not exist."))
+        store_answer(row, annotator, question, given["value"], given["key"])
 
 
 @never_cache

@@ -510,7 +510,7 @@ def test_the_side_is_worth_what_the_leaderboard_takes_away(ties):
     choices = pd.DataFrame(
         [
             (f"s{i}{left}", "m", "n", "q", "p", word, left)
-            for left, words in (("m", outcomes), ("n", ["b"] * 4 + outcomes[6:]))
+            for left, words in (("m", outcomes), ("n", ["a", *"bbb", *outcomes[6:]]))
             for i, word in enumerate(words)
         ],
         columns=["story", "method_a", "method_b", "criterion", "annotator", "choice",

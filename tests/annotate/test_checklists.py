@@ -227,16 +227,16 @@ def test_verify_wants_no_shot_in_other_studies():
 # What the browser sends
 
 
-def post(client, slot, *answers, **more):
+def post(client, slot, *rows):
     token = Invitation.objects.get(annotator=slot.annotator).token
     url = reverse("rate-save", args=[token, slot.code])
-    data = {"answers": answers, **more}
-    return client.post(url, json.dumps(data), content_type="application/json")
+    data = json.dumps({"rows": rows})
+    return client.post(url, data, content_type="application/json")
 
 
 def sheet(shot, *ticked, **more):
-    return {"id": f"s{shot}", "key": f"k{shot}", "shot": str(shot), "looked": True,
-            "ticked": ticked} | more  # fmt: skip
+    return {"kind": "answer", "id": f"s{shot}", "key": f"k{shot}",
+            "shot": str(shot), "looked": True, "ticked": ticked} | more  # fmt: skip
 
 
 def test_the_browser_sends_a_shot_at_once(client, study):
@@ -247,10 +247,10 @@ def test_the_browser_sends_a_shot_at_once(client, study):
     assert reply.json()["refused"] == {}
     assert checklists.ticked_boxes(slot, person) == {1: {"pan|text"}, 2: {"pan|video"}}
     assert rating.shots_left(slot, person) == [2, 3]
-    submit = {"seconds": 30, "shown": ""}
-    reply = post(client, slot, sheet(2, key="k2b"), submit=submit).json()
+    submit = {"kind": "submit", "seconds": 30, "shown": ""}
+    reply = post(client, slot, sheet(2, key="k2b"), submit).json()
     assert "shot 3" in reply["problem"]
-    reply = post(client, slot, sheet(3), submit=submit).json()
+    reply = post(client, slot, sheet(3), submit).json()
     assert (reply["submitted"], reply["refused"]) == (True, {})
 
 

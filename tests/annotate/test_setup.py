@@ -388,7 +388,8 @@ def test_the_preview_is_the_annotators_page_and_stores_nothing(manager, woods, n
     chinese = post(manager, data | {"shown_in": "zh"}).content.decode()
     assert load_definition(name).questions[0].texts["zh"] in chinese
     answer = re.search(r'data-save-url="([^"]+)"', text)[1]
-    sent = {"answers": [{"id": "a", "question": "a", "value": "1", "key": "k"}]}
+    row = {"kind": "answer", "id": "a", "question": "a", "value": "1", "key": "k"}
+    sent = {"rows": [row]}
     saved = manager.post(answer, sent, content_type="application/json")
     assert saved.json()["refused"] == {}
     submit = re.search(r'action="([^"]+submit/)"', text)[1]

@@ -102,13 +102,15 @@ def test_bad_answers_are_refused_in_words_and_the_others_stored(client, given, t
     assert Rating.objects.get().question.key == "aesthetics"
 
 
-@pytest.mark.parametrize("body", ["", "[]", "{", '{"answers": [{}]}', '{"submit": 1}'])
+@pytest.mark.parametrize(
+    "body", ["", "[]", "{", '{"rows": [{}]}', '{"rows": [{"kind": "submit"}]}']
+)
 def test_what_no_page_sends_is_refused_whole(client, body):
     address = begin(client, make_study())
     response = client.post(f"{address}save/", body, content_type="application/json")
     assert response.status_code == 400
     assert "Expected JSON" in response.json()["error"]
-    form = client.post(f"{address}save/", {"answers": body})
+    form = client.post(f"{address}save/", {"rows": body})
     assert form.status_code == 400
 
 
@@ -285,6 +287,7 @@ def test_texts_follow_the_annotators_language(client):
 
 def test_a_page_costs_few_queries(client, django_assert_max_num_queries):
     address = begin(client, make_study())
+    client.get(address)  # the size of all pictures is found once
     # Invitation, slot, shots, frames a side, characters, questions, answers,
     # progress, how long others took (twice), the slot before.
     with django_assert_max_num_queries(13):

@@ -307,7 +307,7 @@ def test_a_broken_video_locks_nobody_out(page, live_server, tmp_path):
     page.wait_for_selector("text=This video cannot be played here. >> visible=true")
     assert page.locator("video:visible").count() == 1
     fault = page.locator(".report-fault:visible")
-    assert fault.get_attribute("data-side") == "right"
+    assert fault.locator("xpath=ancestor::figure").get_attribute("data-side") == "right"
     watched(page)
     page.unroute("**/right/video/")
     page.get_by_role("button", name="Try again").click()

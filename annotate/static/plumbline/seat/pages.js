@@ -22,7 +22,6 @@ async function fetchPage(address) {
   const page = { url, title: parsed.title, ...parts(parsed) };
   if (!page.main.querySelector("#seat")) return null;
   document.adoptNode(page.main);
-  document.adoptNode(page.place);
   page.main.querySelectorAll("video").forEach((video) => video.load());
   const pictures = [...page.main.querySelectorAll("img")].map((image) => {
     image.loading = "eager";

@@ -230,7 +230,6 @@ export function open(main, seat) {
     video.removeAttribute("src");
     video.load(); // lets go of the connection
   }));
-  box.querySelectorAll("[data-js]").forEach((part) => { part.hidden = false; });
   // What a video shows first is its beginning, whichever shot is to be judged next.
   seat.showShot = (number) => lead?.readyState && find(`[data-shot="${number}"]`)?.click();
   setLoop(Boolean(seat.setting("loop")));

@@ -1,7 +1,5 @@
-// Answers wait in the browser's own database until the server has them: they survive a
-// reload, a crash and hours without network. Each has a key of its own, so that the
-// server stores it once however often it is sent. A browser without a database gets the
-// page as it is without scripts.
+// Answers wait in the browser's database until the server has them, through reloads,
+// crashes and hours without network. By its key the server stores each of them once.
 
 const RETRY_FIRST = 1000;
 const RETRY_LAST = 30000;
@@ -14,7 +12,7 @@ const database = await new Promise((resolve, reject) => {
   request.onerror = () => reject(request.error);
 });
 
-// Runs `work` on the store; resolves with its result when all of it is written.
+// Resolves with what `work` on the store gives, once all of it is written.
 const transact = (mode, work) => new Promise((resolve, reject) => {
   const transaction = database.transaction("waiting", mode, { durability: "relaxed" });
   const request = work(transaction.objectStore("waiting"));
@@ -22,10 +20,11 @@ const transact = (mode, work) => new Promise((resolve, reject) => {
   transaction.onerror = () => reject(transaction.error);
 });
 
-const all = () => transact("readonly", (store) => store.getAll());
+const all = async () =>
+  (await transact("readonly", (store) => store.getAll())).sort((a, b) => a.at - b.at);
 const put = (rows) => transact("readwrite", (store) => rows.forEach((row) => store.put(row)));
 
-// Forgets rows that were stored, unless a newer answer has taken their place.
+// Forgets rows, but no newer answers in their place.
 const forget = (rows) => transact("readwrite", (store) => rows.forEach(({ id, key }) => {
   const found = store.get(id);
   found.onsuccess = () => found.result?.key === key && store.delete(id);
@@ -36,8 +35,8 @@ const newKey = () =>
 
 const isJson = ({ headers }) => headers.get("Content-Type")?.startsWith("application/json");
 
-// Resolves with the server's answer, or null if it could not be reached. The token in
-// the cookie may be newer than the page: somebody logged in in another tab.
+// Resolves with the response; null: no network. The token in the cookie may be newer than
+// the page: somebody logged in in another tab.
 export const ask = (url, body) => fetch(url, {
   method: "POST",
   body,
@@ -50,16 +49,9 @@ export const ask = (url, body) => fetch(url, {
   throw error;
 });
 
-// Resolves with the server's reply; with {error} if it takes nothing of this story now;
-// with null if it could not be reached.
+// Resolves with the reply; {error}: nothing of this story is taken now; null: no network.
 async function send(rows) {
-  const find = (kind) => rows.find((row) => row.kind === kind);
-  const body = JSON.stringify({
-    answers: rows.filter((row) => row.kind === "answer")
-      .map(({ id, key, answer }) => ({ id, key, ...answer })),
-    comment: find("comment")?.text,
-    submit: find("submit")?.submit,
-  });
+  const body = JSON.stringify({ rows });
   let response = await ask(rows[0].url, body);
   if (response?.status === 403 && !isJson(response)) {
     await ask(location.href); // brings a new token
@@ -69,8 +61,8 @@ async function send(rows) {
   return isJson(response) ? response.json() : { error: " " };
 }
 
-// `tell(state, detail)` hears of saved, saving, waiting (how many stories) and refused
-// (why); `onReply(code, reply)` of what the server says to a story that is submitted.
+// `tell(state, detail)` hears of saved, saving, waiting (how many stories), refused (why);
+// `onReply(code, reply)` of what the server says to a story that is submitted.
 export function openQueue(tell, onReply) {
   // Another tab may send what waits here; it passes the reply on.
   const others = new BroadcastChannel("plumbline");
@@ -101,7 +93,7 @@ export function openQueue(tell, onReply) {
   }
 
   async function sendAll() {
-    const waiting = (await all()).filter((row) => !row.refused).sort((a, b) => a.at - b.at);
+    const waiting = (await all()).filter((row) => !row.refused);
     if (waiting.length) say("saving");
     for (const code of new Set(waiting.map((row) => row.code))) {
       const rows = waiting.filter((row) => row.code === code);
@@ -124,25 +116,26 @@ export function openQueue(tell, onReply) {
     else if (!again && !writing && told === "saving") say("saved");
   }
 
-  // Forgets what is stored, keeps what was refused. A story that could not be submitted
-  // is sent again when its annotator says so.
+  // Forgets what is stored; what was refused is kept to be offered again.
   async function settle(rows, { error, refused }) {
     const why = (row) => error || refused[row.id];
     await put(rows.filter(why).map((row) => ({ ...row, refused: why(row) })));
     await forget(rows.filter((row) => !why(row)));
   }
 
-  // What was refused is offered again: the reason may have passed.
+  // Sends what waits, and once more what was refused: the reason may have passed.
   async function resume() {
     const rows = (await all()).filter((row) => row.refused);
     await put(rows.map(({ refused, ...row }) => row));
     await flush();
   }
 
+  // Keeps what is said of a story instead of what was said of the same before.
   async function keep(kind, { code, url }, what, of = "") {
     say("saving");
     writing += 1;
-    await put([{ id: `${code} ${kind}${of}`, key: newKey(), at: Date.now(), kind, code, url, ...what }]);
+    const [id, key] = [`${code} ${kind} ${of}`, newKey()];
+    await put([{ ...what, id, key, at: Date.now(), kind, code, url }]);
     writing -= 1;
     resume();
   }
@@ -155,9 +148,8 @@ export function openQueue(tell, onReply) {
   return {
     resume,
     waiting: async (code) => (await all()).filter((row) => row.code === code),
-    answer: (story, answer) =>
-      keep("answer", story, { answer }, ` ${answer.shot || ""} ${answer.question || ""}`),
+    answer: (story, what) => keep("answer", story, what, what.shot || what.question),
     comment: (story, text) => keep("comment", story, { text }),
-    submit: (story, submit) => keep("submit", story, { submit }),
+    submit: (story, what) => keep("submit", story, what),
   };
 }

@@ -1,6 +1,5 @@
-// The annotator's seat. Without scripts the page of a story is one long form; with them
-// its parts are opened here, keys are handed to them, answers go through the queue, and
-// the next story takes the place of this one without a wait.
+// The annotator's seat: opens the parts of a story's page, hands keys to them and answers
+// to the queue, and puts the next story in place of this one without a wait.
 import { ask, openQueue } from "./queue.js";
 import { openPages, pageHere } from "./pages.js";
 import { setSetting, setting } from "./settings.js";
@@ -9,26 +8,21 @@ import { teller } from "./state.js";
 const HEARTBEAT = 60000;
 const REST_AFTER = 25 * 60000;
 const REST = 5 * 60000; // whoever did nothing for so long has rested
-const REPEATED = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", ",", "."];
 
 const badge = teller();
 const pages = openPages();
 const queue = openQueue(tell, onReply);
 let story; // the one on the page
 let left; // the code of the one that was submitted last
-let isWaiting = false; // for the network
-let isRefused = false; // something was not taken: no going on before the server says so
+let standing = "saved"; // how the answers are, but for "saving"
 let isActive = true; // somebody did something since the last beat
 
 const byId = (id) => document.getElementById(id);
 const seatData = () => byId("seat").dataset;
 
-// What is said:
-
 function tell(state, detail) {
   badge(state, detail);
-  if (state !== "saving") isRefused = state === "refused";
-  if (state !== "saving") isWaiting = state === "waiting";
+  if (state !== "saving") standing = state;
   if (state === "refused") showProblem(detail);
   byId("waits").hidden = !(story?.isSubmitted && state === "waiting");
 }
@@ -40,10 +34,14 @@ function showProblem(text) {
   problem.scrollIntoView({ block: "nearest" });
 }
 
-// A story:
+// Whether something is to be done before an answer is taken; says what.
+function isGated() {
+  if (story.gate) showProblem(story.gate);
+  return Boolean(story.gate);
+}
 
-// The parts that a page may have; only those it has are loaded. All stories of a study
-// have the same.
+// What a page may have, the first to hear of a key first; all stories of a study have the
+// same.
 const names = ["player", "shots", "checklist", "question"];
 const parts = await Promise.all(names
   .filter((name) => document.querySelector(`.${name}`))
@@ -54,14 +52,22 @@ function open(page) {
   const { code, saveUrl: url, aheadUrl } = main.querySelector("#seat").dataset;
   const controller = new AbortController();
   const { signal } = controller;
-  const opened = { page, code, url, isTouched: false, isSubmitted: false, gate: "" };
-  let visible = 0;
+  let visible = 0; // ms
   let since = null;
 
   function countTime() {
     if (since !== null) visible += performance.now() - since;
     since = document.hidden ? null : performance.now();
   }
+
+  const opened = {
+    page, code, url, isTouched: false, isSubmitted: false, gate: "",
+    close: () => controller.abort(),
+    seconds() {
+      countTime();
+      return visible / 1000;
+    },
+  };
 
   // What the parts of the page may use.
   const seat = {
@@ -71,10 +77,7 @@ function open(page) {
       opened.gate = text;
       if (!text) byId("problem").hidden = true;
     },
-    isGated() {
-      if (opened.gate) showProblem(opened.gate);
-      return Boolean(opened.gate);
-    },
+    isGated,
     answer(answer) {
       byId("problem").hidden = true;
       opened.isTouched = true;
@@ -88,20 +91,12 @@ function open(page) {
   };
   countTime();
   seat.on(document, "visibilitychange", countTime);
-  story = Object.assign(opened, {
-    isGated: seat.isGated,
-    close: () => controller.abort(),
-    seconds() {
-      countTime();
-      return visible / 1000;
-    },
-  });
+  story = opened;
   pages.keep(page);
   wire(main, seat.on);
   opened.parts = parts.map((part) => part.open(main, seat));
-  opened.keys = Object.assign({}, ownKeys, ...opened.parts.map((part) => part.keys));
   queue.waiting(code).then((rows) => {
-    rows.filter((row) => row.answer).forEach((row) => opened.parts.at(-1).show(row.answer));
+    rows.filter(({ kind }) => kind === "answer").forEach(opened.parts.at(-1).show);
     queue.resume();
     pages.prepare(aheadUrl);
   });
@@ -129,30 +124,27 @@ function wire(main, on) {
   });
   // The reasons for skipping open below what is in sight.
   all(".skip").forEach((skip) => on(skip, "toggle", () => skip.scrollIntoView({ block: "nearest" })));
-  all(".js-only").forEach((element) => { element.hidden = false; });
   all("[data-setting]").forEach((input) => {
     input.checked = Boolean(setting(input.dataset.setting));
   });
 }
 
 async function sendReport(button) {
-  const { side, shot, done } = button.dataset;
+  const { side, shot } = button.closest("[data-side]").dataset;
   const response = await ask(seatData().reportUrl, new URLSearchParams({ side, shot }));
   if (!response?.ok) return;
   button.disabled = true;
-  button.textContent = done;
+  button.textContent = button.dataset.done;
 }
-
-// From one story to the next:
 
 async function complete() {
   const done = story;
   const missing = done.parts.map((part) => part.missing?.()).find(Boolean);
   if (missing) showProblem(`${byId("problem").dataset.unanswered} ${missing}`);
-  if (missing || done.isSubmitted || done.isGated()) return;
+  if (missing || done.isSubmitted || isGated()) return;
   const submit = byId("submit");
   if (submit.href) { // closed: nothing is to be sent
-    location.assign(submit.href);
+    submit.click();
     return;
   }
   byId("problem").hidden = true;
@@ -160,7 +152,8 @@ async function complete() {
   left = done.code;
   pages.finish(done.page.url);
   submit.firstElementChild.textContent = submit.dataset.again;
-  const next = isRefused ? undefined : pages.next();
+  // What was not taken is told here: no going on before the server says so.
+  const next = standing === "refused" ? undefined : pages.next();
   const shown = next?.main.querySelector("#seat").dataset.code || "";
   await queue.submit(done, { seconds: done.seconds(), shown });
   if (!next || story !== done) return; // the server says where to go
@@ -199,13 +192,11 @@ function onReply(code, reply) {
 // Somebody who works for long without a pause is told that a rest would do good.
 function suggestRest() {
   const now = Date.now();
-  const [since, last] = (sessionStorage.getItem("work") || `${now} ${now}`).split(" ");
-  const begun = now - last > REST ? now : Number(since);
+  const [since = now, last = now] = sessionStorage.getItem("work")?.split(" ").map(Number) ?? [];
+  const begun = now - last > REST ? now : since;
   sessionStorage.setItem("work", `${begun} ${now}`);
   byId("rest").hidden = now - begun < REST_AFTER;
 }
-
-// Keys:
 
 const ownKeys = {
   Enter: ({ target }) => target.matches("button, a, summary") || void complete(),
@@ -225,11 +216,11 @@ function onKey(event) {
   if (key.startsWith("Arrow") && target.matches("[type=radio], [type=range]")) return;
   if (key === " " && target.closest("button, a, summary, input")) return;
   if (key.length === 1 && setting("keysOff")) return;
-  const act = story.keys[key.length === 1 ? key.toLowerCase() : key];
-  if (!act) return;
+  const name = key.length === 1 ? key.toLowerCase() : key;
   // However long a key is held, it acts once, but for those that walk.
-  const isIdle = event.repeat && !REPEATED.includes(key);
-  if (isIdle || act(event) !== true) event.preventDefault();
+  const isIdle = event.repeat && !/^(Arrow.*|[,.])$/.test(key);
+  const takes = ({ keys }) => keys[name] && (isIdle || keys[name](event) !== true);
+  if ([...story.parts, { keys: ownKeys }].some(takes)) event.preventDefault();
 }
 
 // While the page is seen and somebody does something, the story stays theirs.
@@ -240,10 +231,6 @@ function beat() {
   ask(heartbeatUrl); // if it fails, the next one may succeed
 }
 
-// Start:
-
-open(pageHere());
-document.documentElement.classList.add("js");
 document.addEventListener("keydown", onKey);
 for (const kind of ["pointermove", "keydown", "scroll", "touchstart"]) {
   document.addEventListener(kind, () => { isActive = true; }, { passive: true });
@@ -258,7 +245,9 @@ addEventListener("popstate", () => {
   }
 });
 addEventListener("beforeunload", (event) => {
-  if (isWaiting) event.preventDefault();
+  if (standing === "waiting") event.preventDefault();
 });
+document.documentElement.classList.add("js");
+open(pageHere());
 suggestRest();
 if (byId("problem").hidden) window.scrollTo(0, 0);

@@ -48,8 +48,7 @@ export function open(main, seat) {
 
   // Pictures are as large as the window lets them be, one of them or all.
   function makeRoom() {
-    const { naturalWidth = 3, naturalHeight = 2 } = images.find((each) => each.naturalWidth) || {};
-    const ratio = naturalWidth / naturalHeight;
+    const { ratio } = grid.dataset;
     const top = sheet.getBoundingClientRect().top + window.scrollY;
     const high = Math.max(window.innerHeight - top - bar.offsetHeight - 24, 2 * LEAST);
     const wide = sheet.clientWidth + GAP;
@@ -69,7 +68,6 @@ export function open(main, seat) {
     const figure = image.closest("figure");
     if (!figure || figure.querySelector("div")) return;
     const tile = find("#broken").content.firstChild.cloneNode(true);
-    Object.assign(tile.lastChild.dataset, figure.dataset);
     tile.querySelector(".retry").onclick = () => {
       tile.remove();
       image.src = image.src;
@@ -80,10 +78,10 @@ export function open(main, seat) {
   const { drag, ...comparing } = openComparison(main, on);
   const zoom = openZoom(main, on, drag);
   const keys = {
-    ArrowLeft: () => showShot(shot - 1),
-    ArrowRight: () => showShot(shot + 1),
     ...zoom.keys,
     ...comparing,
+    ArrowLeft: () => zoom.keys.ArrowLeft() && showShot(shot - 1),
+    ArrowRight: () => zoom.keys.ArrowRight() && showShot(shot + 1),
   };
   bar.querySelectorAll("[data-look]").forEach(({ dataset: { look, key } }) => {
     keys[key] = () => choose(look);
@@ -102,9 +100,7 @@ export function open(main, seat) {
     } else if (figure && event.detail === 0) keys.z();
   });
   on(main, "error", ({ target }) => showFault(target), { capture: true });
-  on(sheet, "load", makeRoom, { capture: true });
   on(window, "resize", makeRoom);
-  bar.hidden = false;
   zoom.fit();
   if (!sheet.querySelector(".script")) find("[data-look=text]")?.replaceWith(find(".shot-text p"));
   arrange();

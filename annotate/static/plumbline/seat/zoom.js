@@ -2,7 +2,7 @@
 
 const MOST = 8;
 const STEP = 1.25;
-const ARROWS = { ArrowLeft: [1, 0], ArrowRight: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+const ARROW = 1 / 8; // of the box, to pan
 
 const within = (value, least, most) => Math.max(least, Math.min(value, most));
 const spread = (one, other) => Math.hypot(one[0] - other[0], one[1] - other[1]);
@@ -67,19 +67,16 @@ export function openZoom(main, on, drag) {
     event.preventDefault();
     enlarge(1.002 ** -event.deltaY, pointOf(event));
   });
-  on(document, "keydown", (event) => {
-    const by = ARROWS[event.key];
-    const isTaken = event.target.matches?.("[type=radio], [type=range], textarea");
-    if (zoom === 1 || !by || isTaken || event.altKey) return;
-    event.preventDefault();
-    event.stopPropagation();
-    pan([by[0] / 8, by[1] / 8]);
-  }, { capture: true });
 
+  // What is not zoomed leaves the arrows to others.
+  const arrow = (x, y) => () => zoom === 1 || pan([x * ARROW, y * ARROW]);
   const larger = () => enlarge(STEP);
   return {
     fit,
     isStill: () => isStill,
-    keys: { "+": larger, "=": larger, "-": () => enlarge(1 / STEP), z: () => toggle(), Escape: fit },
+    keys: {
+      "+": larger, "=": larger, "-": () => enlarge(1 / STEP), z: () => toggle(), Escape: fit,
+      ArrowLeft: arrow(1, 0), ArrowRight: arrow(-1, 0), ArrowUp: arrow(0, 1), ArrowDown: arrow(0, -1),
+    },
   };
 }
