@@ -264,8 +264,8 @@ def _embedded(seat: Seat, found: Visit, slot: Slot, token: str) -> None:
 def _act(seat: Seat, found: Visit, slot: Slot, token: str) -> None:
     """Answer, submit, and look again at what was submitted."""
     at = [token, slot.code]
-    answers, form = _answers(slot)
-    found.others.append(seat.send(reverse("rate-save", args=at), {"answers": answers}))
+    rows, form = _answers(slot)
+    found.others.append(seat.send(reverse("rate-save", args=at), {"rows": rows}))
     submit = reverse("rate-submit", args=at)
     found.others.append(seat.post(submit, **form, seconds="60"))
     found.others.append(seat.get(reverse("rate-slot", args=at)))
@@ -279,7 +279,8 @@ def _answers(slot: Slot) -> tuple[list[dict[str, object]], dict[str, str]]:
     if slot.study.is_checklist:
         shots = [shot.number for shot in slot.unit.story.shots.all()]
         sheets = [
-            {"id": n, "shot": n, "ticked": [], "looked": True, "key": str(n)}
+            {"kind": "answer", "id": n, "key": n}
+            | {"shot": n, "ticked": [], "looked": True}
             for n in shots
         ]
         return sheets, {f"looked:{n}": "on" for n in shots}
@@ -288,7 +289,7 @@ def _answers(slot: Slot) -> tuple[list[dict[str, object]], dict[str, str]]:
         for shown in viewing.shown_questions(slot, viewing.side_labels())
     }
     return [
-        {"id": key, "question": key, "value": value, "key": key}
+        {"kind": "answer", "id": key, "key": key, "question": key, "value": value}
         for key, value in form.items()
     ], form
 

@@ -1,0 +1,162 @@
+"""Every page of the demo, found by following links: axe in both languages and themes.
+
+Contrast is all that a theme changes, so only that is looked at again in the dark.
+"""
+
+from urllib.parse import urlsplit
+
+import pytest
+from axe_core_python.sync_playwright import Axe
+from django.urls import Resolver404, resolve, reverse
+from django.utils import timezone
+
+from annotate.choosing import handing
+from annotate.models import Annotator, Invitation, JoinLink
+from fixtures import demo
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.timeout(1200),
+]
+
+# Where links are followed from, as the demo's manager.
+STARTS = ("/studies/", f"/studies/{demo.CROWD}/", f"/studies/{demo.LIKERT}/reports/")
+# The pages of a training and of warnings are judged in test_quality; a report, whose
+# figures axe would walk through for minutes, in test_report.
+PAGES = {
+    "annotator-list", "event-list", "home", "join", "login", "metric-list",
+    "rate-consent", "rate-done", "rate-instructions", "rate-pause",
+    "report-disagreements", "report-list", "setup-form",
+    "setup-start", "slot-detail", "slot-list", "study-coverage", "study-detail",
+    "study-extend", "study-list", "study-preview", "study-redistribute",
+    "study-scoring", "study-version", "view-list",
+}  # fmt: skip
+CONTRAST = {"runOnly": ["color-contrast"]}
+
+
+def name_of(address: str) -> str:
+    try:
+        return resolve(urlsplit(address).path).url_name or ""
+    except Resolver404:
+        return ""
+
+
+def links(page) -> list[str]:
+    found = page.eval_on_selector_all(
+        "a[href]:not([download])", "(links) => links.map((link) => link.href)"
+    )
+    here = urlsplit(page.url).netloc
+    return [link for link in found if urlsplit(link).netloc == here]
+
+
+def is_page(response) -> bool:
+    is_file = "attachment" in response.headers.get("content-disposition", "")
+    kind = response.headers.get("content-type", "")
+    return kind.startswith("text/html") and response.status != 405 and not is_file
+
+
+class Looker:
+    """Looks at pages in both languages and themes, and notes what is wrong."""
+
+    def __init__(self, page, live_server) -> None:
+        self.page = page
+        self.home = live_server.url
+        self.seen: dict[str, str] = {}
+        self.wrong: list[tuple[str, str, str, str]] = []
+
+    def look(self, address: str, kind: str = "") -> bool:
+        """Judge one page; False if there is none, or one like it was judged."""
+        parts = urlsplit(address)
+        response = self.page.context.request.get(
+            f"{self.home}{parts.path}?{parts.query}"
+        )
+        path = response.url  # where the address led to
+        name = kind or name_of(path) or address
+        if name in self.seen or not is_page(response):
+            return False
+        for language, theme, how in (
+            ("zh-hans", "dark", CONTRAST), ("zh-hans", "light", {}),
+            ("en", "dark", CONTRAST), ("en", "light", {}),
+        ):  # fmt: skip
+            self.page.emulate_media(color_scheme=theme)
+            self.page.context.add_cookies(
+                [{"name": "django_language", "value": language, "url": self.home}]
+            )
+            self.page.goto(path)
+            shown = self.page.get_attribute("html", "lang")
+            assert shown.lower() == language, (address, shown)
+            found = Axe().run(self.page, options=how)["violations"]
+            self.wrong += [
+                (address, f"{language} {theme}", one["id"], one["nodes"][0]["html"])
+                for one in found
+            ]
+        self.seen[name] = address
+        return True
+
+
+def log_in(page, live_server, name):
+    page.goto(live_server.url + reverse("login"))
+    page.fill("input[name=username]", name)
+    page.fill("input[name=password]", demo.PASSWORD)
+    page.click("main button")
+    page.wait_for_url(lambda url: "/login/" not in url)
+
+
+def free_seat(slug) -> Annotator:
+    """Return the visitor, who has agreed to begin."""
+    seats = Annotator.objects.filter(study__slug=slug, is_simulated=False)
+    now = timezone.now()
+    seats.update(state=Annotator.State.ACTIVE, consented_at=now, instructed_at=now)
+    return seats.select_related("study").get()
+
+
+def address(annotator, page: str, *args: str) -> str:
+    token = Invitation.objects.get(annotator=annotator).token
+    return reverse(f"rate-{page}", args=[token, *args])
+
+
+def visit(looker, annotator, *pages):
+    for page in pages:
+        looker.look(address(annotator, page))
+
+
+def follow_links(looker, addresses: list[str]) -> None:
+    """Judge a page of each name that links lead to."""
+    done = set()
+    while addresses:
+        address = addresses.pop(0)
+        name = name_of(address)
+        if not name or name in done or name in ("logout", "report-page"):
+            continue
+        done.add(name)
+        if looker.look(address):
+            addresses += links(looker.page)
+
+
+def test_every_page_in_both_languages_and_themes(page, live_server):
+    demo.build()
+    looker = Looker(page, live_server)
+    looker.look("/login/")
+    log_in(page, live_server, "manager")
+    follow_links(looker, [live_server.url + start for start in STARTS])
+    page.goto(live_server.url + reverse("setup-start"))
+    page.click(".actions button")
+    looker.look(page.url)
+    page.context.clear_cookies()
+    seats = Annotator.objects.filter(study__slug=demo.LIKERT)
+    free = seats.get(is_simulated=False)
+    visit(looker, free, "entry")
+    free.consented_at = timezone.now()
+    free.save()
+    visit(looker, free, "instructions")
+    visit(looker, seats.filter(is_simulated=True).first(), "done")
+    looker.look(reverse("join", args=[JoinLink.objects.first().token]))
+    looker.look("/nothing-here/")
+    for slug in (demo.LIKERT, demo.PAIRWISE, demo.VIDEO):
+        seat = free_seat(slug)
+        code = handing.take_next(seat).slot.code
+        looker.look(address(seat, "slot", code), slug)
+    visit(looker, seat, "pause")
+    assert not looker.wrong
+    assert set(looker.seen) >= PAGES
