@@ -6,6 +6,7 @@ import { setSetting, setting } from "./settings.js";
 import { teller } from "./state.js";
 
 const HEARTBEAT = 60000;
+const CALM = 200; // until this story is painted
 const REST_AFTER = 25 * 60000;
 const REST = 5 * 60000; // whoever did nothing for so long has rested
 
@@ -95,10 +96,10 @@ function open(page) {
   pages.keep(page);
   wire(main, seat.on);
   opened.parts = parts.map((part) => part.open(main, seat));
-  queue.waiting(code).then((rows) => {
+  queue.waiting(code).then(async (rows) => {
     rows.filter(({ kind }) => kind === "answer").forEach(opened.parts.at(-1).show);
-    queue.resume();
-    pages.prepare(aheadUrl);
+    await queue.resume(); // until the story before is sent, this one may not be theirs
+    setTimeout(() => story === opened && pages.prepare(aheadUrl), CALM);
   });
 }
 
