@@ -210,6 +210,7 @@ def test_the_browsers_back_button_leads_back_and_forth(page, live_server, study)
 
 def test_cookies_that_expire_in_mid_answer_cost_nothing(page, live_server, study):
     sit_down(page, live_server, study)
+    fetched(page, 1)
     judge(page, "3")
     saved(page)
     page.context.clear_cookies()

@@ -13,7 +13,7 @@ const pathOf = (address) => address.split("?")[0];
 export const pageHere = () =>
   ({ url: location.pathname, title: document.title, ...parts(document) });
 
-// Fetches a page and waits until its pictures can be shown at once. Null: no story.
+// Fetches a page and waits until its pictures can be shown at once. Null: it cannot be.
 async function fetchPage(address) {
   const response = await fetch(address, { headers: { Accept: "text/html" } });
   if (!response.ok) return null;
@@ -23,12 +23,12 @@ async function fetchPage(address) {
   if (!page.main.querySelector("#seat")) return null;
   document.adoptNode(page.main);
   page.main.querySelectorAll("video").forEach((video) => video.load());
-  const pictures = [...page.main.querySelectorAll("img")].map((image) => {
+  const shown = [...page.main.querySelectorAll("img")].map((image) => {
     image.loading = "eager";
-    return image.decode().catch(() => {}); // a broken picture is shown as broken
+    return image.decode().then(() => true, () => false);
   });
-  await Promise.all(pictures);
-  return page;
+  // Where a picture is broken, or the network was lost, the page is fetched in its turn.
+  return (await Promise.all(shown)).every(Boolean) ? page : null;
 }
 
 export function openPages() {
