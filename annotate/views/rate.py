@@ -322,6 +322,8 @@ def progress(
     to_come = _to_come(annotator, session, here) if is_joined else 0
     size = len(here) + to_come
     left = to_come + sum(slot.state != Slot.State.SUBMITTED for slot in here)
+    if ahead:  # by then the stories before it are done
+        left = max(size, number) - number + 1
     return {
         "is_training": is_training,
         "session": session,

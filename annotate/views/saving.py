@@ -25,7 +25,9 @@ from annotate.models import Annotator, Question, Slot
 from annotate.views.judging import get_slot, store_answer, store_shot
 from annotate.views.rate import after_slot, for_annotator, progress
 
-MALFORMED = (AttributeError, KeyError, TypeError, ValueError)
+MALFORMED = (
+    AttributeError, KeyError, OverflowError, RecursionError, TypeError, ValueError,
+)  # fmt: skip
 LONGEST_KEY = 40
 LONGEST_COMMENT = 4000
 MOST_ROWS = 2000
@@ -99,7 +101,7 @@ def _read(request: HttpRequest) -> Sent:
             [_comment(row) for row in rows if row["kind"] == "comment"],
             submit is not None,
             float(submit["seconds"]) if submit else None,
-            str(submit.get("shown", "")) if submit else "",
+            _text(submit.get("shown", "")) if submit else "",
         )
     except (*MALFORMED, RawPostDataException) as error:
         raise UnreadableError(
@@ -109,18 +111,30 @@ def _read(request: HttpRequest) -> Sent:
 
 
 def _answer(row: dict[str, Any]) -> dict[str, Any]:
-    answer = {"id": str(row["id"]), "key": str(row["key"])[:LONGEST_KEY]}
+    answer = {"id": _text(row["id"]), "key": _text(row["key"])[:LONGEST_KEY]}
     if "ticked" in row:
         return answer | {
             "shot": int(row["shot"]),
-            "ticked": [str(box) for box in row["ticked"]],
+            "ticked": [_text(box) for box in row["ticked"]],
             "looked": row.get("looked") is True,
         }
-    return answer | {"question": str(row["question"]), "value": str(row["value"])}
+    return answer | {"question": _text(row["question"]), "value": _text(row["value"])}
 
 
 def _comment(row: dict[str, Any]) -> dict[str, str]:
-    return {"id": str(row["id"]), "text": str(row["text"]).strip()[:LONGEST_COMMENT]}
+    return {
+        "id": _text(row["id"]),
+        "text": _text(row["text"]).strip()[:LONGEST_COMMENT],
+    }
+
+
+def _text(value: object) -> str:
+    """Return a value as text that a database can store."""
+    text = str(value)
+    text.encode()
+    if "\0" in text:
+        raise ValueError("a NUL character in " + repr(text))
+    return text
 
 
 def _store(annotator: Annotator, row: Slot, sent: Sent) -> dict[str, str]:

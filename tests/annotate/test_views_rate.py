@@ -103,7 +103,17 @@ def test_bad_answers_are_refused_in_words_and_the_others_stored(client, given, t
 
 
 @pytest.mark.parametrize(
-    "body", ["", "[]", "{", '{"rows": [{}]}', '{"rows": [{"kind": "submit"}]}']
+    "body",
+    [
+        "",
+        "[]",
+        "{",
+        '{"rows": [{}]}',
+        '{"rows": [{"kind": "submit"}]}',
+        '{"rows": [{"kind": "submit", "seconds": %s}]}' % ("9" * 400),
+        r'{"rows": [{"kind": "comment", "id": "c", "text": "\u0000"}]}',
+        r'{"rows": [{"kind": "comment", "id": "c", "text": "\ud800"}]}',
+    ],
 )
 def test_what_no_page_sends_is_refused_whole(client, body):
     address = begin(client, make_study())

@@ -464,3 +464,36 @@ def test_nothing_overflows_at_360_px(page, live_server, protocol):
     page.set_viewport_size({"width": 360, "height": 740})
     start(page, live_server, make_study(protocol=protocol, annotators=1))
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_a_refused_answer_does_not_take_the_place_of_a_newer_one(page, live_server):
+    held = []
+    answer_with(page, lambda route: route.continue_() if held else held.append(route))
+    start(page, live_server, make_study(annotators=1))
+    with page.expect_request(ANSWERS):
+        page.keyboard.press("3")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("4")
+    expect(page.locator("input[name=character][value='4']")).to_be_checked()
+    page.wait_for_timeout(300)  # until it is in the browser's database
+    held[0].fulfill(status=403, json={"error": "having a break"})
+    saved(page)
+    assert Rating.objects.get().value == 4
+
+
+def test_a_reply_that_breaks_off_is_asked_for_again(page, live_server):
+    cut = []
+
+    def once(route):
+        if cut:
+            route.continue_()
+        else:
+            cut.append(route)
+            route.fulfill(status=200, content_type="application/json", body='{"refu')
+
+    answer_with(page, once)
+    start(page, live_server, make_study(annotators=1))
+    page.keyboard.press("3")
+    saved(page)
+    assert cut
+    assert Rating.objects.get().value == 3

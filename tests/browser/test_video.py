@@ -197,7 +197,8 @@ def test_captions_follow_and_lead(page, live_server, tmp_path):
 def test_what_is_chosen_holds_for_the_next_story(page, live_server, tmp_path):
     """Loop and speed; and the story that is left is quiet, the next one plays."""
     reel = make_reel(tmp_path, [SECOND, SECOND])
-    study = make_study(benchmark=reel, annotators=1)
+    free = {"must_watch": False}
+    study = make_study(benchmark=reel, annotators=1, presentation=free)
     start(page, live_server, study)
     page.keyboard.press("l")
     page.keyboard.press(">")
@@ -218,6 +219,20 @@ def test_what_is_chosen_holds_for_the_next_story(page, live_server, tmp_path):
     page.keyboard.press("Backspace")
     page.wait_for_function("url => location.href === url", arg=before)
     page.wait_for_function("() => document.querySelector('video').currentTime > 0")
+
+
+def test_the_next_story_is_to_be_watched_too(page, live_server, tmp_path):
+    reel = make_reel(tmp_path, [SECOND, TWO_SECONDS])
+    start(page, live_server, make_study(benchmark=reel, annotators=1))
+    watched(page)
+    page.wait_for_function("() => document.documentElement.dataset.ahead === '1'")
+    before = page.url
+    for key in ("3", "3", "Enter"):
+        page.keyboard.press(key)
+    page.wait_for_function("url => location.href !== url", arg=before)
+    page.keyboard.press("3")
+    assert not page.is_checked("input[name=character][value='3']")
+    assert "Watch to the end before you answer" in page.inner_text("#problem")
 
 
 def test_fast_does_not_count_and_a_reload_forgets_nothing(page, live_server, tmp_path):

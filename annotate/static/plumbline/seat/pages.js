@@ -35,13 +35,15 @@ export function openPages() {
   const kept = new Map(); // the stories of this visit, by address
   const finished = new Set(); // those that the server may not know to be done yet
   let coming = []; // addresses, in order
+  let here = ""; // the address of the story on the page
+  let wanted = ""; // where to ask for what comes after it
   let fetching = false;
 
   async function fetchAll(url) {
     const response = await fetch(url, { headers: { Accept: "application/json" } });
     if (!response.ok) return;
     const named = (await response.json()).pages.filter((each) => !finished.has(pathOf(each)));
-    coming = named.map(pathOf);
+    coming = named.map(pathOf).filter((each) => each !== here); // they may be on by now
     for (const address of named) {
       const page = kept.has(pathOf(address)) ? null : await fetchPage(address);
       if (page && !kept.has(page.url)) kept.set(page.url, page);
@@ -52,10 +54,15 @@ export function openPages() {
   return {
     // Fetches what comes after the story on the page, one after the other.
     async prepare(url) {
-      if (!url || fetching) return;
+      wanted = url;
+      if (fetching) return;
       fetching = true;
       try {
-        await fetchAll(url);
+        while (wanted) {
+          const from = wanted;
+          wanted = "";
+          await fetchAll(from);
+        }
       } catch (error) {
         if (!(error instanceof TypeError)) throw error; // the network failed
       } finally {
@@ -65,9 +72,10 @@ export function openPages() {
     find: (url) => kept.get(url),
     // Keeps a story that is shown now, and lets go of those long behind.
     keep(page) {
-      kept.delete(page.url);
-      kept.set(page.url, page);
-      coming = coming.filter((url) => url !== page.url);
+      here = page.url;
+      kept.delete(here);
+      kept.set(here, page);
+      coming = coming.filter((url) => url !== here);
       const behind = [...kept.keys()].filter((url) => !coming.includes(url));
       behind.slice(0, -MOST_BEHIND).forEach((url) => kept.delete(url));
     },

@@ -22,12 +22,17 @@ const transact = (mode, work) => new Promise((resolve, reject) => {
 
 const all = async () =>
   (await transact("readonly", (store) => store.getAll())).sort((a, b) => a.at - b.at);
-const put = (rows) => transact("readwrite", (store) => rows.forEach((row) => store.put(row)));
 
-// Forgets rows, but no newer answers in their place.
-const forget = (rows) => transact("readwrite", (store) => rows.forEach(({ id, key }) => {
-  const found = store.get(id);
-  found.onsuccess = () => found.result?.key === key && store.delete(id);
+// Changes rows, or forgets those that `change` leaves nothing of; newer answers in their
+// place stay as they are.
+const update = (rows, change) => transact("readwrite", (store) => rows.forEach((row) => {
+  const found = store.get(row.id);
+  found.onsuccess = () => {
+    if (found.result?.key !== row.key) return;
+    const changed = change(row);
+    if (changed) store.put(changed);
+    else store.delete(row.id);
+  };
 }));
 
 const newKey = () =>
@@ -58,7 +63,8 @@ async function send(rows) {
     response = await ask(rows[0].url, body);
   }
   if (!response || response.status >= 500 || TRY_AGAIN.includes(response.status)) return null;
-  return isJson(response) ? response.json() : { error: " " };
+  // A reply that breaks off is asked for again.
+  return isJson(response) ? response.json().catch(() => null) : { error: " " };
 }
 
 // `tell(state, detail)` hears of saved, saving, waiting (how many stories), refused (why);
@@ -83,11 +89,14 @@ export function openQueue(tell, onReply) {
     clearTimeout(timer);
     again = true;
     sending ||= (async () => {
-      while (again) {
-        again = false;
-        await (navigator.locks ? navigator.locks.request("plumbline", sendAll) : sendAll());
+      try {
+        while (again) {
+          again = false;
+          await (navigator.locks ? navigator.locks.request("plumbline", sendAll) : sendAll());
+        }
+      } finally {
+        sending = null;
       }
-      sending = null;
     })();
     return sending;
   }
@@ -119,14 +128,13 @@ export function openQueue(tell, onReply) {
   // Forgets what is stored; what was refused is kept to be offered again.
   async function settle(rows, { error, refused }) {
     const why = (row) => error || refused[row.id];
-    await put(rows.filter(why).map((row) => ({ ...row, refused: why(row) })));
-    await forget(rows.filter((row) => !why(row)));
+    await update(rows, (row) => why(row) && { ...row, refused: why(row) });
   }
 
   // Sends what waits, and once more what was refused: the reason may have passed.
   async function resume() {
     const rows = (await all()).filter((row) => row.refused);
-    await put(rows.map(({ refused, ...row }) => row));
+    await update(rows, ({ refused, ...row }) => row);
     await flush();
   }
 
@@ -135,7 +143,8 @@ export function openQueue(tell, onReply) {
     say("saving");
     writing += 1;
     const [id, key] = [`${code} ${kind} ${of}`, newKey()];
-    await put([{ ...what, id, key, at: Date.now(), kind, code, url }]);
+    const row = { ...what, id, key, at: Date.now(), kind, code, url };
+    await transact("readwrite", (store) => store.put(row));
     writing -= 1;
     resume();
   }

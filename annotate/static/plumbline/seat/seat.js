@@ -53,11 +53,11 @@ function open(page) {
   const { code, saveUrl: url, aheadUrl } = main.querySelector("#seat").dataset;
   const controller = new AbortController();
   const { signal } = controller;
-  let visible = 0; // ms
   let since = null;
+  page.visible ??= 0; // ms; whoever comes back goes on
 
   function countTime() {
-    if (since !== null) visible += performance.now() - since;
+    if (since !== null) page.visible += performance.now() - since;
     since = document.hidden ? null : performance.now();
   }
 
@@ -66,7 +66,7 @@ function open(page) {
     close: () => controller.abort(),
     seconds() {
       countTime();
-      return visible / 1000;
+      return page.visible / 1000;
     },
   };
 
