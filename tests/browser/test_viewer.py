@@ -290,9 +290,7 @@ def test_choices_hold_for_the_next_story(page, live_server):
     page.keyboard.press("3")
     page.keyboard.press("Enter")
     page.wait_for_url(lambda url: url != first)
-    page.wait_for_function(
-        "() => document.querySelector('.viewer-bar').hidden === false"
-    )
+    page.wait_for_selector("html.js")
     assert page.is_visible("#shot-1 .shot-text")
     assert page.is_visible("#shot-3")
     for look in ("all", "text", "large"):
