@@ -48,7 +48,8 @@ metrics: $(FULL) ## install the learned metrics' packages and list what is ready
 	$(BIN)/python manage.py metrics
 
 test: $(FULL) $(MO)  ## run every test
-	$(BIN)/python -m pytest -n auto $(ARGS)
+	$(BIN)/python -m pytest -n auto -m "not browser" $(ARGS)
+	$(BIN)/python -m pytest -n auto tests/browser $(ARGS)
 	$(BIN)/python -m tests.with_postgres $(BIN)/python -m pytest -n auto -m "not browser and not once" tests/annotate tests/evalcore tests/analysis/web
 
 lint: $(FULL)  ## formatting, rules, import directions, types, missing migrations

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from annotate import viewing
 from annotate.models import Annotator, Fault, Slot, Study
+from annotate.rating import BadAnswerError
 from evalcore.models import Output
 
 
@@ -32,14 +33,14 @@ def report(slot: Slot, annotator: Annotator, *, side: str, shot: int) -> None:
 
     Raises
     ------
-    ValueError
+    BadAnswerError
         There is no such side, or no shot of that number.
     """
     numbers = slot.unit.story.shots.values_list("number", flat=True)
     if side and side not in viewing.sides(slot):
-        raise ValueError(f"{side!r} is no side of this story.")
+        raise BadAnswerError(f"{side!r} is no side of this story.")
     if shot and shot not in set(numbers):
-        raise ValueError(f"This story has no shot {shot}.")
+        raise BadAnswerError(f"This story has no shot {shot}.")
     Fault.objects.get_or_create(slot=slot, annotator=annotator, side=side, shot=shot)
 
 

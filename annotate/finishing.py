@@ -58,10 +58,11 @@ def _finish(person: Annotator, *, wanted: bool) -> bool:
 def _is_through(person: Annotator) -> bool:
     """Say whether the plan is done, or whether there can be nothing more to do."""
     real = own_slots(person).filter(purpose=Purpose.REAL)
-    planned = not person.study.is_open and real.filter(claimed=False).exists()
-    if planned or not real.exists():
-        return planned
-    return not handing.has_room(person) or not handing.may_get_more(person)
+    if not person.study.is_open and real.filter(claimed=False).exists():
+        return True
+    if handing.has_room(person) and handing.may_get_more(person):
+        return False
+    return real.exists()
 
 
 def may_stop(annotator: Annotator) -> bool:

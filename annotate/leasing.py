@@ -191,6 +191,11 @@ def session_for(slot: Slot, annotator: Annotator) -> int:
     return last_place(annotator).session_for(slot.unit.story_id)
 
 
+def session_of(slot: Slot, annotator: Annotator, claim: Claim | None) -> int:
+    """Return the same where it may be known already where a free slot will stand."""
+    return claim.session if claim else session_for(slot, annotator)
+
+
 def renew(slot: Slot, annotator: Annotator) -> bool:
     """Let a lease run on because its annotator gives a sign; say whether it does.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
-from django.db.models import Count, F, Max, QuerySet
+from django.db.models import Count, F, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -28,11 +28,16 @@ from evalcore.postgresql import analyze
 
 WHOLE_NUMBER = re.compile(r"-?[0-9]{1,6}")
 LONGEST_SECONDS = 24 * 3600
+LONGEST_COMMENT = 4000
 SIDES = ("left", "right", "tie")
 
 
 class AnswerError(ValueError):
-    """The answer cannot be stored now; the message says why, for the annotator."""
+    """The answer cannot be stored; the message says why, for the annotator."""
+
+
+class NotNowError(AnswerError):
+    """The answer may be stored at another time."""
 
 
 class LostSlotError(AnswerError):
@@ -82,18 +87,43 @@ def record_answer(
     with transaction.atomic():
         person = locked_annotator(annotator)
         given = _given(slot, annotator, question, shot)
-        repeated = _answer_of(client_key, given)
-        if repeated is not None:
-            return repeated
+        revisions = list(given.order_by("revision"))
+        current = next((row for row in revisions if row.is_current), None)
+        same = [row for row in revisions if client_key and row.client_key == client_key]
+        if same:  # stored before; what was taken back meanwhile is not given anew
+            return current or same[0]
         held = locked_slot(slot.pk, person.study)
         refuse_unless_held(held, person)
         refuse_unknown_shot(held, shot)
         if question.stories and not question.is_asked_of(held.unit.story):
             raise BadAnswerError("This question is not asked of this story.")
         fields = _checked(held, question, value, shot)
-        row = _next_revision(given, held, annotator, question, fields, client_key)
         renew(held)
-    return row
+        if current is not None and current.value == fields["value"]:
+            return current
+        if current is not None:
+            _refuse_after_feedback(held)
+            given.filter(is_current=True).update(is_current=False)
+        fields["revision"] = 1 + max((row.revision for row in revisions), default=0)
+        try:
+            with transaction.atomic():
+                return given.create(
+                    slot=slot,
+                    annotator=annotator,
+                    question=question,
+                    client_key=client_key,
+                    **fields,
+                )
+        except IntegrityError as error:
+            raise NotNowError(
+                _("This answer was changed elsewhere; load the page again.")
+            ) from error
+
+
+def _refuse_after_feedback(held: Slot) -> None:
+    if held.purpose == Purpose.TRAINING and held.state == Slot.State.SUBMITTED:
+        # What was expected has been told.
+        raise AnswerError(_("This answer is closed and cannot be changed."))
 
 
 def refuse_unknown_shot(held: Slot, shot: int) -> None:
@@ -120,19 +150,6 @@ def _given(
     if slot.study.is_pairwise:
         return Choice.objects.filter(**key)
     return Rating.objects.filter(**key, shot=shot)
-
-
-def _answer_of(
-    client_key: str, given: QuerySet[Rating] | QuerySet[Choice]
-) -> Rating | Choice | None:
-    """Return the current answer if this key press was stored before.
-
-    One that was taken back meanwhile is not given anew by it.
-    """
-    same = given.filter(client_key=client_key)
-    if not client_key or not same.exists():
-        return None
-    return given.filter(is_current=True).first() or same.first()
 
 
 def take_back(*, slot: Slot, annotator: Annotator, question: Question) -> None:
@@ -178,15 +195,15 @@ def refuse_unless_held(held: Slot, person: Annotator) -> None:
     Call with both locked.
     """
     if person.state in (Annotator.State.REVOKED, Annotator.State.FAILED):
-        raise AnswerError(_("This invitation is no longer valid."))
+        raise NotNowError(_("This invitation is no longer valid."))
     if person.state == Annotator.State.PAUSED:
-        raise AnswerError(_("Your work is paused; the study's manager knows why."))
+        raise NotNowError(_("Your work is paused; the study's manager knows why."))
     if person.consented_at is None:
-        raise AnswerError(_("Please open your link and agree to take part first."))
+        raise NotNowError(_("Please open your link and agree to take part first."))
     if held.annotator_id != person.pk:
         raise LostSlotError(_("This story is now with somebody else."))
     if held.study.state != Study.State.OPEN:
-        raise AnswerError(_("The study does not take answers at the moment."))
+        raise NotNowError(_("The study does not take answers at the moment."))
     if held.state == Slot.State.EXCLUDED:
         raise AnswerError(_("This answer is closed and cannot be changed."))
     if held.state == Slot.State.SUBMITTED and held.session != session_at_hand(person):
@@ -260,38 +277,6 @@ def _as_choice(slot: Slot, question: Question, value: int | str) -> str:
     if value in ("left", "right"):
         return "a" if (value == "left") == slot.a_is_left else "b"
     return str(value)
-
-
-def _next_revision(
-    given: QuerySet[Rating] | QuerySet[Choice],
-    slot: Slot,
-    annotator: Annotator,
-    question: Question,
-    fields: dict,
-    client_key: str,
-) -> Rating | Choice:
-    current = given.filter(is_current=True).first()
-    if current is not None:
-        if current.value == fields["value"]:
-            return current
-        if slot.purpose == Purpose.TRAINING and slot.state == Slot.State.SUBMITTED:
-            # What was expected has been told.
-            raise AnswerError(_("This answer is closed and cannot be changed."))
-        given.filter(is_current=True).update(is_current=False)
-    try:
-        with transaction.atomic():
-            return given.create(
-                slot=slot,
-                annotator=annotator,
-                question=question,
-                revision=1 + (given.aggregate(n=Max("revision"))["n"] or 0),
-                client_key=client_key,
-                **fields,
-            )
-    except IntegrityError as error:
-        raise AnswerError(
-            _("This answer was changed elsewhere; load the page again.")
-        ) from error
 
 
 def current_answers(slot: Slot, annotator: Annotator) -> dict[int, Rating | Choice]:
@@ -368,14 +353,17 @@ def asked_questions(slot: Slot) -> list[Question]:
 
 
 def record_comment(*, slot: Slot, annotator: Annotator, text: str) -> None:
-    """Store what an annotator writes about a story, where the study asks for it."""
+    """Store what an annotator writes about a story, where the study asks for it.
+
+    What is longer than `LONGEST_COMMENT` is cut.
+    """
     if not slot.study.presentation.get("comments"):
         raise BadAnswerError("This study takes no comments.")
     with transaction.atomic():
         person = locked_annotator(annotator)
         held = locked_slot(slot.pk, person.study)
         refuse_unless_held(held, person)
-        held.comment = text
+        held.comment = text.strip()[:LONGEST_COMMENT]
         held.save(update_fields=["comment"])
 
 

@@ -1,14 +1,15 @@
 """What an annotator does on a slot that is not, or no longer, theirs.
 
-Its lease ran out, or the browser had fetched a free slot beforehand and it was judged
+Its lease ran out, or the browser had fetched its page beforehand and it was judged
 without network. While the slot is free it is theirs; an answer to one that somebody
 else has goes to a surplus slot. Nothing that was sent is lost.
 """
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import TypeVar
 
-from django.core.signing import Signer
+from django.core.signing import BadSignature, TimestampSigner
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
@@ -21,6 +22,8 @@ from annotate.rating import LostSlotError, lease_length, locked_annotator
 
 Result = TypeVar("Result")
 
+# So long may somebody have been without network.
+OFFER_LASTS = timedelta(days=7)
 # What a page of a slot needs to know of it.
 SHOWN = (
     "study",
@@ -47,7 +50,7 @@ def regain(
         return None
     begun = Event.objects.filter(kind=Event.Kind.SLOT_TAKEN, annotator=person)
     known = Q(pk__in=begun.values("slot"))
-    if late and proof == offer(annotator, code):
+    if late and _was_offered(annotator, code, proof):
         known |= Q(study=person.study_id)
     lost = (
         Slot.objects.filter(known, code=code, purpose=Purpose.REAL)
@@ -80,8 +83,20 @@ def regain(
 
 
 def offer(annotator: Annotator, code: str) -> str:
-    """Return the proof that this annotator was given a free slot beforehand."""
-    return Signer(salt="offer").signature(f"{annotator.pk} {code}")
+    """Return the proof that this annotator was given a slot beforehand."""
+    return _signer(annotator, code).sign("")
+
+
+def _was_offered(annotator: Annotator, code: str, proof: str) -> bool:
+    try:
+        _signer(annotator, code).unsign(proof, max_age=OFFER_LASTS)
+    except BadSignature:
+        return False
+    return True
+
+
+def _signer(annotator: Annotator, code: str) -> TimestampSigner:
+    return TimestampSigner(salt=f"offer {annotator.pk} {code}")
 
 
 def offered(annotator: Annotator, code: str) -> Slot | None:
@@ -91,19 +106,20 @@ def offered(annotator: Annotator, code: str) -> Slot | None:
 
 
 def despite_loss(
-    annotator: Annotator, slot: Slot, work: Callable[[Slot], Result]
+    work: Callable[..., Result], *, slot: Slot, annotator: Annotator, **given: object
 ) -> Result:
     """Do something with an annotator's slot, also if it is lost at this very moment.
 
-    A lease may run out between a slot's being looked up and its being locked.
+    A lease may run out between a slot's being looked up and its being locked. `work`
+    gets the slot, the annotator and what else is given.
     """
     try:
-        return work(slot)
+        return work(slot=slot, annotator=annotator, **given)
     except LostSlotError:
         regained = regain(annotator, slot.code, late=True)
         if regained is None:
             raise
-        return work(regained)
+        return work(slot=regained, annotator=annotator, **given)
 
 
 def _surplus_for(lost: Slot, person: Annotator) -> Slot:

@@ -231,7 +231,6 @@ rate_urls = [
     path("rate/<token>/story/<code>/", judging.slot, name="rate-slot"),
     path("rate/<token>/story/<code>/save/", saving.save, name="rate-save"),
     path("rate/<token>/story/<code>/ahead/", saving.ahead, name="rate-ahead"),
-    path("rate/<token>/story/<code>/report/", saving.report, name="rate-report"),
     path("rate/<token>/story/<code>/submit/", judging.submit, name="rate-submit"),
     path(
         "rate/<token>/story/<code>/heartbeat/",

@@ -126,7 +126,9 @@ def shown_shots(slot: Slot) -> list[ShownShot]:
 
 def for_viewer(slot: Slot) -> dict[str, object]:
     """Return what the viewer's template shows of a slot."""
-    return {"shots": shown_shots(slot), "ratio": picture_ratio(slot)}
+    shots = shown_shots(slot)
+    has_texts = any(shot.texts for shot in shots)
+    return {"shots": shots, "has_texts": has_texts, "ratio": picture_ratio(slot)}
 
 
 def picture_ratio(slot: Slot) -> float:

@@ -10,8 +10,8 @@ Prints, against their limits:
 - milliseconds from the key press that completes a unit until the next story is fully
   visible (every picture in sight decoded and a frame painted with it), one shot at a
   time and with all shots in sight, with the next story fetched beforehand and without;
-- server milliseconds of "submit and next", of "what comes next", and of the page of a
-  story, for one annotator on SQLite, through Django's whole middleware;
+- server milliseconds of "submit and next", of an answer, of what comes next, and of the
+  page of a story, for one annotator on SQLite, through Django's whole middleware;
 - bytes of the seat's JavaScript by kind of page, of the stylesheet, of a unit's HTML.
 
 Exit 1 when a limit is missed.
@@ -34,7 +34,7 @@ NEXT_MS, SERVER_MS = 100, 15
 SCRIPT_BYTES, STYLE_BYTES, HTML_BYTES = 30_000, 30_000, 60_000
 THINKING_MS = 1500  # in which a person looks at a story, and the next one is fetched
 # What each kind of page loads.
-CORE = ("seat", "queue", "pages", "state", "settings")
+CORE = ("seat", "queue", "pages", "state")
 PICTURES = ("shots", "zoom", "compare")
 KINDS = {
     "pictures": (*CORE, *PICTURES, "question"),
@@ -161,15 +161,18 @@ def ask_server(study, token: str) -> bool:
     from django.urls import reverse
 
     client = Client(SERVER_NAME="127.0.0.1")
-    spent: dict[str, list[float]] = {"submit and next": [], "ahead": [], "page": []}
+    names = ("submit and next", "answer", "ahead", "page")
+    spent: dict[str, list[float]] = {name: [] for name in names}
     at = client.post(reverse("rate-pause", args=[token]))["Location"]
     while "/story/" in at:
         ahead = timed(spent["ahead"], client.get, f"{at}ahead/").json()
         for page in ahead["pages"][:1]:
             timed(spent["page"], client.get, page)
         for question in ("character", "beauty"):
-            save(client, at, [question])
-        at = timed(spent["submit and next"], save, client, at, [], submit=True)
+            timed(spent["answer"], save, client, at, [question])
+        # The browser shows the next story already, and says which.
+        shown = ahead["pages"][0].split("/")[-2] if ahead["pages"] else ""
+        at = timed(spent["submit and next"], save, client, at, [], shown)
         if at.endswith("/pause/"):
             at = client.post(at)["Location"]
     failed = False
@@ -187,8 +190,8 @@ def timed(times: list[float], work, *args, **options):
     return result
 
 
-def save(client, address: str, questions: list[str], *, submit: bool = False) -> str:
-    """Send answers as the page does; return the next address."""
+def save(client, address: str, questions: list[str], shown: str | None = None) -> str:
+    """Send answers as the page does, or submit; return the next address."""
     rows: list[dict[str, object]] = [
         {
             "kind": "answer", "id": name, "key": f"{address}{name}",
@@ -196,8 +199,8 @@ def save(client, address: str, questions: list[str], *, submit: bool = False) ->
         }
         for name in questions
     ]  # fmt: skip
-    if submit:
-        rows.append({"kind": "submit", "id": "", "seconds": 30, "shown": ""})
+    if shown is not None:
+        rows.append({"kind": "submit", "id": "", "seconds": 30, "shown": shown})
     body = {"rows": rows}
     reply = client.post(f"{address}save/", body, content_type="application/json")
     return reply.json().get("next", address)

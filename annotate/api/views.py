@@ -208,7 +208,7 @@ class SubmitSlot(APIView):
             )
 
         @transaction.atomic
-        def store(slot: Slot) -> Slot:
+        def store(slot: Slot, annotator: Annotator) -> Slot:
             # Submitting locks the unit before the slot; so it is done here from the
             # first answer on.
             rating.locked_annotator(annotator)
@@ -228,7 +228,7 @@ class SubmitSlot(APIView):
             )
 
         try:
-            submitted = regaining.despite_loss(annotator, slot, store)
+            submitted = regaining.despite_loss(store, slot=slot, annotator=annotator)
         except rating.BadAnswerError as error:
             raise Refused({"answers": str(error)}) from error
         except rating.AnswerError as error:

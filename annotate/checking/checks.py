@@ -7,41 +7,41 @@ like all others. What is needed for a twin or a repeat comes from earlier sessio
 import random
 from collections.abc import Callable, Iterable
 
-from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from annotate import leasing, log
 from annotate.models import Annotator, Event, Purpose, Skip, Slot, Unit
-from annotate.rating import locked_annotator
 
 KINDS = (Purpose.GOLD, Purpose.REPEAT, Purpose.TWIN)
 
 Found = Iterable[tuple[Unit, Slot | None]]
 
 
-def begin_session(annotator: Annotator, following: Slot) -> bool:
+def begin_session(
+    annotator: Annotator, following: Slot, claim: leasing.Claim | None = None
+) -> bool:
     """Lay the checks of a session into it, if `following` is its first slot.
 
-    Return whether the annotator's slots may stand elsewhere now.
+    `claim` is where a free slot is to stand, if that is known. Return whether checks
+    were laid or dropped: slots to come may stand elsewhere now. Call with the annotator
+    locked.
     """
     wanted = annotator.study.checks.get("per_session", 0)
     if not wanted or following.purpose != Purpose.REAL:
         return False
-    _lay_checks(annotator, following, wanted)
+    session = leasing.session_of(following, annotator, claim)
+    begun = Q(started_at__isnull=False) | Q(purpose__in=KINDS)
+    if Slot.objects.filter(begun, annotator=annotator, session=session).exists():
+        return False
+    _drop_left_over(annotator, session)
+    # Without the story of a check that was dropped, the old session may go on.
+    if leasing.session_for(following, annotator) == session:
+        _lay_checks(annotator, following, session, wanted)
     return True
 
 
-@transaction.atomic
-def _lay_checks(annotator: Annotator, following: Slot, wanted: int) -> None:
-    person = locked_annotator(annotator)
-    session = leasing.session_for(following, person)
-    _drop_left_over(person, session)
-    if leasing.session_for(following, person) != session:
-        return  # without the story of a check that was dropped, the old one goes on
+def _lay_checks(person: Annotator, following: Slot, session: int, wanted: int) -> None:
     here = Slot.objects.filter(annotator=person, session=session)
-    begun = Q(started_at__isnull=False) | Q(purpose__in=KINDS)
-    if here.filter(begun).exists():
-        return
     dice = random.Random(f"{person.study.seed} {person.pk} {session}")
     stories = {following.unit.story_id, *here.values_list("unit__story", flat=True)}
     places = _places(person, here)

@@ -66,14 +66,17 @@ def _own(annotator: Annotator) -> QuerySet[Slot]:
     return Slot.objects.filter(annotator=annotator, purpose=Purpose.TRAINING)
 
 
-@transaction.atomic
 def begin(annotator: Annotator) -> None:
     """Open a slot of each training unit, unless some of this round wait already.
 
     A round whose rest was given back goes on with the units that are not done.
     """
-    if not is_needed(annotator):
-        return
+    if is_needed(annotator):
+        _begin(annotator)
+
+
+@transaction.atomic
+def _begin(annotator: Annotator) -> None:
     person = locked_annotator(annotator)
     own = _own(person)
     waiting = own.filter(state__in=leasing.UNFINISHED).exists()

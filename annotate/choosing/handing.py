@@ -123,8 +123,8 @@ def _take_next(annotator: Annotator, session: int | None, wish: str) -> Outlook 
     following = _wished(person, wish, read) or _outlook(person, read)
     if following.slot is None or not _goes_on(person, following, session):
         return following
-    laid = checks.begin_session(person, following.slot)
-    claim = None if laid else following.claim
+    moved = checks.begin_session(person, following.slot, following.claim)
+    claim = None if moved else following.claim
     try:
         slot = leasing.take_locked(following.slot, person, claim)
     except leasing.SlotTakenError:
@@ -141,25 +141,28 @@ def _wished(person: Annotator, wish: str, read: Read) -> Outlook | None:
         or not has_room(person)
     ):
         return None
-    free = free_slots(person).filter(code=wish).values_list("pk", flat=True).first()
+    found = free_slots(person).filter(code=wish).values_list("pk", "unit__story")
+    free = found.first()
     if free is None:
         return None
+    number, story = free
+    claim = leasing.last_place(person).claim(story)
     own = leasing.waiting(person).first()
-    if own is not None and not (
-        own.started_at is None and leasing.claim_position(person) < own.position
+    if own is not None and (
+        own.started_at is not None or claim.position >= own.position
     ):
         return None
-    return Outlook(Next.WORK, read(free))
+    return Outlook(Next.WORK, read(number), claim=claim)
 
 
 def _goes_on(person: Annotator, following: Outlook, session: int | None) -> bool:
     """Say whether a slot goes on with a session, or whether no session matters."""
-    slot, claim = following.slot, following.claim
+    slot = following.slot
     if session is None:
         return True
     if slot.annotator_id is None and person.state == Annotator.State.FINISHED:
         return False
-    return session == (claim.session if claim else leasing.session_for(slot, person))
+    return session == leasing.session_of(slot, person, following.claim)
 
 
 def has_room(annotator: Annotator) -> bool:

@@ -1,6 +1,8 @@
 """The annotator at work on one slot: the page, answers, submitting, skipping."""
 
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from collections.abc import Callable, Sequence
+
+from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
@@ -10,7 +12,6 @@ from annotate.checking import training
 from annotate.models import (
     Annotator,
     Purpose,
-    Question,
     Skip,
     Slot,
     Study,
@@ -24,7 +25,7 @@ from annotate.views.rate import (
     to_next,
 )
 
-LONGEST_COMMENT = Skip._meta.get_field("comment").max_length
+LONGEST_REASON = Skip._meta.get_field("comment").max_length
 
 
 @never_cache
@@ -55,12 +56,9 @@ def submit(request: HttpRequest, annotator: Annotator, code: str) -> HttpRespons
     problems = _record_all(request, annotator, row)
     if not problems:
         try:
+            seconds = _seconds(request)
             row = regaining.despite_loss(
-                annotator,
-                row,
-                lambda slot: finishing.submit(
-                    slot=slot, annotator=annotator, seconds=_seconds(request)
-                ),
+                finishing.submit, slot=row, annotator=annotator, seconds=seconds
             )
         except rating.AnswerError as error:
             problems = [str(error)]
@@ -93,7 +91,7 @@ def skip(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
         error = _("The stories of the training round cannot be skipped.")
     if not error:
         try:
-            comment = request.POST.get("comment", "").strip()[:LONGEST_COMMENT]
+            comment = request.POST.get("comment", "").strip()[:LONGEST_REASON]
             leasing.skip(row, annotator, reason=reason, comment=comment)
         except leasing.SlotTakenError:
             error = _("This answer is closed and cannot be changed.")
@@ -129,83 +127,23 @@ def _feedback(row: Slot) -> dict[str, object]:
 
 def _record_all(request: HttpRequest, annotator: Annotator, row: Slot) -> list[str]:
     """Store what a form without a script holds; return what could not be stored."""
-    problems = []
+    posted = request.POST
+    todo: list[tuple[Callable[..., object], dict[str, object]]] = [
+        (rating.record_answer, {"question": question, "value": posted[question.key]})
+        for question in row.unit.questions
+        if posted.get(question.key)
+    ]
     if row.study.is_checklist:
+        todo.append((checklists.record_checklist_form, {"posted": posted}))
+    if row.study.presentation.get("comments") and "comment" in posted:
+        todo.append((rating.record_comment, {"text": posted["comment"]}))
+    problems = []
+    for work, given in todo:
         try:
-            _store_form(row, annotator, request.POST)
-        except rating.AnswerError as error:
-            problems.append(str(error))
-    for question in row.unit.questions:
-        value = request.POST.get(question.key, "")
-        if value:
-            try:
-                store_answer(row, annotator, question, value)
-            except rating.AnswerError as error:
-                problems.append(str(error))
-    if row.study.presentation.get("comments") and "comment" in request.POST:
-        try:
-            text = request.POST["comment"].strip()
-            rating.record_comment(slot=row, annotator=annotator, text=text)
+            regaining.despite_loss(work, slot=row, annotator=annotator, **given)
         except rating.AnswerError as error:
             problems.append(str(error))
     return problems
-
-
-def _store_form(row: Slot, annotator: Annotator, posted: QueryDict) -> None:
-    regaining.despite_loss(
-        annotator,
-        row,
-        lambda slot: checklists.record_checklist_form(
-            slot=slot, annotator=annotator, posted=posted
-        ),
-    )
-
-
-def store_shot(
-    row: Slot,
-    annotator: Annotator,
-    shot: int,
-    ticked: list[str],
-    *,
-    looked: bool,
-    key: str = "",
-) -> None:
-    """Store the boxes of a checklist's shot, also if the slot is lost just now."""
-    regaining.despite_loss(
-        annotator,
-        row,
-        lambda slot: checklists.record_shot(
-            slot=slot,
-            annotator=annotator,
-            shot=shot,
-            ticked=ticked,
-            looked=looked,
-            client_key=key,
-        ),
-    )
-
-
-def store_answer(
-    row: Slot, annotator: Annotator, question: Question, value: str, key: str = ""
-) -> object:
-    """Store an answer, or take it back if the value is empty.
-
-    Also if the slot is lost at this very moment.
-    """
-    if not value:
-        rating.take_back(slot=row, annotator=annotator, question=question)
-        return None
-    return regaining.despite_loss(
-        annotator,
-        row,
-        lambda slot: rating.record_answer(
-            slot=slot,
-            annotator=annotator,
-            question=question,
-            value=value,
-            client_key=key,
-        ),
-    )
 
 
 def _seconds(request: HttpRequest) -> float | None:
@@ -217,15 +155,21 @@ def _seconds(request: HttpRequest) -> float | None:
 
 
 def get_slot(
-    annotator: Annotator, code: str, *, late: bool = False, proof: str = ""
+    annotator: Annotator,
+    code: str,
+    *,
+    late: bool = False,
+    proof: str = "",
+    related: Sequence[str] = regaining.SHOWN,
 ) -> Slot:
     """Return the annotator's slot of that code; anybody else's does not exist.
 
     One whose lease ran out is the annotator's again while nobody else has it. An answer
     that comes too `late` for that is kept in a surplus slot; so is one to a free slot
-    that the browser was given beforehand, by the `proof` of that.
+    that the browser was given beforehand, by the `proof` of that. `related` rows are
+    read with it.
     """
-    row = _own(annotator, code)
+    row = _own(annotator, code, related)
     row = row or regaining.regain(annotator, code, late=late, proof=proof)
     if row is None:
         raise Http404
@@ -240,10 +184,11 @@ def look_at(annotator: Annotator, code: str) -> Slot:
     return row
 
 
-def _own(annotator: Annotator, code: str) -> Slot | None:
+def _own(
+    annotator: Annotator, code: str, related: Sequence[str] = regaining.SHOWN
+) -> Slot | None:
     own = Slot.objects.filter(annotator=annotator, code=code)
-    open_ = own.exclude(state__in=(Slot.State.EXCLUDED, Slot.State.WITHDRAWN))
-    return open_.select_related(*regaining.SHOWN).first()
+    return own.exclude(state__in=leasing.CLOSED).select_related(*related).first()
 
 
 def _slot_page(
@@ -268,7 +213,7 @@ def _slot_page(
         skip_reasons=Skip.Reason.choices,
         can_skip=row.state != Slot.State.SUBMITTED and row.purpose != Purpose.TRAINING,
         questions=viewing.shown_questions(row, labels),
-        proof=regaining.offer(annotator, row.code) if row.annotator is None else "",
+        proof="" if row.started_at else regaining.offer(annotator, row.code),
         progress=progress(annotator, row, ahead),
         locked=_is_locked(annotator, row),
         previous=_before(annotator, row),

@@ -340,6 +340,12 @@ def progress(
     }
 
 
+def number_in_session(annotator: Annotator, row: Slot) -> int:
+    """Return which of its session's stories a slot of this annotator is."""
+    here = leasing.own_slots(annotator).filter(session=row.session)
+    return 1 + here.filter(position__lt=row.position).count()
+
+
 def _to_come(annotator: Annotator, session: int, here: list[Held]) -> int:
     """Return how many free slots will join the session at hand: one of each story."""
     if not handing.has_room(annotator):

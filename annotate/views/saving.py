@@ -5,6 +5,7 @@ late or in bundles; each has a key of its own.
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,17 +20,16 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from annotate import faults, finishing, rating, regaining
+from annotate import checklists, faults, finishing, rating, regaining
 from annotate.choosing.foreseeing import foreseen
 from annotate.models import Annotator, Question, Slot
-from annotate.views.judging import get_slot, store_answer, store_shot
-from annotate.views.rate import after_slot, for_annotator, progress
+from annotate.views.judging import get_slot
+from annotate.views.rate import after_slot, for_annotator, number_in_session
 
 MALFORMED = (
     AttributeError, KeyError, OverflowError, RecursionError, TypeError, ValueError,
 )  # fmt: skip
 LONGEST_KEY = 40
-LONGEST_COMMENT = 4000
 MOST_ROWS = 2000
 
 
@@ -42,12 +42,12 @@ class Sent:
     """What the browser sends of one story.
 
     Each answer has `id`, `key`, and `question` and `value`, or of a checklist `shot`,
-    `ticked` and `looked`; a comment has `id` and `text`. With the submission comes the
-    time spent on the story and the code of the one on the page by then.
+    `ticked` and `looked`; a comment has `id` and `text`, the report of a fault `id`,
+    `side` and `shot`. With the submission comes the time spent on the story and the
+    code of the one on the page by then.
     """
 
-    answers: list[dict[str, Any]]
-    comments: list[dict[str, str]]
+    rows: list[dict[str, Any]]
     submit: bool
     seconds: float | None
     shown: str
@@ -59,24 +59,21 @@ class Sent:
 def save(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
     """Store answers, and submit the story if it is done.
 
-    Every answer that cannot be stored is named with the reason; the others are stored.
+    Whatever cannot be stored is named by its id, with the reason and whether that is
+    final; the others are stored.
     """
     try:
         sent = _read(request)
     except UnreadableError as error:
         return JsonResponse({"error": str(error)}, status=400)
     proof = request.GET.get("proof", "")
-    row = get_slot(annotator, code, late=True, proof=proof)
+    row = get_slot(annotator, code, late=True, proof=proof, related=["study"])
     refused = _store(annotator, row, sent)
     reply: dict[str, object] = {"refused": refused, "problem": "", "submitted": False}
     if sent.submit and not refused:
         try:
             row = regaining.despite_loss(
-                annotator,
-                row,
-                lambda slot: finishing.submit(
-                    slot=slot, annotator=annotator, seconds=sent.seconds
-                ),
+                finishing.submit, slot=row, annotator=annotator, seconds=sent.seconds
             )
             following = after_slot(request, annotator, row, sent.shown)
             reply |= {"submitted": True, "next": following["Location"]}
@@ -97,8 +94,7 @@ def _read(request: HttpRequest) -> Sent:
         rows = json.loads(request.body)["rows"][:MOST_ROWS]
         submit = next((row for row in rows if row["kind"] == "submit"), None)
         return Sent(
-            [_answer(row) for row in rows if row["kind"] == "answer"],
-            [_comment(row) for row in rows if row["kind"] == "comment"],
+            [READ[row["kind"]](row) for row in rows if row["kind"] != "submit"],
             submit is not None,
             float(submit["seconds"]) if submit else None,
             _text(submit.get("shown", "")) if submit else "",
@@ -106,7 +102,8 @@ def _read(request: HttpRequest) -> Sent:
     except (*MALFORMED, RawPostDataException) as error:
         raise UnreadableError(
             "Expected JSON with rows, each an answer (id, key, question, value), a "
-            f"comment (id, text) or a submit (seconds, shown): {error!r}."
+            "comment (id, text), a fault (id, side, shot) or a submit (seconds, "
+            f"shown): {error!r}."
         ) from error
 
 
@@ -121,11 +118,13 @@ def _answer(row: dict[str, Any]) -> dict[str, Any]:
     return answer | {"question": _text(row["question"]), "value": _text(row["value"])}
 
 
-def _comment(row: dict[str, Any]) -> dict[str, str]:
-    return {
-        "id": _text(row["id"]),
-        "text": _text(row["text"]).strip()[:LONGEST_COMMENT],
-    }
+def _comment(row: dict[str, Any]) -> dict[str, Any]:
+    return {"id": _text(row["id"]), "text": _text(row["text"])}
+
+
+def _fault(row: dict[str, Any]) -> dict[str, Any]:
+    shot = int(row["shot"])
+    return {"id": _text(row["id"]), "side": _text(row["side"]), "shot": shot}
 
 
 def _text(value: object) -> str:
@@ -137,36 +136,43 @@ def _text(value: object) -> str:
     return text
 
 
-def _store(annotator: Annotator, row: Slot, sent: Sent) -> dict[str, str]:
-    """Store the answers and the comment; return why some could not be, by id."""
-    questions = {question.key: question for question in row.study.questions.all()}
+READ = {"answer": _answer, "comment": _comment, "fault": _fault}
+
+
+def _store(annotator: Annotator, row: Slot, sent: Sent) -> dict[str, dict[str, object]]:
+    """Store the answers, comments and reports; return why some could not be, by id."""
+    asked = row.study.questions.all() if sent.rows else ()
+    questions = {question.key: question for question in asked}
     refused = {}
-    for given in (*sent.answers, *sent.comments):
+    for given in sent.rows:
         try:
-            _store_one(annotator, row, given, questions)
+            work, what = _what_to_do(given, questions)
+            regaining.despite_loss(work, slot=row, annotator=annotator, **what)
         except rating.AnswerError as error:
-            refused[given["id"]] = str(error)
+            final = not isinstance(error, rating.NotNowError)
+            refused[given["id"]] = {"why": str(error), "final": final}
     return refused
 
 
-def _store_one(
-    annotator: Annotator,
-    row: Slot,
-    given: dict[str, Any],
-    questions: dict[str, Question],
-) -> None:
+def _what_to_do(
+    given: dict[str, Any], questions: dict[str, Question]
+) -> tuple[Callable[..., object], dict[str, object]]:
+    """Return what stores a row, and what that needs to know."""
     if "text" in given:
-        rating.record_comment(slot=row, annotator=annotator, text=given["text"])
-    elif "ticked" in given:
-        store_shot(
-            row, annotator, given["shot"], given["ticked"],
-            looked=given["looked"], key=given["key"],
-        )  # fmt: skip
-    else:
-        question = questions.get(given["question"])
-        if question is None:
-            raise rating.AnswerError(_("This question does not exist."))
-        store_answer(row, annotator, question, given["value"], given["key"])
+        return rating.record_comment, {"text": given["text"]}
+    if "side" in given:
+        return faults.report, {"side": given["side"], "shot": given["shot"]}
+    key = given["key"]
+    if "ticked" in given:
+        what = {name: given[name] for name in ("shot", "ticked", "looked")}
+        return checklists.record_shot, what | {"client_key": key}
+    question = questions.get(given["question"])
+    if question is None:
+        raise rating.BadAnswerError(_("This question does not exist."))
+    if not given["value"]:
+        return rating.take_back, {"question": question}
+    what = {"question": question, "value": given["value"]}
+    return rating.record_answer, what | {"client_key": key}
 
 
 @never_cache
@@ -175,23 +181,9 @@ def _store_one(
 def ahead(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
     """Name the pages that probably come after this one; nothing is taken."""
     row = get_slot(annotator, code)
-    number = progress(annotator, row)["number"]
+    number = number_in_session(annotator, row)
     pages = [
         reverse("rate-slot", args=[request.token, slot.code]) + f"?ahead={number + i}"
         for i, slot in enumerate(foreseen(annotator, row), start=1)
     ]
     return JsonResponse({"pages": pages})
-
-
-@never_cache
-@require_POST
-@for_annotator
-def report(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
-    """Note that a picture or video is broken; the story can be judged all the same."""
-    row = get_slot(annotator, code)
-    side, shot = request.POST.get("side", ""), request.POST.get("shot", "0")
-    try:
-        faults.report(row, annotator, side=side, shot=int(shot))
-    except ValueError as error:
-        return JsonResponse({"error": str(error)}, status=400)
-    return HttpResponse(status=204)

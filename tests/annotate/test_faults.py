@@ -18,16 +18,18 @@ def study():
     return make_planned(text, benchmark=make_benchmark(stories=1, methods=["Birch"]))
 
 
-def report(client, person, **sent):
+def report(client, person, side="", shot="0"):
     slot = handing.take_next(person).slot
-    address = Browser(client, person).address("report", slot.code)
-    return client.post(address, sent)
+    address = Browser(client, person).address("save", slot.code)
+    row = {"kind": "fault", "id": "here", "side": side, "shot": shot}
+    return client.post(address, {"rows": [row]}, content_type="application/json")
 
 
 def test_a_report_reaches_the_manager_and_is_settled(client, study, admin_user):
     people = [join(study), join(study)]
     for person in (*people, people[0]):
-        assert report(client, person, side="only", shot="2").status_code == 204
+        reply = report(client, person, side="only", shot="2").json()
+        assert reply["refused"] == {}
     assert Fault.objects.count() == 2
     client.force_login(admin_user)
     page = client.get(reverse("study-coverage", args=[study.slug]))
@@ -46,18 +48,21 @@ def test_a_report_reaches_the_manager_and_is_settled(client, study, admin_user):
     [
         {"side": "left", "shot": "1"},
         {"side": "only", "shot": "9"},
-        {"side": "only", "shot": "x"},
         {"side": "above"},
     ],
 )
 def test_what_is_not_shown_cannot_be_reported(client, study, sent):
-    response = report(client, join(study), **sent)
-    assert response.status_code == 400
-    assert response.json()["error"]
+    refused = report(client, join(study), **sent).json()["refused"]
+    assert refused["here"]["final"]
+    assert "no s" in refused["here"]["why"]
     assert not Fault.objects.exists()
 
 
+def test_a_report_that_cannot_be_read_is_refused(client, study):
+    assert report(client, join(study), side="only", shot="x").status_code == 400
+
+
 def test_a_picture_of_a_character_can_be_reported(client, study):
-    assert report(client, join(study)).status_code == 204
+    assert report(client, join(study)).json()["refused"] == {}
     (found,) = faults.reported(study)
     assert (found.output, found.story, found.shot, found.people) == (None, "01", 0, 1)

@@ -356,6 +356,7 @@ def test_file_and_form_hold_the_same(manager, woods):
     assert "Line 1" in problems(wrong)[0]
 
 
+@pytest.mark.once
 def test_odd_values_are_no_server_error(manager, woods):
     for name in ("questions.0", "questions.0.scale", "questions.x.key", "pairs",
                  "checks", "rules", "questions.0.anchors.x.en", "consent",

@@ -97,7 +97,9 @@ def test_each_answer_is_saved_as_it_is_given(client):
 def test_bad_answers_are_refused_in_words_and_the_others_stored(client, given, told):
     address = begin(client, make_study())
     reply = save(client, address, submit=True, aesthetics="1", **given).json()
-    assert told in reply["refused"][next(iter(given))]
+    refused = reply["refused"][next(iter(given))]
+    assert told in refused["why"]
+    assert refused["final"]
     assert not reply["submitted"]
     assert Rating.objects.get().question.key == "aesthetics"
 
@@ -136,8 +138,9 @@ def test_an_answer_that_was_taken_back_is_open_again(client):
     reply = save(client, address, submit=True, key="three", character="3").json()
     assert reply["submitted"]
     reply = save(client, address, key="four", character="").json()
-    assert "closed" in reply["refused"]["character"]
-    assert list(Rating.objects.values_list("question__key", "revision", "value")) == [
+    assert "closed" in reply["refused"]["character"]["why"]
+    kept = Rating.objects.order_by("pk")
+    assert list(kept.values_list("question__key", "revision", "value")) == [
         ("character", 1, 2),
         ("aesthetics", 1, 1),
         ("character", 2, 3),
@@ -535,7 +538,7 @@ def test_a_slot_that_was_excluded_is_gone(client):
     browser = Browser(client, person)
     assert client.get(browser.address("slot", slot.code)).status_code == 404
     reply = save(client, browser.address("slot", slot.code), beauty="1").json()
-    assert "closed" in reply["refused"]["beauty"]
+    assert "closed" in reply["refused"]["beauty"]["why"]
 
 
 def test_nothing_is_skipped_in_a_closed_study(client):

@@ -6,13 +6,13 @@ Contrast is all that a theme changes, so only that is looked at again in the dar
 from urllib.parse import urlsplit
 
 import pytest
-from axe_core_python.sync_playwright import Axe
 from django.urls import Resolver404, resolve, reverse
 from django.utils import timezone
 
 from annotate.choosing import handing
 from annotate.models import Annotator, Invitation, JoinLink
 from fixtures import demo
+from tests.browser.accessibility import violations
 
 pytestmark = [
     pytest.mark.browser,
@@ -34,7 +34,7 @@ PAGES = {
 }  # fmt: skip
 SEATS = (demo.LIKERT, demo.PAIRWISE, demo.VIDEO)
 NOWHERE = "/nothing-here/"
-CONTRAST = {"runOnly": ["color-contrast"]}
+CONTRAST = ["color-contrast"]
 
 
 def name_of(address: str) -> str:
@@ -78,9 +78,9 @@ class Looker:
         name = kind or name_of(path) or address
         if name in self.seen or not is_page(response):
             return False
-        for language, theme, how in (
-            ("zh-hans", "dark", CONTRAST), ("zh-hans", "light", {}),
-            ("en", "dark", CONTRAST), ("en", "light", {}),
+        for language, theme, rules in (
+            ("zh-hans", "dark", CONTRAST), ("zh-hans", "light", ()),
+            ("en", "dark", CONTRAST), ("en", "light", ()),
         ):  # fmt: skip
             self.page.emulate_media(color_scheme=theme)
             self.page.context.add_cookies(
@@ -91,10 +91,9 @@ class Looker:
                 self.page.wait_for_selector("html.js")
             shown = self.page.get_attribute("html", "lang")
             assert shown.lower() == language, (address, shown)
-            found = Axe().run(self.page, options=how)["violations"]
             self.wrong += [
-                (address, f"{language} {theme}", one["id"], one["nodes"][0]["html"])
-                for one in found
+                (address, f"{language} {theme}", *found)
+                for found in violations(self.page, *rules)
             ]
         self.seen[name] = address
         return True

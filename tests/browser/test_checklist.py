@@ -1,13 +1,13 @@
 """A checklist in Chromium: by keyboard alone, on a phone, without a script, axe."""
 
 import pytest
-from axe_core_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from annotate.history import verifying
 from annotate.models import Annotator, Invitation, Rating, Slot, Study
 from annotate.planning import plan_study
 from annotate.study_files.study_file import load_definition
+from tests.browser.accessibility import violations
 from tests.browser.test_rate import address, enter, saved, start
 from tests.factories import make_benchmark
 
@@ -169,8 +169,7 @@ def test_axe_finds_nothing(page, live_server, study, scheme):
     enter(page)
     page.wait_for_url("**/instructions/")
     for step in ("**/story/**", None):
-        found = Axe().run(page)["violations"]
-        assert not found, [(v["id"], v["nodes"][0]["html"]) for v in found]
+        assert violations(page) == []
         if step:
             enter(page)
             page.wait_for_url(step)

@@ -1,7 +1,6 @@
 """The dashboard in Chromium: what one sees, keyboard, phone, and how it stays live."""
 
 import pytest
-from axe_core_python.sync_playwright import Axe
 from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import expect
@@ -10,6 +9,7 @@ from annotate import exclusion, leasing
 from annotate.dashboards import snapshots
 from annotate.models import StudyMember, User
 from annotate.people import holding
+from tests.browser.accessibility import violations
 from tests.factories import make_benchmark, make_study
 from tests.studies import flag, running_study, set_aside
 
@@ -32,11 +32,7 @@ def address(live_server, study, name="study-coverage"):
 
 
 def has_no_faults(page):
-    found = Axe().run(page)["violations"]
-    assert not found, (
-        page.url,
-        [(v["id"], [n["html"][:200] for n in v["nodes"]]) for v in found],
-    )
+    assert violations(page) == [], page.url
 
 
 def busy_study():

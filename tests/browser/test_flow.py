@@ -299,31 +299,31 @@ def test_a_rest_is_suggested_after_a_long_time(page, live_server, study):
         judge(page)
 
 
-def test_a_report_of_a_broken_picture(page, live_server, study):
+def test_a_broken_picture_is_reported_without_network(page, live_server, study):
+    page.route("**/only/2/display/", lambda route: route.abort())
     sit_down(page, live_server, study)
-    page.evaluate(
-        """() => {
-          const button = document.createElement("button");
-          Object.assign(button.dataset, { side: "only", shot: "2", done: "Reported" });
-          button.className = "report-fault";
-          document.querySelector("main").append(button);
-        }"""
-    )
-    # The page of a broken picture has such a button; here it is one of the next story.
-    html = page.evaluate("document.querySelector('.report-fault').outerHTML")
-    page.route(
-        "**/?ahead=2",
-        lambda route: route.fulfill(
-            body=route.fetch().text().replace("</main>", html + "</main>"),
-            content_type="text/html",
-        ),
-    )
-    page.reload()
-    page.wait_for_selector("html.js")
-    fetched(page, 1)
-    judge(page)
-    page.click(".report-fault")
-    expect(page.locator(".report-fault")).to_have_text("Reported")
+    page.keyboard.press("ArrowRight")
+    page.context.set_offline(True)
+    page.click(".report-fault >> visible=true")
+    expect(page.locator(".report-fault >> visible=true")).to_have_text("Reported")
+    page.wait_for_selector("#save-state.warn")
+    assert not Fault.objects.exists()
+    page.context.set_offline(False)
+    saved(page)
     fault = Fault.objects.get()
     assert (fault.side, fault.shot) == ("only", 2)
     assert fault.slot.code in page.url
+
+
+def test_a_comment_that_waits_is_shown_after_a_reload(page, live_server, study):
+    study.presentation["comments"] = True
+    study.save()
+    page.route("**/save/", lambda route: route.abort())
+    sit_down(page, live_server, study)
+    page.click("summary:has-text('Comment')")
+    page.fill("textarea[name=comment]", "Not sent yet.")
+    page.keyboard.press("Tab")
+    page.wait_for_selector("#save-state.warn")
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.reload()
+    expect(page.locator("textarea[name=comment]")).to_have_value("Not sent yet.")

@@ -1,7 +1,6 @@
 """People who come and go, and studies that grow, in Chromium."""
 
 import pytest
-from axe_core_python.sync_playwright import Axe
 from django.urls import reverse
 from playwright.sync_api import expect
 
@@ -9,6 +8,7 @@ from annotate.history.verifying import problems
 from annotate.models import StudyMember, User
 from annotate.people import joining
 from tests.annotate.changes.test_extending import planned_study
+from tests.browser.accessibility import violations
 from tests.browser.test_manage import log_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -22,16 +22,11 @@ def study():
     return row
 
 
-def find_faults(page):
-    found = Axe().run(page)["violations"]
-    return [(one["id"], one["nodes"][0]["html"]) for one in found]
-
-
 def test_joining_by_a_link_and_a_second_person_on_the_device(page, live_server, study):
     link = joining.make_link(study, most=5)
     address = live_server.url + reverse("join", args=[link.token])
     page.goto(address)
-    assert find_faults(page) == []
+    assert violations(page) == []
     page.keyboard.press("Enter")
     page.wait_for_url("**/consent/")
     expect(page.locator("main button.primary")).to_be_focused()
@@ -43,7 +38,7 @@ def test_joining_by_a_link_and_a_second_person_on_the_device(page, live_server, 
     other = joining.join(link)
     page.goto(live_server.url + reverse("rate-entry", args=[other.invitation.token]))
     expect(page.locator("h1")).to_contain_text("You take part as A01")
-    assert find_faults(page) == []
+    assert violations(page) == []
     page.click("text=I am another person")
     page.wait_for_url(f"**/{other.invitation.token}/consent/")
     log_in(page, live_server)
@@ -58,7 +53,7 @@ def test_a_list_is_put_right_and_sent_again(page, live_server, study):
     page.fill("textarea", "Ada,fr\nGrace")
     page.click("text=Invite everybody")
     expect(page.locator("[role=alert] li")).to_have_count(1)
-    assert find_faults(page) == []
+    assert violations(page) == []
     page.fill("textarea", "Ada\nGrace")
     page.click("text=Invite everybody")
     expect(page.locator("text=2 links created")).to_be_visible()
@@ -80,7 +75,7 @@ def test_a_study_is_checked_extended_and_its_work_given_away(page, live_server, 
     page.fill("input[name=annotators]", "1")
     page.locator("button:has-text('Check')").first.click()
     expect(page.locator("#adding dl")).to_contain_text("new units")
-    assert find_faults(page) == []
+    assert violations(page) == []
     assert study.units.count() == 4
     page.click("button:has-text('Extend')")
     expect(page.locator("text=Units: 2; slots: 4")).to_be_visible()

@@ -1,12 +1,12 @@
 """Training, warnings, skipping and the sign of life, in Chromium and by keyboard."""
 
 import pytest
-from axe_core_python.sync_playwright import Axe
 from django.utils import timezone
 from playwright.sync_api import expect
 
 from annotate.choosing import handing
 from annotate.models import Annotator, Flag, Rating, Skip, Slot
+from tests.browser.accessibility import violations
 from tests.factories import make_study
 from tests.working import LIKERT, always, join, make_planned, work
 
@@ -34,8 +34,7 @@ def open_story(page, live_server, study):
 
 
 def has_no_faults(page):
-    found = Axe().run(page)["violations"]
-    assert not found, [(v["id"], v["nodes"][0]["html"]) for v in found]
+    assert violations(page) == []
 
 
 def enter(page):

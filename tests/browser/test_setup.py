@@ -3,13 +3,13 @@
 import time
 
 import pytest
-from axe_core_python.sync_playwright import Axe
 from django.urls import reverse
 from playwright.sync_api import expect
 
 from annotate import planning
 from annotate.models import Event, Rating, Study, User
 from annotate.people import joining
+from tests.browser.accessibility import violations
 from tests.factories import make_benchmark
 from tests.working import LIKERT, make_planned
 
@@ -62,7 +62,7 @@ def test_a_study_is_set_up_and_launched_by_keyboard(begun, template, units):
     type_into(page, "redundancy", "2")
     expect(summary).to_contain_text("slots per annotator", timeout=20000)
     expect(page.locator("#id_annotators-error")).to_be_empty()
-    assert not Axe().run(page)["violations"]
+    assert violations(page) == []
     page.focus(".setup-buttons button:has-text('Create draft')")
     page.keyboard.press("Enter")
     page.wait_for_url("**/studies/pilot/")
@@ -143,15 +143,15 @@ def test_the_pages_fit_a_phone_and_pass_axe(begun, scheme):
     page.set_viewport_size({"width": 360, "height": 740})
     page.emulate_media(color_scheme=scheme)
     page.goto(page.url.replace("/studies/", "/setup/"))
-    assert not Axe().run(page)["violations"]
+    assert violations(page) == []
     page.click("button:has-text('Go on')")
     page.wait_for_selector("#setup")
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    assert not Axe().run(page)["violations"]
+    assert violations(page) == []
     page.click(".setup-buttons button:has-text('Create draft')")
     page.wait_for_selector("#problems")
-    assert not Axe().run(page)["violations"]
+    assert violations(page) == []
 
 
 def test_it_works_without_a_script(begun, live_server):
@@ -210,5 +210,5 @@ def test_whoever_joins_finds_back_in_the_same_browser_only(page, live_server):
     assert other.goto(address).status == 403
     expect(other.locator("h1")).to_contain_text("on another device")
     assert other.evaluate("document.documentElement.scrollWidth") <= 360
-    assert not Axe().run(other)["violations"]
+    assert violations(other) == []
     elsewhere.close()

@@ -1,12 +1,12 @@
 """The player of videos in Chromium: in step, by keyboard, watched before answered."""
 
 import pytest
-from axe_core_python.sync_playwright import Axe
 
 from annotate.models import Choice
 from evalcore import video
 from evalcore.models import Benchmark, Method, Output, Shot, Story
 from tests.browser import test_rate
+from tests.browser.accessibility import violations
 from tests.browser.test_rate import finish_by_keyboard, saved
 from tests.clips import BITS, write_clip
 from tests.factories import make_study
@@ -380,5 +380,4 @@ def test_axe(page, live_server, tmp_path, scheme):
     study = make_pair(tmp_path, [SECOND, None], must_watch=True, given=0.5)
     start(page, live_server, study)
     ready(page)
-    found = Axe().run(page)["violations"]
-    assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+    assert violations(page) == []

@@ -3,13 +3,13 @@
 import re
 
 import pytest
-from axe_core_python.sync_playwright import Axe
 from django.urls import reverse
 from playwright.sync_api import expect
 
 from annotate.models import Annotator, Fault, Invitation, Rating
 from evalcore import media
 from evalcore.models import Character, Frame, Shot
+from tests.browser.accessibility import violations
 from tests.factories import make_benchmark, make_study, picture_bytes
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -269,6 +269,7 @@ def test_a_broken_picture_can_be_asked_for_again_and_reported(page, live_server)
     report.click()
     expect(report).to_have_text("Reported")
     expect(report).to_be_disabled()
+    page.wait_for_selector("#save-state.good")
     assert list(Fault.objects.values_list("side", "shot")) == [("right", 2)]
     tile.get_by_text("Try again").click()
     expect(tile).to_have_count(1)
@@ -405,8 +406,7 @@ def test_axe_finds_nothing(page, live_server, protocol, keys, scheme):
     open_story(page, live_server)
     for key in keys:
         page.keyboard.press(key)
-    found = Axe().run(page)["violations"]
-    assert not found, [(v["id"], v["nodes"][0]["html"]) for v in found]
+    assert violations(page) == []
 
 
 def test_without_javascript_everything_is_on_one_page(chromium, live_server):

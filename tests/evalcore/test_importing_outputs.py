@@ -23,7 +23,7 @@ from evalcore.models import (
 )
 from tests.factories import picture_bytes
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ from evalcore.models import (
 )
 from tests.factories import make_benchmark, make_study, picture_bytes
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 ALL = [
     "shuffled",

@@ -22,7 +22,7 @@ from evalcore import scoring
 from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, eve, rob
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 VALUES = {"likert": (1, 2, 4), "pairwise": ("left", "right", "tie")}
 

@@ -1,5 +1,4 @@
-// Two pictures in one place: one instead of the other while a key is held, or both with
-// a divider that is moved across.
+// Two pictures in one place: one instead of the other, or both with a divider.
 
 const HOLD = 300; // ms; a shorter click keeps what it shows
 

@@ -3,27 +3,30 @@
 
 const MOST_BEHIND = 8;
 
-const parts = (root) => ({
+const pathOf = (address) => address.split("?")[0];
+
+export const pageOf = (root, address) => ({
+  url: pathOf(address),
+  title: root.title,
   main: root.querySelector("main"),
   place: root.querySelector("#place"),
 });
 
-const pathOf = (address) => address.split("?")[0];
+// The scripts that are loaded serve one kind of page.
+const kindOf = (root) =>
+  [".player", ".shots", ".checklist"].map((part) => !root.querySelector(part)).join();
 
-export const pageHere = () =>
-  ({ url: location.pathname, title: document.title, ...parts(document) });
-
-// Fetches a page and waits until its pictures can be shown at once. Null: it cannot be.
+// Null: it cannot be shown at once.
 async function fetchPage(address) {
   const response = await fetch(address, { headers: { Accept: "text/html" } });
-  if (!response.ok) return null;
-  const url = pathOf(address);
   const parsed = new DOMParser().parseFromString(await response.text(), "text/html");
-  const page = { url, title: parsed.title, ...parts(parsed) };
-  if (!page.main.querySelector("#seat")) return null;
+  if (!response.ok || kindOf(parsed) !== kindOf(document)) return null;
+  const page = pageOf(parsed, address);
   document.adoptNode(page.main);
-  page.main.querySelectorAll("video").forEach((video) => video.load());
-  const shown = [...page.main.querySelectorAll("img")].map((image) => {
+  const all = (name) => [...page.main.querySelectorAll(name)];
+  // Read to the end, a video is in the browser's store.
+  for (const { src } of all("video")) await (await fetch(src)).blob();
+  const shown = all("img").map((image) => {
     image.loading = "eager";
     return image.decode().then(() => true, () => false);
   });
@@ -32,18 +35,18 @@ async function fetchPage(address) {
 }
 
 export function openPages() {
-  const kept = new Map(); // the stories of this visit, by address
-  const finished = new Set(); // those that the server may not know to be done yet
+  const kept = new Map(); // by address
+  const finished = new Set(); // the server may not know it yet
   let coming = []; // addresses, in order
-  let here = ""; // the address of the story on the page
-  let wanted = ""; // where to ask for what comes after it
-  let fetching = false;
+  let here = "";
+  let wanted = "";
+  let fetching = Promise.resolve();
 
   async function fetchAll(url) {
     const response = await fetch(url, { headers: { Accept: "application/json" } });
     if (!response.ok) return;
     const named = (await response.json()).pages.filter((each) => !finished.has(pathOf(each)));
-    coming = named.map(pathOf).filter((each) => each !== here); // they may be on by now
+    coming = named.map(pathOf).filter((each) => each !== here);
     for (const address of named) {
       const page = kept.has(pathOf(address)) ? null : await fetchPage(address);
       if (page && !kept.has(page.url)) kept.set(page.url, page);
@@ -52,25 +55,12 @@ export function openPages() {
   }
 
   return {
-    // Fetches what comes after the story on the page, one after the other.
-    async prepare(url) {
+    prepare(url) {
       wanted = url;
-      if (fetching) return;
-      fetching = true;
-      try {
-        while (wanted) {
-          const from = wanted;
-          wanted = "";
-          await fetchAll(from);
-        }
-      } catch (error) {
-        if (!(error instanceof TypeError)) throw error; // the network failed
-      } finally {
-        fetching = false;
-      }
+      fetching = fetching.then(() => url === wanted && fetchAll(url))
+        .catch((error) => error instanceof TypeError || reportError(error)); // no network
     },
     find: (url) => kept.get(url),
-    // Keeps a story that is shown now, and lets go of those long behind.
     keep(page) {
       here = page.url;
       kept.delete(here);
@@ -80,7 +70,6 @@ export function openPages() {
       behind.slice(0, -MOST_BEHIND).forEach((url) => kept.delete(url));
     },
     finish: (url) => finished.add(url),
-    // The next story, if it is here.
     next: () => kept.get(coming[0]),
     // Whoever goes back finds the story that is left as the next one.
     comesNext(url) {

@@ -1,8 +1,7 @@
-// Questions with a row of options: a digit answers the marked one and goes to the next.
-
+// A digit answers the marked question and goes to the next.
 export function open(main, seat) {
   const questions = [...main.querySelectorAll(".question")];
-  const answered = []; // in order, to be undone: the question and its answer before
+  const answered = []; // the question and its answer before
   let current = 0;
 
   const chosen = (question) => question.querySelector("input:checked")?.value || "";
@@ -32,8 +31,7 @@ export function open(main, seat) {
     if (!input || input.disabled) return true;
     if (seat.isGated()) return false;
     give(question, input.value);
-    const order = [...questions.slice(current), ...questions];
-    const open = order.find((each) => !chosen(each));
+    const open = [...questions.slice(current), ...questions].find((each) => !chosen(each));
     mark(open ? questions.indexOf(open) : current);
     if (!open) seat.answered();
     return false;
@@ -54,8 +52,7 @@ export function open(main, seat) {
       else give(question, target.value);
       mark(i);
     });
-    // A click leaves focus on a radio button, whose arrow keys would then change the
-    // answer instead of the shot.
+    // On a radio button the arrow keys would change the answer instead of the shot.
     seat.on(question, "pointerup", () => setTimeout(() => question.focus({ preventScroll: true })));
   });
   mark(firstOpen());
@@ -68,12 +65,10 @@ export function open(main, seat) {
       ArrowDown: () => mark(current + 1),
       u: undo,
     },
-    // Shows an answer that this browser has and the page does not know.
     show({ question, value }) {
       const found = questions.find((each) => name(each) === question);
       if (found) set(found, value);
     },
-    // Returns the title of the first question without an answer, and marks it.
     missing() {
       const open = firstOpen();
       if (open < 0) return "";

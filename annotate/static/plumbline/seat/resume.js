@@ -2,4 +2,13 @@
 import { openQueue } from "./queue.js";
 import { teller } from "./state.js";
 
-openQueue(teller(), () => {}).resume();
+const badge = teller();
+
+function tell(state, detail) {
+  if (state !== "lost") return badge(state, detail);
+  const notice = document.createElement("p");
+  Object.assign(notice, { className: "notice error", role: "alert", textContent: detail });
+  return document.querySelector("main").prepend(notice);
+}
+
+openQueue(() => "", tell, () => {}).resume();

@@ -4,18 +4,19 @@ import { openZoom } from "./zoom.js";
 
 const LEAST = 112; // px: no picture is narrower; all of them are scrolled then
 const GAP = 10;
+const SMALL = 320; // px: the longer side of the small pictures
 
 export function open(main, seat) {
   const find = (selector) => main.querySelector(selector);
-  const grid = find("#seat");
-  const sheet = find("#shots");
-  const bar = find(".viewer-bar");
-  const shots = [...sheet.children];
-  const links = [...find("#strip").querySelectorAll("a")];
-  const images = [...sheet.querySelectorAll("img")];
+  const all = (selector) => [...main.querySelectorAll(selector)];
+  const [grid, sheet, bar] = ["#seat", "#shots", ".viewer-bar"].map(find);
+  const [shots, links, images] = [".shot", "#strip a", "#shots img"].map(all);
+  const { ratio } = grid.dataset;
   const isOn = (name) => grid.classList.contains(name);
   const { on } = seat;
   let shot = 0;
+  let side = 0; // px: the longer one of a picture among all
+  let enlarged = 1;
 
   function showShot(index) {
     shot = Math.max(0, Math.min(index, shots.length - 1));
@@ -28,13 +29,13 @@ export function open(main, seat) {
     seat.shotShown?.(shots[shot].id.slice(5));
   }
 
-  // What was chosen, for this story or one before, is how the page looks.
   function arrange() {
-    const { all, textAll, text = true, large, swipe } = seat.setting("viewer") || {};
-    const looks = { all, one: !all, text: all ? textAll : text, large, swipe };
+    const { text = true, ...chosen } = seat.setting("viewer") || {};
+    const looks = { all: false, large: false, swipe: false, ...chosen, one: !chosen.all };
+    looks.text = chosen.all ? Boolean(chosen.textAll) : text;
     for (const [look, wanted] of Object.entries(looks)) {
-      grid.classList.toggle(look, Boolean(wanted));
-      find(`[data-look=${look}]`)?.setAttribute("aria-pressed", Boolean(wanted));
+      grid.classList.toggle(look, wanted);
+      find(`[data-look=${look}]`)?.setAttribute("aria-pressed", wanted);
     }
     makeRoom();
     showShot(shot);
@@ -46,9 +47,8 @@ export function open(main, seat) {
     arrange();
   }
 
-  // Pictures are as large as the window lets them be, one of them or all.
+  // As large as the window lets them be, one or all.
   function makeRoom() {
-    const { ratio } = grid.dataset;
     const top = sheet.getBoundingClientRect().top + window.scrollY;
     const high = Math.max(window.innerHeight - top - bar.offsetHeight - 24, 2 * LEAST);
     const wide = sheet.clientWidth + GAP;
@@ -61,9 +61,20 @@ export function open(main, seat) {
     const size = isOn("text") ? 0 : Math.max(...sizes);
     const tile = size > least ? size : wide / Math.max(1, Math.floor(wide / least));
     grid.style.cssText = `--ratio: ${ratio}; --room: ${high}px; --tile: ${tile - GAP}px`;
+    side = (tile / sides) * Math.max(1, 1 / ratio);
+    choosePictures();
   }
 
-  // A picture that could not be loaded says so, and can be asked for again.
+  // Many small ones are there at once.
+  function choosePictures() {
+    const isSmall = isOn("all") && side * enlarged * devicePixelRatio <= SMALL;
+    for (const image of images) {
+      const { href } = image.closest("a");
+      const wanted = isSmall ? href.replace(/display.$/, "thumb/") : href;
+      if (image.src !== wanted) image.src = wanted;
+    }
+  }
+
   function showFault(image) {
     const figure = image.closest("figure");
     if (!figure || figure.querySelector("div")) return;
@@ -76,16 +87,17 @@ export function open(main, seat) {
   }
 
   const { drag, ...comparing } = openComparison(main, on);
-  const zoom = openZoom(main, on, drag);
+  const zoom = openZoom(main, on, drag, (factor) => {
+    enlarged = factor;
+    choosePictures();
+  });
   const keys = {
     ...zoom.keys,
     ...comparing,
     ArrowLeft: () => zoom.keys.ArrowLeft() && showShot(shot - 1),
     ArrowRight: () => zoom.keys.ArrowRight() && showShot(shot + 1),
   };
-  bar.querySelectorAll("[data-look]").forEach(({ dataset: { look, key } }) => {
-    keys[key] = () => choose(look);
-  });
+  for (const { dataset: { look, key } } of all("[data-look]")) keys[key] = () => choose(look);
   on(main, "click", (event) => {
     const { target } = event;
     const key = target.closest("[data-key]")?.dataset.key;
@@ -102,7 +114,6 @@ export function open(main, seat) {
   on(main, "error", ({ target }) => showFault(target), { capture: true });
   on(window, "resize", makeRoom);
   zoom.fit();
-  if (!sheet.querySelector(".script")) find("[data-look=text]")?.replaceWith(find(".shot-text p"));
   arrange();
   images.filter((each) => each.complete && !each.naturalWidth).forEach(showFault);
   seat.showShot = (number) => showShot(shots.indexOf(find(`#shot-${number}`)));

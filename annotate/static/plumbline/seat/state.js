@@ -4,8 +4,8 @@ const KINDS = { saved: "good", saving: "", waiting: "warn", refused: "bad" };
 export function teller() {
   const badge = document.getElementById("save-state");
   return (state, detail) => {
-    const several = state === "waiting" && detail > 1 && badge.dataset.stories;
-    badge.textContent = badge.dataset[state] + (several ? `: ${detail} ${several}` : "");
+    const several = detail > 1 ? `: ${detail} ${badge.dataset.stories}` : "";
+    badge.textContent = badge.dataset[state] + several;
     badge.className = `badge ${KINDS[state]}`;
   };
 }

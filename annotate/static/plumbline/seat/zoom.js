@@ -1,8 +1,6 @@
 // One zoom for all pictures: they show the same part, equally enlarged.
 
 const MOST = 8;
-const STEP = 1.25;
-const ARROW = 1 / 8; // of the box, to pan
 
 const within = (value, least, most) => Math.max(least, Math.min(value, most));
 const spread = (one, other) => Math.hypot(one[0] - other[0], one[1] - other[1]);
@@ -12,7 +10,7 @@ const pointOf = ({ target, offsetX, offsetY }) =>
   [offsetX / target.clientWidth - 0.5, offsetY / target.clientHeight - 0.5];
 
 // `drag` hears where a finger moves over a whole picture.
-export function openZoom(main, on, drag) {
+export function openZoom(main, on, drag, changed) {
   const sheet = main.querySelector("#shots");
   const fingers = new Map();
   let zoom = 1;
@@ -25,12 +23,12 @@ export function openZoom(main, on, drag) {
     sheet.style.cssText = `--zoom: ${zoom}; --x: ${place[0] * 100}%; --y: ${place[1] * 100}%`;
     sheet.classList.toggle("zoomed", zoom > 1);
     main.querySelector("#zoom").textContent = `${Number(zoom.toFixed(1))}×`;
+    changed(zoom);
   }
 
   const fit = () => put(1, place);
-  const pan = (by) => put(zoom, place.map((part, i) => part + by[i]));
+  const pan = (x, y) => put(zoom, [place[0] + x, place[1] + y]);
 
-  // What is at a point stays there.
   function enlarge(factor, at = [0, 0]) {
     const wanted = within(zoom * factor, 1, MOST);
     put(wanted, place.map((part, i) => at[i] + (part - at[i]) * wanted / zoom));
@@ -46,7 +44,7 @@ export function openZoom(main, on, drag) {
     const other = [...fingers.values()].find((each) => each !== point);
     isStill &&= spread(point, before) < 0.01;
     if (other) enlarge(spread(point, other) / spread(before, other), other);
-    else if (zoom > 1) pan([point[0] - before[0], point[1] - before[1]]);
+    else if (zoom > 1) pan(point[0] - before[0], point[1] - before[1]);
     else drag(point[0] + 0.5);
   }
 
@@ -68,14 +66,13 @@ export function openZoom(main, on, drag) {
     enlarge(1.002 ** -event.deltaY, pointOf(event));
   });
 
-  // What is not zoomed leaves the arrows to others.
-  const arrow = (x, y) => () => zoom === 1 || pan([x * ARROW, y * ARROW]);
-  const larger = () => enlarge(STEP);
+  const arrow = (x, y) => () => zoom === 1 || pan(x / 8, y / 8);
+  const larger = () => enlarge(1.25);
   return {
     fit,
     isStill: () => isStill,
     keys: {
-      "+": larger, "=": larger, "-": () => enlarge(1 / STEP), z: () => toggle(), Escape: fit,
+      "+": larger, "=": larger, "-": () => enlarge(0.8), z: () => toggle(), Escape: fit,
       ArrowLeft: arrow(1, 0), ArrowRight: arrow(-1, 0), ArrowUp: arrow(0, 1), ArrowDown: arrow(0, -1),
     },
   };
