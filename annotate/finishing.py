@@ -11,14 +11,24 @@ from annotate.models import Annotator, Event, Purpose, Slot
 from annotate.rating import locked_annotator, submit_locked
 
 
-def submit(*, slot: Slot, annotator: Annotator, seconds: float | None = None) -> Slot:
-    """Submit a slot, see what follows, and look at the annotator's answers."""
+def submit(
+    *,
+    slot: Slot,
+    annotator: Annotator,
+    seconds: float | None = None,
+    goes_on: bool = False,
+) -> Slot:
+    """Submit a slot, see what follows, and look at the annotator's answers.
+
+    Who `goes_on` asks for the next slot at once. In an open study it shows only then
+    that nothing is left, and `finish_if_done` is to be called.
+    """
     with transaction.atomic():
         person = locked_annotator(annotator)
         submitted = submit_locked(slot, person, seconds)
         if submitted.purpose == Purpose.TRAINING:
             training.conclude(annotator)
-        elif _finish(person, wanted=False):
+        elif not (goes_on and person.study.is_open) and _finish(person, wanted=False):
             annotator.state, annotator.finished_at = person.state, person.finished_at
     quality.look(annotator)
     return submitted

@@ -179,7 +179,8 @@ def locked_annotator(annotator: Annotator) -> Annotator:
 
 def lock_unit(pk: int) -> None:
     """Lock a unit, before its slots, where its count or its set of slots changes."""
-    Unit.objects.select_for_update(no_key=True).only("pk").get(pk=pk)
+    if transaction.get_connection().features.has_select_for_update:
+        Unit.objects.select_for_update(no_key=True).only("pk").get(pk=pk)
 
 
 def locked_slot(pk: int, study: Study) -> Slot:

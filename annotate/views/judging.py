@@ -56,9 +56,12 @@ def submit(request: HttpRequest, annotator: Annotator, code: str) -> HttpRespons
     problems = _record_all(request, annotator, row)
     if not problems:
         try:
-            seconds = _seconds(request)
             row = regaining.despite_loss(
-                finishing.submit, slot=row, annotator=annotator, seconds=seconds
+                finishing.submit,
+                slot=row,
+                annotator=annotator,
+                seconds=_seconds(request),
+                goes_on=True,
             )
         except rating.AnswerError as error:
             problems = [str(error)]
@@ -188,7 +191,8 @@ def _own(
     annotator: Annotator, code: str, related: Sequence[str] = regaining.SHOWN
 ) -> Slot | None:
     own = Slot.objects.filter(annotator=annotator, code=code)
-    return own.exclude(state__in=leasing.CLOSED).select_related(*related).first()
+    own = own.exclude(state__in=leasing.CLOSED)
+    return (own.select_related(*related) if related else own).first()
 
 
 def _slot_page(

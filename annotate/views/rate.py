@@ -288,6 +288,8 @@ def _go_on(
     if following.taken:
         Annotator.objects.filter(pk=annotator.pk).update(last_seen_at=timezone.now())
         return redirect("rate-slot", request.token, following.slot.code)
+    if following.kind == handing.Next.DONE:
+        finishing.finish_if_done(annotator)
     done = _is_done(annotator, following.slot)
     return redirect("rate-done" if done else "rate-pause", request.token)
 

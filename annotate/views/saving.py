@@ -67,13 +67,18 @@ def save(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
     except UnreadableError as error:
         return JsonResponse({"error": str(error)}, status=400)
     proof = request.GET.get("proof", "")
-    row = get_slot(annotator, code, late=True, proof=proof, related=["study"])
+    row = get_slot(annotator, code, late=True, proof=proof, related=())
+    row.study = annotator.study
     refused = _store(annotator, row, sent)
     reply: dict[str, object] = {"refused": refused, "problem": "", "submitted": False}
     if sent.submit and not refused:
         try:
             row = regaining.despite_loss(
-                finishing.submit, slot=row, annotator=annotator, seconds=sent.seconds
+                finishing.submit,
+                slot=row,
+                annotator=annotator,
+                seconds=sent.seconds,
+                goes_on=True,
             )
             following = after_slot(request, annotator, row, sent.shown)
             reply |= {"submitted": True, "next": following["Location"]}
