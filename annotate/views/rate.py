@@ -19,7 +19,7 @@ from django.views.decorators.http import (
     require_safe,
 )
 
-from annotate import finishing, leasing, log, pace, quality, rating
+from annotate import finishing, leasing, log, pace, quality, rating, same_size
 from annotate.choosing import handing
 from annotate.models import Annotator, Event, Invitation, Purpose, Slot, Study
 from annotate.people import devices
@@ -164,9 +164,16 @@ def instructions(request: HttpRequest, annotator: Annotator) -> HttpResponse:
             annotator.instructed_at = timezone.now()
             annotator.save(update_fields=["instructed_at"])
         return to_next(request, annotator)
-    questions = annotator.study.questions.all()
+    outputs = same_size.outputs_of(annotator.study)
     return annotator_page(
-        request, annotator, "rate/instructions.html", questions=questions
+        request,
+        annotator,
+        "rate/instructions.html",
+        questions=annotator.study.questions.all(),
+        # What keys there are; those of texts and characters are told in any case.
+        videos=outputs.filter(video__isnull=False).exists(),
+        has_texts=True,
+        characters=True,
     )
 
 

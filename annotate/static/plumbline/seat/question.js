@@ -8,10 +8,10 @@ export function open(main, seat) {
   const name = (question) => question.dataset.question;
   const firstOpen = () => questions.findIndex((question) => !chosen(question));
 
-  function mark(index) {
+  function mark(index, scroll = true) {
     current = Math.max(0, Math.min(index, questions.length - 1));
     questions.forEach((question, i) => question.classList.toggle("current", i === current));
-    questions[current].scrollIntoView({ block: "nearest" });
+    if (scroll) questions[current].scrollIntoView({ block: "nearest" });
   }
 
   function set(question, value) {
@@ -55,7 +55,7 @@ export function open(main, seat) {
     // On a radio button the arrow keys would change the answer instead of the shot.
     seat.on(question, "pointerup", () => setTimeout(() => question.focus({ preventScroll: true })));
   });
-  mark(firstOpen());
+  mark(firstOpen(), false);
 
   const digits = [..."0123456789"].map((digit) => [digit, byDigit]);
   return {

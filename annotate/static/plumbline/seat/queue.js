@@ -3,7 +3,6 @@
 
 const RETRY_FIRST = 1000;
 const RETRY_LAST = 30000;
-const PATIENCE = 20000;
 
 const database = await new Promise((resolve, reject) => {
   const request = indexedDB.open("plumbline", 1);
@@ -33,7 +32,7 @@ const isJson = ({ headers }) => headers.get("Content-Type")?.startsWith("applica
 export const ask = (url, body) => fetch(url, {
   method: "POST",
   body,
-  signal: AbortSignal.timeout(PATIENCE),
+  signal: AbortSignal.timeout(20000),
   headers: {
     Accept: "application/json",
     "X-CSRFToken": document.cookie.match(/(?:^|; )csrftoken=([^;]+)/)?.[1] || "",

@@ -17,9 +17,9 @@ function setSetting(name, value) {
 const badge = teller();
 const pages = openPages();
 const queue = openQueue(() => story.code, tell, onReply);
-let story; // on the page
+let story;
 let left; // the code of the one before
-let standing = "saved"; // or waiting, refused
+let standing = "saved";
 let isActive = true; // since the last beat
 
 const byId = (id) => document.getElementById(id);

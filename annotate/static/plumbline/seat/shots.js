@@ -25,7 +25,7 @@ export function open(main, seat) {
     find("#here").textContent = shots[shot].querySelector("h2").textContent;
     if (!isOn("all")) zoom.fit();
     const seen = isOn("all") ? shots : links;
-    seen[shot].scrollIntoView({ block: "nearest", inline: "center" });
+    if (seat.showShot) seen[shot].scrollIntoView({ block: "nearest", inline: "center" });
     seat.shotShown?.(shots[shot].id.slice(5));
   }
 
