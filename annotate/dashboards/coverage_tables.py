@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 
 from django.utils import timezone
 
 from annotate.coverage import UnitCounts, of_question, totals, units
 from annotate.dashboards import dashboard, snapshots
-from annotate.models import Study
+from annotate.models import Skip, Slot, Study
 
 Table = tuple[tuple[str, ...], Iterable[tuple[object, ...]]]
 
@@ -110,10 +111,40 @@ def events(study: Study) -> Table:
     )
 
 
+def comments(study: Study) -> Table:
+    """Return what annotators wrote about stories, and why they skipped some."""
+    header = ("kind", "slot", "story", "methods", "annotator", "at", "text")
+    return header, _comments(study)
+
+
+def _comments(study: Study) -> Iterator[tuple[object, ...]]:
+    related = ("annotator", "unit__story", "unit__output_a__method",
+               "unit__output_b__method")  # fmt: skip
+    written = study.slots.exclude(comment="").select_related(*related).order_by("pk")
+    for slot in written:
+        yield _said("comment", slot, slot, slot.submitted_at, slot.comment)
+    skips = Skip.objects.filter(slot__study=study).select_related(*related, "slot")
+    for skip in skips.order_by("pk"):
+        kind = f"skipped: {skip.reason}"
+        yield _said(kind, skip, skip.slot, skip.created_at, skip.comment)
+
+
+def _said(
+    kind: str, said: Slot | Skip, slot: Slot, at: datetime | None, text: str
+) -> tuple[object, ...]:
+    unit = said.unit
+    outputs = [unit.output_a, unit.output_b] if unit.output_b else [unit.output_a]
+    methods = " / ".join(output.method.name for output in outputs)
+    name = said.annotator.name if said.annotator else ""
+    moment = at.isoformat() if at else ""
+    return kind, slot.code, unit.story.key, methods, name, moment, text
+
+
 TABLES: dict[str, Callable[[Study], Table]] = {
     "cells": cells,
     "annotators": annotators,
     "arrivals": arrivals,
     "alerts": alerts,
+    "comments": comments,
     "events": events,
 }

@@ -28,6 +28,7 @@ TITLES = {
     "annotators": gettext_lazy("annotators"),
     "arrivals": gettext_lazy("arrivals"),
     "alerts": gettext_lazy("alerts"),
+    "comments": gettext_lazy("comments"),
     "events": gettext_lazy("log"),
 }
 NOTHING_NEW = 204  # htmx leaves the page as it is

@@ -16,13 +16,23 @@ from annotate import coverage, exclusion, leasing, tasks
 from annotate.changes.withdrawing import withdraw_units
 from annotate.choosing import handing
 from annotate.dashboards import dashboard, heat_map, snapshots
-from annotate.models import Annotator, Event, Flag, Purpose, Rating, Slot, Study, Unit
+from annotate.models import (
+    Annotator,
+    Event,
+    Flag,
+    Purpose,
+    Rating,
+    Skip,
+    Slot,
+    Study,
+    Unit,
+)
 from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, eve, rob
 from tests.studies import flag, running_study, set_aside
 
 pytestmark = pytest.mark.django_db
-TABLES = ["cells", "annotators", "arrivals", "alerts", "events"]
+TABLES = ["cells", "annotators", "arrivals", "alerts", "comments", "events"]
 
 
 @pytest.fixture
@@ -609,3 +619,18 @@ def test_only_who_manages_is_sent_to_the_invitations():
     stalled = running_study(timezone.now(), slug="stalled", quiet_days=4)
     assert "Invitations</a>" in page(stalled)
     assert "Invitations</a>" not in page(stalled, rob(stalled))
+
+
+def test_comments_and_reasons_are_one_table(study):
+    slot = study.slots.filter(annotator__isnull=False).order_by("pk").first()
+    slot.comment = "The fox has =two= tails."
+    slot.save()
+    Skip.objects.create(
+        slot=slot, unit=slot.unit, annotator=slot.annotator, reason="unclear",
+        comment="Too dark.",
+    )  # fmt: skip
+    said, skipped = table(study, "comments")
+    assert (said["kind"], said["text"]) == ("comment", "The fox has =two= tails.")
+    assert said["methods"] == skipped["methods"] == slot.unit.output_a.method.name
+    assert (skipped["kind"], skipped["text"]) == ("skipped: unclear", "Too dark.")
+    assert skipped["annotator"] == slot.annotator.name
