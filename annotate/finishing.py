@@ -20,18 +20,23 @@ def submit(
 ) -> Slot:
     """Submit a slot, see what follows, and look at the annotator's answers.
 
-    Who `goes_on` asks for the next slot at once. In an open study it shows only then
-    that nothing is left, and `finish_if_done` is to be called.
+    Who `goes_on` asks for the next slot at once. In an open study without rules, which
+    may stop somebody before, it is left to that to show that nothing is left, and to
+    `finish_if_done`.
     """
     with transaction.atomic():
         person = locked_annotator(annotator)
         submitted = submit_locked(slot, person, seconds)
         if submitted.purpose == Purpose.TRAINING:
             training.conclude(annotator)
-        elif not (goes_on and person.study.is_open) and _finish(person, wanted=False):
+        elif not _will_show(person, goes_on) and _finish(person, wanted=False):
             annotator.state, annotator.finished_at = person.state, person.finished_at
     quality.look(annotator)
     return submitted
+
+
+def _will_show(person: Annotator, goes_on: bool) -> bool:
+    return goes_on and person.study.is_open and not person.study.rules
 
 
 @transaction.atomic

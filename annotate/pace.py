@@ -2,12 +2,17 @@
 
 import math
 import statistics
+from datetime import timedelta
+
+from django.utils import timezone
 
 from annotate.models import Annotator, Purpose, Slot
 
 # So many of the annotator's own stories tell; before that, those of all others do.
 OWN_ENOUGH, OWN_LATEST = 3, 20
 ALL_LATEST = 200
+# Whoever judges so long without a pause of at least the second is told to rest.
+WORK, REST = timedelta(minutes=25), timedelta(minutes=5)
 
 
 def minutes_for(annotator: Annotator, stories: int) -> int | None:
@@ -26,3 +31,16 @@ def minutes_for(annotator: Annotator, stories: int) -> int | None:
     if len(seconds) < OWN_ENOUGH or stories < 1:
         return None
     return math.ceil(statistics.median(seconds) * stories / 60)
+
+
+def needs_rest(annotator: Annotator) -> bool:
+    """Say whether somebody has judged for long without a pause between two stories."""
+    now = begun = timezone.now()
+    done = annotator.slots.filter(submitted_at__gt=now - 2 * WORK)
+    for submitted in done.order_by("-submitted_at").values_list(
+        "submitted_at", flat=True
+    ):
+        if begun - submitted > REST:
+            break
+        begun = submitted
+    return now - begun >= WORK

@@ -23,7 +23,7 @@ from annotate.rating import LostSlotError, lease_length, locked_annotator
 Result = TypeVar("Result")
 
 # So long may somebody have been without network.
-OFFER_LASTS = timedelta(days=7)
+OFFER_LASTS = timedelta(days=30)
 # What a page of a slot needs to know of it.
 SHOWN = (
     "study",

@@ -7,7 +7,15 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from annotate import checklists, finishing, leasing, rating, regaining, viewing
+from annotate import (
+    checklists,
+    finishing,
+    leasing,
+    pace,
+    rating,
+    regaining,
+    viewing,
+)  # fmt: skip
 from annotate.checking import training
 from annotate.models import (
     Annotator,
@@ -220,6 +228,7 @@ def _slot_page(
         proof="" if row.started_at else regaining.offer(annotator, row.code),
         progress=progress(annotator, row, ahead),
         locked=_is_locked(annotator, row),
+        rest=not ahead and pace.needs_rest(annotator),
         previous=_before(annotator, row),
         error=error,
         **checklists.on_page(row),

@@ -65,6 +65,8 @@ def for_annotator(view: View) -> View:
         try:
             return view(request, annotator, **kwargs)
         except Http404:
+            if study.state != Study.State.OPEN:  # it may be theirs again
+                return _stopped(request, annotator, study.state, 403)
             return _stopped(request, annotator, "gone", 404)
 
     return wrapped

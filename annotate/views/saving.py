@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from annotate import checklists, faults, finishing, rating, regaining
+from annotate import checklists, faults, finishing, pace, rating, regaining
 from annotate.choosing.foreseeing import foreseen
 from annotate.models import Annotator, Question, Slot
 from annotate.views.judging import get_slot
@@ -67,7 +67,9 @@ def save(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
     except UnreadableError as error:
         return JsonResponse({"error": str(error)}, status=400)
     proof = request.GET.get("proof", "")
-    row = get_slot(annotator, code, late=True, proof=proof, related=())
+    # The report of a fault is no reason to have the slot.
+    is_late = sent.submit or any("side" not in row for row in sent.rows)
+    row = get_slot(annotator, code, late=is_late, proof=proof, related=())
     row.study = annotator.study
     refused = _store(annotator, row, sent)
     reply: dict[str, object] = {"refused": refused, "problem": "", "submitted": False}
@@ -184,11 +186,14 @@ def _what_to_do(
 @require_safe
 @for_annotator
 def ahead(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
-    """Name the pages that probably come after this one; nothing is taken."""
+    """Name the pages that probably come after this one; nothing is taken.
+
+    Also say whether it is time for a rest.
+    """
     row = get_slot(annotator, code)
     number = number_in_session(annotator, row)
     pages = [
         reverse("rate-slot", args=[request.token, slot.code]) + f"?ahead={number + i}"
         for i, slot in enumerate(foreseen(annotator, row), start=1)
     ]
-    return JsonResponse({"pages": pages})
+    return JsonResponse({"pages": pages, "rest": pace.needs_rest(annotator)})

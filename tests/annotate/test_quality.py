@@ -419,3 +419,32 @@ def test_who_has_finished_and_is_paused_by_a_rule_has_finished_when_resumed():
     assert person.finished_at is not None
     holding.resume(person)
     assert study.annotators.get(pk=person.pk).state == "finished"
+
+
+def test_the_last_answer_of_an_open_study_finishes_whom_a_rule_pauses(client):
+    benchmark = make_benchmark(stories=4, methods=["Alder"])
+    text = f"{LIKERT}assignment: open\ncap: 3\nrules:\n{rule('pause', limit=60)}"
+    study = make_planned(text, benchmark=benchmark, redundancy=4)
+    person = join(study)
+    browser = Browser(client, person)
+    browser.post(browser.address("pause"))
+    for _ in range(3):
+        browser.fill(character="3", beauty="3")
+    person.refresh_from_db()
+    assert person.state == "paused"
+    assert person.finished_at is not None
+    holding.resume(person)
+    assert study.annotators.get().state == "finished"
+
+
+def test_the_last_answer_of_an_open_study_without_rules_finishes(client):
+    benchmark = make_benchmark(stories=4, methods=["Alder"])
+    text = f"{LIKERT}assignment: open\ncap: 3\n"
+    study = make_planned(text, benchmark=benchmark, redundancy=4)
+    browser = Browser(client, join(study))
+    browser.post(browser.address("pause"))
+    for _ in range(2):
+        browser.fill(character="3", beauty="3")
+    reply = save(client, browser.at, submit=True, character="3", beauty="3").json()
+    assert reply["next"] == browser.address("done")
+    assert study.annotators.get().state == "finished"

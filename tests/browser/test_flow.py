@@ -4,10 +4,12 @@ import os
 import shutil
 import signal
 import time
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 from playwright.sync_api import expect
 
 from annotate.history.verifying import problems
@@ -289,14 +291,28 @@ def test_the_time_that_is_left_is_told_once_it_is_known(page, live_server, study
     assert "about 8 minutes left" in page.inner_text("#place")
 
 
-def test_a_rest_is_suggested_after_a_long_time(page, live_server, study):
-    page.clock.install()
-    sit_down(page, live_server, study)
-    for number in range(1, 8):
-        expect(page.locator("#place")).to_contain_text(f"Story {number} of 8")
-        assert page.locator("#rest").is_visible() == (number == 7)
-        page.clock.fast_forward(4.5 * 60 * 1000)
-        judge(page)
+def judged_before(person, minutes: float, number: int) -> None:
+    """Let the last slots of a plan have been submitted so many minutes apart."""
+    for i, slot in enumerate(person.slots.order_by("-position")[:number], start=1):
+        slot.state = "submitted"
+        slot.submitted_at = timezone.now() - i * timedelta(minutes=minutes)
+        slot.started_at = slot.submitted_at
+        slot.save()
+
+
+@pytest.mark.parametrize(("minutes", "told"), [(4.5, True), (3, False), (6, False)])
+def test_a_rest_is_suggested_after_a_long_time(page, live_server, study, minutes, told):
+    person = sit_down(page, live_server, study)
+    fetched(page, 1)
+    assert page.is_hidden("#rest")
+    judged_before(person, minutes, 6)
+    judge(page)
+    expect(page.locator("#place")).to_contain_text("Story 2 of 8")
+    saved(page)
+    page.wait_for_timeout(500)
+    assert page.is_visible("#rest") == told
+    page.reload()
+    assert page.is_visible("#rest") == told
 
 
 def test_a_broken_picture_is_reported_without_network(page, live_server, study):

@@ -278,6 +278,45 @@ def test_a_refused_row_does_not_spoil_the_stories_after_it(page, live_server):
     assert page.evaluate(WAITING) == 1, "it is offered again later"
 
 
+def test_answers_of_a_story_before_wait_while_the_study_is_paused(page, live_server):
+    answer_with(page, lambda route: route.abort())
+    start(page, live_server, make_study(annotators=1))
+    page.wait_for_function("() => document.documentElement.dataset.ahead > 0")
+    first = page.url
+    for key in ("3", "3", "Enter"):
+        page.keyboard.press(key)
+    page.wait_for_url(lambda url: url != first)
+    Study.objects.update(state="paused")
+    page.unroute(ANSWERS)
+    with page.expect_response(ANSWERS):
+        page.wait_for_timeout(100)
+    page.wait_for_timeout(300)
+    expect(page.locator("#save-state")).to_contain_text("Waiting")
+    assert page.is_hidden("#problem"), "it is another story's"
+    assert not Rating.objects.exists()
+    Study.objects.update(state="open")
+    page.keyboard.press("2")
+    saved(page)
+    assert Rating.objects.count() == 3
+
+
+def test_what_is_lost_is_told_once_between_stories(page, live_server):
+    answer_with(page, lambda route: route.abort())
+    start(page, live_server, make_study(annotators=2))
+    for key in "23":
+        page.keyboard.press(key)
+    page.wait_for_selector("#save-state.warn")
+    slot = Slot.objects.select_related("annotator__study").get(state="leased")
+    leasing.skip(slot, slot.annotator, reason="unclear")
+    page.unroute(ANSWERS)
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.goto(page.url.split("/story/")[0] + "/pause/")
+    told = page.locator("main .notice.error")
+    expect(told).to_have_text("This story is now with somebody else.")
+    saved(page)
+    assert page.evaluate(WAITING) == 0
+
+
 def test_a_failure_for_one_story_holds_no_other_back(page, live_server):
     start(page, live_server, make_study(annotators=1))
     page.route("**/elsewhere/save/", lambda route: route.fulfill(status=500, body=""))

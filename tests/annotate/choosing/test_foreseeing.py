@@ -1,5 +1,7 @@
 """What a browser may fetch beforehand: without a lease, and nobody else's."""
 
+from datetime import timedelta
+
 import pytest
 from django.urls import reverse
 
@@ -111,7 +113,9 @@ def test_answers_given_without_network_take_the_slot_while_it_is_free(crowd, cli
     assert problems(crowd) == []
 
 
-def test_answers_given_without_network_are_surplus_once_somebody_has_it(crowd, client):
+def test_answers_given_without_network_are_surplus_once_somebody_has_it(
+    crowd, client, monkeypatch
+):
     person, other = join(crowd), join(crowd)
     slot = handing.take_next(person).slot
     wanted = foreseen(person, slot)[0]
@@ -121,6 +125,9 @@ def test_answers_given_without_network_are_surplus_once_somebody_has_it(crowd, c
     proof = regaining.offer(person, wanted.code)
     stolen = regaining.offer(other, wanted.code)
     assert save(client, address, character="1", proof=stolen).status_code == 404
+    monkeypatch.setattr(regaining, "OFFER_LASTS", timedelta(seconds=-1))
+    assert save(client, address, character="1", proof=proof).status_code == 404
+    monkeypatch.undo()
     reply = save(client, address, character="1", beauty="2", submit=True, proof=proof)
     assert reply.json()["submitted"]
     kept = Slot.objects.get(annotator=person, unit=wanted.unit)

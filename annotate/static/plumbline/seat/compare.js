@@ -1,6 +1,6 @@
 // Two pictures in one place: one instead of the other, or both with a divider.
 
-const HOLD = 300; // ms; a shorter click keeps what it shows
+const HOLD = 300; // ms; longer is not kept
 
 export function openComparison(main, on) {
   const { classList } = main.querySelector("#seat");

@@ -17,7 +17,7 @@ const kindOf = (root) =>
   [".player", ".shots", ".checklist"].map((part) => !root.querySelector(part)).join();
 
 // Null: it cannot be shown at once.
-async function fetchPage(address) {
+async function fetchPage(address, withVideos) {
   const response = await fetch(address, { headers: { Accept: "text/html" } });
   const parsed = new DOMParser().parseFromString(await response.text(), "text/html");
   if (!response.ok || kindOf(parsed) !== kindOf(document)) return null;
@@ -25,12 +25,14 @@ async function fetchPage(address) {
   document.adoptNode(page.main);
   const all = (name) => [...page.main.querySelectorAll(name)];
   // Read to the end, a video is in the browser's store.
-  for (const { src } of all("video")) await (await fetch(src)).blob();
+  for (const { src } of withVideos ? all("video") : []) {
+    await (await fetch(src, { priority: "low" })).blob();
+  }
   const shown = all("img").map((image) => {
     image.loading = "eager";
     return image.decode().then(() => true, () => false);
   });
-  // Where a picture is broken, or the network was lost, the page is fetched in its turn.
+  // Otherwise the page is fetched in its turn.
   return (await Promise.all(shown)).every(Boolean) ? page : null;
 }
 
@@ -45,10 +47,12 @@ export function openPages() {
   async function fetchAll(url) {
     const response = await fetch(url, { headers: { Accept: "application/json" } });
     if (!response.ok) return;
-    const named = (await response.json()).pages.filter((each) => !finished.has(pathOf(each)));
+    const { pages, rest } = await response.json();
+    document.getElementById("rest").hidden = !rest;
+    const named = pages.filter((each) => !finished.has(pathOf(each)));
     coming = named.map(pathOf).filter((each) => each !== here);
-    for (const address of named) {
-      const page = kept.has(pathOf(address)) ? null : await fetchPage(address);
+    for (const [i, address] of named.entries()) {
+      const page = kept.has(pathOf(address)) ? null : await fetchPage(address, i < 2);
       if (page && !kept.has(page.url)) kept.set(page.url, page);
       document.documentElement.dataset.ahead = coming.filter((one) => kept.has(one)).length;
     }
@@ -69,7 +73,7 @@ export function openPages() {
       const behind = [...kept.keys()].filter((url) => !coming.includes(url));
       behind.slice(0, -MOST_BEHIND).forEach((url) => kept.delete(url));
     },
-    finish: (url) => finished.add(url),
+    finished,
     next: () => kept.get(coming[0]),
     // Whoever goes back finds the story that is left as the next one.
     comesNext(url) {

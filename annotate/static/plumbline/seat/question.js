@@ -5,7 +5,6 @@ export function open(main, seat) {
   let current = 0;
 
   const chosen = (question) => question.querySelector("input:checked")?.value || "";
-  const name = (question) => question.dataset.question;
   const firstOpen = () => questions.findIndex((question) => !chosen(question));
 
   function mark(index, scroll = true) {
@@ -22,7 +21,7 @@ export function open(main, seat) {
   function give(question, value) {
     answered.push([question, question.dataset.before]);
     set(question, value);
-    seat.answer({ question: name(question), value });
+    seat.answer({ question: question.dataset.question, value });
   }
 
   function byDigit({ key }) {
@@ -41,7 +40,7 @@ export function open(main, seat) {
     if (!answered.length) return;
     const [question, value] = answered.pop();
     set(question, value);
-    seat.answer({ question: name(question), value });
+    seat.answer({ question: question.dataset.question, value });
     mark(questions.indexOf(question));
   }
 
@@ -66,7 +65,7 @@ export function open(main, seat) {
       u: undo,
     },
     show({ question, value }) {
-      const found = questions.find((each) => name(each) === question);
+      const found = questions.find(({ dataset }) => dataset.question === question);
       if (found) set(found, value);
     },
     missing() {

@@ -4,6 +4,8 @@
 const RETRY_FIRST = 1000;
 const RETRY_LAST = 30000;
 
+const link = location.pathname.split("/", 3).join("/");
+
 const database = await new Promise((resolve, reject) => {
   const request = indexedDB.open("plumbline", 1);
   request.onupgradeneeded = () => request.result.createObjectStore("waiting", { keyPath: "id" });
@@ -32,7 +34,7 @@ const isJson = ({ headers }) => headers.get("Content-Type")?.startsWith("applica
 export const ask = (url, body) => fetch(url, {
   method: "POST",
   body,
-  signal: AbortSignal.timeout(20000),
+  signal: AbortSignal.timeout?.(20000),
   headers: {
     Accept: "application/json",
     "X-CSRFToken": document.cookie.match(/(?:^|; )csrftoken=([^;]+)/)?.[1] || "",
@@ -59,9 +61,8 @@ async function send(rows) {
 }
 
 // `tell` hears of saved, saving, waiting (how many stories), refused (why; of the story
-// that `here` names), lost (why it is never taken); `onReply` of what is submitted.
+// that `here` names), lost (why, which); `onReply` of what is submitted.
 export function openQueue(here, tell, onReply) {
-  // Another tab may send what waits here.
   const others = new BroadcastChannel("plumbline");
   others.onmessage = ({ data }) => onReply(...data);
   const refused = new Map(); // not taken now
@@ -84,7 +85,7 @@ export function openQueue(here, tell, onReply) {
     const waiting = (await all()).filter(({ id, key }) => refused.get(id)?.key !== key);
     const codes = new Set(waiting.map(({ code }) => code));
     if (codes.size) tell("saving");
-    let problem = "";
+    let problem;
     for (const code of codes) {
       const rows = waiting.filter((row) => row.code === code);
       const reply = await send(rows);
@@ -92,31 +93,36 @@ export function openQueue(here, tell, onReply) {
       if (!reply.error && !reply.refused) continue;
       delay = RETRY_FIRST;
       codes.delete(code);
-      await settle(rows, reply);
-      problem ||= reply.problem;
+      await settle(code, rows, reply);
+      if (code === here()) problem = reply.problem;
       if (!rows.some(({ kind }) => kind === "submit")) continue;
       onReply(code, reply);
       others.postMessage([code, reply]);
     }
-    problem ||= [...refused.values()].find(({ code }) => code === here())?.why;
+    const kept = [...refused.values()].filter(({ url }) => url.startsWith(link));
+    problem ||= kept.find(({ code }) => code === here())?.why;
     if (codes.size) {
-      tell("waiting", codes.size);
       timer = setTimeout(flush, delay);
       delay = Math.min(delay * 2, RETRY_LAST);
-    } else if (problem) tell("refused", problem);
+    }
+    for (const { code } of kept) codes.add(code);
+    if (problem) tell("refused", problem);
+    else if (codes.size) tell("waiting", codes.size);
     else if (!writing && !asked) tell("saved");
   }
 
-  async function settle(rows, reply) {
+  async function settle(code, rows, reply) {
     const done = [];
+    let lost = code !== here() && reply.problem;
     for (const row of rows) {
       const { why, final } = reply.refused?.[row.id] ?? { why: reply.error, final: reply.gone };
-      if (why && final) tell("lost", why);
       refused.delete(row.id);
+      if (final) lost ||= why;
       if (why && !final) refused.set(row.id, { ...row, why });
       else done.push(row);
     }
     await forget(done);
+    if (lost) tell("lost", lost, code);
   }
 
   // Sends what waits, also what was refused: the reason may have passed.

@@ -4,8 +4,6 @@ import { ask, openQueue } from "./queue.js";
 import { openPages, pageOf } from "./pages.js";
 import { teller } from "./state.js";
 
-const REST_AFTER = 25 * 60000;
-const REST = 5 * 60000;
 
 const settings = JSON.parse(localStorage.getItem("plumbline-seat")) || {};
 const setting = (name) => settings[name];
@@ -24,8 +22,9 @@ let isActive = true; // since the last beat
 
 const byId = (id) => document.getElementById(id);
 
-function tell(state, detail) {
-  if (state === "refused" || state === "lost") showProblem(detail);
+function tell(state, detail, code) {
+  const about = code && code !== story.code ? byId("problem").dataset.before : "";
+  if (state === "refused" || state === "lost") showProblem(about + detail);
   if (state === "lost") return;
   badge(state, detail);
   if (state !== "saving") standing = state;
@@ -98,7 +97,7 @@ function open(page) {
     const comment = rows.find(({ kind }) => kind === "comment");
     if (comment) main.querySelector("[name=comment]").value = comment.text;
     await queue.resume(); // till then this one may not be theirs
-    setTimeout(() => story === opened && pages.prepare(aheadUrl), 200);
+    setTimeout(() => story === opened && aheadUrl && pages.prepare(aheadUrl), 200);
   });
 }
 
@@ -142,7 +141,7 @@ function complete() {
   problem.hidden = true;
   done.isSubmitted = true;
   left = done.code;
-  pages.finish(done.page.url);
+  pages.finished.add(done.page.url);
   submit.firstElementChild.textContent = submit.dataset.again;
   // What was not taken is told here.
   const next = standing === "refused" ? undefined : pages.next();
@@ -164,7 +163,6 @@ function show(page, how, previous) {
   page.main.focus({ preventScroll: true });
   open(page);
   window.scrollTo(0, 0);
-  suggestRest();
 }
 
 function onReply(code, reply) {
@@ -173,18 +171,11 @@ function onReply(code, reply) {
   if (isHere && !reply.submitted) story.isSubmitted = false;
   // The story shown since may be somebody else's; what was begun is finished.
   const isOver = isHere ? story.isSubmitted : code === left && !story.isTouched;
-  if (!reply.submitted || !isOver || reply.next === story.page.url) return;
+  if (!reply.submitted || !isOver || pages.finished.has(reply.next)) return;
+  if (reply.next === story.page.url) return;
   const page = pages.find(reply.next);
   if (!page) location.assign(reply.next);
   else show(page, "replaceState");
-}
-
-function suggestRest() {
-  const now = Date.now();
-  const [since, last] = JSON.parse(sessionStorage.getItem("work")) || [now, now];
-  const begun = now - last > REST ? now : since;
-  sessionStorage.setItem("work", `[${begun}, ${now}]`);
-  byId("rest").hidden = now - begun < REST_AFTER;
 }
 
 const ownKeys = {
@@ -237,5 +228,4 @@ addEventListener("beforeunload", (event) => {
 });
 document.documentElement.classList.add("js");
 open(pageOf(document, location.pathname));
-suggestRest();
 if (byId("problem").hidden) window.scrollTo(0, 0);

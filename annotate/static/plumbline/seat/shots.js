@@ -2,9 +2,9 @@
 import { openComparison } from "./compare.js";
 import { openZoom } from "./zoom.js";
 
-const LEAST = 112; // px: no picture is narrower; all of them are scrolled then
+const LEAST = 112; // px wide
 const GAP = 10;
-const SMALL = 320; // px: the longer side of the small pictures
+const SMALL = 320; // px: small pictures
 
 export function open(main, seat) {
   const find = (selector) => main.querySelector(selector);
