@@ -302,8 +302,8 @@ def test_a_page_costs_few_queries(client, django_assert_max_num_queries):
     address = begin(client, make_study())
     client.get(address)  # the size of all pictures is found once
     # Invitation, slot, shots, frames a side, characters, questions, answers,
-    # progress, how long others took (twice), the slot before.
-    with django_assert_max_num_queries(13):
+    # progress, how long others took (twice), the slot before, whether a rest is due.
+    with django_assert_max_num_queries(14):
         client.get(address)
 
 
