@@ -32,7 +32,6 @@ async function fetchPage(address, withVideos) {
     image.loading = "eager";
     return image.decode().then(() => true, () => false);
   });
-  // Otherwise the page is fetched in its turn.
   return (await Promise.all(shown)).every(Boolean) ? page : null;
 }
 

@@ -1,4 +1,4 @@
-// A digit answers the marked question and goes to the next.
+// A digit answers the marked question.
 export function open(main, seat) {
   const questions = [...main.querySelectorAll(".question")];
   const answered = []; // the question and its answer before

@@ -27,8 +27,12 @@ function tell(state, detail, code) {
   if (state === "refused" || state === "lost") showProblem(about + detail);
   if (state === "lost") return;
   badge(state, detail);
-  if (state !== "saving") standing = state;
-  byId("waits").hidden = !(story?.isSubmitted && state === "waiting");
+  if (state === "saving") return;
+  standing = state;
+  const waits = byId("waits");
+  const isNew = waits.hidden;
+  waits.hidden = !story?.isSubmitted || state !== "waiting";
+  if (isNew) waits.scrollIntoView({ block: "nearest" });
 }
 
 function showProblem(text) {
@@ -43,7 +47,6 @@ function isGated() {
   return Boolean(story.gate);
 }
 
-// The first to hear of a key first.
 const parts = await Promise.all(["player", "shots", "checklist", "question"]
   .filter((name) => document.querySelector(`.${name}`))
   .map((name) => import(`./${name}.js`)));
@@ -150,7 +153,6 @@ function complete() {
   if (next) show(next, "pushState", done.page.url);
 }
 
-// `previous` is the address that leads back.
 function show(page, how, previous) {
   history[how]?.(null, "", page.url);
   story.close();
