@@ -270,7 +270,8 @@ def test_an_answer_to_a_story_that_is_gone_is_told_once_and_forgotten(
 def test_a_refused_row_does_not_spoil_the_stories_after_it(page, live_server):
     start(page, live_server, make_study(annotators=1))
     page.evaluate(LEAVE_ONE_BEHIND)
-    page.keyboard.press("3")
+    with page.expect_response("**/elsewhere/save/"):
+        page.keyboard.press("3")
     saved(page)
     page.wait_for_timeout(500)
     saved(page)

@@ -300,6 +300,25 @@ def test_choices_hold_for_the_next_story(page, live_server):
         )
 
 
+def test_small_pictures_stand_for_large_ones_until_they_are_enlarged(page, live_server):
+    begin(shots=16)
+    open_story(page, live_server)
+
+    def sizes():
+        sources = "[...document.querySelectorAll('#shots img')].map((i) => i.src)"
+        return {source.split("/")[-2] for source in page.evaluate(sources)}
+
+    assert sizes() == {"display"}
+    page.keyboard.press("a")
+    assert sizes() == {"thumb"}
+    page.keyboard.press("z")
+    assert sizes() == {"display"}
+    page.keyboard.press("z")
+    assert sizes() == {"thumb"}
+    page.keyboard.press("a")
+    assert sizes() == {"display"}
+
+
 def test_characters_stay_in_sight_and_are_enlarged_in_place(page, live_server):
     page.set_viewport_size({"width": 1440, "height": 500})
     begin(shots=60, characters=2)

@@ -4,7 +4,7 @@
 const RETRY_FIRST = 1000;
 const RETRY_LAST = 30000;
 
-const link = location.pathname.split("/", 3).join("/");
+const link = location.pathname.split("/", 3).join("/"); // whose rows are told of
 
 const database = await new Promise((resolve, reject) => {
   const request = indexedDB.open("plumbline", 1);

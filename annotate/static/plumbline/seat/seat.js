@@ -4,7 +4,6 @@ import { ask, openQueue } from "./queue.js";
 import { openPages, pageOf } from "./pages.js";
 import { teller } from "./state.js";
 
-
 const settings = JSON.parse(localStorage.getItem("plumbline-seat")) || {};
 const setting = (name) => settings[name];
 function setSetting(name, value) {
