@@ -208,7 +208,7 @@ def test_what_is_chosen_holds_for_the_next_story(page, live_server, tmp_path):
     page.wait_for_function("() => document.querySelector('video').currentTime < 0.3")
     first = page.query_selector("video")
     before = page.url
-    page.wait_for_timeout(1000)  # the next story is fetched meanwhile
+    page.wait_for_function("() => document.documentElement.dataset.ahead > 0")
     for key in ("3", "3", "Enter"):
         page.keyboard.press(key)
     page.wait_for_function("url => location.href !== url", arg=before)
