@@ -274,7 +274,7 @@ class Question(models.Model):
     )
 
     class Meta:
-        ordering = ["study", "ordinal"]
+        ordering = ["study_id", "ordinal"]
         constraints = [
             models.UniqueConstraint(
                 fields=["study", "key"], name="question_key_unique_in_study"
@@ -367,7 +367,7 @@ class Unit(models.Model):
     )
 
     class Meta:
-        ordering = ["study", "id"]
+        ordering = ["study_id", "id"]
         constraints = [
             models.UniqueConstraint(
                 fields=["study", "output_a", "purpose"],
@@ -441,7 +441,7 @@ class Annotator(models.Model):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
-        ordering = ["study", "name"]
+        ordering = ["study_id", "name"]
         constraints = [
             models.UniqueConstraint(
                 fields=["study", "name"], name="annotator_name_unique_in_study"
@@ -521,7 +521,7 @@ class JoinLink(models.Model):
     closed_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
-        ordering = ["study", "id"]
+        ordering = ["study_id", "id"]
         constraints = [
             models.CheckConstraint(
                 condition=Q(joined__lte=F("most")), name="join_link_not_overdrawn"
@@ -608,7 +608,7 @@ class Slot(models.Model):
     )
 
     class Meta:
-        ordering = ["unit", "round", "ordinal"]
+        ordering = ["unit_id", "round", "ordinal"]
         indexes = [
             models.Index(fields=["study", "state"], name="slot_by_state"),
             models.Index(fields=["annotator", "position"], name="slot_by_position"),
@@ -861,7 +861,7 @@ class AnalysisView(models.Model):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
-        ordering = ["study", "id"]
+        ordering = ["study_id", "id"]
         constraints = [
             models.UniqueConstraint(
                 fields=["study", "key"], name="analysis_view_key_unique_in_study"
@@ -1053,7 +1053,7 @@ class Event(models.Model):
     objects = EventQuerySet.as_manager()
 
     class Meta:
-        ordering = ["study", "id"]
+        ordering = ["study_id", "id"]
         indexes = [
             models.Index(fields=["study", "id"], name="event_in_order"),
             models.Index(fields=["study", "kind"], name="event_by_kind"),

@@ -101,8 +101,9 @@ def _signer(annotator: Annotator, code: str) -> TimestampSigner:
 
 def offered(annotator: Annotator, code: str) -> Slot | None:
     """Return a free slot that this annotator may get, without taking it."""
-    free = handing.free_slots(annotator).filter(code=code)
-    return free.select_related(*SHOWN).first()
+    rows = Slot.objects.filter(study=annotator.study_id, code=code)
+    slot = rows.select_related(*SHOWN).first()
+    return slot if slot is not None and handing.is_free_for(annotator, slot) else None
 
 
 def despite_loss(

@@ -120,7 +120,7 @@ def _take_next(annotator: Annotator, session: int | None, wish: str) -> Outlook 
     """Take the next slot, one browser of an annotator at a time."""
     person = locked_annotator(annotator)
     read = partial(locked_slot, study=person.study)
-    following = _wished(person, wish, read) or _outlook(person, read)
+    following = _wished(person, wish) or _outlook(person, read)
     if following.slot is None or not _goes_on(person, following, session):
         return following
     moved = checks.begin_session(person, following.slot, following.claim)
@@ -132,7 +132,7 @@ def _take_next(annotator: Annotator, session: int | None, wish: str) -> Outlook 
     return Outlook(Next.WORK, slot, taken=True)
 
 
-def _wished(person: Annotator, wish: str, read: Read) -> Outlook | None:
+def _wished(person: Annotator, wish: str) -> Outlook | None:
     """Return the free slot of that code, if nothing of the own plan comes first."""
     if (
         not wish
@@ -141,18 +141,24 @@ def _wished(person: Annotator, wish: str, read: Read) -> Outlook | None:
         or not has_room(person)
     ):
         return None
-    found = free_slots(person).filter(code=wish).values_list("pk", "unit__story")
-    free = found.first()
-    if free is None:
+    slot = _locked_by_code(wish, person.study)
+    if slot is None or not is_free_for(person, slot):
         return None
-    number, story = free
-    claim = leasing.last_place(person).claim(story)
+    claim = leasing.last_place(person).claim(slot.unit.story_id)
     own = leasing.waiting(person).first()
     if own is not None and (
         own.started_at is not None or claim.position >= own.position
     ):
         return None
-    return Outlook(Next.WORK, read(number), claim=claim)
+    return Outlook(Next.WORK, slot, claim=claim)
+
+
+def _locked_by_code(code: str, study: Study) -> Slot | None:
+    rows = Slot.objects.select_for_update(of=("self",), no_key=True)
+    slot = rows.select_related("unit").filter(study=study, code=code).order_by().first()
+    if slot is not None:
+        slot.study = study
+    return slot
 
 
 def _goes_on(person: Annotator, following: Outlook, session: int | None) -> bool:
@@ -223,6 +229,26 @@ def free_slots(annotator: Annotator) -> QuerySet[Slot]:
             level__lte=Coalesce(Subquery(_lowest_level(annotator)), 0) + 1
         )
     return free.order_by("level", "draw")
+
+
+def is_free_for(annotator: Annotator, slot: Slot) -> bool:
+    """Say whether a slot is one of the `free_slots`; faster than asking for these."""
+    held = Slot.objects.filter(annotator=annotator, unit=slot.unit_id)
+    if annotator.study.rounds > 1:
+        held = held.filter(round=slot.round)
+    if (
+        slot.annotator_id is not None
+        or slot.state != Slot.State.OPEN
+        or slot.language not in ("", annotator.language)
+        or slot.unit.set_aside_at is not None
+        or held.exists()
+        or Skip.objects.filter(annotator=annotator, unit=slot.unit_id).exists()
+    ):
+        return False
+    if not annotator.study.is_open or annotator.study.adaptive:
+        return True
+    lowest = _lowest_level(annotator).values_list("level", flat=True).first()
+    return slot.level <= lowest + 1
 
 
 def _lowest_level(annotator: Annotator) -> QuerySet[Slot]:

@@ -46,7 +46,7 @@ def for_annotator(view: View) -> View:
     def wrapped(request: HttpRequest, token: str, **kwargs: object) -> HttpResponse:
         invitation = (
             Invitation.objects.filter(token=token)
-            .select_related("annotator__study__benchmark")
+            .select_related("annotator__study")
             .first()
         )
         if invitation is None:

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from annotate import leasing, regaining
 from annotate.choosing import handing
@@ -166,6 +167,46 @@ def test_what_the_page_wishes_breaks_no_rule(crowd):
         taken = handing.take_next(person, session=1, wish=wish.code)
         assert taken.slot.code != wish.code
         leasing.free_unfinished(person)
+
+
+THREE = f"{LIKERT}\nassignment: open\nredundancy: 3\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        THREE,
+        THREE + "languages: {en: 2, zh: 1}\n",
+        f"{LIKERT}\nrounds: 2\nredundancy: 1\n",
+    ],
+    ids=["open", "languages", "rounds"],
+)
+def test_what_is_said_of_one_slot_is_what_is_said_of_all(text):
+    study = make_planned(text, benchmark=make_benchmark(stories=3), annotators=3)
+    names = [""] * 3 if study.is_open else ["A01", "A02", "A03"]
+    spoken = ("en", "zh", "en")
+    people = [join(study, n, language=spoken[i]) for i, n in enumerate(names)]
+    told = set()
+    for turn in range(9):
+        doing = people[turn % 3]
+        free = handing.free_slots(doing).first()
+        taken = leasing.take(free, doing) if free else handing.take_next(doing).slot
+        if turn == 1:
+            study.units.filter(pk=taken.unit_id).update(set_aside_at=timezone.now())
+            leasing.withdraw(study.slots.exclude(unit=taken.unit).first())
+        if turn in (0, 5):
+            leasing.free_unfinished(doing)
+        elif turn == 3:
+            leasing.skip(taken, doing, reason="other")
+        elif turn % 2:
+            answer(taken, doing, always("1"))
+        for person in people:
+            free = set(handing.free_slots(person).values_list("pk", flat=True))
+            slots = list(study.slots.select_related("unit"))
+            said = {slot.pk: handing.is_free_for(person, slot) for slot in slots}
+            assert {pk for pk, is_free in said.items() if is_free} == free
+            told |= set(said.values())
+    assert told == {True, False}
 
 
 def test_nothing_is_foreseen_in_the_training_nor_when_all_is_done():
