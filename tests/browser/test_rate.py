@@ -282,7 +282,7 @@ def test_a_refused_row_does_not_spoil_the_stories_after_it(page, live_server):
 def test_answers_of_a_story_before_wait_while_the_study_is_paused(page, live_server):
     answer_with(page, lambda route: route.abort())
     start(page, live_server, make_study(annotators=1))
-    page.wait_for_function("() => document.documentElement.dataset.ahead > 0")
+    page.wait_for_function("() => document.body.dataset.ahead > 0")
     first = page.url
     for key in ("3", "3", "Enter"):
         page.keyboard.press(key)

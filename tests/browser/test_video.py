@@ -208,7 +208,7 @@ def test_what_is_chosen_holds_for_the_next_story(page, live_server, tmp_path):
     page.wait_for_function("() => document.querySelector('video').currentTime < 0.3")
     first = page.query_selector("video")
     before = page.url
-    page.wait_for_function("() => document.documentElement.dataset.ahead > 0")
+    page.wait_for_function("() => document.body.dataset.ahead > 0")
     for key in ("3", "3", "Enter"):
         page.keyboard.press(key)
     page.wait_for_function("url => location.href !== url", arg=before)
@@ -225,7 +225,7 @@ def test_the_next_story_is_to_be_watched_too(page, live_server, tmp_path):
     reel = make_reel(tmp_path, [SECOND, TWO_SECONDS])
     start(page, live_server, make_study(benchmark=reel, annotators=1))
     watched(page)
-    page.wait_for_function("() => document.documentElement.dataset.ahead === '1'")
+    page.wait_for_function("() => document.body.dataset.ahead === '1'")
     before = page.url
     for key in ("3", "3", "Enter"):
         page.keyboard.press(key)

@@ -11,7 +11,7 @@ export function openComparison(main, on) {
 
   function show(right) {
     classList.toggle("flick", right);
-    flicker.setAttribute("aria-pressed", right);
+    flicker.ariaPressed = right;
   }
 
   const cut = () => main.style.setProperty("--cut", `${divider.value}%`);

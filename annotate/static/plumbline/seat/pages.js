@@ -18,7 +18,7 @@ const kindOf = (root) =>
 
 // Null: it cannot be shown at once.
 async function fetchPage(address, withVideos) {
-  const response = await fetch(address, { headers: { Accept: "text/html" } });
+  const response = await fetch(address);
   const parsed = new DOMParser().parseFromString(await response.text(), "text/html");
   if (!response.ok || kindOf(parsed) !== kindOf(document)) return null;
   const page = pageOf(parsed, address);
@@ -28,11 +28,11 @@ async function fetchPage(address, withVideos) {
   for (const { src } of withVideos ? all("video") : []) {
     await (await fetch(src, { priority: "low" })).blob();
   }
-  const shown = all("img").map((image) => {
+  const loaded = all("img").map((image) => new Promise((done) => {
     image.loading = "eager";
-    return image.decode().then(() => true, () => false);
-  });
-  return (await Promise.all(shown)).every(Boolean) ? page : null;
+    image.onload = image.onerror = ({ type }) => done(type === "load");
+  }));
+  return (await Promise.all(loaded)).every(Boolean) ? page : null;
 }
 
 export function openPages() {
@@ -43,23 +43,33 @@ export function openPages() {
   let wanted = "";
   let fetching = Promise.resolve();
 
+  const next = () => kept.get(coming[0]);
+
+  // Browsers keep few pictures decoded.
+  function decodeNext() {
+    next()?.main.querySelectorAll("img").forEach((image) => image.decode().catch(() => {}));
+  }
+
   async function fetchAll(url) {
-    const response = await fetch(url, { headers: { Accept: "application/json" } });
+    const response = await fetch(url);
     if (!response.ok) return;
     const { pages, rest } = await response.json();
     document.getElementById("rest").hidden = !rest;
     const named = pages.filter((each) => !finished.has(pathOf(each)));
     coming = named.map(pathOf).filter((each) => each !== here);
     for (const [i, address] of named.entries()) {
-      const page = kept.has(pathOf(address)) ? null : await fetchPage(address, i < 2);
-      if (page && !kept.has(page.url)) kept.set(page.url, page);
-      document.documentElement.dataset.ahead = coming.filter((one) => kept.has(one)).length;
+      if (url !== wanted) return;
+      const page = kept.get(pathOf(address)) ?? await fetchPage(address, i < 2);
+      if (page) kept.set(page.url, page);
+      document.body.dataset.ahead = coming.filter((one) => kept.has(one)).length;
+      if (!i) decodeNext();
     }
   }
 
   return {
     prepare(url) {
       wanted = url;
+      decodeNext();
       fetching = fetching.then(() => url === wanted && fetchAll(url))
         .catch((error) => error instanceof TypeError || reportError(error)); // no network
     },
@@ -73,10 +83,10 @@ export function openPages() {
       behind.slice(0, -MOST_BEHIND).forEach((url) => kept.delete(url));
     },
     finished,
-    next: () => kept.get(coming[0]),
+    next,
     // Whoever goes back finds the story that is left as the next one.
-    comesNext(url) {
-      coming = [url, ...coming.filter((each) => each !== url)];
+    turnBack() {
+      coming.unshift(here);
     },
   };
 }

@@ -120,7 +120,7 @@ function wire(main, on) {
     const page = event.target.closest("#back") && pages.find(byId("back").pathname);
     if (!page) return;
     event.preventDefault();
-    pages.comesNext(story.page.url);
+    pages.turnBack();
     show(page, "pushState");
   });
   on(main, "change", ({ target }) => {
@@ -163,19 +163,18 @@ function show(page, how, previous) {
   if (back && previous) back.href = previous;
   page.main.focus({ preventScroll: true });
   open(page);
-  window.scrollTo(0, 0);
+  scrollTo(0, 0);
 }
 
-function onReply(code, reply) {
+function onReply(code, { gone, submitted, next }) {
   const isHere = code === story.code;
-  if (isHere && reply.gone) location.reload();
-  if (isHere && !reply.submitted) story.isSubmitted = false;
+  if (isHere && gone) location.reload();
+  if (isHere && !submitted) story.isSubmitted = false;
   // The story shown since may be somebody else's; what was begun is finished.
   const isOver = isHere ? story.isSubmitted : code === left && !story.isTouched;
-  if (!reply.submitted || !isOver || pages.finished.has(reply.next)) return;
-  if (reply.next === story.page.url) return;
-  const page = pages.find(reply.next);
-  if (!page) location.assign(reply.next);
+  if (!submitted || !isOver || next === story.page.url || pages.finished.has(next)) return;
+  const page = pages.find(next);
+  if (!page) location.assign(next);
   else show(page, "replaceState");
 }
 
@@ -220,7 +219,7 @@ addEventListener("popstate", () => {
   const page = pages.find(location.pathname);
   if (!page) location.reload();
   else if (page !== story.page) {
-    if (!story.isSubmitted) pages.comesNext(story.page.url);
+    if (!story.isSubmitted) pages.turnBack();
     show(page);
   }
 });
@@ -229,4 +228,4 @@ addEventListener("beforeunload", (event) => {
 });
 document.documentElement.classList.add("js");
 open(pageOf(document, location.pathname));
-if (byId("problem").hidden) window.scrollTo(0, 0);
+if (byId("problem").hidden) scrollTo(0, 0);

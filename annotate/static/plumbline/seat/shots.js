@@ -21,7 +21,7 @@ export function open(main, seat) {
   function showShot(index) {
     shot = Math.max(0, Math.min(index, shots.length - 1));
     shots.forEach((each, i) => each.classList.toggle("current", i === shot));
-    links.forEach((link, i) => link.setAttribute("aria-current", i === shot));
+    links.forEach((link, i) => { link.ariaCurrent = i === shot; });
     find("#here").textContent = shots[shot].querySelector("h2").textContent;
     if (!isOn("all")) zoom.fit();
     const seen = isOn("all") ? shots : links;
@@ -49,8 +49,8 @@ export function open(main, seat) {
 
   // As large as the window lets them be, one or all.
   function makeRoom() {
-    const top = sheet.getBoundingClientRect().top + window.scrollY;
-    const high = Math.max(window.innerHeight - top - bar.offsetHeight - 24, 2 * LEAST);
+    const top = sheet.getBoundingClientRect().top + scrollY;
+    const high = Math.max(innerHeight - top - bar.offsetHeight - 24, 2 * LEAST);
     const wide = sheet.clientWidth + GAP;
     const stories = shots[0].querySelectorAll("figure").length;
     const sides = isOn("swipe") ? 1 : stories;

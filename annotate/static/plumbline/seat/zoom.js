@@ -22,7 +22,7 @@ export function openZoom(main, on, drag, changed) {
     place = newPlace.map((part) => within(part, (1 - zoom) / 2, (zoom - 1) / 2));
     sheet.style.cssText = `--zoom: ${zoom}; --x: ${place[0] * 100}%; --y: ${place[1] * 100}%`;
     sheet.classList.toggle("zoomed", zoom > 1);
-    main.querySelector("#zoom").textContent = `${Number(zoom.toFixed(1))}×`;
+    main.querySelector("#zoom").textContent = `${+zoom.toFixed(1)}×`;
     changed(zoom);
   }
 
@@ -60,7 +60,7 @@ export function openZoom(main, on, drag, changed) {
   onPane("dragstart", (event) => event.preventDefault());
   onPane("dblclick", (event) => toggle(pointOf(event)));
   onPane("wheel", (event) => {
-    const isIdle = zoom === 1 && (event.deltaY > 0 || window.scrollY > 0);
+    const isIdle = zoom === 1 && (event.deltaY > 0 || scrollY > 0);
     if (!event.ctrlKey && (isIdle || event.target.closest(".all"))) return; // the page scrolls
     event.preventDefault();
     enlarge(1.002 ** -event.deltaY, pointOf(event));
