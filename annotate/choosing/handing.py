@@ -145,10 +145,8 @@ def _wished(person: Annotator, wish: str) -> Outlook | None:
     if slot is None or not is_free_for(person, slot):
         return None
     claim = leasing.last_place(person).claim(slot.unit.story_id)
-    own = leasing.waiting(person).first()
-    if own is not None and (
-        own.started_at is not None or claim.position >= own.position
-    ):
+    own = leasing.waiting(person).values_list("started_at", "position").first()
+    if own is not None and (own[0] is not None or claim.position >= own[1]):
         return None
     return Outlook(Next.WORK, slot, claim=claim)
 
