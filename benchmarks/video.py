@@ -8,8 +8,9 @@ and prints the drift: median, 95th and 99th percentile and largest, in milliseco
 whoever watches, and in frames of the faster and of the slower one. It is measured apart
 from the player's own correction: whenever a video shows a frame,
 requestVideoFrameCallback tells the frame's time and when it is displayed; a video's
-place in between is interpolated, and the two places are compared. `--busy` keeps as
-many processes calculating meanwhile.
+place in between is interpolated, and the two places are compared. Beside it stands how
+far apart the two clocks are (`currentTime`, at each frame of the page), which does not
+count when the screen is drawn. `--busy` keeps as many processes calculating meanwhile.
 
 A frame is displayed when the screen is drawn anew, 60 times a second, and browsers let
 it be late by up to half its length; so videos of different rates are never quite even.
@@ -64,10 +65,20 @@ open(document.getElementById("main"), {{
 }});
 </script>"""
 
-# Everything either video shows: its side (0 or 1), the frame's time, when it is shown.
+# Everything either video shows: its side (0 or 1), the frame's time, when it is shown;
+# and how many seconds apart the clocks are.
 RECORD = """() => {
   window.shown = [];
-  for (const [side, video] of document.querySelectorAll("video").entries()) {
+  window.apart = [];
+  const videos = [...document.querySelectorAll("video")];
+  const compare = () => {
+    requestAnimationFrame(compare);
+    const [left, right] = videos.map((video) => video.currentTime);
+    const idle = videos.some((video) => video.paused || video.seeking);
+    if (!idle) window.apart.push(left - right);
+  };
+  compare();
+  for (const [side, video] of videos.entries()) {
     const note = (now, { mediaTime, expectedDisplayTime }) => {
       window.shown.push([side, mediaTime, expectedDisplayTime]);
       video.requestVideoFrameCallback(note);
@@ -85,7 +96,7 @@ def main() -> int:
     asked = parser.parse_args()
     print(
         "rates   speed  frames shown  median ms   p95   p99   max"
-        "   p99 in frames  of the slower"
+        "   p99 in frames  of the slower  clocks p95   p99"
     )
     failed = False
     with kept_busy(asked.busy), sync_playwright() as playwright:
@@ -99,7 +110,7 @@ def main() -> int:
                     page = browser.new_page(viewport={"width": 1440, "height": 900})
                     site.page = player_page(rates, speed)
                     page.goto(f"http://127.0.0.1:{site.server_port}/")
-                    failed |= report(rates, speed, play(page, asked.seconds))
+                    failed |= report(rates, speed, *play(page, asked.seconds))
                     page.close()
         browser.close()
     return int(failed)
@@ -197,14 +208,15 @@ def served(clips: list[bytes]):
     server.shutdown()
 
 
-def play(page: Page, seconds: float) -> list[tuple[int, float, float]]:
-    """Return what was shown while the pair played for that long."""
+def play(page: Page, seconds: float) -> tuple[list, list[float]]:
+    """Return what was shown while the pair played for that long, and the clocks."""
     page.wait_for_function(
         "() => [...document.querySelectorAll('video')].every((v) => v.currentTime > 0)"
     )
     page.evaluate(RECORD)
     page.wait_for_timeout(1000 * seconds)
-    return [tuple(one) for one in page.evaluate("() => window.shown")]
+    shown, apart = page.evaluate("() => [window.shown, window.apart]")
+    return [tuple(one) for one in shown], apart
 
 
 def drifts(shown: list[tuple[int, float, float]], speed: float) -> list[float]:
@@ -230,18 +242,27 @@ def drifts(shown: list[tuple[int, float, float]], speed: float) -> list[float]:
     return found
 
 
-def report(rates: tuple[int, int], speed: float, shown: list) -> bool:
+def report(
+    rates: tuple[int, int], speed: float, shown: list, clocks: list[float]
+) -> bool:
     """Print one line; return whether the pair was a frame apart."""
     apart = sorted(abs(one) for one in drifts(shown, speed))
     median = statistics.median(apart)
-    p95, p99 = (apart[int(len(apart) * share)] for share in (0.95, 0.99))
+    p95, p99 = high(apart)
+    ticks = high(sorted(1000 * abs(one) / speed for one in clocks))
     frames, slow = (p99 * speed * rate / 1000 for rate in (max(rates), min(rates)))
     print(
         f"{rates[0]:>2}, {rates[1]:>2}  {speed:>5}  {len(shown):>12}  {median:>9.1f}"
-        f"  {p95:>4.0f}  {p99:>4.0f}  {apart[-1]:>4.0f}  {frames:>14.2f}{slow:>15.2f}",
+        f"  {p95:>4.0f}  {p99:>4.0f}  {apart[-1]:>4.0f}  {frames:>14.2f}{slow:>15.2f}"
+        f"  {ticks[0]:>10.0f}  {ticks[1]:>4.0f}",
         flush=True,
     )
     return slow > 1
+
+
+def high(ordered: list[float]) -> list[float]:
+    """Return the 95th and the 99th percentile."""
+    return [ordered[int(len(ordered) * share)] for share in (0.95, 0.99)]
 
 
 if __name__ == "__main__":
