@@ -160,7 +160,10 @@ def weigh(study, token: str) -> bool:
 
 
 def ask_server(tokens: list[str]) -> bool:
-    """Work through everything by requests, as one after the other; print the time."""
+    """Work through everything by requests, as one after the other; print the time.
+
+    Say whether a limit is missed.
+    """
     from django.test import Client
 
     names = ("submit and next", "answer", "ahead", "page", YARDSTICK)

@@ -43,9 +43,7 @@ def sit_down(page, live_server, study, name="A01"):
 
 def fetched(page, number):
     """Wait until so many stories were fetched beforehand."""
-    page.wait_for_function(
-        "n => Number(document.body.dataset.ahead) >= n", arg=number
-    )
+    page.wait_for_function("n => Number(document.body.dataset.ahead) >= n", arg=number)
 
 
 def judge(page, *keys):

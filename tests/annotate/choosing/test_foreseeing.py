@@ -14,6 +14,7 @@ from annotate.models import Event, Rating, Slot
 from tests.factories import make_benchmark
 from tests.working import (
     LIKERT,
+    PAIRWISE,
     Browser,
     always,
     answer,
@@ -147,8 +148,8 @@ def test_the_story_on_the_page_is_the_one_that_is_taken(
     named = client.get(f"{browser.at}ahead/").json()["pages"]
     shown = code_in(named[2])
     save(client, browser.at, character="1", beauty="2")
-    # Nineteen and the savepoints around them; PostgreSQL locks the unit, too.
-    with django_assert_max_num_queries(24):
+    # Twenty-one and the savepoints around them; PostgreSQL locks the unit, too.
+    with django_assert_max_num_queries(26):
         reply = save(client, browser.at, submit=True, shown=shown).json()
     assert reply["next"] == named[2].split("?")[0]
     assert Slot.objects.get(code=shown).annotator == person
@@ -178,8 +179,9 @@ THREE = f"{LIKERT}\nassignment: open\nredundancy: 3\n"
         THREE,
         THREE + "languages: {en: 2, zh: 1}\n",
         f"{LIKERT}\nrounds: 2\nredundancy: 1\n",
+        f"{PAIRWISE}\nassignment: open\nredundancy: 3\nadaptive: {{top: 1}}\n",
     ],
-    ids=["open", "languages", "rounds"],
+    ids=["open", "languages", "rounds", "adaptive"],
 )
 def test_what_is_said_of_one_slot_is_what_is_said_of_all(text):
     study = make_planned(text, benchmark=make_benchmark(stories=3), annotators=3)
@@ -199,7 +201,7 @@ def test_what_is_said_of_one_slot_is_what_is_said_of_all(text):
         elif turn == 3:
             leasing.skip(taken, doing, reason="other")
         elif turn % 2:
-            answer(taken, doing, always("1"))
+            answer(taken, doing, always("left" if study.is_pairwise else "1"))
         for person in people:
             free = set(handing.free_slots(person).values_list("pk", flat=True))
             slots = list(study.slots.select_related("unit"))

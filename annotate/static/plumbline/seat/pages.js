@@ -24,14 +24,14 @@ async function fetchPage(address, withVideos) {
   const page = pageOf(parsed, address);
   document.adoptNode(page.main);
   const all = (name) => [...page.main.querySelectorAll(name)];
-  // Read to the end, a video is in the browser's store.
-  for (const { src } of withVideos ? all("video") : []) {
-    await (await fetch(src, { priority: "low" })).blob();
-  }
   const loaded = all("img").map((image) => new Promise((done) => {
     image.loading = "eager";
     image.onload = image.onerror = ({ type }) => done(type === "load");
   }));
+  // Read to the end, a video is in the browser's store.
+  for (const { src } of withVideos ? all("video") : []) {
+    await (await fetch(src, { priority: "low" })).blob();
+  }
   return (await Promise.all(loaded)).every(Boolean) ? page : null;
 }
 
@@ -39,8 +39,8 @@ export function openPages() {
   const kept = new Map(); // by address
   const finished = new Set(); // the server may not know it yet
   let coming = []; // addresses, in order
-  let here = "";
-  let wanted = "";
+  let here;
+  let wanted;
   let fetching = Promise.resolve();
 
   const next = () => kept.get(coming[0]);
@@ -54,6 +54,7 @@ export function openPages() {
     const response = await fetch(url);
     if (!response.ok) return;
     const { pages, rest } = await response.json();
+    if (url !== wanted) return;
     document.getElementById("rest").hidden = !rest;
     const named = pages.filter((each) => !finished.has(pathOf(each)));
     coming = named.map(pathOf).filter((each) => each !== here);
@@ -70,17 +71,18 @@ export function openPages() {
     prepare(url) {
       wanted = url;
       decodeNext();
-      fetching = fetching.then(() => url === wanted && fetchAll(url))
+      fetching = fetching.then(() => fetchAll(url))
         .catch((error) => error instanceof TypeError || reportError(error)); // no network
     },
     find: (url) => kept.get(url),
     keep(page) {
       here = page.url;
+      wanted = "";
       kept.delete(here);
       kept.set(here, page);
       coming = coming.filter((url) => url !== here);
-      const behind = [...kept.keys()].filter((url) => !coming.includes(url));
-      behind.slice(0, -MOST_BEHIND).forEach((url) => kept.delete(url));
+      [...kept.keys()].filter((url) => !coming.includes(url)).slice(0, -MOST_BEHIND)
+        .forEach((url) => kept.delete(url));
     },
     finished,
     next,
