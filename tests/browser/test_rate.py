@@ -318,6 +318,19 @@ def test_what_is_lost_is_told_once_between_stories(page, live_server):
     assert page.evaluate(WAITING) == 0
 
 
+def test_what_this_browser_cannot_keep_is_told(page, live_server):
+    start(page, live_server, make_study(annotators=1))
+    page.evaluate(
+        """() => { IDBObjectStore.prototype.put = () => {
+          throw new DOMException("The disk is full.", "QuotaExceededError"); }; }"""
+    )
+    page.keyboard.press("3")
+    expect(page.locator("#save-state")).to_have_class("badge bad")
+    expect(page.locator("#problem")).to_be_visible()
+    page.reload()
+    assert page.locator("input:checked").count() == 0, "as the page says"
+
+
 def test_a_failure_for_one_story_holds_no_other_back(page, live_server):
     start(page, live_server, make_study(annotators=1))
     page.route("**/elsewhere/save/", lambda route: route.fulfill(status=500, body=""))

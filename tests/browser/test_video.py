@@ -221,6 +221,21 @@ def test_what_is_chosen_holds_for_the_next_story(page, live_server, tmp_path):
     page.wait_for_function("() => document.querySelector('video').currentTime > 0")
 
 
+def test_the_next_video_plays_without_network(page, live_server, tmp_path):
+    reel = make_reel(tmp_path, [SECOND, SECOND])
+    free = {"must_watch": False}
+    start(
+        page, live_server, make_study(benchmark=reel, annotators=1, presentation=free)
+    )
+    page.wait_for_function("() => document.body.dataset.ahead === '1'")
+    page.context.set_offline(True)
+    before = page.url
+    for key in ("3", "3", "Enter"):
+        page.keyboard.press(key)
+    page.wait_for_function("url => location.href !== url", arg=before)
+    page.wait_for_function("() => document.querySelector('video').currentTime > 0.3")
+
+
 def test_the_next_story_is_to_be_watched_too(page, live_server, tmp_path):
     reel = make_reel(tmp_path, [SECOND, TWO_SECONDS])
     start(page, live_server, make_study(benchmark=reel, annotators=1))
