@@ -78,3 +78,17 @@ def test_a_refusal_is_told_in_the_readers_language():
     assert refused.status_code == 403
     assert "只有此研究的管理员可以这样做" in refused.content.decode()
     assert alice(study).get(url).status_code == 200
+
+
+def test_a_fault_of_the_server_is_told_in_the_reader_s_language(client, monkeypatch):
+    def broken(*_args):
+        raise RuntimeError("of this test")
+
+    monkeypatch.setattr("annotate.views.home.render", broken)
+    client.raise_request_exception = False
+    response = client.get(reverse("home"), headers=CHINESE)
+    assert response.status_code == 500
+    text = response.content.decode()
+    assert 'lang="zh-hans"' in text
+    assert "出错了" in text
+    assert "plumbline.css" in text
