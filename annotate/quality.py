@@ -288,8 +288,6 @@ def _stop(person: Annotator, flag: Flag) -> None:
 
 def unread_warning(annotator: Annotator) -> Flag | None:
     """Return the warning that the annotator has to read next, unless it is settled."""
-    if not annotator.study.rules:
-        return None
     flags = annotator.flags.filter(
         action=Flag.Action.WARN, shown_at__isnull=True, resolved_at__isnull=True
     )
