@@ -143,7 +143,7 @@ def _wished(person: Annotator, wish: str, read: Read) -> Outlook | None:
         return None
     # Only the slot that is taken is locked: two people may wish for each other's.
     rows = Slot.objects.filter(study=person.study_id, code=wish)
-    slot = rows.select_related("unit").order_by().first()
+    slot = rows.select_related("unit").first()
     if slot is None or not is_free_for(person, slot):
         return None
     claim = leasing.last_place(person).claim(slot.unit.story_id)

@@ -200,7 +200,7 @@ def _own(
 ) -> Slot | None:
     own = Slot.objects.filter(annotator=annotator, code=code)
     own = own.exclude(state__in=leasing.CLOSED)
-    return (own.select_related(*related) if related else own).order_by().first()
+    return (own.select_related(*related) if related else own).first()
 
 
 def _slot_page(
