@@ -66,8 +66,10 @@ def waiting(annotator: Annotator) -> QuerySet[Slot]:
     What is set aside is passed over until somebody has looked at it, unless it was
     begun.
     """
-    own = own_slots(annotator).filter(state__in=UNFINISHED)
-    return own.filter(Q(state=Slot.State.LEASED) | Q(unit__set_aside_at__isnull=True))
+    at_hand = Q(state=Slot.State.LEASED)
+    at_hand |= Q(state=Slot.State.OPEN, unit__set_aside_at__isnull=True)
+    own = Slot.objects.filter(at_hand, annotator=annotator, position__isnull=False)
+    return own.order_by("position")
 
 
 @transaction.atomic

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from django.db import transaction
-from django.db.models import Avg, Case, Count, F, Value, When
+from django.db.models import Avg, Case, Count, F, QuerySet, Value, When
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
@@ -286,12 +286,12 @@ def _stop(person: Annotator, flag: Flag) -> None:
         inviting.revoke(person)
 
 
-def unread_warning(annotator: Annotator) -> Flag | None:
-    """Return the warning that the annotator has to read next, unless it is settled."""
-    flags = annotator.flags.filter(
-        action=Flag.Action.WARN, shown_at__isnull=True, resolved_at__isnull=True
-    )
-    return flags.order_by("pk").first()
+def unread_warnings(annotator: Annotator) -> QuerySet[Flag]:
+    """Return the warnings that the annotator has to read yet, but for settled ones."""
+    return Flag.objects.filter(
+        annotator=annotator, action=Flag.Action.WARN,
+        shown_at__isnull=True, resolved_at__isnull=True,
+    ).order_by("pk")  # fmt: skip
 
 
 def warning_text(flag: Flag) -> str:

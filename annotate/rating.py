@@ -282,9 +282,12 @@ def _as_choice(slot: Slot, question: Question, value: int | str) -> str:
 
 def current_answers(slot: Slot, annotator: Annotator) -> dict[int, Rating | Choice]:
     """Return the annotator's current answers to a slot by question id."""
+    return {row.question_id: row for row in _current(slot, annotator)}
+
+
+def _current(slot: Slot, annotator: Annotator) -> QuerySet[Rating | Choice]:
     model = Choice if slot.study.is_pairwise else Rating
-    rows = model.objects.filter(slot=slot, annotator=annotator, is_current=True)
-    return {row.question_id: row for row in rows}
+    return model.objects.filter(slot=slot, annotator=annotator, is_current=True)
 
 
 def submit_slot(
@@ -329,7 +332,8 @@ def _refuse_unanswered(held: Slot, person: Annotator) -> None:
             )
             raise AnswerError(text % {"shots": ", ".join(map(str, left))})
         return
-    answered = current_answers(held, person)
+    answers = _current(held, person).values_list("question_id", flat=True)
+    answered = set(answers)
     missing = [q for q in asked_questions(held) if q.pk not in answered]
     if missing:
         titles = ", ".join(question.title for question in missing)

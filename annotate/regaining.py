@@ -101,9 +101,13 @@ def _signer(annotator: Annotator, code: str) -> TimestampSigner:
 
 def offered(annotator: Annotator, code: str) -> Slot | None:
     """Return a free slot that this annotator may get, without taking it."""
-    rows = Slot.objects.filter(study=annotator.study_id, code=code)
-    slot = rows.select_related(*SHOWN).first()
-    return slot if slot is not None and handing.is_free_for(annotator, slot) else None
+    try:
+        slot = Slot.objects.select_related(*SHOWN).get(
+            study=annotator.study_id, code=code
+        )
+    except Slot.DoesNotExist:
+        return None
+    return slot if handing.is_free_for(annotator, slot) else None
 
 
 def despite_loss(

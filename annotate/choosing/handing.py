@@ -142,9 +142,12 @@ def _wished(person: Annotator, wish: str, read: Read) -> Outlook | None:
     ):
         return None
     # Only the slot that is taken is locked: two people may wish for each other's.
-    rows = Slot.objects.filter(study=person.study_id, code=wish)
-    slot = rows.select_related("unit").first()
-    if slot is None or not is_free_for(person, slot):
+    rows = Slot.objects.select_related("unit")
+    try:
+        slot = rows.get(study=person.study_id, code=wish)
+    except Slot.DoesNotExist:
+        return None
+    if not is_free_for(person, slot):
         return None
     claim = leasing.last_place(person).claim(slot.unit.story_id)
     own = leasing.waiting(person).values_list("started_at", "position").first()
@@ -217,9 +220,8 @@ def free_slots(annotator: Annotator) -> QuerySet[Slot]:
     """Return the slots that nobody holds and this annotator may take now, in order."""
     free = left_for(annotator).filter(annotator__isnull=True, state=Slot.State.OPEN)
     if annotator.study.is_open and not annotator.study.adaptive:
-        free = free.filter(
-            level__lte=Coalesce(Subquery(_lowest_level(annotator)), 0) + 1
-        )
+        lowest = _unfinished(annotator).order_by("level").values("level")[:1]
+        free = free.filter(level__lte=Coalesce(Subquery(lowest), 0) + 1)
     return free.order_by("level", "draw")
 
 
@@ -243,24 +245,22 @@ def is_free_for(annotator: Annotator, slot: Slot) -> bool:
         return False
     if not annotator.study.is_open or annotator.study.adaptive:
         return True
-    lowest = _lowest_level(annotator).values_list("level", flat=True).first()
-    return slot.level <= (lowest or 0) + 1
+    return not _unfinished(annotator).filter(level__lt=slot.level - 1).exists()
 
 
-def _lowest_level(annotator: Annotator) -> QuerySet[Slot]:
-    """Return the lowest unfinished level of what is in the annotator's language.
+def _unfinished(annotator: Annotator) -> QuerySet[Slot]:
+    """Return what is wanted in the annotator's language and not done.
 
-    Every unit has an answer at each level below. Slots are handed out up to one level
-    above.
+    Every unit has an answer at each level below the lowest of these. Slots are handed
+    out up to one level above it.
     """
-    unfinished = Slot.objects.filter(
+    return Slot.objects.filter(
         study=annotator.study_id,
         ordinal__isnull=False,
         state__in=UNFINISHED,
         language__in=("", annotator.language),
         unit__set_aside_at__isnull=True,
     )
-    return unfinished.order_by("level").values("level")[:1]
 
 
 def _best_free(annotator: Annotator, read: Read) -> Outlook | None:

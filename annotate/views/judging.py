@@ -180,8 +180,10 @@ def get_slot(
     that the browser was given beforehand, by the `proof` of that. `related` rows are
     read with it.
     """
-    row = _own(annotator, code, related)
-    row = row or regaining.regain(annotator, code, late=late, proof=proof)
+    try:
+        return _own(annotator, code, related)
+    except Slot.DoesNotExist:
+        row = regaining.regain(annotator, code, late=late, proof=proof)
     if row is None:
         raise Http404
     return row
@@ -189,7 +191,10 @@ def get_slot(
 
 def look_at(annotator: Annotator, code: str) -> Slot:
     """Return a slot to be shown: one's own, or a free one fetched beforehand."""
-    row = _own(annotator, code) or regaining.offered(annotator, code)
+    try:
+        return _own(annotator, code)
+    except Slot.DoesNotExist:
+        row = regaining.offered(annotator, code)
     if row is None:
         raise Http404
     return row
@@ -197,10 +202,10 @@ def look_at(annotator: Annotator, code: str) -> Slot:
 
 def _own(
     annotator: Annotator, code: str, related: Sequence[str] = regaining.SHOWN
-) -> Slot | None:
-    own = Slot.objects.filter(annotator=annotator, code=code)
-    own = own.exclude(state__in=leasing.CLOSED)
-    return (own.select_related(*related) if related else own).first()
+) -> Slot:
+    own = Slot.objects.exclude(state__in=leasing.CLOSED)
+    own = own.select_related(*related) if related else own
+    return own.get(annotator=annotator, code=code)
 
 
 def _slot_page(

@@ -44,13 +44,11 @@ def for_annotator(view: View) -> View:
 
     @wraps(view)
     def wrapped(request: HttpRequest, token: str, **kwargs: object) -> HttpResponse:
-        invitation = (
-            Invitation.objects.filter(token=token)
-            .select_related("annotator__study")
-            .first()
-        )
-        if invitation is None:
-            raise Http404
+        rows = Invitation.objects.select_related("annotator__study")
+        try:
+            invitation = rows.get(token=token)
+        except Invitation.DoesNotExist:
+            raise Http404 from None
         annotator = invitation.annotator
         request.token = token
         if invitation.revoked_at is not None:
@@ -204,7 +202,7 @@ def pause(request: HttpRequest, annotator: Annotator) -> HttpResponse:
 @for_annotator
 def warning(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     """Tell the annotator what a quality rule found; reading it leads on."""
-    flag = quality.unread_warning(annotator)
+    flag = quality.unread_warnings(annotator).first()
     if flag is None:
         return redirect("rate-entry", request.token)
     if request.method == "POST":
@@ -291,7 +289,7 @@ def _go_on(
     wish: str = "",
 ) -> HttpResponse:
     """Lead to the next slot; a warning is read first."""
-    if quality.unread_warning(annotator) is not None:
+    if quality.unread_warnings(annotator).exists():
         return redirect("rate-warning", request.token)
     following = handing.take_next(annotator, session=session, wish=wish)
     if following.taken:

@@ -68,6 +68,54 @@ def test_the_next_story_comes_without_asking_the_server(page, live_server, study
     assert Slot.objects.get(state="leased").code in page.url
 
 
+# Which pictures were decoded on request, by their address.
+DECODED = """
+window.decoded = [];
+const { decode } = HTMLImageElement.prototype;
+HTMLImageElement.prototype.decode = function () {
+  window.decoded.push(this.src);
+  return decode.call(this);
+};
+"""
+
+
+def test_of_what_comes_next_only_the_next_story_is_decoded(page, live_server, study):
+    page.add_init_script(DECODED)
+    sit_down(page, live_server, study)
+    fetched(page, 7)
+    decoded = set(page.evaluate("window.decoded"))
+    judge(page)
+    expect(page.locator("#place")).to_contain_text("Story 2 of 8")
+    shown = page.eval_on_selector_all("main img", "(all) => all.map(({ src }) => src)")
+    assert decoded == set(shown) != set()
+
+
+def test_a_reply_about_a_story_that_was_left_is_not_heeded(page, live_server, study):
+    sit_down(page, live_server, study)
+    fetched(page, 7)
+    saved(page)
+    held = []
+    page.route("**/ahead/", lambda route: held.append(route))
+    judge(page)
+    expect(page.locator("#place")).to_contain_text("Story 2 of 8")
+    saved(page)
+    wait_until(page, lambda: len(held) == 1)
+    page.keyboard.press("Backspace")
+    expect(page.locator("#place")).to_contain_text("Story 1 of 8")
+    held[0].continue_()
+    wait_until(page, lambda: len(held) == 2)  # the reply to the first was read
+    page.context.set_offline(True)  # or the server would put it right
+    judge(page, "Enter")
+    expect(page.locator("#place")).to_contain_text("Story 2 of 8")
+
+
+def wait_until(page, is_so):
+    patience = time.monotonic() + 10
+    while not is_so():
+        assert time.monotonic() < patience
+        page.wait_for_timeout(20)
+
+
 @pytest.mark.parametrize("text", [LONG, OPEN], ids=["planned", "open"])
 def test_five_stories_without_network_then_a_crash(
     chromium, tmp_path, live_server, text
