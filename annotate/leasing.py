@@ -66,9 +66,12 @@ def waiting(annotator: Annotator) -> QuerySet[Slot]:
     What is set aside is passed over until somebody has looked at it, unless it was
     begun.
     """
-    at_hand = Q(state=Slot.State.LEASED)
-    at_hand |= Q(state=Slot.State.OPEN, unit__set_aside_at__isnull=True)
-    own = Slot.objects.filter(at_hand, annotator=annotator, position__isnull=False)
+    own = Slot.objects.filter(
+        Q(state=Slot.State.LEASED) | Q(unit__set_aside_at__isnull=True),
+        annotator=annotator,
+        position__isnull=False,
+        state__in=UNFINISHED,
+    )
     return own.order_by("position")
 
 

@@ -287,7 +287,7 @@ def _stop(person: Annotator, flag: Flag) -> None:
 
 
 def unread_warnings(annotator: Annotator) -> QuerySet[Flag]:
-    """Return the warnings that the annotator has to read yet, but for settled ones."""
+    """Return the warnings the annotator has yet to read; settled ones are left out."""
     return Flag.objects.filter(
         annotator=annotator, action=Flag.Action.WARN,
         shown_at__isnull=True, resolved_at__isnull=True,

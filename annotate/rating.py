@@ -285,7 +285,7 @@ def current_answers(slot: Slot, annotator: Annotator) -> dict[int, Rating | Choi
     return {row.question_id: row for row in _current(slot, annotator)}
 
 
-def _current(slot: Slot, annotator: Annotator) -> QuerySet[Rating | Choice]:
+def _current(slot: Slot, annotator: Annotator) -> QuerySet[Rating] | QuerySet[Choice]:
     model = Choice if slot.study.is_pairwise else Rating
     return model.objects.filter(slot=slot, annotator=annotator, is_current=True)
 
@@ -332,8 +332,7 @@ def _refuse_unanswered(held: Slot, person: Annotator) -> None:
             )
             raise AnswerError(text % {"shots": ", ".join(map(str, left))})
         return
-    answers = _current(held, person).values_list("question_id", flat=True)
-    answered = set(answers)
+    answered = set(_current(held, person).values_list("question_id", flat=True))
     missing = [q for q in asked_questions(held) if q.pk not in answered]
     if missing:
         titles = ", ".join(question.title for question in missing)

@@ -101,13 +101,7 @@ def _signer(annotator: Annotator, code: str) -> TimestampSigner:
 
 def offered(annotator: Annotator, code: str) -> Slot | None:
     """Return a free slot that this annotator may get, without taking it."""
-    try:
-        slot = Slot.objects.select_related(*SHOWN).get(
-            study=annotator.study_id, code=code
-        )
-    except Slot.DoesNotExist:
-        return None
-    return slot if handing.is_free_for(annotator, slot) else None
+    return handing.free_slot(annotator, code, SHOWN)
 
 
 def despite_loss(

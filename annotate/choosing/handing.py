@@ -7,7 +7,7 @@ level behind.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -15,7 +15,6 @@ from zlib import crc32
 
 from django.db import transaction
 from django.db.models import Q, QuerySet, Subquery
-from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from annotate import leasing
@@ -142,12 +141,8 @@ def _wished(person: Annotator, wish: str, read: Read) -> Outlook | None:
     ):
         return None
     # Only the slot that is taken is locked: two people may wish for each other's.
-    rows = Slot.objects.select_related("unit")
-    try:
-        slot = rows.get(study=person.study_id, code=wish)
-    except Slot.DoesNotExist:
-        return None
-    if not is_free_for(person, slot):
+    slot = free_slot(person, wish, ["unit"])
+    if slot is None:
         return None
     claim = leasing.last_place(person).claim(slot.unit.story_id)
     own = leasing.waiting(person).values_list("started_at", "position").first()
@@ -193,14 +188,9 @@ def left_for(annotator: Annotator) -> QuerySet[Slot]:
     A unit is judged once in each round, and never after it was skipped. Slots planned
     for others stay with them.
     """
-    left = Slot.objects.filter(
-        Q(annotator__isnull=True) | Q(claimed=True),
-        study=annotator.study_id,
-        ordinal__isnull=False,
-        state__in=UNFINISHED,
-        language__in=("", annotator.language),
-        unit__set_aside_at__isnull=True,
-    ).exclude(unit__in=Skip.objects.filter(annotator=annotator).values("unit"))
+    left = _wanted(annotator).filter(Q(annotator__isnull=True) | Q(claimed=True))
+    skipped = Skip.objects.filter(annotator=annotator)
+    left = left.exclude(unit__in=skipped.values("unit"))
     held = Slot.objects.filter(annotator=annotator)
     if annotator.study.rounds == 1:
         return left.exclude(unit__in=held.values("unit"))
@@ -217,12 +207,25 @@ def may_get_more(annotator: Annotator) -> bool:
 
 
 def free_slots(annotator: Annotator) -> QuerySet[Slot]:
-    """Return the slots that nobody holds and this annotator may take now, in order."""
+    """Return the slots that nobody holds and this annotator may take now, in order.
+
+    In an open study every unit has an answer at each level below the lowest that is
+    unfinished; slots are handed out up to one level above that.
+    """
     free = left_for(annotator).filter(annotator__isnull=True, state=Slot.State.OPEN)
     if annotator.study.is_open and not annotator.study.adaptive:
-        lowest = _unfinished(annotator).order_by("level").values("level")[:1]
-        free = free.filter(level__lte=Coalesce(Subquery(lowest), 0) + 1)
+        free = free.filter(level__lte=Subquery(_lowest_level(annotator)) + 1)
     return free.order_by("level", "draw")
+
+
+def free_slot(annotator: Annotator, code: str, related: Sequence[str]) -> Slot | None:
+    """Return the slot of that code, with `related` rows, if it `is_free_for` them."""
+    rows = Slot.objects.select_related(*related)
+    try:
+        slot = rows.get(study=annotator.study_id, code=code)
+    except Slot.DoesNotExist:
+        return None
+    return slot if is_free_for(annotator, slot) else None
 
 
 def is_free_for(annotator: Annotator, slot: Slot) -> bool:
@@ -245,14 +248,19 @@ def is_free_for(annotator: Annotator, slot: Slot) -> bool:
         return False
     if not annotator.study.is_open or annotator.study.adaptive:
         return True
-    return not _unfinished(annotator).filter(level__lt=slot.level - 1).exists()
+    lowest = _lowest_level(annotator).values_list("level", flat=True).first()
+    return lowest is not None and slot.level <= lowest + 1
 
 
-def _unfinished(annotator: Annotator) -> QuerySet[Slot]:
-    """Return what is wanted in the annotator's language and not done.
+def _lowest_level(annotator: Annotator) -> QuerySet[Slot]:
+    """Return the lowest unfinished level, in the annotator's language."""
+    return _wanted(annotator).order_by("level").values("level")[:1]
 
-    Every unit has an answer at each level below the lowest of these. Slots are handed
-    out up to one level above it.
+
+def _wanted(annotator: Annotator) -> QuerySet[Slot]:
+    """Return the unfinished slots in the annotator's language, but for surplus ones.
+
+    Units that are set aside are passed over.
     """
     return Slot.objects.filter(
         study=annotator.study_id,

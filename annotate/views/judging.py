@@ -180,10 +180,8 @@ def get_slot(
     that the browser was given beforehand, by the `proof` of that. `related` rows are
     read with it.
     """
-    try:
-        return _own(annotator, code, related)
-    except Slot.DoesNotExist:
-        row = regaining.regain(annotator, code, late=late, proof=proof)
+    row = _own(annotator, code, related)
+    row = row or regaining.regain(annotator, code, late=late, proof=proof)
     if row is None:
         raise Http404
     return row
@@ -191,10 +189,7 @@ def get_slot(
 
 def look_at(annotator: Annotator, code: str) -> Slot:
     """Return a slot to be shown: one's own, or a free one fetched beforehand."""
-    try:
-        return _own(annotator, code)
-    except Slot.DoesNotExist:
-        row = regaining.offered(annotator, code)
+    row = _own(annotator, code) or regaining.offered(annotator, code)
     if row is None:
         raise Http404
     return row
@@ -202,10 +197,13 @@ def look_at(annotator: Annotator, code: str) -> Slot:
 
 def _own(
     annotator: Annotator, code: str, related: Sequence[str] = regaining.SHOWN
-) -> Slot:
+) -> Slot | None:
     own = Slot.objects.exclude(state__in=leasing.CLOSED)
     own = own.select_related(*related) if related else own
-    return own.get(annotator=annotator, code=code)
+    try:
+        return own.get(annotator=annotator, code=code)
+    except Slot.DoesNotExist:
+        return None
 
 
 def _slot_page(

@@ -14,6 +14,7 @@ from playwright.sync_api import expect
 
 from annotate.history.verifying import problems
 from annotate.models import Fault, Invitation, Rating, Slot
+from tests.browser.patience import wait_until
 from tests.browser.test_rate import saved
 from tests.factories import make_benchmark
 from tests.working import LIKERT, join, make_planned
@@ -91,29 +92,27 @@ def test_of_what_comes_next_only_the_next_story_is_decoded(page, live_server, st
 
 
 def test_a_reply_about_a_story_that_was_left_is_not_heeded(page, live_server, study):
+    asked = []
+
+    def hold_all_but_the_first(route):
+        asked.append(route)
+        if len(asked) == 1:
+            route.continue_()
+
+    page.route("**/ahead/", hold_all_but_the_first)
     sit_down(page, live_server, study)
     fetched(page, 7)
-    saved(page)
-    held = []
-    page.route("**/ahead/", lambda route: held.append(route))
     judge(page)
     expect(page.locator("#place")).to_contain_text("Story 2 of 8")
     saved(page)
-    wait_until(page, lambda: len(held) == 1)
+    wait_until(page, lambda: len(asked), 2)
     page.keyboard.press("Backspace")
     expect(page.locator("#place")).to_contain_text("Story 1 of 8")
-    held[0].continue_()
-    wait_until(page, lambda: len(held) == 2)  # the reply to the first was read
+    asked[1].continue_()
+    wait_until(page, lambda: len(asked), 3)  # the reply before was read
     page.context.set_offline(True)  # or the server would put it right
     judge(page, "Enter")
     expect(page.locator("#place")).to_contain_text("Story 2 of 8")
-
-
-def wait_until(page, is_so):
-    patience = time.monotonic() + 10
-    while not is_so():
-        assert time.monotonic() < patience
-        page.wait_for_timeout(20)
 
 
 @pytest.mark.parametrize("text", [LONG, OPEN], ids=["planned", "open"])

@@ -1,7 +1,5 @@
 """The player of videos in Chromium: in step, by keyboard, watched before answered."""
 
-import time
-
 import pytest
 
 from annotate.models import Choice
@@ -9,6 +7,7 @@ from evalcore import video
 from evalcore.models import Benchmark, Method, Output, Shot, Story
 from tests.browser import test_rate
 from tests.browser.accessibility import violations
+from tests.browser.patience import wait_until
 from tests.browser.test_rate import finish_by_keyboard, saved
 from tests.clips import BITS, write_clip
 from tests.factories import make_study
@@ -22,7 +21,8 @@ NUMBERS = f"""() => [...document.querySelectorAll("video")].map((video) => {{
   const {{ videoWidth: width, videoHeight: height }} = video;
   [canvas.width, canvas.height] = [width, height];
   pen.drawImage(video, 0, 0);
-  let number = 0;
+  const painted = pen.getImageData(width / 2, height / 2, 1, 1).data[3];
+  let number = painted ? 0 : NaN;
   for (let bit = 0; bit < {BITS}; bit += 1) {{
     const [red] = pen.getImageData((bit + 0.5) * width / {BITS}, height / 2, 1, 1).data;
     number = 2 * number + (red > 127);
@@ -114,10 +114,7 @@ def assert_shown(page, expected: list[int]):
     What is painted may be behind the player, which has found its frame already.
     """
     ready(page)
-    patience = time.monotonic() + 5
-    while (shown := page.evaluate(NUMBERS)) != expected:
-        assert time.monotonic() < patience, f"{shown}, not {expected}, at {place(page)}"
-        page.wait_for_timeout(20)
+    wait_until(page, lambda: page.evaluate(NUMBERS), expected)
 
 
 def states(page, name) -> list:
@@ -179,6 +176,7 @@ def test_pausing_leaves_both_on_the_same_frame(page, live_server, tmp_path):
     for _ in range(3):
         page.wait_for_timeout(150)
         page.keyboard.press(" ")
+        assert states(page, "paused") == [True, True]
         frame = int(place(page).rpartition(" ")[2]) - 1
         assert frame > 0
         assert_shown(page, [frame, frame])
