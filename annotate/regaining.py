@@ -99,11 +99,6 @@ def _signer(annotator: Annotator, code: str) -> TimestampSigner:
     return TimestampSigner(salt=f"offer {annotator.pk} {code}")
 
 
-def offered(annotator: Annotator, code: str) -> Slot | None:
-    """Return a free slot that this annotator may get, without taking it."""
-    return handing.free_slot(annotator, code, SHOWN)
-
-
 def despite_loss(
     work: Callable[..., Result], *, slot: Slot, annotator: Annotator, **given: object
 ) -> Result:

@@ -219,7 +219,10 @@ def free_slots(annotator: Annotator) -> QuerySet[Slot]:
 
 
 def free_slot(annotator: Annotator, code: str, related: Sequence[str]) -> Slot | None:
-    """Return the slot of that code, with `related` rows, if it `is_free_for` them."""
+    """Return the slot of a code, if it `is_free_for` the annotator; nothing is taken.
+
+    `related` rows are read with it.
+    """
     rows = Slot.objects.select_related(*related)
     try:
         slot = rows.get(study=annotator.study_id, code=code)

@@ -17,6 +17,7 @@ from annotate import (
     viewing,
 )  # fmt: skip
 from annotate.checking import training
+from annotate.choosing import handing
 from annotate.models import (
     Annotator,
     Purpose,
@@ -189,7 +190,8 @@ def get_slot(
 
 def look_at(annotator: Annotator, code: str) -> Slot:
     """Return a slot to be shown: one's own, or a free one fetched beforehand."""
-    row = _own(annotator, code) or regaining.offered(annotator, code)
+    row = _own(annotator, code)
+    row = row or handing.free_slot(annotator, code, regaining.SHOWN)
     if row is None:
         raise Http404
     return row

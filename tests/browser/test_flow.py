@@ -14,8 +14,8 @@ from playwright.sync_api import expect
 
 from annotate.history.verifying import problems
 from annotate.models import Fault, Invitation, Rating, Slot
-from tests.browser.patience import wait_until
 from tests.browser.test_rate import saved
+from tests.browser.waiting import wait_until
 from tests.factories import make_benchmark
 from tests.working import LIKERT, join, make_planned
 

@@ -7,8 +7,8 @@ from evalcore import video
 from evalcore.models import Benchmark, Method, Output, Shot, Story
 from tests.browser import test_rate
 from tests.browser.accessibility import violations
-from tests.browser.patience import wait_until
 from tests.browser.test_rate import finish_by_keyboard, saved
+from tests.browser.waiting import wait_until
 from tests.clips import BITS, write_clip
 from tests.factories import make_study
 
@@ -163,6 +163,7 @@ def test_a_step_is_one_frame_of_the_faster(page, live_server, tmp_path):
     left, right = [1, 2, 3, 2, 14, 2, 0], [0, 1, 2, 1, 9, 1, 0]
     for key, *expected in zip(keys, left, right, strict=True):
         page.keyboard.press(key)
+        assert place(page).endswith(f", frame {expected[0] + 1}")
         assert_shown(page, expected)
     assert place(page) == "0.00 s, frame 1"
     for _ in range(30):
