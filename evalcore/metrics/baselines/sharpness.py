@@ -1,11 +1,9 @@
 """How sharp a picture is."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from evalcore.metrics.base import Floats, MetricInfo, Picture, Value
-from evalcore.metrics.pixels import normalised
+from evalcore.metrics.base import Ask, Floats, MetricInfo, Rendering, Scoring, Value
+from evalcore.metrics.baselines.pixels import PixelFormula
 
 LUMA = np.array([0.299, 0.587, 0.114])
 
@@ -38,12 +36,16 @@ def sharpness(grey: Floats) -> float:
     return float(laplacian.var())
 
 
+ENCODER = PixelFormula("sharpness 2", lambda rgb: sharpness(rgb @ LUMA))
+
+
 class Sharpness:
     """Sharpness of each shot."""
 
     info = MetricInfo(
         name="sharpness",
         title="Sharpness",
+        family="baseline",
         scores="shot",
         higher_is_better=True,
         low=0,
@@ -57,10 +59,10 @@ class Sharpness:
         """Return nothing: it is always ready."""
         return ""
 
-    def score(self, pictures: Sequence[tuple[int, Picture | None]]) -> list[Value]:
+    def score(self, rendering: Rendering) -> Scoring:
         """Return one value a shot that is there."""
+        values = yield Ask(ENCODER, rendering.images)
         return [
-            Value(sharpness(normalised(picture) @ LUMA), shot)
-            for shot, picture in pictures
-            if picture is not None
+            Value(float(value), shot.number)
+            for shot, value in zip(rendering.rendered, values, strict=True)
         ]

@@ -1,8 +1,6 @@
 """How many of the story's shots were rendered at all."""
 
-from collections.abc import Sequence
-
-from evalcore.metrics.base import MetricInfo, Picture, Value
+from evalcore.metrics.base import MetricInfo, Rendering, Scoring, Value
 
 
 def share_present(present: int, wanted: int) -> float:
@@ -22,6 +20,7 @@ class ShotsPresent:
     info = MetricInfo(
         name="shots_present",
         title="Shots present",
+        family="baseline",
         scores="output",
         higher_is_better=True,
         low=0,
@@ -36,9 +35,10 @@ class ShotsPresent:
         """Return nothing: it is always ready."""
         return ""
 
-    def score(self, pictures: Sequence[tuple[int, Picture | None]]) -> list[Value]:
+    def score(self, rendering: Rendering) -> Scoring:
         """Return one value; undefined for a story without shots."""
-        if not pictures:
+        yield from ()
+        if not rendering.shots:
             return [Value(None, reason="the story has no shots")]
-        present = sum(picture is not None for _shot, picture in pictures)
-        return [Value(share_present(present, len(pictures)))]
+        present = len(rendering.rendered)
+        return [Value(share_present(present, len(rendering.shots)))]

@@ -1,11 +1,9 @@
 """How colourful a picture is."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from evalcore.metrics.base import Floats, MetricInfo, Picture, Value
-from evalcore.metrics.pixels import normalised
+from evalcore.metrics.base import Ask, Floats, MetricInfo, Rendering, Scoring, Value
+from evalcore.metrics.baselines.pixels import PixelFormula
 
 
 def colourfulness(rgb: Floats) -> float:
@@ -41,12 +39,16 @@ def colourfulness(rgb: Floats) -> float:
     return float(spread + 0.3 * np.sqrt(rg.mean() ** 2 + yb.mean() ** 2))
 
 
+ENCODER = PixelFormula("colourfulness 2", colourfulness)
+
+
 class Colourfulness:
     """Colourfulness of each shot."""
 
     info = MetricInfo(
         name="colourfulness",
         title="Colourfulness",
+        family="baseline",
         scores="shot",
         higher_is_better=True,
         low=0,
@@ -60,10 +62,10 @@ class Colourfulness:
         """Return nothing: it is always ready."""
         return ""
 
-    def score(self, pictures: Sequence[tuple[int, Picture | None]]) -> list[Value]:
+    def score(self, rendering: Rendering) -> Scoring:
         """Return one value a shot that is there."""
+        values = yield Ask(ENCODER, rendering.images)
         return [
-            Value(colourfulness(normalised(picture)), shot)
-            for shot, picture in pictures
-            if picture is not None
+            Value(float(value), shot.number)
+            for shot, value in zip(rendering.rendered, values, strict=True)
         ]

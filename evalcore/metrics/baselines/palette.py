@@ -5,8 +5,8 @@ from itertools import combinations
 
 import numpy as np
 
-from evalcore.metrics.base import Floats, MetricInfo, Picture, Value
-from evalcore.metrics.pixels import normalised
+from evalcore.metrics.base import Ask, Floats, MetricInfo, Rendering, Scoring, Value
+from evalcore.metrics.baselines.pixels import PixelFormula
 
 LEVELS = 8  # steps a channel
 
@@ -53,12 +53,16 @@ def palette_consistency(histograms: Sequence[Floats]) -> float:
     return float(np.mean(shared))
 
 
+ENCODER = PixelFormula("palette 2", histogram)
+
+
 class PaletteConsistency:
     """Palette consistency of an output."""
 
     info = MetricInfo(
         name="palette_consistency",
         title="Palette consistency",
+        family="baseline",
         scores="output",
         higher_is_better=True,
         low=0,
@@ -75,11 +79,9 @@ class PaletteConsistency:
         """Return nothing: it is always ready."""
         return ""
 
-    def score(self, pictures: Sequence[tuple[int, Picture | None]]) -> list[Value]:
+    def score(self, rendering: Rendering) -> Scoring:
         """Return one value; undefined for fewer than two shots."""
-        histograms = [
-            histogram(normalised(p)) for _shot, p in pictures if p is not None
-        ]
+        histograms = yield Ask(ENCODER, rendering.images)
         if len(histograms) < 2:
             return [Value(None, reason="fewer than two shots have a picture")]
         return [Value(palette_consistency(histograms))]
