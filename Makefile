@@ -27,8 +27,9 @@ $(WEB): $(BIN)/python requirements-web.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-web.txt
 	@touch "$@"
 
-$(FULL): $(WEB) requirements.txt
+$(FULL): $(WEB) requirements.txt requirements-standins.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-standins.txt
 	@touch "$@"
 
 $(MO): $(PO) $(WEB)

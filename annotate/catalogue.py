@@ -18,6 +18,8 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 from django.utils.translation.template import templatize
 
+from evalcore.metrics import registry
+
 ROOT = Path(__file__).resolve().parent.parent
 PO = ROOT / "annotate" / "locale" / "zh_Hans" / "LC_MESSAGES" / "django.po"
 MO = PO.with_suffix(".mo")
@@ -48,7 +50,24 @@ def find_messages() -> Catalog:
     for folder in SOURCES:
         for path in sorted((ROOT / folder).rglob("*.py")):
             _add(catalogue, path, extract_from_file("python", path, KEYWORDS))
+    for text in metric_texts():
+        catalogue.add(text, locations=[("evalcore/metrics", None)])
     return catalogue
+
+
+def metric_texts() -> list[str]:
+    """Return what metrics say of themselves.
+
+    They know nothing of translation; pages translate what they say.
+    """
+    infos = [registry.load(name).info for name in registry.names()]
+    return list(
+        dict.fromkeys(
+            text
+            for info in infos
+            for text in (info.family, info.title, info.measures, info.source)
+        )
+    )
 
 
 def _add(catalogue: Catalog, path: Path, found: Iterator[tuple]) -> None:

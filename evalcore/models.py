@@ -34,6 +34,12 @@ class Story(models.Model):
         blank=True,
         help_text="How much of a video was given to the methods, not made by them.",
     )
+    extra = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="What the benchmark's file says beyond shots and characters; "
+        "metrics and exports read it.",
+    )
 
     class Meta:
         verbose_name_plural = "stories"
@@ -275,8 +281,8 @@ class Frame(models.Model):
 class MetricRun(models.Model):
     """One computation, or one imported file, of metric scores.
 
-    A worker takes a queued run; `heartbeat_at` tells a live worker from a killed
-    one, and the scores already stored tell what is left to do.
+    A computation is cut into chunks, which workers take; `total` and `done` count the
+    pieces of work in them: one metric of one output, or of all outputs of a method.
     """
 
     class State(models.TextChoices):
@@ -299,9 +305,14 @@ class MetricRun(models.Model):
     done = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     started_at = models.DateTimeField(null=True, blank=True)
-    heartbeat_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
     error = models.TextField(blank=True)
+    options = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="What it was asked for beside metrics: the method with true outputs.",
+    )
+    dollars = models.FloatField(default=0, help_text="Paid to judges so far.")
     file_name = models.CharField(max_length=300, blank=True)
     file_sha256 = models.CharField(max_length=64, blank=True)
 
@@ -317,6 +328,82 @@ class MetricRun(models.Model):
                 name="metric_run_source_known",
             ),
         ]
+
+
+class MetricChunk(models.Model):
+    """A part of a computation, as large as one worker takes at once.
+
+    A worker takes a queued chunk and marks it as its own; `heartbeat_at` tells a live
+    worker from a killed one. What is left of a chunk follows from the scores and
+    absences that are stored, so taking it twice is harmless.
+    """
+
+    class Queue(models.TextChoices):
+        CPU = "cpu"
+        GPU = "gpu"
+        JUDGE = "judge"
+
+    run = models.ForeignKey(MetricRun, on_delete=models.CASCADE, related_name="chunks")
+    queue = models.CharField(max_length=5, choices=Queue.choices)
+    metrics = models.JSONField(help_text="Names of the metrics.")
+    outputs = models.JSONField(default=list, help_text="Keys of outputs to score.")
+    method = models.ForeignKey(
+        Method,
+        on_delete=models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="Whose outputs are scored together; alternative to single outputs.",
+    )
+    state = models.CharField(
+        max_length=10,
+        choices=MetricRun.State.choices,
+        default=MetricRun.State.QUEUED,
+    )
+    worker = models.CharField(max_length=40, blank=True, help_text="Who has taken it.")
+    heartbeat_at = models.DateTimeField(null=True, blank=True)
+    failures = models.JSONField(default=list, help_text="[output, metric, reason]")
+    environment = models.JSONField(
+        default=dict, help_text="With what it was computed: device, versions, weights."
+    )
+
+    class Meta:
+        ordering = ["run", "id"]
+        indexes = [
+            models.Index(fields=["state", "queue"], name="chunk_by_state_and_queue"),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(state__in=["queued", "running", "done", "failed"]),
+                name="metric_chunk_state_known",
+            ),
+            models.CheckConstraint(
+                condition=Q(queue__in=["cpu", "gpu", "judge"]),
+                name="metric_chunk_queue_known",
+            ),
+        ]
+
+
+def _one_per_subject(what: str) -> list[models.UniqueConstraint]:
+    """Return that a metric has one such row for a method, an output and a shot."""
+    metric = ["metric", "metric_version", "backend", "method"]
+    return [
+        models.UniqueConstraint(
+            fields=["benchmark", *metric],
+            condition=Q(story__isnull=True),
+            name=f"{what}_unique_for_method",
+        ),
+        models.UniqueConstraint(
+            fields=[*metric, "story"],
+            condition=Q(story__isnull=False, shot__isnull=True),
+            name=f"{what}_unique_for_output",
+        ),
+        models.UniqueConstraint(
+            fields=[*metric, "shot"],
+            condition=Q(shot__isnull=False),
+            name=f"{what}_unique_for_shot",
+        ),
+    ]
 
 
 class MetricScore(models.Model):
@@ -338,10 +425,13 @@ class MetricScore(models.Model):
         Shot, on_delete=models.CASCADE, null=True, blank=True, related_name="scores"
     )
     metric = models.CharField(max_length=100)
-    metric_version = models.CharField(max_length=60, blank=True)
+    metric_version = models.CharField(max_length=300, blank=True)
     backend = models.CharField(max_length=100, blank=True)
     higher_is_better = models.BooleanField(default=True)
     value = models.FloatField()
+    details = models.JSONField(
+        null=True, blank=True, help_text="What led to it: answers, boxes, matches."
+    )
 
     class Meta:
         ordering = ["metric", "method", "story", "shot"]
@@ -349,23 +439,43 @@ class MetricScore(models.Model):
             models.Index(fields=["benchmark", "metric"], name="score_by_metric"),
         ]
         constraints = [
-            models.UniqueConstraint(
-                fields=["benchmark", "metric", "metric_version", "backend", "method"],
-                condition=Q(story__isnull=True),
-                name="score_unique_for_method",
-            ),
-            models.UniqueConstraint(
-                fields=["metric", "metric_version", "backend", "method", "story"],
-                condition=Q(story__isnull=False, shot__isnull=True),
-                name="score_unique_for_output",
-            ),
-            models.UniqueConstraint(
-                fields=["metric", "metric_version", "backend", "method", "shot"],
-                condition=Q(shot__isnull=False),
-                name="score_unique_for_shot",
-            ),
+            *_one_per_subject("score"),
             models.CheckConstraint(
                 condition=Q(shot__isnull=True) | Q(story__isnull=False),
                 name="score_of_shot_names_its_story",
             ),
         ]
+
+
+class MetricAbsence(models.Model):
+    """Why a method, an output or a shot has no value of a metric.
+
+    It stands where a score would stand, so that it is not computed in vain again. What
+    may turn out otherwise another time, a judge that does not answer or a picture that
+    cannot be read, is no absence but a failure of the run.
+    """
+
+    run = models.ForeignKey(
+        MetricRun, on_delete=models.CASCADE, related_name="absences"
+    )
+    benchmark = models.ForeignKey(
+        Benchmark, on_delete=models.CASCADE, related_name="metric_absences"
+    )
+    method = models.ForeignKey(Method, on_delete=models.CASCADE, related_name="+")
+    story = models.ForeignKey(
+        Story, on_delete=models.CASCADE, null=True, blank=True, related_name="+"
+    )
+    shot = models.ForeignKey(
+        Shot, on_delete=models.CASCADE, null=True, blank=True, related_name="+"
+    )
+    metric = models.CharField(max_length=100)
+    metric_version = models.CharField(max_length=300, blank=True)
+    backend = models.CharField(max_length=100, blank=True)
+    reason = models.TextField()
+
+    class Meta:
+        ordering = ["metric", "method", "story", "shot"]
+        indexes = [
+            models.Index(fields=["benchmark", "metric"], name="absence_by_metric"),
+        ]
+        constraints = _one_per_subject("absence")

@@ -1,197 +1,314 @@
-"""Which outputs lack a score, and computing them.
+"""Computing the scores that are missing: on one machine or many, and after any kill.
 
-What is left to do stands in the database: a value that exists is not computed again, so
-a run that was killed goes on where it stopped, and running it twice is harmless.
+What is left to do stands in the database. A run is cut into chunks; a worker takes a
+chunk by marking it, stores each value as it comes, and signs that it lives. A chunk
+whose worker fell silent is taken by another, who computes only what is still missing.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+import time
+import uuid
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
-import numpy as np
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from evalcore import media
+from evalcore import score_rows, subjects
+from evalcore.chunk_work import (
+    ChunkLostError,
+    ChunkWork,
+    Progress,
+    ScoringError,
+    Signs,
+    feature_store,
+    report,
+)
 from evalcore.metrics import registry
-from evalcore.metrics.base import Metric, Picture, Value
-from evalcore.models import Benchmark, Frame, MetricRun, MetricScore, Output
+from evalcore.metrics.base import Metric, Value
+from evalcore.metrics.engine import Engine, Job
+from evalcore.models import Benchmark, MetricChunk, MetricRun, Output
+from evalcore.score_rows import Wanted
 
 logger = logging.getLogger(__name__)
 
-# A running job without a sign for this long was killed.
+State = MetricRun.State
+Queue = MetricChunk.Queue
+# A chunk without a sign for this long has lost its worker.
 SILENT = timedelta(seconds=90)
-# What a formula or a decoder raises on one output; the others do not depend on it.
-# Anything else, such as a database that is gone, ends the run.
-UNSCORABLE = (ArithmeticError, OSError, RuntimeError, ValueError)
+# How many outputs a worker takes at once.
+CHUNK = 64
 SHOWN_FAILURES = 5
-Progress = Callable[[int, int], None]
+
+# Asking -----------------------------------------------------------------------------
 
 
-class ScoringError(ValueError):
-    """Some scores cannot be computed; the message says which, and why."""
+def queue_run(
+    benchmark: Benchmark, metrics: Sequence[str], *, truth: str = ""
+) -> MetricRun:
+    """Ask for the missing scores of a benchmark; workers, or `run`, compute them.
 
-
-def queue_run(benchmark: Benchmark, metrics: Sequence[str]) -> MetricRun:
-    """Ask for the missing scores of a benchmark; a worker, or `run`, computes them.
+    Parameters
+    ----------
+    benchmark
+        Whose outputs are scored.
+    metrics
+        Names, with `@profile` where another than the default one is meant.
+    truth
+        The method whose outputs are the true ones, for metrics that need them.
 
     Raises
     ------
     evalcore.metrics.registry.UnknownMetricError
         A metric does not exist.
+    ScoringError
+        A metric needs true outputs, and none are named or there.
     """
-    for name in metrics:
-        registry.load(name)
+    names = sorted(set(metrics))
+    needing = [n for n in names if registry.load(n).info.against_truth]
+    if needing and not truth:
+        raise ScoringError(
+            f"{', '.join(needing)}: name the method that holds the true outputs"
+        )
+    if truth and not subjects.outputs(benchmark).filter(method__name=truth).exists():
+        raise ScoringError(f"no outputs of a method {truth!r} in {benchmark.slug}")
     return MetricRun.objects.create(
         benchmark=benchmark,
         source=MetricRun.Source.COMPUTED,
-        metrics=sorted(set(metrics)),
+        metrics=names,
+        options={"truth": truth} if truth else {},
     )
-
-
-def _waiting() -> Q:
-    """Return the condition that nobody works on a run: queued, or its worker killed."""
-    silent = Q(heartbeat_at__isnull=True) | Q(heartbeat_at__lt=timezone.now() - SILENT)
-    return Q(state=MetricRun.State.QUEUED) | (Q(state=MetricRun.State.RUNNING) & silent)
-
-
-def waiting_runs() -> list[int]:
-    """Return the runs that nobody works on, oldest first."""
-    waiting = MetricRun.objects.filter(_waiting()).order_by("pk")
-    return list(waiting.values_list("pk", flat=True))
-
-
-def run(run_id: int, progress: Progress | None = None) -> MetricRun:
-    """Compute what a run lacks; return at once if another worker has it."""
-    claimed = MetricRun.objects.filter(_waiting(), pk=run_id).update(
-        state=MetricRun.State.RUNNING,
-        started_at=timezone.now(),
-        heartbeat_at=timezone.now(),
-    )
-    row = MetricRun.objects.select_related("benchmark").get(pk=run_id)
-    if not claimed:
-        return row
-    try:
-        _compute(row, progress)
-    except Exception as error:
-        logger.exception("metric run %s failed", run_id)
-        row.state = MetricRun.State.FAILED
-        row.error = str(error) or type(error).__name__
-    else:
-        row.state = MetricRun.State.DONE
-    row.finished_at = timezone.now()
-    row.save(update_fields=["state", "error", "finished_at"])
-    return row
-
-
-def _compute(row: MetricRun, progress: Progress | None) -> None:
-    metrics = [registry.load(name) for name in row.metrics]
-    lacking = [m.info.name for m in metrics if m.missing()]
-    if lacking:
-        raise ScoringError(
-            f"not ready here: {', '.join(lacking)}; see manage.py metrics"
-        )
-    outputs = _outputs_to_score(row.benchmark, metrics)
-    row.total, row.done = len(outputs), 0
-    row.save(update_fields=["total", "done"])
-    failed = []
-    for output, wanted in outputs:
-        try:
-            _score_output(row, output, wanted)
-        except UNSCORABLE as error:
-            name = f"{output.method.name} / {output.story.key}"
-            logger.exception("metric run %s: %s", row.pk, name)
-            failed.append(f"{name}: {error}")
-        row.done += 1
-        row.heartbeat_at = timezone.now()
-        row.save(update_fields=["done", "heartbeat_at"])
-        if progress is not None:
-            progress(row.done, row.total)
-    if failed:
-        raise ScoringError(
-            f"{len(failed)} of {len(outputs)} outputs could not be scored: "
-            f"{'; '.join(failed[:SHOWN_FAILURES])}"
-        )
-
-
-def forget_computed(output: Output) -> None:
-    """Remove what was computed of an output whose shots or pictures have changed."""
-    MetricScore.objects.filter(
-        run__source=MetricRun.Source.COMPUTED,
-        story=output.story_id,
-        method=output.method_id,
-    ).delete()
-
-
-def _outputs_to_score(
-    benchmark: Benchmark, metrics: Iterable[Metric]
-) -> list[tuple[Output, list[Metric]]]:
-    """Return the outputs that have frames, with the metrics that each one lacks."""
-    metrics = list(metrics)
-    have = set(
-        MetricScore.objects.filter(
-            benchmark=benchmark, metric__in=[m.info.name for m in metrics]
-        ).values_list("metric", "metric_version", "backend", "story", "method")
-    )
-    outputs = (
-        Output.objects.filter(story__benchmark=benchmark, frames__isnull=False)
-        .distinct()
-        .select_related("story", "method")
-        .order_by("pk")
-    )
-    todo = []
-    for output in outputs:
-        lacking = [
-            m
-            for m in metrics
-            if (m.info.name, m.info.version, m.info.backend,
-                output.story_id, output.method_id) not in have
-        ]  # fmt: skip
-        if lacking:
-            todo.append((output, lacking))
-    return todo
 
 
 def measure(output: Output, metrics: Iterable[Metric]) -> list[tuple[Metric, Value]]:
-    """Compute metrics of any output, a degraded twin too; nothing is stored.
+    """Compute metrics of any output, a degraded twin too; no score is stored.
 
     A score is stored by story and method, where a twin has no place.
+
+    Raises
+    ------
+    ValueError, OSError, RuntimeError
+        A metric failed.
     """
-    frames = output.frames.select_related("media").order_by("number")
-    pictures = [(frame.number, _pixels(frame)) for frame in frames]
-    return [(metric, value) for metric in metrics for value in metric.score(pictures)]
+    subject = subjects.rendering(output)
+    jobs = [Job(metric, metric.score(subject)) for metric in metrics]
+    found = []
+    for outcome in Engine(feature_store()).run(jobs):
+        if outcome.error is not None:
+            raise outcome.error
+        found += [(outcome.key, value) for value in outcome.values]
+    return found
 
 
-def _score_output(row: MetricRun, output: Output, metrics: Iterable[Metric]) -> None:
-    """Store every value of one output at once, so that none is half there.
+# Cutting a run into chunks ----------------------------------------------------------
 
-    Pictures are read before the database is locked.
-    """
-    shots = dict(output.frames.values_list("number", "shot"))
-    scores = [
-        MetricScore(
-            run=row,
-            benchmark_id=row.benchmark_id,
-            method_id=output.method_id,
-            story_id=output.story_id,
-            shot_id=None if value.shot is None else shots[value.shot],
-            metric=metric.info.name,
-            metric_version=metric.info.version,
-            backend=metric.info.backend,
-            higher_is_better=metric.info.higher_is_better,
-            value=value.value,
-        )
-        for metric, value in measure(output, metrics)
-        if value.value is not None
-    ]
+
+def plan(run: MetricRun) -> None:
+    """Cut a queued run into chunks of what is missing; at once, and only once."""
     with transaction.atomic():
-        MetricScore.objects.bulk_create(scores, ignore_conflicts=True)
+        planned = MetricRun.objects.filter(pk=run.pk, state=State.QUEUED).update(
+            state=State.RUNNING, started_at=timezone.now()
+        )
+        if not planned:
+            return
+        metrics = score_rows.wanted(run.metrics, run.options)
+        outputs = list(subjects.outputs(run.benchmark))
+        already = score_rows.known(run.benchmark_id, metrics, outputs)
+        total = 0
+        for queue in Queue.values:
+            own = [one for one in metrics if one.metric.info.queue == queue]
+            chunks, pieces = _chunks(run, queue, own, outputs, already)
+            MetricChunk.objects.bulk_create(chunks)
+            total += pieces
+        MetricRun.objects.filter(pk=run.pk).update(total=total, done=0)
+    finish_if_done(run.pk)
 
 
-def _pixels(frame: Frame) -> Picture | None:
-    stored = frame.media
-    if stored is None:
-        return None
-    picture = media.open_picture(media.original_path(stored).read_bytes())
-    return np.asarray(picture)
+def _chunks(
+    run: MetricRun,
+    queue: str,
+    metrics: Sequence[Wanted],
+    outputs: Sequence[Output],
+    already: score_rows.Known,
+) -> tuple[list[MetricChunk], int]:
+    """Return the chunks of one queue, and of how many pieces of work they are."""
+    per_output = {
+        output.pk: len(lacking)
+        for output in outputs
+        if (lacking := score_rows.lacking(output, metrics, already))
+    }
+    keys = list(per_output)
+    single = [one.name for one in metrics if one.of_an_output]
+    chunks = [
+        MetricChunk(
+            run=run, queue=queue, metrics=single, outputs=keys[start : start + CHUNK]
+        )
+        for start in range(0, len(keys), CHUNK)
+    ]
+    pieces = sum(per_output.values())
+    for method in dict.fromkeys(output.method_id for output in outputs):
+        names = [
+            one.name
+            for one in metrics
+            if not one.of_an_output and (None, method, one.key) not in already
+        ]
+        if names:
+            chunk = MetricChunk(run=run, queue=queue, metrics=names, method_id=method)
+            chunks.append(chunk)
+            pieces += len(names)
+    return chunks, pieces
+
+
+def finish_if_done(run_id: int) -> None:
+    """End a run whose chunks have all ended; say what failed in them."""
+    with transaction.atomic():
+        open_states = (State.QUEUED, State.RUNNING)
+        run = MetricRun.objects.select_for_update().get(pk=run_id)
+        chunks = list(run.chunks.all())
+        if run.state != State.RUNNING or any(c.state in open_states for c in chunks):
+            return
+        failures = [failure for chunk in chunks for failure in chunk.failures]
+        run.state = State.FAILED if failures else State.DONE
+        run.error = _summary(failures, run.total)
+        run.finished_at = timezone.now()
+        run.save(update_fields=["state", "error", "finished_at"])
+
+
+def _summary(failures: Sequence[Sequence[str]], total: int) -> str:
+    """Say what failed; the same reason for a whole chunk once."""
+    fatal = list(dict.fromkeys(reason for what, _m, reason in failures if not what))
+    single = [failure for failure in failures if failure[0]]
+    lines = list(fatal)
+    if single:
+        shown = "; ".join(f"{w}: {m}: {r}" for w, m, r in single[:SHOWN_FAILURES])
+        more = "; ..." if len(single) > SHOWN_FAILURES else ""
+        lines.append(
+            f"{len(single)} of {total} values could not be computed: {shown}{more}"
+        )
+    return "; ".join(lines)
+
+
+# Working ----------------------------------------------------------------------------
+
+
+def waiting_runs() -> list[int]:
+    """Return the runs that have something left to take, oldest first."""
+    free = MetricChunk.objects.filter(_free()).values("run")
+    waiting = MetricRun.objects.filter(
+        Q(state=State.QUEUED) | Q(state=State.RUNNING, pk__in=free)
+    )
+    return list(waiting.order_by("pk").values_list("pk", flat=True))
+
+
+def _free() -> Q:
+    """Return the condition that nobody works on a chunk."""
+    silent = Q(heartbeat_at__isnull=True) | Q(heartbeat_at__lt=timezone.now() - SILENT)
+    return Q(state=State.QUEUED) | (Q(state=State.RUNNING) & silent)
+
+
+def run(run_id: int, progress: Progress | None = None) -> MetricRun:
+    """Compute what a run lacks, here, until it has ended.
+
+    Chunks that other workers have taken are waited for.
+    """
+    row = MetricRun.objects.select_related("benchmark").get(pk=run_id)
+    plan(row)
+    while True:
+        work(run_id=run_id, progress=progress)
+        row.refresh_from_db()
+        if row.state in (State.DONE, State.FAILED):
+            return row
+        report(row, progress)
+        time.sleep(1)
+
+
+def work(
+    queues: Iterable[str] = Queue.values,
+    *,
+    run_id: int | None = None,
+    seconds: float | None = None,
+    progress: Progress | None = None,
+) -> bool:
+    """Take chunks and compute them until none is free, or the time is over.
+
+    Parameters
+    ----------
+    queues
+        Whose chunks are taken.
+    run_id
+        Of which run; None: of any.
+    seconds
+        After how long no further output is begun; None: never.
+    progress
+        Is told how many pieces of the run are done, and of how many.
+
+    Returns
+    -------
+    bool
+        Whether chunks are left.
+    """
+    end = None if seconds is None else time.monotonic() + seconds
+    while end is None or time.monotonic() < end:
+        chunk = _take(list(queues), run_id)
+        if chunk is None:
+            return False
+        _work_on(chunk, end, progress)
+    return True
+
+
+def _take(queues: Sequence[str], run_id: int | None) -> MetricChunk | None:
+    """Mark the oldest free chunk as this worker's own."""
+    chunks = MetricChunk.objects.filter(queue__in=queues, run__state=State.RUNNING)
+    if run_id is not None:
+        chunks = chunks.filter(run=run_id)
+    worker = uuid.uuid4().hex
+    for key in chunks.filter(_free()).order_by("pk").values_list("pk", flat=True):
+        if _taken(key, worker):
+            return MetricChunk.objects.select_related("run__benchmark").get(pk=key)
+    return None
+
+
+def _taken(key: int, worker: str) -> bool:
+    """Mark a chunk unless somebody has it, or has another one of the same budget."""
+    with transaction.atomic():
+        chunk = MetricChunk.objects.filter(_free(), pk=key)
+        if MetricChunk.objects.filter(pk=key, queue=Queue.JUDGE).exists():
+            # Locked, so that two workers do not find each other absent.
+            run = MetricRun.objects.select_for_update().get(chunks=key)
+            asking = run.chunks.filter(queue=Queue.JUDGE, state=State.RUNNING)
+            if asking.exclude(_free()).exists():
+                return False
+        return bool(
+            chunk.update(
+                state=State.RUNNING, worker=worker, heartbeat_at=timezone.now()
+            )
+        )
+
+
+def _work_on(chunk: MetricChunk, end: float | None, progress: Progress | None) -> None:
+    """Compute one chunk, and put down how it ended.
+
+    This is the outermost edge of a job: whatever ends it is recorded.
+    """
+    work = ChunkWork(chunk, end, progress)
+    try:
+        with Signs(chunk) as signs:
+            complete = work.compute(signs)
+        state = State.QUEUED if not complete else State.DONE
+    except ChunkLostError:
+        logger.info("metric chunk %s: another worker has it", chunk.pk)
+        return
+    except Exception as error:
+        logger.exception("metric chunk %s failed", chunk.pk)
+        work.failures.append(["", "", str(error) or type(error).__name__])
+        state = State.FAILED
+        MetricChunk.objects.filter(run=chunk.run_id, state=State.QUEUED).update(
+            state=State.FAILED
+        )
+    MetricChunk.objects.filter(pk=chunk.pk, worker=chunk.worker).update(
+        state=state,
+        failures=[*chunk.failures, *work.failures],
+        environment=work.environment,
+    )
+    finish_if_done(chunk.run_id)

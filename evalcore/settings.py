@@ -26,6 +26,18 @@ ENVIRONMENT = {
     "DEMO": "1 shows the demo's front page with its open doors (never in production)",
     "PORT": "port of `make demo` and `make run` (default 8000)",
     "EVALCORE_WEIGHTS_DIR": "folder with weights of learned metrics",
+    "EVALCORE_DEVICE": "where networks run: cpu, cuda, cuda:1 (default: the first GPU)",
+    "EVALCORE_PRECISION": "fp32 (default on a processor) or bf16 (default on a GPU)",
+    "JUDGE_BASE_URL": "address of a judge that speaks OpenAI's protocol, as in "
+    "http://localhost:11434/v1",
+    "JUDGE_NAME": "what the judge is called there",
+    "JUDGE_API_KEY": "its key, if it demands one",
+    "JUDGE_BUDGET": "dollars that one run may spend; required unless it is free",
+    "JUDGE_PRICE_IN": "dollars for a million tokens that the judge reads",
+    "JUDGE_PRICE_OUT": "dollars for a million tokens that the judge writes",
+    "JUDGE_REQUESTS_PER_MINUTE": "how often the judge may be asked",
+    "JUDGE_TIMEOUT": "seconds to wait for the judge (default 120)",
+    "JUDGE_CONCURRENCY": "how many questions it is asked at once (default 8)",
 }
 
 PRODUCTION = environment.flag("PRODUCTION")
@@ -50,6 +62,7 @@ STATIC_ROOT = DATA_DIR / "static"
 environment.make_folder("DATA_DIR", STATIC_ROOT)
 MEDIA_ROOT = environment.own_folder("MEDIA_ROOT", DATA_DIR / "media")
 REPORTS_ROOT = DATA_DIR / "reports"
+FEATURES_ROOT = DATA_DIR / "features"
 EVALCORE_WEIGHTS_DIR = environment.existing_folder("EVALCORE_WEIGHTS_DIR")
 
 INSTALLED_APPS = [

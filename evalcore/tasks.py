@@ -1,18 +1,38 @@
-"""Celery rings the bell; the work and its state are in `evalcore.scoring`."""
+"""Celery rings the bell; the work and its state are in `evalcore.scoring`.
+
+A worker of the queue `gpu` computes what learned metrics need, one of the queue `cpu`
+the rest, judges included. A task gives way after a while, so that others in its queue
+come to their turn, and rings again if something is left.
+"""
 
 from celery import shared_task
 
 from evalcore import scoring
+from evalcore.models import MetricChunk, MetricRun
+
+SLICE_SECONDS = 30.0
+Queue = MetricChunk.Queue
+# Which chunks the workers of a queue of Celery take.
+CHUNKS = {"cpu": (Queue.CPU, Queue.JUDGE), "gpu": (Queue.GPU,)}
+
+
+def ring() -> None:
+    """Tell the workers of both queues that there is something to do."""
+    for queue in CHUNKS:
+        score.apply_async((queue,), queue=queue)
 
 
 @shared_task
-def score_run(run_id: int) -> None:
-    """Compute what one run lacks."""
-    scoring.run(run_id)
+def score(queue: str) -> None:
+    """Plan what is asked for, and compute what is free, for a while."""
+    for run in MetricRun.objects.filter(state=MetricRun.State.QUEUED).order_by("pk"):
+        scoring.plan(run)
+    if scoring.work(CHUNKS[queue], seconds=SLICE_SECONDS):
+        score.apply_async((queue,), queue=queue)
 
 
 @shared_task
 def sweep() -> None:
-    """Take up every run that nobody works on."""
-    for run_id in scoring.waiting_runs():
-        scoring.run(run_id)
+    """Ring for whatever nobody works on."""
+    if scoring.waiting_runs():
+        ring()

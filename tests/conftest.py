@@ -44,6 +44,7 @@ def own_data_folders(settings, tmp_path_factory):
     settings.DATA_DIR = folder
     settings.MEDIA_ROOT = folder / "media"
     settings.REPORTS_ROOT = folder / "reports"
+    settings.FEATURES_ROOT = folder / "features"
 
 
 @pytest.fixture(scope="module")

@@ -1,48 +1,74 @@
 """Pages about metrics: which there are, and the scores of a study."""
 
+import logging
 from collections import defaultdict
+from collections.abc import Iterable
+from itertools import groupby
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.db.models import Count
-from django.http import HttpRequest, HttpResponse
+from django.db.models import Count, Max
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 from kombu.exceptions import OperationalError
 
 from annotate.permissions import can_manage, get_study_for
 from evalcore import scoring
 from evalcore.metrics import registry
-from evalcore.models import Output
-from evalcore.tasks import score_run
+from evalcore.metrics.base import Metric
+from evalcore.metrics.weights import Lack
+from evalcore.models import Benchmark, MetricAbsence, MetricScore, Output
+from evalcore.tasks import ring
+
+logger = logging.getLogger(__name__)
 
 # The status by which htmx ends its polling.
 STOP_POLLING = 286
+SHOWN_RUNS, SHOWN_REASONS = 5, 3
 
 
 @require_safe
 @login_required
 def metric_list(request: HttpRequest) -> HttpResponse:
-    """List every metric and what it lacks here."""
-    metrics = [registry.load(name) for name in registry.names()]
-    rows = [(metric.info, metric.missing()) for metric in metrics]
-    return render(request, "scoring/metrics.html", {"rows": rows})
+    """List every metric, what it lacks here, and how to get that."""
+    families = _families()
+    rows = [row for _family, group in families for row in group]
+    needing: dict[Lack, list[str]] = defaultdict(list)
+    for metric, lacks, _profiles in rows:
+        for lack in lacks:
+            needing[lack].append(metric.info.name)
+    context = {
+        "families": families,
+        "ready": sum(not lacks for _metric, lacks, _profiles in rows),
+        "all": len(rows),
+        "needing": list(needing.items()),
+    }
+    return render(request, "scoring/metrics.html", context)
+
+
+Row = tuple[Metric, tuple[Lack, ...], tuple[str, ...]]
+
+
+def _families() -> list[tuple[str, list[Row]]]:
+    """Return the metrics with what they lack and their profiles, by family."""
+    rows = [
+        (metric, metric.missing(), registry.METRICS[name].profiles)
+        for name in registry.names()
+        for metric in [registry.load(name)]
+    ]
+    return [
+        (family, list(group))
+        for family, group in groupby(rows, lambda row: row[0].info.family)
+    ]
 
 
 @require_safe
 @login_required
 def study_scoring(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show how many outputs have which score, and the latest runs."""
+    """Show how many outputs have which score, the latest runs, and what is lacking."""
     study = get_study_for(request.user, slug)
-    counted = (
-        study.benchmark.metric_scores.filter(story__isnull=False)
-        .values("metric", "metric_version", "method__name")
-        .annotate(n=Count("story", distinct=True))
-        .order_by("metric", "metric_version", "method__name")
-    )
-    table: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
-    for row in counted:
-        key = row["metric"], row["metric_version"]
-        table[key][row["method__name"]] = row["n"]
     methods = sorted(
         set(
             Output.objects.filter(story__benchmark=study.benchmark).values_list(
@@ -50,36 +76,101 @@ def study_scoring(request: HttpRequest, slug: str) -> HttpResponse:
             )
         )
     )
-    runs = study.benchmark.metric_runs.all()[:5]
+    runs = study.benchmark.metric_runs.all()[:SHOWN_RUNS]
     context = {
         "study": study,
-        "can_manage": can_manage(request.user, study),
         "methods": methods,
         "stories": study.benchmark.stories.count(),
-        "rows": [
-            (name, version, [counts.get(m, 0) for m in methods])
-            for (name, version), counts in table.items()
-        ],
+        "rows": _counted(study.benchmark, methods),
+        "whole": _of_methods(study.benchmark, methods),
+        "absences": _absences(study.benchmark),
         "runs": runs,
         "at_work": any(run.state in ("queued", "running") for run in runs),
-        "names": registry.names(),
     }
-    if not request.htmx:
-        return render(request, "scoring/study.html", context)
-    status = 200 if context["at_work"] else STOP_POLLING
-    return render(request, "scoring/_study.html", context, status=status)
+    if request.htmx:
+        status = 200 if context["at_work"] else STOP_POLLING
+        return render(request, "scoring/_study.html", context, status=status)
+    context |= {"can_manage": can_manage(request.user, study), "families": _families()}
+    return render(request, "scoring/study.html", context)
+
+
+def _counted(benchmark: Benchmark, methods: list[str]) -> list[tuple]:
+    """Return of how many stories each method has a value, for every metric."""
+    counted = (
+        MetricScore.objects.filter(benchmark=benchmark, story__isnull=False)
+        .values_list("metric", "metric_version", "backend", "method__name")
+        .annotate(stories=Count("story", distinct=True))
+        .order_by("metric", "metric_version", "backend")
+    )
+    return _table(counted, methods, 0)
+
+
+def _of_methods(benchmark: Benchmark, methods: list[str]) -> list[tuple]:
+    """Return the values that belong to all outputs of a method."""
+    values = (
+        MetricScore.objects.filter(benchmark=benchmark, story__isnull=True)
+        .values_list("metric", "metric_version", "backend", "method__name")
+        .annotate(value=Max("value"))
+        .order_by("metric", "metric_version", "backend")
+    )
+    return _table(values, methods, None)
+
+
+def _table(rows: Iterable[tuple], methods: list[str], otherwise: object) -> list[tuple]:
+    """Return a row for each metric, version and backend, with a cell a method."""
+    table: dict[tuple, dict[str, object]] = defaultdict(dict)
+    for *key, method, cell in rows:
+        table[tuple(key)][method] = cell
+    return [
+        (*key, [cells.get(method, otherwise) for method in methods])
+        for key, cells in table.items()
+    ]
+
+
+def _absences(benchmark: Benchmark) -> list[tuple[str, str, int, list[tuple]]]:
+    """Return for each metric how often there is no value, and why most often."""
+    counted = (
+        MetricAbsence.objects.filter(benchmark=benchmark)
+        .values_list("metric", "metric_version", "reason")
+        .annotate(times=Count("pk"))
+        .order_by("metric", "metric_version", "-times", "reason")
+    )
+    found = []
+    for (metric, version), group in groupby(counted, lambda row: row[:2]):
+        reasons = [(reason, times) for _m, _v, reason, times in group]
+        total = sum(times for _reason, times in reasons)
+        found.append((metric, version, total, reasons[:SHOWN_REASONS]))
+    return found
 
 
 @require_POST
 @login_required
 def study_score(request: HttpRequest, slug: str) -> HttpResponse:
-    """Queue the chosen metrics and ring the worker's bell."""
+    """Queue the chosen metrics and ring the workers' bell."""
     study = get_study_for(request.user, slug, role="manager")
-    chosen = [n for n in request.POST.getlist("metric") if n in registry.METRICS]
+    chosen = _chosen(request.POST)
     if chosen:
-        run = scoring.queue_run(study.benchmark, chosen)
+        truth = request.POST.get("truth", "")
         try:
-            score_run.delay(run.pk)
+            scoring.queue_run(study.benchmark, chosen, truth=truth)
+        except scoring.ScoringError as error:
+            messages.error(request, str(error))
+            return redirect("study-scoring", slug)
+        try:
+            ring()
         except (OperationalError, OSError):
-            scoring.logger.warning("the broker is away; run %s waits", run.pk)
+            logger.warning("the broker is away; the run waits")
+            messages.info(request, _("Queued; the worker takes it within a minute."))
     return redirect("study-scoring", slug)
+
+
+def _chosen(sent: QueryDict) -> list[str]:
+    """Return the chosen metrics, each with its profile if another than the default."""
+    chosen = []
+    for name in sent.getlist("metric"):
+        if name not in registry.METRICS:
+            continue
+        profile = sent.get(f"profile-{name}", "")
+        known = profile in registry.METRICS[name].profiles
+        chosen.append(f"{name}@{profile}" if known else name)
+    return chosen

@@ -10,7 +10,7 @@ from django.db import transaction
 from tqdm import tqdm
 
 from analysis.tables import InputError, Problem
-from evalcore import media, scoring, twins, video
+from evalcore import media, score_rows, twins, video
 from evalcore.importing import renderings as reading
 from evalcore.importing.layouts import as_name, find_folders
 from evalcore.importing.pictures import Prepared, Videos, prepare, prepare_videos
@@ -324,5 +324,5 @@ def _store_pictures(
     Frame.objects.bulk_create(new)
     Frame.objects.bulk_update(filled, ["media"])
     if filled or (new and frames):
-        scoring.forget_computed(output)
+        score_rows.forget_computed(output)
         twins.forget_twins(output)

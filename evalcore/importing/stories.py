@@ -3,16 +3,16 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from django.db import transaction
 from tqdm import tqdm
 
 from analysis.tables import InputError, Problem
-from evalcore import media, scoring, twins
+from evalcore import media, score_rows, twins
+from evalcore.importing.formats import read_stories
 from evalcore.importing.pictures import Prepared, prepare
-from evalcore.importing.scripts import ReadCharacter, ReadStory
-from evalcore.importing.storybench import read_tasks
-from evalcore.importing.vistorybench import read_benchmark
+from evalcore.importing.scripts import ORIGIN, ReadCharacter, ReadStory
 from evalcore.models import (
     Benchmark,
     Character,
@@ -21,6 +21,9 @@ from evalcore.models import (
     Shot,
     Story,
 )
+
+# What files say beyond shots and characters, by format.
+Extra = dict[str, Any]
 
 
 @dataclass
@@ -46,11 +49,14 @@ class Summary:
         return f"Imported {counts} ({self.created} of these rows are new)."
 
 
-def import_benchmark(root: Path, *, slug: str, title: str = "") -> Summary:
+def import_benchmark(
+    root: Path, *, slug: str, title: str = "", form: str = ""
+) -> Summary:
     """Read a data set into a benchmark; a second time changes nothing.
 
-    `root` is a folder as ViStoryBench has it, or a file of StoryBench's tasks. What is
-    empty in a stored story (one made from folders or tables) is filled in.
+    `root` is a folder or file in one of `formats.FORMATS`; `form` names it where it is
+    not clear. What is empty in a stored story (one made from folders or tables) is
+    filled in.
 
     Raises
     ------
@@ -58,10 +64,7 @@ def import_benchmark(root: Path, *, slug: str, title: str = "") -> Summary:
         With every problem, a story that differs from the stored one included; nothing
         was written.
     """
-    if root.suffix == ".json":
-        source, (stories, warnings) = "StoryBench tasks", (read_tasks(root), [])
-    else:
-        source, (stories, warnings) = "ViStoryBench data set", read_benchmark(root)
+    source, stories, warnings = read_stories(root, form)
     stored = {
         story.key: story
         for story in Story.objects.filter(benchmark__slug=slug).prefetch_related(
@@ -109,6 +112,8 @@ def _differences(read: ReadStory, stored: Story) -> Iterator[Problem]:
     for name, value in read.tags.items():
         if stored.tags.get(name, value) != value:
             yield problem(f"the tag {name}")
+    for what in _other_extras(read.extra, stored.extra):
+        yield problem(what)
     shots = {shot.number: shot for shot in stored.shots.all()}
     written = {number for number, shot in shots.items() if shot.text}
     given = {shot.number for shot in read.shots}
@@ -134,6 +139,28 @@ def _differences(read: ReadStory, stored: Story) -> Iterator[Problem]:
                 yield problem(f"{what} of character {character.key}")
 
 
+def _other_extras(read: Extra, stored: Extra) -> Iterator[str]:
+    """Name what a file says otherwise; where it stands in a file may change."""
+    for name, found in read.items():
+        before = stored.get(name, found)
+        if not isinstance(found, dict) or not isinstance(before, dict):
+            if before != found:
+                yield repr(name)
+        elif name != ORIGIN:
+            for part, value in found.items():
+                if before.get(part, value) != value:
+                    yield f"{part!r} of {name}"
+
+
+def _with_extras(stored: Extra, read: Extra) -> Extra:
+    """Return all that is stored, and what a file says that was not known."""
+    merged = read | stored
+    for name in set(read) & set(stored):
+        if isinstance(read[name], dict) and isinstance(stored[name], dict):
+            merged[name] = read[name] | stored[name]
+    return merged
+
+
 def _character_differences(read: ReadCharacter, stored: Character) -> Iterator[str]:
     if (stored.names, stored.descriptions, stored.kind) != (
         read.names,
@@ -153,13 +180,14 @@ def _store_story(
 ) -> None:
     story, created = Story.objects.get_or_create(benchmark=benchmark, key=read.key)
     summary.stories += 1
-    before = (story.title, story.tags, story.conditioning_seconds)
+    before = (story.title, story.tags, story.conditioning_seconds, story.extra)
     story.title = story.title or read.title
     story.tags = {**read.tags, **story.tags}
     story.conditioning_seconds = story.conditioning_seconds or read.conditioning
-    after = (story.title, story.tags, story.conditioning_seconds)
+    story.extra = _with_extras(story.extra, read.extra)
+    after = (story.title, story.tags, story.conditioning_seconds, story.extra)
     if created or after != before:
-        story.save(update_fields=["title", "tags", "conditioning_seconds"])
+        story.save(update_fields=["title", "tags", "conditioning_seconds", "extra"])
         summary.created += 1
     characters = {}
     for character in read.characters:
@@ -201,5 +229,5 @@ def _add_missing_frames(story: Story, shot: Shot) -> None:
     """Make a shot that rendered outputs know nothing of explicitly missing in them."""
     for output in story.outputs.filter(frames__isnull=False).distinct():
         Frame.objects.create(output=output, shot=shot, number=shot.number)
-        scoring.forget_computed(output)
+        score_rows.forget_computed(output)
         twins.forget_twins(output)

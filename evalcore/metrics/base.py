@@ -18,10 +18,13 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from evalcore.metrics.weights import Lacks
 
 Picture = npt.NDArray[np.uint8]  # height x width x 3, RGB
 Floats = npt.NDArray[np.float64]
@@ -33,7 +36,7 @@ Level = Literal["shot", "output", "pair", "run"]
 Family = Literal[
     "ViStoryBench", "VISTAR", "StoryBench", "Envision", "OneIG", "baseline", "stand-in"
 ]
-Queue = Literal["cpu", "gpu"]
+Queue = Literal["cpu", "gpu", "judge"]
 
 
 # What is looked at -------------------------------------------------------------------
@@ -381,7 +384,7 @@ class MetricInfo:
     profile
         Whose definition it follows where paper and reference program differ.
     queue
-        Which workers compute it.
+        Which workers compute it; with a judge, one at a time spends a run's budget.
     needs_truth
         Whether outputs are held against the true ones; of pairs they always are.
     """
@@ -420,7 +423,7 @@ class Metric(Protocol):
         """Return what it declares."""
         ...
 
-    def missing(self) -> str:
+    def missing(self) -> "Lacks":
         """Return what is lacking to compute it, and how to get it; empty if ready."""
         ...
 

@@ -15,6 +15,9 @@ from typing import Any
 from evalcore.metrics.base import Metric
 
 VSB = ("vsb-code-2026.02", "vsb-paper")
+EVENTS = ("envision-paper", "envision-code-05be960")
+STORY = ("storybench-code", "storybench-paper")
+OCR = ("oneig-judge", "rapidocr")
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,10 @@ class Entry:
 BASELINES = "evalcore.metrics.baselines"
 STANDINS = "evalcore.metrics.standins"
 VISTORY = "evalcore.metrics.vistorybench"
+STORYBENCH = "evalcore.metrics.storybench"
+ENVISION = "evalcore.metrics.envision.judged:EnvisionScore"
+ONEIG = "evalcore.metrics.oneig"
+VISTAR = "evalcore.metrics.vistar"
 METRICS: dict[str, Entry] = {
     # Baselines and stand-ins
     "colourfulness": Entry(f"{BASELINES}.colourfulness:Colourfulness"),
@@ -38,6 +45,9 @@ METRICS: dict[str, Entry] = {
     "clip_consistency": Entry(f"{BASELINES}.clip_only:ClipConsistency"),
     "clip_score": Entry(f"{BASELINES}.clip_only:ClipScore"),
     "mobilenet_self": Entry(f"{STANDINS}.appearance:MobilenetConsistency"),
+    "mobilenet_diversity": Entry(f"{STANDINS}.diversity:MobilenetDiversity"),
+    "dlib_self": Entry(f"{STANDINS}.identity:FaceConsistency"),
+    "geometric_cues": Entry(f"{VISTAR}.geometric_coherence:GeometricCues"),
     # ViStoryBench
     "cids_cross": Entry(f"{VISTORY}.cids:CharacterConsistency", ("cross",)),
     "cids_self": Entry(f"{VISTORY}.cids:CharacterConsistency", ("self",)),
@@ -54,6 +64,56 @@ METRICS: dict[str, Entry] = {
         profiles=("vsb-code-2026.02", "vsb-code-2025.11"),
     ),
     "copy_paste": Entry(f"{VISTORY}.copy_paste:CopyPaste", profiles=VSB),
+    "inception_score": Entry(f"{VISTORY}.inception_score:InceptionScore", profiles=VSB),
+    "pa_scene": Entry(f"{VISTORY}.prompt_alignment:PromptAlignment", ("scene",), VSB),
+    "pa_camera": Entry(f"{VISTORY}.prompt_alignment:PromptAlignment", ("camera",), VSB),
+    "pa_interaction": Entry(
+        f"{VISTORY}.prompt_alignment:PromptAlignment", ("interaction",), VSB
+    ),
+    "pa_action": Entry(f"{VISTORY}.prompt_alignment:IndividualAction", profiles=VSB),
+    # StoryBench
+    "fid": Entry(f"{STORYBENCH}.fid:FrechetImageDistance", ("inception",)),
+    "fid_clip": Entry(f"{STORYBENCH}.fid:FrechetImageDistance", ("clip",), STORY),
+    "fvd": Entry(f"{STORYBENCH}.fvd:FrechetVideoDistance", ("i3d",)),
+    "fvd_internvideo": Entry(
+        f"{STORYBENCH}.fvd:FrechetVideoDistance", ("internvideo",)
+    ),
+    "sim": Entry(f"{STORYBENCH}.sim:SimilarityOfImages", ("inception",)),
+    "sim_clip": Entry(f"{STORYBENCH}.sim:SimilarityOfImages", ("clip",), STORY),
+    "vtm": Entry(f"{STORYBENCH}.vtm:VideoTextMatching", profiles=STORY),
+    "vtm_internvideo": Entry(f"{STORYBENCH}.internvideo:InternVideoTextMatching"),
+    "pqa": Entry(f"{STORYBENCH}.pqa:PerceptualQuality", ("overall",)),
+    "pqa_aesthetic": Entry(f"{STORYBENCH}.pqa:PerceptualQuality", ("aesthetic",)),
+    "pqa_technical": Entry(f"{STORYBENCH}.pqa:PerceptualQuality", ("technical",)),
+    # Envision
+    "envision_semantic": Entry(ENVISION, ("semantic",), EVENTS),
+    "envision_factual": Entry(ENVISION, ("factual",), EVENTS),
+    "envision_spatial_temporal": Entry(ENVISION, ("spatial_temporal",), EVENTS),
+    "envision_basic_properties": Entry(ENVISION, ("basic_properties",), EVENTS),
+    "envision_dynamics": Entry(ENVISION, ("dynamics",), EVENTS),
+    "envision_physical_reliability": Entry(ENVISION, ("physical_reliability",), EVENTS),
+    "envision_expressiveness": Entry(ENVISION, ("expressiveness",), EVENTS),
+    "envision_artistic_quality": Entry(ENVISION, ("artistic_quality",), EVENTS),
+    "envision_authenticity": Entry(ENVISION, ("authenticity",), EVENTS),
+    "envision_consistency": Entry(ENVISION, ("consistency",), EVENTS),
+    "envision_physicality": Entry(ENVISION, ("physicality",), EVENTS),
+    "envision_aesthetic": Entry(ENVISION, ("aesthetic",), EVENTS),
+    "envision_overall": Entry(ENVISION, ("overall",), EVENTS),
+    # OneIG
+    "oneig_alignment": Entry(f"{ONEIG}.alignment:Alignment"),
+    "oneig_text": Entry(f"{ONEIG}.rendering:TextRendering", profiles=OCR),
+    "oneig_text_pooled": Entry(f"{ONEIG}.rendering:PooledTextRendering", profiles=OCR),
+    "oneig_style": Entry(f"{ONEIG}.style:Style"),
+    "oneig_diversity": Entry(f"{ONEIG}.diversity:Diversity"),
+    "oneig_reasoning": Entry(f"{ONEIG}.reasoning:Reasoning"),
+    # VISTAR
+    "text_rendering": Entry(f"{VISTAR}.text_rendering:TextRendering"),
+    "light_integrity": Entry(f"{VISTAR}.light_integrity:LightIntegrity"),
+    "composition": Entry(f"{VISTAR}.composition:Composition"),
+    "character_portrayal": Entry(f"{VISTAR}.character_portrayal:CharacterPortrayal"),
+    "physical_consistency": Entry(f"{VISTAR}.physical_consistency:PhysicalConsistency"),
+    "geometric_coherence": Entry(f"{VISTAR}.geometric_coherence:GeometricCoherence"),
+    "hwpq": Entry(f"{VISTAR}.hwpq:Hwpq", profiles=("vistar-single", "vistar-batched")),
 }
 
 
@@ -67,6 +127,16 @@ class UnknownMetricError(KeyError):
 def names() -> list[str]:
     """Return the names of all metrics, those of one paper together."""
     return list(METRICS)
+
+
+def ready() -> list[str]:
+    """Return the names of the metrics that can be computed on this machine."""
+    return [name for name in METRICS if not load(name).missing()]
+
+
+def ready_baselines() -> list[str]:
+    """Return those of them that every learned metric should beat."""
+    return [name for name in ready() if load(name).info.family == "baseline"]
 
 
 @lru_cache(maxsize=512)

@@ -14,7 +14,6 @@ from django.utils import timezone
 
 from annotate import exclusion, finishing, leasing, rating
 from annotate.choosing import handing
-from annotate.metric_texts import METRIC_TEXTS
 from annotate.models import (
     Annotator,
     Event,
@@ -26,7 +25,6 @@ from annotate.models import (
 )
 from annotate.people import inviting
 from annotate.urls import scoring_urls, study_urls
-from evalcore.metrics import registry
 from evalcore.models import Method
 from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, eve, log_in, rob
@@ -506,14 +504,6 @@ def test_metrics_are_told_in_chinese(study):
     page = client.get(reverse("metric-list")).content.decode()
     assert "色彩丰富度" in page
     assert "It knows nothing of the story" not in page
-
-
-def test_every_text_of_a_metric_is_marked_for_translation():
-    said = set()
-    for name in registry.names():
-        info = registry.load(name).info
-        said |= {info.title, info.measures, info.source}
-    assert said == set(METRIC_TEXTS), "bring annotate/metric_texts.py up to date"
 
 
 def test_closing_asks_first(study):

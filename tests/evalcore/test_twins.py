@@ -318,7 +318,7 @@ def test_a_twin_is_neither_scored_nor_does_it_change_a_score(woods):
 
     def scores():
         run = scoring.run(scoring.queue_run(woods, names).pk)
-        assert (run.state, run.total) == ("done", 6)
+        assert (run.state, run.total) == ("done", 18)
         found = MetricScore.objects.order_by("pk").values_list(
             "metric", "method", "story", "shot", "value"
         )

@@ -11,40 +11,48 @@ from evalcore.models import Benchmark, MetricRun
 
 class Command(BaseCommand):
     help = (
-        "Compute the metric scores that a study or a benchmark lacks. "
-        "Example: score pilot --metrics palette_consistency,sharpness"
+        "Compute the metric scores that a study or a benchmark lacks. Examples: "
+        "score pilot --metrics csd_self,aesthetic@vsb-paper; "
+        "score films --metrics fid,fvd --truth original"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("name", help="short name of a study or a benchmark")
-        parser.add_argument("--metrics", help='"a,b"; default: all that are ready')
         parser.add_argument(
-            "--background", action="store_true", help="leave it to the worker"
+            "--metrics",
+            help='"a,b@profile"; default: all that are ready here and need neither a '
+            "judge nor true outputs",
+        )
+        parser.add_argument(
+            "--truth",
+            default="",
+            metavar="METHOD",
+            help="the method that holds the true outputs, for metrics that need them",
+        )
+        parser.add_argument(
+            "--without-baselines",
+            action="store_true",
+            help="compute nothing beside what --metrics names",
+        )
+        parser.add_argument(
+            "--background", action="store_true", help="leave it to the workers"
         )
 
     def handle(self, *, name: str, **options: object) -> None:
-        study = Study.objects.filter(slug=name).select_related("benchmark").first()
-        benchmark = study.benchmark if study else None
-        benchmark = benchmark or Benchmark.objects.filter(slug=name).first()
-        if benchmark is None:
-            names = [
-                *Study.objects.values_list("slug", flat=True),
-                *Benchmark.objects.values_list("slug", flat=True),
-            ]
-            raise CommandError(
-                f"No study or benchmark {name!r}. "
-                f"There are: {', '.join(names) or 'none yet'}.",
-                returncode=2,
-            )
-        wanted = str(options["metrics"] or ",".join(_ready())).split(",")
+        benchmark = _benchmark(name)
+        wanted = _wanted(str(options["metrics"] or ""))
+        if not options["without_baselines"]:
+            wanted += [n for n in registry.ready_baselines() if n not in wanted]
         try:
-            run = scoring.queue_run(benchmark, [metric.strip() for metric in wanted])
-        except registry.UnknownMetricError as error:
+            if not options["background"]:
+                _check_ready(wanted)
+            run = scoring.queue_run(benchmark, wanted, truth=str(options["truth"]))
+        except (registry.UnknownMetricError, scoring.ScoringError) as error:
             raise CommandError(str(error), returncode=2) from error
         if options["background"]:
-            self.stdout.write("Queued; the worker takes it within a minute.")
+            self.stdout.write("Queued; the workers take it within a minute.")
             return
-        with tqdm(desc="outputs", disable=None) as bar:
+        with tqdm(desc="values", disable=None) as bar:
 
             def show(done: int, total: int) -> None:
                 bar.total = total
@@ -53,10 +61,53 @@ class Command(BaseCommand):
             run = scoring.run(run.pk, show)
         if run.state == MetricRun.State.FAILED:
             raise CommandError(run.error)
-        self.stdout.write(
-            f"{run.total} outputs lacked a score; {run.scores.count()} values computed."
+        self.stdout.write(_said(run))
+
+
+def _benchmark(name: str) -> Benchmark:
+    study = Study.objects.filter(slug=name).select_related("benchmark").first()
+    found = study.benchmark if study else Benchmark.objects.filter(slug=name).first()
+    if found is None:
+        names = [
+            *Study.objects.values_list("slug", flat=True),
+            *Benchmark.objects.values_list("slug", flat=True),
+        ]
+        raise CommandError(
+            f"No study or benchmark {name!r}. "
+            f"There are: {', '.join(names) or 'none yet'}.",
+            returncode=2,
+        )
+    return found
+
+
+def _wanted(text: str) -> list[str]:
+    """Return the metrics that were named, or all that cost nothing and are ready."""
+    if text:
+        return [name.strip() for name in text.split(",") if name.strip()]
+    infos = {name: registry.load(name).info for name in registry.ready()}
+    return [
+        name
+        for name, info in infos.items()
+        if info.queue != "judge" and not info.against_truth
+    ]
+
+
+def _check_ready(names: list[str]) -> None:
+    """Refuse at once what cannot be computed on this machine."""
+    lacking = [f"{n} lacks {why}" for n in names if (why := registry.load(n).missing())]
+    if lacking:
+        raise scoring.ScoringError(
+            f"Not ready here: {'; '.join(lacking)}. Leave it to workers elsewhere with "
+            "--background; see manage.py metrics."
         )
 
 
-def _ready() -> list[str]:
-    return [name for name in registry.names() if not registry.load(name).missing()]
+def _said(run: MetricRun) -> str:
+    """Return what was computed, as a sentence."""
+    values, absences = run.scores.count(), run.absences.count()
+    said = f"{run.total} pieces were missing; {values} values computed"
+    if absences:
+        said += f", {absences} undefined (the page of scores says why)"
+    if run.dollars:
+        said += f"; {run.dollars:.2f} dollars paid to the judge"
+    return f"{said}."

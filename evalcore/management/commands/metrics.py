@@ -1,22 +1,113 @@
-from django.core.management.base import BaseCommand
+import argparse
+import textwrap
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+
+from django.core.management.base import BaseCommand, CommandError
 
 from evalcore.metrics import registry
+from evalcore.metrics.base import MetricInfo
+from evalcore.metrics.weights import Lack, Lacks
+
+WIDTH = 88
 
 
 class Command(BaseCommand):
     help = (
-        "List the metrics: what each measures, and whether it is ready here. "
-        "Example: metrics"
+        "List the metrics: what each measures, and whether it is ready here or what it "
+        "lacks. Examples: metrics; metrics --name csd_self"
     )
     requires_system_checks = ()
 
-    def handle(self, **_options: object) -> None:
-        for name in registry.names():
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--name", help="tell everything about one metric")
+
+    def handle(self, *, name: str | None, **_options: object) -> None:
+        if name is not None:
+            self._tell(name)
+            return
+        needing: dict[Lack, list[str]] = defaultdict(list)
+        ready = 0
+        for family, names in groupby(registry.names(), _family):
+            self.stdout.write(f"\n{family}")
+            for one in names:
+                lacks = self._line(one)
+                ready += not lacks
+                for lack in lacks:
+                    needing[lack].append(one)
+        if needing:
+            self._lacking(needing)
+        self.stdout.write(
+            f"\n{ready} of {len(registry.names())} metrics are ready here. "
+            "metrics --name NAME tells everything about one."
+        )
+
+    def _line(self, name: str) -> Lacks:
+        """Write a metric in a line or two; return what it lacks."""
+        metric = registry.load(name)
+        lacks = metric.missing()
+        state = "lacking" if lacks else "ready  "
+        self.stdout.write(f"  {state}  {name:26} {metric.info.title}")
+        if lacks:
+            self._indented(f"lacks {', '.join(lack.what for lack in lacks)}")
+        return lacks
+
+    def _lacking(self, needing: Mapping[Lack, Sequence[str]]) -> None:
+        """Write how to get what is lacking, each thing once."""
+        self.stdout.write(
+            "\nWhat is lacking, and how to get it. Nothing is downloaded by itself: "
+            "put files below\nthe folder that EVALCORE_WEIGHTS_DIR names, or leave "
+            "them in the hub's cache."
+        )
+        for lack, names in needing.items():
+            self.stdout.write(f"  {lack.what}")
+            self._indented(lack.how, indent=4)
+            if lack.licence:
+                self._indented(f"licence: {lack.licence}", indent=4)
+            self._indented(f"needed by {', '.join(names)}", indent=4)
+
+    def _tell(self, name: str) -> None:
+        try:
             metric = registry.load(name)
-            info = metric.info
-            better = "higher" if info.higher_is_better else "lower"
-            lacks = metric.missing()
-            self.stdout.write(f"{name} (version {info.version}, {better} is better)")
-            self.stdout.write(f"    {info.measures}")
-            self.stdout.write(f"    scores each {info.scores}; source: {info.source}")
-            self.stdout.write(f"    {'lacks ' + lacks if lacks else 'ready'}")
+        except registry.UnknownMetricError as error:
+            raise CommandError(str(error), returncode=2) from error
+        info, lacks = metric.info, metric.missing()
+        profiles = registry.METRICS[info.name].profiles
+        better = "higher" if info.higher_is_better else "lower"
+        lines = {
+            "measures": info.measures,
+            "source": info.source,
+            "scores": f"each {info.scores}; {better} is better; {_range(info)}",
+            "version": info.full_version,
+            "profiles": ", ".join(f"{info.name}@{p}" for p in profiles),
+            "computed by": f"{info.backend}; queue {info.queue}",
+            "state": f"lacks {lacks}" if lacks else "ready",
+        }
+        self.stdout.write(f"{info.name}: {info.title} ({info.family})")
+        for label, text in lines.items():
+            if text:
+                self._indented(f"{label}: {text}", indent=4)
+
+    def _indented(self, text: str, indent: int = 11) -> None:
+        for line in textwrap.wrap(
+            text, WIDTH, initial_indent=" " * indent,
+            subsequent_indent=" " * (indent + 2), break_long_words=False,
+            break_on_hyphens=False,
+        ):  # fmt: skip
+            self.stdout.write(line)
+
+
+def _family(name: str) -> str:
+    return registry.load(name).info.family
+
+
+def _range(info: MetricInfo) -> str:
+    low, high = info.low, info.high
+    if low is None and high is None:
+        return "without bounds"
+    if high is None:
+        return f"from {low:g} upwards"
+    if low is None:
+        return f"up to {high:g}"
+    return f"from {low:g} to {high:g}"

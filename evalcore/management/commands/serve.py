@@ -1,5 +1,6 @@
 import argparse
 import errno
+import importlib.util
 import os
 import signal
 import socket
@@ -19,16 +20,17 @@ STOP_SECONDS = 10
 
 
 def run_server(*, port: int, bind: str) -> None:
-    """Run web server and worker in the foreground until one ends or a signal comes.
+    """Run web server and workers in the foreground until one ends or a signal comes.
 
-    SIGTERM and Ctrl-C stop both and leave nothing behind; when one dies by itself the
-    other is stopped as well.
+    SIGTERM and Ctrl-C stop all and leave nothing behind; when one dies by itself the
+    others are stopped as well.
     """
     signal.signal(signal.SIGTERM, _interrupt)
     children: dict[str, subprocess.Popen] = {}
     try:
         children["web server"] = subprocess.Popen(_web_command(bind, port))
-        children["worker"] = subprocess.Popen(_worker_command())
+        for name, queues in _workers().items():
+            children[name] = subprocess.Popen(_worker_command(queues))
         near = "127.0.0.1" if bind in ("0.0.0.0", "::") else _host(bind)
         print(
             f"Plumbline serves on http://{near}:{port}/  (Ctrl-C stops it)", flush=True
@@ -98,11 +100,23 @@ def _web_command(bind: str, port: int) -> list[str]:
     ]  # fmt: skip
 
 
-def _worker_command() -> list[str]:
+def _workers() -> dict[str, str]:
+    """Return the queues that each worker serves.
+
+    Where learned metrics can run they have a worker of their own, so that hours of
+    scoring keep nothing else waiting.
+    """
+    if importlib.util.find_spec("torch") is None:
+        return {"worker": "cpu,gpu"}
+    return {"worker": "cpu", "metrics worker": "gpu"}
+
+
+def _worker_command(queues: str) -> list[str]:
     return [
         sys.executable, "-m", "celery", "--quiet", "-A", "evalcore.celery", "worker",
-        "--beat", "--concurrency", "1", "--queues", "cpu,gpu",
+        "--concurrency", "1", "--queues", queues, "--hostname", f"{queues}@%h",
         "--loglevel", "warning", "--without-gossip", "--without-mingle",
+        *(["--beat"] if "cpu" in queues else []),
     ]  # fmt: skip
 
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from evalcore.metrics.base import Ask, Floats, MetricInfo, Rendering, Scoring, Value
 from evalcore.metrics.baselines.pixels import PixelFormula
+from evalcore.metrics.weights import READY, Lacks
 
 
 def colourfulness(rgb: Floats) -> float:
@@ -58,9 +59,9 @@ class Colourfulness:
         measures="How colourful a shot is. It knows nothing of the story.",
     )
 
-    def missing(self) -> str:
+    def missing(self) -> Lacks:
         """Return nothing: it is always ready."""
-        return ""
+        return READY
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value a shot that is there."""

@@ -7,6 +7,7 @@ import numpy as np
 
 from evalcore.metrics.base import Ask, Floats, MetricInfo, Rendering, Scoring, Value
 from evalcore.metrics.baselines.pixels import PixelFormula
+from evalcore.metrics.weights import READY, Lacks
 
 LEVELS = 8  # steps a channel
 
@@ -75,9 +76,9 @@ class PaletteConsistency:
         ),
     )
 
-    def missing(self) -> str:
+    def missing(self) -> Lacks:
         """Return nothing: it is always ready."""
-        return ""
+        return READY
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value; undefined for fewer than two shots."""

@@ -1,6 +1,7 @@
 """How many of the story's shots were rendered at all."""
 
 from evalcore.metrics.base import MetricInfo, Rendering, Scoring, Value
+from evalcore.metrics.weights import READY, Lacks
 
 
 def share_present(present: int, wanted: int) -> float:
@@ -31,9 +32,9 @@ class ShotsPresent:
         backend="counting",
     )
 
-    def missing(self) -> str:
+    def missing(self) -> Lacks:
         """Return nothing: it is always ready."""
-        return ""
+        return READY
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value; undefined for a story without shots."""

@@ -4,6 +4,7 @@ import numpy as np
 
 from evalcore.metrics.base import Ask, Floats, MetricInfo, Rendering, Scoring, Value
 from evalcore.metrics.baselines.pixels import PixelFormula
+from evalcore.metrics.weights import READY, Lacks
 
 LUMA = np.array([0.299, 0.587, 0.114])
 
@@ -55,9 +56,9 @@ class Sharpness:
         measures="Fine detail in a shot. Noise counts as detail.",
     )
 
-    def missing(self) -> str:
+    def missing(self) -> Lacks:
         """Return nothing: it is always ready."""
-        return ""
+        return READY
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value a shot that is there."""

@@ -1,14 +1,19 @@
 """Formulas by values worked out by hand, and what every metric must declare."""
 
+import subprocess
+import sys
+from itertools import groupby
+
 import numpy as np
 import pytest
 from PIL import Image
 
 from evalcore.metrics import registry
-from evalcore.metrics.colourfulness import colourfulness
-from evalcore.metrics.palette import LEVELS, histogram, palette_consistency
-from evalcore.metrics.presence import share_present
-from evalcore.metrics.sharpness import sharpness
+from evalcore.metrics.baselines.colourfulness import colourfulness
+from evalcore.metrics.baselines.palette import LEVELS, histogram, palette_consistency
+from evalcore.metrics.baselines.presence import share_present
+from evalcore.metrics.baselines.sharpness import sharpness
+from tests.evalcore.metrics.asking import noise, rendering_of, score
 
 
 def flat(*rgb):
@@ -54,16 +59,16 @@ def test_every_metric_declares_what_it_is(name):
     assert info.name == name
     assert info.version
     assert info.source
-    assert info.measures.endswith(".")
+    assert info.measures.endswith((".", "?"))
 
 
-PICTURE = np.random.default_rng(0).integers(0, 256, (30, 40, 3), dtype=np.uint8)
+PICTURES = [noise(1), noise(2), None]
 
 
-@pytest.mark.parametrize("name", registry.names())
-def test_values_lie_in_the_declared_range(name):
+@pytest.mark.parametrize("name", registry.ready_baselines())
+def test_values_lie_in_the_declared_range(name, tmp_path):
     metric = registry.load(name)
-    values = metric.score([(1, PICTURE), (2, PICTURE), (3, None)])
+    values = score(metric, rendering_of(PICTURES), tmp_path)
     for value in values:
         assert value.value is not None
         assert metric.info.low is None or value.value >= metric.info.low
@@ -74,19 +79,28 @@ def test_values_lie_in_the_declared_range(name):
         assert [value.shot for value in values] == [None]
 
 
-def test_copying_a_picture_is_perfectly_consistent():
-    value = registry.load("palette_consistency").score([(1, PICTURE), (2, PICTURE)])
-    assert value[0].value == pytest.approx(1)
+def test_copying_a_picture_is_perfectly_consistent(tmp_path):
+    copied = rendering_of([noise(1), noise(1)])
+    (value,) = score(registry.load("palette_consistency"), copied, tmp_path)
+    assert value.value == pytest.approx(1)
 
 
-def test_undefined_says_why():
-    value = registry.load("palette_consistency").score([(1, PICTURE), (2, None)])
-    assert value[0].value is None
-    assert "fewer than two" in value[0].reason
+def test_undefined_says_why(tmp_path):
+    alone = rendering_of([noise(1), None])
+    (value,) = score(registry.load("palette_consistency"), alone, tmp_path)
+    assert value.value is None
+    assert "fewer than two" in value.reason
+
+
+@pytest.mark.parametrize("name", ["shots_present", "palette_consistency"])
+def test_a_story_without_shots(name, tmp_path):
+    (value,) = score(registry.load(name), rendering_of([]), tmp_path)
+    assert value.value is None
+    assert value.reason
 
 
 @pytest.mark.parametrize("side", [128, 200, 300, 512])
-def test_resolution_alone_changes_little(side):
+def test_resolution_alone_changes_little(side, tmp_path):
     """One smooth picture in many sizes; enlarging must not look like detail."""
     y, x = np.mgrid[0:1024, 0:1024] / 1024
     waves = (np.sin(5 * x + 3 * y), np.cos(4 * y), np.sin(6 * x * y))
@@ -94,10 +108,33 @@ def test_resolution_alone_changes_little(side):
     small = np.asarray(Image.fromarray(large).resize((side, side), Image.LANCZOS))
     for name, rel in (("colourfulness", 0.01), ("sharpness", 0.5)):
         values = [
-            registry.load(name).score([(1, picture)])[0].value
+            score(registry.load(name), rendering_of([picture]), tmp_path)[0].value
             for picture in (small, large)
         ]
         assert values[0] == pytest.approx(values[1], rel=rel), name
+
+
+def test_the_registry_knows_metrics_profiles_and_families():
+    assert registry.load("csd_self@vsb-paper").info.full_version == "1 vsb-paper"
+    families = [registry.load(name).info.family for name in registry.names()]
+    assert len(set(families)) == len(list(groupby(families))), "one family together"
+    with pytest.raises(registry.UnknownMetricError, match="it has: vsb-code"):
+        registry.load("csd_self@vsb")
+    with pytest.raises(registry.UnknownMetricError, match="it has: none"):
+        registry.load("sharpness@vsb-paper")
+
+
+def test_asking_what_is_ready_loads_no_network_library():
+    code = (
+        "import sys; from evalcore.metrics import registry; "
+        "[registry.load(n).missing() for n in registry.names()]; "
+        "print([m for m in ('torch', 'transformers', 'onnxruntime', 'rapidocr', 'dlib',"
+        " 'pandas', 'django') if m in sys.modules])"
+    )
+    asked = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert asked.stdout == "[]\n"
 
 
 def test_an_unknown_metric_names_the_nearest():

@@ -142,7 +142,7 @@ def test_the_registry_s_metrics_run_end_to_end(
     )
     tiny.save_csd(tiny_weights)
     tiny.save_siglip(tiny_weights)
-    assert metric.missing() == ""
+    assert not metric.missing()
     fox = Character("Fox", "non_human", (image_of(noise(9)),))
     rendering = rendering_of(
         [noise(1), noise(1), noise(2)], expected=[("Fox",)] * 3, characters=[fox]

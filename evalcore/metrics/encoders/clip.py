@@ -1,0 +1,93 @@
+"""CLIP by open_clip: pictures and texts in one space.
+
+OpenAI's weights need the quick-GELU configurations; the plain ones would load and give
+other features.
+"""
+
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import open_clip
+import torch
+from torch import nn
+
+from evalcore.metrics.base import Picture, Text
+from evalcore.metrics.encoders.preprocessing import (
+    CLIP,
+    centre_crop,
+    normalised,
+    short_side,
+)
+from evalcore.metrics.encoders.published import LARGE, clip_weights
+from evalcore.metrics.encoders.runtime import (
+    Network,
+    NetworkEncoder,
+    load_strictly,
+    read_checkpoint,
+)
+
+Encode = Callable[[torch.Tensor], torch.Tensor]
+
+
+def clip_image_encoder(name: str = LARGE, *, normalise: bool = True) -> NetworkEncoder:
+    """Return an encoder of pictures: short side resized (bicubic), middle square.
+
+    Features have 768 numbers for both ViT-L/14, 512 for ViT-B/32; of length 1 if
+    `normalise`.
+    """
+    side = _side(name)
+
+    def forward(network: nn.Module, batch: torch.Tensor) -> torch.Tensor:
+        encode: Encode = network.encode_image  # type: ignore[assignment]
+        return _finished(encode(normalised(batch, CLIP)), normalise)
+
+    return NetworkEncoder(
+        f"CLIP {name} picture, crop{', unit' * normalise}",
+        clip_weights(name),
+        Network(partial(load_clip, name), forward=forward),
+        partial(_prepared, side=side),
+    )
+
+
+def clip_text_encoder(name: str = LARGE, *, normalise: bool = True) -> NetworkEncoder:
+    """Return an encoder of `Text`s, cut after 77 tokens as CLIP was trained."""
+    tokenise = open_clip.get_tokenizer(name)
+
+    def prepare(item: Text) -> Any:
+        return tokenise([item.text])[0].numpy()
+
+    def forward(network: nn.Module, batch: torch.Tensor) -> torch.Tensor:
+        encode: Encode = network.encode_text  # type: ignore[assignment]
+        return _finished(encode(batch.long()), normalise)
+
+    return NetworkEncoder(
+        f"CLIP {name} text{', unit' * normalise}",
+        clip_weights(name),
+        Network(partial(load_clip, name), forward=forward),
+        prepare,
+    )
+
+
+@cache
+def load_clip(name: str) -> nn.Module:
+    """Return the network, loaded once for pictures and texts."""
+    network: nn.Module = open_clip.create_model(name, pretrained=None)
+    path = clip_weights(name).need()
+    load_strictly(network, read_checkpoint(path), path)
+    return network
+
+
+def _finished(features: torch.Tensor, normalise: bool) -> torch.Tensor:
+    """Return the features in full precision, of length 1 if wanted."""
+    features = features.float()
+    return nn.functional.normalize(features, dim=-1) if normalise else features
+
+
+def _side(name: str) -> int:
+    return int(open_clip.get_model_config(name)["vision_cfg"]["image_size"])
+
+
+def _prepared(picture: Picture, side: int) -> Picture:
+    return np.ascontiguousarray(centre_crop(short_side(picture, side), side))

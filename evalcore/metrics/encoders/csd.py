@@ -1,0 +1,116 @@
+"""CSD, a network that sees style: a CLIP ViT-L/14 tower trained on styles.
+
+Somepalli et al. (2024), Measuring style similarity in diffusion models. ViStoryBench
+measures with it whether the shots of a story keep one style (appendix C).
+"""
+
+import argparse
+import re
+from collections.abc import Mapping
+from functools import cache, partial
+from typing import Literal
+
+import numpy as np
+import open_clip
+import torch
+from torch import nn
+
+from evalcore.metrics.base import Picture
+from evalcore.metrics.encoders.preprocessing import (
+    CLIP,
+    centre_crop,
+    normalised,
+    resized,
+    short_side,
+)
+from evalcore.metrics.encoders.published import CSD, LARGE
+from evalcore.metrics.encoders.runtime import (
+    Network,
+    NetworkEncoder,
+    load_strictly,
+    read_checkpoint,
+)
+
+Preprocess = Literal["squash", "centercrop"]
+SIDE = 224
+
+
+class StyleNetwork(nn.Module):
+    """The image tower without its projection, and two projections of its own.
+
+    Parameters
+    ----------
+    architecture
+        Name of an open_clip configuration.
+    """
+
+    last_layer_style: nn.Parameter
+
+    def __init__(self, architecture: str = LARGE) -> None:
+        super().__init__()
+        tower = open_clip.create_model(architecture, pretrained=None).visual
+        shape = tower.proj.shape
+        tower.proj = None
+        self.backbone = tower
+        self.last_layer_style = nn.Parameter(torch.zeros(shape))
+        self.last_layer_content = nn.Parameter(torch.zeros(shape))
+
+    def forward(self, pictures: torch.Tensor) -> torch.Tensor:
+        """Return the styles, of length 1."""
+        style = self.backbone(pictures) @ self.last_layer_style
+        # In full precision: vectors of length 1 must be so to the last digit.
+        return nn.functional.normalize(style.float(), dim=-1)
+
+
+def csd_encoder(preprocess: Preprocess, architecture: str = LARGE) -> NetworkEncoder:
+    """Return an encoder of styles: 768 numbers of length 1.
+
+    Parameters
+    ----------
+    preprocess
+        `squash` as ViStoryBench's program does (224 x 224, aspect lost), or
+        `centercrop` as CSD's authors do (short side 224, middle square); both bicubic.
+    architecture
+        Name of an open_clip configuration.
+    """
+    return NetworkEncoder(
+        f"CSD {architecture} style, {preprocess}, unit",
+        CSD,
+        Network(
+            partial(load_csd, architecture),
+            forward=lambda network, batch: network(normalised(batch, CLIP)),
+        ),
+        _squashed if preprocess == "squash" else _cropped,
+    )
+
+
+@cache
+def load_csd(architecture: str) -> nn.Module:
+    """Return the network with its weights, however the checkpoint names them."""
+    network = StyleNetwork(architecture)
+    path = CSD.need()
+    # The training's command line lies in the file beside the weights.
+    with torch.serialization.safe_globals([argparse.Namespace]):
+        checkpoint = read_checkpoint(path)
+    load_strictly(network, plain_keys(checkpoint), path)
+    return network
+
+
+def plain_keys(checkpoint: Mapping[str, object]) -> dict[str, torch.Tensor]:
+    """Return the weights of a checkpoint by the network's own names.
+
+    The authors' file holds them under `model_state_dict`, each name preceded by
+    `module.`.
+    """
+    state = checkpoint.get("model_state_dict", checkpoint)
+    if not isinstance(state, Mapping):
+        return {}
+    return {re.sub(r"^module\.", "", str(key)): value for key, value in state.items()}
+
+
+def _squashed(picture: Picture) -> Picture:
+    return resized(picture, (SIDE, SIDE))
+
+
+def _cropped(picture: Picture) -> Picture:
+    return np.ascontiguousarray(centre_crop(short_side(picture, SIDE), SIDE))

@@ -1,0 +1,290 @@
+"""Who a figure in a picture is, by its face.
+
+Each encoder here takes a picture of a figure, finds the best face in it, aligns it, and
+returns 1 x n numbers of length 1, or 0 x n where it sees no face: no face is no error.
+
+ViStoryBench compares realistic humans by three networks. Its program finds the face for
+ArcFace by SCRFD, and for AdaFace and FaceNet by RetinaFace (facexlib; faces that score
+at least 0.97). **Here all three are given the face that SCRFD finds**, one detector in
+place of two: AdaFace and FaceNet therefore see fainter faces too, five points that
+differ a little, and where there are several faces perhaps another one. How the face is
+then placed follows the program, save that the turn is found by least squares, where
+facexlib takes the least median of squares.
+
+This module imports no network library until an encoder is made, so that a metric can
+ask what is lacking: `missing(ARCFACE, ADAFACE, FACENET)`.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from evalcore.metrics.base import Encoder, Feature, FeatureError, Floats, Picture
+from evalcore.metrics.encoders.face_alignment import ARCFACE as ARCFACE_TEMPLATE
+from evalcore.metrics.encoders.face_alignment import FFHQ, Template, aligned
+from evalcore.metrics.weights import (
+    AnyWeights,
+    Lacks,
+    PackagedWeights,
+    Weights,
+    lacking,
+)
+
+CODE, PAPER = "vsb-code-2026.02", "vsb-paper"
+LENGTH, DLIB_LENGTH = 512, 128
+SIDE, FACENET_SIDE = 112, 160
+
+
+# What is needed ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class AntelopeWeights(Weights):
+    """A file of insightface's antelopev2.
+
+    Its archive often unpacks to a folder of that name within one of that name; both
+    places will do.
+    """
+
+    def find(self) -> Path | None:
+        """Return where it lies on this machine; None if it is not here."""
+        return super().find() or Weights(f"antelopev2/{self.path}", "", "").find()
+
+
+def _antelope(name: str, sha256: str) -> AntelopeWeights:
+    return AntelopeWeights(
+        path=f"antelopev2/{name}",
+        licence="non-commercial research only (insightface)",
+        origin=(
+            "antelopev2.zip of deepinsight/insightface's release v0.7, or: hf download "
+            f"DIAMONIK7777/antelopev2 {name} "
+            "--local-dir $EVALCORE_WEIGHTS_DIR/antelopev2"
+        ),
+        sha256=sha256,
+        hub="DIAMONIK7777/antelopev2",
+        hub_file=name,
+    )
+
+
+SCRFD_WEIGHTS = _antelope("scrfd_10g_bnkps.onnx", "5838f7fe053675b1")
+ARCFACE_WEIGHTS = _antelope("glintr100.onnx", "4ab1d6435d639628")
+ADAFACE_WEIGHTS = Weights(
+    path="adaface/adaface_ir101_webface12m.ckpt",
+    licence="MIT",
+    origin=(
+        "'R100, WebFace12M' in the README of mk-minchul/AdaFace: gdown "
+        "1dswnavflETcnAuplZj1IOKKP0eM8ITgT "
+        "-O $EVALCORE_WEIGHTS_DIR/adaface/adaface_ir101_webface12m.ckpt"
+    ),
+)
+FACENET_WEIGHTS = Weights(
+    path="facenet/20180402-114759-vggface2.pt",
+    licence="MIT",
+    origin="a file of timesler/facenet-pytorch's release v2.2.9",
+    sha256="281cebca8662831a",
+)
+
+
+def _dlib(name: str) -> PackagedWeights:
+    return PackagedWeights("face_recognition_models", f"models/{name}", "CC0-1.0")
+
+
+DLIB_POINTS = _dlib("shape_predictor_5_face_landmarks.dat")
+DLIB_NETWORK = _dlib("dlib_face_recognition_resnet_model_v1.dat")
+
+
+@dataclass(frozen=True)
+class Needs:
+    """Packages, by the name they are imported under, and weights of an encoder."""
+
+    packages: tuple[str, ...]
+    weights: tuple[AnyWeights, ...]
+
+
+ARCFACE = Needs(("onnxruntime",), (SCRFD_WEIGHTS, ARCFACE_WEIGHTS))
+ADAFACE = Needs(("onnxruntime", "torch"), (SCRFD_WEIGHTS, ADAFACE_WEIGHTS))
+FACENET = Needs(("onnxruntime", "torch"), (SCRFD_WEIGHTS, FACENET_WEIGHTS))
+DLIB = Needs(("dlib",), (DLIB_POINTS, DLIB_NETWORK))
+
+
+def missing(*needs: Needs) -> Lacks:
+    """Return what is lacking of all that, each thing once; empty if nothing."""
+    packages = dict.fromkeys(name for one in needs for name in one.packages)
+    weights = dict.fromkeys(file for one in needs for file in one.weights)
+    return lacking(packages, weights)
+
+
+# Encoders ----------------------------------------------------------------------------
+
+
+class Finder(Protocol):
+    """Finds the face that counts in a picture; several threads may call it."""
+
+    @property
+    def id(self) -> str:
+        """Name what decides the face."""
+        ...
+
+    def points(self, picture: Picture) -> Floats | None:
+        """Return its five points, 5 x 2; None where there is no face."""
+        ...
+
+
+class FaceEncoder:
+    """An encoder of pictures of a figure into 1 x n numbers, or 0 x n without a face.
+
+    Parameters
+    ----------
+    network
+        Encodes aligned faces.
+    finder
+        Finds the face.
+    template
+        Where the network expects its points.
+    length
+        n.
+    """
+
+    def __init__(
+        self,
+        network: Encoder,
+        finder: Finder,
+        template: Template,
+        length: int = LENGTH,
+    ) -> None:
+        self.network = network
+        self.finder = finder
+        self.template = template
+        self.length = length
+
+    @cached_property
+    def id(self) -> str:
+        """Name what decides the feature."""
+        place = f"{self.template.name} in {self.template.side}"
+        return f"{self.network.id}; {place}; {self.finder.id}"
+
+    @property
+    def batch(self) -> int:
+        """Return how many pictures go together at most."""
+        return self.network.batch
+
+    def prepare(self, item: Picture) -> Any:
+        """Find and align the face; None where there is none."""
+        points = self.finder.points(item)
+        if points is None:
+            return None
+        return self.network.prepare(aligned(item, points, self.template))
+
+    def encode(self, prepared: Sequence[Any]) -> list[Feature | FeatureError]:
+        """Return one feature a picture."""
+        return of_faces(prepared, self.network.encode, self.length)
+
+
+def of_faces(
+    prepared: Sequence[Any],
+    encode: Callable[[Sequence[Any]], Sequence[Feature | FeatureError]],
+    length: int,
+) -> list[Feature | FeatureError]:
+    """Encode the faces that there are.
+
+    Parameters
+    ----------
+    prepared
+        A face, or None where there is none.
+    encode
+        Turns faces into vectors.
+    length
+        Of a vector.
+
+    Returns
+    -------
+    list
+        float32, 1 x length and of length 1 for a face, 0 x length for None.
+    """
+    faces = [face for face in prepared if face is not None]
+    vectors = iter(encode(faces) if faces else ())
+    return [
+        np.empty((0, length), np.float32) if face is None else _unit(next(vectors))
+        for face in prepared
+    ]
+
+
+def _unit(vector: Feature | FeatureError) -> Feature | FeatureError:
+    if isinstance(vector, FeatureError):
+        return vector
+    length = float(np.linalg.norm(vector.astype(np.float64)))
+    if not 0 < length < np.inf:
+        return FeatureError(f"the network gave a face a vector of length {length}")
+    return (vector / length).astype(np.float32)[None]
+
+
+@cache
+def scrfd() -> Finder:
+    """Return what finds faces for all three networks."""
+    from evalcore.metrics.encoders.scrfd import Scrfd
+
+    return Scrfd(SCRFD_WEIGHTS)
+
+
+@cache
+def arcface_encoder() -> FaceEncoder:
+    """Return ArcFace: SCRFD, ArcFace's template in 112 x 112, `glintr100`."""
+    from evalcore.metrics.encoders.arcface import ArcFace
+
+    return FaceEncoder(ArcFace(ARCFACE_WEIGHTS), scrfd(), ARCFACE_TEMPLATE)
+
+
+@cache
+def adaface_encoder(profile: str = CODE) -> FaceEncoder:
+    """Return AdaFace; its face is found by SCRFD, not by RetinaFace as in the program.
+
+    Parameters
+    ----------
+    profile
+        `vsb-code-2026.02`: the face is placed as facexlib does it (FFHQ's template,
+        grey around it), where the network never saw faces in its training.
+        `vsb-paper`: on ArcFace's template, as AdaFace's authors do. The paper is
+        silent on it.
+    """
+    from evalcore.metrics.encoders.adaface import adaface
+
+    return FaceEncoder(adaface(ADAFACE_WEIGHTS), scrfd(), _template(profile))
+
+
+@cache
+def facenet_encoder(profile: str = CODE) -> FaceEncoder:
+    """Return FaceNet; its face is found by SCRFD, not by RetinaFace as in the program.
+
+    Parameters
+    ----------
+    profile
+        `vsb-code-2026.02`: what the program feeds it, AdaFace's 112 x 112 in BGR from 0
+        to 1. `vsb-paper`: RGB from -1 to 1 in 160 x 160, which the network was trained
+        with, on ArcFace's template. The paper is silent on it.
+    """
+    from evalcore.metrics.encoders.facenet import facenet
+
+    as_trained = profile != CODE
+    template = _template(profile)
+    if as_trained:
+        template = template.resized(FACENET_SIDE)
+    network = facenet(FACENET_WEIGHTS, as_trained=as_trained)
+    return FaceEncoder(network, scrfd(), template)
+
+
+@cache
+def dlib_face_encoder() -> Encoder:
+    """Return dlib's: a stand-in that runs everywhere, 128 numbers."""
+    from evalcore.metrics.encoders.dlib_faces import DlibFaces
+
+    return DlibFaces(DLIB_POINTS, DLIB_NETWORK)
+
+
+def _template(profile: str) -> Template:
+    if profile not in (CODE, PAPER):
+        raise ValueError(f"profile {profile!r}: there are {CODE} and {PAPER}")
+    return FFHQ.resized(SIDE) if profile == CODE else ARCFACE_TEMPLATE

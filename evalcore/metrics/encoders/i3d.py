@@ -1,0 +1,115 @@
+"""I3D, a network that sees actions in videos; FVD is defined by its 400 class scores.
+
+Carreira and Zisserman (2017), Quo vadis, action recognition? It is published as one
+TorchScript archive that holds network, scaling and resizing; it is loaded as it is. It
+calculates in 32 bits.
+"""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import nn
+
+from evalcore.metrics.base import Picture
+from evalcore.metrics.encoders.published_inception import I3D
+from evalcore.metrics.encoders.runtime import Network, NetworkEncoder
+from evalcore.metrics.weights import Weights, WeightsError
+
+STEP = 9  # the network sees so many frames at once
+SWITCHES = ("rescale", "resize", "return_features")
+
+
+def i3d_encoder(weights: Weights = I3D) -> NetworkEncoder:
+    """Return an encoder of clips: 400 numbers.
+
+    Clips have their own lengths and sizes, so that one goes after the other.
+    """
+    return NetworkEncoder(
+        "I3D of StyleGAN-V, 32 bits",
+        weights,
+        Network(partial(load_i3d, weights), batch=1),
+        chosen_frames,
+    )
+
+
+class VideoNetwork(nn.Module):
+    """The archive, told to scale, to resize and to return features.
+
+    Parameters
+    ----------
+    archive
+        What it holds.
+    """
+
+    def __init__(self, archive: nn.Module) -> None:
+        super().__init__()
+        self.archive = archive
+
+    def forward(self, batch: torch.Tensor) -> torch.Tensor:
+        """Return the features of videos: frames x height x width x 3, 0 to 255."""
+        videos = batch.permute(0, 4, 1, 2, 3).contiguous()
+        with torch.autocast(batch.device.type, enabled=False):
+            features: torch.Tensor = self.archive(
+                videos, rescale=True, resize=True, return_features=True
+            )
+        return features
+
+
+def load_i3d(weights: Weights = I3D) -> nn.Module:
+    """Return the network of the archive.
+
+    Raises
+    ------
+    WeightsError
+        The file is no TorchScript archive, or one that cannot scale, resize and return
+        features.
+    """
+    path = weights.need()
+    try:
+        archive: Any = torch.jit.load(str(path), map_location="cpu")  # type: ignore[no-untyped-call]
+    except (OSError, RuntimeError, ValueError) as error:
+        raise WeightsError(f"{path} is no TorchScript archive ({error})") from error
+    known = {argument.name for argument in archive.forward.schema.arguments}
+    lacking = [switch for switch in SWITCHES if switch not in known]
+    if lacking:
+        raise WeightsError(
+            f"{path} is not the I3D of FVD: it takes no {', '.join(lacking)}"
+        )
+    return VideoNetwork(archive)
+
+
+def choice(count: int) -> npt.NDArray[np.int_]:
+    """Return which frames of a video I3D is shown.
+
+    Parameters
+    ----------
+    count
+        How many frames it has, at least one.
+
+    Returns
+    -------
+    array
+        A multiple of 9 indices, evenly spread. Each frame of a video with fewer than 9
+        is taken several times first.
+
+    References
+    ----------
+    StoryBench's program, metrics/fvd_i3d.
+
+    Examples
+    --------
+    >>> choice(4)
+    array([0, 0, 0, 1, 1, 2, 2, 3, 3])
+    """
+    frames = np.repeat(np.arange(count), -(-STEP // count) if count < STEP else 1)
+    length = len(frames)
+    places = np.linspace(0, length - 1, length // STEP * STEP, dtype=np.int_)
+    return frames[places]
+
+
+def chosen_frames(clip: Picture) -> Picture:
+    """Return frames x height x width x 3."""
+    return np.ascontiguousarray(clip[choice(len(clip))])

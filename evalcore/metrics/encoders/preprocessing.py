@@ -1,0 +1,64 @@
+"""Bringing pictures into the form that a network was trained on.
+
+Resizing and cutting is done on eight-bit pictures in Pillow, the same on every machine;
+scaling and normalising on the device, in one place.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from PIL import Image
+
+from evalcore.metrics.base import Picture
+
+BICUBIC = Image.Resampling.BICUBIC
+BILINEAR = Image.Resampling.BILINEAR
+Statistics = tuple[Sequence[float], Sequence[float]]  # mean and deviation by channel
+CLIP: Statistics = (
+    (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711),
+)  # fmt: skip
+IMAGENET: Statistics = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+HALF: Statistics = ((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
+
+
+def resized(
+    picture: Picture, size: tuple[int, int], how: Image.Resampling = BICUBIC
+) -> Picture:
+    """Return the picture in that width and height; its aspect is not kept."""
+    image = Image.fromarray(np.ascontiguousarray(picture))
+    return np.asarray(image.resize(size, how))
+
+
+def short_side(
+    picture: Picture,
+    side: int,
+    how: Image.Resampling = BICUBIC,
+    longest: int | None = None,
+) -> Picture:
+    """Return the picture with its shorter side of that length, its aspect kept.
+
+    Where the longer side would exceed `longest`, it has that length instead.
+    """
+    height, width = picture.shape[:2]
+    short, long = min(width, height), max(width, height)
+    if longest is not None and long / short * side > longest:
+        side = round(longest * short / long)
+    other = max(1, int(side * long / short))
+    size = (side, other) if width <= height else (other, side)
+    return resized(picture, size, how)
+
+
+def centre_crop(picture: Picture, side: int) -> Picture:
+    """Return the middle square; the picture has at least that width and height."""
+    height, width = picture.shape[:2]
+    top, left = (height - side) // 2, (width - side) // 2
+    return picture[top : top + side, left : left + side]
+
+
+def normalised(batch: torch.Tensor, statistics: Statistics) -> torch.Tensor:
+    """Return batch x 3 x height x width, from batch x height x width x 3, 0 to 255."""
+    mean, deviation = (
+        torch.tensor(values, device=batch.device).view(3, 1, 1) for values in statistics
+    )
+    return (batch.permute(0, 3, 1, 2) / 255 - mean) / deviation

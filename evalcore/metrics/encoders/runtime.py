@@ -1,0 +1,253 @@
+"""Running a network: on which device, how exactly, how much at once; loading strictly.
+
+`EVALCORE_DEVICE` names the device (default: the first GPU, or else the processor), and
+`EVALCORE_PRECISION` the numbers: `fp32` (the default on a processor) or `bf16`
+(automatic mixed precision, the default on a GPU).
+"""
+
+import os
+import pickle
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import nn
+
+from evalcore.metrics.base import Feature, FeatureError
+from evalcore.metrics.weights import AnyWeights, WeightsError, file_hash
+
+PRECISIONS = ("fp32", "bf16")
+SHOWN_KEYS = 5
+GPU_BATCH, CPU_BATCH = 256, 16
+UNREADABLE = (
+    OSError, RuntimeError, ValueError, EOFError, KeyError, pickle.UnpicklingError,
+)  # fmt: skip
+
+
+@lru_cache(maxsize=1)
+def device() -> torch.device:
+    """Return where networks run."""
+    name = os.environ.get("EVALCORE_DEVICE", "").strip()
+    return torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
+
+
+def precision() -> str:
+    """Return in which numbers networks calculate."""
+    name = os.environ.get("EVALCORE_PRECISION", "").strip()
+    if name and name not in PRECISIONS:
+        raise WeightsError(f"EVALCORE_PRECISION={name!r}: write fp32 or bf16")
+    return name or ("bf16" if device().type == "cuda" else "fp32")
+
+
+def describe() -> dict[str, str]:
+    """Return on what networks run here."""
+    where = device()
+    name = torch.cuda.get_device_name(where) if where.type == "cuda" else "processor"
+    return {
+        "torch": torch.__version__, "device": name, "precision": precision()
+    }  # fmt: skip
+
+
+def load_strictly(
+    network: nn.Module, state: Mapping[str, torch.Tensor], file: object
+) -> None:
+    """Load weights into a network, every one of them and no other.
+
+    Raises
+    ------
+    WeightsError
+        Keys are missing or left over, or a tensor has another shape; they are named.
+    """
+    wanted = network.state_dict()
+    missing = [key for key in wanted if key not in state]
+    unexpected = [key for key in state if key not in wanted]
+    other = [
+        f"{key} is {tuple(state[key].shape)}, not {tuple(tensor.shape)}"
+        for key, tensor in wanted.items()
+        if key in state and state[key].shape != tensor.shape
+    ]
+    problems = [
+        f"{len(keys)} {what}: {', '.join(keys[:SHOWN_KEYS])}"
+        f"{', ...' * (len(keys) > SHOWN_KEYS)}"
+        for what, keys in (
+            ("missing", missing), ("not of this network", unexpected),
+            ("of another shape", other),
+        )
+        if keys
+    ]  # fmt: skip
+    if problems:
+        raise WeightsError(
+            f"{file} does not hold the weights of {type(network).__name__}: "
+            f"{'; '.join(problems)}"
+        )
+    network.load_state_dict(state, strict=True)
+
+
+def read_checkpoint(file: object) -> Any:
+    """Read a file of tensors; code in it is never run.
+
+    Raises
+    ------
+    WeightsError
+        It is no file of tensors.
+    """
+    try:
+        if str(file).endswith(".safetensors"):
+            return load_file(str(file))
+        return torch.load(str(file), map_location="cpu", weights_only=True)
+    except (*UNREADABLE, SafetensorError) as error:
+        raise WeightsError(f"{file} cannot be read as weights ({error})") from error
+
+
+def load_pretrained(architecture: Any, folder: object) -> nn.Module:
+    """Load a network of transformers from a folder, strictly.
+
+    Raises
+    ------
+    WeightsError
+        The folder lacks files, or holds the weights of another network.
+    """
+    try:
+        network, found = architecture.from_pretrained(
+            folder, local_files_only=True, output_loading_info=True
+        )
+    except (*UNREADABLE, SafetensorError) as error:
+        raise WeightsError(f"{folder} cannot be loaded ({error})") from error
+    missing = sorted(found["missing_keys"])
+    if missing or found["mismatched_keys"]:
+        shown = missing or [str(key) for key in found["mismatched_keys"]]
+        raise WeightsError(
+            f"{folder} does not hold the weights of {architecture.__name__}: "
+            f"{len(shown)} missing or of another shape: {', '.join(shown[:SHOWN_KEYS])}"
+        )
+    loaded: nn.Module = network
+    return loaded
+
+
+class Network:
+    """A network that turns stacked inputs into features, in batches that fit.
+
+    When the device runs out of memory the batch is halved, for good, and the work goes
+    on.
+
+    Parameters
+    ----------
+    make
+        Builds and loads the network; called once, when first needed.
+    batch
+        How many inputs go together at most; by default what suits the device.
+    forward
+        What to do with a batch on the device; by default call the network.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], nn.Module],
+        *,
+        batch: int | None = None,
+        forward: Callable[[nn.Module, torch.Tensor], torch.Tensor] | None = None,
+    ) -> None:
+        self._make = make
+        self._network: nn.Module | None = None
+        self._forward = forward or (lambda network, inputs: network(inputs))
+        self._batch = batch
+
+    @property
+    def batch(self) -> int:
+        """Return how many inputs go together at most."""
+        if self._batch is None:
+            self._batch = GPU_BATCH if device().type == "cuda" else CPU_BATCH
+        return self._batch
+
+    @property
+    def network(self) -> nn.Module:
+        """Return the loaded network, on its device and without gradients."""
+        if self._network is None:
+            network = self._make().eval().requires_grad_(False)
+            self._network = network.to(device())
+        return self._network
+
+    def __call__(
+        self, inputs: Sequence[npt.NDArray[Any]]
+    ) -> list[Feature | FeatureError]:
+        """Return one feature an input; inputs have one shape."""
+        features: list[Feature | FeatureError] = []
+        start = 0
+        while start < len(inputs):
+            size = min(self.batch, len(inputs) - start)
+            try:
+                features += self._run(inputs[start : start + size])
+            except torch.OutOfMemoryError:
+                torch.cuda.empty_cache()
+                if size == 1:
+                    reason = f"one input does not fit into the memory of {device()}"
+                    features.append(FeatureError(reason))
+                    start += 1
+                self._batch = max(1, size // 2)
+                continue
+            start += size
+        return features
+
+    def _run(self, inputs: Sequence[npt.NDArray[Any]]) -> list[Feature]:
+        stacked = torch.from_numpy(np.stack(inputs))
+        if device().type == "cuda":
+            stacked = stacked.pin_memory().to(device(), non_blocking=True)
+        mixed = precision() == "bf16"
+        with (
+            torch.inference_mode(),
+            torch.autocast(device().type, torch.bfloat16, enabled=mixed),
+        ):
+            outputs = self._forward(self.network, stacked.float())
+        return list(outputs.float().cpu().numpy())
+
+
+class NetworkEncoder:
+    """An encoder that is a network with weights.
+
+    Parameters
+    ----------
+    name
+        Names architecture, preprocessing and what comes out.
+    weights
+        What the network is loaded from.
+    network
+        Turns prepared inputs into features.
+    prepare
+        Turns a decoded item into an input; all inputs have one shape.
+    also
+        What else it is loaded from.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        weights: AnyWeights,
+        network: Network,
+        prepare: Callable[[Any], Any],
+        *,
+        also: Sequence[AnyWeights] = (),
+    ) -> None:
+        self.name = name
+        self.weights = (weights, *also)
+        self.network = network
+        self.prepare = prepare
+
+    @cached_property
+    def id(self) -> str:
+        """Name what decides the feature, with the hash of the weights."""
+        files = [f"{one.path} {file_hash(one.need())[:16]}" for one in self.weights]
+        return f"{self.name}; {', '.join(files)}; {precision()}"
+
+    @property
+    def batch(self) -> int:
+        """Return how many items go together at most."""
+        return self.network.batch
+
+    def encode(self, prepared: Sequence[Any]) -> list[Feature | FeatureError]:
+        """Return one feature an input."""
+        return self.network(prepared)

@@ -1,0 +1,131 @@
+"""How far away things are, and which things there are: DPT and RF-DETR.
+
+VISTAR takes depth from `dpt-hybrid-midas`, as here, and objects from YOLOv8, which is
+under the AGPL; RF-DETR Seg, trained on COCO's categories too, stands in for it.
+"""
+
+from collections.abc import Sequence
+from functools import cache, partial
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional
+from transformers import DPTForDepthEstimation, RfDetrForInstanceSegmentation
+
+from evalcore.metrics.base import Feature, FeatureError
+from evalcore.metrics.encoders.instances import SIDE, Instance, packed
+from evalcore.metrics.encoders.preprocessing import (
+    BILINEAR,
+    HALF,
+    IMAGENET,
+    normalised,
+    resized,
+)
+from evalcore.metrics.encoders.published_scenes import DEPTH, OBJECTS
+from evalcore.metrics.encoders.runtime import Network, NetworkEncoder, load_pretrained
+
+DEPTH_SIDE = 384
+OBJECTS_SIDE = 432
+OBJECTS_BATCH = 8
+THRESHOLD = 0.5
+MOST = 50  # objects a picture
+
+
+@cache
+def depth() -> NetworkEncoder:
+    """Return an encoder of pictures into depth maps of 192 x 192.
+
+    The larger a number, the nearer; scale and zero differ from picture to picture. The
+    picture is squashed to the square that the network was trained on.
+    """
+    return NetworkEncoder(
+        f"DPT depth, squashed, {SIDE} x {SIDE}",
+        DEPTH,
+        Network(
+            lambda: load_pretrained(DPTForDepthEstimation, DEPTH.need()),
+            forward=_depth,
+        ),
+        partial(resized, size=(DEPTH_SIDE, DEPTH_SIDE), how=BILINEAR),
+    )
+
+
+def _depth(network: nn.Module, batch: torch.Tensor) -> torch.Tensor:
+    map_ = network(normalised(batch, HALF)).predicted_depth
+    return functional.adaptive_avg_pool2d(map_.float(), SIDE)
+
+
+class ObjectEncoder(NetworkEncoder):
+    """An encoder of pictures into objects; see `evalcore.metrics.encoders.instances`.
+
+    Each of the network's queries has one category, its likeliest; kept are those above
+    the threshold, the surest first, at most 50, without suppressing overlaps. A mask
+    may be empty, and masks may overlap.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"RF-DETR Seg objects above {THRESHOLD}, squashed, {SIDE} x {SIDE}",
+            OBJECTS,
+            Network(
+                lambda: load_pretrained(RfDetrForInstanceSegmentation, OBJECTS.need()),
+                batch=OBJECTS_BATCH,
+                forward=_objects,
+            ),
+            partial(resized, size=(OBJECTS_SIDE, OBJECTS_SIDE), how=BILINEAR),
+        )
+
+    def encode(self, prepared: Sequence[Feature]) -> list[Feature | FeatureError]:
+        """Return the objects of each picture, packed."""
+        return [
+            rows if isinstance(rows, FeatureError) else packed(_kept(rows))
+            for rows in self.network(prepared)
+        ]
+
+
+def _objects(network: nn.Module, batch: torch.Tensor) -> torch.Tensor:
+    """Return pictures x objects x (label, score, box, mask): the surest 50 queries."""
+    found = network(normalised(batch, IMAGENET))
+    scores, labels = found.logits.float().sigmoid().max(dim=-1)
+    order = scores.argsort(dim=-1, descending=True, stable=True)[:, :MOST]
+    boxes = _chosen(found.pred_boxes.float(), order)
+    centre, size = boxes[..., :2], boxes[..., 2:]
+    masks = functional.interpolate(
+        _chosen(found.pred_masks.float(), order),
+        (SIDE, SIDE), mode="bilinear", align_corners=False,
+    )  # fmt: skip
+    return torch.cat(
+        [
+            labels.gather(1, order)[..., None].float(),
+            scores.gather(1, order)[..., None],
+            (centre - size / 2).clamp(0, 1),
+            (centre + size / 2).clamp(0, 1),
+            masks.flatten(2),
+        ],
+        dim=-1,
+    )
+
+
+def _chosen(values: torch.Tensor, order: torch.Tensor) -> torch.Tensor:
+    """Return the chosen queries' values, in that order."""
+    index = order.reshape(*order.shape, *[1] * (values.dim() - 2))
+    return values.gather(1, index.expand(-1, -1, *values.shape[2:]))
+
+
+def _kept(rows: Feature) -> list[Instance]:
+    return [
+        Instance(
+            int(row[0]),
+            float(row[1]),
+            (float(row[2]), float(row[3]), float(row[4]), float(row[5])),
+            np.asarray(row[6:] > 0).reshape(SIDE, SIDE),
+        )
+        for row in rows
+        if row[1] > THRESHOLD
+    ]
+
+
+@cache
+def objects() -> ObjectEncoder:
+    """Return the encoder of objects."""
+    return ObjectEncoder()

@@ -1,0 +1,108 @@
+"""Aesthetic Predictor V2.5: SigLIP so400m, and a small head that rates its features.
+
+Only the published numbers of the head are read; the program that goes with them is not
+used. They are under the AGPL-3.0.
+"""
+
+from functools import cache, partial
+from typing import Literal
+
+import torch
+from torch import nn
+from transformers import SiglipVisionModel
+
+from evalcore.metrics.base import Picture
+from evalcore.metrics.encoders.preprocessing import (
+    BICUBIC,
+    BILINEAR,
+    HALF,
+    normalised,
+    resized,
+)
+from evalcore.metrics.encoders.published import AESTHETIC_HEAD, SIGLIP
+from evalcore.metrics.encoders.runtime import (
+    Network,
+    NetworkEncoder,
+    load_pretrained,
+    load_strictly,
+    read_checkpoint,
+)
+
+Preprocess = Literal["official", "vsb"]
+WIDTHS = (1152, 1024, 128, 64, 16, 1)
+
+
+class Head(nn.Module):
+    """Linear layers one after another, without activations between them."""
+
+    def __init__(self, width: int = WIDTHS[0]) -> None:
+        super().__init__()
+        widths = (width, *WIDTHS[1:])
+        layers: list[nn.Module] = []
+        for i in range(len(widths) - 1):
+            # Between them the published head has dropouts, which leave gaps in the
+            # numbering of its keys.
+            layers += [nn.Linear(widths[i], widths[i + 1]), nn.Identity()]
+        self.scoring_head = nn.Sequential(*layers[:-1])
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        """Return one rating a row."""
+        rated: torch.Tensor = self.scoring_head(features)
+        return rated
+
+
+class Predictor(nn.Module):
+    """SigLIP's picture tower and the head."""
+
+    def __init__(self, tower: nn.Module, head: Head) -> None:
+        super().__init__()
+        self.tower = tower
+        self.head = head
+
+    def forward(self, pictures: torch.Tensor) -> torch.Tensor:
+        """Return one rating a picture, about 1 to 10."""
+        features = self.tower(pictures).pooler_output
+        rated: torch.Tensor = self.head(nn.functional.normalize(features, dim=-1))
+        return rated
+
+
+def aesthetic_encoder(preprocess: Preprocess) -> NetworkEncoder:
+    """Return an encoder that rates pictures: one number, about 1 to 10.
+
+    Parameters
+    ----------
+    preprocess
+        `official`: squashed to 384 x 384 (bicubic), scaled to -1 to 1. `vsb`, as
+        ViStoryBench's program does: squashed to 378 x 378 (bilinear), from 0 to 1 and
+        never normalised, so its numbers are not the official predictor's.
+    """
+    official = preprocess == "official"
+    statistics = HALF if official else ((0, 0, 0), (1, 1, 1))
+
+    def forward(network: nn.Module, batch: torch.Tensor) -> torch.Tensor:
+        rated: torch.Tensor = network(normalised(batch, statistics))
+        return rated
+
+    return NetworkEncoder(
+        f"Aesthetic Predictor V2.5, {preprocess}",
+        AESTHETIC_HEAD,
+        Network(load_predictor, forward=forward),
+        partial(_squashed, official=official),
+        also=(SIGLIP,),
+    )
+
+
+@cache
+def load_predictor() -> nn.Module:
+    """Return tower and head with their weights."""
+    tower = load_pretrained(SiglipVisionModel, SIGLIP.need())
+    head = Head(int(tower.config.hidden_size))  # type: ignore[union-attr, arg-type]
+    path = AESTHETIC_HEAD.need()
+    load_strictly(head, read_checkpoint(path), path)
+    return Predictor(tower, head)
+
+
+def _squashed(picture: Picture, official: bool) -> Picture:
+    if official:
+        return resized(picture, (384, 384), BICUBIC)
+    return resized(picture, (378, 378), BILINEAR)

@@ -1,0 +1,142 @@
+"""What a subject looks like: cut out by SAM, described by DINOv2."""
+
+from collections.abc import Sequence
+from functools import cache, cached_property
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional
+from transformers import Dinov2Model, SamModel
+
+from evalcore.metrics.base import Feature, FeatureError, Picture
+from evalcore.metrics.encoders.boxed import Share
+from evalcore.metrics.encoders.preprocessing import (
+    BILINEAR,
+    IMAGENET,
+    normalised,
+    resized,
+)
+from evalcore.metrics.encoders.published_scenes import APPEARANCE, CUT_OUT
+from evalcore.metrics.encoders.runtime import (
+    Network,
+    device,
+    load_pretrained,
+    precision,
+)
+from evalcore.metrics.weights import file_hash
+
+SIDE = 1024  # SAM's; the picture lies in its upper left corner
+VIEW = 224  # DINOv2's
+GREY = np.array([round(255 * mean) for mean in IMAGENET[0]], np.uint8)
+BATCH = 16
+
+
+class SubjectEncoder:
+    """An encoder of `Boxed` pictures into a vector of length 1, 768 numbers of DINOv2.
+
+    SAM makes one mask from the box. What lies outside it is filled with the mean colour
+    of ImageNet, the rest cut to the mask and put into the middle of a square: unlike
+    DINOv2's own middle crop this loses no head and no feet.
+    """
+
+    batch = BATCH
+
+    def __init__(self) -> None:
+        self.cut_out = Network(lambda: load_pretrained(SamModel, CUT_OUT.need()))
+        self.appearance = Network(
+            lambda: load_pretrained(Dinov2Model, APPEARANCE.need()), forward=_described
+        )
+
+    @cached_property
+    def id(self) -> str:
+        """Name what decides the vector."""
+        files = [
+            f"{one.path} {file_hash(one.need())[:16]}" for one in (CUT_OUT, APPEARANCE)
+        ]
+        return f"subject cut out, squared, unit; {', '.join(files)}; {precision()}"
+
+    def prepare(self, item: tuple[Picture, Share]) -> tuple[Picture, Share]:
+        """Bring the longer side to 1024."""
+        picture, box = item
+        height, width = picture.shape[:2]
+        scale = SIDE / max(width, height)
+        size = (max(1, round(width * scale)), max(1, round(height * scale)))
+        return resized(picture, size, BILINEAR), box
+
+    def encode(
+        self, prepared: Sequence[tuple[Picture, Share]]
+    ) -> list[Feature | FeatureError]:
+        """Return a vector a subject, or why there is none."""
+        views: dict[int, Picture] = {}
+        for index, (picture, box) in enumerate(prepared):
+            mask = self._mask(picture, box)
+            if mask.any():
+                views[index] = squared(picture, mask)
+        vectors = dict(zip(views, self.appearance(list(views.values())), strict=True))
+        nothing = FeatureError("the segmenter finds nothing in the subject's box")
+        return [vectors.get(index, nothing) for index in range(len(prepared))]
+
+    def _mask(self, picture: Picture, box: Share) -> Picture:
+        """Return which pixels SAM takes for what the box points at, as booleans."""
+        height, width = picture.shape[:2]
+        network = self.cut_out.network
+        pixels = torch.from_numpy(picture.copy()).to(device())[None].float()
+        pixels = functional.pad(
+            normalised(pixels, IMAGENET), (0, SIDE - width, 0, SIDE - height)
+        )
+        corners = torch.tensor([[_corners(box, width, height)]], device=device())
+        with (
+            torch.inference_mode(),
+            torch.autocast(
+                device().type, torch.bfloat16, enabled=precision() == "bf16"
+            ),
+        ):
+            masks = network(
+                pixel_values=pixels, input_boxes=corners, multimask_output=False
+            ).pred_masks
+        whole = functional.interpolate(
+            masks[0].float(), (SIDE, SIDE), mode="bilinear", align_corners=False
+        )
+        mask: Picture = (whole[0, 0, :height, :width] > 0).cpu().numpy()
+        return mask
+
+
+def _corners(box: Share, width: int, height: int) -> list[float]:
+    x, y, w, h = box
+    return [
+        (x - w / 2) * width, (y - h / 2) * height,
+        (x + w / 2) * width, (y + h / 2) * height,
+    ]  # fmt: skip
+
+
+def squared(picture: Picture, mask: Picture) -> Picture:
+    """Return what a mask covers, on grey, in the middle of a square of 224 pixels.
+
+    Parameters
+    ----------
+    picture
+        Height x width x 3.
+    mask
+        Height x width, with at least one pixel set.
+    """
+    rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
+    area = slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1)
+    cut = np.where(mask[area][..., None], picture[area], GREY)
+    height, width = cut.shape[:2]
+    side = max(height, width)
+    view = np.tile(GREY, (side, side, 1))
+    top, left = (side - height) // 2, (side - width) // 2
+    view[top : top + height, left : left + width] = cut
+    return resized(view, (VIEW, VIEW))
+
+
+def _described(network: nn.Module, batch: torch.Tensor) -> torch.Tensor:
+    vectors: torch.Tensor = network(normalised(batch, IMAGENET)).pooler_output
+    return functional.normalize(vectors.float(), dim=-1)
+
+
+@cache
+def subject_encoder() -> SubjectEncoder:
+    """Return the encoder of subjects."""
+    return SubjectEncoder()

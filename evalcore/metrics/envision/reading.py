@@ -1,0 +1,99 @@
+"""Reading the nine scores in a judge's reply; what is not clear is refused."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from evalcore.metrics.envision.dimensions import CODE, HIGHEST, PAPER, SUB_SCORES
+from evalcore.metrics.envision.rubric import NAMES
+from evalcore.metrics.judging.replies import without_thoughts
+from evalcore.metrics.judging.scores import Unclear, scores_after
+
+# How judges write the names, as regular expressions.
+PATTERNS: Mapping[str, str] = MappingProxyType(
+    {
+        "semantic": r"semantic[\s_]+consistency",
+        "factual": r"factual[\s_]+consistency",
+        "spatial_temporal": r"spati(?:o|al)[\s_-]*temporal[\s_]+consistency",
+        "basic_properties": r"basic[\s_]+properties",
+        "dynamics": r"dynamics(?:[\s_]+(?:and|&)[\s_]+|[\s_]+)interactivity",
+        "physical_reliability": r"physical[\s_]+reliability",
+        "expressiveness": "expressiveness",
+        "artistic_quality": r"(?:aesthetic|artistic)[\s_]+quality",
+        "authenticity": "authenticity",
+    }
+)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What one reply says.
+
+    Parameters
+    ----------
+    scores
+        All nine, whole numbers from 0 to 5.
+    lacking
+        Why some of them are 0 in profile `envision-code-05be960`, by name.
+    """
+
+    scores: Mapping[str, int]
+    lacking: Mapping[str, str]
+
+
+def read_trial(text: str, profile: str = PAPER) -> Trial:
+    """Return the nine scores of a reply.
+
+    Parameters
+    ----------
+    text
+        What the judge wrote.
+    profile
+        `envision-paper`: only a reply with nine whole numbers from 0 to 5 is usable.
+        `envision-code-05be960`: a fraction is dropped, and a score that is missing or
+        unclear counts 0, as in the reference program.
+
+    Raises
+    ------
+    ValueError
+        It is not usable, with the reason; in either profile if it has no score at all.
+    """
+    plain = without_thoughts(text)
+    found: dict[str, int] = {}
+    lacking: dict[str, str] = {}
+    for name in SUB_SCORES:
+        try:
+            found[name] = _read(plain, name, drops_fractions=profile == CODE)
+        except ValueError as error:
+            lacking[name] = str(error)
+    if not found:
+        raise ValueError("none of the nine scores is given")
+    if lacking and profile != CODE:
+        raise ValueError("; ".join(lacking.values()))
+    return Trial({name: found.get(name, 0) for name in SUB_SCORES}, lacking)
+
+
+def _read(text: str, name: str, *, drops_fractions: bool) -> int:
+    """Return one score.
+
+    Raises
+    ------
+    ValueError
+        It is missing, unclear, beyond the scale, or given twice and differently.
+    """
+    called = NAMES[name]
+    given = []
+    for number in scores_after(PATTERNS[name], text, HIGHEST):
+        if isinstance(number, Unclear):
+            raise ValueError(f"{called}: {number.reason}")
+        if number != int(number) and not drops_fractions:
+            raise ValueError(f"{called}: {number:g} is no whole number")
+        if not 0 <= int(number) <= HIGHEST:
+            raise ValueError(f"{called}: {number:g} is not from 0 to {HIGHEST}")
+        given.append(int(number))
+    if not given:
+        raise ValueError(f"{called} is missing")
+    if len(set(given)) > 1:
+        both = " and ".join(map(str, dict.fromkeys(given)))
+        raise ValueError(f"{called} is given as {both}")
+    return given[0]

@@ -1,0 +1,140 @@
+"""Asking a judge from within a metric, again if its answer cannot be used."""
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+
+from evalcore.metrics.base import Ask, FeatureError
+from evalcore.metrics.judging.client import NotAskedError, the_judge
+from evalcore.metrics.judging.questions import Question
+from evalcore.metrics.judging.replies import UnusableReplyError, excerpt
+
+T = TypeVar("T")
+HOTTEST = 2.0  # as far as the interface goes
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """No usable answer; `reasons` are those of each attempt."""
+
+    reasons: tuple[str, ...]
+
+    def __str__(self) -> str:
+        if len(self.reasons) == 1:
+            return f"the judge gave no usable answer: {self.reasons[0]}"
+        return (
+            f"the judge gave no usable answer in {len(self.reasons)} attempts; "
+            f"the last: {self.reasons[-1]}"
+        )
+
+
+@dataclass(frozen=True)
+class Answer(Generic[T]):
+    """A usable answer.
+
+    Parameters
+    ----------
+    value
+        What it was parsed to.
+    text
+        The reply as given.
+    attempt
+        On which attempt it came, from 1.
+    """
+
+    value: T
+    text: str
+    attempt: int
+
+
+@dataclass
+class _Open(Generic[T]):
+    """A question without a usable answer so far."""
+
+    question: Question
+    place: int
+    reasons: list[str]
+
+
+def ask_judge(
+    questions: Sequence[Question],
+    parse: Callable[[str], T],
+    *,
+    attempts: int = 3,
+    warmer: float = 0.1,
+) -> Generator[Ask, list[Any], list[Answer[T] | Refusal]]:
+    """Ask questions at once, and those again whose answer cannot be parsed.
+
+    Used inside a metric's `score`: `answers = yield from ask_judge(questions, parse)`.
+
+    Parameters
+    ----------
+    questions
+        What is asked.
+    parse
+        Turns a reply into a value, or raises ValueError with the reason.
+    attempts
+        How often a question is asked at most.
+    warmer
+        How much the temperature rises with each attempt; the same question at the same
+        temperature would have the same, remembered answer.
+
+    Returns
+    -------
+    list of Answer or Refusal
+        One for each question, in order.
+
+    Raises
+    ------
+    evalcore.metrics.base.FatalError
+        The budget is spent, or the judge cannot be asked at all.
+    """
+    if attempts < 1 or warmer <= 0:
+        raise ValueError(
+            f"attempts={attempts}, warmer={warmer}: both have to be positive"
+        )
+    outcomes: dict[int, Answer[T] | Refusal] = {}
+    waiting = [_Open[T](question, i, []) for i, question in enumerate(questions)]
+    for attempt in range(1, attempts + 1):
+        if not waiting:
+            break
+        asked = [one.question for one in waiting]
+        replies = yield Ask(the_judge(), asked, tolerant=True)
+        again = []
+        for one, reply in zip(waiting, replies, strict=True):
+            outcome = _outcome(one, reply, parse, attempt)
+            if outcome is not None:
+                outcomes[one.place] = outcome
+            elif (warmed := _warmed(one.question, warmer)) == one.question:
+                outcomes[one.place] = Refusal(tuple(one.reasons))
+            else:
+                again.append(replace(one, question=warmed))
+        waiting = again
+    for one in waiting:
+        outcomes[one.place] = Refusal(tuple(one.reasons))
+    return [outcomes[i] for i in range(len(questions))]
+
+
+def _outcome(
+    one: _Open[T], reply: Any, parse: Callable[[str], T], attempt: int
+) -> Answer[T] | Refusal | None:
+    """Return what came of an attempt; None if it may be made again."""
+    if isinstance(reply, NotAskedError):
+        raise reply.fatal
+    if isinstance(reply, FeatureError):
+        one.reasons.append(str(reply))
+        if isinstance(reply, UnusableReplyError):
+            return None
+        return Refusal(tuple(one.reasons))
+    text = str(reply)
+    try:
+        return Answer(parse(text), text, attempt)
+    except ValueError as error:
+        one.reasons.append(f"{error}: {excerpt(text)}")
+        return None
+
+
+def _warmed(question: Question, warmer: float) -> Question:
+    """Return the question at a higher temperature, as far as that goes."""
+    temperature = min(HOTTEST, round(question.temperature + warmer, 6))
+    return replace(question, temperature=temperature)

@@ -1,0 +1,203 @@
+"""Asking a judge over HTTP: any server with OpenAI's `/v1/chat/completions`.
+
+Hosted judges, vLLM and Ollama speak it. Which one is asked, how fast and for how much
+money is set in the environment; see `evalcore.metrics.judging.settings`. Who keeps
+account of the money between runs chooses the judge::
+
+    settings = read_settings()
+    meter = CostMeter.of(settings, spent=spent_so_far, on_spending=note_it)
+    with asking(Judge(settings, meter)):
+        for outcome in engine.run(jobs): ...
+
+Answers are features: the store remembers them by the content of the question, so a run
+that stopped goes on without asking anything twice. Nothing that was answered is lost
+when the budget is spent, or when the server refuses the key, in the midst of a batch:
+what was answered is returned, the others are marked `NotAskedError`, which `ask_judge`
+raises as what it is, and a batch in which nothing was answered raises at once.
+"""
+
+import os
+import random
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import lru_cache
+from threading import Lock
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evalcore.metrics.base import FatalError, Feature, FeatureError
+from evalcore.metrics.judging.attempts import Attempts, JudgeError
+from evalcore.metrics.judging.costs import CostMeter
+from evalcore.metrics.judging.payloads import PACKING, Payload, payload
+from evalcore.metrics.judging.questions import Question
+from evalcore.metrics.judging.settings import (
+    JudgeSettings,
+    JudgeSettingsError,
+    read_settings,
+)
+from evalcore.metrics.judging.waiting import Clock, RealClock
+from evalcore.metrics.weights import Lack, Lacks, lacking
+
+if TYPE_CHECKING:
+    from evalcore.metrics.judging.sending import Sender
+
+# Batches are larger than what is asked at once, so that few wait for the slowest.
+ROUNDS_A_BATCH = 4
+UNNAMED = "judge"
+
+
+class NotAskedError(FeatureError):
+    """A question was not asked, for `fatal` had happened before."""
+
+    def __init__(self, fatal: FatalError) -> None:
+        super().__init__(f"not asked: {fatal}")
+        self.fatal = fatal
+
+
+class Judge:
+    """A judge as an encoder: from questions to answers, each a text.
+
+    Parameters
+    ----------
+    settings
+        Which judge, and its bounds.
+    meter
+        Counts the money; by default a new one for the budget of the settings.
+    clock, chance
+        Tell the time, and by how much pauses differ.
+    """
+
+    def __init__(
+        self,
+        settings: JudgeSettings,
+        meter: CostMeter | None = None,
+        *,
+        clock: Clock | None = None,
+        chance: random.Random | None = None,
+    ) -> None:
+        self.settings = settings
+        self.meter = meter or CostMeter.of(settings)
+        self._clock = clock or RealClock()
+        chance = chance or random.Random()
+        self._attempts = Attempts(settings, self.meter, self._clock, chance)
+
+    @property
+    def id(self) -> str:
+        """Name judge and server."""
+        return f"judge {self.settings.name} at {self.settings.place}; {PACKING}"
+
+    @property
+    def batch(self) -> int:
+        """Return how many questions go together at most."""
+        return ROUNDS_A_BATCH * self.settings.concurrency
+
+    def prepare(self, item: Question) -> Payload:
+        """Decode the question's pictures and pack it; called in several threads."""
+        return payload(item, self.settings.name)
+
+    def encode(self, prepared: Sequence[Payload]) -> list[Feature | FeatureError]:
+        """Return each answer, or why there is none.
+
+        Raises
+        ------
+        BudgetExceededError
+            The budget allows none of these questions.
+        JudgeError
+            The judge was not reached, or refuses to be asked anything.
+        """
+        from evalcore.metrics.judging.sending import Sender
+
+        halt = _Halt()
+        with (
+            Sender(self.settings, self._clock) as sender,
+            ThreadPoolExecutor(self.settings.concurrency) as pool,
+        ):
+            tasks = [pool.submit(self._ask, sender, one, halt) for one in prepared]
+            try:
+                for _task in as_completed(tasks):
+                    self.meter.report()
+            except BaseException:
+                halt.at(JudgeError(f"{self._attempts.who}: interrupted"))
+                raise
+        replies = [task.result() for task in tasks]
+        if halt.why and all(isinstance(one, FeatureError) for one in replies):
+            raise halt.why
+        return replies
+
+    def _ask(
+        self, sender: "Sender", question: Payload, halt: "_Halt"
+    ) -> Feature | FeatureError:
+        """Ask one question; what is fatal stops those that have not begun."""
+        if halt.why:
+            return NotAskedError(halt.why)
+        try:
+            return np.array(self._attempts.ask(sender, question))
+        except FeatureError as error:
+            return error
+        except FatalError as error:
+            return NotAskedError(halt.at(error))
+
+
+class _Halt:
+    """Why no more questions of a batch are asked; the first reason stays."""
+
+    def __init__(self) -> None:
+        self.why: FatalError | None = None
+        self._lock = Lock()
+
+    def at(self, why: FatalError) -> FatalError:
+        """Stop; return the reason."""
+        with self._lock:
+            self.why = self.why or why
+            return self.why
+
+
+_chosen: ContextVar[Judge | None] = ContextVar("chosen judge", default=None)
+
+
+@contextmanager
+def asking(judge: Judge) -> Iterator[Judge]:
+    """Let this judge be asked inside, with its meter, in the present thread."""
+    token = _chosen.set(judge)
+    try:
+        yield judge
+    finally:
+        _chosen.reset(token)
+
+
+def the_judge() -> Judge:
+    """Return the judge that `asking` chose, or else the one that the environment names.
+
+    Raises
+    ------
+    evalcore.metrics.judging.settings.JudgeSettingsError
+        A setting is absent or cannot be used.
+    """
+    return _chosen.get() or _judge(read_settings())
+
+
+@lru_cache(maxsize=8)
+def _judge(settings: JudgeSettings) -> Judge:
+    """Return one judge for equal settings, so that it keeps counting the money."""
+    return Judge(settings)
+
+
+def judge_name() -> str:
+    """Return what the judge is called, as the backend of a metric."""
+    chosen = _chosen.get()
+    if chosen is not None:
+        return chosen.settings.name
+    return os.environ.get("JUDGE_NAME", "").strip() or UNNAMED
+
+
+def missing_judge() -> Lacks:
+    """Return what is to be set before a judge can be asked."""
+    if _chosen.get() is None:
+        try:
+            read_settings()
+        except JudgeSettingsError as error:
+            return Lacks([Lack("a judge", str(error))])
+    return lacking(("httpx2",))

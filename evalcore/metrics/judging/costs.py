@@ -1,0 +1,184 @@
+"""What a judge costs, and a budget that is never overspent.
+
+Before a question is sent, the most it can cost is set aside; when the reply is there,
+what it did cost is counted and the rest is free again. A question whose worst case does
+not fit waits while others are under way; if none is, the budget is spent.
+"""
+
+from collections.abc import Callable
+from decimal import Decimal
+from threading import Condition, Lock
+
+from evalcore.metrics.base import FatalError
+from evalcore.metrics.judging.settings import ZERO, JudgeSettings
+
+MILLION = 1_000_000
+TILE = 512
+# No judge is known to count more tokens for a picture: GPT-4o mini's base and tile.
+PICTURE_TOKENS, TILE_TOKENS = 2833, 5667
+MESSAGE_TOKENS = 64  # roles, separators, and what a server's template adds
+
+
+class BudgetExceededError(FatalError):
+    """The next question could cost more than is left of the budget."""
+
+
+def text_tokens(text: str) -> int:
+    """Return how many tokens a text has at most: as many as bytes.
+
+    Examples
+    --------
+    >>> text_tokens("Füchse")
+    7
+    """
+    return len(text.encode("utf-8", "replace"))
+
+
+def picture_tokens(width: int, height: int) -> int:
+    """Return how many tokens a picture has at most.
+
+    Examples
+    --------
+    >>> picture_tokens(512, 512)
+    8500
+    """
+    return PICTURE_TOKENS + TILE_TOKENS * -(-width // TILE) * -(-height // TILE)
+
+
+class CostMeter:
+    """Counts what is spent, and stops before the budget is exceeded.
+
+    Several threads may use it. If a judge counts more tokens for one question than was
+    thought possible, that one is counted as it is billed and nothing more is asked.
+
+    Parameters
+    ----------
+    budget
+        Dollars that may be spent, `spent` included; None for no bound.
+    price_in, price_out
+        Dollars for a million tokens read and written.
+    spent
+        Dollars that were spent before, in an earlier part of the same work.
+    on_spending
+        Called by `report` with the dollars spent since it was called before; if it
+        fails, they are part of the next report.
+    """
+
+    def __init__(
+        self,
+        budget: Decimal | None = None,
+        *,
+        price_in: Decimal = ZERO,
+        price_out: Decimal = ZERO,
+        spent: Decimal = ZERO,
+        on_spending: Callable[[Decimal], None] = lambda dollars: None,
+    ) -> None:
+        self.budget = budget
+        self.price_in = price_in
+        self.price_out = price_out
+        self._on_spending = on_spending
+        self._changed = Condition()
+        self._reporting = Lock()
+        self._spent = self._reported = spent
+        self._reserved = ZERO
+        self._under_way = 0
+        self._requests = 0
+
+    @classmethod
+    def of(
+        cls,
+        settings: JudgeSettings,
+        *,
+        spent: Decimal = ZERO,
+        on_spending: Callable[[Decimal], None] = lambda dollars: None,
+    ) -> "CostMeter":
+        """Return a meter with the budget and the prices of a judge."""
+        return cls(
+            settings.budget,
+            price_in=settings.price_in,
+            price_out=settings.price_out,
+            spent=spent,
+            on_spending=on_spending,
+        )
+
+    @property
+    def spent(self) -> Decimal:
+        """Return the dollars that were spent."""
+        with self._changed:
+            return self._spent
+
+    @property
+    def requests(self) -> int:
+        """Return how many requests that money was spent for, since this began."""
+        with self._changed:
+            return self._requests
+
+    def cost(self, tokens_in: int, tokens_out: int) -> Decimal:
+        """Return the dollars for that many tokens."""
+        return (tokens_in * self.price_in + tokens_out * self.price_out) / MILLION
+
+    def reserve(self, tokens_in: int, tokens_out: int) -> Decimal:
+        """Set aside the most a request can cost; wait for others if it may yet fit.
+
+        Raises
+        ------
+        BudgetExceededError
+            It does not fit into what is left.
+        """
+        most = self.cost(tokens_in, tokens_out)
+        with self._changed:
+            while not self._fits(most):
+                if not self._under_way:
+                    raise BudgetExceededError(self._words(most))
+                self._changed.wait()
+            self._reserved += most
+            self._under_way += 1
+        return most
+
+    def settle(self, reserved: Decimal, dollars: Decimal | None) -> None:
+        """Free what was set aside, and count what it did cost; None: not billed."""
+        with self._changed:
+            self._reserved -= reserved
+            self._under_way -= 1
+            if dollars is not None:
+                self._spent += dollars
+                self._requests += 1
+            self._changed.notify_all()
+
+    def report(self) -> None:
+        """Tell `on_spending` what was spent since the last report."""
+        with self._reporting:
+            spent = self.spent
+            if spent != self._reported:
+                self._on_spending(spent - self._reported)
+            self._reported = spent
+
+    def dollars_per_thousand(self, prompts: int) -> Decimal:
+        """Return what a thousand prompts cost, if so many cost what was spent.
+
+        Raises
+        ------
+        ValueError
+            There were no prompts.
+
+        Examples
+        --------
+        >>> CostMeter(spent=Decimal("0.5")).dollars_per_thousand(200)
+        Decimal('2.5')
+        """
+        if prompts < 1:
+            raise ValueError(f"a price for each prompt needs a prompt, not {prompts}")
+        return self.spent * 1000 / prompts
+
+    def _fits(self, dollars: Decimal) -> bool:
+        if self.budget is None:
+            return True
+        return self._spent + self._reserved + dollars <= self.budget
+
+    def _words(self, most: Decimal) -> str:
+        return (
+            f"the judge's budget of ${self.budget} is used up: ${self._spent:.4f} were "
+            f"spent, lately for {self._requests} requests, and the next one could cost "
+            f"${most:.4f}. To go on, raise JUDGE_BUDGET and start again: what was "
+            "answered is remembered, nothing is asked twice"
+        )

@@ -1,0 +1,73 @@
+"""What a judge is asked: texts and pictures in one message, and how it is to answer."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from evalcore.metrics.base import Image
+
+Detail = Literal["auto", "low", "high"]
+
+
+@dataclass(frozen=True)
+class Question:
+    """One message to a judge.
+
+    Parameters
+    ----------
+    parts
+        Texts and pictures in the order in which the judge sees them.
+    system
+        What it is told beforehand; nothing where empty.
+    temperature
+        How freely it answers; 0 for the likeliest answer.
+    max_tokens
+        How long the answer may be.
+    seed
+        What its randomness starts from, where it heeds that.
+    trial
+        Independent repetitions of a question differ in it.
+    size
+        Width and height that pictures are squashed to; None to keep their proportions
+        and only reduce them, to 1024 pixels on the longer side.
+    detail
+        How closely the judge looks at pictures; `auto` leaves it to the judge.
+
+    Raises
+    ------
+    ValueError
+        It has no parts, or leaves no room for an answer.
+    """
+
+    parts: tuple[str | Image, ...]
+    system: str = ""
+    temperature: float = 0.0
+    max_tokens: int = 512
+    seed: int | None = None
+    trial: int = 0
+    size: tuple[int, int] | None = (512, 512)
+    detail: Detail = "auto"
+
+    def __post_init__(self) -> None:
+        if not self.parts:
+            raise ValueError("a question needs a text or a picture")
+        if self.max_tokens < 1:
+            raise ValueError(f"an answer needs a token, not {self.max_tokens}")
+
+    @property
+    def images(self) -> list[Image]:
+        """Return its pictures in order."""
+        return [part for part in self.parts if isinstance(part, Image)]
+
+    @cached_property
+    def key(self) -> str:
+        """Name its content: all of it decides the answer."""
+        parts = [
+            {"image": part.key} if isinstance(part, Image) else part
+            for part in self.parts
+        ]
+        said = [parts, self.system, self.max_tokens, self.size, self.detail]
+        chance = [round(self.temperature, 6), self.seed, self.trial]
+        return hashlib.sha256(json.dumps([said, chance]).encode()).hexdigest()

@@ -1,0 +1,87 @@
+"""Finding a score in what a judge wrote.
+
+Judges decorate: `**Score:** 3`, `Score: 3/4`, `"score": 3`, `| Score | 3 |`. What could
+be meant otherwise is refused rather than guessed: a range, a share of another scale, a
+number that counts something.
+"""
+
+import re
+from dataclasses import dataclass
+
+SHOWN = 16
+DECORATION = r"[*_`\"']*"
+GAP = r"[*_`\"'\[(< \t]*"
+NUMBER = re.compile(r"(?P<number>-?\d{1,6}(?:\.\d{1,6})?)(?P<rest>[^\n]{0,80})")
+OF = re.compile(r"\s*(?:/|out\s+of|of)\s*(\d{1,6})", re.IGNORECASE)
+RANGE = re.compile(r"\s*(?:[-\u2013\u2014~]|to|or|and)\s*\d", re.IGNORECASE)
+# What may follow a score; anything else tells that the number counts something.
+END = re.compile(r"\s*(?:points?\b|because\b|since\b|as\b|for\b|[^\w\s%]|$)", re.I)
+
+
+@dataclass(frozen=True)
+class Unclear:
+    """A number that is no score, with the reason."""
+
+    reason: str
+
+
+def scores_after(label: str, text: str, highest: int) -> list[float | Unclear]:
+    """Return every number that stands after a label and a colon.
+
+    Parameters
+    ----------
+    label
+        A regular expression; the case of letters does not matter.
+    text
+        What the judge wrote.
+    highest
+        The top of the scale: `3/4` is a score where this is 4.
+
+    Returns
+    -------
+    list
+        In their order; a number that cannot be taken as a score as `Unclear`. It may
+        lie outside the scale.
+
+    Examples
+    --------
+    >>> scores_after("score", "Quite close. **Score (0-4):** 3/4", 4)
+    [3.0]
+    >>> scores_after("score", "Score: 75/100", 4)
+    [Unclear(reason='75 is out of 100, not of 4')]
+    """
+    colon = re.compile(
+        rf"(?<![^\W_]){label}{DECORATION}(?:[ \t]*\([^()\n]{{0,40}}\))?"
+        rf"{DECORATION}[ \t]*[:\uff1a=|]{GAP}(?P<next>\n\s*{GAP})?",
+        re.IGNORECASE,
+    )
+    found = []
+    for match in colon.finditer(text):
+        number = NUMBER.match(text, match.end())
+        if number is None:
+            continue
+        score = _score(number, highest)
+        # On the next line only a score stands alone; `1. The scene` is a list.
+        if match["next"] and not re.fullmatch(r"\W*", _beyond(number)):
+            continue
+        found.append(score)
+    return found
+
+
+def _beyond(number: re.Match[str]) -> str:
+    """Return what follows a number on its line, without `/4`."""
+    rest = number["rest"]
+    of = OF.match(rest)
+    return rest[of.end() :] if of else rest
+
+
+def _score(number: re.Match[str], highest: int) -> float | Unclear:
+    value, rest = number["number"], number["rest"]
+    of = OF.match(rest)
+    if of and int(of[1]) != highest:
+        return Unclear(f"{value} is out of {of[1]}, not of {highest}")
+    if RANGE.match(_beyond(number)):
+        return Unclear(f"{value}{rest[:SHOWN]} is a range")
+    if not END.match(_beyond(number)):
+        return Unclear(f"{value}{rest[:SHOWN]} is no score")
+    return float(value)

@@ -1,0 +1,104 @@
+"""Alignment: whether a picture shows what its prompt asks for, question by question."""
+
+import re
+
+import numpy as np
+
+from evalcore.metrics.base import Image, MetricInfo, Rendering, Scoring, Value
+from evalcore.metrics.judging.asking import Answer, Refusal, ask_judge
+from evalcore.metrics.judging.client import judge_name, missing_judge
+from evalcore.metrics.judging.questions import Question
+from evalcore.metrics.judging.replies import without_thoughts
+from evalcore.metrics.oneig.prompt import pictures_of, told
+from evalcore.metrics.oneig.questionnaire import alignment, read_questionnaire
+from evalcore.metrics.weights import Lacks
+
+ANSWER = re.compile(r"\W*(?:(yes|是|有)|(no|not|否|不|没))(?![a-z])", re.IGNORECASE)
+REQUEST = "Answer with one word, Yes or No, and nothing else."
+
+
+def read_answer(reply: str) -> bool:
+    """Return whether a judge's reply says yes; its first word decides.
+
+    Raises
+    ------
+    ValueError
+        It begins neither with yes nor with no, in English or Chinese.
+
+    Examples
+    --------
+    >>> read_answer("**Yes**"), read_answer("No, there is none."), read_answer("不是")
+    (True, False, False)
+    """
+    found = ANSWER.match(without_thoughts(reply))
+    if found is None:
+        raise ValueError(f"Yes or No, not {reply.strip()[:40]!r}")
+    return found[1] is not None
+
+
+class Alignment:
+    """Alignment of the pictures of a prompt of OneIG."""
+
+    @property
+    def info(self) -> MetricInfo:
+        """Return what it declares; the judge is the one that is set."""
+        return MetricInfo(
+            name="oneig_alignment",
+            title="OneIG alignment",
+            family="OneIG",
+            scores="output",
+            higher_is_better=True,
+            low=0,
+            high=1,
+            version="1",
+            source="OneIG-Bench, section on alignment, and its program",
+            measures=(
+                "Which share of the questions about a prompt is answered yes. It sees "
+                "what was asked about, and as well as the judge does."
+            ),
+            backend=judge_name(),
+            queue="judge",
+        )
+
+    def missing(self) -> Lacks:
+        """Return what is lacking."""
+        return missing_judge()
+
+    def score(self, rendering: Rendering) -> Scoring:
+        """Return the mean over the pictures; undefined without questions.
+
+        All questions are asked of each picture. A picture of which a question got no
+        usable answer has no score; it is left out and named in the trace.
+        """
+        prompt = told(rendering)
+        pictures = pictures_of(rendering)
+        if not prompt.get("questions") or not pictures:
+            reason = "the prompt has no questions of OneIG, or no shot has a picture"
+            return [Value(None, reason=reason)]
+        read = read_questionnaire(prompt["questions"], prompt.get("dependencies") or {})
+        asked = [
+            _question(image, question)
+            for image in pictures.values()
+            for question in read.questions.values()
+        ]
+        replies = iter((yield from ask_judge(asked, read_answer)))
+        scores: list[float] = []
+        trace: dict[str, dict[str, bool | str]] = {}
+        for label in pictures:
+            answers = {number: next(replies) for number in read.questions}
+            trace[label] = {str(n): _told(a) for n, a in answers.items()}
+            usable = {n: a.value for n, a in answers.items() if isinstance(a, Answer)}
+            if len(usable) == len(answers):
+                scores.append(alignment(usable, read.parents))
+        if not scores:
+            reason = "no picture got a usable answer to all questions"
+            return [Value(None, reason=reason, trace={"answers": trace})]
+        return [Value(float(np.mean(scores)), trace={"answers": trace})]
+
+
+def _told(answer: Answer[bool] | Refusal) -> bool | str:
+    return answer.value if isinstance(answer, Answer) else str(answer)
+
+
+def _question(image: Image, question: str) -> Question:
+    return Question((image, f"{question.strip()}\n{REQUEST}"), size=None)

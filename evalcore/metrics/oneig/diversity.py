@@ -1,0 +1,105 @@
+"""Diversity: whether the pictures made of one prompt differ."""
+
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
+from evalcore.metrics.base import (
+    Ask,
+    Encoder,
+    Feature,
+    MetricInfo,
+    Rendering,
+    Scoring,
+    Value,
+)
+from evalcore.metrics.oneig.prompt import pictures_of
+from evalcore.metrics.weights import Lacks, WeightsError, unobtainable
+
+MISSING = unobtainable(
+    "DreamSim",
+    "its package fetches weights while it runs, which is not done here; OneIG's "
+    "program runs it",
+)
+
+
+def mean_pairwise_distance(features: Feature) -> float:
+    """Return the mean distance of all pairs of pictures.
+
+    Parameters
+    ----------
+    features
+        DreamSim's features: pictures x dimensions, at least two pictures, of any
+        lengths but 0.
+
+    Returns
+    -------
+    float
+        The mean of 1 - cosine: 0 for copies, 1 for unrelated pictures, 2 at most.
+
+    Raises
+    ------
+    ValueError
+        There are fewer than two pictures.
+
+    References
+    ----------
+    Fu et al. (2023), DreamSim; OneIG-Bench, section on diversity, and its program,
+    scripts/diversity.
+
+    Examples
+    --------
+    >>> mean_pairwise_distance(np.array([[1.0, 0.0], [0.0, 3.0], [1.0, 0.0]]))
+    0.6666666666666666
+    """
+    if len(features) < 2:
+        raise ValueError("a distance needs two pictures")
+    exact = features.astype(np.float64)
+    units = exact / np.linalg.norm(exact, axis=1, keepdims=True)
+    return float(np.mean([1 - a @ b for a, b in combinations(units, 2)]))
+
+
+class Diversity:
+    """Diversity of the pictures of a prompt of OneIG."""
+
+    info = MetricInfo(
+        name="oneig_diversity",
+        title="OneIG diversity",
+        family="OneIG",
+        scores="output",
+        higher_is_better=True,
+        low=0,
+        high=2,
+        version="1",
+        source="OneIG-Bench, section on diversity; DreamSim (Fu et al. 2023)",
+        measures=(
+            "Whether the pictures of one prompt differ as people see it. Of a story it "
+            "would be the opposite of consistency."
+        ),
+        backend="DreamSim",
+        queue="gpu",
+    )
+
+    def missing(self) -> Lacks:
+        """Return what is lacking."""
+        return MISSING
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """Say that there is nothing that computes DreamSim's features.
+
+        Raises
+        ------
+        WeightsError
+            Always.
+        """
+        raise WeightsError(str(MISSING))
+
+    def score(self, rendering: Rendering) -> Scoring:
+        """Return one value; undefined for fewer than two pictures."""
+        pictures = list(pictures_of(rendering).values())
+        if len(pictures) < 2:
+            return [Value(None, reason="the prompt has fewer than two pictures")]
+        features = yield Ask(self.encoder, pictures)
+        return [Value(mean_pairwise_distance(np.stack(features)))]

@@ -1,0 +1,213 @@
+"""Text rendering: whether a picture contains the text that its prompt asks for."""
+
+from collections.abc import Generator, Sequence
+from dataclasses import asdict
+from functools import cached_property
+from typing import Any, Literal
+
+from evalcore.metrics.base import (
+    Ask,
+    Encoder,
+    Image,
+    MetricInfo,
+    Rendering,
+    Run,
+    Scoring,
+    Value,
+)
+from evalcore.metrics.encoders.published_scenes import OCR, OCR_PACKAGES
+from evalcore.metrics.judging.asking import Refusal, ask_judge
+from evalcore.metrics.judging.client import judge_name, missing_judge
+from evalcore.metrics.judging.questions import Question
+from evalcore.metrics.judging.replies import without_thoughts
+from evalcore.metrics.oneig.prompt import (
+    Language,
+    language_of,
+    pictures_of,
+    told,
+)
+from evalcore.metrics.oneig.text import Comparison, compare, plain, text_score
+from evalcore.metrics.weights import Lacks, lacking
+
+Profile = Literal["oneig-judge", "rapidocr"]
+# What was read from pictures, None where nothing usable came.
+Reading = Generator[Ask, list[Any], list[str | None]]
+Wanted = tuple[Image, str]
+
+EMPTY = "NONE"
+REQUEST = (
+    "Which text does the picture contain? Copy it as it stands, every part once, and "
+    f"write nothing else. If there is no text, write {EMPTY}."
+)
+
+
+class TextReader:
+    """Reads the text of pictures, as a profile says.
+
+    Parameters
+    ----------
+    profile
+        `oneig-judge`: a judge reads, as in OneIG's program. `rapidocr`: PP-OCR reads,
+        which needs nothing that is not installed; it knows no handwriting and few
+        ornaments.
+    """
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+
+    @property
+    def name(self) -> str:
+        """Return what readers call it."""
+        return judge_name() if self.profile == "oneig-judge" else "RapidOCR"
+
+    def missing(self) -> Lacks:
+        """Return what is lacking."""
+        if self.profile == "oneig-judge":
+            return missing_judge()
+        return lacking(OCR_PACKAGES, OCR)
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """Return what reads without a judge."""
+        from evalcore.metrics.encoders.ocr import ocr
+
+        return ocr()
+
+    def read(self, images: Sequence[Image]) -> Reading:
+        """Return the text of each picture."""
+        if self.profile == "rapidocr":
+            lines = yield Ask(self.encoder, images)
+            return [" ".join(found.tolist()) for found in lines]
+        questions = [Question((image, REQUEST), size=None) for image in images]
+        replies = yield from ask_judge(questions, read_reply)
+        return [None if isinstance(r, Refusal) else r.value for r in replies]
+
+
+def read_reply(reply: str) -> str:
+    """Return what a judge read: nothing where it says that there is nothing.
+
+    Examples
+    --------
+    >>> read_reply(" Open late"), read_reply("NONE.")
+    ('Open late', '')
+    """
+    text = without_thoughts(reply).strip()
+    return "" if plain(text) == EMPTY else text
+
+
+class TextRendering:
+    """OneIG's text score of an output.
+
+    Parameters
+    ----------
+    profile
+        Who reads the pictures.
+    """
+
+    def __init__(self, profile: Profile) -> None:
+        self.reader = TextReader(profile)
+
+    @property
+    def info(self) -> MetricInfo:
+        """Return what it declares; the judge is the one that is set."""
+        return _info(
+            self.reader, name="oneig_text", title="OneIG text", scores="output"
+        )
+
+    def missing(self) -> Lacks:
+        """Return what is lacking."""
+        return self.reader.missing()
+
+    def score(self, rendering: Rendering) -> Scoring:
+        """Return one value over the pictures of a prompt; undefined without a text."""
+        wanted, language = _wanted(rendering)
+        if not wanted:
+            reason = "the prompt asks for no text, or no shot has a picture"
+            return [Value(None, reason=reason)]
+        read = yield from self.reader.read([image for image, _text in wanted])
+        return [_value(wanted, read, language)]
+
+
+class PooledTextRendering:
+    """OneIG's text score of a method: its edits, texts and words pooled.
+
+    Parameters
+    ----------
+    profile
+        Who reads the pictures.
+    """
+
+    def __init__(self, profile: Profile) -> None:
+        self.reader = TextReader(profile)
+
+    @property
+    def info(self) -> MetricInfo:
+        """Return what it declares; the judge is the one that is set."""
+        return _info(
+            self.reader,
+            name="oneig_text_pooled",
+            title="OneIG text, pooled",
+            scores="run",
+        )
+
+    def missing(self) -> Lacks:
+        """Return what is lacking."""
+        return self.reader.missing()
+
+    def score(self, run: Run) -> Scoring:
+        """Return one value over all pictures; undefined for two languages."""
+        wanted: list[Wanted] = []
+        languages: set[Language] = set()
+        for output in run.outputs:
+            pictures, language = _wanted(output)
+            wanted += pictures
+            languages |= {language} if pictures else set()
+        if len(languages) != 1:
+            reason = "no prompt with a picture asks for a text"
+            if languages:
+                reason = "English and Chinese prompts count edits differently"
+            return [Value(None, reason=reason)]
+        read = yield from self.reader.read([image for image, _text in wanted])
+        return [_value(wanted, read, languages.pop())]
+
+
+def _wanted(rendering: Rendering) -> tuple[list[Wanted], Language]:
+    """Return the pictures of an output, each with the text it should contain."""
+    prompt = told(rendering)
+    text = str(prompt.get("text") or "")
+    images = pictures_of(rendering).values() if plain(text) else ()
+    return [(image, text) for image in images], language_of(prompt, text)
+
+
+def _value(
+    wanted: Sequence[Wanted], read: Sequence[str | None], language: Language
+) -> Value:
+    """Return the score of what was read; pictures that were not read are left out."""
+    comparisons: list[Comparison] = [
+        compare(found, text)
+        for (_image, text), found in zip(wanted, read, strict=True)
+        if found is not None
+    ]
+    if not comparisons:
+        return Value(None, reason="no picture was read")
+    scored = asdict(text_score(comparisons, language))
+    return Value(scored["score"], trace={**scored, "pictures": len(comparisons)})
+
+
+def _info(reader: TextReader, **declared: Any) -> MetricInfo:
+    return MetricInfo(
+        family="OneIG",
+        higher_is_better=True,
+        low=0,
+        high=1,
+        version="1",
+        source="OneIG-Bench, section on text rendering, and its program",
+        measures=(
+            "Whether the text that a prompt asks for can be read in the picture. What "
+            "is misread counts as misrendered, and further text in the picture too."
+        ),
+        backend=reader.name,
+        queue="judge" if reader.profile == "oneig-judge" else "cpu",
+        profile=reader.profile,
+        **declared,
+    )

@@ -1,0 +1,48 @@
+"""Whether faces stay the same, by a network inside a package: a stand-in."""
+
+from functools import cached_property
+
+import numpy as np
+
+from evalcore.metrics.base import Ask, Encoder, MetricInfo, Rendering, Scoring, Value
+from evalcore.metrics.encoders import faces
+from evalcore.metrics.vistorybench.csd import self_similarity
+from evalcore.metrics.weights import Lacks
+
+
+class FaceConsistency:
+    """Mean cosine over pairs of shots of the clearest face that dlib sees in each."""
+
+    info = MetricInfo(
+        name="dlib_self",
+        title="dlib face consistency (stand-in)",
+        family="stand-in",
+        scores="output",
+        higher_is_better=True,
+        low=-1,
+        high=1,
+        version="1",
+        source="mean cosine of dlib's face features over pairs of shots; stand-in",
+        measures=(
+            "Whether the clearest face of each shot is the same person, where dlib "
+            "sees a face at all. It does not ask which character it is."
+        ),
+        backend="dlib HOG faces, ResNet features",
+    )
+
+    def missing(self) -> Lacks:
+        """Return what is lacking."""
+        return faces.missing(faces.DLIB)
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """Return what recognises faces."""
+        return faces.dlib_face_encoder()
+
+    def score(self, rendering: Rendering) -> Scoring:
+        """Return one value; undefined where fewer than two shots show a face."""
+        features = yield Ask(self.encoder, rendering.images)
+        seen = [feature[0] for feature in features if len(feature)]
+        if len(seen) < 2:
+            return [Value(None, reason="fewer than two shots show a face to dlib")]
+        return [Value(self_similarity(np.stack(seen)), trace={"faces": len(seen)})]

@@ -1,0 +1,146 @@
+"""VTM: whether each part of a video shows what its caption says."""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from evalcore.metrics.base import (
+    Ask,
+    Encoder,
+    Feature,
+    Floats,
+    MetricInfo,
+    Rendering,
+    Scoring,
+    Shot,
+    Text,
+    Value,
+)
+from evalcore.metrics.baselines.clip_only import wording
+from evalcore.metrics.storybench.features import (
+    Profile,
+    backend,
+    frame_encoder,
+    missing_features,
+    text_encoder,
+)
+from evalcore.metrics.weights import Lacks
+
+
+def video_text_matching(segments: Sequence[Feature], texts: Feature) -> Floats:
+    """Return how well each segment of a video matches its text, times 100.
+
+    Parameters
+    ----------
+    segments
+        By segment: frames x dimensions, at least one frame, of any lengths but 0. A
+        picture of an image story is a segment of one frame; what a network makes of a
+        whole segment is one row.
+    texts
+        Segments x dimensions.
+
+    Returns
+    -------
+    array
+        By segment: the mean of its frames' directions times the direction of its text.
+        The mean is not normalised again, so that a segment whose frames differ scores
+        lower. The value of an output is the mean over its segments.
+
+    Raises
+    ------
+    ValueError
+        There are not as many texts as segments, or a segment has no frames.
+
+    References
+    ----------
+    StoryBench, section 3.4 (VTM), and its program, metrics/vtm_clip.
+
+    Examples
+    --------
+    >>> frames = [np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[0.6, 0.8]])]
+    >>> video_text_matching(frames, np.array([[1.0, 0.0], [0.0, 2.0]]))
+    array([50., 80.])
+    """
+    if len(segments) != len(texts):
+        raise ValueError(f"a text a segment, not {len(texts)} for {len(segments)}")
+    if not all(len(frames) for frames in segments):
+        raise ValueError("a segment has no frames")
+    means = [_directions(frames).mean(axis=0) for frames in segments]
+    matches: Floats = 100 * (np.array(means) * _directions(texts)).sum(axis=1)
+    return matches
+
+
+def _directions(rows: Feature) -> Floats:
+    exact = rows.astype(np.float64)
+    directions: Floats = exact / np.linalg.norm(exact, axis=1, keepdims=True)
+    return directions
+
+
+def matched_value(
+    shots: Sequence[Shot], segments: Sequence[Feature], texts: Feature
+) -> Value:
+    """Return the mean match of an output's shots, with that of each in the trace."""
+    matches = video_text_matching(segments, texts)
+    numbers = (str(shot.number) for shot in shots)
+    by_shot = dict(zip(numbers, matches.tolist(), strict=True))
+    return Value(float(matches.mean()), trace={"shots": by_shot})
+
+
+class VideoTextMatching:
+    """Match of an output's segments with their captions, by CLIP.
+
+    StoryBench's program takes the mean over all segments of all stories; a method's
+    mean over its outputs counts each story alike, however many shots it has.
+
+    Parameters
+    ----------
+    profile
+        Which CLIP: that of StoryBench's program or the one of its paper.
+    """
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+        self.info = MetricInfo(
+            name="vtm",
+            title="VTM",
+            family="StoryBench",
+            scores="output",
+            higher_is_better=True,
+            low=-100,
+            high=100,
+            version="1",
+            source="StoryBench, section 3.4",
+            measures=(
+                "Whether the frames of each shot show what its text says, as CLIP sees "
+                "it. CLIP reads few details and no order; values lie near 20."
+            ),
+            backend=backend("clip", profile),
+            profile=profile,
+            queue="gpu",
+        )
+
+    def missing(self) -> Lacks:
+        """Return what is lacking."""
+        return missing_features("clip", self.profile)
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """Return what sees frames."""
+        return frame_encoder("clip", self.profile)
+
+    @cached_property
+    def reader(self) -> Encoder:
+        """Return what reads captions."""
+        return text_encoder(self.profile)
+
+    def score(self, rendering: Rendering) -> Scoring:
+        """Return one value; shots without frames or without a text are left out."""
+        shots = [shot for shot in rendering.rendered if wording(shot)]
+        if not shots:
+            return [Value(None, reason="no shot has both frames and a text")]
+        frames = yield Ask(self.encoder, [f for shot in shots for f in shot.frames])
+        texts = yield Ask(self.reader, [Text(wording(shot)) for shot in shots])
+        ends = np.cumsum([len(shot.frames) for shot in shots])[:-1]
+        segments = np.split(np.stack(frames), ends)
+        return [matched_value(shots, segments, np.stack(texts))]

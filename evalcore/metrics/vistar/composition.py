@@ -1,0 +1,222 @@
+"""CSE: whether the panels show what they should, and the same subject throughout."""
+
+from collections.abc import Generator, Sequence
+from functools import cached_property
+from itertools import combinations
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from evalcore.metrics.base import (
+    Ask,
+    Encoder,
+    FeatureError,
+    Floats,
+    Image,
+    MetricInfo,
+    Rendering,
+    Scoring,
+    Text,
+    Value,
+)
+from evalcore.metrics.encoders.boxed import Boxed
+from evalcore.metrics.encoders.published import (
+    CLIP_PACKAGES,
+    DETECTOR,
+    LARGE,
+    clip_weights,
+)
+from evalcore.metrics.encoders.published_scenes import APPEARANCE, CUT_OUT
+from evalcore.metrics.vistar.wanted import parameter, shot_text
+from evalcore.metrics.weights import Lacks, lacking
+
+# What is looked for where the prompt names no subject: the word with which ViStoryBench
+# finds the figures of a story.
+SUBJECT = "character"
+
+
+def coverage(similarity: Floats) -> float:
+    """Return how well the panels show what the sub-prompts say.
+
+    Parameters
+    ----------
+    similarity
+        Panels x sub-prompts: cosines of CLIP's features; at least 1 x 1.
+
+    Returns
+    -------
+    float
+        The mean over sub-prompts of the best panel's cosine, as it is: about 0.2 to
+        0.35 for CLIP, and not stretched to 0 to 1, since the paper does not say how.
+        Panels may be more or fewer than sub-prompts; one panel may serve several.
+
+    Raises
+    ------
+    ValueError
+        There is no panel or no sub-prompt.
+
+    References
+    ----------
+    VISTAR, section 3.3.3, CSE-Cov.
+
+    Examples
+    --------
+    >>> coverage(np.array([[0.5, 0.25], [0.25, 0.25]]))
+    0.375
+    """
+    if similarity.size == 0:
+        raise ValueError("coverage needs at least one panel and one sub-prompt")
+    return float(similarity.max(axis=0).mean())
+
+
+def consistency(vectors: Sequence[Floats]) -> float:
+    """Return how alike the subject looks where it was found.
+
+    Parameters
+    ----------
+    vectors
+        At least two, one a panel with the subject; their lengths do not matter.
+
+    Returns
+    -------
+    float
+        The mean cosine of all pairs.
+
+    Raises
+    ------
+    ValueError
+        There are fewer than two: then it is undefined.
+
+    References
+    ----------
+    VISTAR, section 3.3.3, CSE-Con.
+
+    Examples
+    --------
+    >>> consistency([np.array([1.0, 0]), np.array([2.0, 0]), np.array([0, 1.0])])
+    0.3333333333333333
+    """
+    if len(vectors) < 2:
+        raise ValueError("consistency needs the subject in at least two panels")
+    units = [vector / np.linalg.norm(vector) for vector in vectors]
+    return float(np.mean([a @ b for a, b in combinations(units, 2)]))
+
+
+def composition(covered: float, consistent: float) -> float:
+    """Return the geometric mean of coverage and consistency.
+
+    Parameters
+    ----------
+    covered, consistent
+        Mean cosines, at most 1. A negative one counts as 0 (ours): the score then comes
+        to 0 continuously, and two negative ones do not make a good score.
+
+    References
+    ----------
+    VISTAR, section 3.3.3, CSE-Score.
+
+    Examples
+    --------
+    >>> composition(0.25, 1.0), composition(-0.1, 0.9)
+    (0.5, 0.0)
+    """
+    return sqrt(max(covered, 0.0) * max(consistent, 0.0))
+
+
+class Composition:
+    """Compositional scene evaluation of an output.
+
+    Panels are the shots' pictures, sub-prompts the shots' texts, also of shots whose
+    picture is missing: such a text has to be met by another panel. The subject is the
+    prompt's parameter `subject`, or else "character"; in each picture the best box of
+    Grounding DINO above 0.25 is cut out by SAM and described by DINOv2.
+
+    Parameters
+    ----------
+    clip
+        Which CLIP compares pictures and texts.
+    """
+
+    info = MetricInfo(
+        name="composition",
+        title="Compositional scene evaluation (CSE)",
+        family="VISTAR",
+        scores="output",
+        higher_is_better=True,
+        low=0,
+        high=1,
+        version="1",
+        source="VISTAR, section 3.3.3",
+        measures=(
+            "Whether every shot's text is met by a picture, and whether the subject "
+            "looks alike in all. CLIP's raw cosines keep it below about 0.6."
+        ),
+        backend="CLIP ViT-L/14, Grounding DINO tiny, SAM base, DINOv2 base",
+        queue="gpu",
+    )
+
+    def __init__(self, clip: str = LARGE) -> None:
+        self.clip = clip
+
+    @cached_property
+    def encoders(self) -> tuple[Encoder, Encoder, Encoder]:
+        """Return what describes pictures, texts, and the subject in a box."""
+        from evalcore.metrics.encoders.clip import clip_image_encoder, clip_text_encoder
+        from evalcore.metrics.encoders.subjects import subject_encoder
+
+        return (
+            clip_image_encoder(self.clip),
+            clip_text_encoder(self.clip),
+            subject_encoder(),
+        )
+
+    def missing(self) -> Lacks:
+        """Return what is lacking; empty if ready."""
+        return lacking(
+            (*CLIP_PACKAGES, "transformers"),
+            (clip_weights(self.clip), DETECTOR, CUT_OUT, APPEARANCE),
+        )
+
+    def score(self, rendering: Rendering) -> Scoring:
+        """Return one value.
+
+        Undefined without a picture or a text, and where the subject is found in fewer
+        than two pictures.
+        """
+        texts = [Text(text) for shot in rendering.shots if (text := shot_text(shot))]
+        images = rendering.images
+        if not texts or not images:
+            what = "picture" if texts else "text"
+            return [Value(None, reason=f"no shot has a {what}")]
+        pictures, words, subjects = self.encoders
+        panels = yield Ask(pictures, images)
+        sentences = yield Ask(words, texts)
+        covered = coverage(np.stack(panels) @ np.stack(sentences).T)
+        subject = parameter(rendering, "subject") or SUBJECT
+        vectors = yield from _seen(subject, images, subjects)
+        trace = {"coverage": covered, "subject": subject, "found": len(vectors)}
+        if len(vectors) < 2:
+            reason = (
+                f"{subject!r} was found in {len(vectors)} of {len(images)} pictures"
+            )
+            return [Value(None, reason=f"{reason}, not in at least 2", trace=trace)]
+        consistent = consistency(vectors)
+        trace["consistency"] = consistent
+        return [Value(composition(covered, consistent), trace=trace)]
+
+
+def _seen(
+    subject: str, images: Sequence[Image], subjects: Encoder
+) -> Generator[Ask, list[Any], list[Floats]]:
+    """Return how the subject looks, in each picture where it is found."""
+    from evalcore.metrics.encoders.detector import detector
+
+    found = yield Ask(detector(subject), images)
+    boxed = [
+        Boxed(image, tuple(float(side) for side in boxes[0][:4]))
+        for image, boxes in zip(images, found, strict=True)
+        if len(boxes)
+    ]
+    vectors = yield Ask(subjects, boxed, tolerant=True)
+    return [vector for vector in vectors if not isinstance(vector, FeatureError)]

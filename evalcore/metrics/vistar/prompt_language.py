@@ -1,0 +1,331 @@
+r"""VISTAR's prompt language: a tag, a text, and parameters.
+
+::
+
+    [GD—TR] A poster that says "SALE" {text="SALE", font="Futura"}
+
+The tag tells which role asks and under which angle the picture is judged; the method
+that draws sees only the text. The paper mentions a specification in EBNF but does not
+print it; this one is ours (ISO 14977, "ws" is white space or nothing)::
+
+    prompt     = ws, tag, ws, text, ws, { parameters, ws } ;
+    tag        = "[", ws, role, ws, dash, ws, angle, ws, "]" ;
+    role       = "GD" | "SA" | "MS" | "CA" | "PD" | "AV" | "CE" ;
+    angle      = "TR" | "LI" | "CSE" | "CPA" | "PSC" | "GC" | "SF" | "CUL" | "MA" ;
+    dash       = "—" | "–" | "-" ;
+    text       = piece, { piece } ;      (* more than white space *)
+    piece      = "\", ( "\" | "{" | "}" ) | character - ( "\" | "{" | "}" ) ;
+    parameters = "{", ws, pair, { ws, [ "," ], ws, pair }, ws, "}" ;
+    pair       = key, ws, "=", ws, '"', { unit }, '"' ;
+    key        = letter, { letter | digit | "_" | "-" } ;    (* ASCII *)
+    unit       = "\", ( "\" | '"' | "n" | "r" | "t" )
+               | character - ( "\" | '"' | line end ) ;
+
+A key occurs once. White space around the text is no part of it.
+
+References
+----------
+VISTAR, section 3.2. It names three of its seven roles (GD, SA, MS) and one code (GD);
+the other four roles and all other role codes are ours. The angles and their codes are
+those of its tables 2 and 3.
+"""
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+ROLES = {
+    "GD": "Graphic Designer",
+    "SA": "Storyboard Artist",
+    "MS": "Marketing Specialist",
+    "CA": "Concept Artist",
+    "PD": "Product Designer",
+    "AV": "Architectural Visualiser",
+    "CE": "Cultural Educator",
+}
+ANGLES = {
+    "TR": "Text Rendering",
+    "LI": "Lighting Integrity",
+    "CSE": "Compositional Scene Evaluation",
+    "CPA": "Character Portrayal Accuracy",
+    "PSC": "Physical-Spatial Consistency",
+    "GC": "Geometric Coherence",
+    "SF": "Style Fusion",
+    "CUL": "Cultural-Historical Fidelity",
+    "MA": "Material Accuracy",
+}
+DASHES = "—–-"
+DASH = DASHES[0]  # written
+KEY = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+SPACE = re.compile(r"\s*")
+TEXT_ESCAPES = {"\\": "\\", "{": "{", "}": "}"}
+VALUE_ESCAPES = {"\\": "\\", '"': '"', "n": "\n", "r": "\r", "t": "\t"}
+CLOSE_ENOUGH = 0.5  # for "did you mean"
+
+
+class ParseError(ValueError):
+    """A prompt does not follow the grammar.
+
+    Parameters
+    ----------
+    source
+        What was parsed.
+    at
+        Index of the character at which it went wrong.
+    expected
+        What should stand there.
+    found
+        What stands there instead; the character, or the end, if empty.
+    hint
+        What may have been meant.
+
+    Attributes
+    ----------
+    line, column
+        Where it went wrong, from 1.
+    """
+
+    def __init__(
+        self, source: str, at: int, expected: str, found: str = "", hint: str = ""
+    ) -> None:
+        start = source.rfind("\n", 0, at) + 1
+        self.line = source.count("\n", 0, at) + 1
+        self.column = at - start + 1
+        self.expected = expected
+        self.found = found or (repr(source[at]) if at < len(source) else "the end")
+        shown = source[start:].partition("\n")[0]
+        super().__init__(
+            f"line {self.line}, column {self.column}: expected {expected}, "
+            f"found {self.found}{f'; {hint}' * bool(hint)}\n"
+            f"    {shown}\n    {' ' * (self.column - 1)}^"
+        )
+
+
+@dataclass(frozen=True)
+class Prompt:
+    r"""A prompt of the language; `str` writes it back.
+
+    Parameters
+    ----------
+    role, angle
+        Codes of who asks and what is judged; see `ROLES` and `ANGLES`.
+    text
+        What the method is told, without white space around it.
+    parameters
+        Constraints by key, in order.
+
+    Raises
+    ------
+    ValueError
+        A code is unknown, the text empty or surrounded by white space, or a key not of
+        letters, digits, "_" and "-" after a letter.
+
+    Examples
+    --------
+    >>> str(Prompt("GD", "TR", "A poster", {"text": 'Say "hi"'}))
+    '[GD—TR] A poster {text="Say \\"hi\\""}'
+    """
+
+    role: str
+    angle: str
+    text: str
+    parameters: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        for what, code, known in (
+            ("role", self.role, ROLES), ("angle", self.angle, ANGLES),
+        ):  # fmt: skip
+            if code not in known:
+                raise ValueError(f"no {what} {code!r}; there are {', '.join(known)}")
+        if not self.text or self.text != self.text.strip():
+            raise ValueError(
+                "a prompt's text is not empty and has no white space around it, "
+                f"unlike {self.text!r}"
+            )
+        for key in self.parameters:
+            if not KEY.fullmatch(key):
+                raise ValueError(f"no parameter can be called {key!r}; {KEY_RULE}")
+
+    def __str__(self) -> str:
+        text = re.sub(r"[\\{}]", r"\\\g<0>", self.text)
+        pairs = ", ".join(
+            f'{key}="{_escaped(value)}"' for key, value in self.parameters.items()
+        )
+        tail = f" {{{pairs}}}" if pairs else ""
+        return f"[{self.role}{DASH}{self.angle}] {text}{tail}"
+
+
+KEY_RULE = "a key is a letter, then letters, digits, '_' or '-'"
+
+
+def _escaped(value: str) -> str:
+    letters = {meant: letter for letter, meant in VALUE_ESCAPES.items()}
+    return "".join(
+        f"\\{letters[character]}" if character in letters else character
+        for character in value
+    )
+
+
+def parse(source: str) -> Prompt:
+    """Return the prompt that a text of the language stands for.
+
+    Parameters
+    ----------
+    source
+        One prompt; it may run over several lines.
+
+    Raises
+    ------
+    ParseError
+        It does not follow the grammar; the message shows where, and what would.
+
+    Examples
+    --------
+    >>> prompt = parse('[GD-TR] A poster {font="Futura"}')
+    >>> prompt.role, prompt.angle, prompt.text, dict(prompt.parameters)
+    ('GD', 'TR', 'A poster', {'font': 'Futura'})
+    """
+    return _Parser(source).prompt()
+
+
+class _Parser:
+    """Reads a prompt from left to right."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.at = 0
+
+    def prompt(self) -> Prompt:
+        self._take("[", 'a tag such as "[GD—TR]"')
+        role = self._code("role", ROLES, f"{DASHES}]")
+        if not self._next() or self._next() not in DASHES:
+            raise self._error('"—" between role and angle')
+        self.at += 1
+        angle = self._code("angle", ANGLES, "]")
+        self._take("]", '"]" after the angle')
+        text = self._text()
+        parameters: dict[str, str] = {}
+        while self._after_space():
+            self._parameters(parameters)
+        return Prompt(role, angle, text, parameters)
+
+    def _next(self) -> str:
+        """Return the next character, or nothing at the end."""
+        return self.source[self.at : self.at + 1]
+
+    def _after_space(self) -> str:
+        """Pass over white space, and return the next character."""
+        space = SPACE.match(self.source, self.at)
+        if space is not None:
+            self.at = space.end()
+        return self._next()
+
+    def _error(self, expected: str) -> ParseError:
+        return ParseError(self.source, self.at, expected)
+
+    def _take(self, sign: str, expected: str) -> None:
+        if self._after_space() != sign:
+            raise self._error(expected)
+        self.at += 1
+
+    def _code(self, what: str, known: Mapping[str, str], end: str) -> str:
+        """Read the code of a role or an angle, up to one of the signs in `end`."""
+        self._after_space()
+        found = re.compile(f"[^{re.escape(end)}\\n]*").match(self.source, self.at)
+        word = found.group().strip() if found else ""
+        if word not in known:
+            raise ParseError(
+                self.source,
+                self.at,
+                f"a{'n' * (what == 'angle')} {what} ({', '.join(known)})",
+                repr(word) if word else "",
+                _did_you_mean(word, known),
+            )
+        self.at += len(word)
+        self._after_space()
+        return word
+
+    def _text(self) -> str:
+        """Read the text, up to its parameters or the end."""
+        self._after_space()
+        pieces = []
+        while self._next() not in ("", "{"):
+            if self._next() == "}":
+                raise self._error(r'the text to go on; a brace in it is written "\}"')
+            pieces.append(self._unit(TEXT_ESCAPES))
+        text = "".join(pieces).strip()
+        if not text:
+            raise self._error("a text that says what to draw")
+        return text
+
+    def _unit(self, escapes: Mapping[str, str]) -> str:
+        """Read a character, or an escaped one."""
+        character = self._next()
+        self.at += 1
+        if character != "\\":
+            return character
+        if not self._next() or self._next() not in escapes:
+            ways = " ".join(f"\\{letter}" for letter in escapes)
+            raise self._error(f"a backslash to be followed as in {ways}")
+        self.at += 1
+        return escapes[self.source[self.at - 1]]
+
+    def _parameters(self, parameters: dict[str, str]) -> None:
+        """Read one pair of braces with parameters in it."""
+        self._take("{", 'the end, or parameters such as {font="Futura"}')
+        self._after_space()
+        while True:
+            self._pair(parameters)
+            sign = self._after_space()
+            if sign == "}":
+                self.at += 1
+                return
+            if sign == ",":
+                self.at += 1
+                self._after_space()
+            elif not KEY.match(sign):
+                raise self._error('"," and another parameter, or "}"')
+
+    def _pair(self, parameters: dict[str, str]) -> None:
+        key = KEY.match(self.source, self.at)
+        if key is None:
+            raise self._error(f"a parameter's key ({KEY_RULE})")
+        if key.group() in parameters:
+            again = f"{key.group()!r} a second time"
+            raise ParseError(self.source, self.at, "a new key", again)
+        self.at = key.end()
+        self._take("=", f'"=" and a value in double quotes after {key.group()!r}')
+        self._take('"', f"the value of {key.group()!r} in double quotes")
+        opened = self.at - 1
+        value = []
+        while self._next() != '"':
+            if self._next() in ("", "\n", "\r"):
+                raise ParseError(
+                    self.source,
+                    opened,
+                    'a value that ends with a double quote on its line ("\\n" is a '
+                    "line break in it)",
+                    "one that does not",
+                )
+            value.append(self._unit(VALUE_ESCAPES))
+        self.at += 1
+        parameters[key.group()] = "".join(value)
+
+
+def _did_you_mean(word: str, known: Mapping[str, str]) -> str:
+    """Return which code may have been meant by a code or a name, as a question."""
+    by_name = {name.casefold(): code for code, name in known.items()}
+    by_code = {code.casefold(): code for code in known}
+    wanted = word.casefold()
+    code = (
+        by_code.get(wanted)
+        or _closest(wanted, by_name)
+        or _closest(wanted, by_code)
+    )  # fmt: skip
+    return f"did you mean {code!r} ({known[code]})?" if code else ""
+
+
+def _closest(word: str, codes: Mapping[str, str]) -> str:
+    near: Iterable[str] = difflib.get_close_matches(word, codes, 1, CLOSE_ENOUGH)
+    return next((codes[one] for one in near), "")

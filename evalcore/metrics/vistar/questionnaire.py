@@ -1,0 +1,304 @@
+"""Questionnaires of hierarchical weighted P/N questioning: their form, and checking it.
+
+::
+
+    {"prompt_id": "p1", "prompt": "A girl in Hanfu in a neon street", "levels": [
+      {"level": "L1", "weight": 0.2, "questions": [
+        {"id": "girl", "positive": "Is there a girl?",
+         "negative": "Is the street empty of people?", "weight": 1.0}]}, ...]}
+
+The paper says that a questionnaire is a JSON object with four levels, pairs of
+questions and two vectors of weights, but prints none: names and shape are ours.
+
+References
+----------
+VISTAR, sections 3.4.1 and 3.4.2.
+"""
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+LEVELS = {
+    "L1": "core bearers",
+    "L2": "individual attributes",
+    "L3": "interplay and fusion",
+    "L4": "overall impression",
+}
+TOLERANCE = 1e-3  # of a sum of weights
+EXACT = 1e-12  # a sum so near to 1 is not divided by
+SHOWN = 40  # characters of a value in a message
+
+
+@dataclass(frozen=True)
+class QuestionPair:
+    """Two questions of which the prompt, if it is met, demands yes and no.
+
+    `weight` is the share in its level.
+    """
+
+    id: str
+    positive: str
+    negative: str
+    weight: float
+
+
+@dataclass(frozen=True)
+class Level:
+    """One of the four levels, with at least one pair; `weight` is its share."""
+
+    level: str
+    weight: float
+    questions: tuple[QuestionPair, ...]
+
+
+@dataclass(frozen=True)
+class Questionnaire:
+    """A prompt's own questionnaire, checked; all weights sum to 1."""
+
+    prompt_id: str
+    prompt: str
+    levels: tuple[Level, ...]
+
+    @property
+    def pairs(self) -> list[QuestionPair]:
+        """Return all pairs of questions in order."""
+        return [pair for level in self.levels for pair in level.questions]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as it is written in JSON."""
+        return {
+            "prompt_id": self.prompt_id,
+            "prompt": self.prompt,
+            "levels": [
+                {
+                    "level": level.level,
+                    "weight": level.weight,
+                    "questions": [dict(vars(pair)) for pair in level.questions],
+                }
+                for level in self.levels
+            ],
+        }
+
+
+class QuestionnaireError(ValueError):
+    """A questionnaire is not of that form; `problems` lists everything wrong with it.
+
+    Each problem begins with its place as a JSON path: `$.levels[0].weight: ...`.
+    """
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        self.problems = tuple(problems)
+        count = f"{len(problems)} problems: " if len(problems) > 1 else ""
+        super().__init__(f"{count}{'; '.join(problems)}")
+
+
+def load_questionnaire(text: str) -> Questionnaire:
+    """Return the questionnaire that a JSON text holds.
+
+    Raises
+    ------
+    QuestionnaireError
+        `decode` or `read_questionnaire` refuses it.
+    """
+    return read_questionnaire(decode(text))
+
+
+def decode(text: str) -> Any:
+    """Return decoded JSON.
+
+    Raises
+    ------
+    QuestionnaireError
+        It is no JSON, or an object in it has a key twice.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_without_repeats)
+    except json.JSONDecodeError as error:
+        raise QuestionnaireError(
+            [f"$: no JSON (line {error.lineno}, column {error.colno}: {error.msg})"]
+        ) from error
+
+
+def _without_repeats(items: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object; JSON's parser would silently keep the last of equal keys."""
+    found = dict(items)
+    if len(found) < len(items):
+        keys = [key for key, _value in items]
+        twice = sorted({key for key in keys if keys.count(key) > 1})
+        raise QuestionnaireError([f"$: an object has the key {twice[0]!r} twice"])
+    return found
+
+
+def read_questionnaire(data: object) -> Questionnaire:
+    """Return a questionnaire from decoded JSON, with weights that sum to 1.
+
+    Parameters
+    ----------
+    data
+        As above. Weights are at least 0; those of the levels, and those of the pairs
+        of each level, sum to 1 within 0.001, and are then divided by their sum. A level
+        without questions, whatever its weight, is left out after its weight was counted
+        and the others share it in proportion; levels may be absent, and are put into
+        order.
+
+    Raises
+    ------
+    QuestionnaireError
+        Keys are missing or unknown, an id or a level occurs twice, a text is empty, the
+        two questions of a pair are the same, weights do not sum to 1, or no level with
+        questions has any weight. All that is wrong is listed.
+
+    Examples
+    --------
+    >>> pair = {"id": "a", "positive": "A cat?", "negative": "A dog?", "weight": 1}
+    >>> level = {"level": "L1", "weight": 1, "questions": [pair]}
+    >>> questionnaire = read_questionnaire(
+    ...     {"prompt_id": "1", "prompt": "a cat", "levels": [level]}
+    ... )
+    >>> [pair.id for pair in questionnaire.pairs]
+    ['a']
+    """
+    check = _Check()
+    fields = check.fields(data, "$", ("prompt_id", "prompt", "levels"))
+    prompt_id = check.text(fields, "prompt_id", "$")
+    prompt = check.text(fields, "prompt", "$")
+    levels = [
+        check.level(level, path) for path, level in check.items(fields, "levels", "$")
+    ]
+    check.once("$.levels", "the level", (level.level for level in levels))
+    check.once("$.levels", "the id", (q.id for lev in levels for q in lev.questions))
+    if "levels" in fields:
+        check.sum("$.levels", [level.weight for level in levels])
+    asked = [level for level in levels if level.questions]
+    total = sum(level.weight for level in asked)
+    if not check.problems and not total:
+        check.problems.append("$.levels: no level with questions has a weight above 0")
+    if check.problems:
+        raise QuestionnaireError(check.problems)
+    return Questionnaire(
+        prompt_id,
+        prompt,
+        tuple(
+            Level(level.level, share, level.questions)
+            for level, share in sorted(
+                zip(asked, _shares([lev.weight for lev in asked]), strict=True),
+                key=lambda one: one[0].level,
+            )
+        ),
+    )
+
+
+def _shares(weights: Sequence[float]) -> list[float]:
+    """Return the weights divided by their sum; as they are where it is 1."""
+    total = math.fsum(weights)
+    return list(weights) if abs(total - 1) <= EXACT else [w / total for w in weights]
+
+
+class _Check:
+    """Reads parts of decoded JSON, and collects what is wrong with them."""
+
+    def __init__(self) -> None:
+        self.problems: list[str] = []
+
+    def wrong(self, path: str, wanted: str, found: object) -> None:
+        shown = json.dumps(found, ensure_ascii=False, default=repr)
+        if len(shown) > SHOWN:
+            shown = f"{shown[:SHOWN]}..."
+        self.problems.append(f"{path}: expected {wanted}, found {shown}")
+
+    def fields(
+        self, data: object, path: str, keys: Sequence[str]
+    ) -> Mapping[str, object]:
+        """Return an object's fields; these keys, all of them and no other."""
+        if not isinstance(data, dict):
+            self.wrong(path, f"an object with {', '.join(keys)}", data)
+            return {}
+        known = ", ".join(keys)
+        for key in data:
+            if key not in keys:
+                self.problems.append(f"{path}.{key}: unknown key; there are {known}")
+        for key in keys:
+            if key not in data:
+                self.problems.append(f"{path}.{key}: missing")
+        return data
+
+    def text(self, fields: Mapping[str, object], key: str, path: str) -> str:
+        value = fields.get(key, "")
+        if isinstance(value, str) and value.strip():
+            return value.strip()
+        if key in fields:
+            self.wrong(f"{path}.{key}", "a text that is not empty", value)
+        return ""
+
+    def weight(self, fields: Mapping[str, Any], path: str) -> float:
+        value = fields.get("weight", math.nan)
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if number and 0 <= value <= 1 + TOLERANCE:
+            return float(value)
+        if "weight" in fields:
+            self.wrong(f"{path}.weight", "a number from 0 to 1", value)
+        return math.nan
+
+    def items(
+        self, fields: Mapping[str, object], key: str, path: str
+    ) -> Iterator[tuple[str, object]]:
+        """Return the items of a list, each with its path."""
+        value = fields.get(key, [])
+        if not isinstance(value, list):
+            self.wrong(f"{path}.{key}", "a list", value)
+            return
+        for index, item in enumerate(value):
+            yield f"{path}.{key}[{index}]", item
+
+    def level(self, data: object, path: str) -> Level:
+        fields = self.fields(data, path, ("level", "weight", "questions"))
+        name = self.text(fields, "level", path)
+        if name and name not in LEVELS:
+            self.wrong(f"{path}.level", f"one of {', '.join(LEVELS)}", name)
+        weight = self.weight(fields, path)
+        pairs = [
+            self.pair(item, where)
+            for where, item in self.items(fields, "questions", path)
+        ]
+        weights = [pair.weight for pair in pairs]
+        if not pairs or not self.sum(f"{path}.questions", weights):
+            return Level(name, weight, tuple(pairs))
+        return Level(
+            name,
+            weight,
+            tuple(
+                QuestionPair(pair.id, pair.positive, pair.negative, share)
+                for pair, share in zip(pairs, _shares(weights), strict=True)
+            ),
+        )
+
+    def pair(self, data: object, path: str) -> QuestionPair:
+        keys = ("id", "positive", "negative", "weight")
+        fields = self.fields(data, path, keys)
+        id, positive, negative = (self.text(fields, key, path) for key in keys[:3])
+        if positive and positive == negative:
+            self.wrong(f"{path}.negative", "another question than `positive`", negative)
+        return QuestionPair(id, positive, negative, self.weight(fields, path))
+
+    def once(self, path: str, what: str, names: Iterable[str]) -> None:
+        seen: dict[str, int] = {}
+        for name in filter(None, names):
+            seen[name] = seen.get(name, 0) + 1
+        for name, times in seen.items():
+            if times > 1:
+                self.problems.append(f"{path}: {what} {name!r} occurs {times} times")
+
+    def sum(self, path: str, weights: Sequence[float]) -> bool:
+        """Tell whether weights sum to 1; of unusable ones it was complained before."""
+        if any(math.isnan(weight) for weight in weights):
+            return False
+        total = math.fsum(weights)
+        if abs(total - 1) <= TOLERANCE + EXACT:
+            return True
+        self.problems.append(
+            f"{path}: the weights sum to {total:.6g}, not to 1 (within {TOLERANCE})"
+        )
+        return False

@@ -1,0 +1,210 @@
+"""TR: whether the text that was asked for is to be read in the picture."""
+
+import re
+import unicodedata
+from functools import cached_property
+
+import numpy as np
+
+from evalcore.metrics.base import (
+    Ask,
+    Encoder,
+    MetricInfo,
+    Rendering,
+    Scoring,
+    Shot,
+    Value,
+)
+from evalcore.metrics.encoders.published_scenes import OCR, OCR_PACKAGES
+from evalcore.metrics.vistar.wanted import parameter, shot_text
+from evalcore.metrics.weights import Lacks, lacking
+
+CHARACTERS, TOKENS = 0.5, 0.5  # the paper's weights are unpublished; these are ours
+IDEOGRAPH = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+BETWEEN_IDEOGRAPHS = re.compile(rf"(?<=[{IDEOGRAPH}])\s+(?=[{IDEOGRAPH}])")
+TOKEN = re.compile(rf"[{IDEOGRAPH}]|[^\W{IDEOGRAPH}]+|[^\w\s]")
+QUOTED = re.compile('"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」')
+
+
+def normalised_text(text: str) -> str:
+    r"""Return a text as it is compared.
+
+    In Unicode's form NFKC, without case, each run of white space (line breaks too) as
+    one space, none around the text and none between two ideographs or kana.
+
+    Examples
+    --------
+    >>> normalised_text("  Grand\n OPENING ")
+    'grand opening'
+    """
+    text = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    return BETWEEN_IDEOGRAPHS.sub("", text)
+
+
+def tokens(text: str) -> set[str]:
+    """Return the words of a normalised text, and its other signs each by itself.
+
+    An ideograph is a token by itself, having no spaces around it.
+
+    Examples
+    --------
+    >>> sorted(tokens("5% off, today"))
+    ['%', ',', '5', 'off', 'today']
+    """
+    return set(TOKEN.findall(text))
+
+
+def levenshtein(a: str, b: str) -> int:
+    """Return how many characters to insert, remove or replace to turn one into another.
+
+    Notes
+    -----
+    Row by row. Along a row, an insertion costs 1 more than its left neighbour: the
+    minimum of (cell - column) so far, plus the column.
+
+    Examples
+    --------
+    >>> levenshtein("kitten", "sitting")
+    3
+    """
+    codes = np.frombuffer(b.encode("utf-32-le", "surrogatepass"), np.uint32)
+    columns = np.arange(len(b) + 1)
+    row = columns
+    for number, character in enumerate(a, start=1):
+        changed = row[:-1] + (codes != ord(character))
+        removed = row[1:] + 1
+        best = np.concatenate([[number], np.minimum(changed, removed)])
+        row = np.minimum.accumulate(best - columns) + columns
+    return int(row[-1])
+
+
+def text_rendering(
+    read: str,
+    wanted: str,
+    *,
+    characters: float = CHARACTERS,
+    tokens_weight: float = TOKENS,
+) -> float:
+    """Return how well a text that was read is the one that was wanted.
+
+    Parameters
+    ----------
+    read, wanted
+        Both are normalised first; see `normalised_text`.
+    characters, tokens_weight
+        Weights of the two parts, at least 0, with sum 1.
+
+    Returns
+    -------
+    float
+        From 0 to 1: characters (1 - L / longer length) + tokens_weight J, with the
+        Levenshtein distance L and the Jaccard index J of the sets of tokens. 1 where
+        both are empty: nothing was wanted, and nothing was written; 0 where one is.
+
+    Raises
+    ------
+    ValueError
+        The weights are negative or do not sum to 1.
+
+    References
+    ----------
+    VISTAR, section 3.3.1. Weights, normalisation and tokens are unpublished; all are
+    ours.
+
+    Examples
+    --------
+    >>> text_rendering("GRAND  opening", "Grand Opening")
+    1.0
+    >>> text_rendering("SALT", "SALE")  # one of four characters; no token shared
+    0.375
+    """
+    if min(characters, tokens_weight) < 0 or abs(characters + tokens_weight - 1) > 1e-9:
+        raise ValueError(
+            "the two weights are at least 0 and sum to 1, unlike "
+            f"{characters} and {tokens_weight}"
+        )
+    read, wanted = normalised_text(read), normalised_text(wanted)
+    if not read or not wanted:
+        return float(read == wanted)
+    distance = levenshtein(read, wanted) / max(len(read), len(wanted))
+    found, asked = tokens(read), tokens(wanted)
+    shared = len(found & asked) / len(found | asked)
+    return characters * (1 - distance) + tokens_weight * shared
+
+
+def quoted(text: str) -> list[str]:
+    """Return what stands in double quotation marks of any kind, in order.
+
+    Examples
+    --------
+    >>> quoted('A sign "OPEN" over a door, with “Mia’s” below')
+    ['OPEN', 'Mia’s']
+    """
+    return ["".join(groups).strip() for groups in QUOTED.findall(text)]
+
+
+class TextRendering:
+    """Text rendering of each shot.
+
+    What is wanted is the prompt's parameter `text`, for every shot of the story; where
+    there is none, what the shot's own text has in double quotation marks, joined by
+    spaces. What is read are all lines in the picture, from top to bottom, joined by
+    spaces: writing that nobody asked for lowers the value.
+    """
+
+    info = MetricInfo(
+        name="text_rendering",
+        title="Text rendering (TR)",
+        family="VISTAR",
+        scores="shot",
+        higher_is_better=True,
+        low=0,
+        high=1,
+        version="1",
+        source="VISTAR, section 3.3.1",
+        measures=(
+            "Whether the text that was asked for can be read in the picture. It is not "
+            "about lettering or layout, and as good as the reader is."
+        ),
+        backend="RapidOCR (PP-OCRv6 small) for PaddleOCR",
+    )
+
+    @cached_property
+    def reader(self) -> Encoder:
+        """Return what reads."""
+        from evalcore.metrics.encoders.ocr import ocr
+
+        return ocr()
+
+    def missing(self) -> Lacks:
+        """Return what is lacking to read; empty if ready."""
+        return lacking(OCR_PACKAGES, OCR)
+
+    def score(self, rendering: Rendering) -> Scoring:
+        """Return one value a shot that is there; undefined where no text is wanted."""
+        wanted = {
+            shot.number: text
+            for shot in rendering.rendered
+            if (text := wanted_text(rendering, shot))
+        }
+        shots = [shot for shot in rendering.rendered if shot.number in wanted]
+        features = yield Ask(self.reader, [shot.frames[0] for shot in shots])
+        read = {
+            shot.number: " ".join(map(str, lines))
+            for shot, lines in zip(shots, features, strict=True)
+        }
+        return [
+            Value(
+                text_rendering(read[shot.number], wanted[shot.number]),
+                shot.number,
+                trace={"read": read[shot.number], "wanted": wanted[shot.number]},
+            )
+            if shot.number in wanted
+            else Value(None, shot.number, "no text is wanted in this picture")
+            for shot in rendering.rendered
+        ]
+
+
+def wanted_text(rendering: Rendering, shot: Shot) -> str:
+    """Return what is to be read in a shot; empty if nothing."""
+    return parameter(rendering, "text") or " ".join(quoted(shot_text(shot)))

@@ -1,0 +1,140 @@
+"""Copy-paste rate: whether a character is copied from its reference picture."""
+
+from collections.abc import Generator, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+
+from evalcore.metrics.base import Ask, MetricInfo, Rendering, Scoring, Value
+from evalcore.metrics.vistorybench import casting
+from evalcore.metrics.vistorybench.casting import Cast
+from evalcore.metrics.vistorybench.cids import BACKEND, why_no_cast
+from evalcore.metrics.vistorybench.matching import Identity, similarity
+from evalcore.metrics.weights import Lacks
+
+Profile = Literal["vsb-code-2026.02", "vsb-paper"]
+TAU = 0.01
+
+
+def copy_paste_rate(anchor: float, others: Sequence[float], tau: float = TAU) -> float:
+    """Return how much nearer a figure is to one reference than to the alternatives.
+
+    Parameters
+    ----------
+    anchor
+        Cosine of the figure with the reference that may have been copied.
+    others
+        Cosines with the alternatives, at least one.
+    tau
+        Temperature.
+
+    Returns
+    -------
+    float
+        The softmax share of the anchor, from 0 to 1: 1 / (1 + number of alternatives)
+        where all are as near. Cosines are clamped to -1 to 1 first.
+
+    Raises
+    ------
+    ValueError
+        There is no alternative.
+
+    References
+    ----------
+    ViStoryBench, equation S1; temperature 0.01.
+
+    Examples
+    --------
+    >>> copy_paste_rate(0.7, [0.7])
+    0.5
+    >>> round(copy_paste_rate(0.72, [0.70]), 2)
+    0.88
+    """
+    if not others:
+        raise ValueError("a copy-paste rate needs an alternative to the anchor")
+    cosines = np.clip([anchor, *others], -1, 1) / tau
+    shares = np.exp(cosines - cosines.max())
+    return float(shares[0] / shares.sum())
+
+
+class CopyPaste:
+    """Copy-paste rate of an output: mean over a character's crops, then characters.
+
+    In profile `vsb-paper` the alternatives are the other references of the same
+    character, and characters with one reference are passed over; in
+    `vsb-code-2026.02` the only alternative is the mirrored anchor. An output without
+    any crop has no value (the reference program writes 0, as if nothing were copied).
+    """
+
+    def __init__(self, profile: Profile) -> None:
+        self.info = MetricInfo(
+            name="copy_paste",
+            title="Copy-paste rate",
+            family="ViStoryBench",
+            scores="output",
+            higher_is_better=False,
+            low=0,
+            high=1,
+            version="1",
+            source="ViStoryBench, equation S1 and appendix L",
+            measures=(
+                "Whether characters are copied from a reference picture instead of "
+                "drawn anew. Half or less says nothing of the sort."
+            ),
+            backend=BACKEND,
+            profile=profile,
+            queue="gpu",
+        )
+
+    def missing(self) -> Lacks:
+        """Return what is lacking of detector and identity encoders."""
+        return casting.missing()
+
+    def score(self, rendering: Rendering) -> Scoring:
+        """Return one value."""
+        if (reason := why_no_cast(rendering)) is not None:
+            return [Value(None, reason=reason)]
+        eyes = casting.the_eyes()
+        cast = yield from casting.find_cast(rendering, eyes)
+        if self.info.profile == "vsb-paper":
+            alternatives = {key: who[1:] for key, who in cast.references.items()}
+        else:
+            alternatives = yield from mirrored_anchors(cast, rendering, eyes)
+        return [scored(cast, alternatives)]
+
+
+def mirrored_anchors(
+    cast: Cast, rendering: Rendering, eyes: casting.Eyes
+) -> Generator[Ask, list[Any], dict[str, list[Identity]]]:
+    """Return how each character's anchor looks with left and right exchanged."""
+    mirrored: dict[str, list[Identity]] = {}
+    for key, anchor in cast.anchors.items():
+        encoders = eyes.of(rendering.characters[key])
+        flipped = replace(anchor, mirrored=not anchor.mirrored)
+        (seen,) = yield from casting.identities([flipped], encoders)
+        mirrored[key] = [seen]
+    return mirrored
+
+
+def scored(cast: Cast, alternatives: dict[str, list[Identity]]) -> Value:
+    """Return the mean over each character's crops, then over the characters."""
+    rates = {}
+    for key, others in alternatives.items():
+        crops = [match.identity for match in cast.found(key)]
+        if not crops or not others:
+            continue
+        anchor = cast.references[key][0]
+        rates[key] = float(
+            np.mean(
+                [
+                    copy_paste_rate(
+                        similarity(crop, anchor), [similarity(crop, o) for o in others]
+                    )
+                    for crop in crops
+                ]
+            )
+        )
+    if not rates:
+        return Value(None, reason="no character was found that has an alternative")
+    return Value(float(np.mean(list(rates.values()))), trace={"characters": rates})

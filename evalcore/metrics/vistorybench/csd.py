@@ -1,0 +1,171 @@
+"""CSD: whether the shots keep one style, and keep the style of the references."""
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from evalcore.metrics.base import (
+    Ask,
+    Floats,
+    Image,
+    MetricInfo,
+    Rendering,
+    Scoring,
+    Shot,
+    Value,
+)
+from evalcore.metrics.encoders.published import CLIP_PACKAGES, CSD
+from evalcore.metrics.weights import Lacks, lacking
+
+if TYPE_CHECKING:
+    from evalcore.metrics.encoders.runtime import NetworkEncoder
+
+Profile = Literal["vsb-code-2026.02", "vsb-paper"]
+
+
+def self_similarity(features: Floats) -> float:
+    """Return the mean cosine over all pairs of shots.
+
+    Parameters
+    ----------
+    features
+        Shots x numbers, rows of length 1, at least two.
+
+    Raises
+    ------
+    ValueError
+        There are fewer than two.
+
+    References
+    ----------
+    ViStoryBench, section 3.3 and appendix J.
+
+    Examples
+    --------
+    >>> self_similarity(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]))
+    0.3333333333333333
+    """
+    if len(features) < 2:
+        raise ValueError("a self-similarity needs two shots")
+    exact = features.astype(np.float64)
+    cosines = exact @ exact.T
+    return float(cosines[np.triu_indices(len(features), 1)].mean())
+
+
+def references_of(rendering: Rendering, shot: Shot) -> list[tuple[str, Image]]:
+    """Return the first reference picture of each of a shot's characters.
+
+    Of a character without pictures, and of a shot without characters, it is the first
+    picture of the first character of the story that has one (appendix J leaves that
+    open; so does the reference program at 514cc31).
+    """
+    having = [c for c in rendering.characters.values() if c.references]
+    if not having:
+        return []
+    keys = [key for key in shot.characters if key in rendering.characters]
+    chosen = []
+    for key in keys or [having[0].key]:
+        own = rendering.characters[key].references
+        chosen.append((key, (own or having[0].references)[0]))
+    return chosen
+
+
+class StyleConsistency:
+    """CSD of an output: mean cosine over pairs of its shots (`csd_self`)."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.info = _info(
+            profile,
+            name="csd_self",
+            title="CSD, self",
+            scores="output",
+            measures=(
+                "Whether all shots keep one style. Copies of one picture score 1; what "
+                "the shots show hardly matters."
+            ),
+        )
+
+    def missing(self) -> Lacks:
+        """Return what is lacking."""
+        return lacking(CLIP_PACKAGES, (CSD,))
+
+    @cached_property
+    def encoder(self) -> "NetworkEncoder":
+        """Return what sees style."""
+        return _encoder(self.info)
+
+    def score(self, rendering: Rendering) -> Scoring:
+        """Return one value; undefined for fewer than two shots.
+
+        The reference program gives 0 there, which would say that the style changes.
+        """
+        styles = yield Ask(self.encoder, rendering.images)
+        if len(styles) < 2:
+            return [Value(None, reason="fewer than two shots have a picture")]
+        return [Value(self_similarity(np.stack(styles)))]
+
+
+class StyleFaithfulness:
+    """CSD of each shot with its characters' first references (`csd_cross`)."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.info = _info(
+            profile,
+            name="csd_cross",
+            title="CSD, cross",
+            scores="shot",
+            measures=(
+                "Whether a shot has the style of the reference pictures of its "
+                "characters, taken whole."
+            ),
+        )
+
+    def missing(self) -> Lacks:
+        """Return what is lacking."""
+        return lacking(CLIP_PACKAGES, (CSD,))
+
+    @cached_property
+    def encoder(self) -> "NetworkEncoder":
+        """Return what sees style."""
+        return _encoder(self.info)
+
+    def score(self, rendering: Rendering) -> Scoring:
+        """Return one value a shot; undefined where no character has a picture."""
+        shots = rendering.rendered
+        wanted = {s.number: references_of(rendering, s) for s in shots}
+        if not any(wanted.values()):
+            reason = "no character of the story has a reference picture"
+            return [Value(None, reason=reason)]
+        images = dict.fromkeys(i for refs in wanted.values() for _key, i in refs)
+        styles = yield Ask(self.encoder, [*rendering.images, *images])
+        style = dict(zip([*rendering.images, *images], styles, strict=True))
+        values = []
+        for shot in shots:
+            own = style[shot.frames[0]]
+            cosines = {key: float(own @ style[i]) for key, i in wanted[shot.number]}
+            mean = float(np.mean(list(cosines.values())))
+            values.append(Value(mean, shot.number, trace={"characters": cosines}))
+        return values
+
+
+def _info(profile: Profile, **declared: Any) -> MetricInfo:
+    return MetricInfo(
+        family="ViStoryBench",
+        higher_is_better=True,
+        low=-1,
+        high=1,
+        version="1",
+        source="ViStoryBench, section 3.3 and appendix J",
+        backend="CSD ViT-L",
+        profile=profile,
+        queue="gpu",
+        **declared,
+    )
+
+
+def _encoder(info: MetricInfo) -> "NetworkEncoder":
+    """Return the encoder of a profile: squashed as the program, cropped as CSD's."""
+    from evalcore.metrics.encoders.csd import csd_encoder
+
+    return csd_encoder("centercrop" if info.profile == "vsb-paper" else "squash")

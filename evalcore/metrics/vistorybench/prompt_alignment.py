@@ -1,0 +1,345 @@
+"""Whether a shot shows what its script says, in the eyes of a judge.
+
+ViStoryBench, section 3.3 and appendix H. Two profiles differ in how the judge is asked
+and how its scores are put together:
+
+- `vsb-code-2026.02`: pictures squashed to 512 x 512, seed 123, temperature 0 and up to
+  ten attempts, each a tenth warmer; a score with a fraction loses it; individual action
+  is rounded to a whole number for each shot and again for the story.
+- `vsb-paper`: pictures keep their proportions, seed 42 (the paper's for its local
+  judge), three attempts; plain means.
+
+Where the reference program counts an unreadable answer as 0, this has no value and a
+reason, in both profiles.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from evalcore.metrics.base import MetricInfo, Rendering, Scoring, Shot, Value
+from evalcore.metrics.judging.asking import Answer, Refusal, ask_judge
+from evalcore.metrics.judging.client import judge_name, missing_judge
+from evalcore.metrics.judging.questions import Question
+from evalcore.metrics.judging.replies import without_thoughts
+from evalcore.metrics.judging.scores import Unclear, scores_after
+from evalcore.metrics.vistorybench import casting, rubrics
+from evalcore.metrics.vistorybench.casting import Cast
+from evalcore.metrics.weights import Lacks
+
+Aspect = Literal["scene", "camera", "interaction"]
+CODE, PAPER = "vsb-code-2026.02", "vsb-paper"
+HIGHEST = 4
+SOURCE = "ViStoryBench, section 3.3 and appendix H"
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How a profile asks, and whether its scores are whole numbers."""
+
+    size: tuple[int, int] | None
+    seed: int
+    attempts: int
+    whole: bool
+
+
+MANNERS: Mapping[str, Manner] = {
+    CODE: Manner((512, 512), 123, 10, whole=True),
+    PAPER: Manner(None, 42, 3, whole=False),
+}
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What is judged: the metric's name, the field of the script, the rubric."""
+
+    name: str
+    title: str
+    field: str
+    rubric: str
+    measures: str
+
+
+JUDGEMENTS: Mapping[Aspect, Judgement] = {
+    "scene": Judgement(
+        "pa_scene", "Prompt alignment: scene", "setting", rubrics.SCENE,
+        "Whether the place is the one in the script. It does not look at the "
+        "characters.",
+    ),
+    "camera": Judgement(
+        "pa_camera", "Prompt alignment: shot", "camera", rubrics.CAMERA,
+        "Whether distance and angle of the camera are those in the script.",
+    ),
+    "interaction": Judgement(
+        "pa_interaction", "Prompt alignment: character interaction", "static",
+        rubrics.INTERACTION,
+        "Whether the characters do with one another what the script says. It does not "
+        "ask whether they are the right ones.",
+    ),
+}  # fmt: skip
+
+
+def parse_score(text: str, *, whole: bool) -> float:
+    """Return the score in a judge's answer.
+
+    Parameters
+    ----------
+    text
+        What the judge wrote; the first number that stands after `Score:` counts.
+    whole
+        Whether a fraction is dropped, as the reference program does.
+
+    Returns
+    -------
+    float
+        From 0 to 4; what lies outside is moved to the nearer end.
+
+    Raises
+    ------
+    ValueError
+        There is none, or it could be meant otherwise, with the reason.
+
+    Examples
+    --------
+    >>> parse_score("Analysis: a wood at night. **Score:** 3/4", whole=True)
+    3.0
+    """
+    found = scores_after("score", without_thoughts(text), HIGHEST)
+    numbers = [number for number in found if not isinstance(number, Unclear)]
+    if not numbers:
+        unclear = [one.reason for one in found if isinstance(one, Unclear)]
+        raise ValueError(unclear[0] if unclear else "there is no line `Score: 0 to 4`")
+    score = min(max(numbers[0], 0.0), float(HIGHEST))
+    return float(int(score)) if whole else score
+
+
+def individual_action(
+    shots: Sequence[Sequence[float]], *, rounded: bool
+) -> float | None:
+    """Return how well the characters of a story do what is told of each.
+
+    Parameters
+    ----------
+    shots
+        For each shot the scores of the characters found in it, from 0 to 4.
+    rounded
+        Whether the mean of a shot, and that of the story, become whole numbers.
+
+    Returns
+    -------
+    float or None
+        The mean over shots of the mean over characters. Shots without a score do not
+        count; None if no shot has one.
+
+    Notes
+    -----
+    Python's rounding is meant, as in the reference program: halves go to the even
+    number, so 2.5 becomes 2 and 3.5 becomes 4.
+
+    References
+    ----------
+    ViStoryBench, section 3.3 (plain means), and its program at 514cc31 (rounded).
+
+    Examples
+    --------
+    >>> individual_action([[3, 2], [], [4]], rounded=False)
+    3.25
+    >>> individual_action([[3, 2], [], [4]], rounded=True)
+    3.0
+    """
+    means = [float(np.mean(scores)) for scores in shots if len(scores)]
+    if not means:
+        return None
+    if rounded:
+        means = [float(round(mean)) for mean in means]
+    story = float(np.mean(means))
+    return float(round(story)) if rounded else story
+
+
+class PromptAlignment:
+    """One judgement of each shot.
+
+    Parameters
+    ----------
+    aspect
+        What is judged.
+    profile
+        Whose definition it follows.
+    """
+
+    def __init__(self, aspect: Aspect, profile: str = CODE) -> None:
+        self.judgement = JUDGEMENTS[aspect]
+        self.profile = profile
+        self.manner = MANNERS[profile]
+
+    @property
+    def info(self) -> MetricInfo:
+        """Return what it declares."""
+        return _info(
+            self.judgement.name,
+            self.judgement.title,
+            "shot",
+            self.judgement.measures,
+            self.profile,
+        )
+
+    def missing(self) -> Lacks:
+        """Return what is to be set before the judge can be asked."""
+        return missing_judge()
+
+    def score(self, rendering: Rendering) -> Scoring:
+        """Return one value a shot that has a picture."""
+        field = self.judgement.field
+        shots = [s for s in rendering.rendered if s.text.get(field, "").strip()]
+        answers = yield from ask_judge(
+            [self._question(shot) for shot in shots],
+            lambda text: parse_score(text, whole=self.manner.whole),
+            attempts=self.manner.attempts,
+        )
+        judged = {
+            shot.number: _value(shot.number, answer)
+            for shot, answer in zip(shots, answers, strict=True)
+        }
+        if not rendering.rendered:
+            return [Value(None, reason="no shot has a picture")]
+        untold = f"the script has no {field} for this shot"
+        return [
+            judged.get(shot.number) or Value(None, shot.number, untold)
+            for shot in rendering.rendered
+        ]
+
+    def _question(self, shot: Shot) -> Question:
+        script = f"The script says:\n{shot.text[self.judgement.field].strip()}"
+        return Question(
+            (f"{self.judgement.rubric}\n\n{script}", shot.frames[0]),
+            seed=self.manner.seed,
+            size=self.manner.size,
+        )
+
+
+class IndividualAction:
+    """One judgement of each character found in each shot; a value an output.
+
+    Characters that were not found, and shots in which none was, do not count. A story
+    without a recognisable reference of some character has no value in profile
+    `vsb-code-2026.02`: there it fails and drops out of the method's mean.
+
+    Parameters
+    ----------
+    profile
+        Whose definition it follows.
+    """
+
+    def __init__(self, profile: str = CODE) -> None:
+        self.profile = profile
+        self.manner = MANNERS[profile]
+
+    @property
+    def info(self) -> MetricInfo:
+        """Return what it declares."""
+        return _info(
+            "pa_action",
+            "Prompt alignment: individual action",
+            "output",
+            "Whether each character does what the script says of it. A character that "
+            "is not found costs nothing.",
+            self.profile,
+        )
+
+    def missing(self) -> Lacks:
+        """Return what is lacking of judge, detector and identity encoders."""
+        return Lacks([*missing_judge(), *casting.missing()])
+
+    def score(self, rendering: Rendering) -> Scoring:
+        """Return one value, with each character's in the trace."""
+        if not rendering.characters:
+            return [Value(None, reason="the story names no characters")]
+        cast = yield from casting.find_cast(rendering)
+        if cast.nameless and self.profile == CODE:
+            nameless = ", ".join(cast.nameless)
+            return [Value(None, reason=f"no reference of {nameless} is recognised")]
+        questions = self._questions(rendering, cast)
+        if not questions:
+            reason = "no expected character was found in a shot with a script"
+            return [Value(None, reason=reason)]
+        answers = yield from ask_judge(
+            list(questions.values()),
+            lambda text: parse_score(text, whole=self.manner.whole),
+            attempts=self.manner.attempts,
+        )
+        return [self._scored(dict(zip(questions, answers, strict=True)))]
+
+    def _questions(
+        self, rendering: Rendering, cast: Cast
+    ) -> dict[tuple[int, str], Question]:
+        """Return what is asked, by shot and character."""
+        scripts = {s.number: s.text.get("static", "").strip() for s in rendering.shots}
+        return {
+            (number, key): Question(
+                (
+                    f"The script says:\n{scripts[number]}",
+                    f"Character: {key}",
+                    one.image,
+                ),
+                system=rubrics.ACTION,
+                seed=self.manner.seed,
+                size=self.manner.size,
+                detail="low" if self.profile == CODE else "auto",
+            )
+            for number, matches in cast.matches.items()
+            for key, one in matches.items()
+            if scripts[number]
+        }
+
+    def _scored(
+        self, answers: Mapping[tuple[int, str], Answer[float] | Refusal]
+    ) -> Value:
+        scores: dict[int, list[float]] = {}
+        trace: dict[str, dict[str, Any]] = {}
+        for (number, key), answer in answers.items():
+            trace.setdefault(str(number), {})[key] = _traced(answer)
+            if isinstance(answer, Answer):
+                scores.setdefault(number, []).append(answer.value)
+        value = individual_action(list(scores.values()), rounded=self.manner.whole)
+        reason = "" if scores else str(next(iter(answers.values())))
+        return Value(value, reason=reason, trace={"shots": trace})
+
+
+def _info(
+    name: str,
+    title: str,
+    level: Literal["shot", "output"],
+    measures: str,
+    profile: str,
+) -> MetricInfo:
+    return MetricInfo(
+        name=name,
+        title=title,
+        family="ViStoryBench",
+        scores=level,
+        higher_is_better=True,
+        low=0,
+        high=HIGHEST,
+        version="1",
+        source=SOURCE,
+        measures=measures,
+        backend=judge_name(),
+        profile=profile,
+        queue="judge",
+    )
+
+
+def _value(number: int, answer: Answer[float] | Refusal) -> Value:
+    """Return the value of a shot, with the judge's words."""
+    if isinstance(answer, Refusal):
+        return Value(None, number, str(answer), _traced(answer))
+    return Value(answer.value, number, trace=_traced(answer))
+
+
+def _traced(answer: Answer[float] | Refusal) -> dict[str, Any]:
+    """Return the judge's words as JSON."""
+    if isinstance(answer, Refusal):
+        return {"refused": list(answer.reasons)}
+    return {"score": answer.value, "answer": answer.text, "attempt": answer.attempt}

@@ -1,0 +1,225 @@
+"""Weights of learned metrics: where they are looked for, and what to do without them.
+
+Nothing is ever downloaded. A file or folder is looked for below the folder that the
+environment variable `EVALCORE_WEIGHTS_DIR` names, under its own name; then, for what a
+hub publishes, in the hub's cache on this machine.
+"""
+
+import hashlib
+import importlib.util
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from evalcore.metrics.base import FatalError
+
+VARIABLE = "EVALCORE_WEIGHTS_DIR"
+
+
+class WeightsError(FatalError):
+    """Weights are absent, altered, or of another network; the message names them."""
+
+
+@dataclass(frozen=True)
+class Lack:
+    """Something that a metric needs and that is not here.
+
+    Parameters
+    ----------
+    what
+        Its name.
+    how
+        How to get it, or why nobody can.
+    licence
+        Under which its authors give it away, where that matters.
+    """
+
+    what: str
+    how: str
+    licence: str = ""
+
+    @property
+    def slug(self) -> str:
+        """Return its name as part of an address."""
+        return re.sub(r"\W+", "-", self.what.lower()).strip("-")
+
+    def __str__(self) -> str:
+        licence = f"; licence: {self.licence}" if self.licence else ""
+        return f"{self.what} ({self.how}{licence})"
+
+
+class Lacks(tuple[Lack, ...]):
+    """All that a metric lacks; empty if it is ready."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "; ".join(map(str, self))
+
+
+READY = Lacks()
+
+
+@dataclass(frozen=True)
+class Weights:
+    """A file with weights, or a folder that a hub serves whole.
+
+    Parameters
+    ----------
+    path
+        Below `EVALCORE_WEIGHTS_DIR`.
+    licence
+        Under which its authors give it away.
+    origin
+        How to get it, as a command or an address in words; run by the operator.
+    sha256
+        The first digits of its hash, where its authors publish one; the file must
+        have it.
+    hub
+        The repository on the hub, if it is served there.
+    hub_file
+        Its name in that repository; for a folder the file that shows it is complete.
+    """
+
+    path: str
+    licence: str
+    origin: str
+    sha256: str = ""
+    hub: str = ""
+    hub_file: str = ""
+
+    def find(self) -> Path | None:
+        """Return where it lies on this machine; None if it is not here."""
+        folder = os.environ.get(VARIABLE, "").strip()
+        if folder:
+            path = Path(folder) / self.path
+            if (path / self.hub_file).is_file() if path.is_dir() else path.is_file():
+                return path
+        return self._cached() if self.hub else None
+
+    def _cached(self) -> Path | None:
+        if importlib.util.find_spec("huggingface_hub") is None:
+            return None
+        from huggingface_hub import try_to_load_from_cache
+
+        found = try_to_load_from_cache(self.hub, self.hub_file)
+        if not isinstance(found, str):
+            return None
+        whole = Path(self.path).suffix == ""
+        return Path(found).parent if whole else Path(found)
+
+    def need(self) -> Path:
+        """Return where it lies, its hash checked.
+
+        Raises
+        ------
+        WeightsError
+            It is not here, or is not what its authors published.
+        """
+        return _checked(self.find(), self.sha256, self.lack)
+
+    @property
+    def lack(self) -> Lack:
+        """Return what to say where it is not here."""
+        return Lack(self.path, self.origin, self.licence)
+
+
+@dataclass(frozen=True)
+class PackagedWeights:
+    """Weights that lie inside an installed package.
+
+    Parameters
+    ----------
+    package
+        Name by which it would be imported; it never is.
+    path
+        Below the package's folder.
+    licence, sha256
+        As of `Weights`.
+    """
+
+    package: str
+    path: str
+    licence: str
+    sha256: str = ""
+
+    def find(self) -> Path | None:
+        """Return where it lies on this machine; None if it is not here."""
+        spec = importlib.util.find_spec(self.package)
+        if spec is None or spec.origin is None:
+            return None
+        path = Path(spec.origin).parent / self.path
+        return path if path.is_file() else None
+
+    def need(self) -> Path:
+        """Return where it lies, its hash checked.
+
+        Raises
+        ------
+        WeightsError
+            It is not here, or is not what was published.
+        """
+        return _checked(self.find(), self.sha256, self.lack)
+
+    @property
+    def lack(self) -> Lack:
+        """Return what to say where it is not here."""
+        return Lack(f"package {self.package}", "make metrics", self.licence)
+
+
+AnyWeights = Weights | PackagedWeights
+
+
+def _checked(path: Path | None, sha256: str, lack: Lack) -> Path:
+    if path is None:
+        raise WeightsError(f"not here: {lack}")
+    if sha256 and not file_hash(path).startswith(sha256):
+        raise WeightsError(
+            f"{path}: its SHA-256 begins with {file_hash(path)[:8]}, not with "
+            f"{sha256[:8]} as published; get it again: {lack}"
+        )
+    return path
+
+
+def lacking(packages: Iterable[str] = (), weights: Iterable[AnyWeights] = ()) -> Lacks:
+    """Return which packages and weights are not here, and how to get them.
+
+    Nothing is imported and no hash is computed, so asking is quick.
+    """
+    absent = [name for name in packages if importlib.util.find_spec(name) is None]
+    return Lacks(
+        [
+            *(Lack(f"package {name}", "make metrics") for name in absent),
+            *(one.lack for one in weights if one.find() is None),
+        ]
+    )
+
+
+def unobtainable(what: str, why: str) -> Lacks:
+    """Return that something cannot be had here, whatever is installed."""
+    return Lacks(
+        [Lack(what, f"{why}, and values can be imported with manage.py import_scores")]
+    )
+
+
+@lru_cache(maxsize=256)
+def _hash_of(path: str, size: int, changed_ns: int) -> str:
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def file_hash(path: Path) -> str:
+    """Return the SHA-256 of a file, or of all files of a folder; remembered."""
+    if path.is_dir():
+        whole = hashlib.sha256()
+        for file in sorted(p for p in path.rglob("*") if p.is_file()):
+            whole.update(f"{file.relative_to(path)} {file_hash(file)}\n".encode())
+        return whole.hexdigest()
+    status = path.stat()
+    return _hash_of(str(path.resolve()), status.st_size, status.st_mtime_ns)

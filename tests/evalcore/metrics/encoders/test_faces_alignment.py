@@ -1,0 +1,144 @@
+"""Five points are brought onto a template, and the picture with them."""
+
+import cv2
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image, ImageFilter
+
+from evalcore.metrics.encoders.face_alignment import (
+    ARCFACE,
+    FFHQ,
+    Template,
+    aligned,
+    similarity,
+    stretched,
+)
+from tests.evalcore.metrics.asking import noise
+
+POINTS = np.array(ARCFACE.points)
+
+
+def moved(matrix, points):
+    return points @ matrix[:, :2].T + matrix[:, 2]
+
+
+@given(
+    scale=st.floats(0.05, 20),
+    angle=st.floats(-3.1, 3.1),
+    shift=st.tuples(st.floats(-500, 500), st.floats(-500, 500)),
+)
+def test_a_similarity_is_found_again(scale, angle, shift):
+    cos, sin = scale * np.cos(angle), scale * np.sin(angle)
+    true = np.array([[cos, -sin, shift[0]], [sin, cos, shift[1]]])
+    assert similarity(POINTS, moved(true, POINTS)) == pytest.approx(true, abs=1e-8)
+
+
+def umeyama(source, target):
+    """Umeyama's own way, by singular values (equations 38 to 42)."""
+    a, b = source - source.mean(0), target - target.mean(0)
+    u, d, v = np.linalg.svd(b.T @ a / len(a))
+    sign = np.diag([1, np.sign(np.linalg.det(u) * np.linalg.det(v))])
+    scale = np.trace(np.diag(d) @ sign) / (a**2).sum(1).mean()
+    turn = scale * u @ sign @ v
+    return np.column_stack([turn, target.mean(0) - turn @ source.mean(0)])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_it_is_umeyamas_for_points_that_do_not_fit(seed):
+    source = np.random.default_rng(seed).uniform(0, 640, (5, 2))
+    assert similarity(source, POINTS) == pytest.approx(umeyama(source, POINTS))
+
+
+def test_a_face_seen_in_a_mirror_is_not_mirrored_back():
+    matrix = similarity(POINTS * [-1, 1], POINTS)
+    assert np.linalg.det(matrix[:, :2]) > 0
+
+
+def test_points_that_are_one_are_refused():
+    with pytest.raises(ValueError, match="points of a face coincide"):
+        similarity(np.full((5, 2), 7.0), POINTS)
+
+
+def test_points_that_no_turn_brings_nearer_are_refused():
+    # A square and its mirror image: every turn brings two corners near and two far.
+    square = np.array([[0.0, 0], [1, 0], [1, 1], [0, 1]])
+    with pytest.raises(ValueError, match="no turn brings"):
+        similarity(square, square * [1, -1])
+
+
+def test_points_land_on_the_template():
+    # A large, tilted face: a red dot at each point, wide enough to stay red.
+    angle = np.radians(25)
+    turn = 3 * np.array(
+        [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
+    )
+    points = POINTS @ turn.T + [220, 40]
+    picture = np.full((480, 480, 3), 30, np.uint8)
+    for x, y in points.round().astype(int):
+        picture[y - 5 : y + 6, x - 5 : x + 6] = (255, 0, 0)
+    face = aligned(picture, points, ARCFACE)
+    assert face.shape == (112, 112, 3)
+    red = face[..., 0] > 200
+    for x, y in POINTS.round().astype(int):
+        assert red[y, x]
+    # Dots of 11 x 11 become about 3.7 x 3.7 each; no other red is there.
+    assert 5 * 8 <= red.sum() <= 5 * 18
+
+
+def test_it_samples_as_opencv_does():
+    smooth = Image.fromarray(noise(1, (400, 400))).filter(ImageFilter.GaussianBlur(2))
+    picture = np.asarray(smooth)
+    points = np.array([[170.0, 160], [240, 155], [210, 200], [180, 240], [238, 236]])
+    matrix = similarity(points, POINTS)
+    want = cv2.warpAffine(picture, matrix, (112, 112)).astype(int)
+    # opencv rounds positions to 1/32 of a pixel.
+    assert np.abs(aligned(picture, points, ARCFACE) - want).max() <= 4
+
+
+def test_resizing_samples_as_opencv_does():
+    picture = noise(2, (300, 260))
+    for width, height in ((640, 554), (100, 87), (300, 260), (1, 640)):
+        want = cv2.resize(picture, (width, height)).astype(int)
+        assert np.abs(stretched(picture, width, height) - want).max() <= 1
+
+
+def test_outside_the_picture_is_the_templates_border():
+    grey = Template("far", ARCFACE.points, 112, (132, 133, 135))
+    white = np.full((40, 40, 3), 255, np.uint8)
+    # The face is where the template has it, but the picture ends at 40.
+    face = aligned(white, POINTS, grey)
+    assert (face[:40, :40] == 255).all()
+    assert (face[42:, 42:] == (132, 133, 135)).all()
+
+
+def test_a_mirrored_picture_and_one_pixel_can_be_aligned():
+    mirrored = noise(3)[:, ::-1]
+    assert aligned(mirrored, POINTS, ARCFACE).shape == (112, 112, 3)
+    one = np.full((1, 1, 3), 9, np.uint8)
+    assert aligned(one, POINTS / 200, ARCFACE).max() == 9
+
+
+def test_templates_keep_their_shape_in_another_size():
+    small = FFHQ.resized(112)
+    assert small.side == 112
+    assert np.array(small.points) * 512 / 112 == pytest.approx(np.array(FFHQ.points))
+
+
+def test_the_templates_are_those_of_the_reference_programs():
+    # insightface's, for 112 x 112: eyes 35.2 apart, mouth 29.2 wide.
+    assert np.array(ARCFACE.points) == pytest.approx(
+        np.array(
+            [[38.2946, 51.6963], [73.5318, 51.5014], [56.0252, 71.7366],
+             [41.5493, 92.3655], [70.7299, 92.2041]]
+        )
+    )  # fmt: skip
+    # facexlib's in 112 x 112: eyes 27.5 apart, mouth 24.5 wide.
+    assert np.array(FFHQ.resized(112).points) == pytest.approx(
+        np.array(
+            [[42.2147, 52.4884], [69.7600, 52.5424], [56.1387, 68.6917],
+             [44.0259, 81.2460], [68.4882, 81.1893]]
+        ),
+        abs=1e-4,
+    )  # fmt: skip

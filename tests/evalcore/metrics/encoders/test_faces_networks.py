@@ -1,0 +1,294 @@
+"""The three networks that tell faces apart, loaded from files as they are published."""
+
+from collections import OrderedDict
+
+import numpy as np
+import pytest
+import torch
+from facenet_pytorch import InceptionResnetV1
+
+from evalcore.metrics.encoders.adaface import (
+    UNITS_101,
+    AdaFaceNetwork,
+    adaface,
+    load_adaface,
+)
+from evalcore.metrics.encoders.arcface import ArcFace
+from evalcore.metrics.encoders.facenet import facenet, load_facenet
+from evalcore.metrics.weights import Weights, WeightsError
+from tests.evalcore.metrics.asking import noise
+from tests.evalcore.metrics.encoders.face_files import in_folder, save_arcface
+
+FACES = [noise(seed, (112, 112)) for seed in range(3)]
+
+
+@pytest.fixture(autouse=True)
+def in_full_precision(monkeypatch):
+    monkeypatch.setenv("EVALCORE_PRECISION", "fp32")
+
+
+def shaken(network):
+    """The network, with statistics that are not those of an untrained one."""
+    generator = torch.Generator().manual_seed(7)
+    for name, values in network.state_dict().items():
+        if name.endswith("running_mean"):
+            values.copy_(torch.randn(values.shape, generator=generator) / 10)
+        if name.endswith("running_var"):
+            values.copy_(torch.rand(values.shape, generator=generator) + 0.5)
+    return network.eval()
+
+
+def bgr(faces):
+    """Faces as networks take them: batch x 3 x height x width, BGR, 0 to 255."""
+    return torch.from_numpy(np.stack(faces)[..., ::-1].transpose(0, 3, 1, 2).copy())
+
+
+# ArcFace -----------------------------------------------------------------------------
+
+
+MATRIX = np.random.default_rng(5).normal(size=(3, 512))
+
+
+@pytest.mark.parametrize("batch", ["batch", 1])
+def test_arcface_is_given_rgb_from_minus_1_to_1(batch, monkeypatch, tmp_path):
+    save_arcface(tmp_path / "arcface.onnx", MATRIX, batch)
+    encoder = ArcFace(in_folder(monkeypatch, tmp_path, "arcface.onnx"))
+    vectors = encoder.encode([encoder.prepare(face) for face in FACES])
+    # The tiny network multiplies the mean red, green and blue by a matrix.
+    means = np.stack([face.mean((0, 1)) for face in FACES])
+    want = (means - 127.5) / 127.5 @ MATRIX
+    assert np.array(vectors) == pytest.approx(want, abs=1e-5)
+
+
+def test_arcface_names_its_weights(monkeypatch, tmp_path):
+    save_arcface(tmp_path / "arcface.onnx", MATRIX)
+    first = ArcFace(in_folder(monkeypatch, tmp_path, "arcface.onnx")).id
+    save_arcface(tmp_path / "arcface.onnx", 2 * MATRIX)
+    second = ArcFace(in_folder(monkeypatch, tmp_path, "arcface.onnx")).id
+    assert first.startswith("ArcFace; arcface.onnx ")
+    assert first != second
+
+
+def test_arcface_of_another_length_is_refused(monkeypatch, tmp_path):
+    save_arcface(tmp_path / "arcface.onnx", MATRIX[:, :128])
+    encoder = ArcFace(in_folder(monkeypatch, tmp_path, "arcface.onnx"))
+    with pytest.raises(WeightsError, match=r"shape \(3, 128\), not \(3, 512\)"):
+        encoder.encode(FACES)
+
+
+def test_a_face_of_another_size_is_an_error_of_that_batch(monkeypatch, tmp_path):
+    save_arcface(tmp_path / "arcface.onnx", MATRIX)
+    encoder = ArcFace(in_folder(monkeypatch, tmp_path, "arcface.onnx"))
+    with pytest.raises(RuntimeError, match=r"(?s)arcface\.onnx: .*Expected: 112"):
+        encoder.encode([noise(1, (96, 96))])
+
+
+# AdaFace -----------------------------------------------------------------------------
+
+
+UNITS, WIDTHS = (1, 2, 1, 1), (4, 4, 6, 8)
+
+
+def lightning(network, **more):
+    """A checkpoint as Lightning writes it: the network, the head, and the rest."""
+    state = OrderedDict((f"model.{k}", v) for k, v in network.state_dict().items())
+    state["head.kernel"] = torch.zeros(512, 10)
+    state["head.t"] = torch.zeros(1)
+    state["head.batch_mean"] = torch.ones(1) * 20
+    state["head.batch_std"] = torch.ones(1) * 100
+    return {
+        "epoch": 25,
+        "global_step": 1,
+        "pytorch-lightning_version": "1.4.4",
+        "state_dict": state,
+        "hyper_parameters": {"arch": "ir_101", "lr": 0.1, "lr_milestones": [12, 20]},
+        **more,
+    }
+
+
+def saved(network, monkeypatch, tmp_path, change=lambda state: None) -> Weights:
+    checkpoint = lightning(network)
+    change(checkpoint["state_dict"])
+    torch.save(checkpoint, tmp_path / "adaface.ckpt")
+    return in_folder(monkeypatch, tmp_path, "adaface.ckpt")
+
+
+@pytest.fixture
+def network():
+    torch.manual_seed(3)
+    return shaken(AdaFaceNetwork(UNITS, WIDTHS))
+
+
+def test_adaface_is_given_bgr_from_minus_1_to_1(network, monkeypatch, tmp_path):
+    weights = saved(network, monkeypatch, tmp_path)
+    encoder = adaface(weights, UNITS, WIDTHS)
+    vectors = encoder.encode([encoder.prepare(face) for face in FACES])
+    with torch.no_grad():
+        want, _norms = network((bgr(FACES) / 255 - 0.5) / 0.5)
+    assert np.array(vectors) == pytest.approx(want.numpy(), abs=1e-6)
+    # Colours matter to this network, so exchanged ones would have shown.
+    with torch.no_grad():
+        other, _norms = network((bgr(FACES).flip(1) / 255 - 0.5) / 0.5)
+    assert (other - want).abs().max() > 1e-3
+
+
+def test_adaface_returns_features_of_length_1_and_how_long_they_were(network):
+    faces = (bgr(FACES) / 255 - 0.5) / 0.5
+    with torch.no_grad():
+        features, norms = network(faces)
+        whole = network.output_layer(network.body(network.input_layer(faces)))
+    assert torch.linalg.vector_norm(features, dim=1) == pytest.approx(1)
+    assert norms.shape == (3, 1)
+    assert (features * norms).numpy() == pytest.approx(whole.numpy(), abs=1e-5)
+
+
+def test_adaface_101_has_the_published_shape():
+    with torch.device("meta"):
+        network = AdaFaceNetwork()
+    state = {key: tuple(value.shape) for key, value in network.state_dict().items()}
+    # 65.15 million, as published for IR-101.
+    assert sum(p.numel() for p in network.parameters()) == 65_150_912
+    assert sum(UNITS_101) == 49
+    assert state["input_layer.2.weight"] == (64,)
+    assert state["body.0.res_layer.1.weight"] == (64, 64, 3, 3)
+    # The first unit of stage 2 projects; that of stage 1 keeps its channels.
+    assert state["body.3.shortcut_layer.0.weight"] == (128, 64, 1, 1)
+    assert "body.0.shortcut_layer.0.weight" not in state
+    assert state["body.48.res_layer.5.running_var"] == (512,)
+    assert state["output_layer.3.weight"] == (512, 512 * 7 * 7)
+    assert state["output_layer.4.running_mean"] == (512,)
+    assert "output_layer.4.weight" not in state
+
+
+def test_a_unit_halves_in_its_second_convolution(network):
+    # Only the middle tap of both convolutions, all normalisations neutral: the unit
+    # adds every other pixel, weighted, to every other pixel.
+    unit = network.body[0]
+    for layer in unit.res_layer:
+        if isinstance(layer, torch.nn.BatchNorm2d):
+            layer.running_mean.zero_()
+            layer.running_var.fill_(1 - layer.eps)
+    with torch.no_grad():
+        for index, factor in ((1, 2.0), (4, 3.0)):
+            unit.res_layer[index].weight.zero_()
+            for channel in range(4):
+                unit.res_layer[index].weight[channel, channel, 1, 1] = factor
+        maps = torch.rand(1, 4, 8, 8)
+        assert unit(maps).numpy() == pytest.approx(
+            7 * maps[..., ::2, ::2].numpy(), rel=1e-5
+        )
+
+
+def test_adaface_lacking_a_weight_is_refused(network, monkeypatch, tmp_path):
+    def change(state):
+        del state["model.body.1.res_layer.3.weight"]
+
+    weights = saved(network, monkeypatch, tmp_path, change)
+    with pytest.raises(
+        WeightsError, match=r"adaface\.ckpt .*1 missing: body\.1\.res_layer\.3\.weight"
+    ):
+        load_adaface(weights, UNITS, WIDTHS)
+
+
+@pytest.mark.parametrize("key", ["model.body.9.weight", "teacher.weight"])
+def test_adaface_with_a_weight_too_many_is_refused(key, network, monkeypatch, tmp_path):
+    weights = saved(
+        network, monkeypatch, tmp_path, lambda state: state.update({key: torch.ones(1)})
+    )
+    name = key.removeprefix("model.")
+    with pytest.raises(WeightsError, match=f"1 not of this network: {name}"):
+        load_adaface(weights, UNITS, WIDTHS)
+
+
+def test_adaface_with_a_weight_of_another_shape_is_refused(
+    network, monkeypatch, tmp_path
+):
+    def change(state):
+        state["model.input_layer.0.weight"] = torch.zeros(4, 1, 3, 3)
+
+    weights = saved(network, monkeypatch, tmp_path, change)
+    with pytest.raises(
+        WeightsError,
+        match=r"input_layer\.0\.weight is \(4, 1, 3, 3\), not \(4, 3, 3, 3\)",
+    ):
+        load_adaface(weights, UNITS, WIDTHS)
+
+
+def test_adaface_of_another_depth_is_refused(network, monkeypatch, tmp_path):
+    weights = saved(network, monkeypatch, tmp_path)
+    with pytest.raises(WeightsError, match=r"missing: body\.5"):
+        load_adaface(weights, (1, 2, 1, 2), WIDTHS)
+
+
+@pytest.mark.parametrize("checkpoint", [{"epoch": 1}, {"state_dict": 3}, [1, 2]])
+def test_a_file_that_is_no_checkpoint_is_refused(checkpoint, monkeypatch, tmp_path):
+    torch.save(checkpoint, tmp_path / "adaface.ckpt")
+    weights = in_folder(monkeypatch, tmp_path, "adaface.ckpt")
+    with pytest.raises(WeightsError, match="has no 'state_dict'"):
+        load_adaface(weights, UNITS, WIDTHS)
+
+
+# FaceNet -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def published():
+    """The network of facenet-pytorch with random weights, and a classifier."""
+    torch.manual_seed(11)
+    return shaken(InceptionResnetV1(classify=True, num_classes=20))
+
+
+@pytest.fixture(scope="module")
+def folder(published, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("facenet")
+    torch.save(published.state_dict(), folder / "facenet.pt")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("as_trained", "side"), [(False, 112), (True, 160)], ids=["as used", "as trained"]
+)
+def test_facenet_is_that_of_facenet_pytorch(
+    as_trained, side, published, folder, monkeypatch
+):
+    faces = [noise(seed, (side, side)) for seed in range(2)]
+    encoder = facenet(
+        in_folder(monkeypatch, folder, "facenet.pt"), as_trained=as_trained
+    )
+    vectors = encoder.encode([encoder.prepare(face) for face in faces])
+    given = (bgr(faces).flip(1) - 127.5) / 128 if as_trained else bgr(faces) / 255
+    monkeypatch.setattr(published, "classify", False)
+    with torch.no_grad():
+        want = published(given.float()).numpy()
+        exchanged = published(given.float().flip(1)).numpy()
+    assert np.array(vectors) == pytest.approx(want, abs=1e-6)
+    # Exchanged colours would have shown.
+    assert np.abs(want - exchanged).max() > 1e-4
+
+
+def test_facenet_without_a_classifier_is_the_same(published, tmp_path, monkeypatch):
+    state = {k: v for k, v in published.state_dict().items() if "logits" not in k}
+    torch.save(state, tmp_path / "facenet.pt")
+    network = load_facenet(in_folder(monkeypatch, tmp_path, "facenet.pt"))
+    for key, value in network.state_dict().items():
+        assert torch.equal(value, state[key])
+
+
+def test_facenet_with_other_weights_is_refused(published, tmp_path, monkeypatch):
+    state = published.state_dict()
+    del state["block8.conv2d.bias"]
+    state["block9.conv2d.bias"] = torch.zeros(3)
+    state["last_bn.weight"] = torch.zeros(128)
+    torch.save(state, tmp_path / "facenet.pt")
+    with pytest.raises(WeightsError) as caught:
+        load_facenet(in_folder(monkeypatch, tmp_path, "facenet.pt"))
+    message = str(caught.value)
+    assert "1 missing: block8.conv2d.bias" in message
+    assert "1 not of this network: block9.conv2d.bias" in message
+    assert "last_bn.weight is (128,), not (512,)" in message
+
+
+def test_a_file_that_holds_no_names_is_refused(tmp_path, monkeypatch):
+    torch.save([torch.zeros(2)], tmp_path / "facenet.pt")
+    with pytest.raises(WeightsError, match="holds a list, not named weights"):
+        load_facenet(in_folder(monkeypatch, tmp_path, "facenet.pt"))

@@ -1,0 +1,153 @@
+"""Envision's formulas, and whether its printed tables follow them."""
+
+import csv
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalcore.metrics.envision.dimensions import (
+    CODE,
+    PAPER,
+    PARTS,
+    SUB_SCORES,
+    all_scores,
+    dimension_score,
+    grade,
+    overall_score,
+    pass_rate,
+    stability,
+)
+
+nine = st.fixed_dictionaries({name: st.integers(0, 5) for name in SUB_SCORES})
+
+
+def scores(*values: float) -> dict[str, float]:
+    return dict(zip(SUB_SCORES, values, strict=True))
+
+
+def test_the_paper_weighs_alike_the_program_the_last_one_more():
+    assert dimension_score([5, 4, 3]) == pytest.approx(4)
+    # .33 x 5 + .33 x 4 + .34 x 3 = 1.65 + 1.32 + 1.02
+    assert dimension_score([5, 4, 3], CODE) == pytest.approx(3.99)
+    assert dimension_score([3, 4, 5], CODE) == pytest.approx(4.01)
+
+
+def test_overall():
+    # .4 x 4 + .4 x 3 + .2 x 5
+    assert overall_score(4, 3, 5) == pytest.approx(3.8)
+
+
+def test_all_thirteen_follow_from_nine():
+    got = all_scores(scores(5, 4, 3, 2, 2, 2, 0, 1, 5))
+    assert tuple(got) == PARTS
+    assert got["semantic"] == 5
+    assert got["dynamics"] == 2
+    assert got["consistency"] == pytest.approx(4)
+    assert got["physicality"] == pytest.approx(2)
+    assert got["aesthetic"] == pytest.approx(2)
+    assert got["overall"] == pytest.approx(0.4 * 4 + 0.4 * 2 + 0.2 * 2)
+
+
+def test_none_of_the_nine_may_be_missing():
+    with pytest.raises(KeyError, match="authenticity"):
+        all_scores(dict.fromkeys(SUB_SCORES[:-1], 3))
+
+
+@given(nine, st.sampled_from([PAPER, CODE]))
+def test_scores_stay_on_the_scale(sub_scores, profile):
+    got = all_scores(sub_scores, profile)
+    low, high = min(sub_scores.values()), max(sub_scores.values())
+    assert all(low - 1e-9 <= value <= high + 1e-9 for value in got.values())
+
+
+@given(st.lists(nine, min_size=1, max_size=6))
+def test_mean_of_scores_is_score_of_means(trials):
+    """Both are linear: it does not matter where trials are averaged."""
+    of_each = [all_scores(trial)["overall"] for trial in trials]
+    means = {n: sum(t[n] for t in trials) / len(trials) for n in SUB_SCORES}
+    assert stability(of_each).mean == pytest.approx(all_scores(means)["overall"])
+
+
+def test_stability_divides_by_the_number_of_trials():
+    # Mean 3; squares 4, 0, 0, 1, 1 -> variance 6/5.
+    spread = stability([1, 3, 3, 4, 4])
+    assert (spread.mean, spread.low, spread.high) == (3, 1, 4)
+    assert spread.deviation == pytest.approx((6 / 5) ** 0.5)
+    assert stability([2]).deviation == 0
+
+
+@pytest.mark.parametrize(
+    ("score", "word"),
+    [
+        (5, "Excellent"),
+        (4.5, "Excellent"),
+        (4.49, "Very Good"),
+        (4, "Very Good"),
+        (3.99, "Good"),
+        (3.5, "Good"),
+        (3, "Fair"),
+        (2.99, "Poor"),
+        (2, "Poor"),
+        (1.99, "Very Poor"),
+        (0, "Very Poor"),
+    ],
+)
+def test_grades(score, word):
+    assert grade(score) == word
+
+
+def test_pass_rates_count_nine_not_ten():
+    """The program stores dynamics twice, and would say 1/10 and 5/10 here."""
+    said = scores(3, 3, 3, 2, 4, 2, 0, 0, 0)
+    assert pass_rate(said, 4) == pytest.approx(1 / 9)
+    assert pass_rate(said, 3) == pytest.approx(4 / 9)
+    doubled = {**said, "dynamics_and_interactivity": 4, "overall": 5}
+    assert pass_rate(doubled, 4) == pytest.approx(1 / 9)
+
+
+def tables(shared):
+    with (shared / "published" / "envision_dimensions.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    with (shared / "published" / "envision_overall_by_domain.csv").open() as file:
+        overall = {row["model"]: float(row["overall"]) for row in csv.DictReader(file)}
+    numbers = [
+        {k: v if k in ("domain", "model") else float(v) for k, v in row.items()}
+        for row in rows
+    ]
+    return numbers, overall
+
+
+@pytest.mark.shared
+def test_the_printed_overall_is_reproduced(shared):
+    """To about .02, and one method to about .12, as the table's note says."""
+    rows, overall = tables(shared)
+    rows = [row for row in rows if row["domain"] == "all"]
+    assert len(rows) == len(overall) == 15
+    for row in rows:
+        got = overall_score(row["CS"], row["PS"], row["AS"])
+        tolerance = 0.125 if row["model"] == "Janus-Pro-7B" else 0.025
+        assert got == pytest.approx(overall[row["model"]], abs=tolerance), row
+
+
+@pytest.mark.shared
+def test_the_printed_dimensions_follow_the_programs_weights(shared):
+    """Which sub-score weighs .34, and that it is the program that was used."""
+    rows, _overall = tables(shared)
+    columns = {
+        "CS": ("SC", "FC", "STC"),
+        "PS": ("BP", "DI", "PR"),
+        "AS": ("Exp", "AQ", "Auth"),
+    }
+    near: Counter[tuple[str, str]] = Counter()
+    for row in rows:
+        for dimension, names in columns.items():
+            for profile in (CODE, PAPER):
+                got = dimension_score([row[name] for name in names], profile)
+                near[dimension, profile] += abs(got - row[dimension]) <= 0.01
+    assert len(rows) == 105
+    by_code = [near[d, CODE] for d in columns]
+    by_paper = [near[d, PAPER] for d in columns]
+    assert by_code == [95, 105, 103]
+    assert max(by_paper) < 20

@@ -1,0 +1,298 @@
+"""Envision-Score by a judge: what is asked, what is read, what is averaged."""
+
+from itertools import count
+
+import pytest
+
+from evalcore.metrics import registry
+from evalcore.metrics.engine import Engine, Job
+from evalcore.metrics.envision.dimensions import CODE, PAPER, PARTS, SUB_SCORES
+from evalcore.metrics.envision.judged import EnvisionScore
+from evalcore.metrics.envision.reading import read_trial
+from evalcore.metrics.envision.rubric import NAMES, rubric
+from evalcore.metrics.features import FeatureStore
+from evalcore.metrics.judging.client import asking
+from tests.evalcore.metrics.asking import noise, rendering_of, score
+from tests.evalcore.metrics.judging.serving import answers, fails, judge_at, serving
+
+TEXTS = [
+    {"prompt": f"A candle, part {step}.", "explanation": f"It has burnt {step} hours."}
+    for step in range(1, 5)
+]
+# In the order of SUB_SCORES: consistency 4, physicality 3, aesthetic 2.
+SAID = dict(zip(SUB_SCORES, (5, 4, 3, 3, 3, 3, 1, 2, 3), strict=True))
+
+
+def reply(said: dict[str, object]) -> str:
+    lines = [f"{NAMES[name]}: {value}" for name, value in said.items()]
+    return "\n".join(["The candle grows shorter.", *lines])
+
+
+@pytest.fixture
+def server():
+    with serving() as server:
+        server.then = answers(reply(SAID))
+        yield server
+
+
+def sequence(pictures=4, texts=TEXTS, **extra):
+    return rendering_of([noise(i) for i in range(pictures)], texts=texts, **extra)
+
+
+def judged(server, metric, rendering, folder):
+    with asking(judge_at(server)):
+        (value,) = score(metric, rendering, folder)
+    return value
+
+
+class TestReading:
+    @pytest.mark.parametrize(
+        "form",
+        [
+            "{name}: {value}",
+            "**{name}:** {value}",
+            "**{name} (0-5):** {value}",  # the reference program would not see it
+            "- **{name}**: {value}/5",
+            "1. {name}: {value}",
+            "{name} (0-5): {value}",
+            "| {name} | {value} |",
+            "{name} = {value} - as it should be",
+        ],
+    )
+    @pytest.mark.parametrize("profile", [PAPER, CODE])
+    def test_decorated_lines(self, form, profile):
+        text = "\n".join(form.format(name=NAMES[n], value=v) for n, v in SAID.items())
+        trial = read_trial(text, profile)
+        assert trial.scores == SAID
+        assert trial.lacking == {}
+
+    def test_there_are_nine_scores_and_never_ten(self):
+        """The reference program stores the fifth one under two names."""
+        for called in ("Dynamics and Interactivity", "Dynamics & Interactivity"):
+            text = reply(SAID).replace("Dynamics and Interactivity", called)
+            trial = read_trial(text)
+            assert tuple(trial.scores) == SUB_SCORES
+            assert len(trial.scores) == 9
+
+    @pytest.mark.parametrize(
+        ("name", "called"),
+        [
+            ("artistic_quality", "Artistic Quality"),
+            ("spatial_temporal", "Spatio-Temporal Consistency"),
+            ("spatial_temporal", "spatial_temporal consistency"),
+        ],
+    )
+    def test_other_spellings(self, name, called):
+        text = reply(SAID).replace(NAMES[name], called)
+        assert read_trial(text).scores == SAID
+
+    def test_thoughts_do_not_count(self):
+        text = f"<think>{reply(dict.fromkeys(SAID, 0))}</think>{reply(SAID)}"
+        assert read_trial(text).scores == SAID
+
+    @pytest.mark.parametrize(
+        ("value", "reason", "in_code"),
+        [
+            ("4.5", "4.5 is no whole number", 4),
+            ("6", "6 is not from 0 to 5", 0),
+            ("10", "10 is not from 0 to 5", 0),
+            ("-1", "-1 is not from 0 to 5", 0),
+            ("3-4", "3-4 is a range", 0),
+            ("8/10", "8 is out of 10, not of 5", 0),
+            ("good", "is missing", 0),
+            ("", "is missing", 0),
+            ("4 images show it", "4 images show it is no score", 0),
+            ("4\nExpressiveness: 2", "is given as 4 and 2", 0),
+        ],
+    )
+    def test_an_unclear_score_makes_a_trial_unusable_or_counts_0(
+        self, value, reason, in_code
+    ):
+        text = reply({**SAID, "expressiveness": value})
+        with pytest.raises(ValueError, match=reason) as caught:
+            read_trial(text, PAPER)
+        assert str(caught.value).startswith("Expressiveness")
+        trial = read_trial(text, CODE)
+        assert trial.scores == {**SAID, "expressiveness": in_code}
+        assert ("expressiveness" in trial.lacking) == (value != "4.5")
+
+    def test_a_score_that_is_said_twice_alike_is_clear(self):
+        assert read_trial(f"Expressiveness: 1/5\n{reply(SAID)}").scores == SAID
+
+    @pytest.mark.parametrize("profile", [PAPER, CODE])
+    @pytest.mark.parametrize("text", ["", "All four pictures are lovely.", rubric()])
+    def test_a_reply_without_any_score_is_refused(self, text, profile):
+        with pytest.raises(ValueError, match="none of the nine"):
+            read_trial(text, profile)
+
+
+class TestAsking:
+    def test_one_request_holds_four_pictures_and_all_texts(self, server, tmp_path):
+        rendering = sequence(
+            envision={"index": 7, "category": "Science", "process_type": "Physics"}
+        )
+        judged(server, EnvisionScore("overall", CODE), rendering, tmp_path)
+        (asked,) = server.asked
+        assert len(asked.pictures) == 4
+        assert len({place["url"] for place in asked.pictures}) == 4
+        assert asked.body["temperature"] == 0.3
+        assert asked.body["max_tokens"] == 2000
+        (message,) = asked.body["messages"]
+        kinds = [part["type"] for part in message["content"]]
+        assert kinds == ["text"] + ["text", "image_url"] * 4
+        first, *steps = [p["text"] for p in message["content"] if p["type"] == "text"]
+        assert first.startswith(rubric())
+        assert first.endswith(
+            "The event:\nindex: 7\ncategory: Science\nprocess_type: Physics"
+        )
+        assert steps[1] == (
+            "Step 2\nText: A candle, part 2.\nExplanation: It has burnt 2 hours."
+        )
+
+    def test_without_explanations_and_event(self, server, tmp_path):
+        texts = [{"prompt": "A candle."}] * 4
+        rendering = sequence(texts=texts)
+        judged(server, EnvisionScore("overall", CODE), rendering, tmp_path)
+        assert "Explanation:" not in server.asked[0].text
+        assert "The event:" not in server.asked[0].text
+
+    @pytest.mark.parametrize(("profile", "trials"), [(PAPER, 5), (CODE, 1)])
+    def test_thirteen_metrics_cost_one_request_a_trial(
+        self, server, tmp_path, profile, trials
+    ):
+        with asking(judge_at(server)):
+            jobs = [
+                Job(part, EnvisionScore(part, profile).score(sequence()))
+                for part in PARTS
+            ]
+            outcomes = list(Engine(FeatureStore(tmp_path)).run(jobs))
+        values = {one.key: one.values[0].value for one in outcomes}
+        assert len(server.asked) == trials
+        assert {name: values[name] for name in SUB_SCORES} == SAID
+        if profile == PAPER:
+            assert values["consistency"] == pytest.approx(4)
+            assert values["overall"] == pytest.approx(0.4 * 4 + 0.4 * 3 + 0.2 * 2)
+        else:
+            # .33 x 5 + .33 x 4 + .34 x 3 and .33 x 1 + .33 x 2 + .34 x 3
+            assert values["consistency"] == 3.99
+            assert values["aesthetic"] == 2.01
+            assert values["overall"] == 3.2  # 1.596 + 1.2 + .402 = 3.198
+
+    def test_trials_are_kept(self, server, tmp_path):
+        scores = count()
+        server.by_question = lambda asked: answers(
+            reply({**SAID, "semantic": next(scores)})
+        )
+        metric = EnvisionScore("semantic")
+        with asking(judge_at(server, concurrency=1)):
+            (value,) = score(metric, sequence(), tmp_path)
+        rows = value.trace["trials"]
+        assert [row["trial"] for row in rows] == [1, 2, 3, 4, 5]
+        assert [row["scores"] for row in rows] == [{"semantic": k} for k in range(5)]
+        assert value.value == value.trace["mean"] == 2
+        assert (value.trace["low"], value.trace["high"]) == (0, 4)
+        assert value.trace["deviation"] == pytest.approx(2**0.5)
+        assert value.trace["usable"] == 5
+
+    def test_the_judges_words_stay_with_the_overall_score(self, server, tmp_path):
+        rendering = sequence()
+        overall = judged(server, EnvisionScore("overall", CODE), rendering, tmp_path)
+        (row,) = overall.trace["trials"]
+        assert row["answer"].startswith("The candle grows shorter.")
+        assert row["scores"] == SAID
+        part = judged(server, EnvisionScore("physicality", CODE), rendering, tmp_path)
+        (row,) = part.trace["trials"]
+        assert set(row["scores"]) == {
+            "basic_properties",
+            "dynamics",
+            "physical_reliability",
+        }
+
+    def test_an_unusable_trial_is_left_out_with_its_reason(self, server, tmp_path):
+        server.script = [answers("Lovely."), fails(400, "no"), answers("")]
+        with asking(judge_at(server, concurrency=1)):
+            (value,) = score(EnvisionScore("semantic"), sequence(), tmp_path)
+        assert value.value == 5
+        assert value.trace["usable"] == 2
+        first, second, third, *_good = value.trace["trials"]
+        assert "none of the nine" in first["refused"][0]
+        assert "status 400" in second["refused"][0]
+        assert "is empty" in third["refused"][0]
+        assert len(server.asked) == 5  # nothing is asked again, warmer
+
+    @pytest.mark.parametrize(("profile", "trials"), [(PAPER, 5), (CODE, 1)])
+    def test_no_usable_trial_no_value(self, server, tmp_path, profile, trials):
+        server.then = answers("Lovely.")
+        value = judged(server, EnvisionScore("overall", profile), sequence(), tmp_path)
+        assert value.value is None
+        assert "none of the nine scores is given: 'Lovely.'" in value.reason
+        assert len(value.trace["trials"]) == trials
+
+    def test_a_missing_score_counts_0_in_the_programs_profile(self, server, tmp_path):
+        short = {n: v for n, v in SAID.items() if n != "semantic"}
+        server.then = answers(reply(short))
+        value = judged(server, EnvisionScore("consistency", CODE), sequence(), tmp_path)
+        assert value.value == 2.34  # .33 x 0 + .33 x 4 + .34 x 3
+        (row,) = value.trace["trials"]
+        assert row["lacking"] == {"semantic": "Semantic Consistency is missing"}
+        value = judged(server, EnvisionScore("consistency"), sequence(), tmp_path)
+        assert value.value is None
+
+    def test_trials_can_be_chosen(self, server, tmp_path):
+        metric = EnvisionScore("overall", CODE, trials=3)
+        judged(server, metric, sequence(), tmp_path)
+        assert len(server.asked) == 3
+        assert metric.info.profile == "envision-code-05be960 K=3"
+        judged(server, EnvisionScore("overall"), sequence(), tmp_path)
+        assert len(server.asked) == 5  # the first three are remembered
+
+    @pytest.mark.parametrize("bad", [{"part": "beauty"}, {"trials": 0}])
+    def test_a_part_that_is_none(self, bad):
+        with pytest.raises(ValueError, match="no part"):
+            EnvisionScore(**{"part": "overall", **bad})
+
+
+class TestUndefined:
+    @pytest.mark.parametrize("step", [1, 2, 3, 4])
+    def test_a_step_without_a_picture(self, server, tmp_path, step):
+        pictures = [None if i == step else noise(i) for i in range(1, 5)]
+        rendering = rendering_of(pictures, texts=TEXTS)
+        value = judged(server, EnvisionScore("overall"), rendering, tmp_path)
+        assert (value.value, value.reason) == (None, f"step {step} has no picture")
+        assert server.asked == []
+
+    def test_a_step_without_a_prompt(self, server, tmp_path):
+        texts = [*TEXTS[:2], {"plot": "It burns."}, TEXTS[3]]
+        rendering = sequence(texts=texts)
+        value = judged(server, EnvisionScore("overall"), rendering, tmp_path)
+        assert (value.value, value.reason) == (None, "step 3 has no prompt")
+
+    @pytest.mark.parametrize("steps", [0, 3, 5])
+    def test_a_story_of_another_length(self, server, tmp_path, steps):
+        texts = [{"prompt": "A candle."}] * steps
+        rendering = sequence(steps, texts)
+        value = judged(server, EnvisionScore("overall"), rendering, tmp_path)
+        assert (value.value, value.reason) == (
+            None,
+            f"Envision judges 4 steps, not {steps}",
+        )
+
+
+class TestDeclaring:
+    @pytest.mark.parametrize("part", PARTS)
+    def test_each_part_is_registered_with_both_profiles(self, part, monkeypatch):
+        monkeypatch.setenv("JUDGE_NAME", "owl")
+        for profile in (PAPER, CODE):
+            info = registry.load(f"envision_{part}@{profile}").info
+            assert (info.name, info.scores) == (f"envision_{part}", "output")
+            assert (info.low, info.high, info.backend) == (0, 5, "owl")
+            assert info.profile == profile
+        assert registry.load(f"envision_{part}").info.profile == PAPER
+
+    def test_what_is_missing_is_named(self, monkeypatch):
+        monkeypatch.delenv("JUDGE_BASE_URL", raising=False)
+        assert "JUDGE_BASE_URL" in str(EnvisionScore("overall").missing())
+
+    def test_the_rubric_asks_for_nine_lines(self):
+        for name in NAMES.values():
+            assert f"\n{name}: <whole number from 0 to 5>" in rubric()

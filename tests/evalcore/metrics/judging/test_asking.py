@@ -1,0 +1,202 @@
+"""Asking from within a metric."""
+
+import pytest
+
+from evalcore.metrics.base import Image, Source
+from evalcore.metrics.engine import Engine, Job
+from evalcore.metrics.features import FeatureStore
+from evalcore.metrics.judging.asking import Answer, Refusal, ask_judge
+from evalcore.metrics.judging.client import asking
+from evalcore.metrics.judging.costs import BudgetExceededError
+from evalcore.metrics.judging.questions import Question
+from evalcore.metrics.judging.replies import without_thoughts
+from tests.evalcore.metrics.judging.serving import (
+    answers,
+    fails,
+    judge_at,
+    serving,
+)
+
+
+@pytest.fixture
+def server():
+    with serving() as server:
+        yield server
+
+
+def number(text: str) -> int:
+    if not text.strip().isdigit():
+        raise ValueError("no number")
+    return int(text)
+
+
+def run(judge, folder, *jobs):
+    """What each job's `ask_judge` returned; raises what ended the run."""
+    with asking(judge):
+        outcomes = list(
+            Engine(FeatureStore(folder)).run(
+                Job(i, ask_judge(*job[:2], **job[2])) for i, job in enumerate(jobs)
+            )
+        )
+    return [
+        outcome.error or list(outcome.values)
+        for outcome in sorted(outcomes, key=lambda outcome: outcome.key)
+    ]
+
+
+def ask(judge, folder, texts, **how):
+    questions = [t if isinstance(t, Question) else Question((t,)) for t in texts]
+    (outcome,) = run(judge, folder, (questions, number, how))
+    return outcome
+
+
+def test_answers_come_in_order(server, tmp_path):
+    server.by_question = lambda asked: answers(asked.text)
+    assert ask(judge_at(server), tmp_path, ["7", "8", "7"]) == [
+        Answer(7, "7", 1),
+        Answer(8, "8", 1),
+        Answer(7, "7", 1),
+    ]
+    assert len(server.asked) == 2  # the same question is asked once
+
+
+def test_no_questions_no_requests(server, tmp_path):
+    assert ask(judge_at(server), tmp_path, []) == []
+    assert server.asked == []
+
+
+def test_prose_is_asked_again_warmer(server, tmp_path):
+    server.script = [answers("Well, seven."), answers("Let me think.")]
+    server.then = answers("7")
+    judge = judge_at(server)
+    assert ask(judge, tmp_path, ["?"], warmer=0.15) == [Answer(7, "7", 3)]
+    temperatures = [asked.body["temperature"] for asked in server.asked]
+    assert temperatures == [0.0, 0.15, 0.3]
+    assert ask(judge, tmp_path, ["?"], warmer=0.15) == [Answer(7, "7", 3)]
+    assert len(server.asked) == 3  # prose is remembered too
+
+
+def test_only_those_that_failed_are_asked_again(server, tmp_path):
+    server.by_question = lambda asked: answers(
+        "seven"
+        if asked.text == "b" and asked.body["temperature"] < 0.15
+        else str(ord(asked.text))
+    )
+    got = ask(judge_at(server), tmp_path, ["a", "b", "c"])
+    assert [(one.value, one.attempt) for one in got] == [(97, 1), (98, 3), (99, 1)]
+    assert len(server.asked) == 5
+
+
+def test_a_refusal_has_a_reason_for_each_attempt(server, tmp_path):
+    server.script = [answers("one"), answers("two"), answers("three")]
+    (refusal,) = ask(judge_at(server), tmp_path, ["?"])
+    assert refusal == Refusal(
+        ("no number: 'one'", "no number: 'two'", "no number: 'three'")
+    )
+    assert str(refusal) == (
+        "the judge gave no usable answer in 3 attempts; the last: no number: 'three'"
+    )
+    assert len(server.asked) == 3
+
+
+@pytest.mark.parametrize("attempts", [1, 10])
+def test_so_many_attempts_and_no_more(server, tmp_path, attempts):
+    server.then = answers("prose")
+    (refusal,) = ask(judge_at(server), tmp_path, ["?"], attempts=attempts)
+    assert len(refusal.reasons) == len(server.asked) == attempts
+    assert server.asked[-1].body["temperature"] == (attempts - 1) / 10
+
+
+def test_it_does_not_get_warmer_for_ever(server, tmp_path):
+    server.then = answers("prose")
+    question = Question(("?",), temperature=1.5)
+    (refusal,) = ask(judge_at(server), tmp_path, [question], attempts=9, warmer=0.3)
+    temperatures = [asked.body["temperature"] for asked in server.asked]
+    assert temperatures == [1.5, 1.8, 2.0]
+    assert len(refusal.reasons) == 3
+
+
+@pytest.mark.parametrize("misbehaviour", [answers(""), answers("7", finish="length")])
+def test_an_empty_answer_is_asked_again(server, tmp_path, misbehaviour):
+    server.script = [misbehaviour]
+    server.then = answers("7")
+    assert ask(judge_at(server), tmp_path, ["?"]) == [Answer(7, "7", 2)]
+
+
+def test_what_the_server_refuses_is_not_asked_again(server, tmp_path):
+    server.by_question = lambda asked: (
+        fails(400, "no") if asked.text == "1" else answers(asked.text)
+    )
+    good, bad = ask(judge_at(server), tmp_path, ["0", "1"])
+    assert good == Answer(0, "0", 1)
+    (reason,) = bad.reasons
+    assert "status 400" in reason
+    assert str(bad) == f"the judge gave no usable answer: {reason}"
+    assert len(server.asked) == 2
+
+
+def test_a_picture_that_cannot_be_decoded_is_one_refusal(server, tmp_path):
+    def broken():
+        raise OSError("cannot identify image file")
+
+    server.then = answers("7")
+    question = Question(("?", Image(Source("bad", broken))))
+    bad, good = ask(judge_at(server), tmp_path, [question, "?"])
+    assert bad.reasons == ("cannot identify image file",)
+    assert good.value == 7
+
+
+@pytest.mark.parametrize("bad", [{"attempts": 0}, {"warmer": 0}])
+def test_bounds_have_to_be_positive(server, tmp_path, bad):
+    outcome = ask(judge_at(server), tmp_path, ["?"], **bad)
+    assert "have to be positive" in str(outcome)
+
+
+@pytest.mark.parametrize("spare", [3, 5, 8])
+def test_a_spent_budget_ends_the_run_and_the_next_goes_on(server, tmp_path, spare):
+    """Nothing that was answered is asked again, and no job gets a false reason.
+
+    Eight questions in two jobs, one at a time in batches of four; money for `spare`.
+    """
+    server.then = answers("7")
+    free = judge_at(server, price_out=10)
+    packed = free.prepare(Question(("a0",)))
+    each = free.meter.cost(packed.tokens_in, packed.tokens_out)
+    poor = judge_at(server, price_out=10, budget=each * spare, concurrency=1)
+    jobs = [
+        ([Question((f"{name}{i}",)) for i in range(4)], number, {}) for name in "ab"
+    ]
+    if spare < 8:
+        with pytest.raises(BudgetExceededError, match=f"for {spare} requests"):
+            run(poor, tmp_path, *jobs)
+    else:
+        run(poor, tmp_path, *jobs)
+    assert poor.meter.spent == each * spare
+    assert len(server.asked) == spare
+    rich = judge_at(server, price_out=10, budget=each * 8, concurrency=1)
+    for outcome in run(rich, tmp_path, *jobs):
+        assert [one.value for one in outcome] == [7] * 4
+    assert len(server.asked) == 8
+    assert len({asked.text for asked in server.asked}) == 8
+    assert rich.meter.spent == each * (8 - spare)
+
+
+def test_finished_jobs_are_given_before_the_budget_ends_the_run(server, tmp_path):
+    server.then = answers("7")
+    free = judge_at(server, price_out=10)
+    packed = free.prepare(Question(("0",)))
+    each = free.meter.cost(packed.tokens_in, packed.tokens_out)
+    poor = judge_at(server, price_out=10, budget=each * 3, concurrency=1)
+    jobs = [Job(i, ask_judge([Question((str(i),))], number)) for i in range(4)]
+    outcomes = Engine(FeatureStore(tmp_path)).run(jobs)
+    with asking(poor):
+        assert [next(outcomes).key for _ in range(3)] == [0, 1, 2]
+        with pytest.raises(BudgetExceededError):
+            next(outcomes)
+
+
+def test_thoughts_are_no_answer():
+    assert without_thoughts("<think>3?</think>\n4") == "\n4"
+    assert without_thoughts("<thinking>a</thinking>b</think>4") == "4"
+    assert without_thoughts("<think>never ends") == "<think>never ends"
+    assert len(without_thoughts("<think>" * 200_000)) == 1_400_000

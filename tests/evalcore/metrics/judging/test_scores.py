@@ -1,0 +1,129 @@
+"""Finding scores in what judges write."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalcore.metrics.judging.scores import Unclear, scores_after
+
+
+def scores(text: str, label: str = "score", highest: int = 4) -> list:
+    return scores_after(label, text, highest)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Score: 3",
+        "score:3",
+        "SCORE : 3.",
+        "Analysis: a fox.\nScore: 3",
+        "**Score:** 3",
+        "**Score**: 3",
+        "**Score: 3**",
+        "Score: **3**",
+        "__Score:__ `3`",
+        "### Score: 3",
+        "- Score: 3",
+        "Score: [3]",
+        "Score: (3)",
+        "Score: <3>",
+        "Score = 3",
+        "Score：3",
+        "Score (0-4): 3",
+        "**Score** (from 0 to 4): 3",
+        "Score: 3/4",
+        "Score: 3 / 4.",
+        "Score: 3 out of 4",
+        "Score: 3 of 4 points",
+        "Score: 3 points",
+        "Score: 3, since the sky is grey",
+        "Score: 3 because the sky is grey",
+        "Score: 3 (strong)",
+        "Score: 3 - strong match",
+        "Score: 3 – strong",
+        "Final Score: 3",
+        "Scene score: 3",
+        '{"analysis": "a fox", "score": 3}',
+        "{'score': '3'}",
+        "| Score | 3 |",
+        "Score:\n3",
+        "Score:\n\n**3/4**",
+        "Score: 3\nScene 2: 4",
+    ],
+)
+def test_decorated_scores_are_found(text):
+    assert scores(text) == [3.0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "The picture shows a fox.",
+        "I would give it a 3.",
+        "Score: three",
+        "Score: n/a",
+        "Score 3",
+        "Underscore: 3",
+        "Scores vary: 3",
+        "Score:\n1. The scene is right.",
+        "Score: out of 4 I give 3",
+        "Score: - 3",
+    ],
+)
+def test_what_is_no_score_is_not_found(text):
+    assert scores(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("Score: 7/10", "7 is out of 10, not of 4"),
+        ("Score: 3 out of 5", "3 is out of 5, not of 4"),
+        ("Score: 2-3", "2-3 is a range"),
+        ("Score: 2 to 3", "2 to 3 is a range"),
+        ("Score: 2 or 3", "2 or 3 is a range"),
+        ("Score: 2 – 3", "2 – 3 is a range"),
+        ("Score: [0-4]", "0-4] is a range"),
+        ("Score: 75%", "75% is no score"),
+        ("Score: 2 foxes appear", "2 foxes appear is no score"),
+        ("Score: 3rd", "3rd is no score"),
+        ("Score: " + 9 * "9", "999999999 is no score"),
+    ],
+)
+def test_what_could_be_meant_otherwise_is_refused(text, reason):
+    assert scores(text) == [Unclear(reason)]
+
+
+def test_numbers_are_given_as_they_stand():
+    assert scores("Score: 3.5") == [3.5]
+    assert scores("Score: 45") == [45.0]
+    assert scores("Score: -1") == [-1.0]
+
+
+def test_all_are_found_in_order():
+    text = "The form is `Score: 0-4`.\nScore: 2\nOn reflection, score: 3"
+    assert scores(text) == [Unclear("0-4`. is a range"), 2.0, 3.0]
+
+
+def test_a_label_is_a_word():
+    text = "Dynamics and Interactivity (0-5): 4\nInteractivity: 1"
+    assert scores(text, r"dynamics\s+and\s+interactivity", 5) == [4.0]
+    assert scores("Basic Properties: 4", "properties", 5) == [4.0]
+    assert scores("Overproperties: 4", "properties", 5) == []
+
+
+@given(st.text("Score: 0123456789/*-_.()[]\n|", max_size=60))
+def test_nothing_that_a_judge_may_write_breaks_it(text):
+    for found in scores(text):
+        assert isinstance(found, float | Unclear)
+
+
+def test_long_replies_are_read_quickly():
+    began = time.monotonic()
+    for text in ("score (" * 50_000, "score:" + "*" * 300_000, "score: 1" * 30_000):
+        scores(text)
+    assert time.monotonic() - began < 5

@@ -1,0 +1,149 @@
+"""Alignment with a judge's server on this machine."""
+
+import json
+
+import pytest
+
+from evalcore.metrics.judging.client import asking
+from evalcore.metrics.oneig.alignment import Alignment, read_answer
+from tests.evalcore.metrics.asking import noise, rendering_of, score
+from tests.evalcore.metrics.judging.serving import answers, fails, judge_at, serving
+
+QUESTIONS = json.dumps({"1": "A fox?", "2": "A red fox?", "3": "A barn?"})
+DEPENDENCIES = json.dumps({"1": [0], "2": [1], "3": [0]})
+ONEIG = {"questions": QUESTIONS, "dependencies": DEPENDENCIES}
+
+
+@pytest.fixture
+def server():
+    with serving() as server:
+        yield server
+
+
+def aligned(server, folder, pictures, oneig=ONEIG):
+    with asking(judge_at(server)):
+        (value,) = score(Alignment(), rendering_of(pictures, oneig=oneig), folder)
+    return value
+
+
+def says(no=(), unusable=()):
+    """A judge that says no to some questions and something else to others."""
+
+    def behave(asked):
+        question = asked.text.strip().splitlines()[0]
+        if question in unusable:
+            return answers("It depends.")
+        return answers("No." if question in no else "Yes")
+
+    return behave
+
+
+def test_each_question_is_asked_of_each_picture(server, tmp_path):
+    server.by_question = says(no=["A fox?"])
+    value = aligned(server, tmp_path, [noise(1), None, noise(2)])
+    # The red fox presupposes a fox: only the barn counts.
+    assert value.value == pytest.approx(1 / 3)
+    one = {"1": False, "2": True, "3": True}
+    assert value.trace == {"answers": {"1": one, "3": one}}
+    assert len(server.asked) == 6
+    for asked in server.asked:
+        assert len(asked.pictures) == 1
+        assert "Yes or No" in asked.text
+        assert asked.body["temperature"] == 0
+
+
+def test_the_score_is_the_mean_over_pictures(server, tmp_path):
+    first = noise(1, (40, 40))
+    seen = []
+
+    def behave(asked):
+        (picture,) = asked.pictures
+        if picture["url"] not in seen:
+            seen.append(picture["url"])
+        return answers("Yes" if picture["url"] == seen[0] else "No")
+
+    server.by_question = behave
+    value = aligned(server, tmp_path, [first, noise(2, (40, 40))])
+    assert len(seen) == 2
+    assert value.value == 0.5
+
+
+def test_a_picture_without_a_usable_answer_is_left_out(server, tmp_path):
+    first = noise(1, (40, 40))
+    with serving() as looking:
+        looking.by_question = says()
+        aligned(looking, tmp_path / "other", [first])
+        (known,) = {one.pictures[0]["url"] for one in looking.asked}
+
+    def behave(asked):
+        of_first = asked.pictures[0]["url"] == known
+        if of_first and "A barn?" in asked.text:
+            return answers("It depends.")
+        return says(no=["A barn?"])(asked)
+
+    server.by_question = behave
+    value = aligned(server, tmp_path, [first, noise(2, (40, 40))])
+    assert value.value == pytest.approx(2 / 3)
+    told = value.trace["answers"]["1"]["3"]
+    assert "no usable answer in 3 attempts" in told
+    assert "Yes or No, not 'It depends.'" in told
+
+
+@pytest.mark.parametrize("step", [answers("It depends."), fails(400, "too rude")])
+def test_without_usable_answers_there_is_no_score(server, tmp_path, step):
+    server.then = step
+    value = aligned(server, tmp_path, [noise(1)])
+    assert value.value is None
+    assert value.reason == "no picture got a usable answer to all questions"
+
+
+@pytest.mark.parametrize(
+    ("pictures", "oneig"),
+    [([noise(1)], {}), ([noise(1)], {"questions": ""}), ([None], ONEIG), ([], ONEIG)],
+)
+def test_undefined_without_questions_or_pictures(server, tmp_path, pictures, oneig):
+    value = aligned(server, tmp_path, pictures, oneig)
+    assert value.value is None
+    assert "no questions of OneIG, or no shot has a picture" in value.reason
+    assert not server.asked
+
+
+def test_a_wrong_questionnaire_is_an_error(server, tmp_path):
+    wrong = {"questions": QUESTIONS, "dependencies": '{"2": [9]}'}
+    with pytest.raises(ValueError, match="question 2 presupposes 9"):
+        aligned(server, tmp_path, [noise(1)], wrong)
+    with pytest.raises(ValueError, match='"oneig" is an object, not a list'):
+        aligned(server, tmp_path, [noise(1)], ["questions"])
+    assert not server.asked
+
+
+@pytest.mark.parametrize(
+    ("reply", "is_yes"),
+    [
+        ("Yes", True), ("yes.", True), ("**Yes**, there is no doubt", True),
+        ("YES\n", True), ("是", True), ("是的。", True), ("有", True),
+        ("No", False), (" no, it is red", False), ("Not at all", False),
+        ("否", False), ("不是", False), ("没有", False),
+        ("<think>Yes? It is blue.</think>\nNo", False),
+    ],
+)  # fmt: skip
+def test_replies(reply, is_yes):
+    assert read_answer(reply) is is_yes
+
+
+@pytest.mark.parametrize(
+    "reply", ["", "It is.", "Nothing", "Yesterday", "1", "The fox"]
+)
+def test_other_replies_are_refused(reply):
+    with pytest.raises(ValueError, match="Yes or No, not"):
+        read_answer(reply)
+
+
+def test_the_judge_is_the_backend(server, monkeypatch):
+    for name in ("JUDGE_NAME", "JUDGE_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    assert Alignment().info.backend == "judge"
+    assert "JUDGE_BASE_URL" in str(Alignment().missing())
+    with asking(judge_at(server)):
+        assert Alignment().info.backend == "owl"
+        assert not Alignment().missing()

@@ -1,0 +1,99 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalcore.metrics.oneig.questionnaire import alignment, read_questionnaire
+
+TWO = {"1": "Is there a fox?", "2": "Is the fox red?"}
+
+
+def test_questions_are_json_within_json():
+    # As in OneIG's files: the values are strings that hold JSON.
+    item = json.loads(
+        json.dumps({"question": json.dumps(TWO), "dependency": '{"1": [0], "2": [1]}'})
+    )
+    read = read_questionnaire(item["question"], item["dependency"])
+    assert read.questions == {1: "Is there a fox?", 2: "Is the fox red?"}
+    assert read.parents == {1: (), 2: (1,)}
+
+
+def test_plain_objects_do_too():
+    read = read_questionnaire(TWO, {"1": [0], "2": [0, 1]})
+    assert read.parents == {1: (), 2: (1,)}
+
+
+def test_a_question_without_dependencies_presupposes_none():
+    assert read_questionnaire(TWO, {}).parents == {1: (), 2: ()}
+
+
+@pytest.mark.parametrize(
+    ("questions", "dependencies", "what"),
+    [
+        ({}, {}, "questions: at least one"),
+        ("{", {}, r"questions: an object as JSON \(Expecting property name"),
+        ("[1]", {}, "questions: an object by number, not list"),
+        ({"one": "A fox?"}, {}, "questions: numbers from 1, not 'one'"),
+        ({"0": "A fox?"}, {}, "questions: numbers from 1, not '0'"),
+        ({"1": " "}, {}, "question 1 is a text, not ' '"),
+        ({"1": 7}, {}, "question 1 is a text, not 7"),
+        (TWO, {"3": [1]}, "dependencies: there is no question 3"),
+        (TWO, {"2": [9, 1, 8]}, "question 2 presupposes 9, 8, which does not exist"),
+        (TWO, {"2": 1}, "question 2 has a list of numbers, not 1"),
+        (TWO, {"2": ["1"]}, r"question 2 has a list of numbers, not \['1'\]"),
+        (TWO, {"2": [True]}, r"question 2 has a list of numbers, not \[True\]"),
+        (TWO, {"1": [2], "2": [1]}, "presuppose each other: (1 -> 2 -> 1|2 -> 1 -> 2)"),
+        (TWO, {"2": [2]}, "presuppose each other: 2 -> 2"),
+    ],
+)
+def test_what_is_wrong_is_named(questions, dependencies, what):
+    with pytest.raises(ValueError, match=what):
+        read_questionnaire(questions, dependencies)
+
+
+def test_a_circle_is_named_in_the_order_of_presupposing():
+    questions = {str(n): f"{n}?" for n in range(1, 6)}
+    # 2 presupposes 3, 3 presupposes 4, 4 presupposes 2.
+    with pytest.raises(ValueError, match="each other") as raised:
+        read_questionnaire(questions, {"1": [0], "2": [3], "3": [4], "4": [2]})
+    circle = str(raised.value).partition(": ")[2]
+    assert circle in ("2 -> 3 -> 4 -> 2", "3 -> 4 -> 2 -> 3", "4 -> 2 -> 3 -> 4")
+
+
+def test_diamonds_are_no_circles():
+    questions = {str(n): f"{n}?" for n in range(1, 5)}
+    read = read_questionnaire(questions, {"2": [1], "3": [1], "4": [2, 3]})
+    assert read.parents[4] == (2, 3)
+
+
+# The score ---------------------------------------------------------------------------
+
+
+def test_a_child_counts_nothing_if_any_parent_was_answered_no():
+    parents = {1: (), 2: (), 3: (1, 2)}
+    assert alignment({1: True, 2: False, 3: True}, parents) == pytest.approx(1 / 3)
+    assert alignment({1: True, 2: True, 3: True}, parents) == 1
+    assert alignment({1: True, 2: True, 3: False}, parents) == pytest.approx(2 / 3)
+
+
+def test_only_what_was_answered_to_direct_parents_counts():
+    # 2 counts 0 because of 1; but it was answered yes, so that 3 counts.
+    parents = {1: (), 2: (1,), 3: (2,)}
+    assert alignment({1: False, 2: True, 3: True}, parents) == pytest.approx(1 / 3)
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=8), st.data())
+def test_dependencies_never_raise_a_score(answers, data):
+    given_answers = dict(enumerate(answers, start=1))
+    parents = {
+        number: tuple(data.draw(st.sets(st.integers(1, number - 1))))
+        if number > 1
+        else ()
+        for number in given_answers
+    }
+    plain = sum(answers) / len(answers)
+    assert alignment(given_answers, {}) == plain
+    assert 0 <= alignment(given_answers, parents) <= plain
+    if all(answers):
+        assert alignment(given_answers, parents) == 1

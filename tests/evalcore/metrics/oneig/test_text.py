@@ -1,0 +1,302 @@
+"""Text rendering: formulas by hand, a judge's server, and the OCR that is installed."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image as PillowImage
+from PIL import ImageDraw, ImageFont
+
+from evalcore.metrics.base import Run
+from evalcore.metrics.judging.client import asking
+from evalcore.metrics.oneig.rendering import PooledTextRendering, TextRendering
+from evalcore.metrics.oneig.text import (
+    Comparison,
+    compare,
+    edit_distance,
+    plain,
+    text_score,
+)
+from tests.evalcore.metrics.asking import noise, rendering_of, score
+from tests.evalcore.metrics.judging.serving import answers, judge_at, serving
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ('"Open": all\n day!', "Open all day"),
+        ("Caffè — naïve, 5%", "Caffè naïve 5"),
+        ("rock'n'roll", "rocknroll"),
+        ("Straße, Привет", "Straße Привет"),
+        ("हिन्दी", "हिन्दी"),  # vowel signs are marks
+        ("营业 时间：\n9:00", "营业时间900"),
+        ("...", ""),
+    ],
+)
+def test_punctuation_goes(text, wanted):
+    assert plain(text) == wanted
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "edits"),
+    [("", "", 0), ("", "abc", 3), ("abc", "", 3), ("abc", "abc", 0), ("abc", "b", 2),
+     ("flaw", "lawn", 2), ("Saturday", "Sunday", 3)],
+)  # fmt: skip
+def test_edits(a, b, edits):
+    assert edit_distance(a, b) == edits
+
+
+@given(
+    st.text("abc", max_size=8), st.text("abc", max_size=8), st.text("abc", max_size=8)
+)
+def test_edits_are_a_distance(a, b, c):
+    assert edit_distance(a, b) == edit_distance(b, a)
+    assert (edit_distance(a, b) == 0) == (a == b)
+    assert edit_distance(a, c) <= edit_distance(a, b) + edit_distance(b, c)
+
+
+def test_words_match_as_often_as_they_are_wanted():
+    # Wanted the x 2, cat, hat; read: the x 3, hat.
+    one = compare("the the the hat", "The Cat the hat the")
+    # Case counts: "The" and "Cat" are not read.
+    assert (one.matched, one.words) == (3, 5)
+
+
+def test_case_counts():
+    assert compare("OPEN", "Open") == Comparison(distance=3, matched=0, words=1)
+
+
+def test_chinese_characters_are_words():
+    one = compare("营业时", "营业，时间！")
+    assert one == Comparison(distance=1, matched=3, words=4)
+
+
+def test_punctuation_makes_no_difference():
+    assert compare("Open: late!", "open... Late").distance == 2
+    assert compare("“Open”, late", "Open late!").distance == 0
+
+
+@pytest.mark.parametrize("wanted", ["", "  ", "?!"])
+def test_a_text_must_be_wanted(wanted):
+    with pytest.raises(ValueError, match="a text with letters, not"):
+        compare("Open", wanted)
+
+
+def test_the_score_by_hand():
+    # ED = (0 + 12) / 2 = 6, CR = 1/2, WAC = (2 + 1) / (2 + 4) = 1/2:
+    # 1 - 6 * 1/2 * 1/2 / 100.
+    scored = text_score([Comparison(0, 2, 2), Comparison(12, 1, 4)], "en")
+    assert scored.edit_distance == 6
+    assert scored.completion_rate == 0.5
+    assert scored.word_accuracy == 0.5
+    assert scored.score == pytest.approx(1 - 1.5 / 100)
+    # In Chinese each edit weighs twice as much.
+    scored = text_score([Comparison(0, 2, 2), Comparison(12, 1, 4)], "zh")
+    assert scored.score == pytest.approx(1 - 1.5 / 50)
+
+
+@pytest.mark.parametrize(("language", "most"), [("en", 100), ("zh", 50)])
+def test_edits_count_up_to_a_bound(language, most):
+    far = [text_score([Comparison(n, 0, 5)], language).score for n in (most, 9999)]
+    assert far == [0, 0]
+    assert text_score([Comparison(most - 1, 0, 5)], language).score > 0
+
+
+def test_nothing_to_score():
+    with pytest.raises(ValueError, match="at least one text"):
+        text_score([], "en")
+
+
+@given(
+    st.lists(
+        st.builds(
+            lambda d, m, w: Comparison(d, min(m, w), w),
+            st.integers(0, 300), st.integers(0, 20), st.integers(1, 20),
+        ),
+        min_size=1,
+    ),
+    st.sampled_from(["en", "zh"]),
+)  # fmt: skip
+def test_the_score_is_a_share(comparisons, language):
+    scored = text_score(comparisons, language)
+    assert 0 <= scored.score <= 1
+    perfect = [Comparison(0, one.words, one.words) for one in comparisons]
+    assert text_score(perfect, language).score == 1
+
+
+# Read by a judge ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def server():
+    with serving() as server:
+        yield server
+
+
+def read_by(server, metric, subject, folder):
+    with asking(judge_at(server)):
+        (value,) = score(metric, subject, folder)
+    return value
+
+
+def poster(seed, text, **oneig):
+    return rendering_of([noise(seed)], story=str(seed), oneig={"text": text, **oneig})
+
+
+def test_a_judge_reads(server, tmp_path):
+    server.then = answers("Open late")
+    subject = poster(1, "Open all day")
+    value = read_by(server, TextRendering("oneig-judge"), subject, tmp_path)
+    wanted = text_score([compare("Open late", "Open all day")], "en")
+    assert value.value == wanted.score
+    assert value.trace == {
+        "score": wanted.score, "edit_distance": 6.0, "completion_rate": 0.0,
+        "word_accuracy": 1 / 3, "pictures": 1,
+    }  # fmt: skip
+    (asked,) = server.asked
+    # What should be read is not told, else it would be read.
+    assert "day" not in asked.text
+    assert len(asked.pictures) == 1
+
+
+@pytest.mark.parametrize("said", ["NONE", "<think>I see nothing</think>NONE."])
+def test_a_judge_that_sees_no_text(server, tmp_path, said):
+    server.then = answers(said)
+    subject = poster(1, "Open")
+    value = read_by(server, TextRendering("oneig-judge"), subject, tmp_path)
+    assert value.trace["edit_distance"] == 4
+
+
+def test_a_picture_that_was_not_read_is_left_out(server, tmp_path):
+    seen = []
+
+    def behave(asked):
+        (picture,) = asked.pictures
+        if picture["url"] not in seen:
+            seen.append(picture["url"])
+        return answers("" if picture["url"] == seen[0] else "Open")
+
+    server.by_question = behave
+    subject = rendering_of([noise(1), noise(2)], oneig={"text": "Open"})
+    value = read_by(server, TextRendering("oneig-judge"), subject, tmp_path)
+    assert len(seen) == 2
+    assert value.trace["pictures"] == 1
+    assert value.value == 1
+
+
+def test_without_a_picture_that_was_read_there_is_no_score(server, tmp_path):
+    server.then = answers("")
+    subject = poster(3, "Open")
+    value = read_by(server, TextRendering("oneig-judge"), subject, tmp_path)
+    assert value.value is None
+    assert value.reason == "no picture was read"
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [
+        rendering_of([noise(1)]),
+        rendering_of([noise(1)], oneig={"text": "..."}),
+        rendering_of([None], oneig={"text": "Open"}),
+    ],
+)
+def test_undefined_without_a_text_or_a_picture(server, tmp_path, subject):
+    value = read_by(server, TextRendering("oneig-judge"), subject, tmp_path)
+    assert value.value is None
+    assert "asks for no text, or no shot has a picture" in value.reason
+    assert not server.asked
+
+
+@pytest.mark.parametrize(
+    ("text", "told", "most"),
+    [("营业", {}, 50), ("Open", {}, 100), ("Open", {"language": "zh"}, 50),
+     ("营业", {"language": "en"}, 100)],
+)  # fmt: skip
+def test_the_language_decides_the_bound(server, tmp_path, text, told, most):
+    server.then = answers("xyz " * 10)
+    subject = poster(1, text, **told)
+    value = read_by(server, TextRendering("oneig-judge"), subject, tmp_path)
+    edits = compare("xyz " * 10, text).distance
+    assert value.value == pytest.approx(1 - edits / most)
+
+
+def test_an_unknown_language_is_an_error(server, tmp_path):
+    with pytest.raises(ValueError, match="the language is en or zh, not 'ch'"):
+        read_by(
+            server, TextRendering("oneig-judge"), poster(1, "Open", language="ch"),
+            tmp_path,
+        )  # fmt: skip
+
+
+def test_a_method_is_scored_over_all_its_pictures(server, tmp_path):
+    def behave(asked):
+        return answers("Open late")
+
+    server.by_question = behave
+    outputs = (
+        poster(1, "Open late"), poster(2, "Open all day and all night"),
+        rendering_of([noise(3)], story="3"),
+    )  # fmt: skip
+    run = Run("Alder", outputs)
+    value = read_by(server, PooledTextRendering("oneig-judge"), run, tmp_path)
+    pooled = [compare("Open late", text) for text in
+              ("Open late", "Open all day and all night")]  # fmt: skip
+    assert value.value == text_score(pooled, "en").score
+    single = [text_score([one], "en").score for one in pooled]
+    assert value.value != pytest.approx(np.mean(single), abs=1e-6)
+    assert value.trace["pictures"] == 2
+
+
+@pytest.mark.parametrize(
+    ("outputs", "reason"),
+    [
+        ((), "no prompt with a picture asks for a text"),
+        ((rendering_of([noise(1)]),), "no prompt with a picture asks for a text"),
+        ((poster(1, "Open"), poster(2, "营业")), "English and Chinese prompts"),
+    ],
+)
+def test_a_method_has_no_score(server, tmp_path, outputs, reason):
+    run = Run("Alder", outputs)
+    value = read_by(server, PooledTextRendering("oneig-judge"), run, tmp_path)
+    assert value.value is None
+    assert reason in value.reason
+
+
+def test_a_prompt_without_a_text_has_no_language_of_its_own(server, tmp_path):
+    server.then = answers("营业")
+    outputs = poster(1, "营业"), rendering_of([noise(2)], story="2")
+    run = Run("Alder", outputs)
+    value = read_by(server, PooledTextRendering("oneig-judge"), run, tmp_path)
+    assert value.value == 1
+
+
+# Read by what is installed -----------------------------------------------------------
+
+
+def sign(text, size=(640, 200)):
+    """A picture of a text, as large as it is wide."""
+    picture = PillowImage.new("RGB", size, "white")
+    font = ImageFont.load_default(64)
+    ImageDraw.Draw(picture).text((40, 60), text, "black", font)
+    return np.asarray(picture)
+
+
+def test_rapidocr_reads(tmp_path):
+    metric = TextRendering("rapidocr")
+    assert not metric.missing()
+    assert metric.info.backend == "RapidOCR"
+    assert metric.info.profile == "rapidocr"
+    pictures = [sign("OPEN LATE"), sign("")]
+    subject = rendering_of(pictures, oneig={"text": "“OPEN” late"})
+    (value,) = score(metric, subject, tmp_path)
+    # Of OPEN LATE three small letters and the last one of "late" differ, that is four.
+    read = [compare("OPEN LATE", "OPEN late"), compare("", "OPEN late")]
+    assert value.value == pytest.approx(text_score(read, "en").score)
+    assert value.trace["word_accuracy"] == 1 / 4
+
+
+def test_profiles_say_who_read(server):
+    with asking(judge_at(server)):
+        judged = TextRendering("oneig-judge").info
+    assert judged.backend == "owl"
+    assert judged.full_version == "1 oneig-judge"

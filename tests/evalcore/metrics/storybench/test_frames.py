@@ -1,0 +1,325 @@
+"""FID, SIM and VTM through the engine, and the networks that they choose."""
+
+import numpy as np
+import open_clip
+import pytest
+import torch
+from PIL import Image as PillowImage
+
+from evalcore.metrics import registry
+from evalcore.metrics.base import FeatureError, Pair, Run
+from evalcore.metrics.encoders import published_inception
+from evalcore.metrics.storybench import features
+from evalcore.metrics.storybench.fid import FrechetImageDistance
+from evalcore.metrics.storybench.frechet import frechet_distance, moments
+from evalcore.metrics.storybench.sim import SimilarityOfImages, similarity_of_images
+from evalcore.metrics.storybench.subjects import clip_of_frames, paired
+from evalcore.metrics.storybench.vtm import VideoTextMatching, video_text_matching
+from evalcore.metrics.weights import VARIABLE
+from tests.evalcore.metrics import tiny
+from tests.evalcore.metrics.asking import noise, rendering_of, score
+from tests.evalcore.metrics.storybench.telling import COLOURS, filmed, plain, told
+
+
+def seeing_colours(metric):
+    """The metric with an encoder whose features can be worked out by hand."""
+    metric.encoder = COLOURS
+    return metric
+
+
+# Which outputs belong together -------------------------------------------------------
+
+
+def test_outputs_are_paired_by_story():
+    outputs = told([1], story="01"), told([2], story="02"), told([], story="03")
+    truths = told([4], story="03"), told([5], story="02"), told([], story="01")
+    pairs = paired(Run("Alder", outputs, truths))
+    # 01 has no true picture, 03 no picture of the method.
+    assert [(p.output, p.truth) for p in pairs] == [(outputs[1], truths[1])]
+
+
+def test_a_clip_is_of_one_video(tmp_path):
+    story = filmed(tmp_path, [(0.5, 1.5), (2.0, 3.0)], given=0.5)
+    clip = clip_of_frames(story.frames)
+    # From the first frame of the first shot, with the gap, to the end of the last one.
+    assert (clip.start, clip.stop) == (4, 24)
+    with pytest.raises(FeatureError, match="one video, not frames of 2 files"):
+        clip_of_frames([plain(1), plain(2)])
+    with pytest.raises(FeatureError, match="one video, not frames of 0 files"):
+        clip_of_frames([])
+
+
+# FID ---------------------------------------------------------------------------------
+
+
+def test_fid_pools_the_frames_of_all_stories(tmp_path):
+    # Greys 0 and 2 against 4 and 10: mean and deviation are equal in three channels
+    # that move together, so that A = 2 J and B = 18 J with J of ones; the root of the
+    # product has the trace 6 * 3. 3 * 36 + 3 * 2 + 3 * 18 - 2 * 18 = 132.
+    outputs = told([0], story="01"), told([2], story="02")
+    truths = told([10], story="02"), told([4], story="01"), told([99], story="03")
+    metric = seeing_colours(FrechetImageDistance("inception"))
+    (value,) = score(metric, Run("Alder", outputs, truths), tmp_path)
+    assert value.value == pytest.approx(132, abs=1e-3)
+    assert value.trace["outputs"] == value.trace["truths"] == 2
+    assert value.trace["rank_deficient"] is True
+
+
+def test_fid_takes_every_frame_of_every_shot(tmp_path):
+    outputs = (told([0, 2], [7]),)
+    truths = (told([4, 10, 30, 40]),)
+    metric = seeing_colours(FrechetImageDistance("inception"))
+    (value,) = score(metric, Run("Alder", outputs, truths), tmp_path)
+    assert (value.trace["outputs"], value.trace["truths"]) == (3, 4)
+
+
+def test_fid_of_the_true_frames_is_nothing(tmp_path):
+    truths = told([3, 60, 9], story="01"), told([200], [100, 30], story="02")
+    metric = seeing_colours(FrechetImageDistance("inception"))
+    (value,) = score(metric, Run("true", truths, truths), tmp_path)
+    assert value.value == pytest.approx(0, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "truths", "reason"),
+    [
+        ((told([1, 2]),), (), "no output has a true one of the same story"),
+        ((told([1, 2]),), (told([1], story="9"),), "no output has a true one"),
+        (
+            (told([1]),),
+            (told([1, 2]),),
+            "needs two frames; the method's outputs have 1",
+        ),
+    ],
+)
+def test_fid_is_undefined(tmp_path, outputs, truths, reason):
+    metric = seeing_colours(FrechetImageDistance("inception"))
+    (value,) = score(metric, Run("Alder", outputs, truths), tmp_path)
+    assert value.value is None
+    assert reason in value.reason
+
+
+# SIM ---------------------------------------------------------------------------------
+
+
+def test_sim_formula_by_hand():
+    outputs = np.array([[1.0, 0.0], [2.0, 2.0], [1.0, 0.0]], np.float32)
+    truths = np.array([[5.0, 0.0], [0.0, 3.0], [-2.0, 0.0]], np.float32)
+    # Cosines 1, root(1/2) and -1.
+    wanted = 100 * np.sqrt(0.5) / 3
+    assert similarity_of_images(outputs, truths) == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "truths", "what"),
+    [
+        (np.ones((2, 3)), np.ones((3, 3)), "not 3 and 2"),
+        (np.ones((0, 3)), np.ones((0, 3)), "not 0 and 0"),
+        (np.zeros((1, 3)), np.ones((1, 3)), "zeros, which has no direction"),
+    ],
+)
+def test_sim_formula_refuses(outputs, truths, what):
+    with pytest.raises(ValueError, match=what):
+        similarity_of_images(outputs, truths)
+
+
+def sim(tmp_path, output, truth):
+    metric = seeing_colours(SimilarityOfImages("inception"))
+    (value,) = score(metric, Pair(output, truth), tmp_path)
+    return value
+
+
+def test_sim_matches_frames_by_shot_and_place(tmp_path):
+    red, green, grey = (90, 0, 0), (0, 90, 0), 90
+    value = sim(tmp_path, told([red, grey], [green]), told([red, red], [green]))
+    # 1, 1 / root(3), 1.
+    assert value.value == pytest.approx(100 * (2 + 1 / np.sqrt(3)) / 3)
+    assert value.trace == {"frames": 3}
+
+
+def test_sim_leaves_out_a_shot_that_one_side_lacks(tmp_path):
+    red, green = (90, 0, 0), (0, 90, 0)
+    # Matched by place alone, green would meet red.
+    value = sim(tmp_path, told([red], [], [green]), told([red], [red], [green]))
+    assert value.value == pytest.approx(100)
+    assert value.trace == {"frames": 2}
+
+
+def test_sim_needs_as_many_frames(tmp_path):
+    with pytest.raises(FeatureError, match="shot 2 has 1 frames and the true one 2"):
+        sim(tmp_path, told([1], [2]), told([1], [2, 3]))
+
+
+@pytest.mark.parametrize("side", ["output", "truth"])
+def test_sim_is_undefined_for_story_generation(tmp_path, side):
+    sides = {
+        name: told([1], task="story_gen" if name == side else "")
+        for name in ("output", "truth")
+    }
+    value = sim(tmp_path, **sides)
+    assert value.value is None
+    assert "story generation" in value.reason
+
+
+@pytest.mark.parametrize("task", ["story_cont", "action_exe", None])
+def test_sim_is_defined_for_the_other_tasks(tmp_path, task):
+    assert sim(tmp_path, told([5], task=task), told([6], task=task)).value > 99
+
+
+def test_sim_is_undefined_without_frames(tmp_path):
+    value = sim(tmp_path, told([], [1]), told([1], []))
+    assert value.value is None
+    assert "no shot has frames both" in value.reason
+
+
+# VTM ---------------------------------------------------------------------------------
+
+
+def test_vtm_formula_does_not_normalise_the_mean_again():
+    # Frames (3, 0) and (0, 2) have the mean direction (.5, .5) of length .71: with the
+    # text (1, 1) / root(2) it is .71, where a normalised mean would give 1.
+    segments = [np.array([[3.0, 0.0], [0.0, 2.0]])]
+    matches = video_text_matching(segments, np.array([[4.0, 4.0]]))
+    assert matches == pytest.approx([100 * np.sqrt(0.5)])
+
+
+@pytest.mark.parametrize(
+    ("segments", "texts", "what"),
+    [
+        ([np.ones((2, 3))], np.ones((2, 3)), "a text a segment, not 2 for 1"),
+        ([np.ones((0, 3))], np.ones((1, 3)), "a segment has no frames"),
+    ],
+)
+def test_vtm_formula_refuses(segments, texts, what):
+    with pytest.raises(ValueError, match=what):
+        video_text_matching(segments, texts)
+
+
+@pytest.fixture
+def tiny_clip(tmp_path, monkeypatch):
+    """A tiny CLIP in the place of the large one; returns its network."""
+    folder = tmp_path / "weights"
+    folder.mkdir()
+    monkeypatch.setenv(VARIABLE, str(folder))
+    monkeypatch.setenv("EVALCORE_DEVICE", "cpu")
+    tiny.know_clip(folder, monkeypatch)
+    monkeypatch.setitem(features.CLIP_NAMES, "storybench-code", tiny.CLIP)
+    monkeypatch.setitem(features.BACKENDS, tiny.CLIP, "tiny CLIP")
+    tiny.forget_loaded()
+    yield tiny.save_clip(folder)
+    tiny.forget_loaded()
+
+
+def seen_by_hand(network, pictures, texts, *, normalize=True):
+    """Features by open_clip's own preprocessing."""
+    prepare = open_clip.image_transform(
+        224, is_train=False, mean=open_clip.OPENAI_DATASET_MEAN,
+        std=open_clip.OPENAI_DATASET_STD,
+    )  # fmt: skip
+    stacked = torch.stack([prepare(PillowImage.fromarray(p)) for p in pictures])
+    with torch.inference_mode():
+        frames = network.encode_image(stacked, normalize=normalize).numpy()
+        tokens = open_clip.get_tokenizer(tiny.CLIP)(texts)
+        words = network.encode_text(tokens, normalize=normalize).numpy()
+    return frames, words
+
+
+def test_vtm_of_a_picture_story(tmp_path, tiny_clip):
+    pictures = [noise(1, (224, 224)), noise(2, (224, 224)), None, noise(3, (224, 224))]
+    texts = [{"caption": "a fox"}, {}, {"caption": "lost"}, {"caption": "a red barn"}]
+    story = rendering_of(pictures, texts=texts)
+    (value,) = score(VideoTextMatching("storybench-code"), story, tmp_path)
+    # Shot 2 has no text, shot 3 no picture: a segment is one frame.
+    seen = [pictures[0], pictures[3]]
+    frames, words = seen_by_hand(tiny_clip, seen, ["a fox", "a red barn"])
+    wanted = 100 * (frames * words).sum(axis=1)
+    assert value.value == pytest.approx(wanted.mean(), abs=1e-3)
+    assert value.trace["shots"] == pytest.approx(
+        {"1": wanted[0], "4": wanted[1]}, abs=1e-3
+    )
+
+
+def test_vtm_of_a_video_leaves_out_what_was_given(tmp_path, tiny_clip):
+    story = filmed(
+        tmp_path, [(0.5, 1.0), (1.0, 2.0)], given=0.5, frames=16,
+        pictures=lambda i: noise(i, (96, 64)), captions=["a fox", "a red barn"],
+    )  # fmt: skip
+    (value,) = score(VideoTextMatching("storybench-code"), story, tmp_path)
+    decoded = list(story.frames[0].source.pictures())
+    frames, words = seen_by_hand(tiny_clip, decoded, ["a fox", "a red barn"])
+    means = np.array([frames[4:8].mean(axis=0), frames[8:16].mean(axis=0)])
+    wanted = 100 * (means * words).sum(axis=1).mean()
+    assert value.value == pytest.approx(wanted, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "story", [told([], [1], captions=["a fox", ""]), told(), told([1], captions=[""])]
+)
+def test_vtm_is_undefined_without_a_shot_with_frames_and_text(tmp_path, story):
+    (value,) = score(VideoTextMatching("storybench-code"), story, tmp_path)
+    assert value.value is None
+    assert value.reason == "no shot has both frames and a text"
+
+
+def test_fid_and_sim_by_clip_use_its_features_unnormalised(tmp_path, tiny_clip):
+    pictures = [noise(seed, (224, 224)) for seed in range(4)]
+    output, truth = rendering_of(pictures[:2]), rendering_of(pictures[2:])
+    metric = FrechetImageDistance("clip", "storybench-code")
+    (value,) = score(metric, Run("Alder", (output,), (truth,)), tmp_path)
+    frames, _words = seen_by_hand(tiny_clip, pictures, ["a"], normalize=False)
+    assert np.linalg.norm(frames, axis=1) != pytest.approx(1, abs=0.1)
+    wanted = frechet_distance(*moments(frames[2:]), *moments(frames[:2]))
+    assert value.value == pytest.approx(wanted, rel=1e-3)
+    assert value.trace["dimensions"] == 24
+    sim_clip = SimilarityOfImages("clip", "storybench-code")
+    (value,) = score(sim_clip, Pair(output, truth), tmp_path)
+    units = frames / np.linalg.norm(frames, axis=1, keepdims=True)
+    cosines = (units[:2] * units[2:]).sum(axis=1)
+    assert value.value == pytest.approx(100 * cosines.mean(), abs=1e-3)
+
+
+# Which networks ----------------------------------------------------------------------
+
+
+LARGE = "CLIP ViT-L-14-quickgelu picture", "CLIP ViT-L/14 (OpenAI)"
+LARGE_336 = (
+    "CLIP ViT-L-14-336-quickgelu picture", "CLIP ViT-L/14 at 336 pixels (OpenAI)"
+)  # fmt: skip
+INCEPTION = "Inception v3 of FID", "Inception v3 of FID"
+
+
+@pytest.mark.parametrize(
+    ("name", "network", "backend"),
+    [
+        ("fid", *INCEPTION),
+        ("sim", *INCEPTION),
+        ("fid_clip", *LARGE_336),
+        ("vtm", *LARGE_336),
+        ("vtm@storybench-code", *LARGE_336),
+        ("vtm@storybench-paper", *LARGE),
+        ("sim_clip@storybench-paper", *LARGE),
+    ],
+)
+def test_profiles_choose_the_network(name, network, backend):
+    metric = registry.load(name)
+    assert metric.encoder.name.startswith(network)
+    assert metric.info.backend == backend
+    # FID needs lengths; so nothing but directions is thrown away beforehand.
+    assert "unit" not in metric.encoder.name
+
+
+def test_only_clip_has_profiles():
+    assert registry.load("fid").info.profile == ""
+    assert registry.load("fid_clip").info.profile == "storybench-code"
+    assert registry.load("vtm@storybench-paper").info.full_version == (
+        "1 storybench-paper"
+    )
+
+
+@pytest.mark.parametrize("name", ["fid", "sim"])
+def test_what_is_lacking_is_named(name, monkeypatch, tmp_path):
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    metric = registry.load(name)
+    assert "pt_inception-2015-12-05-6726825d.pth" in str(metric.missing())
+    (tmp_path / published_inception.INCEPTION_FID.path).touch()
+    assert not metric.missing()

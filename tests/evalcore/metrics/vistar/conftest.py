@@ -1,0 +1,50 @@
+import pytest
+import torch
+
+from evalcore.metrics.encoders import people, published_scenes, scenes, subjects
+from tests.evalcore.metrics import tiny
+from tests.evalcore.metrics.vistar import networks
+
+KINDS = {
+    "depth": (networks.depth_network, published_scenes.DEPTH),
+    "objects": (networks.object_network, published_scenes.OBJECTS),
+    "pose": (networks.pose_network, published_scenes.POSE),
+    "expression": (networks.expression_network, published_scenes.EXPRESSION),
+    "cut_out": (networks.cut_out_network, published_scenes.CUT_OUT),
+    "appearance": (networks.appearance_network, published_scenes.APPEARANCE),
+}
+
+
+class TinyWeights:
+    """A folder of weights of its own, empty at first."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def save(self, *kinds, **how):
+        """Save tiny random networks; return the last one."""
+        for number, kind in enumerate(kinds):
+            torch.manual_seed(number)
+            make, where = KINDS[kind]
+            network = make(**how).eval()
+            network.save_pretrained(self.folder / where.path)
+        return network
+
+
+def forget_loaded():
+    tiny.forget_loaded()
+    for encoder in (
+        scenes.depth, scenes.objects, people.pose, people.expression,
+        subjects.subject_encoder,
+    ):  # fmt: skip
+        encoder.cache_clear()
+
+
+@pytest.fixture
+def weights(tmp_path_factory, monkeypatch):
+    folder = tmp_path_factory.mktemp("weights")
+    monkeypatch.setenv("EVALCORE_WEIGHTS_DIR", str(folder))
+    monkeypatch.setenv("EVALCORE_DEVICE", "cpu")
+    forget_loaded()
+    yield TinyWeights(folder)
+    forget_loaded()

@@ -1,0 +1,265 @@
+"""CPA: the formulas by hand, and the metric on tiny real networks."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalcore.metrics.base import FeatureError
+from evalcore.metrics.encoders.figures import EXPRESSIONS
+from evalcore.metrics.encoders.instances import SIDE, Instance, packed
+from evalcore.metrics.registry import load
+from evalcore.metrics.vistar.character_portrayal import (
+    CharacterPortrayal,
+    Wanted,
+    character_portrayal,
+    count_match,
+    label_match,
+    wanted_people,
+)
+from evalcore.metrics.vistar.posture import POSTURES
+from evalcore.metrics.weights import WeightsError
+from tests.evalcore.metrics.asking import noise, rendering_of, score
+
+LABELS = st.lists(st.sampled_from(POSTURES), max_size=5)
+
+
+class TestFormulas:
+    @pytest.mark.parametrize(
+        ("found", "wanted", "value"), [(2, 2, 1), (0, 0, 1), (3, 2, 0), (0, 1, 0)]
+    )
+    def test_count(self, found, wanted, value):
+        assert count_match(found, wanted) == value
+
+    @pytest.mark.parametrize(
+        ("found", "wanted", "value"),
+        [
+            (["sitting"], ["sitting"], 1),
+            (["sitting"], ["sitting", "sitting"], 0.5),
+            (["sitting", "sitting"], ["sitting"], 1),
+            (["standing", ""], ["sitting"], 0),
+            ([], ["lying", "lying"], 0),
+            (["lying", "sitting", "standing"], ["standing", "lying", "lying"], 2 / 3),
+        ],
+    )
+    def test_labels(self, found, wanted, value):
+        assert label_match(found, wanted) == pytest.approx(value)
+
+    @given(LABELS, LABELS.filter(bool))
+    def test_labels_against_the_best_assignment(self, found, wanted):
+        padded = found + ["nobody"] * len(wanted)
+        best = max(
+            sum(a == b for a, b in zip(order, wanted, strict=False))
+            for order in permutations(padded, len(wanted))
+        ) if len(padded) <= 7 else None  # fmt: skip
+        if best is not None:
+            assert label_match(found, wanted) == pytest.approx(best / len(wanted))
+
+    def test_no_label_wanted(self):
+        with pytest.raises(ValueError, match="no label is wanted"):
+            label_match(["sitting"], [])
+
+    def test_all_parts(self):
+        parts = {"count": 1.0, "posture": 0.5, "expression": 0.0}
+        assert character_portrayal(parts) == pytest.approx(0.5)
+        weights = {"count": 0.2, "posture": 0.2, "expression": 0.6}
+        assert character_portrayal(parts, weights) == pytest.approx(0.3)
+
+    def test_what_is_not_wanted_is_left_out(self):
+        weights = {"count": 0.2, "posture": 0.3, "expression": 0.5}
+        # .2 and .5 of .7
+        parts = {"count": 1.0, "expression": 0.5}
+        assert character_portrayal(parts, weights) == pytest.approx(0.45 / 0.7)
+        assert character_portrayal({"posture": 0.25}) == 0.25
+
+    @pytest.mark.parametrize("weights", [{}, {"count": 0.0}])
+    def test_nothing_with_a_weight(self, weights):
+        with pytest.raises(ValueError, match="none with a weight"):
+            character_portrayal(dict.fromkeys(weights, 1.0), weights)
+
+
+def story(pictures, **parameters):
+    return rendering_of(pictures, vistar={"parameters": parameters})
+
+
+class TestWanted:
+    def test_parameters(self):
+        told = story([], count="2", posture="Sitting, standing", expression=" happy ,")
+        assert wanted_people(told) == Wanted(2, ("sitting", "standing"), ("happy",))
+
+    def test_nothing(self):
+        assert wanted_people(rendering_of([])) == Wanted()
+
+    @pytest.mark.parametrize(
+        ("parameters", "said"),
+        [
+            ({"count": "two"}, "parameter count: expected a whole number, found 'two'"),
+            ({"count": "-1"}, "expected a whole number, found '-1'"),
+            ({"posture": "standin"}, "found 'standin'; did you mean 'standing'?"),
+            (
+                {"posture": "flying"},
+                "parameter posture: expected standing, sitting, ly",
+            ),
+            ({"expression": "happy, amused"}, "found 'amused'"),
+        ],
+    )
+    def test_what_cannot_be_recognised(self, parameters, said):
+        with pytest.raises(ValueError, match="parameter ") as caught:
+            wanted_people(story([], **parameters))
+        assert said in str(caught.value)
+
+
+class Known:
+    """An encoder that knows the answers; the metric's own part is tested with it."""
+
+    batch = 8
+
+    def __init__(self, id, answer):
+        self.id = id
+        self.answer = answer
+
+    def prepare(self, item):
+        return item
+
+    def encode(self, prepared):
+        return [self.answer(one) for one in prepared]
+
+
+def person(left, top, right, bottom, label=1):
+    return Instance(
+        label, 0.9, (left, top, right, bottom), np.zeros((SIDE, SIDE), bool)
+    )
+
+
+class TestSteps:
+    """Which parts of a picture are shown to which network."""
+
+    def seen(self, things, joints, tmp_path, **parameters):
+        shown = {"pose": [], "face": []}
+
+        def pose(crop):
+            shown["pose"].append(crop)
+            return joints
+
+        def face(crop):
+            shown["face"].append(crop)
+            return np.eye(7)[EXPRESSIONS.index("happy")]
+
+        metric = CharacterPortrayal()
+        metric.encoders = (
+            Known("things", lambda _picture: packed(things)),
+            Known("pose", pose),
+            Known("face", face),
+        )
+        picture = noise(1, (100, 80))
+        values = score(metric, story([picture], **parameters), tmp_path)
+        return values[0], shown, picture
+
+    def test_people_are_cut_out_a_quarter_larger_and_their_faces_out_of_them(
+        self, tmp_path
+    ):
+        # Upright with straight legs, and a face: shares of the frame of 192 x 256.
+        joints = np.zeros((17, 3))
+        joints[[0, 1, 2]] = [[0.5, 0.2, 1], [0.55, 0.17, 1], [0.45, 0.17, 1]]
+        joints[[5, 6, 11, 12, 13, 14]] = [
+            [0.4, 0.3, 1], [0.6, 0.3, 1], [0.4, 0.5, 1], [0.6, 0.5, 1],
+            [0.4, 0.75, 1], [0.6, 0.75, 1],
+        ]  # fmt: skip
+        dog = person(0.1, 0.1, 0.2, 0.2, label=18)
+        value, shown, picture = self.seen(
+            [dog, person(0.2, 0.25, 0.6, 0.75)], joints, tmp_path,
+            count="1", posture="standing", expression="happy",
+        )  # fmt: skip
+        # 20..60 of 100 wide and 20..60 of 80 high, an eighth more on each side.
+        assert value.trace["people"] == [(15, 15, 65, 65)]
+        (body,) = shown["pose"]
+        np.testing.assert_array_equal(body, picture[15:65, 15:65])
+        # The frame is filled across (scale 3.84) and has 32 rows free above: the eyes
+        # are .1 x 192 / 3.84 = 5 apart and the face 16 wide; its middle is 3.7 below
+        # the person's upper edge, where it is cut off.
+        (face,) = shown["face"]
+        np.testing.assert_array_equal(face, body[:12, 17:33])
+        assert value.trace["postures"] == ["standing"]
+        assert value.trace["expressions"] == ["happy"]
+        assert value.value == 1
+
+    def test_boxes_end_at_the_edges(self, tmp_path):
+        value, _shown, _picture = self.seen(
+            [person(0, 0, 1, 1), person(0.5, 0.5, 0.5, 0.5), person(1, 1, 1, 1)],
+            np.zeros((17, 3)), tmp_path, count="3", posture="lying",
+        )  # fmt: skip
+        assert value.trace["people"] == [
+            (0, 0, 100, 80), (50, 40, 51, 41), (99, 79, 100, 80),
+        ]  # fmt: skip
+        # Nobody's posture can be told: counted right, not seen lying.
+        assert value.trace["postures"] == ["", "", ""]
+        assert value.value == 0.5
+
+    def test_a_mere_count_needs_no_joints(self, tmp_path):
+        value, shown, _picture = self.seen(
+            [person(0, 0, 1, 1)], FeatureError("not asked"), tmp_path, count="2"
+        )
+        assert (value.value, shown["pose"]) == (0, [])
+
+
+class TestMetric:
+    def test_missing_names_what_to_get(self, weights):
+        said = str(load("character_portrayal").missing())
+        for name in (
+            "rf-detr-seg-medium",
+            "vitpose-base-simple",
+            "vit-face-expression",
+        ):
+            assert name in said
+        weights.save("objects", "pose", "expression")
+        assert not load("character_portrayal").missing()
+
+    def test_tiny_networks_end_to_end(self, weights, tmp_path):
+        weights.save("objects", bias=9.0)
+        weights.save("pose", "expression")
+        told = story(
+            [noise(1), None, noise(2, (40, 90))],
+            count="5", posture="standing", expression="happy, sad",
+        )  # fmt: skip
+        values = score(CharacterPortrayal(), told, tmp_path)
+        assert [value.shot for value in values] == [1, 3]
+        for value in values:
+            parts = value.trace["parts"]
+            assert parts["count"] == 1  # all five queries see a person
+            assert len(value.trace["postures"]) == 5
+            assert set(value.trace["postures"]) <= {*POSTURES, ""}
+            assert set(value.trace["expressions"]) <= set(EXPRESSIONS)
+            assert value.value == pytest.approx(sum(parts.values()) / 3)
+
+    def test_nobody_there(self, weights, tmp_path):
+        weights.save("objects", bias=-9.0)
+        weights.save("pose", "expression")
+        (value,) = score(
+            CharacterPortrayal(),
+            story([noise(1)], count="0", posture="lying"),
+            tmp_path,
+        )
+        assert value.value == 0.5
+
+    @pytest.mark.parametrize(
+        ("parameters", "reason"),
+        [
+            ({}, "none of the parameters count, posture, expression"),
+            ({"font": "Futura"}, "none of the parameters"),
+            ({"count": "two"}, "expected a whole number"),
+        ],
+    )
+    def test_undefined(self, parameters, reason, weights, tmp_path):
+        told = story([noise(1), None], **parameters)
+        (value,) = score(CharacterPortrayal(), told, tmp_path)
+        assert (value.value, value.shot) == (None, 1)
+        assert reason in value.reason
+
+    def test_a_classifier_of_other_faces_is_refused(self, weights, tmp_path):
+        from evalcore.metrics.encoders.people import expression
+
+        weights.save("expression", names=("cat", "dog"))
+        with pytest.raises(WeightsError, match="tells cat, dog apart, not angry"):
+            expression().encode([expression().prepare(noise(1))])

@@ -1,0 +1,106 @@
+import json
+
+import pytest
+
+from evalcore.metrics.base import Value
+from evalcore.metrics.engine import Engine, Job
+from evalcore.metrics.features import FeatureStore
+from evalcore.metrics.judging.asking import Refusal
+from evalcore.metrics.judging.client import asking
+from evalcore.metrics.vistar.generation import (
+    generate,
+    generation_question,
+    parse_reply,
+)
+from evalcore.metrics.vistar.prompt_language import parse
+from evalcore.metrics.vistar.questionnaire import QuestionnaireError, read_questionnaire
+from tests.evalcore.metrics.judging.serving import answers, judge_at, serving
+from tests.evalcore.metrics.vistar.test_questionnaire import FOUR, level, pair
+
+LEVELS = {"levels": FOUR["levels"]}
+HANFU = parse('[CA-SF] A girl in Hanfu in a neon street {mood="poetic"}')
+
+
+def test_the_judge_is_told_prompt_angle_role_and_rules():
+    question = generation_question(HANFU)
+    assert question.parts == (
+        "Angle: Style Fusion\nAsked for by: Concept Artist\n"
+        "Prompt: A girl in Hanfu in a neon street\nParameter mood: poetic",
+    )
+    for rule in ("L1", "L2", "L3", "L4", "exclude each other", "sum to 1"):
+        assert rule in question.system
+    assert question.temperature == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps(LEVELS),
+        f"```json\n{json.dumps(LEVELS, indent=2)}\n```",
+        f"Here it is:\n{json.dumps(LEVELS)}\nI hope it helps.",
+        json.dumps({**LEVELS, "prompt_id": "?", "prompt": "something else"}),
+    ],
+)
+def test_replies_that_hold_a_questionnaire(text):
+    assert parse_reply(text) == read_questionnaire(FOUR).levels
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "expected a JSON object with levels, found none"),
+        ("} {", "expected a JSON object with levels, found none"),
+        ("[1, 2]", "expected a JSON object with levels, found none"),
+        ('{"levels": [}', r"\$: no JSON \(line 1"),
+        ("{}", r"\$.levels: missing"),
+        ('{"levels": [], "title": 1}', r"2 problems: \$.title: unknown key"),
+        ('{"levels": [], "levels": []}', "has the key 'levels' twice"),
+    ],
+)
+def test_replies_that_do_not(text, said):
+    with pytest.raises(ValueError, match=said):
+        parse_reply(text)
+
+
+def test_refusals_list_every_problem():
+    wrong = {"levels": [level("L1", 0.5, pair("a", 0.5)), level("L5", 0.5)]}
+    with pytest.raises(QuestionnaireError) as caught:
+        parse_reply(json.dumps(wrong))
+    assert [problem.partition(":")[0] for problem in caught.value.problems] == [
+        "$.levels[0].questions",
+        "$.levels[1].level",
+    ]
+
+
+def run(prompts, folder):
+    """What is generated, by the engine as it runs metrics."""
+    made = {}
+
+    def job():
+        made.update((yield from generate(prompts)))
+        return [Value(None, reason="nothing is scored")]
+
+    (outcome,) = Engine(FeatureStore(folder)).run([Job("it", job())])
+    assert outcome.error is None
+    return made
+
+
+def test_questionnaires_are_written_once_and_asked_for_again_if_refused(tmp_path):
+    street, poster = HANFU, parse('[GD-TR] A poster {text="SALE"}')
+    with serving() as server, asking(judge_at(server, concurrency=1)):
+        broken = {"levels": FOUR["levels"][:1]}  # weights sum to .2
+        tries = {"Hanfu": [json.dumps(broken), json.dumps(LEVELS)], "poster": []}
+        server.by_question = lambda asked: answers(
+            tries["Hanfu"].pop(0) if "Hanfu" in asked.text else "I would rather not."
+        )
+        made = run({"s": street, "p": poster}, tmp_path)
+        first = made["s"]
+        assert (first.prompt_id, first.prompt) == ("s", street.text)
+        assert first.as_json()["levels"] == FOUR["levels"]
+        assert isinstance(made["p"], Refusal)
+        assert len(made["p"].reasons) == 3
+        assert "expected a JSON object" in made["p"].reasons[0]
+        assert len(server.asked) == 2 + 3
+        # What was answered is remembered: a second time nothing is asked.
+        assert run({"s": street, "p": poster}, tmp_path) == made
+        assert len(server.asked) == 5

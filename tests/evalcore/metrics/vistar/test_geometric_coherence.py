@@ -1,0 +1,212 @@
+"""GC: each cue on pictures made for it, and the metrics on a tiny real network."""
+
+import math
+
+import numpy as np
+import pytest
+
+from evalcore.metrics.registry import load
+from evalcore.metrics.vistar.geometric_coherence import (
+    CUES,
+    GeometricCoherence,
+    GeometricCues,
+    five_cues,
+    geometric_coherence,
+)
+from evalcore.metrics.vistar.geometric_cues import (
+    anomaly_score,
+    contour_score,
+    curvature_score,
+    highlight_score,
+    normals_score,
+    scaled_depth,
+    texture_score,
+)
+from tests.evalcore.metrics.asking import noise, rendering_of, score
+
+SIDE = 64
+RNG = np.random.default_rng(3)
+NOISE = RNG.uniform(0, 1, (SIDE, SIDE))
+SLOPE = np.tile(np.linspace(0, 1, SIDE), (SIDE, 1))
+
+
+def grey(values):
+    return np.repeat(np.asarray(values, float)[..., None], 3, axis=-1)
+
+
+class TestNormals:
+    def test_planes_agree_however_steep(self):
+        assert normals_score(SLOPE) == pytest.approx(1)
+        assert normals_score((SLOPE + SLOPE.T) / 2) == pytest.approx(1)
+
+    def test_a_roof_agrees_but_at_its_ridge(self):
+        """Up to the middle and down again: normals at 45 degrees either way."""
+        roof = 1 - np.abs(np.linspace(-1, 1, SIDE, endpoint=False))[None].repeat(
+            SIDE, 0
+        )
+        # The ridge runs between two tiles; only the gradient across it is level.
+        assert 0.97 < normals_score(roof / 2) < 1
+
+    def test_a_tile_half_this_way_half_that_way(self):
+        # Normals (±1, 0, 1) / sqrt 2 in equal shares: a mean of length sqrt 1/2, but
+        # for the two columns of 16 at the fold and the one at each edge.
+        zigzag = np.abs((np.arange(SIDE) + 8) % 16 - 8) / SIDE
+        assert normals_score(np.tile(zigzag, (SIDE, 1))) == pytest.approx(
+            0.74, abs=0.02
+        )
+
+    def test_noise(self):
+        assert normals_score(NOISE) < 0.2
+
+
+class TestCurvature:
+    def test_planes_do_not_bend(self):
+        assert curvature_score(SLOPE) == pytest.approx(1)
+
+    def test_by_hand(self):
+        # z = 0.05 x^2 / 2: the Laplacian is 0.05 everywhere.
+        bowl = np.tile(0.025 * np.arange(9.0) ** 2, (9, 1))
+        assert curvature_score(bowl) == pytest.approx(math.exp(-1))
+
+    def test_noise(self):
+        assert curvature_score(NOISE) < 1e-4
+
+
+class TestHighlights:
+    def shining(self, mask):
+        return grey(np.where(mask, 255, 60))
+
+    def test_none(self):
+        assert highlight_score(grey(np.full((SIDE, SIDE), 200.0))) == 1
+
+    def test_whole(self):
+        mask = np.zeros((SIDE, SIDE), bool)
+        mask[10:30, 10:30] = True
+        assert highlight_score(self.shining(mask)) == 1
+
+    def test_at_the_edges_of_the_picture(self):
+        mask = np.zeros((SIDE, SIDE), bool)
+        mask[:20] = True
+        assert highlight_score(self.shining(mask)) == 1
+
+    def test_a_narrow_break_is_a_flaw(self):
+        mask = np.zeros((SIDE, SIDE), bool)
+        mask[10:30, 10:30] = True
+        mask[19:21] = False
+        # 18 of 20 rows.
+        assert highlight_score(self.shining(mask)) == pytest.approx(0.9)
+
+    def test_a_wide_gap_is_none(self):
+        mask = np.zeros((SIDE, SIDE), bool)
+        mask[10:20, 10:30] = mask[26:36, 10:30] = True
+        assert highlight_score(self.shining(mask)) == 1
+
+    def test_bright_colours_are_no_highlights(self):
+        mask = np.zeros((SIDE, SIDE), bool)
+        mask[10:30:2, 10:30] = True
+        yellow = np.where(mask[..., None], [255.0, 255.0, 120.0], 60.0)
+        assert highlight_score(yellow) == 1
+
+
+class TestContours:
+    def test_no_edges(self):
+        assert contour_score(grey(np.full((SIDE, SIDE), 90.0))) == 1
+
+    def test_a_long_contour(self):
+        picture = np.full((SIDE, SIDE), 20.0)
+        picture[16:48, 16:48] = 220
+        assert contour_score(grey(picture)) == 1
+
+    def test_fragments(self):
+        picture = np.full((SIDE, SIDE), 20.0)
+        picture[8::16, 8::16] = 220  # single bright pixels: contours of a few pixels
+        assert contour_score(grey(picture)) == 0
+
+    def test_both(self):
+        picture = np.full((SIDE, SIDE), 20.0)
+        picture[40:60, 10:50] = 220
+        whole = contour_score(grey(picture))
+        picture[8:32:16, 8::16] = 220
+        assert 0.5 < contour_score(grey(picture)) < whole == 1
+
+
+class TestTexture:
+    def test_flat_and_sloping(self):
+        assert texture_score(grey(np.full((SIDE, SIDE), 90.0))) == 1
+        assert texture_score(grey(255 * SLOPE)) == 1
+
+    def test_a_checkerboard(self):
+        # Bright pixels have 4 bright neighbours, in turn with 4 dark: 8 changes; for
+        # dark ones no neighbour is darker: none. Half of the pixels each.
+        board = np.indices((34, 34)).sum(axis=0) % 2 * 255
+        assert texture_score(grey(board)) == 0.5
+
+    def test_noise(self):
+        assert 0.2 < texture_score(grey(255 * NOISE)) < 0.6
+
+
+class TestAnomaly:
+    def test_by_hand(self):
+        means, precisions = np.zeros((2, 2)), np.tile(np.diag([4.0, 1.0]), (2, 1, 1))
+        vectors = np.array([[3.0, 8.0], [0.0, 1.0]])
+        # d^2 = 4 x 9 + 64 = 100 at the first place, 1 at the second.
+        assert anomaly_score(vectors, means, precisions) == pytest.approx(math.exp(-1))
+
+    def test_the_reference_itself(self):
+        means = RNG.normal(size=(5, 3))
+        assert anomaly_score(means, means, np.tile(np.eye(3), (5, 1, 1))) == 1
+
+
+class TestWorst:
+    def test_minimum(self):
+        scores = dict(zip(CUES, (0.9, 0.8, 0.7, 0.6, 0.5, 0.4), strict=True))
+        assert geometric_coherence(scores) == 0.4
+        assert geometric_coherence({**scores, "normals": 0.1}) == 0.1
+
+    def test_five_are_not_enough(self):
+        with pytest.raises(ValueError, match="all six cues; missing: anomaly"):
+            geometric_coherence(dict.fromkeys(CUES[:5], 1.0))
+
+    def test_scale_and_zero_of_depth_do_not_matter(self):
+        pixels = np.ones(3)
+        assert five_cues(SLOPE * 900 - 3, pixels) == pytest.approx(
+            five_cues(SLOPE, pixels)
+        )
+
+    def test_flat_depth(self):
+        with pytest.raises(ValueError, match="the depth map is flat"):
+            scaled_depth(np.ones((4, 4)))
+
+
+class TestMetrics:
+    def test_gc_itself_is_never_ready(self, weights):
+        assert "PaDiM" in str(load("geometric_coherence").missing())
+        assert "dpt-hybrid-midas" in str(load("geometric_coherence").missing())
+        weights.save("depth")
+        assert "PaDiM" in str(load("geometric_coherence").missing())
+        assert "dpt-hybrid-midas" not in str(load("geometric_coherence").missing())
+
+    def test_the_five_cues_are_ready_with_depth(self, weights):
+        assert "dpt-hybrid-midas" in str(load("geometric_cues").missing())
+        weights.save("depth")
+        assert not load("geometric_cues").missing()
+        assert load("geometric_cues").info.family == "stand-in"
+
+    def test_tiny_network_end_to_end(self, weights, tmp_path):
+        weights.save("depth")
+        rendering = rendering_of([noise(1), None, noise(2)])
+        values = score(GeometricCues(), rendering, tmp_path)
+        assert [value.shot for value in values] == [1, 3]
+        for value in values:
+            assert list(value.trace) == list(CUES[:5])
+            assert all(0 <= cue <= 1 for cue in value.trace.values())
+            assert value.value == min(value.trace.values())
+
+    def test_gc_has_no_value_but_shows_its_cues(self, weights, tmp_path):
+        weights.save("depth")
+        rendering = rendering_of([noise(1)])
+        (value,) = score(GeometricCoherence(), rendering, tmp_path)
+        (five,) = score(GeometricCues(), rendering, tmp_path)
+        assert value.value is None
+        assert "PaDiM" in value.reason
+        assert value.trace == five.trace

@@ -1,0 +1,227 @@
+import copy
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalcore.metrics.vistar.questionnaire import (
+    QuestionnaireError,
+    decode,
+    load_questionnaire,
+    read_questionnaire,
+)
+
+
+def pair(id, weight=1.0, positive="Is there {}?", negative="Is {} missing?"):
+    return {
+        "id": id,
+        "positive": positive.format(id),
+        "negative": negative.format(id),
+        "weight": weight,
+    }
+
+
+def level(name, weight, *pairs):
+    return {"level": name, "weight": weight, "questions": list(pairs)}
+
+
+def questionnaire(*levels, **fields):
+    return {"prompt_id": "p1", "prompt": "a cat", "levels": list(levels), **fields}
+
+
+FOUR = questionnaire(
+    level("L1", 0.2, pair("cat", 0.5), pair("hat", 0.5)),
+    level("L2", 0.3, pair("red")),
+    level("L3", 0.25, pair("fit", 0.25), pair("light", 0.75)),
+    level("L4", 0.25, pair("mood")),
+)
+
+
+def problems(data):
+    with pytest.raises(QuestionnaireError) as caught:
+        read_questionnaire(data)
+    return list(caught.value.problems)
+
+
+def test_the_specified_shape_is_read_and_written_back():
+    read = load_questionnaire(json.dumps(FOUR))
+    assert [lev.level for lev in read.levels] == ["L1", "L2", "L3", "L4"]
+    assert [p.id for p in read.pairs] == ["cat", "hat", "red", "fit", "light", "mood"]
+    assert read.as_json() == FOUR
+    assert read_questionnaire(read.as_json()) == read
+
+
+def test_sums_within_a_thousandth_are_brought_to_one():
+    data = questionnaire(
+        level("L1", 0.5005, pair("a", 0.333), pair("b", 0.333), pair("c", 0.333)),
+        level("L2", 0.5005, pair("d", 1.0009)),
+    )
+    read = read_questionnaire(data)
+    # .333 of .999 is a third; .5005 of 1.001 is a half.
+    assert [p.weight for p in read.pairs[:3]] == pytest.approx([1 / 3] * 3)
+    assert [lev.weight for lev in read.levels] == pytest.approx([0.5, 0.5])
+    assert read.pairs[3].weight == 1
+
+
+@pytest.mark.parametrize(
+    ("total", "good"),
+    [(1.001, True), (0.999, True), (1.0011, False), (0.9989, False)],
+)
+def test_the_tolerance_ends_at_a_thousandth(total, good):
+    data = questionnaire(level("L1", 1, pair("a", 0.5), pair("b", total - 0.5)))
+    if good:
+        weights = [p.weight for p in read_questionnaire(data).pairs]
+        assert sum(weights) == pytest.approx(1, abs=1e-15)
+    else:
+        (problem,) = problems(data)
+        assert problem == (
+            f"$.levels[0].questions: the weights sum to {total:g}, not to 1 "
+            "(within 0.001)"
+        )
+
+
+def test_an_empty_level_is_normalised_away():
+    data = questionnaire(
+        level("L1", 0.3, pair("a")), level("L2", 0.5), level("L4", 0.2, pair("b"))
+    )
+    read = read_questionnaire(data)
+    # .3 and .2 of the .5 that is left.
+    assert [(lev.level, lev.weight) for lev in read.levels] == [
+        ("L1", pytest.approx(0.6)),
+        ("L4", pytest.approx(0.4)),
+    ]
+
+
+def test_levels_are_put_into_order():
+    data = questionnaire(level("L3", 0.5, pair("a")), level("L1", 0.5, pair("b")))
+    assert [lev.level for lev in read_questionnaire(data).levels] == ["L1", "L3"]
+
+
+def test_every_problem_is_listed_with_its_path():
+    data = questionnaire(
+        {"level": "L9", "weight": "0.5", "questions": [pair("a", True)], "note": 1},
+        level("L1", 0.5, pair("b", 0.6), pair("b", 0.6), {"id": 7, "positive": 0}),
+        "L2",
+        {"level": "L1", "weight": -1, "questions": {}},
+        colour="red",
+    )
+    del data["prompt_id"]
+    data["prompt"] = "  "
+    assert problems(data) == [
+        "$.colour: unknown key; there are prompt_id, prompt, levels",
+        "$.prompt_id: missing",
+        '$.prompt: expected a text that is not empty, found "  "',
+        "$.levels[0].note: unknown key; there are level, weight, questions",
+        '$.levels[0].level: expected one of L1, L2, L3, L4, found "L9"',
+        '$.levels[0].weight: expected a number from 0 to 1, found "0.5"',
+        "$.levels[0].questions[0].weight: expected a number from 0 to 1, found true",
+        "$.levels[1].questions[2].negative: missing",
+        "$.levels[1].questions[2].weight: missing",
+        "$.levels[1].questions[2].id: expected a text that is not empty, found 7",
+        "$.levels[1].questions[2].positive: expected a text that is not empty, found 0",
+        '$.levels[2]: expected an object with level, weight, questions, found "L2"',
+        "$.levels[3].weight: expected a number from 0 to 1, found -1",
+        "$.levels[3].questions: expected a list, found {}",
+        "$.levels: the level 'L1' occurs 2 times",
+        "$.levels: the id 'b' occurs 2 times",
+    ]
+
+
+def test_the_message_holds_all_problems():
+    with pytest.raises(QuestionnaireError) as caught:
+        read_questionnaire({})
+    assert str(caught.value) == (
+        "3 problems: $.prompt_id: missing; $.prompt: missing; $.levels: missing"
+    )
+
+
+def test_sums_of_levels_and_of_several_lists():
+    data = questionnaire(
+        level("L1", 0.5, pair("a", 0.5), pair("b", 0.4)),
+        level("L2", 0.6, pair("c", 2.0)),
+    )
+    assert problems(data) == [
+        "$.levels[0].questions: the weights sum to 0.9, not to 1 (within 0.001)",
+        "$.levels[1].questions[0].weight: expected a number from 0 to 1, found 2.0",
+        "$.levels: the weights sum to 1.1, not to 1 (within 0.001)",
+    ]
+
+
+@pytest.mark.parametrize("data", [None, [], "x", 3, float("nan")])
+def test_what_is_no_object_is_refused(data):
+    (problem,) = problems(data)
+    assert problem.startswith("$: expected an object with prompt_id, prompt, levels")
+
+
+@pytest.mark.parametrize("weight", [float("nan"), float("inf"), 10**400, None, [1]])
+def test_what_is_no_weight_is_refused(weight):
+    (problem,) = problems(questionnaire(level("L1", 1, pair("a", weight))))
+    assert problem.startswith("$.levels[0].questions[0].weight: expected a number")
+
+
+@pytest.mark.parametrize(
+    "levels", [[level("L1", 1)], [level("L1", 0, pair("a")), level("L2", 1)]]
+)
+def test_without_a_weighted_question_nothing_can_be_scored(levels):
+    assert problems(questionnaire(*levels)) == [
+        "$.levels: no level with questions has a weight above 0"
+    ]
+
+
+def test_no_levels_at_all():
+    assert problems(questionnaire()) == [
+        "$.levels: the weights sum to 0, not to 1 (within 0.001)"
+    ]
+
+
+def test_both_questions_of_a_pair_the_same():
+    data = questionnaire(level("L1", 1, pair("a", 1, "A cat?", "A cat? ")))
+    (problem,) = problems(data)
+    assert problem.startswith(
+        "$.levels[0].questions[0].negative: expected another question than `positive`"
+    )
+
+
+def test_long_values_are_cut_in_messages():
+    (problem,) = problems(questionnaire(level("L1", 1, pair("a", "x" * 500))))
+    assert len(problem) < 130
+
+
+def test_no_json():
+    with pytest.raises(QuestionnaireError, match=r"\$: no JSON \(line 2, column 1"):
+        load_questionnaire('{"prompt_id":\n}')
+
+
+def test_a_key_twice():
+    with pytest.raises(QuestionnaireError, match="an object has the key 'a' twice"):
+        decode('{"b": {"a": 1, "a": 2}}')
+
+
+@given(
+    st.lists(
+        st.lists(st.integers(1, 1000), min_size=1, max_size=5), min_size=1, max_size=4
+    ),
+    st.data(),
+)
+def test_weights_sum_to_one_and_reading_again_changes_nothing(parts, draw):
+    shares = draw.draw(
+        st.lists(st.integers(1, 100), min_size=len(parts), max_size=len(parts))
+    )
+    data = questionnaire(
+        *(
+            level(
+                f"L{i + 1}",
+                shares[i] / sum(shares),
+                *(pair(f"{i}-{j}", w / sum(ws)) for j, w in enumerate(ws)),
+            )
+            for i, ws in enumerate(parts)
+        )
+    )
+    before = copy.deepcopy(data)
+    read = read_questionnaire(data)
+    assert data == before
+    assert sum(lev.weight for lev in read.levels) == pytest.approx(1, abs=1e-12)
+    for lev in read.levels:
+        assert sum(p.weight for p in lev.questions) == pytest.approx(1, abs=1e-12)
+    assert load_questionnaire(json.dumps(read.as_json())) == read

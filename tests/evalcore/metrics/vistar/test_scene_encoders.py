@@ -1,0 +1,132 @@
+"""Depth, objects and joints: the same numbers as transformers' own processors give."""
+
+import numpy as np
+import pytest
+import torch
+from transformers import DPTImageProcessorPil, ViTImageProcessorPil
+from transformers.models.rf_detr.image_processing_rf_detr import RfDetrImageProcessor
+
+from evalcore.metrics.encoders import people, scenes
+from evalcore.metrics.encoders.figures import unframed
+from evalcore.metrics.encoders.instances import SIDE, unpacked
+from evalcore.metrics.weights import WeightsError
+from tests.evalcore.metrics.asking import noise
+from tests.evalcore.metrics.vistar import networks
+
+WIDE, TALL = noise(1, (400, 250)), noise(2, (90, 160))
+
+
+def encoded(encoder, *pictures):
+    return encoder.encode([encoder.prepare(picture) for picture in pictures])
+
+
+def test_depth(weights):
+    network = weights.save("depth")
+    own = encoded(scenes.depth(), WIDE, TALL)
+    processor = DPTImageProcessorPil(
+        size={"height": 384, "width": 384},
+        image_mean=[0.5] * 3,
+        image_std=[0.5] * 3,
+        resample=2,
+    )
+    for feature, picture in zip(own, (WIDE, TALL), strict=True):
+        assert feature.shape == (SIDE, SIDE)
+        with torch.no_grad():
+            maps = network(**processor(picture, return_tensors="pt")).predicted_depth
+        expected = maps[0].numpy().reshape(SIDE, 2, SIDE, 2).mean(axis=(1, 3))
+        np.testing.assert_allclose(feature, expected, atol=1e-4)
+
+
+def test_objects(weights):
+    network = weights.save("objects")
+    own = encoded(scenes.objects(), WIDE)
+    pixels = torch.from_numpy(scenes.objects().prepare(WIDE).copy())[None].float()
+    pixels = scenes.normalised(pixels, scenes.IMAGENET)
+    with torch.no_grad():
+        outputs = network(pixel_values=pixels)
+    (expected,) = RfDetrImageProcessor().post_process_instance_segmentation(
+        outputs, return_binary_maps=True, target_sizes=[(SIDE, SIDE)]
+    )
+    found = unpacked(own[0])
+    assert 0 < len(found) < 5  # some of the five queries are below the threshold
+    infos = expected["segments_info"]
+    assert [one.label for one in found] == [info["label_id"] for info in infos]
+    # What the processor tells of the score is rounded.
+    assert [one.score for one in found] == pytest.approx(
+        [info["score"] for info in infos], abs=1e-4
+    )
+    for one, mask in zip(found, expected["segmentation"].numpy(), strict=True):
+        np.testing.assert_array_equal(one.mask, mask.astype(bool))
+        left, top, right, bottom = one.box
+        assert 0 <= left <= right <= 1
+        assert 0 <= top <= bottom <= 1
+
+
+def test_objects_come_surest_first_and_do_not_depend_on_the_batch(weights):
+    weights.save("objects")
+    together = encoded(scenes.objects(), WIDE, TALL)
+    (alone,) = encoded(scenes.objects(), TALL)
+    first, second = unpacked(together[1]), unpacked(alone)
+    scores = [one.score for one in first]
+    assert scores == sorted(scores, reverse=True)
+    assert scores == pytest.approx([one.score for one in second], abs=1e-5)
+
+
+def test_joints_are_where_the_heat_is(weights, monkeypatch):
+    weights.save("pose")
+    heat = torch.zeros(1, 17, 64, 48)
+    heat[0, 3, 10, 20] = 0.8
+
+    class Hot(torch.nn.Module):
+        def forward(self, _batch):
+            return type("Output", (), {"heatmaps": heat})
+
+    monkeypatch.setattr(people, "load_pretrained", lambda *_args: Hot())
+    (joints,) = encoded(people.pose(), WIDE)
+    np.testing.assert_allclose(joints[3], [20.5 / 48, 10.5 / 64, 0.8], atol=1e-6)
+    # 400 x 250 fills the frame across: 192 x 120, 68 rows free above.
+    x, y, _score = unframed(joints, (400, 250))[3]
+    assert x == pytest.approx(20.5 / 48 * 400)
+    assert y == pytest.approx((10.5 * 4 - 68) * 250 / 120)
+
+
+def test_people_are_framed_without_losing_their_proportions():
+    frame = people.framed(np.full((100, 50, 3), 255, np.uint8))
+    assert frame.shape == (256, 192, 3)
+    lit = frame[..., 0] > 0
+    assert (lit.any(axis=0).sum(), lit.any(axis=1).sum()) == (128, 256)
+
+
+def test_expressions(weights):
+    network = weights.save("expression")
+    own = encoded(people.expression(), WIDE, TALL)
+    processor = ViTImageProcessorPil(image_mean=[0.5] * 3, image_std=[0.5] * 3)
+    for feature, picture in zip(own, (WIDE, TALL), strict=True):
+        inputs = processor(picture, return_tensors="pt")
+        with torch.no_grad():
+            expected = network(**inputs).logits[0].softmax(dim=-1)
+        np.testing.assert_allclose(feature, expected, atol=1e-4)
+        assert feature.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("make", [scenes.depth, scenes.objects, people.pose])
+def test_ids_name_the_weights(make, weights):
+    kind = {"depth": "depth", "objects": "objects", "pose": "pose"}[make.__name__]
+    weights.save(kind)
+    first = make().id
+    make.cache_clear()
+    torch.manual_seed(99)
+    network = {
+        "depth": networks.depth_network,
+        "objects": networks.object_network,
+        "pose": networks.pose_network,
+    }[kind]()
+    network.save_pretrained(weights.folder / make().weights[0].path)
+    assert make().id != first
+
+
+def test_weights_of_another_network_are_refused(weights):
+    folder = weights.folder / scenes.DEPTH.path
+    networks.appearance_network().save_pretrained(folder)
+    with pytest.raises(WeightsError, match="DPTForDepthEstimation"):
+        encoded(scenes.depth(), WIDE)
