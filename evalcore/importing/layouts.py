@@ -15,6 +15,11 @@ like the story:
     <method>/[<mode>/<lang>/<timestamp>/]<story>/video.mp4
     <method>/[<mode>/<lang>/<timestamp>/]<story>.mp4
 
+Envision's sequences are numbered in each domain (see `sequences`):
+
+    <method>/[<domain>/]index_0001/[index_0001_]step_1.png
+    <method>/[<domain>/]index_0001_step_1.png
+
 Instead of one pattern a layout, each folder name between method and file is
 recognised for what it is: language, timestamp, folder of shots, or story. What is left
 over is the mode.
@@ -28,6 +33,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from analysis.tables import InputError, Problem, is_text
+from evalcore.importing import sequences
 
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp")
 VIDEOS = (".mp4", ".webm", ".mov", ".mkv", ".avi", ".m4v")
@@ -129,11 +135,19 @@ def find_folders(
             notes.append(f"{path!r}: its name is not UTF-8; left out")
             continue
         name = method or (parts.pop(0) if parts else "")
+        parts = sequences.with_story(parts, stories)
         if _is_reference(parts, stories):
             notes.append(f"{path}: pictures of characters; left out")
             continue
         videos = [file for file in files if file.suffix.lower() in VIDEOS]
         pictures = [file for file in files if file not in videos]
+        numbered, others = sequences.by_story(pictures, parts, stories)
+        for key, own in numbered.items():
+            place = _recognise(path, name, others, stories, key)
+            if place is not None:
+                found.append(replace(place, pictures=tuple(own)))
+        taken = {picture for own in numbered.values() for picture in own}
+        pictures = [picture for picture in pictures if picture not in taken]
         if pictures:
             place = _recognise(path, name, parts, stories)
             if place is None:
@@ -141,8 +155,8 @@ def find_folders(
             else:
                 found.append(replace(place, pictures=tuple(pictures)))
         for video in videos:
-            own = _own_story(video, parts, stories)
-            place = _recognise(path, name, parts, stories, own)
+            key = _own_story(video, parts, stories)
+            place = _recognise(path, name, parts, stories, key)
             if place is None:
                 notes.append(f"{video}: a story's own folder was expected; left out")
             else:

@@ -6,6 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from analysis.tables import is_text
+
+# What fits the column of a story's key on every database.
+LONGEST_KEY = 200
+# Where a story stood in its file; all else in `extra` is named for a format.
+ORIGIN = "origin"
 # Says what was expected, and of what.
 Complain = Callable[[str, str], None]
 
@@ -36,7 +42,8 @@ class ReadShot:
 class ReadStory:
     """A story as the file describes it.
 
-    `conditioning` is how many seconds of a video were given to the methods.
+    `conditioning` is how many seconds of a video were given to the methods; `extra`
+    what the file says beyond shots and characters, by format, and where it stood.
     """
 
     file: Path
@@ -46,6 +53,29 @@ class ReadStory:
     shots: list[ReadShot]
     characters: list[ReadCharacter] = field(default_factory=list)
     conditioning: float | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+def origin(file: str, place: int, **more: Any) -> dict[str, dict[str, Any]]:
+    """Return where a story stood in its file, for writing that file again."""
+    readable = file.encode("utf-8", "replace").decode()
+    return {ORIGIN: {"file": readable, "place": place, **more}}
+
+
+def can_name_a_file(key: str) -> bool:
+    """Say whether a story's key can be the name of a file or folder.
+
+    Examples
+    --------
+    >>> can_name_a_file("oops_val_1004_0"), can_name_a_file("a/b"), can_name_a_file("")
+    (True, False, False)
+    """
+    return (
+        0 < len(key) <= LONGEST_KEY
+        and is_text(key)
+        and key not in (".", "..")
+        and not set(key) & set("/\\\0")
+    )
 
 
 def seconds(value: Any, what: str, complain: Complain) -> float | None:

@@ -2,19 +2,18 @@
 
 `data/tasks/<data set>-<split>/<task>.json` is a list of stories. Texts come with
 numbers of frames at 8 frames a second; they follow the part of the video that was given
-to the methods, if the task gives one.
+to the methods, if the task gives one. The whole task stays with its story, so that
+`evalcore.exporting.storybench` can write it again.
 """
 
-import json
 from pathlib import Path
 from typing import Any
 
 from analysis.tables import InputError, Problem, is_text
-from evalcore.importing.scripts import ReadShot, ReadStory
-from evalcore.models import Story
+from evalcore.importing.jsonfiles import read_json
+from evalcore.importing.scripts import ReadShot, ReadStory, can_name_a_file, origin
 
 FRAMES_A_SECOND = 8
-LONGEST_KEY = Story._meta.get_field("key").max_length
 TASKS = ("action_exe", "story_cont", "story_gen")
 SPLITS = ("-valid", "-val", "-test", "-train")
 
@@ -40,18 +39,7 @@ def read_tasks(file: Path) -> list[ReadStory]:
 
 
 def _rows(file: Path) -> list[Any]:
-    try:
-        rows = json.loads(file.read_text(encoding="utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise InputError([Problem(str(file), "UTF-8 text")]) from error
-    except json.JSONDecodeError as error:
-        what = f"JSON ({error.msg})"
-        raise InputError([Problem(str(file), what, error.lineno)]) from error
-    except RecursionError as error:
-        raise InputError([Problem(str(file), "JSON that is nested less")]) from error
-    except OSError as error:
-        what = f"a readable file ({error.strerror})"
-        raise InputError([Problem(str(file), what)]) from error
+    rows = read_json(file)
     if not isinstance(rows, list) or not rows:
         what = "a list of tasks, as data/tasks/*/story_cont.json has it"
         raise InputError([Problem(str(file), what)])
@@ -68,7 +56,7 @@ def _story(
         named = f"task {place}: {str(key)[:60]}: {what}"
         problems.append(Problem(str(file), expected, value=named))
 
-    if not isinstance(key, str) or not is_text(key) or not _can_name_a_file(key):
+    if not isinstance(key, str) or not can_name_a_file(key):
         complain("an object whose comment can name a file", "comment")
         return None
     texts, frames = row.get("texts"), row.get("exact_frames_per_prompt")
@@ -91,13 +79,19 @@ def _story(
     elif background and not _is_caption(background):
         complain("a text, or null", "background")
     else:
+        tags = _tags(file, key, row)
         return ReadStory(
             file=file,
             key=key,
             title="",
-            tags=_tags(file, key, row),
+            tags=tags,
             shots=_shots(texts, frames, given, background),
             conditioning=given / FRAMES_A_SECOND or None,
+            extra={
+                "storybench": row,
+                "task": tags["task"],
+                **origin(_name(file), place, fields=list(row)),
+            },
         )
     return None
 
@@ -136,13 +130,9 @@ def _tags(file: Path, key: str, row: dict[str, Any]) -> dict[str, str]:
     return {"task": task, "data set": key.split("_")[0]}
 
 
+def _name(file: Path) -> str:
+    return f"{file.resolve().parent.name}/{file.name}"
+
+
 def _is_caption(text: Any) -> bool:
     return isinstance(text, str) and bool(text.strip()) and is_text(text)
-
-
-def _can_name_a_file(key: str) -> bool:
-    return (
-        0 < len(key) <= LONGEST_KEY
-        and key not in (".", "..")
-        and not set(key) & set("/\\\0")
-    )

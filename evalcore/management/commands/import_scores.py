@@ -2,21 +2,36 @@ import argparse
 from pathlib import Path
 
 from analysis.arguments import split_names
-from analysis.tables import InputError
+from analysis.tables import InputError, Problem
 from evalcore.importing.commands import ImportCommand, short_name
-from evalcore.importing.scores import import_scores
+from evalcore.importing.found import store_found
+from evalcore.importing.score_formats import FORMATS, TABLE, Told, guess, read_found
+from evalcore.importing.scores import Summary, import_scores
+from evalcore.models import Benchmark, Method, Story
+
+# Options that say what a table says itself.
+OF_OTHERS = ("method", "metric", "backend", "mode", "language", "timestamp")
+OF_TABLES = ("wide", "lower_is_better")
 
 
 class Command(ImportCommand):
     help = (
-        "Read metric scores computed elsewhere (story, method, metric, score). "
-        "Example: import_scores cids.csv --benchmark vistory"
+        "Read metric scores computed elsewhere: a table (story, method, metric, "
+        "score), a folder of ViStoryBench's results, Envision's records, DOVER's "
+        "table, StoryBench's result.txt. Example: import_scores cids.csv --benchmark "
+        "vistory, or import_scores data/bench_results --benchmark vistory"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("path", type=Path, help=".csv, .jsonl or .parquet")
+        parser.add_argument("path", type=Path, help="file, or folder of results")
         parser.add_argument(
             "--benchmark", required=True, type=short_name, help="its short name here"
+        )
+        parser.add_argument(
+            "--format",
+            default="",
+            choices=list(FORMATS),
+            help="default: told by the name and the first line",
         )
         parser.add_argument("--wide", action="store_true", help="one column a metric")
         parser.add_argument(
@@ -32,8 +47,17 @@ class Command(ImportCommand):
             "--lower-is-better",
             default="",
             metavar='"fid,fvd"',
-            help="metrics whose small values are good; default: none",
+            help="metrics of a table whose small values are good; default: none",
         )
+        for option, what in (
+            ("--method", "whose results a file without methods has; or only this one"),
+            ("--metric", "which metric the numbers of result.txt are"),
+            ("--backend", "which judge or network the results come from"),
+            ("--mode", "of ViStoryBench's results only this"),
+            ("--language", "of ViStoryBench's results only en or zh"),
+            ("--timestamp", "run of ViStoryBench's results; default: the newest"),
+        ):
+            parser.add_argument(option, default="", help=what)
         parser.add_argument(
             "--create",
             action="store_true",
@@ -44,30 +68,74 @@ class Command(ImportCommand):
         )
 
     def handle(self, *, path: Path, **options: object) -> None:
-        # pandas is loaded only where a table is read.
-        from analysis.reading.inputs import read_scores
-
         create = bool(options["create"])
-        benchmark = self.benchmark(str(options["benchmark"]), create=create)
-        lower = split_names(str(options["lower_is_better"]))
+        target = self.benchmark(str(options["benchmark"]), create=create)
         try:
-            scores, earlier = self.read(
-                read_scores,
-                path,
-                wide=bool(options["wide"]),
-                method_column=str(options["method_column"]),
-                story_column=str(options["story_column"]),
-            )
-            summary = import_scores(
-                scores,
-                benchmark=benchmark,
-                file=path.name,
-                create=create,
-                replace=bool(options["replace"]),
-                lower_is_better=frozenset(lower),
-                metric_version=str(options["metric_version"]),
-                earlier=earlier,
-            )
+            form = str(options["format"]) or guess(path)
+            alien = OF_OTHERS if form == TABLE else OF_TABLES
+            _refuse_options(form, {name: options[name] for name in alien})
+            if form == TABLE:
+                summary = self.table(path, target, **options)
+            else:
+                summary = self.found(path, form, target, **options)
         except InputError as error:
             raise self.refuse(error) from error
         self.stdout.write(summary.line())
+
+    def table(self, path: Path, target: Benchmark, **options: object) -> Summary:
+        # pandas is loaded only where a table is read.
+        from analysis.reading.inputs import read_scores
+
+        lower = split_names(str(options["lower_is_better"]))
+        scores, earlier = self.read(
+            read_scores,
+            path,
+            wide=bool(options["wide"]),
+            method_column=str(options["method_column"]),
+            story_column=str(options["story_column"]),
+        )
+        return import_scores(
+            scores,
+            benchmark=target,
+            file=path.name,
+            create=bool(options["create"]),
+            replace=bool(options["replace"]),
+            lower_is_better=frozenset(lower),
+            metric_version=str(options["metric_version"]),
+            earlier=earlier,
+        )
+
+    def found(
+        self, path: Path, form: str, target: Benchmark, **options: object
+    ) -> Summary:
+        told = Told(
+            metric_version=str(options["metric_version"]),
+            **{name: str(options[name]) for name in OF_OTHERS},
+        )
+        stories = Story.objects.filter(benchmark__slug=target.slug)
+        found = read_found(
+            path,
+            form,
+            told,
+            methods=set(Method.objects.values_list("name", flat=True)),
+            stories=set(stories.values_list("key", flat=True)),
+        )
+        summary = store_found(
+            found,
+            benchmark=target,
+            create=bool(options["create"]),
+            replace=bool(options["replace"]),
+        )
+        self.warn(found.notes)
+        return summary
+
+
+def _refuse_options(form: str, given: dict[str, object]) -> None:
+    """Refuse options that this format would ignore."""
+    problems = [
+        Problem(f"--{name.replace('_', '-')}", f"no such option for {FORMATS[form]}")
+        for name, value in given.items()
+        if value
+    ]
+    if problems:
+        raise InputError(problems)

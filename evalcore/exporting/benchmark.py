@@ -1,0 +1,60 @@
+"""Write a benchmark's stories in the format they came in."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from analysis.tables import InputError, Problem
+from evalcore.exporting import envision, oneig, storybench, vistar
+from evalcore.exporting.files import Files, Written, write_files
+from evalcore.exporting.originals import Extras
+from evalcore.models import Benchmark
+
+FORMATS: dict[str, Callable[[Extras], Files]] = {
+    "storybench": storybench.task_files,
+    "envision": envision.sequence_files,
+    "vistar": vistar.prompt_files,
+    "oneig": oneig.prompt_files,
+}
+
+
+def export_benchmark(
+    benchmark: Benchmark, folder: Path, *, form: str = "", replace: bool = False
+) -> tuple[int, Written]:
+    """Write the files from which a benchmark was imported; a second time changes none.
+
+    Parameters
+    ----------
+    benchmark
+        With its stories.
+    folder
+        Where the files are written, each with the name it had.
+    form
+        One of `FORMATS`; the one that its stories came in, if empty.
+    replace
+        Overwrite other files there.
+
+    Returns
+    -------
+    tuple
+        How many stories were written, and what was done.
+
+    Raises
+    ------
+    InputError
+        With every story that did not come in that format; nothing was written.
+    """
+    stories = dict(benchmark.stories.order_by("key").values_list("key", "extra"))
+    if not stories:
+        what = "a benchmark with stories"
+        raise InputError([Problem(benchmark.slug, what)])
+    files = FORMATS[form or _form_of(benchmark.slug, stories)](stories)
+    return len(stories), write_files(folder, files, replace=replace)
+
+
+def _form_of(slug: str, stories: Extras) -> str:
+    found = {form for extra in stories.values() for form in FORMATS if form in extra}
+    if len(found) == 1:
+        return found.pop()
+    known = ", ".join(FORMATS)
+    what = f"stories that were imported from one of {known} (--format names one)"
+    raise InputError([Problem(slug, what, value=", ".join(sorted(found)))])

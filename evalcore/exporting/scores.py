@@ -1,0 +1,265 @@
+"""Write a benchmark's scores in the formats of other people's programs."""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from analysis.tables import InputError, Problem
+from evalcore.exporting.envision_results import Scored, kept_with
+from evalcore.exporting.envision_results import (
+    result_files as result_files_of_envision,
+)
+from evalcore.exporting.files import Files, Written, write_files
+from evalcore.exporting.vistorybench import Results, Score, result_files
+from evalcore.importing.envision_shape import FORM as ENVISION
+from evalcore.importing.envision_shape import METRICS
+from evalcore.importing.vistorybench_shape import FORM, LANGUAGES, RunPath
+from evalcore.models import Benchmark, MetricAbsence, MetricScore, Output
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which scores are written; what is empty chooses all."""
+
+    methods: Sequence[str] = ()
+    metrics: Sequence[str] = ()
+    version: str = ""
+    backend: str = ""
+    timestamp: str = ""
+
+
+# A score, its run's options, and when that run ended.
+Stored = tuple[str, Score, dict[str, Any], datetime]
+
+
+def export_scores(
+    benchmark: Benchmark,
+    folder: Path,
+    *,
+    form: str = FORM,
+    choice: Choice = Choice(),
+    replace: bool = False,
+) -> tuple[int, Written]:
+    """Write scores as files; a second time changes nothing.
+
+    Returns
+    -------
+    tuple
+        How many scores were written, and what was done.
+
+    Raises
+    ------
+    InputError
+        There are none, or a metric has several versions of which none was chosen;
+        nothing was written.
+    """
+    stored = list(_stored(benchmark, choice))
+    if not stored:
+        what = "scores of the methods and metrics that were chosen"
+        raise InputError([Problem(benchmark.slug, what)])
+    files = FORMATS[form](benchmark, stored, choice)
+    return len(stored), write_files(folder, files, replace=replace)
+
+
+def _stored(benchmark: Benchmark, choice: Choice) -> Iterable[Stored]:
+    chosen = {
+        "benchmark": benchmark,
+        **({"method__name__in": choice.methods} if choice.methods else {}),
+        **({"metric__in": choice.metrics} if choice.metrics else {}),
+        **({"metric_version": choice.version} if choice.version else {}),
+        **({"backend": choice.backend} if choice.backend else {}),
+    }
+    for table in (MetricScore, MetricAbsence):
+        rows = table.objects.filter(**chosen)
+        rows = rows.select_related("run", "method", "story", "shot")
+        for row in rows.order_by("pk").defer("story__extra", "shot__text"):
+            is_score = isinstance(row, MetricScore)
+            yield (
+                row.method.name,
+                Score(
+                    metric=row.metric,
+                    version=row.metric_version,
+                    backend=row.backend,
+                    higher=row.higher_is_better if is_score else True,
+                    value=row.value if is_score else None,
+                    reason="" if is_score else row.reason,
+                    story=row.story.key if row.story else "",
+                    shot=row.shot.number if row.shot else None,
+                    details=row.details if is_score else None,
+                ),
+                row.run.options,
+                row.run.finished_at or row.run.created_at,
+            )
+
+
+def vistorybench_files(
+    benchmark: Benchmark, stored: Sequence[Stored], choice: Choice
+) -> Files:
+    """Return result folders: those that were imported, and one a method for the rest.
+
+    Raises
+    ------
+    InputError
+        A metric has several versions, or a method's name can name no folder.
+    """
+    imported: dict[RunPath, list[Stored]] = defaultdict(list)
+    own: dict[str, list[Stored]] = defaultdict(list)
+    for row in stored:
+        run = (row[2].get(FORM) or {}).get("run")
+        if run:
+            imported[RunPath(**run)].append(row)
+        else:
+            own[row[0]].append(row)
+    problems = [p for method, rows in own.items() for p in _several(method, rows)]
+    if problems:
+        raise InputError(problems)
+    files: Files = {}
+    for run, rows in sorted(imported.items()):
+        newest = max(rows, key=lambda row: row[3])
+        found = newest[2][FORM]
+        files |= _run_files(run, rows, found)
+    paths = _paths(benchmark, own)
+    for method, rows in own.items():
+        stamp = choice.timestamp or f"{_ended(rows):%Y%m%d_%H%M%S}"
+        run = RunPath(*paths[method], stamp)
+        if run in imported:
+            what = "another --timestamp: imported results have this one"
+            raise InputError([Problem(run.path, what)])
+        files |= _run_files(run, rows, {})
+    return files
+
+
+def _run_files(run: RunPath, rows: Sequence[Stored], found: dict[str, Any]) -> Files:
+    scores = [row[1] for row in rows]
+    return result_files(
+        Results(run, scores, found, f"{_ended(rows):%Y-%m-%dT%H:%M:%SZ}")
+    )
+
+
+def _ended(rows: Iterable[Stored]) -> datetime:
+    return max(row[3] for row in rows).astimezone(UTC)
+
+
+def _several(method: str, rows: Iterable[Stored]) -> list[Problem]:
+    """Name metrics of which a method has several versions: a record holds one."""
+    versions: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for _method, score, _options, _ended in rows:
+        versions[score.metric].add((score.version, score.backend))
+    return [
+        Problem(
+            f"{method}: {metric}",
+            "one version (--metric-version and --backend choose)",
+            value="; ".join(
+                f"{v or '(none)'} by {b or '(none)'}" for v, b in sorted(of)
+            ),
+        )
+        for metric, of in sorted(versions.items())
+        if len(of) > 1
+    ]
+
+
+def _paths(
+    benchmark: Benchmark, methods: Iterable[str]
+) -> dict[str, tuple[str, str, str]]:
+    """Return name, mode and language of methods, as their outputs tell them."""
+    outputs = Output.objects.filter(
+        story__benchmark=benchmark, method__name__in=list(methods)
+    )
+    told = {
+        name: (mode, language)
+        for name, mode, language in outputs.order_by("-pk").values_list(
+            "method__name", "mode", "language"
+        )
+    }
+    paths = {}
+    for name in methods:
+        mode, language = told.get(name, ("", ""))
+        bare = re.fullmatch(r"(.+) \((.+)\)", name)
+        parts = [part for part in (mode, language) if part]
+        plain = name
+        if bare and bare[2] in (", ".join(parts), *parts):
+            plain = bare[1]
+        their = LANGUAGES.get(language, language) or "en"
+        paths[name] = plain, mode or "default", their
+    wrong = [
+        Problem(f"method {name}", "a method and mode that can name a folder each")
+        for name, parts in paths.items()
+        if any(not _names_a_folder(part) for part in parts)
+    ]
+    if wrong:
+        raise InputError(wrong)
+    return paths
+
+
+def _names_a_folder(part: str) -> bool:
+    return part.strip(". ") != "" and not set(part) & set("/\\\0")
+
+
+def envision_files(
+    benchmark: Benchmark, stored: Sequence[Stored], _choice: Choice
+) -> Files:
+    """Return records, rows and report of each method, in a folder of its own.
+
+    Raises
+    ------
+    InputError
+        A metric has several versions, or a story came from no list of Envision.
+    """
+    by_method: dict[str, list[Stored]] = defaultdict(list)
+    for row in stored:
+        score = row[1]
+        if score.metric in METRICS and score.story and score.shot is None:
+            by_method[row[0]].append(row)
+    if not by_method:
+        what = "scores of Envision's metrics, of stories"
+        raise InputError([Problem(benchmark.slug, what)])
+    problems = [p for method, rows in by_method.items() for p in _several(method, rows)]
+    told = dict(benchmark.stories.values_list("key", "extra"))
+    scored = {row[1].story for rows in by_method.values() for row in rows}
+    what = "a story imported from envision; importing its list again adds that"
+    problems += [
+        Problem(f"story {story}", what)
+        for story in sorted(scored)
+        if ENVISION not in told[story]
+    ]
+    problems += [
+        Problem(f"method {name}", "a method that can name a folder")
+        for name in by_method
+        if not _names_a_folder(name)
+    ]
+    if problems:
+        raise InputError(problems)
+    files: Files = {}
+    for method, rows in by_method.items():
+        reports = [row[2].get(ENVISION, {}).get("report") for row in rows]
+        report = next((r for r in reports if isinstance(r, dict)), {})
+        timestamp = report.get("timestamp") or f"{_ended(rows):%Y-%m-%dT%H:%M:%S}"
+        files |= result_files_of_envision(
+            method, _sequences(rows, told), timestamp=str(timestamp)
+        )
+    return files
+
+
+def _sequences(rows: Sequence[Stored], told: dict[str, Any]) -> list[Scored]:
+    by_story: dict[str, list[Score]] = defaultdict(list)
+    for _method, score, _options, _ended in rows:
+        if score.value is not None:
+            by_story[score.story].append(score)
+    return [
+        Scored(
+            told[story][ENVISION],
+            {s.metric: s.value for s in scores if s.value is not None},
+            kept_with(score.details for score in scores),
+        )
+        for story, scores in by_story.items()
+    ]
+
+
+FORMATS: dict[str, Callable[[Benchmark, Sequence[Stored], Choice], Files]] = {
+    FORM: vistorybench_files,
+    ENVISION: envision_files,
+}

@@ -1,0 +1,73 @@
+"""Stories, methods and outputs of a benchmark by the names that tables use."""
+
+import difflib
+
+from analysis.tables import Problem
+from evalcore.models import Benchmark, Method, Output, Story
+
+LONGEST_STORY = Story._meta.get_field("key").max_length
+LONGEST_METHOD = Method._meta.get_field("name").max_length
+
+
+class Names:
+    """Rows of a benchmark by the names that tables use; unknown ones are problems."""
+
+    def __init__(self, benchmark: Benchmark, *, create: bool) -> None:
+        self.benchmark = benchmark
+        self.create = create
+        stories = Story.objects.filter(benchmark__slug=benchmark.slug).defer("extra")
+        self.stories = {story.key: story for story in stories}
+        self.methods = {method.name: method for method in Method.objects.all()}
+        self.outputs = set(
+            Output.objects.filter(story__benchmark__slug=benchmark.slug).values_list(
+                "story__key", "method__name"
+            )
+        )
+
+    def knows(self, story: str) -> bool:
+        """Say whether a story is there, or will be."""
+        return self.create or story in self.stories
+
+    def problems(
+        self, file: str, line: int, story: str, method: str, column: str = "method"
+    ) -> list[Problem]:
+        """Return what is unknown, or too long, in a row."""
+        found = []
+        for where, name, known, longest in (
+            ("story", story, self.stories, LONGEST_STORY),
+            (column, method, self.methods, LONGEST_METHOD),
+        ):
+            if len(name) > longest:
+                what = f"a name of at most {longest} letters"
+                found.append(Problem(file, what, line, where, name[:40] + "..."))
+            elif name and name not in known and not self.create:
+                close = difflib.get_close_matches(name, known, n=1)
+                hint = f"; did you mean {close[0]}?" if close else ""
+                what = f"a {where.split('_')[0]} of {self.benchmark.slug}{hint}"
+                what += " (--create makes new ones)"
+                found.append(Problem(file, what, line, where, name))
+        if found or self.create or not story or not method:
+            return found
+        if (story, method) not in self.outputs:
+            what = f"an output of {self.benchmark.slug} (--create makes new ones)"
+            return [Problem(file, what, line, column, f"{story} / {method}")]
+        return []
+
+    def add_missing(self, pairs: set[tuple[str, str]]) -> None:
+        """Create the stories, methods and outputs (without media) that are missing."""
+        for story in sorted({story for story, _method in pairs if story}):
+            if story not in self.stories:
+                self.stories[story] = Story.objects.create(
+                    benchmark=self.benchmark, key=story
+                )
+        for method in sorted({method for _story, method in pairs}):
+            if method not in self.methods:
+                self.methods[method] = Method.objects.create(name=method)
+        Output.objects.bulk_create(
+            [
+                Output(story=self.stories[story], method=self.methods[method])
+                for story, method in sorted(pairs - self.outputs)
+                if story
+            ],
+            batch_size=500,
+        )

@@ -1,0 +1,75 @@
+import argparse
+
+from django.core.management.base import CommandError
+
+from evalcore.importing.commands import ImportCommand
+from evalcore.metrics import registry
+from evalcore.models import Output
+from evalcore.sensitivity import Sensitivity, sensitivities
+
+
+class Command(ImportCommand):
+    help = (
+        "Say whether metrics score outputs above their degraded twins, see make_twins. "
+        "Nothing is stored. Example: compare_twins vistory --metrics "
+        "csd_self,palette_consistency"
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("benchmark", help="its short name here")
+        parser.add_argument(
+            "--metrics",
+            default="",
+            help='"a,b@profile"; default: all of single outputs that are ready here '
+            "and need neither a judge nor true outputs",
+        )
+
+    def handle(self, *, benchmark: str, metrics: str, **_options: object) -> None:
+        row = self.benchmark(benchmark)
+        if not Output.twins.filter(story__benchmark=row).exists():
+            raise CommandError(
+                f"{benchmark} has no twins yet; `make_twins {benchmark}` makes them.",
+                returncode=2,
+            )
+        try:
+            chosen = [registry.load(name) for name in _names(metrics)]
+        except registry.UnknownMetricError as error:
+            raise CommandError(str(error), returncode=2) from error
+        for metric in chosen:
+            if lacks := metric.missing():
+                raise CommandError(f"{metric.info.name} lacks {lacks}", returncode=2)
+            if metric.info.scores not in ("shot", "output"):
+                raise CommandError(
+                    f"{metric.info.name} scores no single outputs, so that an output "
+                    "cannot be held against its twin.",
+                    returncode=2,
+                )
+        rows, failed = sensitivities(row, chosen)
+        self.stdout.write(
+            f"{'metric':26} {'degradation':20} {'better':>6} {'alike':>6} {'worse':>6} "
+            f"{'undef.':>6} {'originals':>10} {'twins':>10}"
+        )
+        for one in rows:
+            self.stdout.write(_line(one))
+        if failed:
+            self.warn(f"{what}: {reason}" for what, reason in failed.items())
+            raise CommandError(f"{len(failed)} values could not be computed.")
+
+
+def _names(text: str) -> list[str]:
+    if text:
+        return [name.strip() for name in text.split(",") if name.strip()]
+    infos = {name: registry.load(name).info for name in registry.ready()}
+    return [
+        name
+        for name, info in infos.items()
+        if info.queue != "judge" and info.scores in ("shot", "output")
+    ]
+
+
+def _line(one: Sensitivity) -> str:
+    return (
+        f"{one.metric:26} {one.degradation:20} {one.better:6} {one.alike:6} "
+        f"{one.worse:6} {one.undefined:6} {one.mean_original:10.4f} "
+        f"{one.mean_twin:10.4f}"
+    )

@@ -1,0 +1,38 @@
+import argparse
+from pathlib import Path
+
+from analysis.tables import InputError
+from evalcore.exporting.benchmark import FORMATS, export_benchmark
+from evalcore.importing.commands import ImportCommand
+
+
+class Command(ImportCommand):
+    help = (
+        "Write a benchmark's stories as files of the format they came in. Example: "
+        "export_benchmark oops path/to/folder"
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("benchmark", help="its short name here")
+        parser.add_argument("folder", type=Path, help="where the files are written")
+        parser.add_argument(
+            "--format",
+            default="",
+            choices=sorted(FORMATS),
+            help="default: the format in which the stories came",
+        )
+        parser.add_argument(
+            "--replace", action="store_true", help="overwrite other files there"
+        )
+
+    def handle(self, *, benchmark: str, folder: Path, **options: object) -> None:
+        try:
+            stories, written = export_benchmark(
+                self.benchmark(benchmark),
+                folder,
+                form=str(options["format"]),
+                replace=bool(options["replace"]),
+            )
+        except InputError as error:
+            raise self.refuse(error) from error
+        self.stdout.write(written.line(f"{stories} stories"))

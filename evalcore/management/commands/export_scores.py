@@ -1,0 +1,62 @@
+import argparse
+import re
+from pathlib import Path
+
+from analysis.arguments import split_names
+from analysis.tables import InputError
+from evalcore.exporting.scores import FORMATS, Choice, export_scores
+from evalcore.importing.commands import ImportCommand
+
+
+def timestamp(text: str) -> str:
+    """Parse a run's timestamp as ViStoryBench names folders."""
+    if not re.fullmatch(r"\d{8}[-_]\d{6}", text):
+        raise argparse.ArgumentTypeError(f"{text!r}: write YYYYMMDD_HHMMSS")
+    return text.replace("-", "_")
+
+
+class Command(ImportCommand):
+    help = (
+        "Write a benchmark's scores as ViStoryBench's result folders, or as Envision's "
+        "records, rows and report. Example: export_scores vistory data/bench_results "
+        "--format vistorybench"
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("benchmark", help="its short name here")
+        parser.add_argument("folder", type=Path, help="where the files are written")
+        parser.add_argument(
+            "--format", required=True, choices=sorted(FORMATS), help="whose programs"
+        )
+        parser.add_argument("--methods", default="", help='"A,B": only of these')
+        parser.add_argument("--metrics", default="", help='"cids_self": only these')
+        parser.add_argument("--metric-version", default="", help="only this version")
+        parser.add_argument("--backend", default="", help="only by this backend")
+        parser.add_argument(
+            "--timestamp",
+            type=timestamp,
+            help="of the folders of scores computed here; default: when that ended",
+        )
+        parser.add_argument(
+            "--replace", action="store_true", help="overwrite other files there"
+        )
+
+    def handle(self, *, benchmark: str, folder: Path, **options: object) -> None:
+        choice = Choice(
+            methods=split_names(str(options["methods"])),
+            metrics=split_names(str(options["metrics"])),
+            version=str(options["metric_version"]),
+            backend=str(options["backend"]),
+            timestamp=str(options["timestamp"] or ""),
+        )
+        try:
+            scores, written = export_scores(
+                self.benchmark(benchmark),
+                folder,
+                form=str(options["format"]),
+                choice=choice,
+                replace=bool(options["replace"]),
+            )
+        except InputError as error:
+            raise self.refuse(error) from error
+        self.stdout.write(written.line(f"{scores} scores"))
