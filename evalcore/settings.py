@@ -227,4 +227,6 @@ LOGGING = {
     },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": "INFO"},
+    # A line for each question to a judge says nothing that the run does not.
+    "loggers": {"httpx2": {"level": "WARNING"}},
 }

@@ -3,6 +3,7 @@
 import logging
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import groupby
 
 from django.contrib import messages
@@ -18,7 +19,7 @@ from annotate.permissions import can_manage, get_study_for
 from evalcore import scoring
 from evalcore.metrics import registry
 from evalcore.metrics.base import Metric
-from evalcore.metrics.weights import Lack
+from evalcore.metrics.weights import Lack, Lacks
 from evalcore.models import Benchmark, MetricAbsence, MetricScore, Output
 from evalcore.tasks import ring
 
@@ -34,24 +35,50 @@ SHOWN_RUNS, SHOWN_REASONS = 5, 3
 def metric_list(request: HttpRequest) -> HttpResponse:
     """List every metric, what it lacks here, and how to get that."""
     families = _families()
-    rows = [row for _family, group in families for row in group]
+    rows = [row for family in families for row in family.rows]
     needing: dict[Lack, list[str]] = defaultdict(list)
     for metric, lacks, _profiles in rows:
         for lack in lacks:
             needing[lack].append(metric.info.name)
     context = {
         "families": families,
-        "ready": sum(not lacks for _metric, lacks, _profiles in rows),
+        "ready": sum(len(family.ready) for family in families),
         "all": len(rows),
         "needing": list(needing.items()),
     }
     return render(request, "scoring/metrics.html", context)
 
 
-Row = tuple[Metric, tuple[Lack, ...], tuple[str, ...]]
+# A metric, what it lacks, and its profiles.
+Row = tuple[Metric, Lacks, tuple[str, ...]]
 
 
-def _families() -> list[tuple[str, list[Row]]]:
+@dataclass(frozen=True)
+class Family:
+    """The metrics of a paper, or the baselines, or the stand-ins."""
+
+    name: str
+    rows: list[Row]
+
+    @property
+    def title(self) -> str:
+        """Return its name for readers; papers have the same in every language."""
+        return {"baseline": _("Baselines"), "stand-in": _("Stand-ins")}.get(
+            self.name, self.name
+        )
+
+    @property
+    def ready(self) -> list[Row]:
+        """Return the metrics that can be computed on this machine."""
+        return [row for row in self.rows if not row[1]]
+
+    @property
+    def lacking(self) -> list[Row]:
+        """Return the others."""
+        return [row for row in self.rows if row[1]]
+
+
+def _families() -> list[Family]:
     """Return the metrics with what they lack and their profiles, by family."""
     rows = [
         (metric, metric.missing(), registry.METRICS[name].profiles)
@@ -59,8 +86,8 @@ def _families() -> list[tuple[str, list[Row]]]:
         for metric in [registry.load(name)]
     ]
     return [
-        (family, list(group))
-        for family, group in groupby(rows, lambda row: row[0].info.family)
+        Family(name, list(group))
+        for name, group in groupby(rows, lambda row: row[0].info.family)
     ]
 
 
@@ -165,7 +192,7 @@ def study_score(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _chosen(sent: QueryDict) -> list[str]:
-    """Return the chosen metrics, each with its profile if another than the default."""
+    """Return the chosen metrics with their profiles, and the baselines beside them."""
     chosen = []
     for name in sent.getlist("metric"):
         if name not in registry.METRICS:
@@ -173,4 +200,4 @@ def _chosen(sent: QueryDict) -> list[str]:
         profile = sent.get(f"profile-{name}", "")
         known = profile in registry.METRICS[name].profiles
         chosen.append(f"{name}@{profile}" if known else name)
-    return chosen
+    return chosen and [*chosen, *registry.ready_baselines()]
