@@ -7,9 +7,18 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from analysis.tables import InputError
-from evalcore import media, video
+from evalcore import media, scoring, video
 from evalcore.importing.folder import import_outputs
-from evalcore.models import Benchmark, Frame, MediaFile, Method, Output, Shot, Story
+from evalcore.models import (
+    Benchmark,
+    Frame,
+    MediaFile,
+    Method,
+    MetricScore,
+    Output,
+    Shot,
+    Story,
+)
 from tests.clips import write_clip
 from tests.factories import picture_bytes
 
@@ -249,7 +258,14 @@ def test_pictures_from_zero_beside_a_video(tmp_path, benchmark, place):
 def test_the_command(tmp_path, benchmark, place, capsys):
     place("Loom/01.mp4")
     call_command("import_outputs", tmp_path, benchmark="reel")
-    assert "1 videos" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "1 videos" in out
+    assert "Baselines are queued" in out
+    assert scoring.run(scoring.waiting_runs()[0]).state == "done"
+    assert set(MetricScore.objects.values_list("metric", flat=True)) >= {"sharpness"}
+    call_command("import_outputs", tmp_path, benchmark="reel")
+    assert "queued" not in capsys.readouterr().out
+    assert scoring.waiting_runs() == []
     bad = place("Loom/02.mp4")
     bad.write_text("nothing")
     with pytest.raises(CommandError) as refused:

@@ -2,8 +2,10 @@ import argparse
 from pathlib import Path
 
 from analysis.tables import InputError
+from evalcore import scoring
 from evalcore.importing.commands import ImportCommand, short_name
 from evalcore.importing.folder import import_outputs
+from evalcore.metrics import registry
 
 
 class Command(ImportCommand):
@@ -33,6 +35,11 @@ class Command(ImportCommand):
             action="store_true",
             help="make stories without text (and the benchmark) from the folders",
         )
+        parser.add_argument(
+            "--without-baselines",
+            action="store_true",
+            help="do not have workers compute the metrics that need no weights",
+        )
 
     def handle(self, *, path: Path, **options: object) -> None:
         slug = str(options["benchmark"])
@@ -52,3 +59,8 @@ class Command(ImportCommand):
         self.warn(summary.warnings)
         self.warn(f"missing: {shot}" for shot in summary.missing)
         self.stdout.write(summary.line())
+        if summary.new_outputs and not options["without_baselines"]:
+            scoring.queue_run(benchmark, registry.ready_baselines())
+            self.stdout.write(
+                f"Baselines are queued for the worker; `score {slug}` does them now."
+            )

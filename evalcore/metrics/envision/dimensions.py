@@ -30,14 +30,6 @@ SUB_WEIGHTS: Mapping[str, tuple[float, float, float]] = MappingProxyType(
 WEIGHTS: Mapping[str, float] = MappingProxyType(
     {"consistency": 0.4, "physicality": 0.4, "aesthetic": 0.2}
 )
-GRADES = (
-    (4.5, "Excellent"),
-    (4.0, "Very Good"),
-    (3.5, "Good"),
-    (3.0, "Fair"),
-    (2.0, "Poor"),
-)
-LOWEST_GRADE = "Very Poor"
 
 
 def dimension_score(sub_scores: Sequence[float], profile: str = PAPER) -> float:
@@ -147,36 +139,3 @@ def stability(trials: Sequence[float]) -> Stability:
         float(scores.max()),
         float(scores.std()),
     )
-
-
-def grade(score: float) -> str:
-    """Return the word for a score.
-
-    References
-    ----------
-    Envision's program at 05be960.
-
-    Examples
-    --------
-    >>> grade(4.5), grade(4.49), grade(1.99)
-    ('Excellent', 'Very Good', 'Very Poor')
-    """
-    return next((word for least, word in GRADES if score >= least), LOWEST_GRADE)
-
-
-def pass_rate(sub_scores: Mapping[str, float], least: float) -> float:
-    """Return the share of the nine sub-scores that reach a value.
-
-    Each counts once; the program stores dynamics a second time and counts it twice.
-
-    Raises
-    ------
-    KeyError
-        A sub-score is missing.
-
-    Examples
-    --------
-    >>> pass_rate(dict.fromkeys(SUB_SCORES, 3) | {"dynamics": 4}, 4)
-    0.1111111111111111
-    """
-    return sum(sub_scores[name] >= least for name in SUB_SCORES) / len(SUB_SCORES)

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from evalcore.metrics.edit_distance import edit_distance
 from evalcore.metrics.oneig.prompt import HAN, Language
 
 # Up to how many characters an edit distance lowers the score.
@@ -78,30 +79,6 @@ def plain(text: str) -> str:
         sign for sign in text if sign.isspace() or unicodedata.category(sign)[0] in KEPT
     )
     return ("" if HAN.search(kept) else " ").join(kept.split())
-
-
-def edit_distance(a: str, b: str) -> int:
-    """Return how many insertions, deletions and exchanges make one text the other.
-
-    References
-    ----------
-    Levenshtein (1966), Binary codes capable of correcting deletions, insertions, and
-    reversals.
-
-    Examples
-    --------
-    >>> edit_distance("kitten", "sitting")
-    3
-    """
-    before = list(range(len(b) + 1))
-    for row, sign in enumerate(a, start=1):
-        current = [row]
-        for column, other in enumerate(b):
-            exchanged = before[column] + (sign != other)
-            shorter = min(before[column + 1], current[column]) + 1
-            current.append(min(exchanged, shorter))
-        before = current
-    return before[-1]
 
 
 def compare(read: str, wanted: str) -> Comparison:

@@ -4,8 +4,6 @@ import re
 import unicodedata
 from functools import cached_property
 
-import numpy as np
-
 from evalcore.metrics.base import (
     Ask,
     Encoder,
@@ -15,6 +13,7 @@ from evalcore.metrics.base import (
     Shot,
     Value,
 )
+from evalcore.metrics.edit_distance import edit_distance
 from evalcore.metrics.encoders.published_scenes import OCR, OCR_PACKAGES
 from evalcore.metrics.vistar.wanted import parameter, shot_text
 from evalcore.metrics.weights import Lacks, lacking
@@ -52,30 +51,6 @@ def tokens(text: str) -> set[str]:
     ['%', ',', '5', 'off', 'today']
     """
     return set(TOKEN.findall(text))
-
-
-def levenshtein(a: str, b: str) -> int:
-    """Return how many characters to insert, remove or replace to turn one into another.
-
-    Notes
-    -----
-    Row by row. Along a row, an insertion costs 1 more than its left neighbour: the
-    minimum of (cell - column) so far, plus the column.
-
-    Examples
-    --------
-    >>> levenshtein("kitten", "sitting")
-    3
-    """
-    codes = np.frombuffer(b.encode("utf-32-le", "surrogatepass"), np.uint32)
-    columns = np.arange(len(b) + 1)
-    row = columns
-    for number, character in enumerate(a, start=1):
-        changed = row[:-1] + (codes != ord(character))
-        removed = row[1:] + 1
-        best = np.concatenate([[number], np.minimum(changed, removed)])
-        row = np.minimum.accumulate(best - columns) + columns
-    return int(row[-1])
 
 
 def text_rendering(
@@ -126,7 +101,7 @@ def text_rendering(
     read, wanted = normalised_text(read), normalised_text(wanted)
     if not read or not wanted:
         return float(read == wanted)
-    distance = levenshtein(read, wanted) / max(len(read), len(wanted))
+    distance = edit_distance(read, wanted) / max(len(read), len(wanted))
     found, asked = tokens(read), tokens(wanted)
     shared = len(found & asked) / len(found | asked)
     return characters * (1 - distance) + tokens_weight * shared

@@ -14,9 +14,7 @@ from evalcore.metrics.envision.dimensions import (
     SUB_SCORES,
     all_scores,
     dimension_score,
-    grade,
     overall_score,
-    pass_rate,
     stability,
 )
 
@@ -76,35 +74,6 @@ def test_stability_divides_by_the_number_of_trials():
     assert (spread.mean, spread.low, spread.high) == (3, 1, 4)
     assert spread.deviation == pytest.approx((6 / 5) ** 0.5)
     assert stability([2]).deviation == 0
-
-
-@pytest.mark.parametrize(
-    ("score", "word"),
-    [
-        (5, "Excellent"),
-        (4.5, "Excellent"),
-        (4.49, "Very Good"),
-        (4, "Very Good"),
-        (3.99, "Good"),
-        (3.5, "Good"),
-        (3, "Fair"),
-        (2.99, "Poor"),
-        (2, "Poor"),
-        (1.99, "Very Poor"),
-        (0, "Very Poor"),
-    ],
-)
-def test_grades(score, word):
-    assert grade(score) == word
-
-
-def test_pass_rates_count_nine_not_ten():
-    """The program stores dynamics twice, and would say 1/10 and 5/10 here."""
-    said = scores(3, 3, 3, 2, 4, 2, 0, 0, 0)
-    assert pass_rate(said, 4) == pytest.approx(1 / 9)
-    assert pass_rate(said, 3) == pytest.approx(4 / 9)
-    doubled = {**said, "dynamics_and_interactivity": 4, "overall": 5}
-    assert pass_rate(doubled, 4) == pytest.approx(1 / 9)
 
 
 def tables(shared):

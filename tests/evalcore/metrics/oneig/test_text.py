@@ -8,12 +8,12 @@ from PIL import Image as PillowImage
 from PIL import ImageDraw, ImageFont
 
 from evalcore.metrics.base import Run
+from evalcore.metrics.edit_distance import edit_distance
 from evalcore.metrics.judging.client import asking
 from evalcore.metrics.oneig.rendering import PooledTextRendering, TextRendering
 from evalcore.metrics.oneig.text import (
     Comparison,
     compare,
-    edit_distance,
     plain,
     text_score,
 )

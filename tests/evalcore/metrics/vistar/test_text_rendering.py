@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from PIL import Image, ImageDraw, ImageFont
 
 from evalcore.metrics.base import Shot
+from evalcore.metrics.edit_distance import edit_distance
 from evalcore.metrics.encoders.ocr import Ocr
 from evalcore.metrics.registry import load
 from evalcore.metrics.vistar.text_rendering import (
     TextRendering,
-    levenshtein,
     normalised_text,
     quoted,
     text_rendering,
@@ -42,7 +42,7 @@ class TestLevenshtein:
         ],
     )
     def test_by_hand(self, a, b, distance):
-        assert levenshtein(a, b) == distance
+        assert edit_distance(a, b) == distance
 
     @given(SHORT, SHORT)
     def test_against_the_recursive_definition(self, a, b):
@@ -57,7 +57,7 @@ class TestLevenshtein:
                 )
             return known[i, j]
 
-        assert levenshtein(a, b) == slow(len(a), len(b), {})
+        assert edit_distance(a, b) == slow(len(a), len(b), {})
 
 
 class TestFormula:
