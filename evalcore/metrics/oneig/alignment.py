@@ -54,7 +54,7 @@ class Alignment:
             source="OneIG-Bench, section on alignment, and its program",
             measures=(
                 "Which share of the questions about a prompt is answered yes. It sees "
-                "what was asked about, and as well as the judge does."
+                "only what was asked about, and no better than the judge."
             ),
             backend=judge_name(),
             queue="judge",

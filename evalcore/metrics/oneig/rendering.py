@@ -111,7 +111,14 @@ class TextRendering:
     def info(self) -> MetricInfo:
         """Return what it declares; the judge is the one that is set."""
         return _info(
-            self.reader, name="oneig_text", title="OneIG text", scores="output"
+            self.reader,
+            name="oneig_text",
+            title="OneIG text",
+            scores="output",
+            measures=(
+                "Whether the text that a prompt asks for can be read in the picture. "
+                "What is misread counts as misrendered, and further text too."
+            ),
         )
 
     def missing(self) -> Lacks:
@@ -148,6 +155,10 @@ class PooledTextRendering:
             name="oneig_text_pooled",
             title="OneIG text, pooled",
             scores="run",
+            measures=(
+                "The same as one number for a method, as OneIG publishes it: edits, "
+                "texts and words of all its pictures are pooled first."
+            ),
         )
 
     def missing(self) -> Lacks:
@@ -202,10 +213,6 @@ def _info(reader: TextReader, **declared: Any) -> MetricInfo:
         high=1,
         version="1",
         source="OneIG-Bench, section on text rendering, and its program",
-        measures=(
-            "Whether the text that a prompt asks for can be read in the picture. What "
-            "is misread counts as misrendered, and further text in the picture too."
-        ),
         backend=reader.name,
         queue="judge" if reader.profile == "oneig-judge" else "cpu",
         profile=reader.profile,

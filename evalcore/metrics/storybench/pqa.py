@@ -67,6 +67,16 @@ def perceptual_quality(aesthetic: float, technical: float) -> Quality:
     return Quality(*(float(100 * expit(x)) for x in (overall, a, t)))
 
 
+MEASURES: dict[Part, str] = {
+    "overall": (
+        "How good people find a video, as one shot by anybody. It knows nothing of the "
+        "story."
+    ),
+    "aesthetic": "How well composed and pleasant people find a video.",
+    "technical": "How free of noise, blur and artefacts people find a video.",
+}
+
+
 class PerceptualQuality:
     """Quality of an output's video.
 
@@ -88,10 +98,7 @@ class PerceptualQuality:
             high=100,
             version="1",
             source="StoryBench, section 3.4; DOVER (Wu et al. 2023)",
-            measures=(
-                "How people would rate the quality of a video filmed by anyone. It "
-                "knows nothing of the story."
-            ),
+            measures=MEASURES[part],
             backend="DOVER",
             queue="gpu",
         )

@@ -139,7 +139,7 @@ class TextRendering:
         source="VISTAR, section 3.3.1",
         measures=(
             "Whether the text that was asked for can be read in the picture. It is not "
-            "about lettering or layout, and as good as the reader is."
+            "about lettering or layout, and no better than the OCR that reads it."
         ),
         backend="RapidOCR (PP-OCRv6 small) for PaddleOCR",
     )

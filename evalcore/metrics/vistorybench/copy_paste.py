@@ -80,7 +80,7 @@ class CopyPaste:
             source="ViStoryBench, equation S1 and appendix L",
             measures=(
                 "Whether characters are copied from a reference picture instead of "
-                "drawn anew. Half or less says nothing of the sort."
+                "drawn anew. Chance is 1 divided by the number of references compared."
             ),
             backend=BACKEND,
             profile=profile,

@@ -60,8 +60,8 @@ class CharacterCount:
             version="1",
             source="ViStoryBench, equation 1 and appendix K",
             measures=(
-                "Whether as many figures appear as the script says. Overlapping boxes "
-                "of one figure count twice; who they are does not matter."
+                "Whether as many figures appear as the script says. Who they are does "
+                "not matter."
             ),
             backend=BACKEND,
             profile=profile,
