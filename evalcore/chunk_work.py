@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import DatabaseError, connection, transaction
 from django.db.models import F
 from django.utils import timezone
 
@@ -79,13 +79,19 @@ class Signs(threading.Thread):
         """Give a sign every so often until the work is over."""
         try:
             while not self._over.wait(SIGN_SECONDS):
-                own = MetricChunk.objects.filter(
-                    pk=self._chunk.pk, worker=self._chunk.worker
-                )
-                if not own.update(heartbeat_at=timezone.now()):
-                    self.lost = True
+                try:
+                    self.lost = not _sign(self._chunk)
+                except DatabaseError:
+                    logger.warning("metric chunk %s: no sign given", self._chunk.pk)
+                    connection.close()
         finally:
             connection.close()  # this thread's own
+
+
+def _sign(chunk: MetricChunk) -> bool:
+    """Sign that its worker lives; return whether the chunk is still its own."""
+    own = MetricChunk.objects.filter(pk=chunk.pk, worker=chunk.worker)
+    return bool(own.update(heartbeat_at=timezone.now()))
 
 
 @dataclass
@@ -147,10 +153,12 @@ class ChunkWork:
                 raise ChunkLostError
 
         engine = Engine(feature_store(), on_batch=on_batch)
-        with self._judge():
-            self._run(engine, metrics)
-        self._put_down()
-        self.environment = _environment(engine.counts.encoded)
+        try:
+            with self._judge():
+                self._run(engine, metrics)
+            self._put_down()
+        finally:
+            self.environment = _environment(engine.counts.asked)
         return self._complete
 
     def _run(self, engine: Engine, metrics: Sequence[Wanted]) -> None:
@@ -189,6 +197,8 @@ class ChunkWork:
     def _put_down(self) -> None:
         """Store what is there and count it, both or neither."""
         with transaction.atomic():
+            if not _sign(self.chunk):
+                raise ChunkLostError
             score_rows.store(self.chunk.run, self._unstored)
             MetricRun.objects.filter(pk=self.chunk.run_id).update(
                 done=F("done") + self._uncounted
@@ -208,20 +218,25 @@ class ChunkWork:
         already = score_rows.known(self.chunk.run.benchmark_id, metrics, outputs)
         looked_at = subjects.renderings(outputs)
         truths = self._truths(outputs)
+        failed = {(what, name) for what, name, _why in self.chunk.failures}
         if self.chunk.method_id is not None:
             whole = _whole(outputs, looked_at, truths)
             for one in metrics:
                 if (None, self.chunk.method_id, one.key) in already:
                     continue
+                if (whole.method, one.name) in failed:
+                    continue
                 piece = _Piece(one, self.chunk.method_id, None, whole.method)
                 yield Job(piece, one.metric.score(whole))
             return
         for output in outputs:
-            if self.end is not None and time.monotonic() > self.end:
+            name = f"{output.method.name} / {output.story.key}"
+            lacking = score_rows.lacking(output, metrics, already)
+            left = [one for one in lacking if (name, one.name) not in failed]
+            if left and self.end is not None and time.monotonic() > self.end:
                 self._complete = False
                 return
-            name = f"{output.method.name} / {output.story.key}"
-            for one in score_rows.lacking(output, metrics, already):
+            for one in left:
                 subject: Rendering | Pair = looked_at[output.pk]
                 if one.metric.info.scores == "pair":
                     truth = truths.get(output.story_id)
@@ -262,11 +277,15 @@ def _whole(
     )
 
 
-def _environment(encoded: Mapping[str, int]) -> dict[str, object]:
-    """Return with what a chunk was computed; torch only if it was used."""
+def _environment(asked: Mapping[str, int]) -> dict[str, object]:
+    """Return with what a chunk was computed; torch only if it was used.
+
+    Encoders are named with the hash of their weights, and how many features were asked
+    of each.
+    """
     found: dict[str, object] = {
         "python": platform.python_version(),
-        "encoders": dict(encoded),
+        "encoders": dict(asked),
     }
     if "torch" in sys.modules:
         from evalcore.metrics.encoders.runtime import describe

@@ -361,6 +361,9 @@ class MetricChunk(models.Model):
         default=MetricRun.State.QUEUED,
     )
     worker = models.CharField(max_length=40, blank=True, help_text="Who has taken it.")
+    lost = models.PositiveSmallIntegerField(
+        default=0, help_text="How many workers fell silent over it."
+    )
     heartbeat_at = models.DateTimeField(null=True, blank=True)
     failures = models.JSONField(default=list, help_text="[output, metric, reason]")
     environment = models.JSONField(

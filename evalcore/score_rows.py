@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from django.db.models import Q, QuerySet
+
 from evalcore.metrics import registry
 from evalcore.metrics.base import Metric, Value
 from evalcore.models import (
@@ -11,6 +13,7 @@ from evalcore.models import (
     MetricScore,
     Output,
     Shot,
+    Story,
 )
 
 # Levels whose values belong to one output.
@@ -28,6 +31,7 @@ class Wanted:
     name: str
     metric: Metric
     version: str
+    truth: str = ""
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -46,11 +50,17 @@ def wanted(names: Iterable[str], options: Mapping[str, str]) -> list[Wanted]:
     found = []
     for name in names:
         metric = registry.load(name)
-        version = metric.info.full_version
+        version, truth = metric.info.full_version, ""
         if metric.info.against_truth:
-            version = f"{version} against {options.get('truth', '')}".strip()
-        found.append(Wanted(name, metric, version))
+            truth = options.get("truth", "")
+            version += _against(truth)
+        found.append(Wanted(name, metric, version, truth))
     return found
+
+
+def _against(truth: str) -> str:
+    """Return how a version says which method held the true outputs."""
+    return f" against {truth}"
 
 
 # Of an output: story, method and the key of the metric; of a method: no story.
@@ -81,6 +91,7 @@ def lacking(output: Output, metrics: Iterable[Wanted], already: Known) -> list[W
         one
         for one in metrics
         if one.of_an_output
+        and not (one.truth and one.truth == output.method.name)
         and (output.story_id, output.method_id, one.key) not in already
     ]
 
@@ -141,11 +152,26 @@ def _shots(stories: Iterable[int]) -> dict[tuple[int, int], int]:
 def forget_computed(output: Output) -> None:
     """Remove what was computed of an output whose shots or pictures have changed.
 
-    What was computed of all outputs of its method goes too.
+    What was computed of all outputs of its method goes too, and what compared others
+    with it.
     """
-    for table in (MetricScore, MetricAbsence):
-        computed = table.objects.filter(
-            run__source=MetricRun.Source.COMPUTED, method=output.method_id
-        )
-        computed.filter(story=output.story_id).delete()
-        computed.filter(story=None, benchmark=output.story.benchmark_id).delete()
+    own = Q(method=output.method_id) | Q(
+        metric_version__endswith=_against(output.method.name)
+    )
+    for computed in _computed(output.story.benchmark_id):
+        computed.filter(own, story=output.story_id).delete()
+        computed.filter(own, story=None).delete()
+
+
+def forget_story(story: Story) -> None:
+    """Remove what was computed of a story of which more is known now."""
+    for computed in _computed(story.benchmark_id):
+        computed.filter(Q(story=story) | Q(story=None)).delete()
+
+
+def _computed(benchmark: int) -> list[QuerySet]:
+    """Return the values and absences that were computed here."""
+    return [
+        table.objects.filter(run__source=MetricRun.Source.COMPUTED, benchmark=benchmark)
+        for table in (MetricScore, MetricAbsence)
+    ]

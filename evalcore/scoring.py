@@ -11,8 +11,9 @@ import uuid
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
-from django.db import transaction
-from django.db.models import Q
+from django.db import OperationalError, transaction
+from django.db.models import Case, F, PositiveSmallIntegerField, Q, When
+from django.db.models import Value as Constant
 from django.utils import timezone
 
 from evalcore import score_rows, subjects
@@ -39,6 +40,8 @@ Queue = MetricChunk.Queue
 SILENT = timedelta(seconds=90)
 # How many outputs a worker takes at once.
 CHUNK = 64
+# After so many workers that never came back, a chunk is given up.
+MOST_LOST = 3
 SHOWN_FAILURES = 5
 
 # Asking -----------------------------------------------------------------------------
@@ -112,7 +115,11 @@ def plan(run: MetricRun) -> None:
         )
         if not planned:
             return
-        metrics = score_rows.wanted(run.metrics, run.options)
+        try:
+            metrics = score_rows.wanted(run.metrics, run.options)
+        except registry.UnknownMetricError as error:
+            _end(run, [["", "", str(error)]])
+            return
         outputs = list(subjects.outputs(run.benchmark))
         already = score_rows.known(run.benchmark_id, metrics, outputs)
         total = 0
@@ -122,7 +129,7 @@ def plan(run: MetricRun) -> None:
             MetricChunk.objects.bulk_create(chunks)
             total += pieces
         MetricRun.objects.filter(pk=run.pk).update(total=total, done=0)
-    finish_if_done(run.pk)
+        finish_if_done(run.pk)
 
 
 def _chunks(
@@ -139,6 +146,7 @@ def _chunks(
         if (lacking := score_rows.lacking(output, metrics, already))
     }
     keys = list(per_output)
+    truth = run.options.get("truth")
     single = [one.name for one in metrics if one.of_an_output]
     chunks = [
         MetricChunk(
@@ -147,11 +155,14 @@ def _chunks(
         for start in range(0, len(keys), CHUNK)
     ]
     pieces = sum(per_output.values())
-    for method in dict.fromkeys(output.method_id for output in outputs):
+    names_of = {output.method_id: output.method.name for output in outputs}
+    for method in names_of:
         names = [
             one.name
             for one in metrics
-            if not one.of_an_output and (None, method, one.key) not in already
+            if not one.of_an_output
+            and (None, method, one.key) not in already
+            and not (one.metric.info.against_truth and names_of[method] == truth)
         ]
         if names:
             chunk = MetricChunk(run=run, queue=queue, metrics=names, method_id=method)
@@ -168,11 +179,24 @@ def finish_if_done(run_id: int) -> None:
         chunks = list(run.chunks.all())
         if run.state != State.RUNNING or any(c.state in open_states for c in chunks):
             return
-        failures = [failure for chunk in chunks for failure in chunk.failures]
-        run.state = State.FAILED if failures else State.DONE
-        run.error = _summary(failures, run.total)
-        run.finished_at = timezone.now()
-        run.save(update_fields=["state", "error", "finished_at"])
+        _end(run, [failure for chunk in chunks for failure in chunk.failures])
+
+
+def _end(run: MetricRun, failures: Sequence[Sequence[str]]) -> None:
+    run.state = State.FAILED if failures else State.DONE
+    run.error = _summary(failures, run.total)
+    run.finished_at = timezone.now()
+    run.save(update_fields=["state", "error", "finished_at"])
+
+
+def finish_what_has_ended() -> None:
+    """End the runs whose last chunk has ended, but whose worker died before the run."""
+    under_way = MetricChunk.objects.filter(state__in=(State.QUEUED, State.RUNNING))
+    ended = MetricRun.objects.filter(
+        state=State.RUNNING, source=MetricRun.Source.COMPUTED
+    ).exclude(pk__in=under_way.values("run"))
+    for run_id in ended.values_list("pk", flat=True):
+        finish_if_done(run_id)
 
 
 def _summary(failures: Sequence[Sequence[str]], total: int) -> str:
@@ -229,6 +253,7 @@ def work(
     run_id: int | None = None,
     seconds: float | None = None,
     progress: Progress | None = None,
+    only_ready: bool = False,
 ) -> bool:
     """Take chunks and compute them until none is free, or the time is over.
 
@@ -242,28 +267,36 @@ def work(
         After how long no further output is begun; None: never.
     progress
         Is told how many pieces of the run are done, and of how many.
+    only_ready
+        Whether chunks are left to others whose metrics lack something on this machine.
 
     Returns
     -------
     bool
         Whether chunks are left.
     """
+    finish_what_has_ended()
     end = None if seconds is None else time.monotonic() + seconds
     while end is None or time.monotonic() < end:
-        chunk = _take(list(queues), run_id)
+        chunk = _take(list(queues), run_id, only_ready=only_ready)
         if chunk is None:
             return False
         _work_on(chunk, end, progress)
     return True
 
 
-def _take(queues: Sequence[str], run_id: int | None) -> MetricChunk | None:
+def _take(
+    queues: Sequence[str], run_id: int | None, *, only_ready: bool = False
+) -> MetricChunk | None:
     """Mark the oldest free chunk as this worker's own."""
     chunks = MetricChunk.objects.filter(queue__in=queues, run__state=State.RUNNING)
     if run_id is not None:
         chunks = chunks.filter(run=run_id)
     worker = uuid.uuid4().hex
-    for key in chunks.filter(_free()).order_by("pk").values_list("pk", flat=True):
+    free = chunks.filter(_free()).order_by("pk").values_list("pk", "metrics")
+    for key, metrics in list(free):
+        if only_ready and any(registry.load(name).missing() for name in metrics):
+            continue
         if _taken(key, worker):
             return MetricChunk.objects.select_related("run__benchmark").get(pk=key)
     return None
@@ -279,9 +312,14 @@ def _taken(key: int, worker: str) -> bool:
             asking = run.chunks.filter(queue=Queue.JUDGE, state=State.RUNNING)
             if asking.exclude(_free()).exists():
                 return False
+        more = When(state=State.RUNNING, then=F("lost") + Constant(1))
+        lost = Case(more, default=F("lost"), output_field=PositiveSmallIntegerField())
         return bool(
             chunk.update(
-                state=State.RUNNING, worker=worker, heartbeat_at=timezone.now()
+                state=State.RUNNING,
+                worker=worker,
+                heartbeat_at=timezone.now(),
+                lost=lost,
             )
         )
 
@@ -293,12 +331,23 @@ def _work_on(chunk: MetricChunk, end: float | None, progress: Progress | None) -
     """
     work = ChunkWork(chunk, end, progress)
     try:
+        if chunk.lost >= MOST_LOST:
+            raise ScoringError(
+                f"{chunk.lost} workers were lost over it; the last lines of their "
+                "logs, or those of the system about memory, say why"
+            )
         with Signs(chunk) as signs:
             complete = work.compute(signs)
         state = State.QUEUED if not complete else State.DONE
     except ChunkLostError:
         logger.info("metric chunk %s: another worker has it", chunk.pk)
         return
+    except (KeyboardInterrupt, OperationalError):
+        # Nobody's fault; whoever comes next goes on.
+        MetricChunk.objects.filter(pk=chunk.pk, worker=chunk.worker).update(
+            state=State.QUEUED
+        )
+        raise
     except Exception as error:
         logger.exception("metric chunk %s failed", chunk.pk)
         work.failures.append(["", "", str(error) or type(error).__name__])
@@ -306,9 +355,10 @@ def _work_on(chunk: MetricChunk, end: float | None, progress: Progress | None) -
         MetricChunk.objects.filter(run=chunk.run_id, state=State.QUEUED).update(
             state=State.FAILED
         )
-    MetricChunk.objects.filter(pk=chunk.pk, worker=chunk.worker).update(
-        state=state,
-        failures=[*chunk.failures, *work.failures],
-        environment=work.environment,
-    )
-    finish_if_done(chunk.run_id)
+    with transaction.atomic():
+        MetricChunk.objects.filter(pk=chunk.pk, worker=chunk.worker).update(
+            state=state,
+            failures=[*chunk.failures, *work.failures],
+            environment=chunk.environment | work.environment,
+        )
+        finish_if_done(chunk.run_id)

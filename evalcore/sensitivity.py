@@ -42,7 +42,7 @@ class Sensitivity:
 
 
 def sensitivities(
-    benchmark: Benchmark, metrics: Sequence[Metric]
+    benchmark: Benchmark, metrics: Mapping[str, Metric]
 ) -> tuple[list[Sensitivity], dict[str, str]]:
     """Score originals and their twins; no score is stored.
 
@@ -51,7 +51,7 @@ def sensitivities(
     benchmark
         Whose twins are taken, all that were made.
     metrics
-        Of the levels shot and output; values of shots are averaged.
+        By name, of the levels shot and output; values of shots are averaged.
 
     Returns
     -------
@@ -64,12 +64,14 @@ def sensitivities(
         .select_related("story", "method", "video", "twin_of")
         .order_by("pk")
     )
-    originals = list(subjects.outputs(benchmark))
+    originals = list(
+        subjects.outputs(benchmark).filter(pk__in=[twin.twin_of_id for twin in twins])
+    )
     looked_at = subjects.renderings([*originals, *twins])
     jobs = (
-        Job((key, metric.info.name), metric.score(rendering))
+        Job((key, name), metric.score(rendering))
         for key, rendering in looked_at.items()
-        for metric in metrics
+        for name, metric in metrics.items()
     )
     values: dict[tuple[int, str], float | None] = {}
     failed = {}
@@ -85,8 +87,8 @@ def sensitivities(
     for twin in twins:
         pairs[twin.degradation].append((twin.twin_of_id, twin.pk))
     rows = [
-        _compared(metric, degradation, pairs[degradation], values)
-        for metric in metrics
+        _compared(name, metric, degradation, pairs[degradation], values)
+        for name, metric in metrics.items()
         for degradation in sorted(pairs)
     ]
     return rows, failed
@@ -98,12 +100,12 @@ def _mean(values: Iterable[Value]) -> float | None:
 
 
 def _compared(
+    name: str,
     metric: Metric,
     degradation: str,
     pairs: Sequence[tuple[int, int]],
     values: Mapping[tuple[int, str], float | None],
 ) -> Sensitivity:
-    name = metric.info.name
     sign = 1 if metric.info.higher_is_better else -1
     both = [
         (original, twin)

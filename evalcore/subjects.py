@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from django.db.models import Q, QuerySet
@@ -113,7 +113,11 @@ def _film(
 ) -> dict[int, tuple[base.Image, ...]]:
     """Return the frames of each shot's part of a video, without what was given."""
     seconds = video.duration_seconds or 0
-    source = film(media.original_path(video), video.sha256, seconds=seconds, rate=RATE)
+    path = media.original_path(video)
+    source = replace(
+        film(path, video.sha256, seconds=seconds, rate=RATE),
+        size=(video.width, video.height),
+    )
     parts = segments(
         [(shot.start_seconds, shot.end_seconds) for shot in shots],
         frame_count(seconds, RATE),

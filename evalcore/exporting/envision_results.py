@@ -178,14 +178,20 @@ def _comprehensive(scores: Mapping[str, float]) -> dict[str, Any]:
     return said | _words(scores)
 
 
+def _number(row: Mapping[str, Any], key: str) -> float | None:
+    """Return a row's number; None where it has none."""
+    number = number_of(row[key]) if key in row else None
+    return float(number) if isinstance(number, int | float) else None
+
+
 def _report(rows: Sequence[Mapping[str, Any]], timestamp: str) -> dict[str, Any]:
     """Return the report of a method: each dimension over sequences, and the ranking."""
     values = {
-        name: [float(number_of(row[key])) for row in rows if key in row]
+        name: [number for row in rows if (number := _number(row, key)) is not None]
         for key, name in DERIVED.items()
     }
     ranked = sorted(
-        (row for row in rows if "overall_score" in row),
+        (row for row in rows if _number(row, "overall_score") is not None),
         key=lambda row: float(number_of(row["overall_score"])),
         reverse=True,
     )

@@ -31,7 +31,8 @@ def prompt_files(stories: Extras) -> Files:
 def _list(file: str, originals: Sequence[Original]) -> str:
     rows = [original.row() for original in originals]
     if file.lower().endswith(".csv"):
-        return _csv(originals[0].fields, rows)
+        header = dict.fromkeys(field for one in originals for field in one.fields)
+        return _csv(header, rows)
     if file.lower().endswith(".jsonl"):
         return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     return json.dumps(rows, ensure_ascii=False, indent=2) + "\n"
@@ -39,7 +40,7 @@ def _list(file: str, originals: Sequence[Original]) -> str:
 
 def _csv(header: Iterable[str], rows: Iterable[dict[str, Any]]) -> str:
     text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, list(header), lineterminator="\n")
+    writer = csv.DictWriter(text, list(header), restval="", lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()

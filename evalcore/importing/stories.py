@@ -179,6 +179,7 @@ def _store_story(
     benchmark: Benchmark, read: ReadStory, prepared: Prepared, summary: Summary
 ) -> None:
     story, created = Story.objects.get_or_create(benchmark=benchmark, key=read.key)
+    known = summary.created
     summary.stories += 1
     before = (story.title, story.tags, story.conditioning_seconds, story.extra)
     story.title = story.title or read.title
@@ -223,6 +224,8 @@ def _store_story(
             created = True
         summary.shots += 1
         summary.created += created
+    if summary.created > known:
+        score_rows.forget_story(story)
 
 
 def _add_missing_frames(story: Story, shot: Shot) -> None:

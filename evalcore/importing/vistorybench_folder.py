@@ -115,6 +115,7 @@ class MetricReader:
         self.run, self.path, self.folder = run, path, path.name
         self.stories: dict[str, _Story] = defaultdict(_Story)
         self.shots: dict[tuple[str, str, int], FoundScore] = {}
+        self.numbers: set[int] = set()  # of shots, as any line gives them
         self.rows: dict[tuple[str, str, int], dict[str, Any]] = {}
         self.methods: dict[str, FoundScore] = {}
         self.alone: dict[str, Any] = {}  # records and lines that no score carries
@@ -191,6 +192,7 @@ class MetricReader:
                 score.story, score.shot = story, number
                 score.details = {FORM: {"judged": shot}}
                 self.shots[JUDGED, story, number] = score
+                self.numbers.add(number)
 
     # Shots -----------------------------------------------------------------------
 
@@ -218,6 +220,7 @@ class MetricReader:
             found = str(scope.get("shot_index"))
             self.problem(path, "a shot_index that is a whole number", found, line)
             return
+        self.numbers.add(number)
         entry = self.stories[story]
         if set(scope) & {"character_key", "character_name"}:
             entry.beside.append(row)
@@ -250,7 +253,7 @@ class MetricReader:
 
     def count_shots_from_1(self) -> None:
         """Shift numbers that some versions of the programs count from 0."""
-        if all(score.shot for score in self.shots.values()):
+        if 0 not in self.numbers:
             return
         self.note(
             "shots are counted from 0 here; each number is one more in the scores"

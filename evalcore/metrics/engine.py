@@ -14,6 +14,7 @@ An item without a feature is the misfortune of those who asked for it: they are 
 the reason, the others go on.
 """
 
+import json
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -39,6 +40,8 @@ from evalcore.metrics.features import FeatureStore
 # What a formula, a decoder or an encoder raises about one item or output. Anything
 # else, such as a database that is gone or a spent budget, ends the whole run.
 UNSCORABLE = (ArithmeticError, OSError, RuntimeError, ValueError)
+# What a metric may raise besides over one odd story: its data are other people's.
+ODD_STORY = (AttributeError, LookupError, TypeError)
 WINDOW = 64
 
 
@@ -209,9 +212,21 @@ def _step(job: Job, go_on: Callable[[], Ask]) -> _Active | Outcome:
     try:
         return _Active(job, go_on())
     except StopIteration as done:
-        return Outcome(job.key, done.value)
+        return _checked(job, done.value)
     except UNSCORABLE as error:
         return Outcome(job.key, error=error)
+    except ODD_STORY as error:
+        odd = ValueError(f"{type(error).__name__}: {error}")
+        return Outcome(job.key, error=odd.with_traceback(error.__traceback__))
+
+
+def _checked(job: Job, values: Sequence[Value]) -> Outcome:
+    """Refuse what no database can hold: a value or a trace that is not finite."""
+    try:
+        json.dumps([(one.value, one.trace) for one in values], allow_nan=False)
+    except ValueError:
+        return Outcome(job.key, error=ValueError("the value is not finite"))
+    return Outcome(job.key, values)
 
 
 # What one thread does: a source, and all that is wanted of it.
@@ -294,4 +309,7 @@ def _ahead(
 
 
 def _words(error: Exception) -> str:
+    """Say what went wrong, without the paths of this machine."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
     return str(error) or type(error).__name__

@@ -215,11 +215,19 @@ def _hash_of(path: str, size: int, changed_ns: int) -> str:
 
 
 def file_hash(path: Path) -> str:
-    """Return the SHA-256 of a file, or of all files of a folder; remembered."""
+    """Return the SHA-256 of a file, or of what a folder holds; remembered.
+
+    Of a folder, what a download notes of itself does not count: hidden files, and
+    texts for people.
+    """
     if path.is_dir():
         whole = hashlib.sha256()
-        for file in sorted(p for p in path.rglob("*") if p.is_file()):
+        for file in sorted(p for p in path.iterdir() if _counts(p)):
             whole.update(f"{file.relative_to(path)} {file_hash(file)}\n".encode())
         return whole.hexdigest()
     status = path.stat()
     return _hash_of(str(path.resolve()), status.st_size, status.st_mtime_ns)
+
+
+def _counts(file: Path) -> bool:
+    return file.is_file() and not file.name.startswith(".") and file.suffix != ".md"

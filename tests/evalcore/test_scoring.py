@@ -198,7 +198,7 @@ def test_a_worker_gives_way_and_goes_on_later(monkeypatch):
 
 
 @pytest.mark.django_db
-def test_a_chunk_that_somebody_else_has_taken_is_left_to_them():
+def test_how_a_chunk_ended_is_put_down_by_its_owner_only():
     """Whoever notices late stores nothing about how the chunk ended."""
     run = scoring.queue_run(make_benchmark(), ["shots_present"])
     scoring.plan(run)
@@ -277,9 +277,130 @@ def test_outputs_are_held_against_the_true_ones(levels):
     run = scoring.run(scoring.queue_run(benchmark, ["pair"], truth="Cedar").pk)
     assert run.state == "failed"
     assert "Alder / 02: pair: there is no true output of this story" in run.error
-    assert run.done == run.total == 5
+    assert run.done == run.total == 4, "the truth is not held against itself"
     rows = MetricScore.objects.values_list("story__key", "metric_version", "value")
     assert set(rows) == {("01", "1 against Cedar", 3.0)}
+    assert not MetricScore.objects.filter(method__name="Cedar").exists()
+    score_rows.forget_computed(Output.objects.get(method__name="Cedar"))
+    assert not MetricScore.objects.exists(), "the truth has changed"
+
+
+class TestWhatMayGoWrong:
+    """Whatever happens to workers, a run ends, once, and says the truth."""
+
+    pytestmark = pytest.mark.django_db
+
+    def asked(self, *names):
+        run = scoring.queue_run(make_benchmark(), names)
+        scoring.plan(run)
+        return run
+
+    def test_a_worker_that_died_before_it_could_end_the_run(self):
+        run = self.asked("shots_present")
+        scoring.work()
+        MetricRun.objects.update(state="running")
+        scoring.work()
+        run.refresh_from_db()
+        assert run.state == "done"
+
+    def test_what_failed_is_not_tried_again_in_the_same_run(self, monkeypatch):
+        run = self.asked("shots_present")
+        tried = []
+
+        def failing(self, rendering):
+            tried.append(rendering.story)
+            raise ValueError("no")
+            yield
+
+        monkeypatch.setattr(type(registry.load("shots_present")), "score", failing)
+        clock = iter(range(1000))
+        monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
+        while scoring.work(seconds=6):
+            pass
+        monkeypatch.undo()
+        run.refresh_from_db()
+        assert (run.state, run.done, len(tried)) == ("failed", 6, 6)
+
+    def test_a_worker_leaves_what_it_is_not_ready_for(self, monkeypatch, tmp_path):
+        monkeypatch.setenv("EVALCORE_WEIGHTS_DIR", str(tmp_path))
+        run = self.asked("csd_self", "shots_present")
+        assert not scoring.work(only_ready=True)
+        run.refresh_from_db()
+        assert (run.state, run.done) == ("running", 6)
+        assert MetricChunk.objects.get(queue="gpu").state == "queued"
+
+    def test_whoever_must_finish_here_is_told_what_is_lacking(
+        self, monkeypatch, tmp_path
+    ):
+        monkeypatch.setenv("EVALCORE_WEIGHTS_DIR", str(tmp_path))
+        run = scoring.run(self.asked("csd_self", "shots_present").pk)
+        assert run.state == "failed"
+        assert "not ready here: csd_self (csd/csd_vit-large.pth" in run.error
+        assert MetricScore.objects.count() == 6
+
+    def test_a_run_with_a_metric_that_is_gone_fails_and_the_next_goes_on(self):
+        run = scoring.queue_run(make_benchmark(), ["shots_present"])
+        MetricRun.objects.update(metrics=["no_such_metric"])
+        run.refresh_from_db()
+        scoring.plan(run)
+        run.refresh_from_db()
+        assert run.state == "failed"
+        assert "Unknown metric 'no_such_metric'" in run.error
+
+    def test_a_chunk_that_loses_every_worker_is_given_up(self):
+        run = self.asked("shots_present")
+        for _ in range(scoring.MOST_LOST + 1):
+            assert scoring._take(["cpu"], None) is not None
+            MetricChunk.objects.update(heartbeat_at=None)
+        run = scoring.run(run.pk)
+        assert run.state == "failed"
+        assert "workers were lost over it" in run.error
+
+    def test_nothing_is_stored_by_a_worker_that_has_lost_its_chunk(self):
+        self.asked("shots_present")
+        chunk = scoring._take(["cpu"], None)
+        MetricChunk.objects.update(worker="another")
+        scoring._work_on(chunk, None, None)
+        assert not MetricScore.objects.exists()
+        assert MetricRun.objects.get().done == 0
+
+    @pytest.mark.parametrize(
+        ("value", "reason"),
+        [
+            (Value(float("nan")), "the value is not finite"),
+            (Value(1.0, trace={"cosine": float("inf")}), "the value is not finite"),
+        ],
+    )
+    def test_what_no_database_can_hold_is_a_failure(self, monkeypatch, value, reason):
+        def odd(self, rendering):
+            yield from ()
+            return [value]
+
+        monkeypatch.setattr(type(registry.load("shots_present")), "score", odd)
+        run = scoring.run(self.asked("shots_present").pk)
+        assert run.state == "failed"
+        assert reason in run.error
+
+    def test_odd_data_of_one_story_fail_that_story_only(self, monkeypatch):
+        metric = registry.load("shots_present")
+        score = type(metric).score
+
+        def odd(self, rendering):
+            if (rendering.method, rendering.story) == ("Alder", "01"):
+                return [Value(rendering.extra["levels"])]
+            return (yield from score(self, rendering))
+
+        monkeypatch.setattr(type(metric), "score", odd)
+        run = scoring.run(self.asked("shots_present").pk)
+        assert "Alder / 01: shots_present: KeyError: 'levels'" in run.error
+        assert MetricScore.objects.count() == 5
+
+    def test_more_known_of_a_story_makes_it_worth_another_look(self):
+        benchmark = make_benchmark(shots=1)
+        scoring.run(scoring.queue_run(benchmark, ["palette_consistency"]).pk)
+        assert MetricAbsence.objects.count() == 6
+        score_rows.forget_story(benchmark.stories.first())
+        assert MetricAbsence.objects.count() == 3
 
 
 @pytest.mark.django_db

@@ -25,7 +25,9 @@ def woods():
 
 
 def rows(woods, *names):
-    found, failed = sensitivity.sensitivities(woods, [registry.load(n) for n in names])
+    found, failed = sensitivity.sensitivities(
+        woods, {n: registry.load(n) for n in names}
+    )
     return {(row.metric, row.degradation): row for row in found}, failed
 
 

@@ -11,7 +11,7 @@ from evalcore.models import Benchmark, MetricRun
 
 class Command(BaseCommand):
     help = (
-        "Compute the metric scores that a study or a benchmark lacks. Examples: "
+        "Compute the metric scores that a study or a benchmark lacks. Example: "
         "score pilot --metrics csd_self,aesthetic@vsb-paper; "
         "score films --metrics fid,fvd --truth original"
     )

@@ -32,15 +32,15 @@ class Command(ImportCommand):
                 returncode=2,
             )
         try:
-            chosen = [registry.load(name) for name in _names(metrics)]
+            chosen = {name: registry.load(name) for name in _names(metrics)}
         except registry.UnknownMetricError as error:
             raise CommandError(str(error), returncode=2) from error
-        for metric in chosen:
+        for name, metric in chosen.items():
             if lacks := metric.missing():
-                raise CommandError(f"{metric.info.name} lacks {lacks}", returncode=2)
+                raise CommandError(f"{name} lacks {lacks}", returncode=2)
             if metric.info.scores not in ("shot", "output"):
                 raise CommandError(
-                    f"{metric.info.name} scores no single outputs, so that an output "
+                    f"{name} scores no single outputs, so that an output "
                     "cannot be held against its twin.",
                     returncode=2,
                 )

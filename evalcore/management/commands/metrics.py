@@ -16,7 +16,7 @@ WIDTH = 88
 class Command(BaseCommand):
     help = (
         "List the metrics: what each measures, and whether it is ready here or what it "
-        "lacks. Examples: metrics; metrics --name csd_self"
+        "lacks. Example: metrics --name csd_self"
     )
     requires_system_checks = ()
 

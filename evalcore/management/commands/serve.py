@@ -1,6 +1,5 @@
 import argparse
 import errno
-import importlib.util
 import os
 import signal
 import socket
@@ -17,6 +16,8 @@ from django.core.management.base import BaseCommand, CommandError
 from evalcore.environment import LOCAL_HOSTS, parse_port
 
 STOP_SECONDS = 10
+# Workers by the queue they serve: hours of scoring keep nothing else waiting.
+WORKERS = {"worker": "cpu", "metrics worker": "gpu"}
 
 
 def run_server(*, port: int, bind: str) -> None:
@@ -29,8 +30,8 @@ def run_server(*, port: int, bind: str) -> None:
     children: dict[str, subprocess.Popen] = {}
     try:
         children["web server"] = subprocess.Popen(_web_command(bind, port))
-        for name, queues in _workers().items():
-            children[name] = subprocess.Popen(_worker_command(queues))
+        for name, queue in WORKERS.items():
+            children[name] = subprocess.Popen(_worker_command(queue))
         near = "127.0.0.1" if bind in ("0.0.0.0", "::") else _host(bind)
         print(
             f"Plumbline serves on http://{near}:{port}/  (Ctrl-C stops it)", flush=True
@@ -100,23 +101,12 @@ def _web_command(bind: str, port: int) -> list[str]:
     ]  # fmt: skip
 
 
-def _workers() -> dict[str, str]:
-    """Return the queues that each worker serves.
-
-    Where learned metrics can run they have a worker of their own, so that hours of
-    scoring keep nothing else waiting.
-    """
-    if importlib.util.find_spec("torch") is None:
-        return {"worker": "cpu,gpu"}
-    return {"worker": "cpu", "metrics worker": "gpu"}
-
-
-def _worker_command(queues: str) -> list[str]:
+def _worker_command(queue: str) -> list[str]:
     return [
         sys.executable, "-m", "celery", "--quiet", "-A", "evalcore.celery", "worker",
-        "--concurrency", "1", "--queues", queues, "--hostname", f"{queues}@%h",
+        "--concurrency", "1", "--queues", queue, "--hostname", f"{queue}@%h",
         "--loglevel", "warning", "--without-gossip", "--without-mingle",
-        *(["--beat"] if "cpu" in queues else []),
+        *(["--beat"] if queue == "cpu" else []),
     ]  # fmt: skip
 
 

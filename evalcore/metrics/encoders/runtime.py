@@ -22,6 +22,9 @@ from evalcore.metrics.base import Feature, FeatureError
 from evalcore.metrics.weights import AnyWeights, WeightsError, file_hash
 
 PRECISIONS = ("fp32", "bf16")
+# Full precision is meant where it is asked for.
+torch.backends.cudnn.allow_tf32 = False
+torch.backends.cuda.matmul.allow_tf32 = False
 SHOWN_KEYS = 5
 GPU_BATCH, CPU_BATCH = 256, 16
 UNREADABLE = (
@@ -177,21 +180,31 @@ class Network:
     ) -> list[Feature | FeatureError]:
         """Return one feature an input; inputs have one shape."""
         features: list[Feature | FeatureError] = []
+        _ready = self.network  # loaded apart: what it takes says nothing of the batch
         start = 0
         while start < len(inputs):
             size = min(self.batch, len(inputs) - start)
-            try:
-                features += self._run(inputs[start : start + size])
-            except torch.OutOfMemoryError:
+            found = self._tried(inputs[start : start + size])
+            if found is None:
+                # Apart from the failed attempt, whose tensors are free by now.
                 torch.cuda.empty_cache()
-                if size == 1:
-                    reason = f"one input does not fit into the memory of {device()}"
-                    features.append(FeatureError(reason))
-                    start += 1
                 self._batch = max(1, size // 2)
-                continue
+                if size > 1:
+                    continue
+                reason = f"one input does not fit into the memory of {device()}"
+                found = [FeatureError(reason)]
+            features += found
             start += size
         return features
+
+    def _tried(
+        self, inputs: Sequence[npt.NDArray[Any]]
+    ) -> list[Feature | FeatureError] | None:
+        """Return the features; None if the device has not enough memory for them."""
+        try:
+            return list(self._run(inputs))
+        except torch.OutOfMemoryError:
+            return None
 
     def _run(self, inputs: Sequence[npt.NDArray[Any]]) -> list[Feature]:
         stacked = torch.from_numpy(np.stack(inputs))
