@@ -1,5 +1,6 @@
 """One worker at work on one chunk of a run: from outputs to stored values."""
 
+import json
 import logging
 import platform
 import sys
@@ -16,7 +17,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from evalcore import score_rows, subjects
-from evalcore.metrics.base import Pair, Rendering, Run
+from evalcore.metrics.base import Pair, Rendering, Run, Value
 from evalcore.metrics.engine import Engine, Job
 from evalcore.metrics.features import FeatureStore
 from evalcore.metrics.judging.client import Judge, asking
@@ -165,11 +166,12 @@ class ChunkWork:
         """Compute the values, and store them as they come."""
         for outcome in engine.run(self._jobs(metrics)):
             piece: _Piece = outcome.key
-            if outcome.error is None:
+            error = outcome.error or _unstorable(outcome.values)
+            if error is None:
                 scored = Scored(piece.wanted, piece.method, piece.story, outcome.values)
                 self._unstored.append(scored)
             else:
-                reason = str(outcome.error) or type(outcome.error).__name__
+                reason = str(error) or type(error).__name__
                 logger.warning("%s: %s: %s", piece.name, piece.wanted.name, reason)
                 self.failures.append([piece.name, piece.wanted.name, reason])
             self._uncounted += 1
@@ -275,6 +277,15 @@ def _whole(
         tuple(looked_at[output.pk] for output in outputs),
         tuple(truths[o.story_id] for o in outputs if o.story_id in truths),
     )
+
+
+def _unstorable(values: Sequence[Value]) -> ValueError | None:
+    """Say what no database can hold: a value or a trace that is not finite."""
+    try:
+        json.dumps([(one.value, one.trace) for one in values], allow_nan=False)
+    except ValueError:
+        return ValueError("the value is not finite")
+    return None
 
 
 def _environment(asked: Mapping[str, int]) -> dict[str, object]:

@@ -14,7 +14,6 @@ An item without a feature is the misfortune of those who asked for it: they are 
 the reason, the others go on.
 """
 
-import json
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -212,21 +211,12 @@ def _step(job: Job, go_on: Callable[[], Ask]) -> _Active | Outcome:
     try:
         return _Active(job, go_on())
     except StopIteration as done:
-        return _checked(job, done.value)
+        return Outcome(job.key, done.value)
     except UNSCORABLE as error:
         return Outcome(job.key, error=error)
     except ODD_STORY as error:
         odd = ValueError(f"{type(error).__name__}: {error}")
         return Outcome(job.key, error=odd.with_traceback(error.__traceback__))
-
-
-def _checked(job: Job, values: Sequence[Value]) -> Outcome:
-    """Refuse what no database can hold: a value or a trace that is not finite."""
-    try:
-        json.dumps([(one.value, one.trace) for one in values], allow_nan=False)
-    except ValueError:
-        return Outcome(job.key, error=ValueError("the value is not finite"))
-    return Outcome(job.key, values)
 
 
 # What one thread does: a source, and all that is wanted of it.

@@ -113,7 +113,7 @@ def mirrored_anchors(
         encoders = eyes.of(rendering.characters[key])
         flipped = replace(anchor, mirrored=not anchor.mirrored)
         (seen,) = yield from casting.identities([flipped], encoders)
-        mirrored[key] = [seen]
+        mirrored[key] = [seen] if seen else []
     return mirrored
 
 
