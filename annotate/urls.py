@@ -215,6 +215,11 @@ scoring_urls = [
     path("metrics/", scoring.metric_list, name="metric-list"),
     path("studies/<slug:slug>/scoring/", scoring.study_scoring, name="study-scoring"),
     path("studies/<slug:slug>/scoring/run/", scoring.study_score, name="study-score"),
+    path(
+        "studies/<slug:slug>/scoring/<int:run>/stop/",
+        scoring.scoring_stop,
+        name="scoring-stop",
+    ),
 ]
 
 # /rate/<token>/...: what an annotator sees

@@ -290,6 +290,7 @@ class MetricRun(models.Model):
         RUNNING = "running", _("running")
         DONE = "done", _("done")
         FAILED = "failed", _("failed")
+        STOPPED = "stopped", _("stopped")
 
     class Source(models.TextChoices):
         COMPUTED = "computed"
@@ -320,7 +321,9 @@ class MetricRun(models.Model):
         ordering = ["-created_at", "-id"]
         constraints = [
             models.CheckConstraint(
-                condition=Q(state__in=["queued", "running", "done", "failed"]),
+                condition=Q(
+                    state__in=["queued", "running", "done", "failed", "stopped"]
+                ),
                 name="metric_run_state_known",
             ),
             models.CheckConstraint(
@@ -377,7 +380,9 @@ class MetricChunk(models.Model):
         ]
         constraints = [
             models.CheckConstraint(
-                condition=Q(state__in=["queued", "running", "done", "failed"]),
+                condition=Q(
+                    state__in=["queued", "running", "done", "failed", "stopped"]
+                ),
                 name="metric_chunk_state_known",
             ),
             models.CheckConstraint(

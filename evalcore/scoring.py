@@ -12,9 +12,17 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
 from django.db import OperationalError, transaction
-from django.db.models import Case, F, PositiveSmallIntegerField, Q, When
+from django.db.models import (
+    Case,
+    F,
+    PositiveSmallIntegerField,
+    Q,
+    QuerySet,
+    When,
+)
 from django.db.models import Value as Constant
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from evalcore import score_rows, subjects
 from evalcore.chunk_work import (
@@ -23,12 +31,10 @@ from evalcore.chunk_work import (
     Progress,
     ScoringError,
     Signs,
-    feature_store,
     report,
 )
 from evalcore.metrics import registry
-from evalcore.metrics.base import Metric, Value
-from evalcore.metrics.engine import Engine, Job
+from evalcore.metrics.weights import Lacks
 from evalcore.models import Benchmark, MetricChunk, MetricRun, Output
 from evalcore.score_rows import Wanted
 
@@ -38,6 +44,7 @@ State = MetricRun.State
 Queue = MetricChunk.Queue
 # A chunk without a sign for this long has lost its worker.
 SILENT = timedelta(seconds=90)
+OPEN = (State.QUEUED, State.RUNNING)
 # How many outputs a worker takes at once.
 CHUNK = 64
 # After so many workers that never came back, a chunk is given up.
@@ -72,36 +79,20 @@ def queue_run(
     needing = [n for n in names if registry.load(n).info.against_truth]
     if needing and not truth:
         raise ScoringError(
-            f"{', '.join(needing)}: name the method that holds the true outputs"
+            _("%(metrics)s: name the method that holds the true outputs")
+            % {"metrics": ", ".join(needing)}
         )
     if truth and not subjects.outputs(benchmark).filter(method__name=truth).exists():
-        raise ScoringError(f"no outputs of a method {truth!r} in {benchmark.slug}")
+        raise ScoringError(
+            _("no outputs of a method “%(method)s” in %(benchmark)s")
+            % {"method": truth, "benchmark": benchmark.slug}
+        )
     return MetricRun.objects.create(
         benchmark=benchmark,
         source=MetricRun.Source.COMPUTED,
         metrics=names,
         options={"truth": truth} if truth else {},
     )
-
-
-def measure(output: Output, metrics: Iterable[Metric]) -> list[tuple[Metric, Value]]:
-    """Compute metrics of any output, a degraded twin too; no score is stored.
-
-    A score is stored by story and method, where a twin has no place.
-
-    Raises
-    ------
-    ValueError, OSError, RuntimeError
-        A metric failed.
-    """
-    subject = subjects.rendering(output)
-    jobs = [Job(metric, metric.score(subject)) for metric in metrics]
-    found = []
-    for outcome in Engine(feature_store()).run(jobs):
-        if outcome.error is not None:
-            raise outcome.error
-        found += [(outcome.key, value) for value in outcome.values]
-    return found
 
 
 # Cutting a run into chunks ----------------------------------------------------------
@@ -174,10 +165,9 @@ def _chunks(
 def finish_if_done(run_id: int) -> None:
     """End a run whose chunks have all ended; say what failed in them."""
     with transaction.atomic():
-        open_states = (State.QUEUED, State.RUNNING)
         run = MetricRun.objects.select_for_update().get(pk=run_id)
         chunks = list(run.chunks.all())
-        if run.state != State.RUNNING or any(c.state in open_states for c in chunks):
+        if run.state != State.RUNNING or any(c.state in OPEN for c in chunks):
             return
         _end(run, [failure for chunk in chunks for failure in chunk.failures])
 
@@ -191,12 +181,30 @@ def _end(run: MetricRun, failures: Sequence[Sequence[str]]) -> None:
 
 def finish_what_has_ended() -> None:
     """End the runs whose last chunk has ended, but whose worker died before the run."""
-    under_way = MetricChunk.objects.filter(state__in=(State.QUEUED, State.RUNNING))
+    under_way = MetricChunk.objects.filter(state__in=OPEN)
     ended = MetricRun.objects.filter(
         state=State.RUNNING, source=MetricRun.Source.COMPUTED
     ).exclude(pk__in=under_way.values("run"))
     for run_id in ended.values_list("pk", flat=True):
         finish_if_done(run_id)
+
+
+def stop(runs: QuerySet[MetricRun]) -> int:
+    """Stop those of the runs that have not ended; return how many.
+
+    What is stored stays, and asking for the same again goes on from there. Workers
+    notice within seconds: their chunk is no longer theirs.
+    """
+    with transaction.atomic():
+        open_runs = runs.filter(state__in=OPEN, source=MetricRun.Source.COMPUTED)
+        keys = list(open_runs.select_for_update().values_list("pk", flat=True))
+        MetricRun.objects.filter(pk__in=keys).update(
+            state=State.STOPPED, finished_at=timezone.now()
+        )
+        MetricChunk.objects.filter(run__in=keys, state__in=OPEN).update(
+            state=State.STOPPED, worker=""
+        )
+    return len(keys)
 
 
 def _summary(failures: Sequence[Sequence[str]], total: int) -> str:
@@ -241,7 +249,7 @@ def run(run_id: int, progress: Progress | None = None) -> MetricRun:
     while True:
         work(run_id=run_id, progress=progress)
         row.refresh_from_db()
-        if row.state in (State.DONE, State.FAILED):
+        if row.state not in OPEN:
             return row
         report(row, progress)
         time.sleep(1)
@@ -295,11 +303,28 @@ def _take(
     worker = uuid.uuid4().hex
     free = chunks.filter(_free()).order_by("pk").values_list("pk", "metrics")
     for key, metrics in list(free):
-        if only_ready and any(registry.load(name).missing() for name in metrics):
+        if only_ready and lacking_here(metrics):
             continue
         if _taken(key, worker):
             return MetricChunk.objects.select_related("run__benchmark").get(pk=key)
     return None
+
+
+def lacking_here(names: Iterable[str]) -> dict[str, Lacks]:
+    """Return what metrics lack on this machine; those that lack nothing are absent.
+
+    A metric that is gone from the registry lacks nothing: whoever takes its chunk says
+    what is wrong.
+    """
+    known = [name for name in names if name.partition("@")[0] in registry.METRICS]
+    found = {name: registry.load(name).missing() for name in known}
+    return {name: lacks for name, lacks in found.items() if lacks}
+
+
+def waiting_for(run: MetricRun) -> dict[str, Lacks]:
+    """Return the metrics of chunks that nobody took, with what they lack here."""
+    chunks = run.chunks.filter(state=State.QUEUED).values_list("metrics", flat=True)
+    return lacking_here(sorted({name for names in chunks for name in names}))
 
 
 def _taken(key: int, worker: str) -> bool:

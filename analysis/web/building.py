@@ -4,6 +4,7 @@ import json
 import logging
 import os
 import shlex
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 from datetime import timedelta
 from pathlib import Path
@@ -27,6 +28,11 @@ logger = logging.getLogger(__name__)
 SILENT = timedelta(minutes=10)
 # The template whose overall score is a weighted one.
 ENVISION = "envision-expert"
+# Families of metrics that a reader must tell from those of papers.
+NOT_OF_PAPERS = {
+    "baseline": "Baselines, which a learned metric should beat before it is believed",
+    "stand-in": "Stand-ins for metrics whose weights are absent, never their equals",
+}
 
 
 class ReportError(ValueError):
@@ -95,12 +101,14 @@ def write_study_report(
         resample_default="stories+methods",
         source={"view": view, "as of": _words(moment)},
     )
+    notes = _about_metrics(scores["metric"].unique())
     people = {slot.annotator for slot in moment.submitted.values()}
     programs = study.annotators.filter(is_simulated=True)
     simulated = len(people & set(programs.values_list("pk", flat=True)))
     if simulated:
-        note = f"The answers of {counted(simulated, 'annotator')} come from a program."
-        analysis = replace(analysis, notes=(note, *analysis.notes))
+        said = f"The answers of {counted(simulated, 'annotator')} come from a program."
+        notes = [said, *notes]
+    analysis = replace(analysis, notes=(*notes, *analysis.notes))
     progress("writing")
     return write_report(analysis, out=out, title=study.title, run=run, images=images)
 
@@ -118,6 +126,19 @@ def _tables(study: Study, view: str, moment: Moment) -> tuple[Any, Any, Any]:
     if study.is_pairwise:
         return None, frames.choices_frame(study, view=view, as_of=moment), scores
     return frames.ratings_frame(study, view=view, as_of=moment), None, scores
+
+
+def _about_metrics(metrics: Iterable[str]) -> list[str]:
+    """Say which metrics are none of a paper's."""
+    from evalcore.metrics import registry
+
+    known = sorted(set(metrics) & set(registry.names()))
+    families = {name: registry.load(name).info.family for name in known}
+    return [
+        f"{words}: {', '.join(names)}."
+        for family, words in NOT_OF_PAPERS.items()
+        if (names := [name for name in known if families[name] == family])
+    ]
 
 
 def _hashes(study: Study, view: str, moment: Moment) -> dict[str, str]:

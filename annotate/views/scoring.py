@@ -10,7 +10,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db.models import Count, Max
 from django.http import HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 from kombu.exceptions import OperationalError
@@ -28,6 +28,7 @@ logger = logging.getLogger(__name__)
 # The status by which htmx ends its polling.
 STOP_POLLING = 286
 SHOWN_RUNS, SHOWN_REASONS = 5, 3
+BASELINE = "baseline"
 
 
 @require_safe
@@ -63,7 +64,7 @@ class Family:
     @property
     def title(self) -> str:
         """Return its name for readers; papers have the same in every language."""
-        return {"baseline": _("Baselines"), "stand-in": _("Stand-ins")}.get(
+        return {BASELINE: _("Baselines"), "stand-in": _("Stand-ins")}.get(
             self.name, self.name
         )
 
@@ -94,30 +95,50 @@ def _families() -> list[Family]:
 @require_safe
 @login_required
 def study_scoring(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show how many outputs have which score, the latest runs, and what is lacking."""
+    """Show how many outputs have which score, the latest runs, and what is lacking.
+
+    While runs are at work the page asks for them every other second (`part=runs`), and
+    for what costs more to count less often and at their end (`part=scores`).
+    """
     study = get_study_for(request.user, slug)
+    benchmark = study.benchmark
+    part = request.GET.get("part")
+    context: dict[str, object] = {"study": study}
+    if part != "scores":
+        runs = list(benchmark.metric_runs.all()[:SHOWN_RUNS])
+        at_work = any(run.state in scoring.OPEN for run in runs)
+        context |= {
+            "runs": [(run, scoring.waiting_for(run)) for run in runs],
+            "at_work": at_work,
+            "can_manage": can_manage(request.user, study),
+        }
+    if part == "runs":
+        answer = render(request, "scoring/_runs.html", context)
+        if not at_work:
+            answer.status_code = STOP_POLLING
+            answer["HX-Trigger"] = "scored"
+        return answer
     methods = sorted(
         set(
-            Output.objects.filter(story__benchmark=study.benchmark).values_list(
+            Output.objects.filter(story__benchmark=benchmark).values_list(
                 "method__name", flat=True
             )
         )
     )
-    runs = study.benchmark.metric_runs.all()[:SHOWN_RUNS]
-    context = {
-        "study": study,
+    context |= {
         "methods": methods,
-        "stories": study.benchmark.stories.count(),
-        "rows": _counted(study.benchmark, methods),
-        "whole": _of_methods(study.benchmark, methods),
-        "absences": _absences(study.benchmark),
-        "runs": runs,
-        "at_work": any(run.state in ("queued", "running") for run in runs),
+        "stories": benchmark.stories.count(),
+        "rows": _counted(benchmark, methods),
+        "whole": _of_methods(benchmark, methods),
+        "absences": _absences(benchmark),
     }
-    if request.htmx:
-        status = 200 if context["at_work"] else STOP_POLLING
-        return render(request, "scoring/_study.html", context, status=status)
-    context |= {"can_manage": can_manage(request.user, study), "families": _families()}
+    if part == "scores":
+        return render(request, "scoring/_scores.html", context)
+    families = _families()
+    context |= {
+        "families": [family for family in families if family.name != BASELINE],
+        "baselines": registry.ready_baselines(),
+    }
     return render(request, "scoring/study.html", context)
 
 
@@ -154,40 +175,50 @@ def _table(rows: Iterable[tuple], methods: list[str], otherwise: object) -> list
     ]
 
 
-def _absences(benchmark: Benchmark) -> list[tuple[str, str, int, list[tuple]]]:
+def _absences(benchmark: Benchmark) -> list[tuple]:
     """Return for each metric how often there is no value, and why most often."""
+    key = ("metric", "metric_version", "backend")
     counted = (
         MetricAbsence.objects.filter(benchmark=benchmark)
-        .values_list("metric", "metric_version", "reason")
+        .values_list(*key, "reason")
         .annotate(times=Count("pk"))
-        .order_by("metric", "metric_version", "-times", "reason")
+        .order_by(*key, "-times", "reason")
     )
     found = []
-    for (metric, version), group in groupby(counted, lambda row: row[:2]):
-        reasons = [(reason, times) for _m, _v, reason, times in group]
+    for metric, group in groupby(counted, lambda row: row[: len(key)]):
+        reasons = [(reason, times) for *_metric, reason, times in group]
         total = sum(times for _reason, times in reasons)
-        found.append((metric, version, total, reasons[:SHOWN_REASONS]))
+        found.append((*metric, total, reasons[:SHOWN_REASONS]))
     return found
 
 
 @require_POST
 @login_required
 def study_score(request: HttpRequest, slug: str) -> HttpResponse:
-    """Queue the chosen metrics and ring the workers' bell."""
+    """Queue the chosen metrics with the baselines, and ring the workers' bell."""
     study = get_study_for(request.user, slug, role="manager")
-    chosen = _chosen(request.POST)
-    if chosen:
-        truth = request.POST.get("truth", "")
-        try:
-            scoring.queue_run(study.benchmark, chosen, truth=truth)
-        except scoring.ScoringError as error:
-            messages.error(request, str(error))
-            return redirect("study-scoring", slug)
-        try:
-            ring()
-        except (OperationalError, OSError):
-            logger.warning("the broker is away; the run waits")
-            messages.info(request, _("Queued; the worker takes it within a minute."))
+    truth = request.POST.get("truth", "")
+    try:
+        scoring.queue_run(study.benchmark, _chosen(request.POST), truth=truth)
+    except scoring.ScoringError as error:
+        messages.error(request, str(error))
+        return redirect("study-scoring", slug)
+    try:
+        ring()
+    except (OperationalError, OSError):
+        logger.warning("the broker is away; the run waits")
+        messages.info(request, _("Queued; the worker takes it within a minute."))
+    return redirect("study-scoring", slug)
+
+
+@require_POST
+@login_required
+def scoring_stop(request: HttpRequest, slug: str, run: int) -> HttpResponse:
+    """Stop a run; what it has stored stays."""
+    study = get_study_for(request.user, slug, role="manager")
+    found = get_object_or_404(study.benchmark.metric_runs, pk=run)
+    if scoring.stop(study.benchmark.metric_runs.filter(pk=found.pk)):
+        messages.success(request, _("Stopped. What was computed stays."))
     return redirect("study-scoring", slug)
 
 
@@ -200,4 +231,4 @@ def _chosen(sent: QueryDict) -> list[str]:
         profile = sent.get(f"profile-{name}", "")
         known = profile in registry.METRICS[name].profiles
         chosen.append(f"{name}@{profile}" if known else name)
-    return chosen and [*chosen, *registry.ready_baselines()]
+    return [*chosen, *registry.ready_baselines()]

@@ -25,7 +25,8 @@ from annotate.models import (
 )
 from annotate.people import inviting
 from annotate.urls import scoring_urls, study_urls
-from evalcore.models import Method
+from evalcore import scoring
+from evalcore.models import Method, MetricRun
 from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, eve, log_in, rob
 
@@ -34,13 +35,17 @@ pytestmark = pytest.mark.django_db
 POSTS = {
     "study-action", "slot-exclude", "slot-restore", "annotator-invite",
     "annotator-reissue", "annotator-revoke", "annotator-exclude", "annotator-restore",
-    "view-add", "view-choose", "study-score",
+    "view-add", "view-choose", "study-score", "scoring-stop",
 }  # fmt: skip
 
 
 @pytest.fixture
 def study():
     return make_study()
+
+
+def a_run(study: Study) -> MetricRun:
+    return scoring.queue_run(study.benchmark, ["sharpness"])
 
 
 def address(name: str, study: Study) -> str:
@@ -53,6 +58,7 @@ def address(name: str, study: Study) -> str:
         "frame-thumb": [study.units.first().output_a.frames.first().pk],
         "frame-display": [study.units.first().output_a.frames.first().pk],
         "study-action": ["pause"],
+        "scoring-stop": [a_run(study).pk] if name == "scoring-stop" else [],
     }
     return reverse(name, args=[study.slug, *arguments.get(name, [])])
 

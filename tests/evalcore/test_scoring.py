@@ -19,7 +19,7 @@ from django.core.management.base import CommandError
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
-from evalcore import media, score_rows, scoring
+from evalcore import chunk_work, media, score_rows, scoring
 from evalcore.celery import app
 from evalcore.metrics import registry
 from evalcore.metrics.base import Value
@@ -208,6 +208,63 @@ def test_how_a_chunk_ended_is_put_down_by_its_owner_only():
     assert MetricChunk.objects.get().state == "running"
 
 
+class TestStopping:
+    pytestmark = pytest.mark.django_db
+
+    def test_what_is_stored_stays_and_the_same_again_goes_on(self, monkeypatch):
+        monkeypatch.setattr(chunk_work, "STORED_TOGETHER", 1)
+        benchmark = make_benchmark()
+        told = []
+
+        def stop_after_two(done, total):
+            told.append(done)
+            if done == 2:
+                assert scoring.stop(benchmark.metric_runs.all()) == 1
+
+        asked = scoring.queue_run(benchmark, ["shots_present"])
+        run = scoring.run(asked.pk, stop_after_two)
+        assert (run.state, run.error, run.done) == ("stopped", "", 2)
+        assert MetricScore.objects.count() == max(told) == 2
+        assert MetricChunk.objects.get().state == "stopped"
+        again = scoring.run(scoring.queue_run(benchmark, ["shots_present"]).pk)
+        assert (again.state, again.total, again.done) == ("done", 4, 4)
+
+    def test_nobody_takes_what_was_stopped_before_it_began(self):
+        run = scoring.queue_run(make_benchmark(), ["shots_present"])
+        assert scoring.stop(MetricRun.objects.all()) == 1
+        scoring.plan(run)
+        assert not scoring.work()
+        run.refresh_from_db()
+        assert (run.state, run.chunks.count()) == ("stopped", 0)
+        assert scoring.waiting_runs() == []
+
+    def test_a_run_that_has_ended_is_left_as_it_is(self):
+        benchmark = make_benchmark()
+        scoring.run(scoring.queue_run(benchmark, ["shots_present"]).pk)
+        assert scoring.stop(benchmark.metric_runs.all()) == 0
+        assert benchmark.metric_runs.get().state == "done"
+
+    def test_by_command(self, capsys):
+        benchmark = make_benchmark()
+        scoring.plan(scoring.queue_run(benchmark, ["shots_present"]))
+        call_command("score", "woods", stop=True)
+        assert capsys.readouterr().out.startswith("1 run stopped. What is stored stays")
+        assert benchmark.metric_runs.get().state == "stopped"
+
+    def test_by_interrupting_the_command(self, monkeypatch):
+        benchmark = make_benchmark()
+
+        def interrupted(self, rendering):
+            raise KeyboardInterrupt
+            yield
+
+        monkeypatch.setattr(type(registry.load("shots_present")), "score", interrupted)
+        with pytest.raises(CommandError, match="goes on from there") as refused:
+            call_command("score", "woods", metrics="shots_present")
+        assert refused.value.returncode == 130
+        assert benchmark.metric_runs.get().state == "stopped"
+
+
 class TestAbsences:
     @pytest.mark.django_db
     def test_what_is_undefined_is_explained_and_not_computed_again(self):
@@ -267,11 +324,20 @@ def test_all_outputs_of_a_method_are_scored_together(levels):
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize(
+    "name", ["fid", "fid_clip", "fvd", "fvd_internvideo", "sim", "sim_clip"]
+)
+def test_whatever_is_held_against_true_outputs_asks_for_them(name):
+    with pytest.raises(scoring.ScoringError, match=f"{name}: name the method"):
+        scoring.queue_run(make_benchmark(), [name])
+
+
+@pytest.mark.django_db
 def test_outputs_are_held_against_the_true_ones(levels):
     benchmark = make_benchmark()
     with pytest.raises(scoring.ScoringError, match="name the method that holds"):
         scoring.queue_run(benchmark, ["pair"])
-    with pytest.raises(scoring.ScoringError, match="no outputs of a method 'Oak'"):
+    with pytest.raises(scoring.ScoringError, match="no outputs of a method “Oak”"):
         scoring.queue_run(benchmark, ["pair"], truth="Oak")
     Output.objects.get(method__name="Cedar", story__key="02").delete()
     run = scoring.run(scoring.queue_run(benchmark, ["pair"], truth="Cedar").pk)
@@ -346,6 +412,16 @@ class TestWhatMayGoWrong:
         run.refresh_from_db()
         assert run.state == "failed"
         assert "Unknown metric 'no_such_metric'" in run.error
+
+    def test_one_metric_that_is_gone_keeps_no_other_run_waiting(self):
+        gone = self.asked("sharpness")
+        MetricChunk.objects.update(metrics=["no_such_metric"])
+        other = scoring.queue_run(make_benchmark(slug="b2"), ["shots_present"])
+        scoring.plan(other)
+        assert not scoring.work(only_ready=True)
+        for run, state in ((gone, "failed"), (other, "done")):
+            run.refresh_from_db()
+            assert run.state == state
 
     def test_a_chunk_that_loses_every_worker_is_given_up(self):
         run = self.asked("shots_present")

@@ -11,7 +11,7 @@ from PIL import Image
 
 from analysis.tables import InputError
 from annotate.models import Slot, Study, Unit
-from evalcore import media, scoring, twins
+from evalcore import media, scoring, subjects, twins
 from evalcore.degrading import ImpossibleDegradationError
 from evalcore.importing.folder import import_outputs
 from evalcore.metrics import registry
@@ -26,6 +26,7 @@ from evalcore.models import (
     Shot,
     Story,
 )
+from tests.evalcore.metrics import asking
 from tests.factories import make_benchmark, make_study, picture_bytes
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
@@ -111,13 +112,17 @@ def test_pictures_are_swapped_against_the_script(woods):
         assert (number - drawn_for[picture]) % 2 == 1
 
 
-def test_blurred_pictures_have_lost_their_detail(woods):
+def mean_value(output, metric, folder):
+    values = asking.score(metric, subjects.rendering(output), folder)
+    return np.mean([one.value for one in values])
+
+
+def test_blurred_pictures_have_lost_their_detail(woods, tmp_path):
     original = an_output(woods)
     metric = registry.load("sharpness")
     blurred = twins.make_twin(original, "blurred", 1)
     (sharp, soft) = [
-        np.mean([value.value for _m, value in scoring.measure(output, [metric])])
-        for output in (original, blurred)
+        mean_value(output, metric, tmp_path) for output in (original, blurred)
     ]
     assert soft < sharp / 2
     assert set(shown(original).values()).isdisjoint(shown(blurred).values())
@@ -530,7 +535,7 @@ def test_one_bad_picture_and_the_command_makes_nothing(woods):
 
 
 @pytest.mark.shared
-def test_real_stories(shared):
+def test_real_stories(shared, tmp_path):
     benchmark = Benchmark.objects.create(slug="real", title="real")
     folder = shared / "data/real_stories/outputs"
     import_outputs(folder, benchmark=benchmark, create_stories=True)
@@ -553,9 +558,7 @@ def test_real_stories(shared):
         "blurred": n,
     }
     values = {
-        (output.degradation, name): np.mean(
-            [v.value for _m, v in scoring.measure(output, [registry.load(name)])]
-        )
+        (output.degradation, name): mean_value(output, registry.load(name), tmp_path)
         for output in Output.everything.filter(story=first.story)
         for name in ("sharpness", "palette_consistency")
     }

@@ -3,10 +3,13 @@ import argparse
 from django.core.management.base import BaseCommand, CommandError
 from tqdm import tqdm
 
+from analysis.printing import counted
 from annotate.models import Study
 from evalcore import scoring
 from evalcore.metrics import registry
 from evalcore.models import Benchmark, MetricRun
+
+KEPT = "What is stored stays; asking for the same again goes on from there."
 
 
 class Command(BaseCommand):
@@ -37,9 +40,18 @@ class Command(BaseCommand):
         parser.add_argument(
             "--background", action="store_true", help="leave it to the workers"
         )
+        parser.add_argument(
+            "--stop",
+            action="store_true",
+            help="compute nothing; stop what is computed for it, wherever",
+        )
 
     def handle(self, *, name: str, **options: object) -> None:
         benchmark = _benchmark(name)
+        if options["stop"]:
+            stopped = scoring.stop(benchmark.metric_runs.all())
+            self.stdout.write(f"{counted(stopped, 'run')} stopped. {KEPT}")
+            return
         wanted = _wanted(str(options["metrics"] or ""))
         if not options["without_baselines"]:
             wanted += [n for n in registry.ready_baselines() if n not in wanted]
@@ -58,9 +70,15 @@ class Command(BaseCommand):
                 bar.total = total
                 bar.update(done - bar.n)
 
-            run = scoring.run(run.pk, show)
+            try:
+                run = scoring.run(run.pk, show)
+            except KeyboardInterrupt as error:
+                scoring.stop(MetricRun.objects.filter(pk=run.pk))
+                raise CommandError(f"Stopped. {KEPT}", returncode=130) from error
         if run.state == MetricRun.State.FAILED:
             raise CommandError(run.error)
+        if run.state == MetricRun.State.STOPPED:
+            raise CommandError(f"Somebody stopped it. {KEPT}")
         self.stdout.write(_said(run))
 
 

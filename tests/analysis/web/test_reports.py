@@ -21,6 +21,7 @@ from analysis.web.forms import ReportForm
 from analysis.web.models import Report
 from analysis.web.urls import urlpatterns
 from evalcore import scoring
+from evalcore.models import MetricScore
 from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, eve, rob
 
@@ -52,6 +53,20 @@ def test_it_works(study, report):
     assert "sandbox allow-scripts" in policy
     listed = client.get(reverse("report-list", args=[study.slug])).content.decode()
     assert reverse("report-page", args=[study.slug, report.pk]) in listed
+
+
+def test_baselines_and_stand_ins_are_told_from_metrics_of_papers(study):
+    for score in MetricScore.objects.filter(metric="sharpness"):
+        for name in ("mobilenet_self", "csd_self"):
+            score.pk, score.metric = None, name
+            score.save()
+    row = Report.objects.create(study=study, options={"resamples": 10})
+    row = building.build_report(row.pk)
+    client = rob(study)
+    page = client.get(reverse("report-page", args=[study.slug, row.pk]))
+    page = page.content.decode()
+    assert "before it is believed: sharpness, shots_present." in page
+    assert "never their equals: mobilenet_self." in page
 
 
 def test_the_page_leads_back_and_the_file_stays_as_it_is(study, report):
