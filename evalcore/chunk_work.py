@@ -25,6 +25,7 @@ from evalcore.metrics.judging.costs import CostMeter
 from evalcore.metrics.judging.settings import read_settings
 from evalcore.models import MetricChunk, MetricRun, Output
 from evalcore.score_rows import Scored, Wanted
+from evalcore.subjects import OddOutputError
 
 logger = logging.getLogger(__name__)
 
@@ -32,7 +33,10 @@ logger = logging.getLogger(__name__)
 SIGN_SECONDS = 20.0
 # How many outcomes are stored together, and after how many seconds at the latest.
 STORED_TOGETHER, STORE_SECONDS = 64, 5.0
+# What is put down where a metric has no value to give, not even an absent one.
+NOTHING = Value(None, reason="there was nothing to look at")
 Progress = Callable[[int, int], None]
+LookedAt = Rendering | OddOutputError
 
 
 class ScoringError(ValueError):
@@ -89,10 +93,10 @@ class Signs(threading.Thread):
             connection.close()  # this thread's own
 
 
-def _sign(chunk: MetricChunk) -> bool:
+def _sign(chunk: MetricChunk, **also: object) -> bool:
     """Sign that its worker lives; return whether the chunk is still its own."""
     own = MetricChunk.objects.filter(pk=chunk.pk, worker=chunk.worker)
-    return bool(own.update(heartbeat_at=timezone.now()))
+    return bool(own.update(heartbeat_at=timezone.now(), **also))
 
 
 @dataclass
@@ -168,16 +172,22 @@ class ChunkWork:
             piece: _Piece = outcome.key
             error = outcome.error or _unstorable(outcome.values)
             if error is None:
-                scored = Scored(piece.wanted, piece.method, piece.story, outcome.values)
+                values = outcome.values or [NOTHING]
+                scored = Scored(piece.wanted, piece.method, piece.story, values)
                 self._unstored.append(scored)
+                self._uncounted += 1
             else:
                 reason = str(error) or type(error).__name__
-                logger.warning("%s: %s: %s", piece.name, piece.wanted.name, reason)
-                self.failures.append([piece.name, piece.wanted.name, reason])
-            self._uncounted += 1
+                self._fail(piece.name, piece.wanted, reason)
             waited = time.monotonic() - self._stored_at
             if len(self._unstored) >= STORED_TOGETHER or waited > STORE_SECONDS:
                 self._put_down()
+
+    def _fail(self, name: str, wanted: Wanted, reason: str) -> None:
+        """Note that a piece of work failed; it is not tried again in this run."""
+        logger.warning("%s: %s: %s", name, wanted.name, reason)
+        self.failures.append([name, wanted.name, reason])
+        self._uncounted += 1
 
     @contextmanager
     def _judge(self) -> Iterator[None]:
@@ -197,9 +207,10 @@ class ChunkWork:
             yield
 
     def _put_down(self) -> None:
-        """Store what is there and count it, both or neither."""
+        """Store what is there and what failed, and count it: all of it or nothing."""
+        failures = [*self.chunk.failures, *self.failures]
         with transaction.atomic():
-            if not _sign(self.chunk):
+            if not _sign(self.chunk, failures=failures):
                 raise ChunkLostError
             score_rows.store(self.chunk.run, self._unstored)
             MetricRun.objects.filter(pk=self.chunk.run_id).update(
@@ -218,41 +229,55 @@ class ChunkWork:
             chosen = chosen.filter(method=self.chunk.method_id)
         outputs = list(chosen)
         already = score_rows.known(self.chunk.run.benchmark_id, metrics, outputs)
-        looked_at = subjects.renderings(outputs)
+        looked_at = subjects.looked_at(outputs)
         truths = self._truths(outputs)
-        failed = {(what, name) for what, name, _why in self.chunk.failures}
-        if self.chunk.method_id is not None:
-            whole = _whole(outputs, looked_at, truths)
-            for one in metrics:
-                if (None, self.chunk.method_id, one.key) in already:
-                    continue
-                if (whole.method, one.name) in failed:
-                    continue
-                piece = _Piece(one, self.chunk.method_id, None, whole.method)
-                yield Job(piece, one.metric.score(whole))
+        if self.chunk.method is None:
+            yield from self._of_outputs(metrics, outputs, already, looked_at, truths)
             return
+        name = self.chunk.method.name
+        left = [
+            m for m in metrics if (None, self.chunk.method_id, m.key) not in already
+        ]
+        whole = _whole(name, outputs, looked_at, truths)
+        for one in self._untried(name, left):
+            if isinstance(whole, OddOutputError):
+                self._fail(name, one, str(whole))
+                continue
+            piece = _Piece(one, self.chunk.method.pk, None, name)
+            yield Job(piece, one.metric.score(whole))
+
+    def _of_outputs(
+        self,
+        metrics: Sequence[Wanted],
+        outputs: Iterable[Output],
+        already: score_rows.Known,
+        looked_at: Mapping[int, LookedAt],
+        truths: Mapping[int, LookedAt],
+    ) -> Iterator[Job]:
+        """Return what single outputs lack, until the time is over."""
         for output in outputs:
             name = f"{output.method.name} / {output.story.key}"
-            lacking = score_rows.lacking(output, metrics, already)
-            left = [one for one in lacking if (name, one.name) not in failed]
+            left = self._untried(name, score_rows.lacking(output, metrics, already))
             if left and self.end is not None and time.monotonic() > self.end:
                 self._complete = False
                 return
             for one in left:
-                subject: Rendering | Pair = looked_at[output.pk]
-                if one.metric.info.scores == "pair":
-                    truth = truths.get(output.story_id)
-                    if truth is None:
-                        self.failures.append(
-                            [name, one.name, "there is no true output of this story"]
-                        )
-                        self._uncounted += 1
-                        continue
-                    subject = Pair(looked_at[output.pk], truth)
+                try:
+                    subject = _subject(
+                        one, looked_at[output.pk], truths.get(output.story_id)
+                    )
+                except OddOutputError as error:
+                    self._fail(name, one, str(error))
+                    continue
                 piece = _Piece(one, output.method_id, output.story_id, name)
                 yield Job(piece, one.metric.score(subject))
 
-    def _truths(self, outputs: Iterable[Output]) -> dict[int, Rendering]:
+    def _untried(self, name: str, metrics: Iterable[Wanted]) -> list[Wanted]:
+        """Return the metrics that have not failed on this before."""
+        failed = {metric for what, metric, _why in self.chunk.failures if what == name}
+        return [one for one in metrics if one.name not in failed]
+
+    def _truths(self, outputs: Iterable[Output]) -> dict[int, LookedAt]:
         """Return the true outputs of the same stories, by story."""
         method = self.chunk.run.options.get("truth")
         if not method:
@@ -263,20 +288,53 @@ class ChunkWork:
                 method__name=method, story__in=stories
             )
         )
-        looked_at = subjects.renderings(true)
+        looked_at = subjects.looked_at(true)
         return {output.story_id: looked_at[output.pk] for output in true}
 
 
+def _subject(
+    wanted: Wanted, output: LookedAt, truth: LookedAt | None
+) -> Rendering | Pair:
+    """Return what a metric of single outputs looks at.
+
+    Raises
+    ------
+    OddOutputError
+        The output, or the true one it is held against, makes no sense or is not there.
+    """
+    if isinstance(output, OddOutputError):
+        raise output
+    if wanted.metric.info.scores != "pair":
+        return output
+    if truth is None:
+        raise OddOutputError("there is no true output of this story")
+    if isinstance(truth, OddOutputError):
+        raise OddOutputError(f"the true output: {truth}")
+    return Pair(output, truth)
+
+
 def _whole(
+    name: str,
     outputs: Sequence[Output],
-    looked_at: Mapping[int, Rendering],
-    truths: Mapping[int, Rendering],
-) -> Run:
-    return Run(
-        outputs[0].method.name,
-        tuple(looked_at[output.pk] for output in outputs),
-        tuple(truths[o.story_id] for o in outputs if o.story_id in truths),
-    )
+    looked_at: Mapping[int, LookedAt],
+    truths: Mapping[int, LookedAt],
+) -> Run | OddOutputError:
+    """Return all outputs of a method, or why they are not fit to be looked at."""
+    if not outputs:
+        return OddOutputError("none of its outputs is left")
+    shown: list[Rendering] = []
+    true: list[Rendering] = []
+    for output in outputs:
+        story = output.story.key
+        for one, what, side in (
+            (looked_at[output.pk], f"story {story}", shown),
+            (truths.get(output.story_id), f"the true output of story {story}", true),
+        ):
+            if isinstance(one, OddOutputError):
+                return OddOutputError(f"{what}: {one}")
+            if one is not None:
+                side.append(one)
+    return Run(name, tuple(shown), tuple(true))
 
 
 def _unstorable(values: Sequence[Value]) -> ValueError | None:

@@ -117,7 +117,7 @@ def store(run: MetricRun, scored: Sequence[Scored]) -> None:
             if value.shot is not None and one.story is not None:
                 shot = shots[one.story, value.shot]
             place = {
-                "run": run,
+                "run_id": run.pk,
                 "benchmark_id": run.benchmark_id,
                 "method_id": one.method,
                 "story_id": one.story,

@@ -27,7 +27,7 @@ ENVIRONMENT = {
     "PORT": "port of `make demo` and `make run` (default 8000)",
     "EVALCORE_WEIGHTS_DIR": "folder with weights of learned metrics",
     "EVALCORE_DEVICE": "where networks run: cpu, cuda, cuda:1 (default: the first GPU)",
-    "EVALCORE_PRECISION": "fp32 (default on a processor) or bf16 (default on a GPU)",
+    "EVALCORE_PRECISION": "fp32 (the default) or bf16 (mixed, faster on a GPU)",
     "JUDGE_BASE_URL": "address of a judge that speaks OpenAI's protocol, as in "
     "http://localhost:11434/v1",
     "JUDGE_NAME": "what the judge is called there",

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from django.db.models import Q, QuerySet
@@ -22,6 +23,12 @@ from evalcore.models import (
 
 # Frames a second at which metrics look at videos, as StoryBench does.
 RATE = 8
+# What is read of a stored picture; whole rows would take several times as long.
+PICTURE = ("media__sha256", "media__extension", "media__width", "media__height")
+
+
+class OddOutputError(ValueError):
+    """What is stored of an output makes no sense; the message says what does not."""
 
 
 @dataclass(frozen=True)
@@ -44,23 +51,43 @@ def outputs(benchmark: Benchmark) -> QuerySet[Output]:
     )
 
 
-def renderings(outputs: Sequence[Output]) -> dict[int, base.Rendering]:
+def looked_at(outputs: Sequence[Output]) -> dict[int, base.Rendering | OddOutputError]:
     """Return what metrics look at, by the outputs' primary keys, in few queries.
 
-    No picture is decoded. The outputs come with their story, method and video.
+    No picture is decoded. The outputs come with their story, method and video. Of one
+    that makes no sense the error says why; the others are none the worse for it.
     """
     facts = _stories({output.story_id for output in outputs})
-    frames = defaultdict(list)
-    for frame in (
+    frames: dict[int, dict[int, base.Source]] = defaultdict(dict)
+    for key, number, *stored in (
         Frame.objects.filter(output__in=[output.pk for output in outputs])
-        .select_related("media")
-        .order_by("number")
+        .filter(media__isnull=False)
+        .values_list("output", "number", *PICTURE)
     ):
-        frames[frame.output_id].append(frame)
+        frames[key][number] = picture_source(*stored)
     return {
-        output.pk: _rendering(output, facts[output.story_id], frames[output.pk])
+        output.pk: _looked_at(output, facts[output.story_id], frames[output.pk])
         for output in outputs
     }
+
+
+def renderings(outputs: Sequence[Output]) -> dict[int, base.Rendering]:
+    """Return what metrics look at, as `looked_at`, where all of it must make sense.
+
+    Raises
+    ------
+    OddOutputError
+        An output makes no sense; the first one is named.
+    """
+    every = looked_at(outputs)
+    found = {}
+    for output in outputs:
+        looked = every[output.pk]
+        if isinstance(looked, OddOutputError):
+            name = f"{output.method.name} / {output.story.key}"
+            raise OddOutputError(f"{name}: {looked}") from looked
+        found[output.pk] = looked
+    return found
 
 
 def rendering(output: Output) -> base.Rendering:
@@ -68,17 +95,22 @@ def rendering(output: Output) -> base.Rendering:
     return renderings([output])[output.pk]
 
 
+def _looked_at(
+    output: Output, facts: StoryFacts, frames: Mapping[int, base.Source]
+) -> base.Rendering | OddOutputError:
+    try:
+        return _rendering(output, facts, frames)
+    except (ArithmeticError, ValueError) as error:  # what odd numbers raise
+        return OddOutputError(str(error))
+
+
 def _rendering(
-    output: Output, facts: StoryFacts, frames: Iterable[Frame]
+    output: Output, facts: StoryFacts, frames: Mapping[int, base.Source]
 ) -> base.Rendering:
     if output.video is not None:
         pictures = _film(output, output.video, facts.shots)
     else:
-        pictures = {
-            frame.number: (base.Image(picture_source(frame.media)),)
-            for frame in frames
-            if frame.media is not None
-        }
+        pictures = {number: (base.Image(one),) for number, one in frames.items()}
     language = "zh" if output.language in ("zh", "ch") else "en"
     return base.Rendering(
         story=output.story.key,
@@ -98,21 +130,24 @@ def _rendering(
     )
 
 
-def picture_source(stored: MediaFile) -> base.Source:
-    """Return a stored picture as metrics look at it."""
+def picture_source(sha256: str, extension: str, width: int, height: int) -> base.Source:
+    """Return a stored picture, of which that is known, as metrics look at it."""
+    read = partial(_read_picture, sha256, extension)
+    return base.Source(sha256, read, (width, height))
 
-    def pictures() -> Iterator[base.Picture]:
-        path = media.original_path(stored)
-        yield np.asarray(media.open_picture(path.read_bytes()))
 
-    return base.Source(stored.sha256, pictures, (stored.width, stored.height))
+def _read_picture(sha256: str, extension: str) -> Iterator[base.Picture]:
+    path = media.original_path(MediaFile(sha256=sha256, extension=extension))
+    yield np.asarray(media.open_picture(path.read_bytes()))
 
 
 def _film(
     output: Output, video: MediaFile, shots: Sequence[Shot]
 ) -> dict[int, tuple[base.Image, ...]]:
     """Return the frames of each shot's part of a video, without what was given."""
-    seconds = video.duration_seconds or 0
+    seconds = video.duration_seconds
+    if not seconds:
+        raise OddOutputError("its video has no length in seconds: import it again")
     path = media.original_path(video)
     source = replace(
         film(path, video.sha256, seconds=seconds, rate=RATE),
@@ -136,12 +171,12 @@ def _stories(keys: Iterable[int]) -> dict[int, StoryFacts]:
     for shot in Shot.objects.filter(story__in=keys).order_by("number"):
         shots[shot.story_id].append(shot)
     references = defaultdict(list)
-    for image in (
+    for character, *stored in (
         CharacterImage.objects.filter(character__story__in=keys)
-        .select_related("media")
         .order_by("ordinal")
+        .values_list("character", *PICTURE)
     ):
-        references[image.character_id].append(base.Image(picture_source(image.media)))
+        references[character].append(base.Image(picture_source(*stored)))
     characters: dict[int, dict[str, base.Character]] = defaultdict(dict)
     for row in Character.objects.filter(story__in=keys).order_by("pk"):
         characters[row.story_id][row.key] = base.Character(

@@ -23,11 +23,11 @@ from evalcore.importing.envision_shape import (
     REPORT,
     ROWS,
     SINGLE,
-    WEIGHTS,
     grade,
     pass_rate,
 )
 from evalcore.importing.jsonfiles import as_found, number_of
+from evalcore.metrics.envision.dimensions import WEIGHTS
 
 SHOWN = 5  # sequences at either end of the ranking
 NAMED = ("index", "category", "process_type")

@@ -13,6 +13,7 @@ from evalcore.importing.envision import has_index, key_of
 from evalcore.importing.envision_shape import DOUBLED, FORM, KEYS, PROFILE, REPORT
 from evalcore.importing.found import Found, FoundScore
 from evalcore.importing.jsonfiles import (
+    NO_LINK,
     number_of,
     read_json,
     read_json_lines,
@@ -62,11 +63,13 @@ def read_results(path: Path, *, method: str, version: str, backend: str) -> Foun
     for key in full | rows:
         reader = _Reader(key, rows.get(key), full.get(key), problems, found)
         reader.read(method, version or PROFILE, backend)
+    report = path / REPORT
+    if path.is_dir() and report.is_symlink():
+        problems.append(Problem(str(report), NO_LINK))
     if not found.scores and not problems:
         problems.append(Problem(str(path), "results of Envision's programs"))
     if problems:
         raise InputError(problems)
-    report = path / REPORT
     if path.is_dir() and report.is_file():
         found.options[str(path)] = {FORM: {"report": storable(read_json(report))}}
     for score in found.scores:

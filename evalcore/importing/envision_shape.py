@@ -37,7 +37,6 @@ KEYS = {
     for key, name in group.items()
 }
 METRICS = {metric: key for key, metric in KEYS.items()}
-WEIGHTS = {"consistency": 0.4, "physicality": 0.4, "aesthetic": 0.2}
 GRADES = (
     (4.5, "Excellent"),
     (4.0, "Very Good"),

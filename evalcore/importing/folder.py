@@ -12,6 +12,7 @@ from tqdm import tqdm
 from analysis.tables import InputError, Problem
 from evalcore import media, score_rows, twins, video
 from evalcore.importing import renderings as reading
+from evalcore.importing.jsonfiles import NO_LINK
 from evalcore.importing.layouts import as_name, find_folders
 from evalcore.importing.pictures import Prepared, Videos, prepare, prepare_videos
 from evalcore.importing.renderings import Rendering, Shots
@@ -208,7 +209,7 @@ def _problem(
 ) -> Problem | None:
     """Return why a file cannot be taken: people may have judged the stored one."""
     if path.is_symlink():
-        return Problem(str(path), "a file of its own, not a link")
+        return Problem(str(path), NO_LINK)
     try:
         what = check(path, stored)
     except (media.UnreadablePictureError, UnreadableVideoError) as error:

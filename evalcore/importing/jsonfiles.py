@@ -14,6 +14,8 @@ LARGEST_FILE = 512 * 10**6
 DEEPEST = 60
 # What stands in the database for a number that JSON does not know.
 UNREAL = "not a number"
+# What is expected where a file that lies beside others is a link out of their folder.
+NO_LINK = "a file of its own, not a link"
 NO_VALUE, NOT_A_NUMBER, NOT_FINITE = "no value", "not a number", "not finite"
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.tables import InputError, Problem, is_text
-from evalcore.importing.jsonfiles import read_json, read_text
+from evalcore.importing.jsonfiles import NO_LINK, read_json, read_text
 from evalcore.importing.scripts import ReadStory
 from evalcore.metrics.oneig.questionnaire import read_questionnaire
 
@@ -40,18 +40,19 @@ def read_sides(path: Path, stories: Stories, problems: list[Problem]) -> list[st
     """
     zh = stories and all("en" not in s.shots[0].text for s in stories.values())
     ending = "_zh" if zh else ""
-    sides = _Sides(stories, problems)
+    sides = _Sides(path.parent, stories, problems)
     for folder in QUESTIONS:
         for file in sorted((path.parent / folder).glob("*.json")):
-            if file.stem.endswith("_zh") == bool(zh):
+            if file.stem.endswith("_zh") == bool(zh) and sides.is_own(file):
                 sides.questions(file, file.stem.removesuffix("_zh"))
     for name, read in (
         (f"{TEXTS}{ending}.csv", sides.texts),
         (f"{STYLES}.csv", sides.styles),
         (f"{ANSWERS}{ending}.json", sides.answers),
     ):
-        if (path.parent / name).is_file():
-            read(path.parent / name)
+        file = path.parent / name
+        if sides.is_own(file) and file.is_file():
+            read(file)
     return [
         f"{file}: {count} prompts that the list lacks; left out"
         for file, count in sides.unknown.items()
@@ -61,10 +62,18 @@ def read_sides(path: Path, stories: Stories, problems: list[Problem]) -> list[st
 class _Sides:
     """Adds files to stories, and notes problems and prompts that are missing."""
 
-    def __init__(self, stories: Stories, problems: list[Problem]) -> None:
+    def __init__(self, root: Path, stories: Stories, problems: list[Problem]) -> None:
+        self.root = root
         self.stories = stories
         self.problems = problems
         self.unknown: Counter[Path] = Counter()
+
+    def is_own(self, file: Path) -> bool:
+        """Say whether no link leads to a file; one is noted as a problem."""
+        below = [file, *file.parents][: len(file.relative_to(self.root).parts)]
+        links = [Problem(str(part), NO_LINK) for part in below if part.is_symlink()]
+        self.problems += [one for one in links if one not in self.problems]
+        return not links
 
     def add(self, file: Path, item: str, number: str, found: dict[str, Any]) -> None:
         story = self.stories.get(f"{item}_{number}")

@@ -9,6 +9,7 @@ from typing import Any
 from analysis.tables import InputError, Problem
 from evalcore.importing.found import Found, FoundScore
 from evalcore.importing.jsonfiles import (
+    NO_LINK,
     NOT_A_NUMBER,
     number_of,
     read_json,
@@ -76,7 +77,7 @@ class RunReader:
 
     def json(self, path: Path) -> Any:
         if path.is_symlink():
-            self.problems.append(Problem(str(path), "a file of its own, not a link"))
+            self.problems.append(Problem(str(path), NO_LINK))
             return None
         try:
             return read_json(path, strange=True)

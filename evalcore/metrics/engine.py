@@ -6,8 +6,8 @@ a window of them going, and in each round
 1. collects what all of them ask for, each item once;
 2. takes what is remembered from the feature store;
 3. decodes each remaining picture or video once, in threads, prepares it for every
-   encoder that wants it, and encodes as soon as a batch is full, while the threads
-   decode on;
+   encoder that wants it (`evalcore.metrics.decoding`), and encodes as soon as a batch
+   is full, while the threads decode on;
 4. remembers the new features and sends every metric what it asked for.
 
 An item without a feature is the misfortune of those who asked for it: they are thrown
@@ -15,11 +15,10 @@ the reason, the others go on.
 """
 
 import os
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -29,16 +28,12 @@ from evalcore.metrics.base import (
     Feature,
     FeatureError,
     Item,
-    Picture,
     Scoring,
-    Source,
     Value,
 )
+from evalcore.metrics.decoding import MOST_BYTES, UNSCORABLE, Ahead, Prepared, words
 from evalcore.metrics.features import FeatureStore
 
-# What a formula, a decoder or an encoder raises about one item or output. Anything
-# else, such as a database that is gone or a spent budget, ends the whole run.
-UNSCORABLE = (ArithmeticError, OSError, RuntimeError, ValueError)
 # What a metric may raise besides over one odd story: its data are other people's.
 ODD_STORY = (AttributeError, LookupError, TypeError)
 WINDOW = 64
@@ -88,7 +83,20 @@ class _Wanted:
     encoder: Encoder
     items: dict[str, Item] = field(default_factory=dict)
     known: dict[str, Feature | FeatureError] = field(default_factory=dict)
-    ready: list[tuple[str, Any]] = field(default_factory=list)
+    ready: list[Prepared] = field(default_factory=list)
+
+    @property
+    def unknown(self) -> list[Item]:
+        """Return the items of which nothing is known yet."""
+        return [item for key, item in self.items.items() if key not in self.known]
+
+    @property
+    def is_full(self) -> bool:
+        """Say whether what is ready makes a batch, or takes too much memory."""
+        return (
+            len(self.ready) >= self.encoder.batch
+            or sum(one.size for one in self.ready) >= MOST_BYTES
+        )
 
 
 class Engine:
@@ -162,14 +170,17 @@ class Engine:
         for one in wanted.values():
             one.known.update(self.store.get_many(one.encoder.id, one.items))
             self.counts.add(self.counts.asked, one.encoder, len(one.items))
-        for prepared in _ahead(pool, _loads(wanted.values()), 2 * self.threads):
-            for name, key, item in prepared:
-                one = wanted[name]
-                if isinstance(item, FeatureError):
-                    one.known[key] = item
+        unknown = [(o.encoder, item) for o in wanted.values() for item in o.unknown]
+        batch = max((encoder.batch for encoder, _item in unknown), default=0)
+        ahead = Ahead(pool, most_loads=2 * self.threads + batch)
+        with closing(ahead.prepare(unknown)) as coming:
+            for prepared in coming:
+                one = wanted[prepared.encoder]
+                if isinstance(prepared.input, FeatureError):
+                    one.known[prepared.key] = prepared.input
                     continue
-                one.ready.append((key, item))
-                if len(one.ready) >= one.encoder.batch:
+                one.ready.append(prepared)
+                if one.is_full:
                     self._encode(one)
         for one in wanted.values():
             self._encode(one)
@@ -179,12 +190,13 @@ class Engine:
         """Encode what is ready, and remember it."""
         if not one.ready:
             return
-        keys, prepared = zip(*one.ready, strict=True)
+        keys = [prepared.key for prepared in one.ready]
+        inputs = [prepared.input for prepared in one.ready]
         one.ready.clear()
         try:
-            features = one.encoder.encode(prepared)
+            features = one.encoder.encode(inputs)
         except UNSCORABLE as error:
-            features = [FeatureError(_words(error))] * len(keys)
+            features = [FeatureError(words(error))] * len(keys)
         new = dict(zip(keys, features, strict=True))
         one.known.update(new)
         good = {k: f for k, f in new.items() if not isinstance(f, FeatureError)}
@@ -217,89 +229,3 @@ def _step(job: Job, go_on: Callable[[], Ask]) -> _Active | Outcome:
     except ODD_STORY as error:
         odd = ValueError(f"{type(error).__name__}: {error}")
         return Outcome(job.key, error=odd.with_traceback(error.__traceback__))
-
-
-# What one thread does: a source, and all that is wanted of it.
-_Load = tuple[Source | None, list[tuple[Encoder, Item]]]
-_Prepared = list[tuple[str, str, Any]]  # encoder, item's key, input or FeatureError
-
-
-def _loads(wanted: Iterable[_Wanted]) -> Iterator[_Load]:
-    """Return what has to be decoded and prepared, each source once."""
-    by_source: dict[str, _Load] = {}
-    for one in wanted:
-        for key, item in one.items.items():
-            if key in one.known:
-                continue
-            source: Source | None = getattr(item, "source", None)
-            if source is None:
-                yield None, [(one.encoder, item)]
-            else:
-                load = by_source.setdefault(source.key, (source, []))
-                load[1].append((one.encoder, item))
-    yield from by_source.values()
-
-
-def _prepare(load: _Load) -> _Prepared:
-    source, wants = load
-    if source is None:
-        return [
-            (encoder.id, item.key, _input(encoder, partial(_itself, item)))
-            for encoder, item in wants
-        ]
-    try:
-        pictures = _decode(source, [item for _encoder, item in wants])
-    except UNSCORABLE as error:
-        refused = FeatureError(_words(error))
-        return [(encoder.id, item.key, refused) for encoder, item in wants]
-    return [
-        (encoder.id, item.key, _input(encoder, partial(_cut, item, pictures)))
-        for encoder, item in wants
-    ]
-
-
-def _decode(source: Source, items: Sequence[Any]) -> dict[int, Picture]:
-    """Return the pictures of a source that the items need."""
-    needed = {index for item in items for index in item.indices}
-    pictures = islice(source.pictures(), max(needed) + 1)
-    return {i: picture for i, picture in enumerate(pictures) if i in needed}
-
-
-def _input(encoder: Encoder, item: Callable[[], Any]) -> Any:
-    """Return the encoder's input, or why there is none."""
-    try:
-        return encoder.prepare(item())
-    except UNSCORABLE as error:
-        return FeatureError(_words(error))
-
-
-def _itself(item: Item) -> Item:
-    return item
-
-
-def _cut(item: Any, pictures: dict[int, Picture]) -> Picture:
-    missing = [index for index in item.indices if index not in pictures]
-    if missing:
-        raise FeatureError(f"there is no frame {missing[0]}")
-    cut: Picture = item.cut([pictures[index] for index in item.indices])
-    return cut
-
-
-def _ahead(
-    pool: ThreadPoolExecutor, loads: Iterator[_Load], most: int
-) -> Iterator[_Prepared]:
-    """Prepare in threads, at most so many loads ahead of the one that takes them."""
-    under_way: deque[Future[_Prepared]] = deque()
-    for load in loads:
-        under_way.append(pool.submit(_prepare, load))
-        if len(under_way) >= most:
-            yield under_way.popleft().result()
-    while under_way:
-        yield under_way.popleft().result()
-
-
-def _words(error: Exception) -> str:
-    """Say what went wrong, without the paths of this machine."""
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return str(error) or type(error).__name__

@@ -157,7 +157,7 @@ def segments(
     Raises
     ------
     ValueError
-        A shot ends before it starts.
+        A shot ends before it starts, or its times are no numbers.
 
     References
     ----------
@@ -172,7 +172,7 @@ def segments(
     first = min(round(given * rate), frames)
     shots = []
     for number, (start, end) in enumerate(_known(times, frames / rate, given), start=1):
-        if end < start:
+        if not start <= end:
             raise ValueError(
                 f"shot {number} ends at {end:g} s, before its start at {start:g} s"
             )

@@ -3,10 +3,12 @@
 Adding a metric: write a module with a class that has `info`, `missing` and `score`
 (see `evalcore.metrics.base.Metric`), and add a line here. Where paper and reference
 program define it differently the class takes the profile as its argument, and the line
-names the profiles, the default one first.
+names the profiles, the default one first. A class whose definition also has a number in
+it, how many trials or which grid, takes that behind a profile: `Ending`.
 """
 
 import difflib
+import re
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib import import_module
@@ -21,17 +23,46 @@ OCR = ("oneig-judge", "rapidocr")
 
 
 @dataclass(frozen=True)
+class Ending:
+    """What may stand behind a profile: a regular expression, and one example."""
+
+    pattern: str
+    example: str
+
+
+TRIALS = Ending(r"k[1-9][0-9]?", "k3")
+GRID = Ending(r"grid-[1-9]x[1-9]", "grid-2x2")
+
+
+@dataclass(frozen=True)
 class Entry:
     """Where a metric is made, with which arguments, and whose definitions it knows."""
 
     place: str
     arguments: tuple[Any, ...] = ()
     profiles: tuple[str, ...] = ()
+    ending: Ending | None = None
+
+    def has(self, profile: str) -> bool:
+        """Say whether it knows a profile, or one with an ending."""
+        if self.ending is None or profile in self.profiles:
+            return profile in self.profiles
+        known = "|".join(f"{re.escape(name)}-" for name in self.profiles)
+        return bool(re.fullmatch(f"(?:{known})(?:{self.ending.pattern})", profile))
+
+    @property
+    def known(self) -> str:
+        """Return its profiles as words."""
+        named = list(self.profiles)
+        if self.ending is not None:
+            named.append("-".join([*self.profiles[:1], self.ending.example]))
+        return ", ".join(named) or "none"
 
 
 BASELINES = "evalcore.metrics.baselines"
 STANDINS = "evalcore.metrics.standins"
 VISTORY = "evalcore.metrics.vistorybench"
+CIDS = f"{VISTORY}.cids:CharacterConsistency"
 STORYBENCH = "evalcore.metrics.storybench"
 ENVISION = "evalcore.metrics.envision.judged:EnvisionScore"
 ONEIG = "evalcore.metrics.oneig"
@@ -49,13 +80,11 @@ METRICS: dict[str, Entry] = {
     "dlib_self": Entry(f"{STANDINS}.identity:FaceConsistency"),
     "geometric_cues": Entry(f"{VISTAR}.geometric_coherence:GeometricCues"),
     # ViStoryBench
-    "cids_cross": Entry(f"{VISTORY}.cids:CharacterConsistency", ("cross",)),
-    "cids_self": Entry(f"{VISTORY}.cids:CharacterConsistency", ("self",)),
-    "cids_cross_strict": Entry(
-        f"{VISTORY}.cids:CharacterConsistency", ("cross_strict",)
-    ),
-    "cids_self_strict": Entry(f"{VISTORY}.cids:CharacterConsistency", ("self_strict",)),
-    "matched_rate": Entry(f"{VISTORY}.cids:CharacterConsistency", ("matched",)),
+    "cids_cross": Entry(CIDS, ("cross",), VSB),
+    "cids_self": Entry(CIDS, ("self",), VSB),
+    "cids_cross_strict": Entry(CIDS, ("cross_strict",), VSB),
+    "cids_self_strict": Entry(CIDS, ("self_strict",), VSB),
+    "matched_rate": Entry(CIDS, ("matched",), VSB),
     "csd_cross": Entry(f"{VISTORY}.csd:StyleFaithfulness", profiles=VSB),
     "csd_self": Entry(f"{VISTORY}.csd:StyleConsistency", profiles=VSB),
     "aesthetic": Entry(f"{VISTORY}.aesthetic:Aesthetic", profiles=VSB),
@@ -80,32 +109,39 @@ METRICS: dict[str, Entry] = {
     ),
     "sim": Entry(f"{STORYBENCH}.sim:SimilarityOfImages", ("inception",)),
     "sim_clip": Entry(f"{STORYBENCH}.sim:SimilarityOfImages", ("clip",), STORY),
+    "sim_pooled": Entry(f"{STORYBENCH}.sim:PooledSimilarityOfImages", ("inception",)),
+    "sim_clip_pooled": Entry(
+        f"{STORYBENCH}.sim:PooledSimilarityOfImages", ("clip",), STORY
+    ),
     "vtm": Entry(f"{STORYBENCH}.vtm:VideoTextMatching", profiles=STORY),
+    "vtm_pooled": Entry(f"{STORYBENCH}.vtm:PooledVideoTextMatching", profiles=STORY),
     "vtm_internvideo": Entry(f"{STORYBENCH}.internvideo:InternVideoTextMatching"),
     "pqa": Entry(f"{STORYBENCH}.pqa:PerceptualQuality", ("overall",)),
     "pqa_aesthetic": Entry(f"{STORYBENCH}.pqa:PerceptualQuality", ("aesthetic",)),
     "pqa_technical": Entry(f"{STORYBENCH}.pqa:PerceptualQuality", ("technical",)),
     # Envision
-    "envision_semantic": Entry(ENVISION, ("semantic",), EVENTS),
-    "envision_factual": Entry(ENVISION, ("factual",), EVENTS),
-    "envision_spatial_temporal": Entry(ENVISION, ("spatial_temporal",), EVENTS),
-    "envision_basic_properties": Entry(ENVISION, ("basic_properties",), EVENTS),
-    "envision_dynamics": Entry(ENVISION, ("dynamics",), EVENTS),
-    "envision_physical_reliability": Entry(ENVISION, ("physical_reliability",), EVENTS),
-    "envision_expressiveness": Entry(ENVISION, ("expressiveness",), EVENTS),
-    "envision_artistic_quality": Entry(ENVISION, ("artistic_quality",), EVENTS),
-    "envision_authenticity": Entry(ENVISION, ("authenticity",), EVENTS),
-    "envision_consistency": Entry(ENVISION, ("consistency",), EVENTS),
-    "envision_physicality": Entry(ENVISION, ("physicality",), EVENTS),
-    "envision_aesthetic": Entry(ENVISION, ("aesthetic",), EVENTS),
-    "envision_overall": Entry(ENVISION, ("overall",), EVENTS),
+    "envision_semantic": Entry(ENVISION, ("semantic",), EVENTS, TRIALS),
+    "envision_factual": Entry(ENVISION, ("factual",), EVENTS, TRIALS),
+    "envision_spatial_temporal": Entry(ENVISION, ("spatial_temporal",), EVENTS, TRIALS),
+    "envision_basic_properties": Entry(ENVISION, ("basic_properties",), EVENTS, TRIALS),
+    "envision_dynamics": Entry(ENVISION, ("dynamics",), EVENTS, TRIALS),
+    "envision_physical_reliability": Entry(
+        ENVISION, ("physical_reliability",), EVENTS, TRIALS
+    ),
+    "envision_expressiveness": Entry(ENVISION, ("expressiveness",), EVENTS, TRIALS),
+    "envision_artistic_quality": Entry(ENVISION, ("artistic_quality",), EVENTS, TRIALS),
+    "envision_authenticity": Entry(ENVISION, ("authenticity",), EVENTS, TRIALS),
+    "envision_consistency": Entry(ENVISION, ("consistency",), EVENTS, TRIALS),
+    "envision_physicality": Entry(ENVISION, ("physicality",), EVENTS, TRIALS),
+    "envision_aesthetic": Entry(ENVISION, ("aesthetic",), EVENTS, TRIALS),
+    "envision_overall": Entry(ENVISION, ("overall",), EVENTS, TRIALS),
     # OneIG
-    "oneig_alignment": Entry(f"{ONEIG}.alignment:Alignment"),
-    "oneig_text": Entry(f"{ONEIG}.rendering:TextRendering", profiles=OCR),
-    "oneig_text_pooled": Entry(f"{ONEIG}.rendering:PooledTextRendering", profiles=OCR),
-    "oneig_style": Entry(f"{ONEIG}.style:Style"),
-    "oneig_diversity": Entry(f"{ONEIG}.diversity:Diversity"),
-    "oneig_reasoning": Entry(f"{ONEIG}.reasoning:Reasoning"),
+    "oneig_alignment": Entry(f"{ONEIG}.alignment:Alignment", ending=GRID),
+    "oneig_text": Entry(f"{ONEIG}.rendering:TextRendering", (), OCR, GRID),
+    "oneig_text_pooled": Entry(f"{ONEIG}.rendering:PooledTextRendering", (), OCR, GRID),
+    "oneig_style": Entry(f"{ONEIG}.style:Style", ending=GRID),
+    "oneig_diversity": Entry(f"{ONEIG}.diversity:Diversity", ending=GRID),
+    "oneig_reasoning": Entry(f"{ONEIG}.reasoning:Reasoning", ending=GRID),
     # VISTAR
     "text_rendering": Entry(f"{VISTAR}.text_rendering:TextRendering"),
     "light_integrity": Entry(f"{VISTAR}.light_integrity:LightIntegrity"),
@@ -161,12 +197,12 @@ def load(name: str) -> Metric:
             f"Unknown metric {plain!r}.{hint} Available: {', '.join(names())}."
         )
     entry = METRICS[plain]
-    if at and profile not in entry.profiles:
-        known = ", ".join(entry.profiles) or "none"
+    if at and not entry.has(profile):
         raise UnknownMetricError(
-            f"Metric {plain!r} has no profile {profile!r}; it has: {known}."
+            f"Metric {plain!r} has no profile {profile!r}; it has: {entry.known}."
         )
     module, _colon, attribute = entry.place.partition(":")
     make = partial(getattr(import_module(module), attribute), *entry.arguments)
-    metric: Metric = make(profile or entry.profiles[0]) if entry.profiles else make()
+    chosen = profile or next(iter(entry.profiles), "")
+    metric: Metric = make(chosen) if chosen else make()
     return metric

@@ -77,7 +77,7 @@ class Weights:
         How to get it, as a command or an address in words; run by the operator.
     sha256
         The first digits of its hash, where its authors publish one; the file must
-        have it.
+        have it. All digits where the file is a program, as a TorchScript archive is.
     hub
         The repository on the hub, if it is served there.
     hub_file
@@ -227,6 +227,17 @@ def file_hash(path: Path) -> str:
         return whole.hexdigest()
     status = path.stat()
     return _hash_of(str(path.resolve()), status.st_size, status.st_mtime_ns)
+
+
+def fingerprint(*weights: AnyWeights) -> str:
+    """Return the weights' paths and the beginnings of their hashes, for encoders' ids.
+
+    Raises
+    ------
+    WeightsError
+        They are not here, or are not what their authors published.
+    """
+    return ", ".join(f"{one.path} {file_hash(one.need())[:16]}" for one in weights)
 
 
 def _counts(file: Path) -> bool:

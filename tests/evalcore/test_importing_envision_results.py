@@ -128,6 +128,15 @@ def test_a_folder_with_both(tmp_path, benchmark, capsys):
     assert details["row"]["pass_rate_4"] == 0.5
 
 
+def test_a_link_for_a_report_is_refused(tmp_path, benchmark):
+    write(tmp_path / "r/scores.jsonl", [row(1)])
+    report = write(tmp_path / "elsewhere.json", {"analysis": {}})
+    (tmp_path / "r/analysis_report.json").symlink_to(report)
+    (problem,) = complaints(tmp_path / "r")
+    link = tmp_path / "r/analysis_report.json"
+    assert problem == f"{link}: expected a file of its own, not a link"
+
+
 def test_only_the_doubled_key_fills_the_gap(tmp_path, benchmark):
     said = row(dynamics_and_interactivity=2.0)
     del said["dynamics_interactivity"]

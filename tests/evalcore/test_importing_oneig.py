@@ -193,6 +193,42 @@ def test_mistakes_beside_the_list_are_named(tmp_path, name, content, what):
     assert what in problem
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Q_D/anime.json",
+        "scripts/alignment/Q_D/anime.json",
+        "scripts/text/text_content.csv",
+        "scripts/style/style.csv",
+        "scripts/reasoning/gt_answer.json",
+    ],
+)
+def test_links_beside_the_list_are_refused(tmp_path, name):
+    path = write(tmp_path)
+    content = {
+        "Q_D/anime.json": {"000": QUESTIONS},
+        "text_content.csv": "id,text_content\n000,['5G']\n",
+        "style.csv": "id,class\n000,pixar\n",
+        "gt_answer.json": {"000": "contours"},
+    }
+    (text,) = (text for ending, text in content.items() if name.endswith(ending))
+    target = beside(tmp_path / "elsewhere", "target", text)
+    link = beside(tmp_path, name, "")
+    link.unlink()
+    link.symlink_to(target)
+    (problem,) = complaints(path)
+    assert problem == f"{link}: expected a file of its own, not a link"
+
+
+def test_a_linked_folder_beside_the_list_is_named_once(tmp_path):
+    path = write(tmp_path)
+    for name in ("anime.json", "human.json"):
+        beside(tmp_path / "elsewhere", name, {"000": QUESTIONS})
+    (tmp_path / "Q_D").symlink_to(tmp_path / "elsewhere")
+    (problem,) = complaints(path)
+    assert problem == f"{tmp_path / 'Q_D'}: expected a file of its own, not a link"
+
+
 def test_prompt_lengths(tmp_path, capsys):
     rows = [ROWS[0] | {"prompt_en": "word " * 29}, ROWS[2] | {"prompt_en": "w " * 61}]
     import_benchmark(write(tmp_path, rows), slug="o")

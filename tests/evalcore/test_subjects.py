@@ -10,6 +10,7 @@ from evalcore.models import (
     Character,
     CharacterImage,
     Frame,
+    MediaFile,
     MetricScore,
     Output,
     Shot,
@@ -124,3 +125,9 @@ def test_videos_are_scored(reel):
     assert (run.state, run.error) == ("done", "")
     assert MetricScore.objects.filter(metric="sharpness").count() == 2
     assert MetricScore.objects.filter(metric="palette_consistency").count() == 1
+
+
+def test_an_odd_output_is_named_where_all_must_make_sense(reel):
+    MediaFile.objects.update(duration_seconds=None)
+    with pytest.raises(subjects.OddOutputError, match="Loom / 01: its video has no"):
+        subjects.renderings(list(subjects.outputs(reel)))

@@ -1,14 +1,18 @@
-"""Scoring is killed again and again; nothing may be lost or stand twice.
+"""Scoring is killed again and again; nothing may be lost or counted twice.
 
     python -m tests.pressure.kill_scoring --kills 20
     python -m tests.with_postgres python -m tests.pressure.kill_scoring --workers 2
 
-Makes a benchmark, asks for metrics that a picture passes twice (a baseline, and a
-network's stand-in where its weights are here), starts workers, kills them with SIGKILL
-at random moments, takes back their signs of life, and starts new ones, until they were
-killed often enough; then lets them finish. At the end every value must be there once
-and be, to the last bit, what an undisturbed run computes. Uses a database and folders
-of its own that it removes.
+Makes a benchmark in which one output has an unreadable picture and one has too few,
+asks for metrics that a picture passes twice (a baseline, and a network's stand-in where
+its weights are here), starts workers, and kills them with SIGKILL at random moments
+while they have a chunk; takes back all signs of life, so that chunks of living workers
+are taken over too; and starts new ones, until they were killed often enough. Then they
+finish. At the end values, absences and failures must be those of an undisturbed run, to
+the last bit; every piece of work is counted once, every chunk is done, and asking again
+finds nothing left but what failed. That a value stands there once needs no look: the
+database has a constraint for it. Uses a database and folders of its own, and removes
+them.
 """
 
 import argparse
@@ -22,83 +26,171 @@ import time
 from collections import Counter
 from datetime import timedelta
 from pathlib import Path
+from typing import NoReturn
 
 from tests.pressure.drain import ROOT, own_database
 
 METRICS = ["sharpness", "palette_consistency", "shots_present", "mobilenet_self"]
-LONGEST = 900  # seconds until it gives up
-WORKER = (
-    "import django; django.setup(); from evalcore import scoring; "
-    "import sys; [scoring.plan(r) for r in scoring.MetricRun.objects.filter("
-    "state='queued')]; scoring.work()"
-)
+LATEST = 1.5  # seconds after something was stored
+# A worker is named by its process, stores often, and no chunk is given up: its workers
+# are lost for no fault of its own.
+WORKER = """
+import os, uuid
+import django
+django.setup()
+from evalcore import chunk_work, scoring
+chunk_work.STORED_TOGETHER = 8
+scoring.MOST_LOST = 30_000
+scoring.uuid.uuid4 = lambda: uuid.UUID(int=os.getpid())
+scoring.work()
+"""
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--stories", type=int, default=60)
+    parser.add_argument("--stories", type=int, default=120)
     parser.add_argument("--shots", type=int, default=6)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--seconds", type=int, default=1200, help="until it gives up, for the whole"
+    )
     return parser.parse_args()
 
 
-def start() -> subprocess.Popen:
-    return subprocess.Popen([sys.executable, "-c", WORKER], cwd=ROOT)
+def give_up(*_signal: object) -> NoReturn:
+    raise SystemExit("Not done in time.")
 
 
-def values() -> dict[tuple, list[float]]:
-    """Return all values by what they are of; more than one each is one too many."""
-    from evalcore.models import MetricScore
+def spoil(benchmark) -> None:
+    """Make one output unreadable in part, and leave one picture to another."""
+    from evalcore import media
+    from evalcore.models import Frame
 
-    found: dict[tuple, list[float]] = {}
-    rows = MetricScore.objects.order_by("pk").values_list(
-        "metric", "method", "story", "shot", "value"
-    )
-    for *of, value in rows:
-        found.setdefault(tuple(of), []).append(value)
-    return found
+    frames = Frame.objects.filter(output__story__benchmark=benchmark).order_by("pk")
+    first, *_others, last = frames
+    media.original_path(first.media).write_bytes(b"no picture")
+    last.output.frames.exclude(number=1).update(media=None)
 
 
-def disturb(options: argparse.Namespace, run_id: int) -> Counter:
-    """Kill workers at random moments until it was often enough; count what happened."""
-    from django.utils import timezone
+def results(run) -> dict[str, Counter]:
+    """Return what a run has put down: values, absences and failures, by what of."""
+    of = ("metric", "metric_version", "method", "story", "shot")
+    return {
+        "values": Counter(run.scores.values_list(*of, "value").order_by()),
+        "absences": Counter(run.absences.values_list(*of, "reason").order_by()),
+        "failures": Counter(
+            tuple(failure) for chunk in run.chunks.all() for failure in chunk.failures
+        ),
+    }
 
-    from evalcore.models import MetricChunk, MetricRun, MetricScore
 
+class Workers:
+    """Processes that work, and are killed."""
+
+    def __init__(self, count: int) -> None:
+        self.processes = [self._start() for _ in range(count)]
+
+    def __enter__(self) -> "Workers":
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
+    def is_at_work(self, number: int) -> bool:
+        """Say whether a worker has a chunk right now."""
+        import uuid
+
+        from evalcore.models import MetricChunk
+
+        process = self.processes[number]
+        name = uuid.UUID(int=process.pid).hex
+        own = MetricChunk.objects.filter(state="running", worker=name)
+        return process.poll() is None and own.exists()
+
+    def kill(self, number: int) -> None:
+        """Kill a worker, take back all signs of life, and start another one."""
+        from django.utils import timezone
+
+        from evalcore.models import MetricChunk
+
+        self.processes[number].send_signal(signal.SIGKILL)
+        self.processes[number].wait()
+        silent = timezone.now() - timedelta(minutes=5)
+        MetricChunk.objects.filter(state="running").update(heartbeat_at=silent)
+        self.processes[number] = self._start()
+
+    def finish(self) -> None:
+        """Wait until they have nothing more to do."""
+        for process in self.processes:
+            process.wait()
+
+    def _start(self) -> subprocess.Popen:
+        return subprocess.Popen([sys.executable, "-c", WORKER], cwd=ROOT)
+
+
+def disturb(workers: Workers, options: argparse.Namespace, run) -> int:
+    """Kill workers in mid-work until it was often enough; return how often.
+
+    Something is stored between two kills, so that they hit one chunk after the other.
+    """
     moments = random.Random(options.seed)
-    count: Counter = Counter()
-    workers = [start() for _ in range(options.workers)]
-    end = time.monotonic() + LONGEST
-    while count["kills"] < options.kills:
-        assert time.monotonic() < end, "nothing happened in time"
-        before = MetricScore.objects.count()
-        while MetricScore.objects.count() == before and any(
-            worker.poll() is None for worker in workers
-        ):
+    kills, stored = 0, 0
+    while kills < options.kills:
+        while run.done == stored:
             time.sleep(0.01)
-        time.sleep(moments.uniform(0, 1.5))
-        victim = moments.randrange(len(workers))
-        if MetricRun.objects.get(pk=run_id).state != "running":
-            return count
-        alive = workers[victim].poll() is None
-        workers[victim].send_signal(signal.SIGKILL)
-        workers[victim].wait()
-        count["kills"] += 1
-        count["in mid-work"] += alive
-        # The others would wait until the killed one has been silent long enough.
-        MetricChunk.objects.filter(state="running").update(
-            heartbeat_at=timezone.now() - timedelta(minutes=5)
-        )
-        workers[victim] = start()
-    for worker in workers:
-        worker.wait(LONGEST)
-    return count
+            run.refresh_from_db()
+            if run.state != "running":
+                return kills
+            if all(process.poll() is not None for process in workers.processes):
+                workers.kill(0)  # none found anything to take while another had it
+        time.sleep(moments.uniform(0, LATEST))
+        victim = moments.randrange(options.workers)
+        if workers.is_at_work(victim):
+            workers.kill(victim)
+            kills += 1
+        run.refresh_from_db()
+        stored = run.done
+    return kills
 
 
-def main() -> None:
+def unfinished(run, failed: int) -> list[str]:
+    """Return what is wrong with a run that has ended."""
+    from evalcore import scoring
+
+    broken = []
+    if run.done != run.total:
+        broken.append(f"{run.done} of {run.total} pieces counted")
+    states = Counter(run.chunks.values_list("state", flat=True))
+    if set(states) != {"done"}:
+        broken.append(f"chunks are {dict(states)}")
+    again = scoring.queue_run(run.benchmark, run.metrics)
+    scoring.plan(again)
+    again.refresh_from_db()
+    if again.total != failed:
+        broken.append(f"{again.total} pieces are left, though {failed} failed")
+    again.delete()
+    return broken
+
+
+def differences(found: dict[str, Counter], expected: dict[str, Counter]) -> list[str]:
+    """Return what is there in one of two runs only."""
+    broken = []
+    for what, wanted in expected.items():
+        lost, other = wanted - found[what], found[what] - wanted
+        if lost or other:
+            shown = [*lost, *other][:3]
+            broken.append(f"{what}: {len(lost)} lost, {len(other)} other: {shown}")
+    return broken
+
+
+def main() -> int:
     options = arguments()
+    signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(options.seconds)
     with tempfile.TemporaryDirectory() as name, own_database(Path(name)):
         os.environ |= {
             "DJANGO_SETTINGS_MODULE": "evalcore.settings",
@@ -110,45 +202,49 @@ def main() -> None:
         django.setup()
         from django.conf import settings
         from django.core.management import call_command
+        from django.db import connection
 
         from evalcore import scoring
         from evalcore.metrics import registry
-        from evalcore.models import MetricRun, MetricScore
         from tests.factories import make_benchmark
 
         call_command("migrate", verbosity=0)
         scoring.CHUNK = 16
         names = [m for m in METRICS if not registry.load(m).missing()]
         benchmark = make_benchmark(stories=options.stories, shots=options.shots)
+        spoil(benchmark)
         run = scoring.queue_run(benchmark, names)
         scoring.plan(run)
+        run.refresh_from_db()
         begun = time.monotonic()
-        count = disturb(options, run.pk)
+        with Workers(options.workers) as workers:
+            kills = disturb(workers, options, run)
+            workers.finish()
         run = scoring.run(run.pk)
         seconds = time.monotonic() - begun
-        disturbed = values()
-
-        MetricRun.objects.all().delete()
-        assert not MetricScore.objects.exists()
-        settings.FEATURES_ROOT = Path(name) / "undisturbed"
-        scoring.run(scoring.queue_run(benchmark, names).pk)
-        undisturbed = values()
-
-        lost = undisturbed.keys() - disturbed.keys()
-        twice = [of for of, found in disturbed.items() if len(found) > 1]
-        other = [
-            of for of, found in undisturbed.items() if disturbed.get(of, found) != found
-        ]
+        found = results(run)
+        lost = list(run.chunks.values_list("lost", flat=True))
         print(
-            f"{count['kills']} kills ({count['in mid-work']} in mid-work), "
-            f"{options.workers} at a time, {seconds:.0f} s; run {run.state}, "
-            f"{run.done} of {run.total} pieces counted\n"
-            f"{len(disturbed)} values of {len(undisturbed)}: {len(lost)} lost, "
-            f"{len(twice)} twice, {len(other)} other than undisturbed"
+            f"{connection.vendor}: {', '.join(names)}\n{kills} kills in mid-work, "
+            f"{options.workers} at a time, {seconds:.0f} s; {sum(lost)} times a chunk "
+            f"was taken over, one {max(lost)} times; {run.done} of {run.total} pieces"
         )
-        if lost or twice or other or run.state != "done":
-            sys.exit(1)
+        broken = unfinished(run, found["failures"].total())
+        if kills < options.kills:
+            wanted = f"not {options.kills}: ask for more stories"
+            broken.append(f"{kills} kills in mid-work, {wanted}")
+
+        run.delete()
+        settings.FEATURES_ROOT = Path(name) / "undisturbed"
+        undisturbed = scoring.run(scoring.queue_run(benchmark, names).pk)
+        expected = results(undisturbed)
+        for what, rows in found.items():
+            print(f"{what}: {rows.total()}, undisturbed {expected[what].total()}")
+        broken += differences(found, expected)
+        print(*broken, f"{len(broken)} promises broken", sep="\n")
+        connection.close()
+    return int(bool(broken))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

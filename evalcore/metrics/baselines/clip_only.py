@@ -3,11 +3,9 @@
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
 from evalcore.metrics.base import Ask, MetricInfo, Rendering, Scoring, Shot, Text, Value
+from evalcore.metrics.consistency import consistency
 from evalcore.metrics.encoders.published import CLIP_PACKAGES, clip_weights
-from evalcore.metrics.vistorybench.csd import self_similarity
 from evalcore.metrics.weights import Lacks, lacking
 
 if TYPE_CHECKING:
@@ -63,10 +61,7 @@ class ClipConsistency:
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value; undefined for fewer than two shots."""
-        features = yield Ask(self.encoder, rendering.images)
-        if len(features) < 2:
-            return [Value(None, reason="fewer than two shots have a picture")]
-        return [Value(self_similarity(np.stack(features)))]
+        return (yield from consistency(self.encoder, rendering.images))
 
 
 class ClipScore:

@@ -123,7 +123,9 @@ def adaface(
     return NetworkEncoder(
         f"AdaFace IR {'-'.join(map(str, units))}",
         weights,
-        Network(partial(load_adaface, weights, units, widths), forward=_forward),
+        Network(
+            partial(load_adaface, weights, units, widths), forward=_forward, exact=True
+        ),
         _as_it_is,
     )
 

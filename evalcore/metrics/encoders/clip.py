@@ -8,7 +8,6 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
-import numpy as np
 import open_clip
 import torch
 from torch import nn
@@ -16,6 +15,7 @@ from torch import nn
 from evalcore.metrics.base import Picture, Text
 from evalcore.metrics.encoders.preprocessing import (
     CLIP,
+    Half,
     centre_crop,
     normalised,
     short_side,
@@ -31,11 +31,23 @@ from evalcore.metrics.encoders.runtime import (
 Encode = Callable[[torch.Tensor], torch.Tensor]
 
 
-def clip_image_encoder(name: str = LARGE, *, normalise: bool = True) -> NetworkEncoder:
+def clip_image_encoder(
+    name: str = LARGE, *, normalise: bool = True, half: Half = "floored"
+) -> NetworkEncoder:
     """Return an encoder of pictures: short side resized (bicubic), middle square.
 
-    Features have 768 numbers for both ViT-L/14, 512 for ViT-B/32; of length 1 if
-    `normalise`.
+    Features have 768 numbers for both ViT-L/14, 512 for ViT-B/32.
+
+    Parameters
+    ----------
+    name
+        Name of an open_clip configuration.
+    normalise
+        Whether features have the length 1. Those that keep their lengths are for
+        covariances, which rounding would change: they are always fp32.
+    half
+        How the middle is found: `floored` by the processor of transformers, as
+        ViStoryBench's program does, `rounded` by open_clip.
     """
     side = _side(name)
 
@@ -44,10 +56,11 @@ def clip_image_encoder(name: str = LARGE, *, normalise: bool = True) -> NetworkE
         return _finished(encode(normalised(batch, CLIP)), normalise)
 
     return NetworkEncoder(
-        f"CLIP {name} picture, crop{', unit' * normalise}",
+        f"CLIP {name} picture, crop{' rounded' * (half == 'rounded')}"
+        f"{', unit' * normalise}",
         clip_weights(name),
-        Network(partial(load_clip, name), forward=forward),
-        partial(_prepared, side=side),
+        Network(partial(load_clip, name), forward=forward, exact=not normalise),
+        partial(_prepared, side=side, half=half),
     )
 
 
@@ -89,5 +102,5 @@ def _side(name: str) -> int:
     return int(open_clip.get_model_config(name)["vision_cfg"]["image_size"])
 
 
-def _prepared(picture: Picture, side: int) -> Picture:
-    return np.ascontiguousarray(centre_crop(short_side(picture, side), side))
+def _prepared(picture: Picture, side: int, half: Half) -> Picture:
+    return centre_crop(short_side(picture, side), side, half)

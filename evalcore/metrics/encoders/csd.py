@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from functools import cache, partial
 from typing import Literal
 
-import numpy as np
 import open_clip
 import torch
 from torch import nn
@@ -27,12 +26,14 @@ from evalcore.metrics.encoders.published import CSD, LARGE
 from evalcore.metrics.encoders.runtime import (
     Network,
     NetworkEncoder,
+    in_fp32,
     load_strictly,
     read_checkpoint,
 )
 
 Preprocess = Literal["squash", "centercrop"]
 SIDE = 224
+WAYS = {"squash": "squashed", "centercrop": "crop rounded"}  # as the encoder is named
 
 
 class StyleNetwork(nn.Module):
@@ -56,10 +57,11 @@ class StyleNetwork(nn.Module):
         self.last_layer_content = nn.Parameter(torch.zeros(shape))
 
     def forward(self, pictures: torch.Tensor) -> torch.Tensor:
-        """Return the styles, of length 1."""
-        style = self.backbone(pictures) @ self.last_layer_style
-        # In full precision: vectors of length 1 must be so to the last digit.
-        return nn.functional.normalize(style.float(), dim=-1)
+        """Return the styles, of length 1; only the tower may be rounded to bf16."""
+        features = self.backbone(pictures)
+        with in_fp32():
+            style = features.float() @ self.last_layer_style
+            return nn.functional.normalize(style, dim=-1)
 
 
 def csd_encoder(preprocess: Preprocess, architecture: str = LARGE) -> NetworkEncoder:
@@ -69,12 +71,13 @@ def csd_encoder(preprocess: Preprocess, architecture: str = LARGE) -> NetworkEnc
     ----------
     preprocess
         `squash` as ViStoryBench's program does (224 x 224, aspect lost), or
-        `centercrop` as CSD's authors do (short side 224, middle square); both bicubic.
+        `centercrop` as CSD's authors do (short side 224, middle square by torchvision);
+        both bicubic.
     architecture
         Name of an open_clip configuration.
     """
     return NetworkEncoder(
-        f"CSD {architecture} style, {preprocess}, unit",
+        f"CSD {architecture} tower, {WAYS[preprocess]}, style and unit in fp32",
         CSD,
         Network(
             partial(load_csd, architecture),
@@ -113,4 +116,4 @@ def _squashed(picture: Picture) -> Picture:
 
 
 def _cropped(picture: Picture) -> Picture:
-    return np.ascontiguousarray(centre_crop(short_side(picture, SIDE), SIDE))
+    return centre_crop(short_side(picture, SIDE), SIDE)

@@ -22,8 +22,8 @@ from evalcore.metrics.encoders.preprocessing import (
     short_side,
 )
 from evalcore.metrics.encoders.published import DETECTOR
-from evalcore.metrics.encoders.runtime import Network, load_pretrained, precision
-from evalcore.metrics.weights import file_hash
+from evalcore.metrics.encoders.runtime import Network, load_pretrained
+from evalcore.metrics.weights import fingerprint
 
 SHORT, LONG = 800, 1333
 THRESHOLD = 0.25
@@ -35,7 +35,8 @@ class Detector:
 
     A feature is boxes x 5: centre x, centre y, width, height (all as shares of the
     picture) and score, the best box first; no box gives 0 x 5. All boxes above the
-    threshold are kept, overlapping ones too.
+    threshold are kept, overlapping ones too. It calculates in fp32: rounded scores
+    would pass the threshold or fail it by chance.
 
     Parameters
     ----------
@@ -45,15 +46,16 @@ class Detector:
 
     def __init__(self, prompt: str) -> None:
         self.prompt = prompt.lower().strip().rstrip(".") + "."
-        self.network = Network(load_detector, batch=BATCH, forward=self._forward)
+        self.network = Network(
+            load_detector, batch=BATCH, forward=self._forward, exact=True
+        )
 
     @cached_property
     def id(self) -> str:
         """Name what decides the boxes."""
-        digest = file_hash(DETECTOR.need())[:16]
         return (
-            f"Grounding DINO {self.prompt!r} above {THRESHOLD}; {DETECTOR.path} "
-            f"{digest}; {precision()}"
+            f"Grounding DINO {self.prompt!r} above {THRESHOLD}; "
+            f"{fingerprint(DETECTOR)}; {self.network.precision}"
         )
 
     @property

@@ -19,7 +19,7 @@ import numpy as np
 
 from evalcore.metrics.base import Feature, FeatureError, Picture
 from evalcore.metrics.encoders.faces import DLIB_LENGTH, of_faces
-from evalcore.metrics.weights import AnyWeights, WeightsError, file_hash
+from evalcore.metrics.weights import AnyWeights, WeightsError, fingerprint
 
 BATCH = 32
 CHIP, PADDING = 150, 0.25
@@ -51,10 +51,9 @@ class DlibFaces:
     @cached_property
     def id(self) -> str:
         """Name what decides the feature."""
-        files = [f"{one.path} {file_hash(one.need())[:16]}" for one in self.weights]
         return (
             f"dlib {dlib.__version__}, best frontal face, doubled "
-            f"{UPSAMPLED} times; {', '.join(files)}"
+            f"{UPSAMPLED} times; {fingerprint(*self.weights)}"
         )
 
     def prepare(self, item: Picture) -> Picture | None:

@@ -191,6 +191,7 @@ def facenet(weights: Weights, *, as_trained: bool) -> NetworkEncoder:
         Network(
             partial(load_facenet, weights),
             forward=_forward_as_trained if as_trained else _forward_as_used,
+            exact=True,
         ),
         _as_it_is,
     )

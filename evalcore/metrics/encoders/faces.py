@@ -74,7 +74,9 @@ SCRFD_WEIGHTS = _antelope("scrfd_10g_bnkps.onnx", "5838f7fe053675b1")
 ARCFACE_WEIGHTS = _antelope("glintr100.onnx", "4ab1d6435d639628")
 ADAFACE_WEIGHTS = Weights(
     path="adaface/adaface_ir101_webface12m.ckpt",
-    licence="MIT",
+    licence=(
+        "MIT (code); trained on WebFace12M, which is for non-commercial research only"
+    ),
     origin=(
         "'R100, WebFace12M' in the README of mk-minchul/AdaFace: gdown "
         "1dswnavflETcnAuplZj1IOKKP0eM8ITgT "
@@ -83,7 +85,10 @@ ADAFACE_WEIGHTS = Weights(
 )
 FACENET_WEIGHTS = Weights(
     path="facenet/20180402-114759-vggface2.pt",
-    licence="MIT",
+    licence=(
+        "MIT (code); trained on VGGFace2, pictures of people from the web whose rights "
+        "stay with their owners: for research only"
+    ),
     origin="a file of timesler/facenet-pytorch's release v2.2.9",
     sha256="281cebca8662831a",
 )

@@ -1,8 +1,9 @@
 """I3D, a network that sees actions in videos; FVD is defined by its 400 class scores.
 
 Carreira and Zisserman (2017), Quo vadis, action recognition? It is published as one
-TorchScript archive that holds network, scaling and resizing; it is loaded as it is. It
-calculates in 32 bits.
+TorchScript archive that holds network, scaling and resizing; it is loaded as it is, and
+calculates in fp32. An archive is a program, unlike other weights: only the one that was
+published is run, known by its hash.
 """
 
 from functools import partial
@@ -14,7 +15,7 @@ import torch
 from torch import nn
 
 from evalcore.metrics.base import Picture
-from evalcore.metrics.encoders.published_inception import I3D
+from evalcore.metrics.encoders.published import I3D
 from evalcore.metrics.encoders.runtime import Network, NetworkEncoder
 from evalcore.metrics.weights import Weights, WeightsError
 
@@ -28,9 +29,9 @@ def i3d_encoder(weights: Weights = I3D) -> NetworkEncoder:
     Clips have their own lengths and sizes, so that one goes after the other.
     """
     return NetworkEncoder(
-        "I3D of StyleGAN-V, 32 bits",
+        "I3D of StyleGAN-V",
         weights,
-        Network(partial(load_i3d, weights), batch=1),
+        Network(partial(load_i3d, weights), batch=1, exact=True),
         chosen_frames,
     )
 
@@ -51,10 +52,9 @@ class VideoNetwork(nn.Module):
     def forward(self, batch: torch.Tensor) -> torch.Tensor:
         """Return the features of videos: frames x height x width x 3, 0 to 255."""
         videos = batch.permute(0, 4, 1, 2, 3).contiguous()
-        with torch.autocast(batch.device.type, enabled=False):
-            features: torch.Tensor = self.archive(
-                videos, rescale=True, resize=True, return_features=True
-            )
+        features: torch.Tensor = self.archive(
+            videos, rescale=True, resize=True, return_features=True
+        )
         return features
 
 
@@ -64,8 +64,8 @@ def load_i3d(weights: Weights = I3D) -> nn.Module:
     Raises
     ------
     WeightsError
-        The file is no TorchScript archive, or one that cannot scale, resize and return
-        features.
+        The file is not the published one (nothing in it is run then), no TorchScript
+        archive, or one that cannot scale, resize and return features.
     """
     path = weights.need()
     try:

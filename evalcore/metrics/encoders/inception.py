@@ -7,8 +7,8 @@ counting the padding, its last block takes the maximum where the paper averages,
 tells 1,008 classes apart. Weights and blocks belong together: torchvision's network
 gives other features, and another FID.
 
-Both calculate in 32 bits whatever `EVALCORE_PRECISION` says, as the reference programs
-do: a covariance of rounded features is another covariance.
+Both are exact, fp32 whatever `EVALCORE_PRECISION` says, as in the reference programs: a
+covariance of rounded features is another covariance.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,10 +25,11 @@ from evalcore.metrics.base import Picture
 from evalcore.metrics.encoders.preprocessing import (
     BILINEAR,
     IMAGENET,
+    centre_crop,
     normalised,
     short_side,
 )
-from evalcore.metrics.encoders.published_inception import (
+from evalcore.metrics.encoders.published import (
     INCEPTION_FID,
     INCEPTION_IMAGENET,
 )
@@ -56,9 +57,9 @@ def fid_encoder(weights: Weights = INCEPTION_FID) -> NetworkEncoder:
     scaled to the range from -1 to 1.
     """
     return NetworkEncoder(
-        "Inception v3 of FID, pool3, 32 bits",
+        "Inception v3 of FID, pool3",
         weights,
-        Network(partial(load_fid_network, weights), forward=_exactly),
+        Network(partial(load_fid_network, weights), exact=True),
         squashed,
     )
 
@@ -138,13 +139,12 @@ def imagenet_encoder(
     """
     how = "inputs as trained" if transform_input else "inputs not transformed"
     return NetworkEncoder(
-        f"Inception v3 of torchvision, probabilities, {how}, 32 bits",
+        f"Inception v3 of torchvision, probabilities, {how}",
         weights,
         Network(
             partial(load_imagenet_network, transform_input, weights),
-            forward=lambda network, batch: _exactly(
-                network, normalised(batch, IMAGENET)
-            ).softmax(dim=-1),
+            forward=_probabilities,
+            exact=True,
         ),
         middle_square,
     )
@@ -177,19 +177,15 @@ def load_imagenet_network(
 
 def middle_square(picture: Picture) -> Picture:
     """Return the middle 299 x 299 pixels; an odd rest is split as torchvision does."""
-    small = short_side(picture, SIDE, BILINEAR)
-    top, left = (round((length - SIDE) / 2) for length in small.shape[:2])
-    return np.ascontiguousarray(small[top : top + SIDE, left : left + SIDE])
+    return centre_crop(short_side(picture, SIDE, BILINEAR), SIDE)
+
+
+def _probabilities(network: nn.Module, batch: torch.Tensor) -> torch.Tensor:
+    logits: torch.Tensor = network(normalised(batch, IMAGENET))
+    return logits.softmax(dim=-1)
 
 
 # Both --------------------------------------------------------------------------------
-
-
-def _exactly(network: nn.Module, batch: torch.Tensor) -> torch.Tensor:
-    """Calculate in 32 bits."""
-    with torch.autocast(batch.device.type, enabled=False):
-        outputs: torch.Tensor = network(batch)
-    return outputs
 
 
 def _load(network: nn.Module, weights: Weights) -> None:

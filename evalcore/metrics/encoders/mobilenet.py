@@ -7,7 +7,6 @@ networks are absent. No paper uses it; every metric built on it says so.
 from functools import cache
 from typing import Literal
 
-import numpy as np
 import torch
 from torch import nn
 from torchvision.models import mobilenet_v2
@@ -64,5 +63,4 @@ def _shares(network: nn.Module, batch: torch.Tensor) -> torch.Tensor:
 
 
 def _prepared(picture: Picture) -> Picture:
-    middle = centre_crop(short_side(picture, RESIZED, BILINEAR), SIDE)
-    return np.ascontiguousarray(middle)
+    return centre_crop(short_side(picture, RESIZED, BILINEAR), SIDE, "floored")

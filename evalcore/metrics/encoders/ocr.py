@@ -14,13 +14,13 @@ import numpy as np
 from rapidocr import RapidOCR
 
 from evalcore.metrics.base import Feature, Picture
-from evalcore.metrics.encoders.published_scenes import (
+from evalcore.metrics.encoders.published import (
     OCR,
     TEXT_LINES,
     TEXT_TURNED,
     TEXT_WORDS,
 )
-from evalcore.metrics.weights import file_hash
+from evalcore.metrics.weights import fingerprint
 
 BATCH = 8
 # Lines that are read with less confidence are dropped; RapidOCR's own threshold.
@@ -40,8 +40,8 @@ class Ocr:
     @cached_property
     def id(self) -> str:
         """Name what decides the texts."""
-        files = [f"{one.path} {file_hash(one.need())[:16]}" for one in OCR]
-        return f"RapidOCR {version('rapidocr')} above {CONFIDENCE}; {', '.join(files)}"
+        engine = f"RapidOCR {version('rapidocr')} above {CONFIDENCE}"
+        return f"{engine}; {fingerprint(*OCR)}"
 
     @cached_property
     def _engine(self) -> Any:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import onnxruntime
 from onnxruntime.capi import onnxruntime_pybind11_state as states
 
-from evalcore.metrics.weights import Weights, WeightsError, file_hash
+from evalcore.metrics.weights import Weights, WeightsError, fingerprint
 
 # What onnxruntime raises; they have no common parent of their own.
 ERRORS = (
@@ -44,7 +44,7 @@ class OnnxNetwork:
     @cached_property
     def id(self) -> str:
         """Name the file and its content."""
-        return f"{self.weights.path} {file_hash(self.weights.need())[:16]}"
+        return fingerprint(self.weights)
 
     @cached_property
     def session(self) -> Any:

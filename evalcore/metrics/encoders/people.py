@@ -20,7 +20,7 @@ from evalcore.metrics.encoders.preprocessing import (
     normalised,
     resized,
 )
-from evalcore.metrics.encoders.published_scenes import EXPRESSION, POSE
+from evalcore.metrics.encoders.published import EXPRESSION, POSE
 from evalcore.metrics.encoders.runtime import Network, NetworkEncoder, load_pretrained
 from evalcore.metrics.weights import WeightsError
 

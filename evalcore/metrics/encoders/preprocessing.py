@@ -5,6 +5,7 @@ scaling and normalising on the device, in one place.
 """
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 import torch
@@ -14,6 +15,9 @@ from evalcore.metrics.base import Picture
 
 BICUBIC = Image.Resampling.BICUBIC
 BILINEAR = Image.Resampling.BILINEAR
+# Where the middle begins if an odd number of pixels is left over: torchvision and
+# open_clip round its half (to an even number), the processors of transformers floor it.
+Half = Literal["rounded", "floored"]
 Statistics = tuple[Sequence[float], Sequence[float]]  # mean and deviation by channel
 CLIP: Statistics = (
     (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711),
@@ -49,11 +53,11 @@ def short_side(
     return resized(picture, size, how)
 
 
-def centre_crop(picture: Picture, side: int) -> Picture:
+def centre_crop(picture: Picture, side: int, half: Half = "rounded") -> Picture:
     """Return the middle square; the picture has at least that width and height."""
-    height, width = picture.shape[:2]
-    top, left = (height - side) // 2, (width - side) // 2
-    return picture[top : top + side, left : left + side]
+    halves = [(length - side) / 2 for length in picture.shape[:2]]
+    top, left = (round(x) if half == "rounded" else int(x) for x in halves)
+    return np.ascontiguousarray(picture[top : top + side, left : left + side])
 
 
 def normalised(batch: torch.Tensor, statistics: Statistics) -> torch.Tensor:

@@ -1,6 +1,9 @@
 """Which published weights the encoders need: where they lie, and how to get them.
 
 Apart from the encoders, so that asking what is lacking imports no network library.
+
+Licences are those of the weights as published. Where the program and the weights have
+different ones, or where what a network was trained on restricts its use, both are said.
 """
 
 from evalcore.metrics.weights import PackagedWeights, Weights
@@ -8,6 +11,8 @@ from evalcore.metrics.weights import PackagedWeights, Weights
 TORCH = ("torch",)
 CLIP_PACKAGES = ("torch", "open_clip")
 TRANSFORMERS = ("torch", "transformers")
+TORCHVISION = ("torch", "torchvision")
+OCR_PACKAGES = ("rapidocr", "onnxruntime")
 
 LARGE = "ViT-L-14-quickgelu"
 LARGE_336 = "ViT-L-14-336-quickgelu"
@@ -62,3 +67,54 @@ MOBILENET = PackagedWeights(
     licence="BSD-3-Clause (torchvision)",
     sha256="b0353104",
 )
+
+# Inception v3 and I3D ----------------------------------------------------------------
+
+INCEPTION_FID = Weights(
+    path="pt_inception-2015-12-05-6726825d.pth",
+    licence="Apache-2.0 (TensorFlow's network, converted for pytorch-fid)",
+    origin="from https://github.com/mseitzer/pytorch-fid/releases/tag/fid_weights",
+    sha256="6726825d",
+)
+INCEPTION_IMAGENET = Weights(
+    path="inception_v3_google-0cc3c7bd.pth",
+    licence="BSD-3-Clause (torchvision)",
+    origin="from https://download.pytorch.org/models/inception_v3_google-0cc3c7bd.pth",
+    sha256="0cc3c7bd",
+)
+# A TorchScript archive is a program: it is run only if it has this hash, all of it.
+I3D = Weights(
+    path="i3d_torchscript.pt",
+    licence=(
+        "Apache-2.0 (DeepMind's kinetics-i3d); the TorchScript file, which is a "
+        "program, was made for StyleGAN-V by others"
+    ),
+    origin=(
+        "hf download flateon/FVD-I3D-torchscript i3d_torchscript.pt "
+        "--local-dir $EVALCORE_WEIGHTS_DIR"
+    ),
+    sha256="bec6519f66ea534e953026b4ae2c65553c17bf105611c746d904657e5860a5e2",
+    hub="flateon/FVD-I3D-torchscript",
+    hub_file="i3d_torchscript.pt",
+)
+
+# Scenes: text, depth, objects, people ------------------------------------------------
+# All of them may be used for any purpose; YOLOv8, which VISTAR detects and segments
+# with, is under the AGPL and stands aside for RF-DETR.
+
+
+def _read_by(file: str) -> PackagedWeights:
+    return PackagedWeights("rapidocr", f"models/{file}.onnx", "Apache-2.0")
+
+
+TEXT_LINES = _read_by("PP-OCRv6_det_small")
+TEXT_TURNED = _read_by("ch_ppocr_mobile_v2.0_cls_mobile")
+TEXT_WORDS = _read_by("PP-OCRv6_rec_small")
+OCR = (TEXT_LINES, TEXT_TURNED, TEXT_WORDS)
+
+DEPTH = _on_hub("Intel/dpt-hybrid-midas", "Apache-2.0")
+OBJECTS = _on_hub("Roboflow/rf-detr-seg-medium", "Apache-2.0")
+POSE = _on_hub("usyd-community/vitpose-base-simple", "Apache-2.0")
+EXPRESSION = _on_hub("trpakov/vit-face-expression", "Apache-2.0")
+CUT_OUT = _on_hub("facebook/sam-vit-base", "Apache-2.0")
+APPEARANCE = _on_hub("facebook/dinov2-base", "Apache-2.0")

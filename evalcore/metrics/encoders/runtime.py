@@ -1,13 +1,16 @@
 """Running a network: on which device, how exactly, how much at once; loading strictly.
 
 `EVALCORE_DEVICE` names the device (default: the first GPU, or else the processor), and
-`EVALCORE_PRECISION` the numbers: `fp32` (the default on a processor) or `bf16`
-(automatic mixed precision, the default on a GPU).
+`EVALCORE_PRECISION` the numbers: `fp32` (the default everywhere, without TF32, as the
+reference programs calculate) or `bf16` (automatic mixed precision: faster on a GPU). A
+network whose values rounding would change too much is exact: it calculates in fp32
+whatever is asked for.
 """
 
 import os
 import pickle
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -19,7 +22,7 @@ from safetensors.torch import load_file
 from torch import nn
 
 from evalcore.metrics.base import Feature, FeatureError
-from evalcore.metrics.weights import AnyWeights, WeightsError, file_hash
+from evalcore.metrics.weights import AnyWeights, WeightsError, fingerprint
 
 PRECISIONS = ("fp32", "bf16")
 # Full precision is meant where it is asked for.
@@ -40,11 +43,19 @@ def device() -> torch.device:
 
 
 def precision() -> str:
-    """Return in which numbers networks calculate."""
+    """Return in which numbers networks calculate that are not exact."""
     name = os.environ.get("EVALCORE_PRECISION", "").strip()
     if name and name not in PRECISIONS:
         raise WeightsError(f"EVALCORE_PRECISION={name!r}: write fp32 or bf16")
-    return name or ("bf16" if device().type == "cuda" else "fp32")
+    return name or "fp32"
+
+
+def in_fp32() -> torch.autocast:
+    """Return a context for the part of a network that is never rounded to bf16.
+
+    What comes into it may be bf16: it is for the forward to widen.
+    """
+    return torch.autocast(device().type, enabled=False)
 
 
 def describe() -> dict[str, str]:
@@ -74,21 +85,28 @@ def load_strictly(
         for key, tensor in wanted.items()
         if key in state and state[key].shape != tensor.shape
     ]
-    problems = [
-        f"{len(keys)} {what}: {', '.join(keys[:SHOWN_KEYS])}"
-        f"{', ...' * (len(keys) > SHOWN_KEYS)}"
-        for what, keys in (
-            ("missing", missing), ("not of this network", unexpected),
-            ("of another shape", other),
-        )
-        if keys
-    ]  # fmt: skip
+    problems = _listed(
+        {
+            "missing": missing,
+            "not of this network": unexpected,
+            "of another shape": other,
+        }
+    )
     if problems:
         raise WeightsError(
-            f"{file} does not hold the weights of {type(network).__name__}: "
-            f"{'; '.join(problems)}"
+            f"{file} does not hold the weights of {type(network).__name__}: {problems}"
         )
     network.load_state_dict(state, strict=True)
+
+
+def _listed(problems: Mapping[str, Sequence[str]]) -> str:
+    """Return the first keys of each problem; empty if no problem has any."""
+    return "; ".join(
+        f"{len(keys)} {what}: {', '.join(keys[:SHOWN_KEYS])}"
+        f"{', ...' * (len(keys) > SHOWN_KEYS)}"
+        for what, keys in problems.items()
+        if keys
+    )
 
 
 def read_checkpoint(file: object) -> Any:
@@ -107,8 +125,27 @@ def read_checkpoint(file: object) -> Any:
         raise WeightsError(f"{file} cannot be read as weights ({error})") from error
 
 
-def load_pretrained(architecture: Any, folder: object) -> nn.Module:
+def load_pretrained(
+    architecture: Any,
+    folder: object,
+    *,
+    beside: Sequence[str] = (),
+    unused: Sequence[str] = (),
+) -> nn.Module:
     """Load a network of transformers from a folder, strictly.
+
+    Parameters
+    ----------
+    architecture
+        Its class.
+    folder
+        Where its files lie.
+    beside
+        How the names of weights begin that belong to another part of what was
+        published; they may lie in the folder too.
+    unused
+        How the names of weights begin that the architecture has and never reads; the
+        folder may lack them.
 
     Raises
     ------
@@ -117,19 +154,34 @@ def load_pretrained(architecture: Any, folder: object) -> nn.Module:
     """
     try:
         network, found = architecture.from_pretrained(
-            folder, local_files_only=True, output_loading_info=True
+            folder,
+            local_files_only=True,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,  # refused below, by name
         )
     except (*UNREADABLE, SafetensorError) as error:
         raise WeightsError(f"{folder} cannot be loaded ({error})") from error
-    missing = sorted(found["missing_keys"])
-    if missing or found["mismatched_keys"]:
-        shown = missing or [str(key) for key in found["mismatched_keys"]]
+    problems = _listed(
+        {
+            "missing": _others(found["missing_keys"], unused),
+            "not of this network": _others(found["unexpected_keys"], beside),
+            "of another shape": [
+                f"{key} is {tuple(is_)}, not {tuple(wanted)}"
+                for key, is_, wanted in sorted(found["mismatched_keys"])
+            ],
+        }
+    )
+    if problems:
         raise WeightsError(
-            f"{folder} does not hold the weights of {architecture.__name__}: "
-            f"{len(shown)} missing or of another shape: {', '.join(shown[:SHOWN_KEYS])}"
+            f"{folder} does not hold the weights of {architecture.__name__}: {problems}"
         )
     loaded: nn.Module = network
     return loaded
+
+
+def _others(keys: Iterable[str], beginnings: Sequence[str]) -> list[str]:
+    """Return the keys that begin in none of these ways."""
+    return sorted(key for key in keys if not key.startswith(tuple(beginnings)))
 
 
 class Network:
@@ -146,6 +198,8 @@ class Network:
         How many inputs go together at most; by default what suits the device.
     forward
         What to do with a batch on the device; by default call the network.
+    exact
+        Whether it calculates in fp32 even where mixed precision is asked for.
     """
 
     def __init__(
@@ -154,11 +208,18 @@ class Network:
         *,
         batch: int | None = None,
         forward: Callable[[nn.Module, torch.Tensor], torch.Tensor] | None = None,
+        exact: bool = False,
     ) -> None:
         self._make = make
         self._network: nn.Module | None = None
         self._forward = forward or (lambda network, inputs: network(inputs))
         self._batch = batch
+        self._exact = exact
+
+    @property
+    def precision(self) -> str:
+        """Return in which numbers it calculates."""
+        return "fp32" if self._exact else precision()
 
     @property
     def batch(self) -> int:
@@ -210,13 +271,19 @@ class Network:
         stacked = torch.from_numpy(np.stack(inputs))
         if device().type == "cuda":
             stacked = stacked.pin_memory().to(device(), non_blocking=True)
-        mixed = precision() == "bf16"
+        with self.calculating():
+            outputs = self._forward(self.network, stacked.float())
+        return list(outputs.float().cpu().numpy())
+
+    @contextmanager
+    def calculating(self) -> Iterator[None]:
+        """Calculate in its precision, without gradients."""
+        mixed = self.precision == "bf16"
         with (
             torch.inference_mode(),
             torch.autocast(device().type, torch.bfloat16, enabled=mixed),
         ):
-            outputs = self._forward(self.network, stacked.float())
-        return list(outputs.float().cpu().numpy())
+            yield
 
 
 class NetworkEncoder:
@@ -252,9 +319,9 @@ class NetworkEncoder:
 
     @cached_property
     def id(self) -> str:
-        """Name what decides the feature, with the hash of the weights."""
-        files = [f"{one.path} {file_hash(one.need())[:16]}" for one in self.weights]
-        return f"{self.name}; {', '.join(files)}; {precision()}"
+        """Name what decides the feature: hashes of weights, and its precision too."""
+        files = fingerprint(*self.weights)
+        return f"{self.name}; {files}; {self.network.precision}"
 
     @property
     def batch(self) -> int:

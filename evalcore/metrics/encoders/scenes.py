@@ -22,10 +22,12 @@ from evalcore.metrics.encoders.preprocessing import (
     normalised,
     resized,
 )
-from evalcore.metrics.encoders.published_scenes import DEPTH, OBJECTS
+from evalcore.metrics.encoders.published import DEPTH, OBJECTS
 from evalcore.metrics.encoders.runtime import Network, NetworkEncoder, load_pretrained
 
 DEPTH_SIDE = 384
+# The first fusion has nothing before it to add, so it was published without this part.
+FIRST_FUSION = ("neck.fusion_stage.layers.0.residual_layer1.",)
 OBJECTS_SIDE = 432
 OBJECTS_BATCH = 8
 THRESHOLD = 0.5
@@ -43,7 +45,9 @@ def depth() -> NetworkEncoder:
         f"DPT depth, squashed, {SIDE} x {SIDE}",
         DEPTH,
         Network(
-            lambda: load_pretrained(DPTForDepthEstimation, DEPTH.need()),
+            lambda: load_pretrained(
+                DPTForDepthEstimation, DEPTH.need(), unused=FIRST_FUSION
+            ),
             forward=_depth,
         ),
         partial(resized, size=(DEPTH_SIDE, DEPTH_SIDE), how=BILINEAR),
@@ -60,7 +64,8 @@ class ObjectEncoder(NetworkEncoder):
 
     Each of the network's queries has one category, its likeliest; kept are those above
     the threshold, the surest first, at most 50, without suppressing overlaps. A mask
-    may be empty, and masks may overlap.
+    may be empty, and masks may overlap. It calculates in fp32: bf16 would round
+    boxes to 1/256 of the picture.
     """
 
     def __init__(self) -> None:
@@ -71,6 +76,7 @@ class ObjectEncoder(NetworkEncoder):
                 lambda: load_pretrained(RfDetrForInstanceSegmentation, OBJECTS.need()),
                 batch=OBJECTS_BATCH,
                 forward=_objects,
+                exact=True,
             ),
             partial(resized, size=(OBJECTS_SIDE, OBJECTS_SIDE), how=BILINEAR),
         )

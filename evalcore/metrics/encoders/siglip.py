@@ -23,12 +23,15 @@ from evalcore.metrics.encoders.published import AESTHETIC_HEAD, SIGLIP
 from evalcore.metrics.encoders.runtime import (
     Network,
     NetworkEncoder,
+    in_fp32,
     load_pretrained,
     load_strictly,
     read_checkpoint,
 )
 
 Preprocess = Literal["official", "vsb"]
+# What the published folder holds besides the picture tower.
+TEXT_TOWER = ("text_model.", "logit_scale", "logit_bias")
 WIDTHS = (1152, 1024, 128, 64, 16, 1)
 
 
@@ -62,7 +65,10 @@ class Predictor(nn.Module):
     def forward(self, pictures: torch.Tensor) -> torch.Tensor:
         """Return one rating a picture, about 1 to 10."""
         features = self.tower(pictures).pooler_output
-        rated: torch.Tensor = self.head(nn.functional.normalize(features, dim=-1))
+        # The head is affine and its ratings are near 5: bf16 would round them to 1/32.
+        with in_fp32():
+            unit = nn.functional.normalize(features.float(), dim=-1)
+            rated: torch.Tensor = self.head(unit)
         return rated
 
 
@@ -84,7 +90,7 @@ def aesthetic_encoder(preprocess: Preprocess) -> NetworkEncoder:
         return rated
 
     return NetworkEncoder(
-        f"Aesthetic Predictor V2.5, {preprocess}",
+        f"Aesthetic Predictor V2.5, {preprocess}, rated in fp32",
         AESTHETIC_HEAD,
         Network(load_predictor, forward=forward),
         partial(_squashed, official=official),
@@ -95,7 +101,7 @@ def aesthetic_encoder(preprocess: Preprocess) -> NetworkEncoder:
 @cache
 def load_predictor() -> nn.Module:
     """Return tower and head with their weights."""
-    tower = load_pretrained(SiglipVisionModel, SIGLIP.need())
+    tower = load_pretrained(SiglipVisionModel, SIGLIP.need(), beside=TEXT_TOWER)
     head = Head(int(tower.config.hidden_size))  # type: ignore[union-attr, arg-type]
     path = AESTHETIC_HEAD.need()
     load_strictly(head, read_checkpoint(path), path)

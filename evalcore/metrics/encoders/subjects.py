@@ -17,14 +17,9 @@ from evalcore.metrics.encoders.preprocessing import (
     normalised,
     resized,
 )
-from evalcore.metrics.encoders.published_scenes import APPEARANCE, CUT_OUT
-from evalcore.metrics.encoders.runtime import (
-    Network,
-    device,
-    load_pretrained,
-    precision,
-)
-from evalcore.metrics.weights import file_hash
+from evalcore.metrics.encoders.published import APPEARANCE, CUT_OUT
+from evalcore.metrics.encoders.runtime import Network, device, load_pretrained
+from evalcore.metrics.weights import fingerprint
 
 SIDE = 1024  # SAM's; the picture lies in its upper left corner
 VIEW = 224  # DINOv2's
@@ -51,10 +46,8 @@ class SubjectEncoder:
     @cached_property
     def id(self) -> str:
         """Name what decides the vector."""
-        files = [
-            f"{one.path} {file_hash(one.need())[:16]}" for one in (CUT_OUT, APPEARANCE)
-        ]
-        return f"subject cut out, squared, unit; {', '.join(files)}; {precision()}"
+        files = fingerprint(CUT_OUT, APPEARANCE)
+        return f"subject cut out, squared, unit; {files}; {self.cut_out.precision}"
 
     def prepare(self, item: tuple[Picture, Share]) -> tuple[Picture, Share]:
         """Bring the longer side to 1024."""
@@ -86,12 +79,7 @@ class SubjectEncoder:
             normalised(pixels, IMAGENET), (0, SIDE - width, 0, SIDE - height)
         )
         corners = torch.tensor([[_corners(box, width, height)]], device=device())
-        with (
-            torch.inference_mode(),
-            torch.autocast(
-                device().type, torch.bfloat16, enabled=precision() == "bf16"
-            ),
-        ):
+        with self.cut_out.calculating():
             masks = network(
                 pixel_values=pixels, input_boxes=corners, multimask_output=False
             ).pred_masks

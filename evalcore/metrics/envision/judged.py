@@ -7,6 +7,8 @@ together. Two profiles:
   scores is an unusable trial.
 - `envision-code-05be960`: one trial, sub-weights .33, .33 and .34; a score that is
   missing in the reply counts 0, and values are rounded to two decimals.
+
+`-k3` behind a profile asks in three trials instead, and so on up to 99.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,6 +37,7 @@ STEPS = 4
 TEMPERATURE = 0.3
 MOST_TOKENS = 2000
 TRIALS = {PAPER: 5, CODE: 1}
+VERSIONS = {PAPER: "1", CODE: "2"}
 TOLD = ("index", "category", "process_type")
 WHOLE = {
     "consistency": "Consistency: the mean of semantic, factual and spatial-temporal.",
@@ -56,29 +59,27 @@ class EnvisionScore:
     part
         A sub-score, a dimension, or `overall`; see `dimensions.PARTS`.
     profile
-        Whose definition it follows.
-    trials
-        How often the judge is asked; by default as the profile says.
+        Whose definition it follows; with `-k3` at its end the judge is asked three
+        times, otherwise as often as the profile says.
 
     Raises
     ------
     ValueError
-        There is no such part, or there are no trials.
+        There is no such part.
     """
 
-    def __init__(
-        self, part: str, profile: str = PAPER, *, trials: int | None = None
-    ) -> None:
-        self.trials = TRIALS[profile] if trials is None else trials
-        if part not in PARTS or self.trials < 1:
-            raise ValueError(f"no part {part!r} in {self.trials} trials")
+    def __init__(self, part: str, profile: str = PAPER) -> None:
+        if part not in PARTS:
+            raise ValueError(f"no part {part!r}; there are {', '.join(PARTS)}")
         self.part = part
-        self.profile = profile
+        self.profile, _mark, trials = profile.partition("-k")
+        self.trials = int(trials or TRIALS[self.profile])
 
     @property
     def info(self) -> MetricInfo:
         """Return what it declares."""
         usual = self.trials == TRIALS[self.profile]
+        trials = "" if usual else f"-k{self.trials}"
         about = ABOUT.get(self.part)
         return MetricInfo(
             name=f"envision_{self.part}",
@@ -88,14 +89,14 @@ class EnvisionScore:
             higher_is_better=True,
             low=0,
             high=HIGHEST,
-            version="1",
+            version=VERSIONS[self.profile],
             source="Envision, section 3.3 and appendix E",
             measures=(
                 f"Of four successive pictures: {about}" if about else WHOLE[self.part]
             ),
             backend=judge_name(),
             queue="judge",
-            profile=self.profile if usual else f"{self.profile} K={self.trials}",
+            profile=f"{self.profile}{trials}",
         )
 
     def missing(self) -> Lacks:

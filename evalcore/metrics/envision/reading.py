@@ -6,8 +6,7 @@ from types import MappingProxyType
 
 from evalcore.metrics.envision.dimensions import CODE, HIGHEST, PAPER, SUB_SCORES
 from evalcore.metrics.envision.rubric import NAMES
-from evalcore.metrics.judging.replies import without_thoughts
-from evalcore.metrics.judging.scores import Unclear, scores_after
+from evalcore.metrics.judging.scores import Unclear, digits_after, scores_after
 
 # How judges write the names, as regular expressions.
 PATTERNS: Mapping[str, str] = MappingProxyType(
@@ -47,23 +46,25 @@ def read_trial(text: str, profile: str = PAPER) -> Trial:
     Parameters
     ----------
     text
-        What the judge wrote.
+        What the judge answered.
     profile
         `envision-paper`: only a reply with nine whole numbers from 0 to 5 is usable.
-        `envision-code-05be960`: a fraction is dropped, and a score that is missing or
-        unclear counts 0, as in the reference program.
+        `envision-code-05be960`: as in the reference program the first digit after a
+        name is its score (4 of `4.5` and of `4-5`), the last mention with a digit from
+        0 to 5 decides, and a score without any counts 0. Bold names are read, which
+        the program passes over.
 
     Raises
     ------
     ValueError
         It is not usable, with the reason; in either profile if it has no score at all.
     """
-    plain = without_thoughts(text)
+    read = _last_digit if profile == CODE else _whole_number
     found: dict[str, int] = {}
     lacking: dict[str, str] = {}
     for name in SUB_SCORES:
         try:
-            found[name] = _read(plain, name, drops_fractions=profile == CODE)
+            found[name] = read(text, name)
         except ValueError as error:
             lacking[name] = str(error)
     if not found:
@@ -73,8 +74,22 @@ def read_trial(text: str, profile: str = PAPER) -> Trial:
     return Trial({name: found.get(name, 0) for name in SUB_SCORES}, lacking)
 
 
-def _read(text: str, name: str, *, drops_fractions: bool) -> int:
-    """Return one score.
+def _last_digit(text: str, name: str) -> int:
+    """Return one score as the reference program reads it.
+
+    Raises
+    ------
+    ValueError
+        It is missing.
+    """
+    given = [n for n in digits_after(PATTERNS[name], text) if n <= HIGHEST]
+    if not given:
+        raise ValueError(f"{NAMES[name]} is missing")
+    return given[-1]
+
+
+def _whole_number(text: str, name: str) -> int:
+    """Return one score that can be meant in one way only.
 
     Raises
     ------
@@ -86,7 +101,7 @@ def _read(text: str, name: str, *, drops_fractions: bool) -> int:
     for number in scores_after(PATTERNS[name], text, HIGHEST):
         if isinstance(number, Unclear):
             raise ValueError(f"{called}: {number.reason}")
-        if number != int(number) and not drops_fractions:
+        if number != int(number):
             raise ValueError(f"{called}: {number:g} is no whole number")
         if not 0 <= int(number) <= HIGHEST:
             raise ValueError(f"{called}: {number:g} is not from 0 to {HIGHEST}")

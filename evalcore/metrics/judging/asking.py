@@ -7,7 +7,11 @@ from typing import Any, Generic, TypeVar
 from evalcore.metrics.base import Ask, FeatureError
 from evalcore.metrics.judging.client import NotAskedError, the_judge
 from evalcore.metrics.judging.questions import Question
-from evalcore.metrics.judging.replies import UnusableReplyError, excerpt
+from evalcore.metrics.judging.replies import (
+    UnusableReplyError,
+    excerpt,
+    without_thoughts,
+)
 
 T = TypeVar("T")
 HOTTEST = 2.0  # as far as the interface goes
@@ -72,7 +76,8 @@ def ask_judge(
     questions
         What is asked.
     parse
-        Turns a reply into a value, or raises ValueError with the reason.
+        Turns an answer into a value, or raises ValueError with the reason. What the
+        judge thought aloud before it is not handed over; `Answer.text` keeps it.
     attempts
         How often a question is asked at most.
     warmer
@@ -127,10 +132,11 @@ def _outcome(
             return None
         return Refusal(tuple(one.reasons))
     text = str(reply)
+    said = without_thoughts(text)
     try:
-        return Answer(parse(text), text, attempt)
+        return Answer(parse(said), text, attempt)
     except ValueError as error:
-        one.reasons.append(f"{error}: {excerpt(text)}")
+        one.reasons.append(f"{error}: {excerpt(said)}")
         return None
 
 

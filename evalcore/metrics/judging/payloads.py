@@ -19,7 +19,6 @@ from evalcore.metrics.judging.costs import (
 from evalcore.metrics.judging.questions import Question
 
 LONGEST_SIDE = 1024
-QUALITY = 90
 # Changes whenever the same question would be sent differently.
 PACKING = "1"
 
@@ -80,7 +79,7 @@ def _messages(
 
 def _picture_part(picture: Pillow.Image, question: Question) -> dict[str, Any]:
     stream = io.BytesIO()
-    picture.save(stream, "JPEG", quality=QUALITY)
+    picture.save(stream, "JPEG", quality=question.quality)
     data = base64.b64encode(stream.getvalue()).decode()
     place = {"url": f"data:image/jpeg;base64,{data}"}
     if question.detail != "auto":

@@ -32,6 +32,8 @@ class Question:
     size
         Width and height that pictures are squashed to; None to keep their proportions
         and only reduce them, to 1024 pixels on the longer side.
+    quality
+        Of the JPEG that a picture is sent as.
     detail
         How closely the judge looks at pictures; `auto` leaves it to the judge.
 
@@ -48,6 +50,7 @@ class Question:
     seed: int | None = None
     trial: int = 0
     size: tuple[int, int] | None = (512, 512)
+    quality: int = 90
     detail: Detail = "auto"
 
     def __post_init__(self) -> None:
@@ -68,6 +71,7 @@ class Question:
             {"image": part.key} if isinstance(part, Image) else part
             for part in self.parts
         ]
-        said = [parts, self.system, self.max_tokens, self.size, self.detail]
+        sent = [self.size, self.quality, self.detail]
+        said = [parts, self.system, self.max_tokens, *sent]
         chance = [round(self.temperature, 6), self.seed, self.trial]
         return hashlib.sha256(json.dumps([said, chance]).encode()).hexdigest()

@@ -6,11 +6,14 @@ number that counts something.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 SHOWN = 16
-DECORATION = r"[*_`\"']*"
-GAP = r"[*_`\"'\[(< \t]*"
+DECORATION = r"[*_`\"']{0,9}"
+OPENING = r"*_`\"'\[(<"
+GAP = rf"[{OPENING} \t]*"
+COLON = r"[ \t]*[:\uff1a=|]"
 NUMBER = re.compile(r"(?P<number>-?\d{1,6}(?:\.\d{1,6})?)(?P<rest>[^\n]{0,80})")
 OF = re.compile(r"\s*(?:/|out\s+of|of)\s*(\d{1,6})", re.IGNORECASE)
 RANGE = re.compile(r"\s*(?:[-\u2013\u2014~]|to|or|and)\s*\d", re.IGNORECASE)
@@ -50,13 +53,8 @@ def scores_after(label: str, text: str, highest: int) -> list[float | Unclear]:
     >>> scores_after("score", "Score: 75/100", 4)
     [Unclear(reason='75 is out of 100, not of 4')]
     """
-    colon = re.compile(
-        rf"(?<![^\W_]){label}{DECORATION}(?:[ \t]*\([^()\n]{{0,40}}\))?"
-        rf"{DECORATION}[ \t]*[:\uff1a=|]{GAP}(?P<next>\n\s*{GAP})?",
-        re.IGNORECASE,
-    )
     found = []
-    for match in colon.finditer(text):
+    for match in _mentions(label, rf"{COLON}{GAP}(?P<next>\n\s*{GAP})?", text):
         number = NUMBER.match(text, match.end())
         if number is None:
             continue
@@ -66,6 +64,37 @@ def scores_after(label: str, text: str, highest: int) -> list[float | Unclear]:
             continue
         found.append(score)
     return found
+
+
+def digits_after(label: str, text: str) -> list[int]:
+    """Return the first digit after each mention of a label, whatever follows it.
+
+    So a program reads that looks for one digit: 4 of `4.5`, 3 of `3-4`, 1 of `10`. A
+    colon may be missing.
+
+    Parameters
+    ----------
+    label, text
+        As of `scores_after`.
+
+    Examples
+    --------
+    >>> digits_after("score", "**Score:** 3-4, no, score 2.5")
+    [3, 2]
+    """
+    mentions = _mentions(label, rf"(?:{COLON}[{OPENING}\s]*|\s*)(?P<digit>\d)", text)
+    return [int(match["digit"]) for match in mentions]
+
+
+def _mentions(label: str, then: str, text: str) -> Iterator[re.Match[str]]:
+    """Yield where a label stands, perhaps with a scale in brackets, and what follows.
+
+    `label` and `then` are regular expressions.
+    """
+    scale = r"(?:[ \t]*\([^()\n]{0,40}\))?"
+    return re.finditer(
+        rf"(?<![^\W_]){label}{DECORATION}{scale}{DECORATION}{then}", text, re.I
+    )
 
 
 def _beyond(number: re.Match[str]) -> str:

@@ -8,8 +8,8 @@ from evalcore.metrics.base import Image, MetricInfo, Rendering, Scoring, Value
 from evalcore.metrics.judging.asking import Answer, Refusal, ask_judge
 from evalcore.metrics.judging.client import judge_name, missing_judge
 from evalcore.metrics.judging.questions import Question
-from evalcore.metrics.judging.replies import without_thoughts
-from evalcore.metrics.oneig.prompt import pictures_of, told
+from evalcore.metrics.oneig.grids import seen_pictures, split_profile
+from evalcore.metrics.oneig.prompt import told
 from evalcore.metrics.oneig.questionnaire import alignment, read_questionnaire
 from evalcore.metrics.weights import Lacks
 
@@ -30,14 +30,24 @@ def read_answer(reply: str) -> bool:
     >>> read_answer("**Yes**"), read_answer("No, there is none."), read_answer("不是")
     (True, False, False)
     """
-    found = ANSWER.match(without_thoughts(reply))
+    found = ANSWER.match(reply)
     if found is None:
         raise ValueError(f"Yes or No, not {reply.strip()[:40]!r}")
     return found[1] is not None
 
 
 class Alignment:
-    """Alignment of the pictures of a prompt of OneIG."""
+    """Alignment of the pictures of a prompt of OneIG.
+
+    Parameters
+    ----------
+    profile
+        Empty, or the grid that its files have, as `grid-2x2`; see `grids`.
+    """
+
+    def __init__(self, profile: str = "") -> None:
+        self.profile = profile
+        _plain, self.grid = split_profile(profile)
 
     @property
     def info(self) -> MetricInfo:
@@ -58,6 +68,7 @@ class Alignment:
             ),
             backend=judge_name(),
             queue="judge",
+            profile=self.profile,
         )
 
     def missing(self) -> Lacks:
@@ -71,7 +82,7 @@ class Alignment:
         usable answer has no score; it is left out and named in the trace.
         """
         prompt = told(rendering)
-        pictures = pictures_of(rendering)
+        pictures = yield from seen_pictures(rendering, self.grid)
         if not prompt.get("questions") or not pictures:
             reason = "the prompt has no questions of OneIG, or no shot has a picture"
             return [Value(None, reason=reason)]

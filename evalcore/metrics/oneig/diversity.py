@@ -1,6 +1,6 @@
 """Diversity: whether the pictures made of one prompt differ."""
 
-from functools import cached_property
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -14,8 +14,9 @@ from evalcore.metrics.base import (
     Scoring,
     Value,
 )
-from evalcore.metrics.oneig.prompt import pictures_of
-from evalcore.metrics.weights import Lacks, WeightsError, unobtainable
+from evalcore.metrics.encoders.unobtainable import Unobtainable
+from evalcore.metrics.oneig.grids import seen_pictures, split_profile
+from evalcore.metrics.weights import Lacks, unobtainable
 
 MISSING = unobtainable(
     "DreamSim",
@@ -61,45 +62,46 @@ def mean_pairwise_distance(features: Feature) -> float:
 
 
 class Diversity:
-    """Diversity of the pictures of a prompt of OneIG."""
+    """Diversity of the pictures of a prompt of OneIG.
 
-    info = MetricInfo(
-        name="oneig_diversity",
-        title="OneIG diversity",
-        family="OneIG",
-        scores="output",
-        higher_is_better=True,
-        low=0,
-        high=2,
-        version="1",
-        source="OneIG-Bench, section on diversity; DreamSim (Fu et al. 2023)",
-        measures=(
-            "Whether the pictures of one prompt differ as people see it. Of a story it "
-            "would be the opposite of consistency."
-        ),
-        backend="DreamSim",
-        queue="gpu",
-    )
+    Parameters
+    ----------
+    profile
+        Empty, or the grid that its files have, as `grid-2x2`; see `grids`.
+    """
+
+    def __init__(self, profile: str = "") -> None:
+        _plain, self.grid = split_profile(profile)
+        self.info = replace(INFO, profile=profile)
+        self.encoder: Encoder = Unobtainable(MISSING)
 
     def missing(self) -> Lacks:
         """Return what is lacking."""
         return MISSING
 
-    @cached_property
-    def encoder(self) -> Encoder:
-        """Say that there is nothing that computes DreamSim's features.
-
-        Raises
-        ------
-        WeightsError
-            Always.
-        """
-        raise WeightsError(str(MISSING))
-
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value; undefined for fewer than two pictures."""
-        pictures = list(pictures_of(rendering).values())
+        pictures = list((yield from seen_pictures(rendering, self.grid)).values())
         if len(pictures) < 2:
             return [Value(None, reason="the prompt has fewer than two pictures")]
         features = yield Ask(self.encoder, pictures)
         return [Value(mean_pairwise_distance(np.stack(features)))]
+
+
+INFO = MetricInfo(
+    name="oneig_diversity",
+    title="OneIG diversity",
+    family="OneIG",
+    scores="output",
+    higher_is_better=True,
+    low=0,
+    high=2,
+    version="1",
+    source="OneIG-Bench, section on diversity; DreamSim (Fu et al. 2023)",
+    measures=(
+        "Whether the pictures of one prompt differ as people see it. Of a story it "
+        "would be the opposite of consistency."
+    ),
+    backend="DreamSim",
+    queue="gpu",
+)

@@ -14,7 +14,7 @@
 ==============  ======================================================================
 
 A story of OneIG is one prompt. The pictures that were made of it are those of its
-shots; a shot may have several, such as the cells of a grid.
+shots; a shot may have several. A file with a grid of them is cut by `grids`.
 """
 
 import re

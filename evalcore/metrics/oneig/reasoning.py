@@ -1,6 +1,6 @@
 """Reasoning: whether a picture shows the true answer to a question of knowledge."""
 
-from functools import cached_property
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,8 +15,10 @@ from evalcore.metrics.base import (
     Text,
     Value,
 )
-from evalcore.metrics.oneig.prompt import pictures_of, told
-from evalcore.metrics.weights import Lacks, WeightsError, unobtainable
+from evalcore.metrics.encoders.unobtainable import Unobtainable
+from evalcore.metrics.oneig.grids import seen_pictures, split_profile
+from evalcore.metrics.oneig.prompt import told
+from evalcore.metrics.weights import Lacks, unobtainable
 
 MISSING = unobtainable(
     "LLM2CLIP",
@@ -52,59 +54,50 @@ def answer_similarities(pictures: Feature, answer: Feature) -> Floats:
 
 
 class Reasoning:
-    """Similarity of the pictures of a prompt of OneIG with its true answer."""
+    """Similarity of the pictures of a prompt of OneIG with its true answer.
 
-    info = MetricInfo(
-        name="oneig_reasoning",
-        title="OneIG reasoning",
-        family="OneIG",
-        scores="output",
-        higher_is_better=True,
-        low=-1,
-        high=1,
-        version="1",
-        source="OneIG-Bench, section on knowledge and reasoning, and its program",
-        measures=(
-            "Whether a picture is near the true answer in words, as LLM2CLIP sees it. "
-            "It does not check single facts."
-        ),
-        backend="LLM2CLIP",
-        queue="gpu",
-    )
+    Parameters
+    ----------
+    profile
+        Empty, or the grid that its files have, as `grid-2x2`; see `grids`.
+    """
+
+    def __init__(self, profile: str = "") -> None:
+        _plain, self.grid = split_profile(profile)
+        self.info = replace(INFO, profile=profile)
+        self.encoder: Encoder = Unobtainable(MISSING)
+        self.reader: Encoder = Unobtainable(MISSING)
 
     def missing(self) -> Lacks:
         """Return what is lacking."""
         return MISSING
 
-    @cached_property
-    def encoder(self) -> Encoder:
-        """Say that there is nothing that sees pictures.
-
-        Raises
-        ------
-        WeightsError
-            Always.
-        """
-        raise WeightsError(str(MISSING))
-
-    @cached_property
-    def reader(self) -> Encoder:
-        """Say that there is nothing that reads answers.
-
-        Raises
-        ------
-        WeightsError
-            Always.
-        """
-        raise WeightsError(str(MISSING))
-
     def score(self, rendering: Rendering) -> Scoring:
         """Return the mean over the pictures; undefined without a true answer."""
         answer = str(told(rendering).get("answer") or "").strip()
-        images = list(pictures_of(rendering).values())
+        images = list((yield from seen_pictures(rendering, self.grid)).values())
         if not answer or not images:
             reason = "the prompt has no true answer, or no shot has a picture"
             return [Value(None, reason=reason)]
         pictures = yield Ask(self.encoder, images)
         (read,) = yield Ask(self.reader, [Text(answer)])
         return [Value(float(answer_similarities(np.stack(pictures), read).mean()))]
+
+
+INFO = MetricInfo(
+    name="oneig_reasoning",
+    title="OneIG reasoning",
+    family="OneIG",
+    scores="output",
+    higher_is_better=True,
+    low=-1,
+    high=1,
+    version="1",
+    source="OneIG-Bench, section on knowledge and reasoning, and its program",
+    measures=(
+        "Whether a picture is near the true answer in words, as LLM2CLIP sees it. "
+        "It does not check single facts."
+    ),
+    backend="LLM2CLIP",
+    queue="gpu",
+)

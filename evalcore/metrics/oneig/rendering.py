@@ -3,7 +3,7 @@
 from collections.abc import Generator, Sequence
 from dataclasses import asdict
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 from evalcore.metrics.base import (
     Ask,
@@ -15,21 +15,16 @@ from evalcore.metrics.base import (
     Scoring,
     Value,
 )
-from evalcore.metrics.encoders.published_scenes import OCR, OCR_PACKAGES
+from evalcore.metrics.encoders.published import OCR, OCR_PACKAGES
 from evalcore.metrics.judging.asking import Refusal, ask_judge
 from evalcore.metrics.judging.client import judge_name, missing_judge
 from evalcore.metrics.judging.questions import Question
-from evalcore.metrics.judging.replies import without_thoughts
-from evalcore.metrics.oneig.prompt import (
-    Language,
-    language_of,
-    pictures_of,
-    told,
-)
+from evalcore.metrics.oneig.grids import Grid, seen_pictures, split_profile
+from evalcore.metrics.oneig.prompt import Language, language_of, told
 from evalcore.metrics.oneig.text import Comparison, compare, plain, text_score
 from evalcore.metrics.weights import Lacks, lacking
 
-Profile = Literal["oneig-judge", "rapidocr"]
+JUDGE = "oneig-judge"
 # What was read from pictures, None where nothing usable came.
 Reading = Generator[Ask, list[Any], list[str | None]]
 Wanted = tuple[Image, str]
@@ -49,20 +44,22 @@ class TextReader:
     profile
         `oneig-judge`: a judge reads, as in OneIG's program. `rapidocr`: PP-OCR reads,
         which needs nothing that is not installed; it knows no handwriting and few
-        ornaments.
+        ornaments. Behind either, the grid that files have, as `-grid-2x2`; see `grids`.
     """
 
-    def __init__(self, profile: Profile) -> None:
+    def __init__(self, profile: str) -> None:
         self.profile = profile
+        who, self.grid = split_profile(profile)
+        self.is_judge = who == JUDGE
 
     @property
     def name(self) -> str:
         """Return what readers call it."""
-        return judge_name() if self.profile == "oneig-judge" else "RapidOCR"
+        return judge_name() if self.is_judge else "RapidOCR"
 
     def missing(self) -> Lacks:
         """Return what is lacking."""
-        if self.profile == "oneig-judge":
+        if self.is_judge:
             return missing_judge()
         return lacking(OCR_PACKAGES, OCR)
 
@@ -75,7 +72,7 @@ class TextReader:
 
     def read(self, images: Sequence[Image]) -> Reading:
         """Return the text of each picture."""
-        if self.profile == "rapidocr":
+        if not self.is_judge:
             lines = yield Ask(self.encoder, images)
             return [" ".join(found.tolist()) for found in lines]
         questions = [Question((image, REQUEST), size=None) for image in images]
@@ -91,7 +88,7 @@ def read_reply(reply: str) -> str:
     >>> read_reply(" Open late"), read_reply("NONE.")
     ('Open late', '')
     """
-    text = without_thoughts(reply).strip()
+    text = reply.strip()
     return "" if plain(text) == EMPTY else text
 
 
@@ -104,7 +101,7 @@ class TextRendering:
         Who reads the pictures.
     """
 
-    def __init__(self, profile: Profile) -> None:
+    def __init__(self, profile: str) -> None:
         self.reader = TextReader(profile)
 
     @property
@@ -127,7 +124,7 @@ class TextRendering:
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value over the pictures of a prompt; undefined without a text."""
-        wanted, language = _wanted(rendering)
+        wanted, language = yield from _wanted(rendering, self.reader.grid)
         if not wanted:
             reason = "the prompt asks for no text, or no shot has a picture"
             return [Value(None, reason=reason)]
@@ -144,7 +141,7 @@ class PooledTextRendering:
         Who reads the pictures.
     """
 
-    def __init__(self, profile: Profile) -> None:
+    def __init__(self, profile: str) -> None:
         self.reader = TextReader(profile)
 
     @property
@@ -170,7 +167,7 @@ class PooledTextRendering:
         wanted: list[Wanted] = []
         languages: set[Language] = set()
         for output in run.outputs:
-            pictures, language = _wanted(output)
+            pictures, language = yield from _wanted(output, self.reader.grid)
             wanted += pictures
             languages |= {language} if pictures else set()
         if len(languages) != 1:
@@ -182,12 +179,14 @@ class PooledTextRendering:
         return [_value(wanted, read, languages.pop())]
 
 
-def _wanted(rendering: Rendering) -> tuple[list[Wanted], Language]:
+def _wanted(
+    rendering: Rendering, grid: Grid | None
+) -> Generator[Ask, list[Any], tuple[list[Wanted], Language]]:
     """Return the pictures of an output, each with the text it should contain."""
     prompt = told(rendering)
     text = str(prompt.get("text") or "")
-    images = pictures_of(rendering).values() if plain(text) else ()
-    return [(image, text) for image in images], language_of(prompt, text)
+    images = (yield from seen_pictures(rendering, grid)) if plain(text) else {}
+    return [(image, text) for image in images.values()], language_of(prompt, text)
 
 
 def _value(
@@ -214,7 +213,7 @@ def _info(reader: TextReader, **declared: Any) -> MetricInfo:
         version="1",
         source="OneIG-Bench, section on text rendering, and its program",
         backend=reader.name,
-        queue="judge" if reader.profile == "oneig-judge" else "cpu",
+        queue="judge" if reader.is_judge else "cpu",
         profile=reader.profile,
         **declared,
     )

@@ -1,6 +1,7 @@
 """Style: whether a picture has the style that its prompt asks for."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -15,7 +16,9 @@ from evalcore.metrics.base import (
     Scoring,
     Value,
 )
-from evalcore.metrics.oneig.prompt import pictures_of, told
+from evalcore.metrics.encoders.unobtainable import Unobtainable
+from evalcore.metrics.oneig.grids import seen_pictures, split_profile
+from evalcore.metrics.oneig.prompt import told
 from evalcore.metrics.weights import Lacks, WeightsError, unobtainable
 
 # Of a style: features of its reference pictures, by CSD and by OneIG's own encoder.
@@ -66,25 +69,18 @@ def _nearest(features: Feature, references: Feature) -> Floats:
 
 
 class Style:
-    """Style of the pictures of a prompt of OneIG."""
+    """Style of the pictures of a prompt of OneIG.
 
-    info = MetricInfo(
-        name="oneig_style",
-        title="OneIG style",
-        family="OneIG",
-        scores="output",
-        higher_is_better=True,
-        low=0,
-        high=1,
-        version="1",
-        source="OneIG-Bench, section on stylization, and its program",
-        measures=(
-            "Whether a picture looks like one of a few pictures of the style that was "
-            "asked for. It does not ask what is shown."
-        ),
-        backend="CSD ViT-L and OneIG's style encoder",
-        queue="gpu",
-    )
+    Parameters
+    ----------
+    profile
+        Empty, or the grid that its files have, as `grid-2x2`; see `grids`.
+    """
+
+    def __init__(self, profile: str = "") -> None:
+        _plain, self.grid = split_profile(profile)
+        self.info = replace(INFO, profile=profile)
+        self.own: Encoder = Unobtainable(MISSING)
 
     def missing(self) -> Lacks:
         """Return what is lacking."""
@@ -96,17 +92,6 @@ class Style:
         from evalcore.metrics.encoders.csd import csd_encoder
 
         return csd_encoder("centercrop")
-
-    @cached_property
-    def own(self) -> Encoder:
-        """Say that there is nothing that computes OneIG's own features.
-
-        Raises
-        ------
-        WeightsError
-            Always.
-        """
-        raise WeightsError(str(MISSING))
 
     @cached_property
     def references(self) -> Mapping[str, References]:
@@ -130,7 +115,7 @@ class Style:
             OneIG has no such style.
         """
         style = str(told(rendering).get("style") or "").strip()
-        pictures = pictures_of(rendering)
+        pictures = yield from seen_pictures(rendering, self.grid)
         if not style or not pictures:
             reason = "the prompt asks for no style, or no shot has a picture"
             return [Value(None, reason=reason)]
@@ -143,3 +128,22 @@ class Style:
         scores = style_scores(np.stack(csd), np.stack(own), references)
         by_picture = dict(zip(pictures, scores.tolist(), strict=True))
         return [Value(float(scores.mean()), trace={"pictures": by_picture})]
+
+
+INFO = MetricInfo(
+    name="oneig_style",
+    title="OneIG style",
+    family="OneIG",
+    scores="output",
+    higher_is_better=True,
+    low=0,
+    high=1,
+    version="1",
+    source="OneIG-Bench, section on stylization, and its program",
+    measures=(
+        "Whether a picture looks like one of a few pictures of the style that was "
+        "asked for. It does not ask what is shown."
+    ),
+    backend="CSD ViT-L and OneIG's style encoder",
+    queue="gpu",
+)

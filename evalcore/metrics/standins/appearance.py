@@ -3,11 +3,9 @@
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from evalcore.metrics.base import Ask, MetricInfo, Rendering, Scoring, Value
+from evalcore.metrics.base import MetricInfo, Rendering, Scoring
+from evalcore.metrics.consistency import consistency
 from evalcore.metrics.encoders.published import MOBILENET
-from evalcore.metrics.vistorybench.csd import self_similarity
 from evalcore.metrics.weights import Lacks, lacking
 
 if TYPE_CHECKING:
@@ -47,7 +45,4 @@ class MobilenetConsistency:
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value; undefined for fewer than two shots."""
-        features = yield Ask(self.encoder, rendering.images)
-        if len(features) < 2:
-            return [Value(None, reason="fewer than two shots have a picture")]
-        return [Value(self_similarity(np.stack(features)))]
+        return (yield from consistency(self.encoder, rendering.images))

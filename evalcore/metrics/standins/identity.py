@@ -5,8 +5,8 @@ from functools import cached_property
 import numpy as np
 
 from evalcore.metrics.base import Ask, Encoder, MetricInfo, Rendering, Scoring, Value
+from evalcore.metrics.consistency import mean_cosine
 from evalcore.metrics.encoders import faces
-from evalcore.metrics.vistorybench.csd import self_similarity
 from evalcore.metrics.weights import Lacks
 
 
@@ -45,4 +45,4 @@ class FaceConsistency:
         seen = [feature[0] for feature in features if len(feature)]
         if len(seen) < 2:
             return [Value(None, reason="fewer than two shots show a face to dlib")]
-        return [Value(self_similarity(np.stack(seen)), trace={"faces": len(seen)})]
+        return [Value(mean_cosine(np.stack(seen)), trace={"faces": len(seen)})]

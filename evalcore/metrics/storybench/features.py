@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Literal
 
 from evalcore.metrics.encoders.published import (
     CLIP_PACKAGES,
+    INCEPTION_FID,
     LARGE,
     LARGE_336,
+    TORCHVISION,
     clip_weights,
 )
-from evalcore.metrics.encoders.published_inception import INCEPTION_FID, TORCHVISION
 from evalcore.metrics.weights import Lacks, lacking
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def frame_encoder(features: Features, profile: Profile) -> "NetworkEncoder":
         return fid_encoder()
     from evalcore.metrics.encoders.clip import clip_image_encoder
 
-    return clip_image_encoder(CLIP_NAMES[profile], normalise=False)
+    return clip_image_encoder(CLIP_NAMES[profile], normalise=False, half="rounded")
 
 
 def text_encoder(profile: Profile) -> "NetworkEncoder":

@@ -11,7 +11,7 @@ from evalcore.metrics.storybench.features import (
     missing_features,
 )
 from evalcore.metrics.storybench.frechet import distance_value
-from evalcore.metrics.storybench.subjects import paired
+from evalcore.metrics.storybench.subjects import left_out, paired
 from evalcore.metrics.weights import Lacks
 
 
@@ -49,6 +49,7 @@ class FrechetImageDistance:
             backend=backend(features, profile),
             profile=profile if features == "clip" else "",
             queue="gpu",
+            needs_truth=True,
         )
 
     def missing(self) -> Lacks:
@@ -61,7 +62,10 @@ class FrechetImageDistance:
         return frame_encoder(self.features, self.profile)
 
     def score(self, run: Run) -> Scoring:
-        """Return one value; undefined without true outputs of the same stories."""
+        """Return one value; undefined without true outputs of the same stories.
+
+        Its trace names the stories that are left out for want of frames on both sides.
+        """
         pairs = paired(run)
         if not pairs:
             reason = "no output has a true one of the same story"
@@ -70,4 +74,5 @@ class FrechetImageDistance:
         truths = [frame for pair in pairs for frame in pair.truth.frames]
         features = yield Ask(self.encoder, [*outputs, *truths])
         count = len(outputs)
-        return [distance_value(features[:count], features[count:], "frames")]
+        sides = features[:count], features[count:]
+        return [distance_value(*sides, "frames", left_out(run, pairs))]

@@ -125,7 +125,10 @@ def _root(matrix: Floats) -> Feature:
 
 
 def distance_value(
-    outputs: Sequence[Feature], truths: Sequence[Feature], what: str
+    outputs: Sequence[Feature],
+    truths: Sequence[Feature],
+    what: str,
+    left_out: Sequence[str] = (),
 ) -> Value:
     """Return the distance between the features of outputs and of true outputs.
 
@@ -135,14 +138,17 @@ def distance_value(
         Features of one length; the numbers of items need not be equal.
     what
         What the items are, in the plural, for the reason.
+    left_out
+        Stories whose items are not among them, for the trace.
 
     Returns
     -------
     Value
         Undefined, with a reason, where either side has fewer than two items. The trace
-        says how many items and dimensions there were and whether a covariance is rank
-        deficient: with no more items than dimensions the distance comes out too large,
-        and distances of different numbers of items cannot be compared.
+        says how many items and dimensions there were, which stories were left out, and
+        whether a covariance is rank deficient: with no more items than dimensions the
+        distance comes out too large, and distances of different numbers of items cannot
+        be compared.
     """
     for items, whose in ((outputs, "the method's outputs"), (truths, "the true ones")):
         if len(items) < FEWEST:
@@ -155,5 +161,6 @@ def distance_value(
         "truths": len(truths),
         "dimensions": dimensions,
         "rank_deficient": min(len(outputs), len(truths)) <= dimensions,
+        "left_out": list(left_out),
     }
     return Value(distance, trace=trace)

@@ -4,12 +4,12 @@ from functools import cached_property
 from typing import Literal
 
 from evalcore.metrics.base import Ask, Encoder, MetricInfo, Run, Scoring, Value
-from evalcore.metrics.encoders.published import TORCH
-from evalcore.metrics.encoders.published_inception import I3D
+from evalcore.metrics.encoders.published import I3D, TORCH
+from evalcore.metrics.encoders.unobtainable import Unobtainable
 from evalcore.metrics.storybench.frechet import distance_value
 from evalcore.metrics.storybench.internvideo import MISSING
-from evalcore.metrics.storybench.subjects import clip_of, paired
-from evalcore.metrics.weights import Lacks, WeightsError, lacking
+from evalcore.metrics.storybench.subjects import clip_of, left_out, paired
+from evalcore.metrics.weights import Lacks, lacking
 
 Features = Literal["i3d", "internvideo"]
 
@@ -43,6 +43,7 @@ class FrechetVideoDistance:
             ),
             backend="I3D of StyleGAN-V" if is_i3d else "InternVideo-MM-L-14",
             queue="gpu",
+            needs_truth=True,
         )
 
     def missing(self) -> Lacks:
@@ -51,15 +52,9 @@ class FrechetVideoDistance:
 
     @cached_property
     def encoder(self) -> Encoder:
-        """Return what sees videos.
-
-        Raises
-        ------
-        WeightsError
-            There is none for these features.
-        """
+        """Return what sees videos."""
         if self.features == "internvideo":
-            raise WeightsError(str(MISSING))
+            return Unobtainable(MISSING)
         from evalcore.metrics.encoders.i3d import i3d_encoder
 
         return i3d_encoder()
@@ -67,7 +62,8 @@ class FrechetVideoDistance:
     def score(self, run: Run) -> Scoring:
         """Return one value; undefined without true videos of the same stories.
 
-        Outputs told in pictures are left out: they have no motion.
+        Outputs told in pictures are left out: they have no motion. Its trace names all
+        stories that are.
         """
         pairs = [p for p in paired(run) if p.output.is_video and p.truth.is_video]
         if not pairs:
@@ -77,4 +73,5 @@ class FrechetVideoDistance:
         truths = [clip_of(pair.truth) for pair in pairs]
         features = yield Ask(self.encoder, [*outputs, *truths])
         count = len(outputs)
-        return [distance_value(features[:count], features[count:], "videos")]
+        sides = features[:count], features[count:]
+        return [distance_value(*sides, "videos", left_out(run, pairs))]

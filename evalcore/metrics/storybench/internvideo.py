@@ -4,8 +4,6 @@ No maintained package builds InternVideo-MM-L-14, so that nothing here can run i
 metrics say so, and their formulas are those of `vtm` and `frechet`.
 """
 
-from functools import cached_property
-
 import numpy as np
 
 from evalcore.metrics.base import (
@@ -18,9 +16,10 @@ from evalcore.metrics.base import (
     Value,
 )
 from evalcore.metrics.baselines.clip_only import wording
+from evalcore.metrics.encoders.unobtainable import Unobtainable
 from evalcore.metrics.storybench.subjects import clip_of_frames
 from evalcore.metrics.storybench.vtm import matched_value
-from evalcore.metrics.weights import Lacks, WeightsError, unobtainable
+from evalcore.metrics.weights import Lacks, unobtainable
 
 MISSING = unobtainable(
     "InternVideo-MM-L-14", "it has no maintained package; StoryBench's program runs it"
@@ -44,32 +43,12 @@ class InternVideoTextMatching:
         backend="InternVideo-MM-L-14",
         queue="gpu",
     )
+    encoder: Encoder = Unobtainable(MISSING)  # sees segments
+    reader: Encoder = Unobtainable(MISSING)  # reads captions
 
     def missing(self) -> Lacks:
         """Return what is lacking."""
         return MISSING
-
-    @cached_property
-    def encoder(self) -> Encoder:
-        """Say that there is nothing that sees segments.
-
-        Raises
-        ------
-        WeightsError
-            Always.
-        """
-        raise WeightsError(str(MISSING))
-
-    @cached_property
-    def reader(self) -> Encoder:
-        """Say that there is nothing that reads captions.
-
-        Raises
-        ------
-        WeightsError
-            Always.
-        """
-        raise WeightsError(str(MISSING))
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value; shots without frames or without a text are left out."""

@@ -1,6 +1,8 @@
 """SIM: how similar each frame is to the true one at its place."""
 
+from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +12,7 @@ from evalcore.metrics.base import (
     Feature,
     MetricInfo,
     Pair,
+    Run,
     Scoring,
     Value,
 )
@@ -20,8 +23,15 @@ from evalcore.metrics.storybench.features import (
     frame_encoder,
     missing_features,
 )
-from evalcore.metrics.storybench.subjects import GENERATION, matching_frames
+from evalcore.metrics.storybench.subjects import (
+    GENERATION,
+    left_out,
+    matching_frames,
+    paired,
+)
 from evalcore.metrics.weights import Lacks
+
+GENERATED = "not defined for story generation: no true video is continued"
 
 
 def similarity_of_images(outputs: Feature, truths: Feature) -> float:
@@ -64,11 +74,28 @@ def similarity_of_images(outputs: Feature, truths: Feature) -> float:
     return float(100 * np.mean((a * b).sum(axis=1) / lengths))
 
 
-class SimilarityOfImages:
+class _ByFeatures:
+    """What SIM compares frames by."""
+
+    def __init__(self, features: Features, profile: Profile) -> None:
+        self.features = features
+        self.profile = profile
+
+    def missing(self) -> Lacks:
+        """Return what is lacking."""
+        return missing_features(self.features, self.profile)
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """Return what sees frames."""
+        return frame_encoder(self.features, self.profile)
+
+
+class SimilarityOfImages(_ByFeatures):
     """Similarity of an output's frames with the true ones.
 
-    StoryBench's program takes the mean over all frames of all stories; a method's mean
-    over its outputs counts each story alike, however long.
+    A method's mean over its outputs counts each story alike, however long. StoryBench's
+    program takes the mean over all frames of all stories: `PooledSimilarityOfImages`.
 
     Parameters
     ----------
@@ -81,47 +108,100 @@ class SimilarityOfImages:
     def __init__(
         self, features: Features, profile: Profile = "storybench-code"
     ) -> None:
-        self.features = features
-        self.profile = profile
-        self.info = MetricInfo(
+        super().__init__(features, profile)
+        self.info = _info(
+            features,
+            profile,
             name="sim" if features == "inception" else "sim_clip",
             title="SIM" if features == "inception" else "SIM with CLIP",
-            family="StoryBench",
             scores="pair",
-            higher_is_better=True,
-            low=-100,
-            high=100,
-            version="1",
-            source="StoryBench, section 3.4",
             measures=(
                 "Whether each frame looks like the true frame at its place. It asks "
                 "for one true continuation: a good one that goes otherwise scores low."
             ),
-            backend=backend(features, profile),
-            profile=profile if features == "clip" else "",
-            queue="gpu",
         )
-
-    def missing(self) -> Lacks:
-        """Return what is lacking."""
-        return missing_features(self.features, self.profile)
-
-    @cached_property
-    def encoder(self) -> Encoder:
-        """Return what sees frames."""
-        return frame_encoder(self.features, self.profile)
 
     def score(self, pair: Pair) -> Scoring:
         """Return one value; undefined for story generation, and without frames."""
-        tasks = {side.extra.get("task") for side in (pair.output, pair.truth)}
-        if GENERATION in tasks:
-            reason = "not defined for story generation: no true video is continued"
+        if not _continued(pair):
+            return [Value(None, reason=GENERATED)]
+        return (yield from _compared(self.encoder, [pair]))
+
+
+class PooledSimilarityOfImages(_ByFeatures):
+    """Similarity of all of a method's frames with the true ones, pooled over stories.
+
+    Parameters
+    ----------
+    features
+        Whose features: `inception` (as FID) or `clip`.
+    profile
+        Which CLIP: that of StoryBench's program or the one of its paper.
+    """
+
+    def __init__(
+        self, features: Features, profile: Profile = "storybench-code"
+    ) -> None:
+        super().__init__(features, profile)
+        plain = features == "inception"
+        self.info = _info(
+            features,
+            profile,
+            name="sim_pooled" if plain else "sim_clip_pooled",
+            title="SIM, pooled" if plain else "SIM with CLIP, pooled",
+            scores="run",
+            needs_truth=True,
+            measures=(
+                "SIM as one number for a method, as StoryBench publishes it: each "
+                "frame counts alike, so that long stories weigh more."
+            ),
+        )
+
+    def score(self, run: Run) -> Scoring:
+        """Return one value; stories without frames on both sides are left out.
+
+        So are those of story generation. The trace names them.
+        """
+        pairs = paired(run)
+        if not pairs:
+            reason = "no output has a true one of the same story"
             return [Value(None, reason=reason)]
-        outputs, truths = matching_frames(pair)
-        if not outputs:
-            reason = "no shot has frames both in the output and in the true one"
-            return [Value(None, reason=reason)]
-        features = yield Ask(self.encoder, [*outputs, *truths])
-        count = len(outputs)
-        sides = np.stack(features[:count]), np.stack(features[count:])
-        return [Value(similarity_of_images(*sides), trace={"frames": count})]
+        continued = [pair for pair in pairs if _continued(pair)]
+        if not continued:
+            return [Value(None, reason=GENERATED)]
+        others = left_out(run, continued)
+        return (yield from _compared(self.encoder, continued, left_out=others))
+
+
+def _compared(encoder: Encoder, pairs: Sequence[Pair], **more: Any) -> Scoring:
+    """Return the mean over all frames of pairs, with more in its trace."""
+    matching = [matching_frames(pair) for pair in pairs]
+    outputs = [frame for frames, _true in matching for frame in frames]
+    truths = [frame for _frames, true in matching for frame in true]
+    if not outputs:
+        reason = "no shot has frames both in the output and in the true one"
+        return [Value(None, reason=reason)]
+    features = yield Ask(encoder, [*outputs, *truths])
+    count = len(outputs)
+    sides = np.stack(features[:count]), np.stack(features[count:])
+    return [Value(similarity_of_images(*sides), trace={"frames": count, **more})]
+
+
+def _continued(pair: Pair) -> bool:
+    sides = (pair.output, pair.truth)
+    return GENERATION not in {side.extra.get("task") for side in sides}
+
+
+def _info(features: Features, profile: Profile, **declared: Any) -> MetricInfo:
+    return MetricInfo(
+        family="StoryBench",
+        higher_is_better=True,
+        low=-100,
+        high=100,
+        version="1",
+        source="StoryBench, section 3.4",
+        backend=backend(features, profile),
+        profile=profile if features == "clip" else "",
+        queue="gpu",
+        **declared,
+    )

@@ -16,7 +16,7 @@ def paired(run: Run) -> list[Pair]:
     """Return the outputs of a run that have frames, each with the true one.
 
     An output without a true one, and a true one without an output, is left out: both
-    sides show the same stories.
+    sides show the same stories. `left_out` names the others.
     """
     truths = {truth.story: truth for truth in run.truths if truth.frames}
     return [
@@ -24,6 +24,12 @@ def paired(run: Run) -> list[Pair]:
         for output in run.outputs
         if output.story in truths and output.frames
     ]
+
+
+def left_out(run: Run, pairs: Sequence[Pair]) -> list[str]:
+    """Return the stories of a run, of either side, that the pairs lack, in order."""
+    stories = {one.story for one in (*run.outputs, *run.truths)}
+    return sorted(stories - {pair.output.story for pair in pairs})
 
 
 def matching_frames(pair: Pair) -> tuple[list[Image], list[Image]]:

@@ -1,7 +1,8 @@
 """VTM: whether each part of a video shows what its caption says."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from evalcore.metrics.base import (
     Floats,
     MetricInfo,
     Rendering,
+    Run,
     Scoring,
     Shot,
     Text,
@@ -26,6 +28,8 @@ from evalcore.metrics.storybench.features import (
     text_encoder,
 )
 from evalcore.metrics.weights import Lacks
+
+UNTOLD = "no shot has both frames and a text"
 
 
 def video_text_matching(segments: Sequence[Feature], texts: Feature) -> Floats:
@@ -87,38 +91,11 @@ def matched_value(
     return Value(float(matches.mean()), trace={"shots": by_shot})
 
 
-class VideoTextMatching:
-    """Match of an output's segments with their captions, by CLIP.
-
-    StoryBench's program takes the mean over all segments of all stories; a method's
-    mean over its outputs counts each story alike, however many shots it has.
-
-    Parameters
-    ----------
-    profile
-        Which CLIP: that of StoryBench's program or the one of its paper.
-    """
+class _ByClip:
+    """What VTM takes CLIP for, by profile."""
 
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
-        self.info = MetricInfo(
-            name="vtm",
-            title="VTM",
-            family="StoryBench",
-            scores="output",
-            higher_is_better=True,
-            low=-100,
-            high=100,
-            version="1",
-            source="StoryBench, section 3.4",
-            measures=(
-                "Whether the frames of each shot show what its text says, as CLIP sees "
-                "it. CLIP reads few details and no order; values lie near 20."
-            ),
-            backend=backend("clip", profile),
-            profile=profile,
-            queue="gpu",
-        )
 
     def missing(self) -> Lacks:
         """Return what is lacking."""
@@ -134,13 +111,96 @@ class VideoTextMatching:
         """Return what reads captions."""
         return text_encoder(self.profile)
 
-    def score(self, rendering: Rendering) -> Scoring:
-        """Return one value; shots without frames or without a text are left out."""
-        shots = [shot for shot in rendering.rendered if wording(shot)]
-        if not shots:
-            return [Value(None, reason="no shot has both frames and a text")]
+    def _seen(
+        self, shots: Sequence[Shot]
+    ) -> Generator[Ask, list[Any], tuple[list[Feature], Feature]]:
+        """Return the features of the frames of each shot, and of the texts."""
         frames = yield Ask(self.encoder, [f for shot in shots for f in shot.frames])
         texts = yield Ask(self.reader, [Text(wording(shot)) for shot in shots])
         ends = np.cumsum([len(shot.frames) for shot in shots])[:-1]
-        segments = np.split(np.stack(frames), ends)
-        return [matched_value(shots, segments, np.stack(texts))]
+        return np.split(np.stack(frames), ends), np.stack(texts)
+
+
+class VideoTextMatching(_ByClip):
+    """Match of an output's segments with their captions, by CLIP.
+
+    A method's mean over its outputs counts each story alike, however many shots it has.
+    StoryBench's program takes the mean over all segments of all stories:
+    `PooledVideoTextMatching`.
+
+    Parameters
+    ----------
+    profile
+        Which CLIP: that of StoryBench's program or the one of its paper.
+    """
+
+    def __init__(self, profile: Profile) -> None:
+        super().__init__(profile)
+        self.info = _info(
+            profile,
+            name="vtm",
+            title="VTM",
+            scores="output",
+            measures=(
+                "Whether the frames of each shot show what its text says, as CLIP sees "
+                "it. CLIP reads few details and no order; values lie near 20."
+            ),
+        )
+
+    def score(self, rendering: Rendering) -> Scoring:
+        """Return one value; shots without frames or without a text are left out."""
+        shots = told(rendering)
+        if not shots:
+            return [Value(None, reason=UNTOLD)]
+        return [matched_value(shots, *(yield from self._seen(shots)))]
+
+
+class PooledVideoTextMatching(_ByClip):
+    """Match of all of a method's segments with their captions, pooled over stories.
+
+    Parameters
+    ----------
+    profile
+        Which CLIP: that of StoryBench's program or the one of its paper.
+    """
+
+    def __init__(self, profile: Profile) -> None:
+        super().__init__(profile)
+        self.info = _info(
+            profile,
+            name="vtm_pooled",
+            title="VTM, pooled",
+            scores="run",
+            measures=(
+                "VTM as one number for a method, as StoryBench publishes it: each shot "
+                "counts alike, so that long stories weigh more."
+            ),
+        )
+
+    def score(self, run: Run) -> Scoring:
+        """Return one value; shots without frames or without a text are left out."""
+        shots = [shot for output in run.outputs for shot in told(output)]
+        if not shots:
+            return [Value(None, reason=UNTOLD)]
+        matches = video_text_matching(*(yield from self._seen(shots)))
+        return [Value(float(matches.mean()), trace={"shots": len(shots)})]
+
+
+def told(rendering: Rendering) -> list[Shot]:
+    """Return the shots that have both frames and a text."""
+    return [shot for shot in rendering.rendered if wording(shot)]
+
+
+def _info(profile: Profile, **declared: Any) -> MetricInfo:
+    return MetricInfo(
+        family="StoryBench",
+        higher_is_better=True,
+        low=-100,
+        high=100,
+        version="1",
+        source="StoryBench, section 3.4",
+        backend=backend("clip", profile),
+        profile=profile,
+        queue="gpu",
+        **declared,
+    )

@@ -22,7 +22,7 @@ from evalcore.metrics.base import (
 )
 from evalcore.metrics.encoders.figures import EXPRESSIONS, unframed
 from evalcore.metrics.encoders.instances import unpacked
-from evalcore.metrics.encoders.published_scenes import (
+from evalcore.metrics.encoders.published import (
     EXPRESSION,
     OBJECTS,
     POSE,

@@ -20,15 +20,17 @@ from evalcore.metrics.base import (
     Text,
     Value,
 )
+from evalcore.metrics.baselines.clip_only import wording
 from evalcore.metrics.encoders.boxed import Boxed
 from evalcore.metrics.encoders.published import (
+    APPEARANCE,
     CLIP_PACKAGES,
+    CUT_OUT,
     DETECTOR,
     LARGE,
     clip_weights,
 )
-from evalcore.metrics.encoders.published_scenes import APPEARANCE, CUT_OUT
-from evalcore.metrics.vistar.wanted import parameter, shot_text
+from evalcore.metrics.vistar.wanted import parameter
 from evalcore.metrics.weights import Lacks, lacking
 
 # What is looked for where the prompt names no subject: the word with which ViStoryBench
@@ -184,7 +186,9 @@ class Composition:
         Undefined without a picture or a text, and where the subject is found in fewer
         than two pictures.
         """
-        texts = [Text(text) for shot in rendering.shots if (text := shot_text(shot))]
+        texts = [
+            Text(text) for shot in rendering.shots if (text := wording(shot).strip())
+        ]
         images = rendering.images
         if not texts or not images:
             what = "picture" if texts else "text"

@@ -1,17 +1,20 @@
 """Having a judge write the questionnaires of prompts, once for each prompt.
 
+`manage.py write_questionnaires` runs it.
+
 The paper's own instruction (its appendix E) is not published; this one states the rules
 of its section 3.4.1 in our words. What a judge returns is checked like any other
 questionnaire, and asked for again where it is refused.
 """
 
 from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from evalcore.metrics.base import Ask
 from evalcore.metrics.judging.asking import Refusal, ask_judge
 from evalcore.metrics.judging.questions import Question
-from evalcore.metrics.vistar.prompt_language import ANGLES, ROLES, Prompt
+from evalcore.metrics.vistar.prompt_language import ANGLES, ROLES
 from evalcore.metrics.vistar.questionnaire import (
     Level,
     Questionnaire,
@@ -42,8 +45,8 @@ Each question is about one thing, is decided by looking at the picture alone, an
 not refer to the prompt or to other questions.
 
 Weigh twice: the weights of the four levels sum to 1 and say how much each level \
-matters for the angle named below; the weights of the pairs within each level sum to 1 \
-and say how conspicuous each one is.
+matters, above all for the angle if one is named below; the weights of the pairs \
+within each level sum to 1 and say how conspicuous each one is.
 
 Return one JSON object and nothing else, of exactly this form; ids are short, and no \
 two pairs have the same:
@@ -54,14 +57,36 @@ two pairs have the same:
 Generation = Generator[Ask, list[Any], dict[str, Questionnaire | Refusal]]
 
 
-def generation_question(prompt: Prompt) -> Question:
+@dataclass(frozen=True)
+class Told:
+    """What a judge is told of a prompt.
+
+    Parameters
+    ----------
+    text
+        What the method is told.
+    role, angle
+        Who asks and what is judged: codes of the prompt language, other words, or
+        empty.
+    parameters
+        Constraints by key.
+    """
+
+    text: str
+    role: str = ""
+    angle: str = ""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+
+def generation_question(prompt: Told) -> Question:
     """Return what a judge is asked so that it writes a prompt's questionnaire."""
-    lines = [
-        f"Angle: {ANGLES[prompt.angle]}",
-        f"Asked for by: {ROLES[prompt.role]}",
-        f"Prompt: {prompt.text}",
-        *(f"Parameter {key}: {value}" for key, value in prompt.parameters.items()),
-    ]
+    said = {
+        "Angle": ANGLES.get(prompt.angle, prompt.angle),
+        "Asked for by": ROLES.get(prompt.role, prompt.role),
+        "Prompt": prompt.text,
+        **{f"Parameter {key}": value for key, value in prompt.parameters.items()},
+    }
+    lines = [f"{what}: {value}" for what, value in said.items() if value]
     return Question(parts=("\n".join(lines),), system=RULES, max_tokens=MAX_TOKENS)
 
 
@@ -87,7 +112,7 @@ def parse_reply(text: str) -> tuple[Level, ...]:
     return read_questionnaire(known).levels
 
 
-def generate(prompts: Mapping[str, Prompt]) -> Generation:
+def generate(prompts: Mapping[str, Told]) -> Generation:
     """Have the questionnaires of prompts written; to be run by the engine.
 
     Parameters

@@ -16,8 +16,10 @@ from evalcore.metrics.base import (
     Value,
 )
 from evalcore.metrics.baselines.pixels import PixelFormula
-from evalcore.metrics.encoders.published_scenes import DEPTH, TRANSFORMERS
+from evalcore.metrics.encoders.published import DEPTH, TRANSFORMERS
+from evalcore.metrics.encoders.unobtainable import Unobtainable
 from evalcore.metrics.vistar.geometric_cues import (
+    anomaly_score,
     contour_score,
     curvature_score,
     highlight_score,
@@ -25,7 +27,7 @@ from evalcore.metrics.vistar.geometric_cues import (
     scaled_depth,
     texture_score,
 )
-from evalcore.metrics.weights import Lack, Lacks, lacking
+from evalcore.metrics.weights import Lack, Lacks, WeightsError, lacking
 
 CUES = ("normals", "curvature", "highlight", "contour", "texture", "anomaly")
 PIXEL_CUES = CUES[2:5]
@@ -33,7 +35,7 @@ NO_ANOMALY = (
     "the sixth cue, PaDiM, compares with a set of pictures without flaws, which is not "
     "published; `geometric_cues` is the worst of the other five"
 )
-NO_PADIM = Lack("PaDiM's set of flawless pictures", NO_ANOMALY)
+NO_PADIM = Lacks([Lack("PaDiM's set of flawless pictures", NO_ANOMALY)])
 
 
 def geometric_coherence(scores: Mapping[str, float]) -> float:
@@ -159,11 +161,36 @@ class GeometricCoherence(GeometricCues):
         queue="gpu",
     )
 
+    def __init__(self) -> None:
+        # From a picture to PaDiM's features: places x numbers.
+        self.places: Encoder = Unobtainable(NO_PADIM)
+
+    @cached_property
+    def reference(self) -> tuple[Floats, Floats]:
+        """Say that means and precisions of flawless pictures are lacking.
+
+        Raises
+        ------
+        WeightsError
+            Always.
+        """
+        raise WeightsError(str(NO_PADIM))
+
     def missing(self) -> Lacks:
         """Return what is lacking, always."""
-        return Lacks([*super().missing(), NO_PADIM])
+        return Lacks([*super().missing(), *NO_PADIM])
 
-    def value(self, shot: int, depth: Feature, pixels: Feature) -> Value:
-        """Return no value but the reason, with the five cues in the trace."""
-        five = super().value(shot, depth, pixels)
-        return Value(None, shot, five.reason or NO_ANOMALY, five.trace)
+    def score(self, rendering: Rendering) -> Scoring:
+        """Return one value a shot that is there; undefined for a flat depth map."""
+        features = yield Ask(self.places, rendering.images)
+        values = yield from super().score(rendering)
+        return [
+            self._with_sixth(five, places)
+            for five, places in zip(values, features, strict=True)
+        ]
+
+    def _with_sixth(self, five: Value, places: Feature) -> Value:
+        if five.trace is None:
+            return five
+        scores = {**five.trace, "anomaly": anomaly_score(places, *self.reference)}
+        return Value(geometric_coherence(scores), five.shot, trace=scores)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from scipy import ndimage
 
 from evalcore.metrics.base import Floats
+from evalcore.metrics.baselines.sharpness import LUMA
 
 TILE = 16  # pixels: surfaces are compared within squares of that side
 CURVED = 0.05  # mean |Laplacian| at which the score has fallen to 1 / e
@@ -23,7 +24,6 @@ GAP = 5  # pixels: narrower breaks in a highlight are flaws
 CANNY = (100, 200)  # thresholds for luminance from 0 to 255
 WHOLE = 16  # pixels of a contour that is no fragment
 ANOMALY = 10.0  # Mahalanobis distance at which the score has fallen to 1 / e
-LUMA = np.array([0.299, 0.587, 0.114])
 EIGHT = np.ones((3, 3), dtype=bool)  # neighbours sideways and diagonally
 CIRCLE = ((-1, -1), (-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1))
 

@@ -1,12 +1,23 @@
 """LI: whether the light comes from where the prompt wants it.
 
-Only the formula: the network that finds cast shadows, and how a direction in space is
+Only the formulas: the network that finds cast shadows, and how a direction in space is
 inferred from an object and its shadow, are not published.
 """
 
 import numpy as np
 
-from evalcore.metrics.base import Floats, MetricInfo, Rendering, Scoring, Value
+from evalcore.metrics.base import (
+    Ask,
+    Encoder,
+    Floats,
+    MetricInfo,
+    Rendering,
+    Scoring,
+    Shot,
+    Value,
+)
+from evalcore.metrics.encoders.unobtainable import Unobtainable
+from evalcore.metrics.vistar.wanted import parameter
 from evalcore.metrics.weights import Lack, Lacks
 
 # Where the light stands, seen from the scene, in degrees around it; front is where the
@@ -124,7 +135,10 @@ def _unit(vector: Floats) -> Floats:
 
 
 class LightIntegrity:
-    """Light integrity of each shot; never ready, see the module."""
+    """Light integrity of each shot; never ready, see the module.
+
+    What is wanted is the prompt's parameter `light`, for every shot of the story.
+    """
 
     info = MetricInfo(
         name="light_integrity",
@@ -140,11 +154,37 @@ class LightIntegrity:
         backend="none: the shadow network is unpublished",
     )
 
+    def __init__(self) -> None:
+        # From a picture to the direction of the light for each object: objects x 3.
+        self.shadows: Encoder = Unobtainable(LACKING)
+
     def missing(self) -> Lacks:
         """Return what is lacking, always."""
         return LACKING
 
     def score(self, rendering: Rendering) -> Scoring:
-        """Return no value, with the reason, for each shot that is there."""
-        yield from ()
-        return [Value(None, shot.number, WHY) for shot in rendering.rendered]
+        """Return one value a shot that is there.
+
+        Undefined where the prompt names none of the 16 directions, and where no object
+        tells one.
+        """
+        phrase = parameter(rendering, "light")
+        wanted = DIRECTIONS.get(phrase.casefold())
+        if wanted is None:
+            known = ", ".join(DIRECTIONS)
+            reason = f"parameter light: expected one of {known}, found {phrase!r}"
+            return [Value(None, shot.number, reason) for shot in rendering.rendered]
+        found = yield Ask(self.shadows, rendering.images)
+        return [
+            _value(shot, directions, wanted)
+            for shot, directions in zip(rendering.rendered, found, strict=True)
+        ]
+
+
+def _value(shot: Shot, directions: Floats, wanted: Floats) -> Value:
+    try:
+        light = scene_light(directions)
+    except ValueError as error:
+        return Value(None, shot.number, str(error))
+    value = light_integrity(light, wanted)
+    return Value(value, shot.number, trace={"light": light.tolist()})

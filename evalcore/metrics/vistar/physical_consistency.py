@@ -19,7 +19,7 @@ from evalcore.metrics.base import (
     Value,
 )
 from evalcore.metrics.encoders.instances import Instance, unpacked
-from evalcore.metrics.encoders.published_scenes import DEPTH, OBJECTS, TRANSFORMERS
+from evalcore.metrics.encoders.published import DEPTH, OBJECTS, TRANSFORMERS
 from evalcore.metrics.weights import Lacks, lacking
 
 Mask = npt.NDArray[np.bool_]
@@ -72,7 +72,7 @@ def contact_depths(
     tuple or None
         The contact zone is the overlap and 6 pixels around it; there each thing has the
         pixels that are its own alone. None where one has none in the zone or none
-        outside: then the pair cannot be judged.
+        outside: then the pair cannot be judged, and counts as if it did not overlap.
 
     Notes
     -----
@@ -204,7 +204,8 @@ def physical_consistency(pairs: Sequence[Meeting]) -> float:
     Returns
     -------
     float
-        From 0 to 1; 1 where no two things overlap (ours).
+        From 0 to 1; 1 where no two things overlap, and where none of the pairs that do
+        can be judged (ours); see `contact_depths`.
 
     References
     ----------
@@ -251,7 +252,10 @@ class PhysicalConsistency:
         return lacking(TRANSFORMERS, (OBJECTS, DEPTH))
 
     def score(self, rendering: Rendering) -> Scoring:
-        """Return one value a shot that is there; undefined for a flat depth map."""
+        """Return one value a shot that is there; undefined for a flat depth map.
+
+        A shot without a pair that can be judged scores 1, as one without an overlap.
+        """
         things, far = self.encoders
         found = yield Ask(things, rendering.images)
         maps = yield Ask(far, rendering.images)

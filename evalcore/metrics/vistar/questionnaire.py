@@ -95,17 +95,6 @@ class QuestionnaireError(ValueError):
         super().__init__(f"{count}{'; '.join(problems)}")
 
 
-def load_questionnaire(text: str) -> Questionnaire:
-    """Return the questionnaire that a JSON text holds.
-
-    Raises
-    ------
-    QuestionnaireError
-        `decode` or `read_questionnaire` refuses it.
-    """
-    return read_questionnaire(decode(text))
-
-
 def decode(text: str) -> Any:
     """Return decoded JSON.
 

@@ -13,9 +13,10 @@ from evalcore.metrics.base import (
     Shot,
     Value,
 )
+from evalcore.metrics.baselines.clip_only import wording
 from evalcore.metrics.edit_distance import edit_distance
-from evalcore.metrics.encoders.published_scenes import OCR, OCR_PACKAGES
-from evalcore.metrics.vistar.wanted import parameter, shot_text
+from evalcore.metrics.encoders.published import OCR, OCR_PACKAGES
+from evalcore.metrics.vistar.wanted import parameter
 from evalcore.metrics.weights import Lacks, lacking
 
 CHARACTERS, TOKENS = 0.5, 0.5  # the paper's weights are unpublished; these are ours
@@ -182,4 +183,4 @@ class TextRendering:
 
 def wanted_text(rendering: Rendering, shot: Shot) -> str:
     """Return what is to be read in a shot; empty if nothing."""
-    return parameter(rendering, "text") or " ".join(quoted(shot_text(shot)))
+    return parameter(rendering, "text") or " ".join(quoted(wording(shot)))

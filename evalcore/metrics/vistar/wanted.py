@@ -8,6 +8,7 @@ that the metrics understand are ours; the paper shows only `font`:
 key        read by      value
 ========== ============ ===============================================================
 text       TR           what is to be read in the picture
+light      LI           where the light comes from, as "light from upper-left front"
 subject    CSE          what recurs in the panels, as a detector is told
 count      CPA          how many people are to be seen
 posture    CPA          standing, sitting or lying for each person, separated by commas
@@ -18,10 +19,7 @@ expression CPA          the face of each person, separated by commas
 from collections.abc import Mapping
 from typing import Any
 
-from evalcore.metrics.base import Rendering, Shot
-
-# Where a shot says what to draw, the field most like a prompt first.
-PROMPT_FIELDS = ("prompt", "caption", "static", "plot", "setting")
+from evalcore.metrics.base import Rendering
 
 
 def vistar_of(rendering: Rendering) -> Mapping[str, Any]:
@@ -36,15 +34,3 @@ def parameter(rendering: Rendering, key: str) -> str:
     if not isinstance(parameters, Mapping):
         return ""
     return str(parameters.get(key, "")).strip()
-
-
-def shot_text(shot: Shot) -> str:
-    """Return what a shot was to show: the first of its texts that is not empty.
-
-    Examples
-    --------
-    >>> shot_text(Shot(1, text={"plot": "They meet.", "caption": "Two friends"}))
-    'Two friends'
-    """
-    texts = (shot.text.get(field, "").strip() for field in PROMPT_FIELDS)
-    return next(filter(None, texts), "")

@@ -1,9 +1,18 @@
 """CIDS: whether characters look like their references, and like themselves.
 
-ViStoryBench, section 3.3 and appendix I. Numbers are those of the reference program at
-514cc31 (profile `vsb-code-2026.02`): a character that is missed costs nothing there
-unless it is never found. The strict variants count what was missed, and `matched_rate`
-says how much that was.
+ViStoryBench, section 3.3 and appendix I. Averages are those of the reference program at
+514cc31: a character that is missed costs nothing there unless it is never found. The
+strict variants count what was missed, and `matched_rate` says how much that was.
+
+Two profiles differ in what AdaFace and FaceNet are given of realistic humans:
+
+- `vsb-code-2026.02`: what the program gives them: faces placed as facexlib does it, and
+  FaceNet's in 112 x 112, BGR from 0 to 1, which it was not trained with.
+- `vsb-paper`: what they were trained with; FaceNet 160 x 160, RGB from -1 to 1.
+
+The paper writes the mean over "N matched pairs", and leaves open how references, shots
+and characters enter it; so both profiles average as the program does. Its 512 numbers a
+crop are not CLIP ViT-L/14's, which are 768; that network is used in both.
 """
 
 from collections.abc import Mapping
@@ -13,15 +22,14 @@ import numpy as np
 
 from evalcore.metrics.base import Floats, MetricInfo, Rendering, Scoring, Value
 from evalcore.metrics.vistorybench import casting
-from evalcore.metrics.vistorybench.casting import Cast
+from evalcore.metrics.vistorybench.casting import Cast, Profile
 from evalcore.metrics.vistorybench.matching import similarities
 from evalcore.metrics.weights import Lacks
 
 Variant = Literal["cross", "self", "cross_strict", "self_strict", "matched"]
-PROFILE = "vsb-code-2026.02"
-BACKEND = (
-    "Grounding DINO tiny, CLIP ViT-L/14, ArcFace + AdaFace + FaceNet on SCRFD faces"
-)
+FINDER = "Grounding DINO tiny"
+BACKEND = f"{FINDER}, CLIP ViT-L/14, ArcFace + AdaFace + FaceNet on SCRFD faces"
+NOBODY_EXPECTED = "no shot with a picture expects a character"
 
 
 def cross_consistency(with_references: Floats) -> float:
@@ -176,9 +184,16 @@ class CharacterConsistency:
     In the variants of the reference program all characters of the story count alike,
     those that never appear with 0; the story's value is rounded to four places. In the
     strict ones and for `matched_rate` characters that no shot expects do not count.
+
+    Parameters
+    ----------
+    variant
+        What is averaged.
+    profile
+        Whose input AdaFace and FaceNet are given.
     """
 
-    def __init__(self, variant: Variant) -> None:
+    def __init__(self, variant: Variant, profile: Profile) -> None:
         name, title, measures = TITLES[variant]
         self.variant = variant
         self.info = MetricInfo(
@@ -193,9 +208,10 @@ class CharacterConsistency:
             source="ViStoryBench, section 3.3 and appendix I",
             measures=measures,
             backend=BACKEND,
-            profile=PROFILE if variant in ("cross", "self") else "strict",
+            profile=profile,
             queue="gpu",
         )
+        self.profile = profile
 
     def missing(self) -> Lacks:
         """Return what is lacking of detector and identity encoders."""
@@ -205,7 +221,8 @@ class CharacterConsistency:
         """Return one value, with each character's in the trace."""
         if (reason := why_no_cast(rendering)) is not None:
             return [Value(None, reason=reason)]
-        cast = yield from casting.find_cast(rendering)
+        eyes = casting.the_eyes(self.profile)
+        cast = yield from casting.find_cast(rendering, eyes)
         return [scored(cast, self.variant)]
 
 
@@ -219,18 +236,23 @@ def why_no_cast(rendering: Rendering) -> str | None:
     return None
 
 
-def scored(cast: Cast, variant: Variant) -> Value:
-    """Return the value of one output; undefined as in the reference program.
+def why_no_value(cast: Cast) -> str | None:
+    """Say why an output has no value of any metric of its cast; None: it has.
 
-    There, a story without a recognisable reference of some character fails and drops
-    out of the method's mean.
+    In the reference program a story without a recognisable reference of some character
+    fails and drops out of the method's mean.
     """
     if cast.nameless:
-        return Value(
-            None, reason=f"no reference of {', '.join(cast.nameless)} is recognised"
-        )
+        return f"no reference of {', '.join(cast.nameless)} is recognised"
     if not cast.expected:
-        return Value(None, reason="no shot with a picture expects a character")
+        return NOBODY_EXPECTED
+    return None
+
+
+def scored(cast: Cast, variant: Variant) -> Value:
+    """Return the value of one output."""
+    if (reason := why_no_value(cast)) is not None:
+        return Value(None, reason=reason)
     shares = {key: of_character(cast, key, variant) for key in cast.references}
     counted = [share for share in shares.values() if share is not None]
     if not counted:
@@ -242,8 +264,9 @@ def scored(cast: Cast, variant: Variant) -> Value:
 
 
 def _trace(cast: Cast, shares: Mapping[str, float | None]) -> dict[str, Any]:
-    """Return each character's share, and where each was found."""
+    """Return each character's share, where each was found, and what failed."""
     return {
+        **cast.errors,
         "characters": {
             key: {
                 "value": share,

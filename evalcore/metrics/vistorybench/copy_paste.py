@@ -2,18 +2,17 @@
 
 from collections.abc import Generator, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from evalcore.metrics.base import Ask, MetricInfo, Rendering, Scoring, Value
 from evalcore.metrics.vistorybench import casting
-from evalcore.metrics.vistorybench.casting import Cast
-from evalcore.metrics.vistorybench.cids import BACKEND, why_no_cast
+from evalcore.metrics.vistorybench.casting import Cast, Profile
+from evalcore.metrics.vistorybench.cids import BACKEND, why_no_cast, why_no_value
 from evalcore.metrics.vistorybench.matching import Identity, similarity
 from evalcore.metrics.weights import Lacks
 
-Profile = Literal["vsb-code-2026.02", "vsb-paper"]
 TAU = 0.01
 
 
@@ -63,8 +62,9 @@ class CopyPaste:
 
     In profile `vsb-paper` the alternatives are the other references of the same
     character, and characters with one reference are passed over; in
-    `vsb-code-2026.02` the only alternative is the mirrored anchor. An output without
-    any crop has no value (the reference program writes 0, as if nothing were copied).
+    `vsb-code-2026.02` the only alternative is the mirrored anchor. Faces are seen as in
+    the same profile of CIDS. An output without any crop has no value (the reference
+    program writes 0, as if nothing were copied).
     """
 
     def __init__(self, profile: Profile) -> None:
@@ -76,7 +76,7 @@ class CopyPaste:
             higher_is_better=False,
             low=0,
             high=1,
-            version="1",
+            version="2",
             source="ViStoryBench, equation S1 and appendix L",
             measures=(
                 "Whether characters are copied from a reference picture instead of "
@@ -86,6 +86,7 @@ class CopyPaste:
             profile=profile,
             queue="gpu",
         )
+        self.profile = profile
 
     def missing(self) -> Lacks:
         """Return what is lacking of detector and identity encoders."""
@@ -95,9 +96,11 @@ class CopyPaste:
         """Return one value."""
         if (reason := why_no_cast(rendering)) is not None:
             return [Value(None, reason=reason)]
-        eyes = casting.the_eyes()
+        eyes = casting.the_eyes(self.profile)
         cast = yield from casting.find_cast(rendering, eyes)
-        if self.info.profile == "vsb-paper":
+        if (reason := why_no_value(cast)) is not None:
+            return [Value(None, reason=reason)]
+        if self.profile == "vsb-paper":
             alternatives = {key: who[1:] for key, who in cast.references.items()}
         else:
             alternatives = yield from mirrored_anchors(cast, rendering, eyes)
@@ -112,7 +115,7 @@ def mirrored_anchors(
     for key, anchor in cast.anchors.items():
         encoders = eyes.of(rendering.characters[key])
         flipped = replace(anchor, mirrored=not anchor.mirrored)
-        (seen,) = yield from casting.identities([flipped], encoders)
+        (seen,) = yield from casting.identities([flipped], encoders, cast.tallies)
         mirrored[key] = [seen] if seen else []
     return mirrored
 
@@ -137,4 +140,5 @@ def scored(cast: Cast, alternatives: dict[str, list[Identity]]) -> Value:
         )
     if not rates:
         return Value(None, reason="no character was found that has an alternative")
-    return Value(float(np.mean(list(rates.values()))), trace={"characters": rates})
+    trace = {"characters": rates, **cast.errors}
+    return Value(float(np.mean(list(rates.values()))), trace=trace)

@@ -7,7 +7,6 @@ import numpy as np
 
 from evalcore.metrics.base import (
     Ask,
-    Floats,
     Image,
     MetricInfo,
     Rendering,
@@ -15,6 +14,7 @@ from evalcore.metrics.base import (
     Shot,
     Value,
 )
+from evalcore.metrics.consistency import consistency
 from evalcore.metrics.encoders.published import CLIP_PACKAGES, CSD
 from evalcore.metrics.weights import Lacks, lacking
 
@@ -22,35 +22,6 @@ if TYPE_CHECKING:
     from evalcore.metrics.encoders.runtime import NetworkEncoder
 
 Profile = Literal["vsb-code-2026.02", "vsb-paper"]
-
-
-def self_similarity(features: Floats) -> float:
-    """Return the mean cosine over all pairs of shots.
-
-    Parameters
-    ----------
-    features
-        Shots x numbers, rows of length 1, at least two.
-
-    Raises
-    ------
-    ValueError
-        There are fewer than two.
-
-    References
-    ----------
-    ViStoryBench, section 3.3 and appendix J.
-
-    Examples
-    --------
-    >>> self_similarity(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]))
-    0.3333333333333333
-    """
-    if len(features) < 2:
-        raise ValueError("a self-similarity needs two shots")
-    exact = features.astype(np.float64)
-    cosines = exact @ exact.T
-    return float(cosines[np.triu_indices(len(features), 1)].mean())
 
 
 def references_of(rendering: Rendering, shot: Shot) -> list[tuple[str, Image]]:
@@ -96,14 +67,8 @@ class StyleConsistency:
         return _encoder(self.info)
 
     def score(self, rendering: Rendering) -> Scoring:
-        """Return one value; undefined for fewer than two shots.
-
-        The reference program gives 0 there, which would say that the style changes.
-        """
-        styles = yield Ask(self.encoder, rendering.images)
-        if len(styles) < 2:
-            return [Value(None, reason="fewer than two shots have a picture")]
-        return [Value(self_similarity(np.stack(styles)))]
+        """Return one value; undefined for fewer than two shots."""
+        return (yield from consistency(self.encoder, rendering.images))
 
 
 class StyleFaithfulness:

@@ -16,7 +16,7 @@ from evalcore.metrics.base import (
     Scoring,
     Value,
 )
-from evalcore.metrics.encoders.published_inception import (
+from evalcore.metrics.encoders.published import (
     INCEPTION_IMAGENET,
     TORCHVISION,
 )

@@ -52,7 +52,8 @@ def similarities(rows: Sequence[Identity], columns: Sequence[Identity]) -> Float
 
 
 def match(
-    characters: Sequence[Sequence[Identity]], candidates: Sequence[Identity]
+    characters: Sequence[Sequence[Identity]],
+    candidates: Sequence[Sequence[Identity]],
 ) -> dict[int, int]:
     """Return which candidate each expected character is.
 
@@ -63,27 +64,29 @@ def match(
     Parameters
     ----------
     characters
-        For each expected character the identities of its references, each with the
-        encoders of the character's own kind.
+        For each expected character the identities of its references.
     candidates
-        The identity of each figure found.
+        For each expected character the identity of each figure found. Both are what
+        the encoders of the character's own kind see.
 
     Returns
     -------
     dict
-        Index of a candidate by index of a character. A character none of whose
-        encoders saw a candidate has none.
+        Index of a candidate by index of a character. A figure that none of a
+        character's encoders saw is never that character; one that was seen, but by no
+        encoder that saw a reference, has similarity 0 and may be. A character without
+        references is nobody.
 
     References
     ----------
     ViStoryBench, appendix I.1, stage 3; Hungarian algorithm.
     """
-    best = np.full((len(characters), len(candidates)), IMPOSSIBLE)
-    for row, references in enumerate(characters):
-        for column, candidate in enumerate(candidates):
-            seen = [r for r in references if any(name in candidate for name in r)]
-            if seen:
-                best[row, column] = max(similarity(r, candidate) for r in seen)
+    count = len(candidates[0]) if candidates else 0
+    best = np.full((len(characters), count), IMPOSSIBLE)
+    for row, (references, own) in enumerate(zip(characters, candidates, strict=True)):
+        for column, candidate in enumerate(own):
+            if references and candidate:
+                best[row, column] = max(similarity(r, candidate) for r in references)
     rows, columns = linear_sum_assignment(-best)
     return {
         int(row): int(column)
@@ -104,8 +107,11 @@ def pixel_box(shares: Sequence[float], size: tuple[int, int]) -> Box | None:
 
     Notes
     -----
-    As the reference program does, all four are cut to whole pixels first, then turned
-    into corners, and those clamped to the picture. Half a pixel is cut off.
+    As in the reference program, all four are cut to whole pixels first, then turned
+    into corners, and those clamped to the picture. Where width or height is odd the
+    corners fall between two pixels: half a pixel is cut off here, where the program
+    has Pillow round to the even pixel, so that a side may lie one pixel further on.
+    A box with a number that is not finite is none.
 
     Examples
     --------
@@ -114,6 +120,8 @@ def pixel_box(shares: Sequence[float], size: tuple[int, int]) -> Box | None:
     >>> pixel_box([2.0, 0.5, 0.1, 0.1], (100, 100)) is None
     True
     """
+    if not np.isfinite(shares[:4]).all():
+        return None
     width, height = size
     x, y = int(shares[0] * width), int(shares[1] * height)
     w, h = int(shares[2] * width), int(shares[3] * height)

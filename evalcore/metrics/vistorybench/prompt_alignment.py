@@ -3,12 +3,18 @@
 ViStoryBench, section 3.3 and appendix H. Two profiles differ in how the judge is asked
 and how its scores are put together:
 
-- `vsb-code-2026.02`: pictures squashed to 512 x 512, seed 123, temperature 0 and up to
-  ten attempts, each a tenth warmer; a score with a fraction loses it; individual action
-  is rounded to a whole number for each shot and again for the story.
-- `vsb-paper`: pictures keep their proportions, seed 42 (the paper's for its local
-  judge), three attempts; plain means.
+- `vsb-code-2026.02`: pictures squashed to 512 x 512 and sent as JPEG of quality 75,
+  Pillow's default; seed 123, temperature 0 and up to ten attempts, each a tenth warmer;
+  a score with a fraction loses it; individual action is rounded to a whole number for
+  each shot and again for the story.
+- `vsb-paper`: mostly this project's choice. The paper says what is judged, on a scale
+  from 0 to 4, and that seed 42 was set for its local judge; it does not say how
+  pictures are sent, how often a judge is asked, or how scores are averaged. Here
+  pictures keep their proportions (at most 1024 pixels, JPEG of quality 90), there are
+  three attempts, scores may have fractions, and means are plain. Characters are
+  recognised as in this profile of CIDS.
 
+The rubrics are worded by this project after the program's, in both profiles.
 Where the reference program counts an unreadable answer as 0, this has no value and a
 reason, in both profiles.
 """
@@ -26,11 +32,12 @@ from evalcore.metrics.judging.questions import Question
 from evalcore.metrics.judging.replies import without_thoughts
 from evalcore.metrics.judging.scores import Unclear, scores_after
 from evalcore.metrics.vistorybench import casting, rubrics
-from evalcore.metrics.vistorybench.casting import Cast
+from evalcore.metrics.vistorybench.casting import Cast, Profile
 from evalcore.metrics.weights import Lacks
 
 Aspect = Literal["scene", "camera", "interaction"]
-CODE, PAPER = "vsb-code-2026.02", "vsb-paper"
+CODE: Profile = "vsb-code-2026.02"
+PAPER: Profile = "vsb-paper"
 HIGHEST = 4
 SOURCE = "ViStoryBench, section 3.3 and appendix H"
 
@@ -40,14 +47,15 @@ class Manner:
     """How a profile asks, and whether its scores are whole numbers."""
 
     size: tuple[int, int] | None
+    quality: int
     seed: int
     attempts: int
     whole: bool
 
 
 MANNERS: Mapping[str, Manner] = {
-    CODE: Manner((512, 512), 123, 10, whole=True),
-    PAPER: Manner(None, 42, 3, whole=False),
+    CODE: Manner((512, 512), 75, 123, 10, whole=True),
+    PAPER: Manner(None, 90, 42, 3, whole=False),
 }
 
 
@@ -169,7 +177,7 @@ class PromptAlignment:
         Whose definition it follows.
     """
 
-    def __init__(self, aspect: Aspect, profile: str = CODE) -> None:
+    def __init__(self, aspect: Aspect, profile: Profile = CODE) -> None:
         self.judgement = JUDGEMENTS[aspect]
         self.profile = profile
         self.manner = MANNERS[profile]
@@ -216,6 +224,7 @@ class PromptAlignment:
             (f"{self.judgement.rubric}\n\n{script}", shot.frames[0]),
             seed=self.manner.seed,
             size=self.manner.size,
+            quality=self.manner.quality,
         )
 
 
@@ -232,7 +241,7 @@ class IndividualAction:
         Whose definition it follows.
     """
 
-    def __init__(self, profile: str = CODE) -> None:
+    def __init__(self, profile: Profile = CODE) -> None:
         self.profile = profile
         self.manner = MANNERS[profile]
 
@@ -256,7 +265,8 @@ class IndividualAction:
         """Return one value, with each character's in the trace."""
         if not rendering.characters:
             return [Value(None, reason="the story names no characters")]
-        cast = yield from casting.find_cast(rendering)
+        eyes = casting.the_eyes(self.profile)
+        cast = yield from casting.find_cast(rendering, eyes)
         if cast.nameless and self.profile == CODE:
             nameless = ", ".join(cast.nameless)
             return [Value(None, reason=f"no reference of {nameless} is recognised")]
@@ -269,7 +279,7 @@ class IndividualAction:
             lambda text: parse_score(text, whole=self.manner.whole),
             attempts=self.manner.attempts,
         )
-        return [self._scored(dict(zip(questions, answers, strict=True)))]
+        return [self._scored(cast, dict(zip(questions, answers, strict=True)))]
 
     def _questions(
         self, rendering: Rendering, cast: Cast
@@ -286,6 +296,7 @@ class IndividualAction:
                 system=rubrics.ACTION,
                 seed=self.manner.seed,
                 size=self.manner.size,
+                quality=self.manner.quality,
                 detail="low" if self.profile == CODE else "auto",
             )
             for number, matches in cast.matches.items()
@@ -294,7 +305,7 @@ class IndividualAction:
         }
 
     def _scored(
-        self, answers: Mapping[tuple[int, str], Answer[float] | Refusal]
+        self, cast: Cast, answers: Mapping[tuple[int, str], Answer[float] | Refusal]
     ) -> Value:
         scores: dict[int, list[float]] = {}
         trace: dict[str, dict[str, Any]] = {}
@@ -304,7 +315,7 @@ class IndividualAction:
                 scores.setdefault(number, []).append(answer.value)
         value = individual_action(list(scores.values()), rounded=self.manner.whole)
         reason = "" if scores else str(next(iter(answers.values())))
-        return Value(value, reason=reason, trace={"shots": trace})
+        return Value(value, reason=reason, trace={"shots": trace, **cast.errors})
 
 
 def _info(
@@ -322,7 +333,7 @@ def _info(
         higher_is_better=True,
         low=0,
         high=HIGHEST,
-        version="1",
+        version="2",
         source=SOURCE,
         measures=measures,
         backend=judge_name(),

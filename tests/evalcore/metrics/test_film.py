@@ -212,6 +212,11 @@ def test_a_shot_that_ends_before_it_starts():
         segments([(0.0, 1.0), (2.0, 1.0)], 16)
 
 
+def test_times_that_are_no_numbers():
+    with pytest.raises(ValueError, match="shot 1 ends at nan s"):
+        segments([(0.0, float("nan"))], 16)
+
+
 @having(
     st.lists(st.floats(0.0, 5.0), min_size=1, max_size=6),
     st.floats(0.0, 2.0),

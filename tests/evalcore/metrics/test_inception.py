@@ -14,7 +14,7 @@ from torch.nn import functional
 from torchvision.transforms import v2
 
 from evalcore.metrics.base import Clip, Source
-from evalcore.metrics.encoders import i3d, inception, published_inception
+from evalcore.metrics.encoders import i3d, inception, published
 from evalcore.metrics.weights import VARIABLE, WeightsError
 from tests.evalcore.metrics.asking import noise
 
@@ -27,8 +27,8 @@ def unhashed(weights):
     return dataclasses.replace(weights, sha256="")
 
 
-FID = unhashed(published_inception.INCEPTION_FID)
-IMAGENET = unhashed(published_inception.INCEPTION_IMAGENET)
+FID = unhashed(published.INCEPTION_FID)
+IMAGENET = unhashed(published.INCEPTION_IMAGENET)
 
 
 def randomised(network):
@@ -163,8 +163,9 @@ def test_precision_does_not_matter(monkeypatch):
 
 def test_the_id_names_network_and_weights():
     assert inception.fid_encoder(FID).id.startswith(
-        f"Inception v3 of FID, pool3, 32 bits; {FID_FILE} "
+        f"Inception v3 of FID, pool3; {FID_FILE} "
     )
+    assert inception.fid_encoder(FID).id.endswith("; fp32")
     ids = {
         inception.imagenet_encoder(transform_input=as_trained, weights=IMAGENET).id
         for as_trained in (True, False)
@@ -307,7 +308,7 @@ class LikeAnother(nn.Module):
         return x
 
 
-I3D_FILE = dataclasses.replace(published_inception.I3D, hub="")
+I3D_FILE = dataclasses.replace(published.I3D, hub="", sha256="")
 
 
 def scripted(folder, network):
@@ -365,6 +366,16 @@ def test_what_is_no_archive_is_refused(tmp_path, monkeypatch):
     (tmp_path / I3D_FILE.path).write_bytes(b"not an archive")
     with pytest.raises(WeightsError, match=r"i3d_torchscript\.pt is no TorchScript"):
         i3d.load_i3d(I3D_FILE)
+
+
+def test_an_archive_is_run_only_if_it_is_the_published_one(tmp_path, monkeypatch):
+    """Loading an archive runs what is in it, so its hash comes first."""
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    scripted(tmp_path, LikeI3D())
+    monkeypatch.setattr(torch.jit, "load", lambda *_, **__: pytest.fail("it was run"))
+    with pytest.raises(WeightsError, match="not with bec6519f as published"):
+        i3d.load_i3d()
+    assert len(published.I3D.sha256) == 64
 
 
 def test_another_archive_is_refused(tmp_path, monkeypatch):

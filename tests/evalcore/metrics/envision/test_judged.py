@@ -86,35 +86,45 @@ class TestReading:
         text = reply(SAID).replace(NAMES[name], called)
         assert read_trial(text).scores == SAID
 
-    def test_thoughts_do_not_count(self):
-        text = f"<think>{reply(dict.fromkeys(SAID, 0))}</think>{reply(SAID)}"
-        assert read_trial(text).scores == SAID
-
     @pytest.mark.parametrize(
         ("value", "reason", "in_code"),
         [
             ("4.5", "4.5 is no whole number", 4),
-            ("6", "6 is not from 0 to 5", 0),
-            ("10", "10 is not from 0 to 5", 0),
-            ("-1", "-1 is not from 0 to 5", 0),
-            ("3-4", "3-4 is a range", 0),
-            ("8/10", "8 is out of 10, not of 5", 0),
-            ("good", "is missing", 0),
-            ("", "is missing", 0),
-            ("4 images show it", "4 images show it is no score", 0),
-            ("4\nExpressiveness: 2", "is given as 4 and 2", 0),
+            ("6", "6 is not from 0 to 5", None),
+            ("10", "10 is not from 0 to 5", 1),
+            ("-1", "-1 is not from 0 to 5", None),
+            ("3-4", "3-4 is a range", 3),
+            ("8/10", "8 is out of 10, not of 5", None),
+            ("3/4", "3 is out of 4, not of 5", 3),
+            ("good", "is missing", None),
+            ("NaN", "is missing", None),
+            ("", "is missing", None),
+            ("4 images show it", "4 images show it is no score", 4),
+            ("4\nExpressiveness: 2", "is given as 4 and 2", 2),
+            ("4\nExpressiveness: 7", "7 is not from 0 to 5", 4),
+            ("4\nExpressiveness: poor", None, 4),
         ],
     )
-    def test_an_unclear_score_makes_a_trial_unusable_or_counts_0(
+    def test_an_unclear_score_makes_a_trial_unusable_or_its_last_digit_counts(
         self, value, reason, in_code
     ):
+        """The program takes the first digit of the last mention from 0 to 5, or 0."""
         text = reply({**SAID, "expressiveness": value})
-        with pytest.raises(ValueError, match=reason) as caught:
-            read_trial(text, PAPER)
-        assert str(caught.value).startswith("Expressiveness")
+        if reason is None:
+            assert read_trial(text, PAPER).scores["expressiveness"] == in_code
+        else:
+            with pytest.raises(ValueError, match=reason) as caught:
+                read_trial(text, PAPER)
+            assert str(caught.value).startswith("Expressiveness")
         trial = read_trial(text, CODE)
-        assert trial.scores == {**SAID, "expressiveness": in_code}
-        assert ("expressiveness" in trial.lacking) == (value != "4.5")
+        assert trial.scores == {**SAID, "expressiveness": in_code or 0}
+        missing = {"expressiveness": "Expressiveness is missing"}
+        assert trial.lacking == (missing if in_code is None else {})
+
+    @pytest.mark.parametrize("profile", [PAPER, CODE])
+    def test_full_width_digits(self, profile):
+        text = reply({**SAID, "expressiveness": "４"})
+        assert read_trial(text, profile).scores == {**SAID, "expressiveness": 4}
 
     def test_a_score_that_is_said_twice_alike_is_clear(self):
         assert read_trial(f"Expressiveness: 1/5\n{reply(SAID)}").scores == SAID
@@ -239,17 +249,37 @@ class TestAsking:
         assert value.value is None
 
     def test_trials_can_be_chosen(self, server, tmp_path):
-        metric = EnvisionScore("overall", CODE, trials=3)
+        metric = registry.load(f"envision_overall@{CODE}-k3")
         judged(server, metric, sequence(), tmp_path)
         assert len(server.asked) == 3
-        assert metric.info.profile == "envision-code-05be960 K=3"
+        assert metric.info.full_version == "2 envision-code-05be960-k3"
         judged(server, EnvisionScore("overall"), sequence(), tmp_path)
         assert len(server.asked) == 5  # the first three are remembered
+        many = registry.load("envision_overall@envision-paper-k12")
+        value = judged(server, many, sequence(), tmp_path)
+        assert len(server.asked) == len(value.trace["trials"]) == 12
 
-    @pytest.mark.parametrize("bad", [{"part": "beauty"}, {"trials": 0}])
-    def test_a_part_that_is_none(self, bad):
-        with pytest.raises(ValueError, match="no part"):
-            EnvisionScore(**{"part": "overall", **bad})
+    def test_the_usual_number_of_trials_makes_no_other_profile(self):
+        usual = registry.load("envision_overall@envision-paper-k5").info
+        assert usual.full_version == "1 envision-paper"
+
+    @pytest.mark.parametrize("ending", ["k0", "k100", "k", "k-3", "k3-k3", "K3"])
+    def test_other_numbers_of_trials_are_refused(self, ending):
+        with pytest.raises(registry.UnknownMetricError, match="envision-paper-k3"):
+            registry.load(f"envision_overall@envision-paper-{ending}")
+
+    def test_thoughts_do_not_count(self, server, tmp_path):
+        thoughts = reply(dict.fromkeys(SAID, 5))
+        server.then = answers(f"<think>{thoughts}</think>{reply(SAID)}")
+        value = judged(server, EnvisionScore("overall"), sequence(), tmp_path)
+        assert value.trace["usable"] == 5
+        row = value.trace["trials"][0]
+        assert row["scores"] == SAID
+        assert row["answer"].startswith("<think>")
+
+    def test_a_part_that_is_none(self):
+        with pytest.raises(ValueError, match="no part 'beauty'; there are semantic"):
+            EnvisionScore("beauty")
 
 
 class TestUndefined:

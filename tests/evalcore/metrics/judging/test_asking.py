@@ -195,6 +195,16 @@ def test_finished_jobs_are_given_before_the_budget_ends_the_run(server, tmp_path
             next(outcomes)
 
 
+def test_only_what_follows_thoughts_is_parsed_and_all_is_kept(server, tmp_path):
+    thought = "<think>1: is it 5, or {6}?</think>\n7"
+    server.script = [answers("<think>5</think>Seven."), answers(thought)]
+    judge = judge_at(server, concurrency=1)
+    assert ask(judge, tmp_path, ["?"]) == [Answer(7, thought, 2)]
+    server.then = answers("<think>5</think>Seven.")
+    (refusal,) = ask(judge, tmp_path, ["!"], attempts=1)
+    assert refusal == Refusal(("no number: 'Seven.'",))
+
+
 def test_thoughts_are_no_answer():
     assert without_thoughts("<think>3?</think>\n4") == "\n4"
     assert without_thoughts("<thinking>a</thinking>b</think>4") == "4"

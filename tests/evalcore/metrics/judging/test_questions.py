@@ -45,9 +45,10 @@ def test_everything_that_decides_the_answer_is_in_the_key():
         replace(question, trial=1),
         replace(question, size=None),
         replace(question, size=(9, 9)),
+        replace(question, quality=75),
         replace(question, detail="low"),
     ]
-    assert len({question.key, *(other.key for other in others)}) == 14
+    assert len({question.key, *(other.key for other in others)}) == 15
     assert Question(("What?", image_of(RED.copy()))).key == question.key
     assert replace(question, temperature=0.1 + 0.2).key == (
         replace(question, temperature=0.3).key
@@ -97,6 +98,15 @@ def test_detail_is_said_only_where_it_matters():
     for detail, expected in [("auto", None), ("low", "low"), ("high", "high")]:
         (part,) = sent(Question((image_of(RED),), detail=detail))
         assert part["image_url"].get("detail") == expected
+
+
+@pytest.mark.parametrize("quality", [75, 90])
+def test_pictures_have_the_quality_that_is_asked_for(quality):
+    stream = io.BytesIO()
+    Pillow.fromarray(RED).save(stream, "JPEG", quality=quality)
+    (part,) = sent(Question((image_of(RED),), quality=quality))
+    wanted = Pillow.open(io.BytesIO(stream.getvalue())).quantization
+    assert opened(part).quantization == wanted
 
 
 def test_a_part_and_its_mirror_image_are_cut():

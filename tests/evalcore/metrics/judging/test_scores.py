@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalcore.metrics.judging.scores import Unclear, scores_after
+from evalcore.metrics.judging.scores import Unclear, digits_after, scores_after
 
 
 def scores(text: str, label: str = "score", highest: int = 4) -> list:
@@ -52,6 +52,8 @@ def scores(text: str, label: str = "score", highest: int = 4) -> list:
         "Score:\n3",
         "Score:\n\n**3/4**",
         "Score: 3\nScene 2: 4",
+        "Score: ３",
+        "Score：３／４",
     ],
 )
 def test_decorated_scores_are_found(text):
@@ -66,6 +68,10 @@ def test_decorated_scores_are_found(text):
         "I would give it a 3.",
         "Score: three",
         "Score: n/a",
+        "Score: NaN",
+        "Score: Infinity",
+        '{"score": NaN}',
+        '{"score": null}',
         "Score 3",
         "Underscore: 3",
         "Scores vary: 3",
@@ -82,6 +88,8 @@ def test_what_is_no_score_is_not_found(text):
     ("text", "reason"),
     [
         ("Score: 7/10", "7 is out of 10, not of 4"),
+        ("Score: 3/5", "3 is out of 5, not of 4"),
+        ("Score: 3 / 5.", "3 is out of 5, not of 4"),
         ("Score: 3 out of 5", "3 is out of 5, not of 4"),
         ("Score: 2-3", "2-3 is a range"),
         ("Score: 2 to 3", "2 to 3 is a range"),
@@ -116,6 +124,26 @@ def test_a_label_is_a_word():
     assert scores("Overproperties: 4", "properties", 5) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "digits"),
+    [
+        ("Score: 3", [3]),
+        ("Score 3", [3]),
+        ("**Score (0-5):** 3/5", [3]),
+        ("Score: 4.5, or score: 2-3", [4, 2]),
+        ("Score: 10", [1]),
+        ("Score:\n\n4", [4]),
+        ("Score: ３", [3]),
+        ("Score: -1", []),
+        ("Score (0-5): good", []),
+        ("Score: NaN", []),
+        ("Underscore: 3", []),
+    ],
+)
+def test_first_digits(text, digits):
+    assert digits_after("score", text) == digits
+
+
 @given(st.text("Score: 0123456789/*-_.()[]\n|", max_size=60))
 def test_nothing_that_a_judge_may_write_breaks_it(text):
     for found in scores(text):
@@ -124,6 +152,13 @@ def test_nothing_that_a_judge_may_write_breaks_it(text):
 
 def test_long_replies_are_read_quickly():
     began = time.monotonic()
-    for text in ("score (" * 50_000, "score:" + "*" * 300_000, "score: 1" * 30_000):
+    for text in (
+        "score (" * 50_000,
+        "score:" + "*" * 300_000,
+        "score: 1" * 30_000,
+        "score" + "*" * 300_000,
+        "score:" + " " * 300_000,
+    ):
         scores(text)
+        digits_after("score", text)
     assert time.monotonic() - began < 5

@@ -124,11 +124,15 @@ def test_a_wrong_questionnaire_is_an_error(server, tmp_path):
         ("YES\n", True), ("是", True), ("是的。", True), ("有", True),
         ("No", False), (" no, it is red", False), ("Not at all", False),
         ("否", False), ("不是", False), ("没有", False),
-        ("<think>Yes? It is blue.</think>\nNo", False),
     ],
 )  # fmt: skip
 def test_replies(reply, is_yes):
     assert read_answer(reply) is is_yes
+
+
+def test_thoughts_are_no_answers(server, tmp_path):
+    server.then = answers("<think>Yes? It is blue.</think>\nNo")
+    assert aligned(server, tmp_path, [noise(1)]).value == 0
 
 
 @pytest.mark.parametrize(

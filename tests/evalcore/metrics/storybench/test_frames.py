@@ -8,12 +8,12 @@ from PIL import Image as PillowImage
 
 from evalcore.metrics import registry
 from evalcore.metrics.base import FeatureError, Pair, Run
-from evalcore.metrics.encoders import published_inception
+from evalcore.metrics.encoders import published
 from evalcore.metrics.storybench import features
 from evalcore.metrics.storybench.fid import FrechetImageDistance
 from evalcore.metrics.storybench.frechet import frechet_distance, moments
 from evalcore.metrics.storybench.sim import SimilarityOfImages, similarity_of_images
-from evalcore.metrics.storybench.subjects import clip_of_frames, paired
+from evalcore.metrics.storybench.subjects import clip_of_frames, left_out, paired
 from evalcore.metrics.storybench.vtm import VideoTextMatching, video_text_matching
 from evalcore.metrics.weights import VARIABLE
 from tests.evalcore.metrics import tiny
@@ -33,9 +33,11 @@ def seeing_colours(metric):
 def test_outputs_are_paired_by_story():
     outputs = told([1], story="01"), told([2], story="02"), told([], story="03")
     truths = told([4], story="03"), told([5], story="02"), told([], story="01")
-    pairs = paired(Run("Alder", outputs, truths))
+    run = Run("Alder", outputs, truths)
+    pairs = paired(run)
     # 01 has no true picture, 03 no picture of the method.
     assert [(p.output, p.truth) for p in pairs] == [(outputs[1], truths[1])]
+    assert left_out(run, pairs) == ["01", "03"]
 
 
 def test_a_clip_is_of_one_video(tmp_path):
@@ -57,12 +59,29 @@ def test_fid_pools_the_frames_of_all_stories(tmp_path):
     # that move together, so that A = 2 J and B = 18 J with J of ones; the root of the
     # product has the trace 6 * 3. 3 * 36 + 3 * 2 + 3 * 18 - 2 * 18 = 132.
     outputs = told([0], story="01"), told([2], story="02")
-    truths = told([10], story="02"), told([4], story="01"), told([99], story="03")
+    truths = told([10], story="02"), told([4], story="01")
     metric = seeing_colours(FrechetImageDistance("inception"))
     (value,) = score(metric, Run("Alder", outputs, truths), tmp_path)
     assert value.value == pytest.approx(132, abs=1e-3)
     assert value.trace["outputs"] == value.trace["truths"] == 2
     assert value.trace["rank_deficient"] is True
+    assert value.trace["left_out"] == []
+
+
+def test_fid_says_which_stories_it_left_out(tmp_path):
+    # The same distance as above; 03 to 06 have frames on one side only, or are absent.
+    outputs = (
+        told([0], story="01"), told([2], story="02"), told([7], story="06"),
+        told([], story="04"), told([9], story="05"),
+    )  # fmt: skip
+    truths = (
+        told([10], story="02"), told([4], story="01"), told([99], story="03"),
+        told([1], story="04"), told([], story="05"),
+    )  # fmt: skip
+    metric = seeing_colours(FrechetImageDistance("inception"))
+    (value,) = score(metric, Run("Alder", outputs, truths), tmp_path)
+    assert value.value == pytest.approx(132, abs=1e-3)
+    assert value.trace["left_out"] == ["03", "04", "05", "06"]
 
 
 def test_fid_takes_every_frame_of_every_shot(tmp_path):
@@ -321,5 +340,5 @@ def test_what_is_lacking_is_named(name, monkeypatch, tmp_path):
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     metric = registry.load(name)
     assert "pt_inception-2015-12-05-6726825d.pth" in str(metric.missing())
-    (tmp_path / published_inception.INCEPTION_FID.path).touch()
+    (tmp_path / published.INCEPTION_FID.path).touch()
     assert not metric.missing()

@@ -144,8 +144,8 @@ def test_a_value_says_whether_a_covariance_is_rank_deficient(count, is_deficient
     rank = np.linalg.matrix_rank(moments(np.stack(few))[1])
     assert (rank < 3) == is_deficient
     for outputs, truths in ((few, many), (many, few)):
-        trace = distance_value(outputs, truths, "frames").trace
+        trace = distance_value(outputs, truths, "frames", ["04"]).trace
         assert trace == {
             "outputs": len(outputs), "truths": len(truths), "dimensions": 3,
-            "rank_deficient": is_deficient,
+            "rank_deficient": is_deficient, "left_out": ["04"],
         }  # fmt: skip

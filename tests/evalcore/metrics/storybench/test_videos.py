@@ -6,7 +6,7 @@ import torch
 
 from evalcore.metrics import registry
 from evalcore.metrics.base import Run
-from evalcore.metrics.encoders.i3d import choice
+from evalcore.metrics.encoders.i3d import choice, i3d_encoder
 from evalcore.metrics.storybench.frechet import frechet_distance, moments
 from evalcore.metrics.storybench.fvd import FrechetVideoDistance
 from evalcore.metrics.storybench.internvideo import InternVideoTextMatching
@@ -47,6 +47,8 @@ def archive(tmp_path, monkeypatch):
     scripted(folder, LikeI3D())
     monkeypatch.setenv(VARIABLE, str(folder))
     monkeypatch.setenv("EVALCORE_DEVICE", "cpu")
+    # It has not the hash of the published one, without which nothing of it is run.
+    monkeypatch.setattr(i3d_encoder, "__defaults__", (I3D_FILE,))
 
 
 def by_hand(story):
@@ -76,7 +78,22 @@ def test_fvd_compares_videos_without_what_was_given(tmp_path, archive):
     assert wanted > 0.01  # else it tests nothing
     assert value.trace == {
         "outputs": 3, "truths": 3, "dimensions": 400, "rank_deficient": True,
+        "left_out": [],
     }  # fmt: skip
+
+
+def test_fvd_says_which_stories_it_left_out(tmp_path, archive):
+    def videos(method):
+        return [filmed(tmp_path, TIMES, story=s, method=method) for s in ("1", "2")]
+
+    # Of 3 only the truth is a video, of 4 there is no truth.
+    outputs = [*videos("Alder"), told([1], story="3"), told([1], story="4")]
+    truths = [*videos("true"), filmed(tmp_path, TIMES, story="3", method="true")]
+    run = Run("Alder", tuple(outputs), tuple(truths))
+    (value,) = score(FrechetVideoDistance("i3d"), run, tmp_path)
+    assert value.value == pytest.approx(0, abs=1e-3)
+    assert value.trace["outputs"] == 2
+    assert value.trace["left_out"] == ["3", "4"]
 
 
 def test_fvd_is_undefined_for_pictures(tmp_path):

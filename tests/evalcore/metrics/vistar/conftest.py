@@ -1,17 +1,17 @@
 import pytest
 import torch
 
-from evalcore.metrics.encoders import people, published_scenes, scenes, subjects
+from evalcore.metrics.encoders import people, published, scenes, subjects
 from tests.evalcore.metrics import tiny
 from tests.evalcore.metrics.vistar import networks
 
 KINDS = {
-    "depth": (networks.depth_network, published_scenes.DEPTH),
-    "objects": (networks.object_network, published_scenes.OBJECTS),
-    "pose": (networks.pose_network, published_scenes.POSE),
-    "expression": (networks.expression_network, published_scenes.EXPRESSION),
-    "cut_out": (networks.cut_out_network, published_scenes.CUT_OUT),
-    "appearance": (networks.appearance_network, published_scenes.APPEARANCE),
+    "depth": (networks.depth_network, published.DEPTH),
+    "objects": (networks.object_network, published.OBJECTS),
+    "pose": (networks.pose_network, published.POSE),
+    "expression": (networks.expression_network, published.EXPRESSION),
+    "cut_out": (networks.cut_out_network, published.CUT_OUT),
+    "appearance": (networks.appearance_network, published.APPEARANCE),
 }
 
 

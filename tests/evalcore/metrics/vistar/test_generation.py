@@ -8,17 +8,17 @@ from evalcore.metrics.features import FeatureStore
 from evalcore.metrics.judging.asking import Refusal
 from evalcore.metrics.judging.client import asking
 from evalcore.metrics.vistar.generation import (
+    Told,
     generate,
     generation_question,
     parse_reply,
 )
-from evalcore.metrics.vistar.prompt_language import parse
 from evalcore.metrics.vistar.questionnaire import QuestionnaireError, read_questionnaire
 from tests.evalcore.metrics.judging.serving import answers, judge_at, serving
 from tests.evalcore.metrics.vistar.test_questionnaire import FOUR, level, pair
 
 LEVELS = {"levels": FOUR["levels"]}
-HANFU = parse('[CA-SF] A girl in Hanfu in a neon street {mood="poetic"}')
+HANFU = Told("A girl in Hanfu in a neon street", "CA", "SF", {"mood": "poetic"})
 
 
 def test_the_judge_is_told_prompt_angle_role_and_rules():
@@ -30,6 +30,12 @@ def test_the_judge_is_told_prompt_angle_role_and_rules():
     for rule in ("L1", "L2", "L3", "L4", "exclude each other", "sum to 1"):
         assert rule in question.system
     assert question.temperature == 0
+
+
+def test_a_plain_prompt_has_only_what_is_known():
+    assert generation_question(Told("A fox")).parts == ("Prompt: A fox",)
+    designer = generation_question(Told("A fox", "designer"))
+    assert designer.parts == ("Asked for by: designer\nPrompt: A fox",)
 
 
 @pytest.mark.parametrize(
@@ -55,6 +61,10 @@ def test_replies_that_hold_a_questionnaire(text):
         ("{}", r"\$.levels: missing"),
         ('{"levels": [], "title": 1}', r"2 problems: \$.title: unknown key"),
         ('{"levels": [], "levels": []}', "has the key 'levels' twice"),
+        (
+            '{"levels": [{"level": "L1", "weight": NaN, "questions": []}]}',
+            r"\$.levels\[0\].weight: expected a number from 0 to 1, found NaN",
+        ),
     ],
 )
 def test_replies_that_do_not(text, said):
@@ -86,10 +96,11 @@ def run(prompts, folder):
 
 
 def test_questionnaires_are_written_once_and_asked_for_again_if_refused(tmp_path):
-    street, poster = HANFU, parse('[GD-TR] A poster {text="SALE"}')
+    street, poster = HANFU, Told("A poster", "GD", "TR", {"text": "SALE"})
     with serving() as server, asking(judge_at(server, concurrency=1)):
+        thought_over = f"<think>{{So be it}}</think>{json.dumps(LEVELS)}"
         broken = {"levels": FOUR["levels"][:1]}  # weights sum to .2
-        tries = {"Hanfu": [json.dumps(broken), json.dumps(LEVELS)], "poster": []}
+        tries = {"Hanfu": [json.dumps(broken), thought_over], "poster": []}
         server.by_question = lambda asked: answers(
             tries["Hanfu"].pop(0) if "Hanfu" in asked.text else "I would rather not."
         )

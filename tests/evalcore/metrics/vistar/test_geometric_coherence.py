@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from evalcore.metrics.baselines.pixels import PixelFormula
 from evalcore.metrics.registry import load
 from evalcore.metrics.vistar.geometric_coherence import (
     CUES,
@@ -22,6 +23,7 @@ from evalcore.metrics.vistar.geometric_cues import (
     scaled_depth,
     texture_score,
 )
+from evalcore.metrics.weights import WeightsError
 from tests.evalcore.metrics.asking import noise, rendering_of, score
 
 SIDE = 64
@@ -202,11 +204,23 @@ class TestMetrics:
             assert all(0 <= cue <= 1 for cue in value.trace.values())
             assert value.value == min(value.trace.values())
 
-    def test_gc_has_no_value_but_shows_its_cues(self, weights, tmp_path):
+    def test_gc_has_no_value(self, weights, tmp_path):
         weights.save("depth")
-        rendering = rendering_of([noise(1)])
-        (value,) = score(GeometricCoherence(), rendering, tmp_path)
-        (five,) = score(GeometricCues(), rendering, tmp_path)
-        assert value.value is None
-        assert "PaDiM" in value.reason
-        assert value.trace == five.trace
+        with pytest.raises(WeightsError, match="PaDiM"):
+            score(GeometricCoherence(), rendering_of([noise(1)]), tmp_path)
+
+    def test_gc_is_the_worst_of_six(self, weights, tmp_path):
+        weights.save("depth")
+        rendering = rendering_of([noise(1), None, noise(2)])
+        metric = GeometricCoherence()
+        with pytest.raises(WeightsError, match="not published"):
+            metric.reference.count(None)
+        # Each picture is 60 standard deviations away from the flawless ones.
+        metric.places = PixelFormula("60", lambda rgb: np.full((1, 1), 60.0))
+        metric.reference = np.zeros((1, 1)), np.ones((1, 1, 1))
+        values = score(metric, rendering, tmp_path)
+        fives = score(GeometricCues(), rendering, tmp_path)
+        assert [value.shot for value in values] == [1, 3]
+        for value, five in zip(values, fives, strict=True):
+            assert value.trace == {**five.trace, "anomaly": pytest.approx(math.exp(-6))}
+            assert value.value == min(five.value, value.trace["anomaly"])

@@ -215,6 +215,17 @@ class TestSingly:
         (why,) = {text for vote, text in votes if vote is None and "Yes!" in text}
         assert why.startswith("expected the one word True or False")
 
+    def test_a_judge_may_think_aloud(self, server, tmp_path):
+        def reply(asked):
+            thoughts = "<think>\n1: False\nTrue? {No}.\n</think>\n"
+            return answers(f"{thoughts}{is_positive(asked.text)}")
+
+        server.by_question = reply
+        (value,) = score(Hwpq(), story(), tmp_path)
+        assert value.value == 1
+        (said, text), *_others = value.trace["pairs"][0]["positive"]
+        assert (said, text[:7]) == (True, "<think>")
+
     def test_three_abstentions_leave_the_pair_out(self, server, tmp_path):
         def reply(asked):
             if " hat" in asked.text:
@@ -261,6 +272,16 @@ class TestTogether:
         assert value.value == 1
         assert len(server.asked) == 3
         assert value.trace["pairs"][5]["negative"] == [[False, "False"]] * 3
+
+    def test_numbered_thoughts_are_no_answers(self, server, tmp_path):
+        def reply(asked):
+            thoughts = self.numbered(asked, lambda text: not is_positive(text))
+            told = self.numbered(asked, is_positive)
+            return answers(f"<think>{thoughts}</think>\n{told}")
+
+        server.by_question = reply
+        (value,) = score(Hwpq("vistar-batched"), story(), tmp_path)
+        assert value.value == 1
 
     def test_what_a_reply_leaves_out_abstains(self, server, tmp_path):
         # Only the first pair is ever answered, and one trial is no answer at all.

@@ -11,6 +11,7 @@ from evalcore.metrics.vistar.light_integrity import (
     light_integrity,
     scene_light,
 )
+from evalcore.metrics.weights import WeightsError
 from tests.evalcore.metrics.asking import noise, rendering_of, score
 
 VECTOR = arrays(np.float64, 3, elements=st.floats(-9, 9)).filter(
@@ -80,9 +81,45 @@ def test_no_median():
         scene_light(np.array([X, -X]))
 
 
+def wanting(light, *pictures):
+    return rendering_of(list(pictures), vistar={"parameters": {"light": light}})
+
+
+class Shadows:
+    """Says of each picture where its objects are lit from: as many as it is high."""
+
+    id, batch = "shadows", 8
+
+    def prepare(self, item):
+        return np.tile(X + Z, (len(item) - 8, 1))
+
+    def encode(self, prepared):
+        return list(prepared)
+
+
+def test_a_value_a_picture(tmp_path):
+    metric = LightIntegrity()
+    metric.shadows = Shadows()
+    lit, dark = noise(1, (8, 10)), noise(2, (8, 8))
+    values = score(metric, wanting("Light from right", lit, None, dark), tmp_path)
+    assert [value.shot for value in values] == [1, 3]
+    # Found in front and to the right, wanted to the right: 45 of 90 degrees.
+    assert values[0].value == pytest.approx(0.5)
+    assert values[0].trace["light"] == pytest.approx([0.5**0.5, 0, 0.5**0.5])
+    assert values[1].value is None
+    assert values[1].reason == "no object has a light direction"
+
+
+@pytest.mark.parametrize("light", ["", "light from below"])
+def test_undefined_without_a_direction(tmp_path, light):
+    (value,) = score(LightIntegrity(), wanting(light, noise(1)), tmp_path)
+    assert value.value is None
+    assert value.reason.startswith("parameter light: expected one of light from front,")
+    assert value.reason.endswith(f"found {light!r}")
+
+
 def test_never_ready_and_never_a_value(tmp_path):
     metric = load("light_integrity")
     assert "not published" in str(metric.missing())
-    values = score(LightIntegrity(), rendering_of([noise(1), None]), tmp_path)
-    assert [(value.value, value.shot) for value in values] == [(None, 1)]
-    assert values[0].reason in str(metric.missing())
+    with pytest.raises(WeightsError, match="not published"):
+        score(metric, wanting("light from front", noise(1)), tmp_path)

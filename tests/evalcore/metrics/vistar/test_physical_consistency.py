@@ -175,6 +175,15 @@ class TestMeetings:
         for things in ([], [LEFT], apart):
             assert physical_consistency(meetings(APART, things)) == 1
 
+    def test_a_pair_that_cannot_be_judged_scores_1_as_no_pair(self):
+        # The second lies within the zone around the overlap: no pixel is elsewhere.
+        pairs = meetings(THROUGH, [LEFT, thing(95, 104)])
+        assert pairs == []
+        assert physical_consistency(pairs) == 1
+        # One that can be judged counts alone.
+        (pair,) = meetings(THROUGH, [LEFT, RIGHT, thing(95, 104)])
+        assert (pair.one, pair.other, pair.score) == (0, 1, 0)
+
     def test_masks_that_meet_nobody(self):
         empty = Instance(1, 1.0, (0, 0, 1, 1), np.zeros((SIDE, SIDE), bool))
         assert meetings(APART, [empty, LEFT, empty]) == []

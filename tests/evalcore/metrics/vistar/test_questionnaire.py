@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from evalcore.metrics.vistar.questionnaire import (
     QuestionnaireError,
     decode,
-    load_questionnaire,
     read_questionnaire,
 )
 
@@ -45,7 +44,7 @@ def problems(data):
 
 
 def test_the_specified_shape_is_read_and_written_back():
-    read = load_questionnaire(json.dumps(FOUR))
+    read = read_questionnaire(decode(json.dumps(FOUR)))
     assert [lev.level for lev in read.levels] == ["L1", "L2", "L3", "L4"]
     assert [p.id for p in read.pairs] == ["cat", "hat", "red", "fit", "light", "mood"]
     assert read.as_json() == FOUR
@@ -190,7 +189,7 @@ def test_long_values_are_cut_in_messages():
 
 def test_no_json():
     with pytest.raises(QuestionnaireError, match=r"\$: no JSON \(line 2, column 1"):
-        load_questionnaire('{"prompt_id":\n}')
+        decode('{"prompt_id":\n}')
 
 
 def test_a_key_twice():
@@ -224,4 +223,4 @@ def test_weights_sum_to_one_and_reading_again_changes_nothing(parts, draw):
     assert sum(lev.weight for lev in read.levels) == pytest.approx(1, abs=1e-12)
     for lev in read.levels:
         assert sum(p.weight for p in lev.questions) == pytest.approx(1, abs=1e-12)
-    assert load_questionnaire(json.dumps(read.as_json())) == read
+    assert read_questionnaire(decode(json.dumps(read.as_json()))) == read

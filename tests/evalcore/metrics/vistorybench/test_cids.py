@@ -13,7 +13,6 @@ from evalcore.metrics.features import FeatureStore
 from evalcore.metrics.vistorybench import casting, cids, copy_paste
 from evalcore.metrics.vistorybench.cids import CharacterConsistency
 from evalcore.metrics.vistorybench.copy_paste import CopyPaste, copy_paste_rate
-from evalcore.metrics.vistorybench.matching import match, pixel_box, similarity
 from evalcore.metrics.vistorybench.occm import CharacterCount, occm
 from tests.evalcore.metrics.asking import score
 from tests.evalcore.metrics.vistorybench.paper_dolls import (
@@ -35,7 +34,8 @@ OWL = character("Owl", scene(doll(GREEN)))
 
 @pytest.fixture(autouse=True)
 def eyes(monkeypatch):
-    monkeypatch.setattr(casting, "the_eyes", lambda: EYES)
+    monkeypatch.setattr(casting, "the_eyes", lambda profile: EYES)
+    monkeypatch.setattr(casting, "the_detector", lambda: EYES.detector)
 
 
 def cast_of(rendering, tmp_path):
@@ -49,7 +49,8 @@ def cast_of(rendering, tmp_path):
 
 
 def value(variant, rendering, tmp_path):
-    (one,) = score(CharacterConsistency(variant), rendering, tmp_path)
+    metric = CharacterConsistency(variant, "vsb-code-2026.02")
+    (one,) = score(metric, rendering, tmp_path)
     return one.value if one.value is not None else one.reason
 
 
@@ -60,7 +61,6 @@ class TestMatching:
         assert cast.matches[1]["Fox"].image.box == (45, 5, 65, 35)
         assert cast.matches[1]["Owl"].image.box == (5, 5, 25, 35)
         assert cast.matches[1]["Fox"].cross == pytest.approx(1)
-        assert cast.boxes == {1: 2}
 
     def test_the_sum_counts_not_who_comes_first(self, tmp_path):
         """Orange is .8 like the fox and .6 like the owl; red only like the fox."""
@@ -99,11 +99,6 @@ class TestMatching:
         assert set(cast.matches[1]["Ann"].identity) == {"one", "two"}
         assert set(cast.matches[1]["Owl"].identity) == {"clip"}
 
-    def test_encoders_with_nothing_in_common_say_0(self):
-        x = np.array([1.0, 0.0])
-        assert similarity({"one": x}, {"two": x}) == 0
-        assert match([[{"one": x}]], [{"two": x}]) == {}
-
     def test_shots_that_do_not_count(self, tmp_path):
         """No picture, nobody expected, or somebody the story does not describe."""
         red = scene(doll(RED))
@@ -112,20 +107,6 @@ class TestMatching:
         )
         cast = cast_of(rendering, tmp_path)
         assert cast.expected == {4: ("Fox",)}
-
-    @pytest.mark.parametrize(
-        ("shares", "expected"),
-        [
-            # 81 x 41: all four numbers are cut to whole pixels, then halved.
-            ((0.5, 0.5, 0.5, 0.5), (20, 10, 60, 30)),
-            ((0.0, 0.0, 0.5, 0.5), (0, 0, 20, 10)),
-            ((0.5, 0.5, 4.0, 4.0), (0, 0, 81, 41)),
-            ((0.5, 0.5, 0.001, 0.5), None),
-            ((3.0, 0.5, 0.5, 0.5), None),
-        ],
-    )
-    def test_boxes_in_whole_pixels(self, shares, expected):
-        assert pixel_box(shares, (81, 41)) == expected
 
 
 class TestReferences:
@@ -150,13 +131,31 @@ class TestReferences:
         """The reference program fails there, and the story drops out of the mean."""
         ann = character("Ann", scene(doll(FACELESS)), kind="realistic_human")
         rendering = story([scene(doll(RED))], [("Fox",)], [FOX, ann])
-        assert (
-            value("cross", rendering, tmp_path) == "no reference of Ann is recognised"
-        )
+        reason = "no reference of Ann is recognised"
+        assert value("cross", rendering, tmp_path) == reason
+        for metric in (
+            CharacterCount("vsb-code-2025.11"),
+            CopyPaste("vsb-code-2026.02"),
+            CopyPaste("vsb-paper"),
+        ):
+            (one,) = score(metric, rendering, tmp_path)
+            assert (one.value, one.reason) == (None, reason)
+
+    def test_figures_are_counted_whoever_is_recognised(self, tmp_path):
+        """Fox and Ann are expected, two figures are there; nobody asks who they are."""
+        ann = character("Ann", scene(doll(FACELESS)), kind="realistic_human")
+        shot = scene(doll(RED, 5), doll(FACELESS, 45))
+        rendering = story([shot], [("Fox", "Ann")], [FOX, ann])
+        (one,) = score(CharacterCount("vsb-code-2026.02"), rendering, tmp_path)
+        assert (one.shot, one.value) == (1, 100)
 
     def test_a_character_without_reference_is_named(self, tmp_path):
         rendering = story([scene(doll(RED))], [("Fox",)], [FOX, character("Ann")])
-        for metric in (CharacterCount("vsb-code-2026.02"), CopyPaste("vsb-paper")):
+        metrics = (
+            CharacterCount("vsb-code-2026.02"), CharacterCount("vsb-code-2025.11"),
+            CopyPaste("vsb-paper"),
+        )  # fmt: skip
+        for metric in metrics:
             (one,) = score(metric, rendering, tmp_path)
             assert (one.value, one.reason) == (None, "no reference picture of Ann")
         assert value("self", rendering, tmp_path) == "no reference picture of Ann"
@@ -167,7 +166,11 @@ class TestReferences:
 
     def test_no_shot_that_expects_anybody(self, tmp_path):
         rendering = story([scene(doll(RED))], [()], [FOX])
-        assert "no shot with a picture" in value("cross", rendering, tmp_path)
+        reason = "no shot with a picture expects a character"
+        assert value("cross", rendering, tmp_path) == reason
+        for profile in ("vsb-code-2026.02", "vsb-code-2025.11"):
+            (one,) = score(CharacterCount(profile), rendering, tmp_path)
+            assert (one.value, one.reason) == (None, reason)
 
 
 class TestCids:
@@ -228,7 +231,9 @@ class TestCids:
     def test_the_trace_tells_who_was_found_where(self, tmp_path):
         shots = [scene(doll(RED)), scene()]
         rendering = story(shots, [("Fox",)] * 2, [FOX])
-        (one,) = score(CharacterConsistency("cross"), rendering, tmp_path)
+        metric = CharacterConsistency("cross", "vsb-paper")
+        (one,) = score(metric, rendering, tmp_path)
+        assert "errors" not in one.trace
         assert one.trace["characters"]["Fox"] == {
             "value": pytest.approx(1), "found": 1, "expected": 2,
         }  # fmt: skip
@@ -266,6 +271,22 @@ class TestOccm:
         ]  # fmt: skip
         matched = score(CharacterCount("vsb-code-2025.11"), rendering, tmp_path)
         assert [round(v.value, 2) for v in matched] == [100, 36.79]
+
+    @pytest.mark.parametrize("profile", ["vsb-code-2026.02", "vsb-code-2025.11"])
+    def test_shots_that_do_not_count(self, tmp_path, profile):
+        """No picture, nobody expected: left out; nobody there: 0 figures of 1."""
+        shots = [None, scene(doll(RED)), scene(), scene(doll(RED))]
+        rendering = story(shots, [("Fox",), (), ("Fox",), ("Fox",)], [FOX])
+        values = score(CharacterCount(profile), rendering, tmp_path)
+        assert [(v.shot, round(v.value, 2)) for v in values] == [(3, 36.79), (4, 100)]
+
+    def test_a_face_that_is_not_seen_receives_no_box(self, tmp_path):
+        """One figure of one expected; but not she, as far as faces tell."""
+        ann = character("Ann", scene(doll(RED)), kind="realistic_human")
+        rendering = story([scene(doll(FACELESS))], [("Ann",)], [ann])
+        (boxes,) = score(CharacterCount("vsb-code-2026.02"), rendering, tmp_path)
+        (matched,) = score(CharacterCount("vsb-code-2025.11"), rendering, tmp_path)
+        assert (boxes.value, round(matched.value, 2)) == (100, 36.79)
 
 
 class TestCopyPaste:

@@ -54,9 +54,13 @@ def judged(server, metric, rendering, folder):
         return score(metric, rendering, folder)
 
 
-def size_of(place: dict) -> tuple[int, int]:
+def opened(place: dict) -> Pillow.Image:
     data = base64.b64decode(place["url"].partition(",")[2])
-    return Pillow.open(io.BytesIO(data)).size
+    return Pillow.open(io.BytesIO(data))
+
+
+def size_of(place: dict) -> tuple[int, int]:
+    return opened(place).size
 
 
 class TestParsing:
@@ -124,6 +128,19 @@ class TestShots:
         assert "detail" not in place
         assert (asked.body["temperature"], asked.body["seed"]) == (0.0, 123)
         assert asked.body["max_tokens"] == 512
+
+    @pytest.mark.parametrize(("profile", "quality"), [(CODE, None), (PAPER, 90)])
+    def test_the_program_sends_pillow_s_default_quality(
+        self, server, tmp_path, profile, quality
+    ):
+        rendering = rendering_of([noise(1)], texts=[SCRIPT])
+        judged(server, PromptAlignment("scene", profile), rendering, tmp_path)
+        (place,) = server.asked[0].pictures
+        stream = io.BytesIO()
+        told = {} if quality is None else {"quality": quality}
+        Pillow.fromarray(noise(1)).save(stream, "JPEG", **told)
+        same = Pillow.open(io.BytesIO(stream.getvalue())).quantization
+        assert opened(place).quantization == same
 
     def test_the_paper_keeps_proportions(self, server, tmp_path):
         rendering = rendering_of([noise(1, (90, 40))], texts=[SCRIPT])
@@ -217,7 +234,7 @@ class TestIndividualAction:
 
     @pytest.fixture(autouse=True)
     def eyes(self, monkeypatch):
-        monkeypatch.setattr(casting, "the_eyes", lambda: EYES)
+        monkeypatch.setattr(casting, "the_eyes", lambda profile: EYES)
 
     def story(self, shots, expected, texts=None):
         return rendering_of(
@@ -267,6 +284,16 @@ class TestIndividualAction:
         judged(server, IndividualAction(PAPER), rendering, tmp_path)
         (place,) = server.asked[0].pictures
         assert (size_of(place), place.get("detail")) == ((20, 30), None)
+
+    @pytest.mark.parametrize("profile", [CODE, PAPER])
+    def test_characters_are_recognised_as_in_the_same_profile_of_cids(
+        self, server, tmp_path, monkeypatch, profile
+    ):
+        asked = []
+        monkeypatch.setattr(casting, "the_eyes", lambda p: asked.append(p) or EYES)
+        rendering = self.story([scene(doll(RED))], [("Fox",)])
+        judged(server, IndividualAction(profile), rendering, tmp_path)
+        assert asked == [profile]
 
     def test_who_is_not_found_does_not_count(self, server, tmp_path):
         """Shot 1: two expected, one figure. Shot 2: nobody there. Shot 3: no text."""

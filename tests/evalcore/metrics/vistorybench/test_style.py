@@ -8,11 +8,11 @@ from hypothesis.extra import numpy as arrays
 
 from evalcore.metrics import registry
 from evalcore.metrics.base import Character
+from evalcore.metrics.consistency import mean_cosine
 from evalcore.metrics.vistorybench.csd import (
     StyleConsistency,
     StyleFaithfulness,
     references_of,
-    self_similarity,
 )
 from tests.evalcore.metrics import tiny
 from tests.evalcore.metrics.asking import image_of, noise, rendering_of, score
@@ -69,15 +69,15 @@ class TestSelf:
         pairs = [
             float(np.dot(unit[i], unit[j])) for i in range(5) for j in range(i + 1, 5)
         ]
-        assert self_similarity(unit) == pytest.approx(np.mean(pairs), abs=1e-6)
+        assert mean_cosine(unit) == pytest.approx(np.mean(pairs), abs=1e-6)
 
     def test_copies_score_1(self):
         unit = np.ones((16, 768), np.float32) / np.sqrt(768)
-        assert self_similarity(unit) == pytest.approx(1, abs=1e-6)
+        assert mean_cosine(unit) == pytest.approx(1, abs=1e-6)
 
     def test_one_alone_is_refused(self):
-        with pytest.raises(ValueError, match="two shots"):
-            self_similarity(np.ones((1, 3)))
+        with pytest.raises(ValueError, match="two pictures"):
+            mean_cosine(np.ones((1, 3)))
 
 
 class TestCross:

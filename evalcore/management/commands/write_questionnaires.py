@@ -1,0 +1,89 @@
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+
+from django.core.management.base import CommandError
+
+from analysis.arguments import split_names
+from analysis.printing import counted
+from analysis.tables import InputError
+from evalcore.chunk_work import feature_store
+from evalcore.exporting.files import write_files
+from evalcore.exporting.questionnaires import (
+    FILE,
+    prompts_without,
+    questionnaire_file,
+    told,
+)
+from evalcore.importing.commands import ImportCommand
+from evalcore.metrics.base import FatalError, Scoring
+from evalcore.metrics.engine import Engine, Job
+from evalcore.metrics.judging.asking import Refusal
+from evalcore.metrics.judging.client import Judge, asking, missing_judge
+from evalcore.metrics.judging.settings import read_settings
+from evalcore.metrics.vistar.generation import Told, generate
+from evalcore.metrics.vistar.questionnaire import Questionnaire
+
+Made = dict[str, Questionnaire | Refusal]
+
+
+class Command(ImportCommand):
+    help = (
+        "Have the judge write questionnaires (hwpq) for those of VISTAR's prompts that "
+        f"have none, to FOLDER/{FILE}. Look them over; import_benchmark then adds "
+        "them. Example: write_questionnaires vistar path/to/folder"
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("benchmark", help="its short name here")
+        parser.add_argument("folder", type=Path, help="where the file is written")
+        parser.add_argument("--stories", default="", help='"0001,0002": only for these')
+        parser.add_argument(
+            "--replace", action="store_true", help="overwrite another file there"
+        )
+
+    def handle(
+        self, *, benchmark: str, folder: Path, stories: str, **options: object
+    ) -> None:
+        row = self.benchmark(benchmark)
+        if lacks := missing_judge():
+            raise CommandError(f"Nobody can be asked: {lacks}", returncode=2)
+        try:
+            prompts = prompts_without(row, split_names(stories))
+            if not prompts:
+                self.stdout.write("Nothing to do: each prompt has a questionnaire.")
+                return
+            made = self._ask({key: told(prompt) for key, prompt in prompts.items()})
+            good = {k: one for k, one in made.items() if isinstance(one, Questionnaire)}
+            if good:
+                files = questionnaire_file(prompts, good)
+                written = write_files(folder, files, replace=bool(options["replace"]))
+                self.stdout.write(written.line(counted(len(good), "questionnaire")))
+        except InputError as error:
+            raise self.refuse(error) from error
+        refused = {k: one for k, one in made.items() if isinstance(one, Refusal)}
+        self.warn(f"story {key}: {why}; left out" for key, why in refused.items())
+        if refused:
+            raise CommandError(f"{counted(len(refused), 'prompt')} got none.")
+
+    def _ask(self, prompts: Mapping[str, Told]) -> Made:
+        """Return what the judge wrote, and say what that cost."""
+        made: Made = {}
+
+        def job() -> Scoring:
+            made.update((yield from generate(prompts)))
+            return []
+
+        judge = Judge(read_settings())
+        try:
+            with asking(judge):
+                list(Engine(feature_store()).run([Job(FILE, job())]))
+        except FatalError as error:
+            raise CommandError(f"{error}. Nothing was written.") from error
+        if judge.meter.spent:
+            each = judge.meter.dollars_per_thousand(len(prompts))
+            self.stdout.write(
+                f"{judge.meter.spent:.2f} dollars paid to the judge: {each:.2f} for a "
+                "thousand prompts. VISTAR wants at most 5, answers included."
+            )
+        return made

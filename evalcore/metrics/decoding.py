@@ -1,0 +1,251 @@
+"""Decoding and preparing in threads, ahead of the encoders and in bounded memory.
+
+A load is one picture or video and all that is wanted of it. A frame of a video is
+prepared for every encoder that wants it as soon as it is decoded, and is let go; only
+items that need several frames, clips, keep theirs until the last one is there. What is
+prepared and not yet taken stays below a bound, so that a long video takes no more
+memory than a short one.
+
+Inputs come in the order of the loads, however fast the threads are: the same pictures
+make the same batches, and the same numbers to the last bit.
+"""
+
+import sys
+from collections import defaultdict, deque
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+from threading import Condition
+from typing import Any
+
+from evalcore.metrics.base import Encoder, FeatureError, Item, Picture, Source
+
+# What a formula, a decoder or an encoder raises about one item or output. Anything
+# else, such as a database that is gone or a spent budget, ends the whole run.
+UNSCORABLE = (ArithmeticError, OSError, RuntimeError, ValueError)
+# How much may be prepared ahead, or wait for its batch to be full.
+MOST_BYTES = 256 * 2**20
+
+_Want = tuple[Encoder, Any]  # the item
+_Load = tuple[Source | None, list[_Want]]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """An item as its encoder takes it: an input, or a FeatureError."""
+
+    encoder: str
+    key: str
+    input: Any
+
+    @cached_property
+    def size(self) -> int:
+        """Return how many bytes it keeps, about."""
+        return _size(self.input)
+
+
+@dataclass
+class _Line:
+    """What a thread has prepared of one load, and nobody has taken yet."""
+
+    ready: deque[Prepared] = field(default_factory=deque)
+    ended: bool = False
+    work: Future[None] = field(init=False)
+
+
+class Ahead:
+    """Loads that threads work on before their turn comes.
+
+    Parameters
+    ----------
+    pool
+        The threads.
+    most_loads
+        How many loads are begun and not yet taken; at least one a thread.
+    most_bytes
+        How much is prepared and not yet taken. One input that is larger than that
+        passes alone, when its turn has come.
+    """
+
+    def __init__(
+        self,
+        pool: ThreadPoolExecutor,
+        *,
+        most_loads: int,
+        most_bytes: int = MOST_BYTES,
+    ) -> None:
+        self._pool = pool
+        self._most_loads = most_loads
+        self._most_bytes = most_bytes
+        self._lines: deque[_Line] = deque()
+        self._bytes = 0
+        self._over = False
+        self._changed = Condition()
+
+    def prepare(
+        self, wants: Iterable[tuple[Encoder, Item]]
+    ) -> Generator[Prepared, None, None]:
+        """Prepare items, each source decoded once.
+
+        Who stops early closes the iterator: the threads wait for that.
+        """
+        try:
+            for load in _loads(wants):
+                if len(self._lines) >= self._most_loads:
+                    yield from self._first()
+                self._begin(load)
+            while self._lines:
+                yield from self._first()
+        finally:
+            with self._changed:
+                self._over = True
+                self._changed.notify_all()
+
+    def _begin(self, load: _Load) -> None:
+        line = _Line()
+        with self._changed:
+            self._lines.append(line)
+        line.work = self._pool.submit(self._work, line, load)
+
+    def _first(self) -> Iterator[Prepared]:
+        """Take all that comes of the first load."""
+        line = self._lines[0]
+        while (prepared := self._take(line)) is not None:
+            yield prepared
+        line.work.result()
+        with self._changed:
+            self._lines.popleft()
+            self._changed.notify_all()
+
+    def _take(self, line: _Line) -> Prepared | None:
+        """Wait for the next input of a load; None if there is no more."""
+        with self._changed:
+            self._changed.wait_for(lambda: line.ready or line.ended)
+            if not line.ready:
+                return None
+            prepared = line.ready.popleft()
+            self._bytes -= prepared.size
+            self._changed.notify_all()
+            return prepared
+
+    def _work(self, line: _Line, load: _Load) -> None:
+        """Prepare a load: what a thread does."""
+        try:
+            if not self._over:
+                for prepared in _prepared(load):
+                    if not self._put(line, prepared):
+                        return
+        finally:
+            with self._changed:
+                line.ended = True
+                self._changed.notify_all()
+
+    def _put(self, line: _Line, prepared: Prepared) -> bool:
+        """Wait for room, and put an input down; return whether it is still wanted."""
+        size = prepared.size
+
+        def room() -> bool:
+            # Whose turn it is always goes on, or nobody would.
+            awaited = line is self._lines[0] and not line.ready
+            return self._over or awaited or self._bytes + size <= self._most_bytes
+
+        with self._changed:
+            self._changed.wait_for(room)
+            line.ready.append(prepared)
+            self._bytes += size
+            self._changed.notify_all()
+            return not self._over
+
+
+def words(error: Exception) -> str:
+    """Say what went wrong, without the paths of this machine."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error) or type(error).__name__
+
+
+def _loads(wants: Iterable[tuple[Encoder, Item]]) -> list[_Load]:
+    """Return what has to be decoded and prepared, each source once."""
+    alone: list[_Load] = []
+    by_source: dict[str, _Load] = {}
+    for encoder, item in wants:
+        source: Source | None = getattr(item, "source", None)
+        if source is None:
+            alone.append((None, [(encoder, item)]))
+        else:
+            load = by_source.setdefault(source.key, (source, []))
+            load[1].append((encoder, item))
+    return [*alone, *by_source.values()]
+
+
+def _prepared(load: _Load) -> Iterator[Prepared]:
+    source, wants = load
+    if source is None:
+        for encoder, item in wants:
+            yield _input(encoder, item, item)
+        return
+    left = {(encoder.id, item.key): (encoder, item) for encoder, item in wants}
+    try:
+        for prepared in _by_frame(source, wants):
+            del left[prepared.encoder, prepared.key]
+            yield prepared
+    except UNSCORABLE as error:
+        refused = FeatureError(words(error))
+        for encoder, item in left.values():
+            yield Prepared(encoder.id, item.key, refused)
+
+
+def _by_frame(source: Source, wants: Sequence[_Want]) -> Iterator[Prepared]:
+    """Prepare each item when its last frame is there; keep no frame for longer."""
+    due: dict[int, list[_Want]] = defaultdict(list)
+    until: dict[int, int] = {}  # when each frame is needed for the last time
+    for encoder, item in wants:
+        last = item.indices.stop - 1
+        due[last].append((encoder, item))
+        for index in item.indices:
+            until[index] = max(until.get(index, last), last)
+    held: dict[int, Picture] = {}
+    decoded = 0
+    for index, picture in enumerate(source.pictures()):
+        decoded += 1
+        if index in until:
+            held[index] = picture
+        del picture
+        cuts = [(*want, _cut(want[1], held)) for want in due.pop(index, ())]
+        held = {i: frame for i, frame in held.items() if until[i] > index}
+        while cuts:
+            yield _input(*cuts.pop(0))
+        if not due:
+            return
+    for encoder, item in (want for late in due.values() for want in late):
+        missing = max(item.indices.start, decoded)
+        refused = FeatureError(f"there is no frame {missing}")
+        yield Prepared(encoder.id, item.key, refused)
+
+
+def _cut(item: Any, frames: dict[int, Picture]) -> Any:
+    """Return what an item shows, or why it cannot be cut out."""
+    try:
+        return item.cut([frames[index] for index in item.indices])
+    except UNSCORABLE as error:
+        return FeatureError(words(error))
+
+
+def _input(encoder: Encoder, item: Item, decoded: Any) -> Prepared:
+    """Return the encoder's input, or why there is none."""
+    if isinstance(decoded, FeatureError):
+        return Prepared(encoder.id, item.key, decoded)
+    try:
+        return Prepared(encoder.id, item.key, encoder.prepare(decoded))
+    except UNSCORABLE as error:
+        return Prepared(encoder.id, item.key, FeatureError(words(error)))
+
+
+def _size(prepared: Any) -> int:
+    """Return how many bytes an input keeps; a part of an array keeps all of it."""
+    if isinstance(prepared, (list, tuple)):
+        return sum(map(_size, prepared))
+    whole = getattr(prepared, "base", None)
+    parts = (getattr(one, "nbytes", 0) for one in (prepared, whole))
+    return max(sys.getsizeof(prepared), *parts)

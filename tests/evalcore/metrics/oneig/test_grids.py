@@ -1,0 +1,166 @@
+"""Files with several pictures: how they are cut, and that the metrics see each one."""
+
+import numpy as np
+import pytest
+
+from evalcore.metrics import registry
+from evalcore.metrics.base import Image, Run, Source
+from evalcore.metrics.baselines.pixels import PixelFormula
+from evalcore.metrics.judging.client import asking
+from evalcore.metrics.oneig.grids import cells
+from tests.evalcore.metrics.asking import noise, rendering_of, score
+from tests.evalcore.metrics.judging.serving import answers, judge_at, serving
+
+RED, GREEN, BLUE, BLACK = (90, 0, 0), (0, 90, 0), (0, 0, 90), (0, 0, 0)
+COLOURS = PixelFormula("mean colour", lambda rgb: rgb.mean(axis=(0, 1)))
+
+
+def grid_of(*rows):
+    """A picture of 8 x 8 fields of colour; of several, a pixel too many on a side."""
+    fields = [[np.full((8, 8, 3), colour, np.uint8) for colour in row] for row in rows]
+    whole = np.vstack([np.hstack(row) for row in fields])
+    more = (0, len(rows) > 1), (0, len(rows[0]) > 1), (0, 0)
+    return np.pad(whole, more, constant_values=255)
+
+
+def image(width, height, box=None):
+    return Image(Source("a", lambda: iter(()), (width, height)), box=box)
+
+
+@pytest.mark.parametrize(
+    ("size", "grid", "boxes"),
+    [
+        ((8, 6), (2, 2), [(0, 0, 4, 3), (4, 0, 8, 3), (0, 3, 4, 6), (4, 3, 8, 6)]),
+        ((9, 7), (2, 2), [(0, 0, 4, 3), (4, 0, 8, 3), (0, 3, 4, 6), (4, 3, 8, 6)]),
+        ((9, 4), (3, 1), [(0, 0, 3, 4), (3, 0, 6, 4), (6, 0, 9, 4)]),
+        ((4, 9), (1, 3), [(0, 0, 4, 3), (0, 3, 4, 6), (0, 6, 4, 9)]),
+        ((5, 5), (1, 1), [(0, 0, 5, 5)]),
+    ],
+)
+def test_cells_are_cut_row_by_row(size, grid, boxes):
+    assert [cell.box for cell in cells(image(*size), grid)] == boxes
+
+
+def test_cells_of_a_part_lie_in_it():
+    part = image(100, 100, (10, 20, 14, 22))
+    boxes = [cell.box for cell in cells(part, (2, 1))]
+    assert boxes == [(10, 20, 12, 22), (12, 20, 14, 22)]
+
+
+def test_a_picture_smaller_than_the_grid():
+    with pytest.raises(
+        ValueError, match="a picture of 9 x 1 pixels has no 2 x 2 cells"
+    ):
+        cells(image(9, 1), (2, 2))
+
+
+def test_each_cell_is_a_picture(tmp_path):
+    """Pairs of red, green, blue, red: five of six are a right angle apart."""
+    metric = registry.load("oneig_diversity@grid-2x2")
+    metric.encoder = COLOURS
+    subject = rendering_of([grid_of([RED, GREEN], [BLUE, RED])])
+    (value,) = score(metric, subject, tmp_path)
+    assert value.value == pytest.approx(5 / 6)
+    assert metric.info.full_version == "1 grid-2x2"
+    registry.load.cache_clear()
+
+
+def test_black_cells_are_no_pictures(tmp_path):
+    metric = registry.load("oneig_diversity@grid-2x2")
+    metric.encoder = COLOURS
+    subject = rendering_of([grid_of([RED, BLACK], [BLACK, GREEN])])
+    (value,) = score(metric, subject, tmp_path)
+    assert value.value == pytest.approx(1)
+    subject = rendering_of([grid_of([RED, BLACK], [BLACK, BLACK])])
+    (value,) = score(metric, subject, tmp_path)
+    assert value.reason == "the prompt has fewer than two pictures"
+    registry.load.cache_clear()
+
+
+def test_one_bright_pixel_makes_a_picture(tmp_path):
+    metric = registry.load("oneig_diversity@grid-2x1")
+    metric.encoder = PixelFormula("one", lambda rgb: np.array([1.0, rgb.max() > 80]))
+    picture = np.zeros((400, 800, 3), np.uint8)
+    picture[0, 0], picture[9, 400, 2] = 255, 1
+    (value,) = score(metric, rendering_of([picture]), tmp_path)
+    assert value.value is not None
+    registry.load.cache_clear()
+
+
+def test_style_and_reasoning_see_cells(tmp_path):
+    picture = grid_of([RED, GREEN])
+    style = registry.load("oneig_style@grid-2x1")
+    style.csd = style.own = COLOURS
+    red = np.array([[1.0, 0, 0]])
+    style.references = {"pop_art": (red, red)}
+    subject = rendering_of([picture], oneig={"style": "Pop art", "answer": "red"})
+    (value,) = score(style, subject, tmp_path)
+    assert value.trace["pictures"] == pytest.approx({"1.1": 1, "1.2": 0})
+    reasoning = registry.load("oneig_reasoning@grid-2x1")
+    reasoning.encoder, reasoning.reader = COLOURS, Red()
+    (value,) = score(reasoning, subject, tmp_path)
+    assert value.value == pytest.approx(0.5)
+    registry.load.cache_clear()
+
+
+class Red:
+    """An encoder of texts to which each one means red."""
+
+    id, batch = "red", 8
+
+    def prepare(self, item):
+        return np.array([1.0, 0, 0])
+
+    def encode(self, prepared):
+        return list(prepared)
+
+
+@pytest.fixture
+def server():
+    with serving() as server:
+        yield server
+
+
+def judged(server, name, subject, folder):
+    with asking(judge_at(server)):
+        (value,) = score(registry.load(name), subject, folder)
+    return value
+
+
+def test_alignment_asks_of_each_cell(server, tmp_path):
+    server.then = answers("Yes")
+    wide = np.hstack([noise(1), noise(2)])
+    subject = rendering_of([wide, None, wide], oneig={"questions": {"1": "A fox?"}})
+    value = judged(server, "oneig_alignment@grid-2x1", subject, tmp_path)
+    assert list(value.trace["answers"]) == ["1.1", "1.2", "3.1", "3.2"]
+    assert len(server.asked) == 2  # both files show the same
+    value = judged(server, "oneig_alignment", subject, tmp_path)
+    assert list(value.trace["answers"]) == ["1", "3"]
+
+
+@pytest.mark.parametrize("name", ["oneig_text", "oneig_text_pooled"])
+def test_texts_are_read_in_each_cell(server, tmp_path, name):
+    server.then = answers("Open")
+    subject = rendering_of([np.hstack([noise(1), noise(2)])], oneig={"text": "Open"})
+    whole = Run("Alder", (subject,)) if name.endswith("pooled") else subject
+    value = judged(server, f"{name}@oneig-judge-grid-2x1", whole, tmp_path)
+    assert (value.value, value.trace["pictures"]) == (1, 2)
+    profile = registry.load(f"{name}@rapidocr-grid-2x1").info
+    assert (profile.profile, profile.queue) == ("rapidocr-grid-2x1", "cpu")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "oneig_alignment@grid-2x0",
+        "oneig_alignment@grid-10x1",
+        "oneig_alignment@2x2",
+        "oneig_alignment@",
+        "oneig_text@grid-2x2",
+        "oneig_text@rapidocr-grid-2",
+        "hwpq@vistar-single-grid-2x2",
+    ],
+)
+def test_other_grids_are_refused(name):
+    with pytest.raises(registry.UnknownMetricError, match="has no profile"):
+        registry.load(name)

@@ -1,0 +1,116 @@
+"""SIM and VTM as one number for a method: frames and shots count alike, not stories."""
+
+import numpy as np
+import pytest
+
+from evalcore.metrics import registry
+from evalcore.metrics.base import Run
+from evalcore.metrics.storybench.sim import PooledSimilarityOfImages
+from evalcore.metrics.storybench.vtm import PooledVideoTextMatching, VideoTextMatching
+from tests.evalcore.metrics.asking import score
+from tests.evalcore.metrics.storybench.telling import COLOURS, told
+
+RED, GREEN = (90, 0, 0), (0, 90, 0)
+
+
+class ReadsColours:
+    """Reads the name of a colour as its direction."""
+
+    id = "names of colours"
+    batch = 8
+
+    def prepare(self, item):
+        return np.array({"red": RED, "green": GREEN}[item.text], float)
+
+    def encode(self, prepared):
+        return prepared
+
+
+# SIM ---------------------------------------------------------------------------------
+
+
+def sim_pooled(tmp_path, outputs, truths):
+    metric = PooledSimilarityOfImages("inception")
+    metric.encoder = COLOURS
+    (value,) = score(metric, Run("Alder", outputs, truths), tmp_path)
+    return value
+
+
+def test_sim_pooled_counts_frames_alike_not_stories(tmp_path):
+    """Three frames at 1 and one at 0: 75; the mean of the stories would be 50."""
+    outputs = told([RED, RED], [RED], story="01"), told([RED], story="02")
+    truths = told([GREEN], story="02"), told([RED, RED], [RED], story="01")
+    value = sim_pooled(tmp_path, outputs, truths)
+    assert value.value == pytest.approx(75)
+    assert value.trace == {"frames": 4, "left_out": []}
+
+
+def test_sim_pooled_names_the_stories_that_it_leaves_out(tmp_path):
+    outputs = told([5], story="01"), told([5], story="02", task="story_gen")
+    truths = told([6], story="01"), told([6], story="02"), told([6], story="03")
+    value = sim_pooled(tmp_path, outputs, truths)
+    assert value.value == pytest.approx(100)
+    assert value.trace == {"frames": 1, "left_out": ["02", "03"]}
+
+
+@pytest.mark.parametrize(
+    ("outputs", "truths", "reason"),
+    [
+        ((told([1]),), (), "no output has a true one of the same story"),
+        ((told([1], task="story_gen"),), (told([1]),), "story generation"),
+        ((told([], [1]),), (told([1], []),), "no shot has frames both"),
+    ],
+)
+def test_sim_pooled_is_undefined(tmp_path, outputs, truths, reason):
+    value = sim_pooled(tmp_path, outputs, truths)
+    assert value.value is None
+    assert reason in value.reason
+
+
+# VTM ---------------------------------------------------------------------------------
+
+
+def by_colour(metric):
+    metric.encoder, metric.reader = COLOURS, ReadsColours()
+    return metric
+
+
+def test_vtm_pooled_counts_shots_alike_not_stories(tmp_path):
+    """Shots 1, 1, 0 and, of red and green frames, .5: 62.5; stories 66.7 and 50."""
+    first = told([RED], [GREEN, GREEN], [RED], captions=["red", "green", "green"])
+    second = told([], [RED, GREEN], story="02", captions=["red", "red"])
+    metric = by_colour(PooledVideoTextMatching("storybench-code"))
+    (value,) = score(metric, Run("Alder", (first, second)), tmp_path)
+    assert value.value == pytest.approx(62.5)
+    assert value.trace == {"shots": 4}
+    single = by_colour(VideoTextMatching("storybench-code"))
+    values = [score(single, story, tmp_path)[0].value for story in (first, second)]
+    assert values == pytest.approx([200 / 3, 50])
+
+
+def test_vtm_pooled_is_undefined_without_a_shot_with_frames_and_text(tmp_path):
+    run = Run("Alder", (told([], [1], captions=["a fox", ""]),))
+    (value,) = score(PooledVideoTextMatching("storybench-code"), run, tmp_path)
+    assert value.value is None
+    assert value.reason == "no shot has both frames and a text"
+
+
+# What is declared --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("pooled", "single"),
+    [
+        ("sim_pooled", "sim"),
+        ("sim_clip_pooled@storybench-paper", "sim_clip@storybench-paper"),
+        ("vtm_pooled", "vtm"),
+        ("vtm_pooled@storybench-paper", "vtm@storybench-paper"),
+    ],
+)
+def test_pooled_is_by_the_same_network(pooled, single):
+    whole, one = registry.load(pooled), registry.load(single)
+    assert whole.encoder.name == one.encoder.name
+    assert whole.missing() == one.missing()
+    assert (whole.info.name, whole.info.scores) == (pooled.partition("@")[0], "run")
+    assert whole.info.full_version == one.info.full_version
+    assert whole.info.against_truth == one.info.against_truth
