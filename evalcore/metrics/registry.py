@@ -51,12 +51,12 @@ class Entry:
         return bool(re.fullmatch(f"(?:{known})(?:{self.ending.pattern})", profile))
 
     @property
-    def known(self) -> str:
-        """Return its profiles as words."""
+    def known(self) -> list[str]:
+        """Return its profiles, and one with an ending if there may be one."""
         named = list(self.profiles)
         if self.ending is not None:
             named.append("-".join([*self.profiles[:1], self.ending.example]))
-        return ", ".join(named) or "none"
+        return named
 
 
 BASELINES = "evalcore.metrics.baselines"
@@ -198,8 +198,9 @@ def load(name: str) -> Metric:
         )
     entry = METRICS[plain]
     if at and not entry.has(profile):
+        known = ", ".join(entry.known) or "none"
         raise UnknownMetricError(
-            f"Metric {plain!r} has no profile {profile!r}; it has: {entry.known}."
+            f"Metric {plain!r} has no profile {profile!r}; it has: {known}."
         )
     module, _colon, attribute = entry.place.partition(":")
     make = partial(getattr(import_module(module), attribute), *entry.arguments)

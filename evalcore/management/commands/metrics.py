@@ -73,7 +73,7 @@ class Command(BaseCommand):
         except registry.UnknownMetricError as error:
             raise CommandError(str(error), returncode=2) from error
         info, lacks = metric.info, metric.missing()
-        profiles = registry.METRICS[info.name].profiles
+        profiles = registry.METRICS[info.name].known
         better = "higher" if info.higher_is_better else "lower"
         lines = {
             "measures": info.measures,

@@ -29,7 +29,6 @@ from evalcore.metrics.base import MetricInfo, Rendering, Scoring, Shot, Value
 from evalcore.metrics.judging.asking import Answer, Refusal, ask_judge
 from evalcore.metrics.judging.client import judge_name, missing_judge
 from evalcore.metrics.judging.questions import Question
-from evalcore.metrics.judging.replies import without_thoughts
 from evalcore.metrics.judging.scores import Unclear, scores_after
 from evalcore.metrics.vistorybench import casting, rubrics
 from evalcore.metrics.vistorybench.casting import Cast, Profile
@@ -114,7 +113,7 @@ def parse_score(text: str, *, whole: bool) -> float:
     >>> parse_score("Analysis: a wood at night. **Score:** 3/4", whole=True)
     3.0
     """
-    found = scores_after("score", without_thoughts(text), HIGHEST)
+    found = scores_after("score", text, HIGHEST)
     numbers = [number for number in found if not isinstance(number, Unclear)]
     if not numbers:
         unclear = [one.reason for one in found if isinstance(one, Unclear)]

@@ -75,7 +75,6 @@ class TestParsing:
             ("Score: 5", 4),  # clamped
             ("Score: 45", 4),
             ("Score: -1", 0),
-            ("<think>Score: 1 or 2?</think>Score: 3", 3),
             ("The form is Score: 0-4.\nScore: 2", 2),  # a range is passed over
             ("Score: 2\nOverall score: 4", 2),  # the first counts
         ],
