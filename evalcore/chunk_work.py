@@ -93,9 +93,20 @@ class Signs(threading.Thread):
             connection.close()  # this thread's own
 
 
+def lock_run(chunk: MetricChunk) -> None:
+    """Lock the run of a chunk, within a transaction.
+
+    Whoever changes both locks the run first, or two would wait for each other.
+    """
+    runs = MetricRun.objects.select_for_update(no_key=True)
+    runs.filter(pk=chunk.run_id).first()
+
+
 def _sign(chunk: MetricChunk, **also: object) -> bool:
     """Sign that its worker lives; return whether the chunk is still its own."""
-    own = MetricChunk.objects.filter(pk=chunk.pk, worker=chunk.worker)
+    own = MetricChunk.objects.filter(
+        pk=chunk.pk, worker=chunk.worker, state=MetricRun.State.RUNNING
+    )
     return bool(own.update(heartbeat_at=timezone.now(), **also))
 
 
@@ -210,6 +221,7 @@ class ChunkWork:
         """Store what is there and what failed, and count it: all of it or nothing."""
         failures = [*self.chunk.failures, *self.failures]
         with transaction.atomic():
+            lock_run(self.chunk)
             if not _sign(self.chunk, failures=failures):
                 raise ChunkLostError
             score_rows.store(self.chunk.run, self._unstored)

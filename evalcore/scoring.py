@@ -31,6 +31,7 @@ from evalcore.chunk_work import (
     Progress,
     ScoringError,
     Signs,
+    lock_run,
     report,
 )
 from evalcore.metrics import registry
@@ -192,8 +193,9 @@ def finish_what_has_ended() -> None:
 def stop(runs: QuerySet[MetricRun]) -> int:
     """Stop those of the runs that have not ended; return how many.
 
-    What is stored stays, and asking for the same again goes on from there. Workers
-    notice within seconds: their chunk is no longer theirs.
+    What is stored stays, and asking for the same again goes on from there. A worker
+    whose chunk it was stores nothing more; it goes on to the end of its batch, or to
+    its next sign of life, whichever comes later.
     """
     with transaction.atomic():
         open_runs = runs.filter(state__in=OPEN, source=MetricRun.Source.COMPUTED)
@@ -306,7 +308,10 @@ def _take(
         if only_ready and lacking_here(metrics):
             continue
         if _taken(key, worker):
-            return MetricChunk.objects.select_related("run__benchmark").get(pk=key)
+            own = MetricChunk.objects.filter(pk=key, worker=worker)
+            chunk = own.select_related("run__benchmark").first()
+            if chunk is not None:  # else the run was stopped meanwhile
+                return chunk
     return None
 
 
@@ -322,9 +327,14 @@ def lacking_here(names: Iterable[str]) -> dict[str, Lacks]:
 
 
 def waiting_for(run: MetricRun) -> dict[str, Lacks]:
-    """Return the metrics of chunks that nobody took, with what they lack here."""
-    chunks = run.chunks.filter(state=State.QUEUED).values_list("metrics", flat=True)
-    return lacking_here(sorted({name for names in chunks for name in names}))
+    """Return the metrics of chunks that no worker looks at, with what they lack here.
+
+    Where a worker is at a chunk of the same queue, its others merely wait their turn.
+    """
+    at_work = run.chunks.filter(state=State.RUNNING).exclude(_free()).values("queue")
+    waiting = run.chunks.filter(state=State.QUEUED).exclude(queue__in=at_work)
+    metrics = waiting.values_list("metrics", flat=True)
+    return lacking_here(sorted({name for names in metrics for name in names}))
 
 
 def _taken(key: int, worker: str) -> bool:
@@ -381,6 +391,7 @@ def _work_on(chunk: MetricChunk, end: float | None, progress: Progress | None) -
             state=State.FAILED
         )
     with transaction.atomic():
+        lock_run(chunk)
         MetricChunk.objects.filter(pk=chunk.pk, worker=chunk.worker).update(
             state=state,
             failures=[*chunk.failures, *work.failures],

@@ -38,7 +38,7 @@ def metric_list(request: HttpRequest) -> HttpResponse:
     families = _families()
     rows = [row for family in families for row in family.rows]
     needing: dict[Lack, list[str]] = defaultdict(list)
-    for metric, lacks, _profiles in rows:
+    for metric, lacks, _entry in rows:
         for lack in lacks:
             needing[lack].append(metric.info.name)
     context = {
@@ -50,8 +50,8 @@ def metric_list(request: HttpRequest) -> HttpResponse:
     return render(request, "scoring/metrics.html", context)
 
 
-# A metric, what it lacks, and its profiles.
-Row = tuple[Metric, Lacks, tuple[str, ...]]
+# A metric, what it lacks, and the definitions of it.
+Row = tuple[Metric, Lacks, registry.Entry]
 
 
 @dataclass(frozen=True)
@@ -80,9 +80,9 @@ class Family:
 
 
 def _families() -> list[Family]:
-    """Return the metrics with what they lack and their profiles, by family."""
+    """Return the metrics with what they lack and their definitions, by family."""
     rows = [
-        (metric, metric.missing(), registry.METRICS[name].profiles)
+        (metric, metric.missing(), registry.METRICS[name])
         for name in registry.names()
         for metric in [registry.load(name)]
     ]
@@ -103,19 +103,18 @@ def study_scoring(request: HttpRequest, slug: str) -> HttpResponse:
     study = get_study_for(request.user, slug)
     benchmark = study.benchmark
     part = request.GET.get("part")
-    context: dict[str, object] = {"study": study}
+    runs = list(benchmark.metric_runs.all()[:SHOWN_RUNS])
+    at_work = any(run.state in scoring.OPEN for run in runs)
+    context: dict[str, object] = {"study": study, "at_work": at_work}
     if part != "scores":
-        runs = list(benchmark.metric_runs.all()[:SHOWN_RUNS])
-        at_work = any(run.state in scoring.OPEN for run in runs)
         context |= {
             "runs": [(run, scoring.waiting_for(run)) for run in runs],
-            "at_work": at_work,
             "can_manage": can_manage(request.user, study),
         }
+    status = 200 if at_work else STOP_POLLING
     if part == "runs":
-        answer = render(request, "scoring/_runs.html", context)
+        answer = render(request, "scoring/_runs.html", context, status=status)
         if not at_work:
-            answer.status_code = STOP_POLLING
             answer["HX-Trigger"] = "scored"
         return answer
     methods = sorted(
@@ -133,7 +132,7 @@ def study_scoring(request: HttpRequest, slug: str) -> HttpResponse:
         "absences": _absences(benchmark),
     }
     if part == "scores":
-        return render(request, "scoring/_scores.html", context)
+        return render(request, "scoring/_scores.html", context, status=status)
     families = _families()
     context |= {
         "families": [family for family in families if family.name != BASELINE],
@@ -200,7 +199,7 @@ def study_score(request: HttpRequest, slug: str) -> HttpResponse:
     truth = request.POST.get("truth", "")
     try:
         scoring.queue_run(study.benchmark, _chosen(request.POST), truth=truth)
-    except scoring.ScoringError as error:
+    except (registry.UnknownMetricError, scoring.ScoringError) as error:
         messages.error(request, str(error))
         return redirect("study-scoring", slug)
     try:
@@ -216,8 +215,8 @@ def study_score(request: HttpRequest, slug: str) -> HttpResponse:
 def scoring_stop(request: HttpRequest, slug: str, run: int) -> HttpResponse:
     """Stop a run; what it has stored stays."""
     study = get_study_for(request.user, slug, role="manager")
-    found = get_object_or_404(study.benchmark.metric_runs, pk=run)
-    if scoring.stop(study.benchmark.metric_runs.filter(pk=found.pk)):
+    get_object_or_404(study.benchmark.metric_runs, pk=run)
+    if scoring.stop(study.benchmark.metric_runs.filter(pk=run)):
         messages.success(request, _("Stopped. What was computed stays."))
     return redirect("study-scoring", slug)
 
@@ -228,7 +227,6 @@ def _chosen(sent: QueryDict) -> list[str]:
     for name in sent.getlist("metric"):
         if name not in registry.METRICS:
             continue
-        profile = sent.get(f"profile-{name}", "")
-        known = profile in registry.METRICS[name].profiles
-        chosen.append(f"{name}@{profile}" if known else name)
+        profile = sent.get(f"profile-{name}", "").strip()
+        chosen.append(f"{name}@{profile}" if profile else name)
     return [*chosen, *registry.ready_baselines()]

@@ -3,8 +3,9 @@
 A load is one picture or video and all that is wanted of it. A frame of a video is
 prepared for every encoder that wants it as soon as it is decoded, and is let go; only
 items that need several frames, clips, keep theirs until the last one is there. What is
-prepared and not yet taken stays below a bound, so that a long video takes no more
-memory than a short one.
+put down and not yet taken stays below a bound, and a thread that waits for room holds
+one input more, so that a long video takes no more memory than a short one. A clip is
+one input, whatever its length: of clips there may be as many as threads.
 
 Inputs come in the order of the loads, however fast the threads are: the same pictures
 make the same batches, and the same numbers to the last bit.
@@ -64,8 +65,8 @@ class Ahead:
     most_loads
         How many loads are begun and not yet taken; at least one a thread.
     most_bytes
-        How much is prepared and not yet taken. One input that is larger than that
-        passes alone, when its turn has come.
+        How much is put down and not yet taken. One input that is larger than that is
+        put down when its turn has come. Each thread may hold one input beside it.
     """
 
     def __init__(

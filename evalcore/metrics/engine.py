@@ -193,16 +193,25 @@ class Engine:
         keys = [prepared.key for prepared in one.ready]
         inputs = [prepared.input for prepared in one.ready]
         one.ready.clear()
-        try:
-            features = one.encoder.encode(inputs)
-        except UNSCORABLE as error:
-            features = [FeatureError(words(error))] * len(keys)
+        features = _encoded(one.encoder, inputs)
         new = dict(zip(keys, features, strict=True))
         one.known.update(new)
         good = {k: f for k, f in new.items() if not isinstance(f, FeatureError)}
         self.store.put_many(one.encoder.id, good)
         self.counts.add(self.counts.encoded, one.encoder, len(good))
         self.on_batch()
+
+
+def _encoded(
+    encoder: Encoder, inputs: Sequence[Any]
+) -> Sequence[Feature | FeatureError]:
+    """Encode a batch; if that fails one by one, so that the others go on."""
+    try:
+        return encoder.encode(inputs)
+    except UNSCORABLE as error:
+        if len(inputs) == 1:
+            return [FeatureError(words(error))]
+    return [feature for one in inputs for feature in _encoded(encoder, [one])]
 
 
 def _start(job: Job) -> _Active | Outcome:

@@ -60,12 +60,33 @@ def test_a_run_says_what_its_waiting_chunks_lack_here(study):
     assert f'id="{link}"' in metrics
 
 
+def test_nothing_is_said_to_wait_where_a_worker_is_at_it(study, monkeypatch):
+    """A worker elsewhere has one chunk of the queue; the other waits its turn."""
+    monkeypatch.setattr(scoring, "CHUNK", 1)
+    scoring.plan(scoring.queue_run(study.benchmark, ["csd_self"]))
+    assert scoring._take(["gpu"], None)
+    answer = page(alice(study), study, "runs").content.decode()
+    assert "Waits for a worker" not in answer
+
+
+def test_a_profile_with_an_ending_is_typed_and_a_wrong_one_refused(study):
+    name = "oneig_alignment"
+    shown = page(alice(study), study).content.decode()
+    assert f'name="profile-{name}" list=' in shown
+    compute(study, metric=[name], **{f"profile-{name}": "grid-2x2"})
+    assert f"{name}@grid-2x2" in MetricRun.objects.get().metrics
+    shown = compute(study, metric=[name], **{f"profile-{name}": "grid-2"})
+    assert "has no profile &#x27;grid-2&#x27;" in shown
+    assert MetricRun.objects.count() == 1
+
+
 def test_the_page_asks_until_the_last_run_has_ended(study):
     run = scoring.queue_run(study.benchmark, ["sharpness"])
     client = alice(study)
     assert page(client, study, "runs").status_code == 200
     assert 'hx-trigger="every 2s"' in page(client, study).content.decode()
     scoring.run(run.pk)
+    assert page(client, study, "scores").status_code == 286
     ended = page(client, study, "runs")
     assert (ended.status_code, ended["HX-Trigger"]) == (286, "scored")
     assert "hx-trigger" not in page(client, study).content.decode()

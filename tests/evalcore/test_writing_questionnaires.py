@@ -162,3 +162,25 @@ def test_without_a_judge(benchmark, tmp_path, monkeypatch):
     with pytest.raises(CommandError, match="set JUDGE_BASE_URL") as refused:
         write(tmp_path / "out")
     assert refused.value.returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        ('{"a":' * 3000 + "1" + "}" * 3000, "nested too deeply"),
+        (
+            json.dumps({"levels": [LEVELS[0] | {"questions": [
+                PAIR | {"positive": "Is \ud800?"}]}]}),
+            r"positive: expected whole characters",
+        ),
+    ],
+    ids=["deep", "half a character"],
+)  # fmt: skip
+def test_an_odd_reply_is_refused_by_story(
+    judge, benchmark, tmp_path, capsys, reply, reason
+):
+    judge.then = answers(reply, usage=USAGE)
+    with pytest.raises(CommandError, match="2 prompts got none"):
+        write(tmp_path / "out")
+    assert reason in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()

@@ -77,7 +77,9 @@ class Command(ImportCommand):
         judge = Judge(read_settings())
         try:
             with asking(judge):
-                list(Engine(feature_store()).run([Job(FILE, job())]))
+                for outcome in Engine(feature_store()).run([Job(FILE, job())]):
+                    if outcome.error is not None:
+                        raise CommandError(f"{outcome.error}. Nothing was written.")
         except FatalError as error:
             raise CommandError(f"{error}. Nothing was written.") from error
         if judge.meter.spent:

@@ -10,10 +10,13 @@ from functools import cache, cached_property
 from importlib.metadata import version
 from typing import Any
 
+import cv2
 import numpy as np
 from rapidocr import RapidOCR
+from rapidocr.inference_engine.onnxruntime.main import ONNXRuntimeError
+from rapidocr.utils.process_img import ResizeImgError
 
-from evalcore.metrics.base import Feature, Picture
+from evalcore.metrics.base import Feature, FeatureError, Picture
 from evalcore.metrics.encoders.published import (
     OCR,
     TEXT_LINES,
@@ -25,6 +28,10 @@ from evalcore.metrics.weights import fingerprint
 BATCH = 8
 # Lines that are read with less confidence are dropped; RapidOCR's own threshold.
 CONFIDENCE = 0.5
+# What it raises over a picture; they have no common parent of their own.
+ERRORS = (ResizeImgError, ONNXRuntimeError, cv2.error)
+# A picture so much longer than wide holds no text, and takes RapidOCR minutes.
+THINNEST = 40
 
 
 class Ocr:
@@ -59,15 +66,27 @@ class Ocr:
         return engine
 
     def prepare(self, item: Picture) -> Picture:
-        """Put the channels into the order that the networks were trained on."""
+        """Put the channels into the order that the networks were trained on.
+
+        Raises
+        ------
+        ValueError
+            The picture is too thin.
+        """
+        height, width = item.shape[:2]
+        if max(height, width) > THINNEST * min(height, width):
+            raise ValueError(f"{width} x {height} pixels are too thin to be read")
         return np.ascontiguousarray(item[..., ::-1])
 
-    def encode(self, prepared: Sequence[Picture]) -> list[Feature]:
+    def encode(self, prepared: Sequence[Picture]) -> list[Feature | FeatureError]:
         """Return the lines of each picture."""
         return [self._read(picture) for picture in prepared]
 
-    def _read(self, picture: Picture) -> Feature:
-        lines = self._engine(picture).txts or ()
+    def _read(self, picture: Picture) -> Feature | FeatureError:
+        try:
+            lines = self._engine(picture).txts or ()
+        except ERRORS as error:
+            return FeatureError(f"RapidOCR cannot read it: {error}")
         return np.array(lines, dtype=np.str_)
 
 

@@ -18,6 +18,8 @@ BILINEAR = Image.Resampling.BILINEAR
 # Where the middle begins if an odd number of pixels is left over: torchvision and
 # open_clip round its half (to an even number), the processors of transformers floor it.
 Half = Literal["rounded", "floored"]
+# A thinner picture would be blown up to gigabytes before its middle is cut out.
+THINNEST = 100
 Statistics = tuple[Sequence[float], Sequence[float]]  # mean and deviation by channel
 CLIP: Statistics = (
     (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711),
@@ -43,9 +45,16 @@ def short_side(
     """Return the picture with its shorter side of that length, its aspect kept.
 
     Where the longer side would exceed `longest`, it has that length instead.
+
+    Raises
+    ------
+    ValueError
+        The picture is too thin.
     """
     height, width = picture.shape[:2]
     short, long = min(width, height), max(width, height)
+    if longest is None and long > THINNEST * short:
+        raise ValueError(f"{width} x {height} pixels are too thin to be looked at")
     if longest is not None and long / short * side > longest:
         side = round(longest * short / long)
     other = max(1, int(side * long / short))

@@ -101,10 +101,12 @@ def decode(text: str) -> Any:
     Raises
     ------
     QuestionnaireError
-        It is no JSON, or an object in it has a key twice.
+        It is no JSON, is nested too deeply, or an object in it has a key twice.
     """
     try:
         return json.loads(text, object_pairs_hook=_without_repeats)
+    except RecursionError as error:
+        raise QuestionnaireError(["$: nested too deeply"]) from error
     except json.JSONDecodeError as error:
         raise QuestionnaireError(
             [f"$: no JSON (line {error.lineno}, column {error.colno}: {error.msg})"]
@@ -194,6 +196,7 @@ class _Check:
 
     def wrong(self, path: str, wanted: str, found: object) -> None:
         shown = json.dumps(found, ensure_ascii=False, default=repr)
+        shown = shown.encode("utf-8", "backslashreplace").decode()
         if len(shown) > SHOWN:
             shown = f"{shown[:SHOWN]}..."
         self.problems.append(f"{path}: expected {wanted}, found {shown}")
@@ -217,8 +220,10 @@ class _Check:
     def text(self, fields: Mapping[str, object], key: str, path: str) -> str:
         value = fields.get(key, "")
         if isinstance(value, str) and value.strip():
-            return value.strip()
-        if key in fields:
+            if value.encode("utf-8", "ignore").decode() == value:
+                return value.strip()
+            self.wrong(f"{path}.{key}", "whole characters", value)
+        elif key in fields:
             self.wrong(f"{path}.{key}", "a text that is not empty", value)
         return ""
 

@@ -215,14 +215,15 @@ def test_a_formula_that_fails_is_its_outputs_own_misfortune(engine):
     assert values(found[1]) == [0]
 
 
-def test_an_encoder_that_fails_fails_its_batch_only(engine):
+@pytest.mark.parametrize("batch", [1, 3, 4])
+def test_what_an_encoder_fails_on_fails_alone_whatever_its_batch(engine, batch):
     class Moody(Brightness):
         def encode(self, prepared):
             if 2.0 in prepared:
                 raise RuntimeError("the kernel failed")
             return super().encode(prepared)
 
-    encoder = Moody(batch=1)
+    encoder = Moody(batch=batch)
     found = outcomes(engine, *(asking(encoder, [PICTURES[i]]) for i in range(4)))
     assert [found[i].error is None for i in range(4)] == [True, True, False, True]
 

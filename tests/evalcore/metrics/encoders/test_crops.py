@@ -58,6 +58,17 @@ def test_the_floored_middle_is_that_of_transformers(size):
     np.testing.assert_array_equal(own, theirs.transpose(1, 2, 0))
 
 
+@pytest.mark.parametrize("shape", [(2000, 1, 3), (1, 101, 3)])
+def test_what_is_too_thin_is_not_blown_up(shape):
+    with pytest.raises(ValueError, match="too thin to be looked at"):
+        pre.short_side(np.zeros(shape, np.uint8), 224)
+
+
+def test_the_longer_side_of_a_detectors_input_is_bounded():
+    found = pre.short_side(np.zeros((1, 101, 3), np.uint8), 800, longest=1333)
+    assert found.shape == (13, 1313, 3)
+
+
 def test_the_two_middles_differ():
     rounded = pre.centre_crop(ODD, SIDE)
     floored = pre.centre_crop(ODD, SIDE, "floored")

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from PIL import Image as PillowImage
 from PIL import ImageDraw, ImageFont
 
-from evalcore.metrics.base import Run
+from evalcore.metrics.base import FeatureError, Run
 from evalcore.metrics.edit_distance import edit_distance
+from evalcore.metrics.encoders.ocr import ocr
 from evalcore.metrics.judging.client import asking
 from evalcore.metrics.oneig.rendering import PooledTextRendering, TextRendering
 from evalcore.metrics.oneig.text import (
@@ -293,6 +294,20 @@ def test_rapidocr_reads(tmp_path):
     read = [compare("OPEN LATE", "OPEN late"), compare("", "OPEN late")]
     assert value.value == pytest.approx(text_score(read, "en").score)
     assert value.trace["word_accuracy"] == 1 / 4
+
+
+@pytest.mark.parametrize("size", [(1, 2001), (4000, 1), (41, 1)])
+def test_what_is_too_thin_to_be_read_fails_alone(tmp_path, size):
+    subject = rendering_of([noise(1, size)], oneig={"text": "OPEN"})
+    with pytest.raises(FeatureError, match="are too thin to be read"):
+        score(TextRendering("rapidocr"), subject, tmp_path)
+
+
+def test_what_the_library_refuses_is_told():
+    """It takes no picture of this shape, which `prepare` has refused before."""
+    (feature,) = ocr().encode([np.zeros((4000, 1, 3), np.uint8)])
+    assert isinstance(feature, FeatureError)
+    assert "RapidOCR cannot read it" in str(feature)
 
 
 def test_profiles_say_who_read(server):
