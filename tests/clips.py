@@ -68,13 +68,36 @@ def write_clip(
             file.mux(stream.encode(frame))
         file.mux(stream.encode())
         if voice is not None:
-            silence = np.zeros((1, 1024), np.float32)
-            for number in range(16 * frames // int(rate)):
-                part = av.AudioFrame.from_ndarray(silence, "fltp", "mono")
-                part.sample_rate, part.pts = 16000, number * 1024
-                part.time_base = Fraction(1, 16000)
-                file.mux(voice.encode(part))
-            file.mux(voice.encode())
+            _be_silent(file, voice, 16 * frames // int(rate))
+    return path
+
+
+def _be_silent(file, voice, parts: int) -> None:
+    silence = np.zeros((1, 1024), np.float32)
+    for number in range(parts):
+        part = av.AudioFrame.from_ndarray(silence, "fltp", "mono")
+        part.sample_rate, part.pts = 16000, number * 1024
+        part.time_base = Fraction(1, 16000)
+        file.mux(voice.encode(part))
+    file.mux(voice.encode())
+
+
+def rewrap(clip: Path, path: Path, tags: dict[str, str]) -> Path:
+    """Write the same stream of pictures again, with other tags and a silent sound.
+
+    It is copied, not encoded: x264 does not write the same bytes each time.
+    """
+    with av.open(str(clip)) as before, av.open(str(path), "w") as file:
+        file.metadata.update(tags)
+        stream = file.add_stream_from_template(before.streams.video[0])
+        stream.metadata.update(tags)
+        voice = file.add_stream("aac", rate=16000, layout="mono")
+        voice.metadata.update(tags)
+        for packet in before.demux(video=0):
+            if packet.dts is not None:
+                packet.stream = stream
+                file.mux(packet)
+        _be_silent(file, voice, 16)
     return path
 
 
