@@ -293,9 +293,13 @@ def test_skipping_a_unit_gives_its_other_rounds_away_too():
     assert problems(study) == []
 
 
-def test_a_skipped_check_is_withdrawn_and_does_not_come_back(study, people):
-    study.checks = {"per_session": 1, "kinds": ["gold"]}
-    study.save()
+def test_a_skipped_check_is_withdrawn_and_does_not_come_back():
+    # Stories enough for a whole session beside the gold's, whichever comes first.
+    study = make_grid(
+        "gold", stories=4, methods=2, redundancy=3, session_size=3,
+        checks={"per_session": 1, "kinds": ["gold"]},
+    )  # fmt: skip
+    [person] = add_people(study, 1)
     original = study.units.first()
     Unit.objects.create(
         study=study, story=original.story, output_a=original.output_a,
@@ -303,7 +307,7 @@ def test_a_skipped_check_is_withdrawn_and_does_not_come_back(study, people):
     )  # fmt: skip
     # Gold whose pictures somebody has judged for real is not laid for them.
     study.units.filter(pk=original.pk).update(set_aside_at=timezone.now())
-    person, skipped = people[0], None
+    skipped = None
     while (slot := take(person)) is not None:
         if slot.purpose == "gold":
             assert skipped is None
