@@ -4,6 +4,8 @@ PYTHON ?= python3
 PORT ?= 8000
 export PORT
 BIN := .venv/bin
+# What is imported is compiled then; most of what is installed never is.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 WEB := .venv/web.stamp
 FULL := .venv/full.stamp
 # The Chinese catalogue; `make messages` collects new texts into the .po file.
@@ -24,12 +26,12 @@ $(BIN)/python:
 	$(PYTHON) -m venv .venv
 
 $(WEB): $(BIN)/python requirements-web.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-web.txt
+	$(PIP) -r requirements-web.txt
 	@touch "$@"
 
 $(FULL): $(WEB) requirements.txt requirements-standins.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-standins.txt
+	$(PIP) -r requirements.txt
+	$(PIP) --no-deps -r requirements-standins.txt
 	@touch "$@"
 
 $(MO): $(PO) $(WEB)

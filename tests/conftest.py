@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.utils import translation
 from hypothesis import settings as hypothesis_settings
 from playwright.sync_api import sync_playwright
@@ -20,6 +21,23 @@ hypothesis_settings.register_profile("repeatable", deadline=None, derandomize=Tr
 hypothesis_settings.load_profile("repeatable")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+
+# What a test asks for that touches the database.
+DATABASE = {"db", "transactional_db", "live_server"}
+
+
+def pytest_collection_modifyitems(config, items):
+    """Run again on PostgreSQL only what touches the database."""
+    if settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+        return
+    touching, others = [], []
+    for item in items:
+        asked = DATABASE.intersection(getattr(item, "fixturenames", ()))
+        touches = asked or item.get_closest_marker("django_db")
+        (touching if touches else others).append(item)
+    config.hook.pytest_deselected(items=others)
+    items[:] = touching
 
 
 @pytest.fixture(scope="session")

@@ -28,7 +28,7 @@ from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, eve, log_in, rob
 from tests.working import LIKERT as SMALL
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 LIKERT, PAIRS = "vistorybench-user-study", "storybench-side-by-side"
 FULL_PAIRS = """
@@ -356,7 +356,6 @@ def test_file_and_form_hold_the_same(manager, woods):
     assert "Line 1" in problems(wrong)[0]
 
 
-@pytest.mark.once
 def test_odd_values_are_no_server_error(manager, woods):
     for name in ("questions.0", "questions.0.scale", "questions.x.key", "pairs",
                  "checks", "rules", "questions.0.anchors.x.en", "consent",
