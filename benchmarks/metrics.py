@@ -10,8 +10,9 @@ that `--encoder` names), and prints a row of a table, ready to paste, for each n
 images: images per second of the bare network on inputs that lie ready in memory; of the
 whole way from files on disk to values (decoding, preprocessing, remembering features,
 formulas); their ratio; and seconds for the same again with every feature remembered.
-The bare network is timed before and after the whole way, a median each, and the ratio
-is to the mean of both, because the speed of a shared machine wanders.
+The speed of a shared machine wanders, so both are timed in turns, some images each,
+and the ratio is that of all images over all seconds; the slowest and the fastest turn
+of the bare network tell how much it wandered.
 
 A peer that encodes both pictures of every pair goes the whole way too, in the same run:
 files are read, decoded and prepared on both sides. Networks have their real
@@ -48,6 +49,7 @@ from evalcore.metrics.vistorybench.csd import StyleConsistency, StyleFaithfulnes
 SHOTS = 16
 SIDE = 512
 BICUBIC = Pillow.Resampling.BICUBIC
+TURNS = 5  # at most, of the bare network and the whole way
 DRAWN = 64  # different files; keys differ for all
 PEER_SHOTS = 6
 # Seconds a pair that ViStoryBench's authors report (table S9, one H800).
@@ -169,16 +171,21 @@ class Ratings:
         return []
 
 
-def bare(encoder, paths: list[Path], batch: int) -> float:
-    """Return images per second of the network alone, in batches that lie ready."""
+def ready(encoder, paths: list[Path], batch: int) -> list:
+    """Return a batch of inputs as the network takes them, and warm the network up."""
     inputs = [encoder.prepare(next(decode(paths[i % DRAWN]))) for i in range(batch)]
-    encoder.network(inputs)  # loads, and warms up
-    times = []
-    while sum(times) < 4 or len(times) < 3:
+    encoder.network(inputs)
+    return inputs
+
+
+def bare(encoder, inputs: list, seconds: float = 4) -> list[float]:
+    """Return seconds of each pass of the network alone, for that long altogether."""
+    times: list[float] = []
+    while sum(times) < seconds:
         begun = time.perf_counter()
         encoder.network(inputs)
         times.append(time.perf_counter() - begun)
-    return batch / statistics.median(times)
+    return times
 
 
 def whole(encoder, found: list[Rendering], store: FeatureStore) -> tuple[float, int]:
@@ -233,27 +240,32 @@ def race(options: argparse.Namespace, encoder, paths: list[Path], folder: Path) 
     described = runtime.describe()
     device = f"{described['device']}, {described['precision']}"
     print(row(*COLUMNS), row(*["---"] * len(COLUMNS)), sep="\n")
-    sizes = [*options.images, *([20 * 26 * SHOTS] if options.lite else [])]
-    before = bare(encoder, paths, encoder.batch)
-    for images in sizes:
+    inputs = ready(encoder, paths, encoder.batch)
+    for images in [*options.images, *([20 * 26 * SHOTS] if options.lite else [])]:
         store = FeatureStore(folder / "features")
         found = outputs(paths, images)
-        seconds, encoded = whole(encoder, found, store)
-        after = bare(encoder, paths, encoder.batch)
+        taken, encoded, turns = 0.0, 0, []
+        step = max(-(-len(found) // TURNS), 2 * encoder.batch // SHOTS, 1)
+        for start in range(0, len(found), step):
+            times = bare(encoder, inputs)
+            turns.append((len(times) * encoder.batch, sum(times)))
+            seconds, passes = whole(encoder, found[start : start + step], store)
+            taken, encoded = taken + seconds, encoded + passes
         again, none = whole(encoder, found, store)
         # The reference picture is the first image, so it is no image more.
         assert encoded == images, (encoded, images)
         assert none == 0
-        alone, speed = (before + after) / 2, images / seconds
+        alone = sum(n for n, _ in turns) / sum(seconds for _, seconds in turns)
+        rates = [n / seconds for n, seconds in turns]
+        speed = images / taken
         print(
             row(
                 options.encoder, device, torch.get_num_threads(), images,
-                f"{alone:.2f} ({before:.2f}, {after:.2f})", f"{speed:.2f}",
+                f"{alone:.2f} ({min(rates):.2f} to {max(rates):.2f})", f"{speed:.2f}",
                 f"{speed / alone:.0%}", f"{again:.2f}",
             ),
             flush=True,
         )  # fmt: skip
-        before = after
         shutil.rmtree(folder / "features")
 
 
@@ -266,7 +278,8 @@ def main() -> None:
         paths = draw(folder)
         print(f"torch {torch.__version__}, batches of {encoder.batch}")
         for batch in options.batches:
-            speed = bare(encoder, paths, batch)
+            times = bare(encoder, ready(encoder, paths, batch))
+            speed = batch / statistics.median(times)
             print(f"batch {batch:5}: {speed:9.1f} images/s bare{share(options, speed)}")
             gc.collect()
         race(options, encoder, paths, folder)

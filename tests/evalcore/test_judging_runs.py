@@ -1,6 +1,7 @@
 """Runs that ask a judge: its money is counted on the run, its answers are kept."""
 
 import pytest
+from django.core.management import call_command
 
 from evalcore import scoring
 from evalcore.metrics import registry
@@ -44,6 +45,16 @@ def test_values_answers_and_money_are_stored(judge):
     assert row.backend == "test-judge"
     assert "The wood is there." in str(row.details)
     assert MetricChunk.objects.get().queue == "judge"
+
+
+def test_the_command_says_what_a_thousand_outputs_cost(judge, capsys):
+    benchmark = make_benchmark(stories=1, shots=2)
+    call_command(
+        "score", benchmark.slug, "--metrics", "pa_scene", "--without-baselines"
+    )
+    # Six questions of 0.002 dollars each, about three outputs.
+    said = capsys.readouterr().out
+    assert "0.01 dollars paid to the judge: 4.00 for a thousand outputs." in said
 
 
 def test_asking_again_costs_nothing(judge):

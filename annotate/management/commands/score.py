@@ -7,7 +7,7 @@ from analysis.printing import counted
 from annotate.models import Study
 from evalcore import scoring
 from evalcore.metrics import registry
-from evalcore.models import Benchmark, MetricRun
+from evalcore.models import Benchmark, MetricChunk, MetricRun
 
 KEPT = "What is stored stays; asking for the same again goes on from there."
 
@@ -128,4 +128,8 @@ def _said(run: MetricRun) -> str:
         said += f", {absences} undefined (the page of scores says why)"
     if run.dollars:
         said += f"; {run.dollars:.2f} dollars paid to the judge"
+        judged = run.chunks.filter(queue=MetricChunk.Queue.JUDGE)
+        if outputs := {key for chunk in judged for key in chunk.outputs}:
+            each = 1000 * run.dollars / len(outputs)
+            said += f": {each:.2f} for a thousand outputs"
     return f"{said}."

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from evalcore.metrics.base import Ask, Floats, MetricInfo, Rendering, Scoring, Value
-from evalcore.metrics.baselines.pixels import PixelFormula
-from evalcore.metrics.weights import READY, Lacks
+from evalcore.metrics.base import Floats, MetricInfo
+from evalcore.metrics.baselines.pixels import PixelFormula, ShotFormula
 
 
 def colourfulness(rgb: Floats) -> float:
@@ -40,10 +39,7 @@ def colourfulness(rgb: Floats) -> float:
     return float(spread + 0.3 * np.sqrt(rg.mean() ** 2 + yb.mean() ** 2))
 
 
-ENCODER = PixelFormula("colourfulness 2", colourfulness)
-
-
-class Colourfulness:
+class Colourfulness(ShotFormula):
     """Colourfulness of each shot."""
 
     info = MetricInfo(
@@ -58,15 +54,4 @@ class Colourfulness:
         source="Hasler and Suesstrunk 2003, equation 10; baseline",
         measures="How colourful a shot is. It knows nothing of the story.",
     )
-
-    def missing(self) -> Lacks:
-        """Return nothing: it is always ready."""
-        return READY
-
-    def score(self, rendering: Rendering) -> Scoring:
-        """Return one value a shot that is there."""
-        values = yield Ask(ENCODER, rendering.images)
-        return [
-            Value(float(value), shot.number)
-            for shot, value in zip(rendering.rendered, values, strict=True)
-        ]
+    encoder = PixelFormula("colourfulness 2", colourfulness)

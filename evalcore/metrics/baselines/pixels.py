@@ -8,9 +8,20 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from PIL import Image
 
-from evalcore.metrics.base import Feature, Floats, Picture
+from evalcore.metrics.base import (
+    Ask,
+    Feature,
+    Floats,
+    Picture,
+    Rendering,
+    Scoring,
+    Value,
+)
+from evalcore.metrics.weights import READY, Lacks
 
 SIDE = 256
+# How much red, green and blue weigh in grey (ITU-R BT.601).
+LUMA = np.array([0.299, 0.587, 0.114])
 
 
 def normalised(picture: Picture) -> Floats:
@@ -49,3 +60,21 @@ class PixelFormula:
     def encode(self, prepared: Sequence[Feature]) -> Sequence[Feature]:
         """Return what was prepared: there is nothing left to do."""
         return prepared
+
+
+class ShotFormula:
+    """A metric of single shots that is a formula on their pixels: always ready."""
+
+    encoder: PixelFormula
+
+    def missing(self) -> Lacks:
+        """Return nothing: it is always ready."""
+        return READY
+
+    def score(self, rendering: Rendering) -> Scoring:
+        """Return one value a shot that is there."""
+        values = yield Ask(self.encoder, rendering.images)
+        return [
+            Value(float(value), shot.number)
+            for shot, value in zip(rendering.rendered, values, strict=True)
+        ]

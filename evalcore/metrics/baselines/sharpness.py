@@ -1,12 +1,7 @@
 """How sharp a picture is."""
 
-import numpy as np
-
-from evalcore.metrics.base import Ask, Floats, MetricInfo, Rendering, Scoring, Value
-from evalcore.metrics.baselines.pixels import PixelFormula
-from evalcore.metrics.weights import READY, Lacks
-
-LUMA = np.array([0.299, 0.587, 0.114])
+from evalcore.metrics.base import Floats, MetricInfo
+from evalcore.metrics.baselines.pixels import LUMA, PixelFormula, ShotFormula
 
 
 def sharpness(grey: Floats) -> float:
@@ -27,6 +22,7 @@ def sharpness(grey: Floats) -> float:
 
     Examples
     --------
+    >>> import numpy as np
     >>> sharpness(np.full((5, 5), 9.0))
     0.0
     """
@@ -37,10 +33,7 @@ def sharpness(grey: Floats) -> float:
     return float(laplacian.var())
 
 
-ENCODER = PixelFormula("sharpness 2", lambda rgb: sharpness(rgb @ LUMA))
-
-
-class Sharpness:
+class Sharpness(ShotFormula):
     """Sharpness of each shot."""
 
     info = MetricInfo(
@@ -55,15 +48,4 @@ class Sharpness:
         source="variance of the Laplacian at 256 x 256; baseline",
         measures="Fine detail in a shot. Noise counts as detail.",
     )
-
-    def missing(self) -> Lacks:
-        """Return nothing: it is always ready."""
-        return READY
-
-    def score(self, rendering: Rendering) -> Scoring:
-        """Return one value a shot that is there."""
-        values = yield Ask(ENCODER, rendering.images)
-        return [
-            Value(float(value), shot.number)
-            for shot, value in zip(rendering.rendered, values, strict=True)
-        ]
+    encoder = PixelFormula("sharpness 2", lambda rgb: sharpness(rgb @ LUMA))
