@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 # How often a sign of life is given.
 SIGN_SECONDS = 20.0
 # How many outcomes are stored together, and after how many seconds at the latest.
-STORED_TOGETHER, STORE_SECONDS = 64, 5.0
+STORED_TOGETHER, STORE_SECONDS = 64, 2.0
 # What is put down where a metric has no value to give, not even an absent one.
 NOTHING = Value(None, reason="there was nothing to look at")
 Progress = Callable[[int, int], None]

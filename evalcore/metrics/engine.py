@@ -8,14 +8,15 @@ a window of them going, and in each round
 3. decodes each remaining picture or video once, in threads, prepares it for every
    encoder that wants it (`evalcore.metrics.decoding`), and encodes as soon as a batch
    is full, while the threads decode on;
-4. remembers the new features and sends every metric what it asked for.
+4. remembers the new features, and sends every metric what it asked for as soon as all
+   of it is known.
 
 An item without a feature is the misfortune of those who asked for it: they are thrown
 the reason, the others go on.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -37,6 +38,8 @@ from evalcore.metrics.features import FeatureStore
 # What a metric may raise besides over one odd story: its data are other people's.
 ODD_STORY = (AttributeError, LookupError, TypeError)
 WINDOW = 64
+
+_Features = list[Feature | FeatureError]
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,14 @@ class _Wanted:
     def unknown(self) -> list[Item]:
         """Return the items of which nothing is known yet."""
         return [item for key, item in self.items.items() if key not in self.known]
+
+    def knows(self, ask: Ask) -> bool:
+        """Say whether all that is asked for is known; what is last comes last."""
+        return all(item.key in self.known for item in reversed(ask.items))
+
+    def features(self, ask: Ask) -> _Features:
+        """Return what is asked for, in its order."""
+        return [self.known[item.key] for item in ask.items]
 
     @property
     def is_full(self) -> bool:
@@ -148,28 +159,23 @@ class Engine:
                         active.append(started)
                 if not active:
                     return
-                wanted = self._features([one.ask for one in active], pool)
                 going_on = []
-                for one in active:
-                    known = wanted[one.ask.encoder.id].known
-                    resumed = _resume(one, [known[item.key] for item in one.ask.items])
-                    if isinstance(resumed, Outcome):
-                        yield resumed
-                    else:
-                        going_on.append(resumed)
+                with closing(self._answers(active, pool)) as answers:
+                    for one, features in answers:
+                        resumed = _resume(one, features)
+                        if isinstance(resumed, Outcome):
+                            yield resumed
+                        else:
+                            going_on.append(resumed)
                 active = going_on
 
-    def _features(
-        self, asks: Iterable[Ask], pool: ThreadPoolExecutor
-    ) -> dict[str, _Wanted]:
-        """Return what is asked for, by encoder."""
-        wanted: dict[str, _Wanted] = {}
-        for ask in asks:
-            one = wanted.setdefault(ask.encoder.id, _Wanted(ask.encoder))
-            one.items.update((item.key, item) for item in ask.items)
-        for one in wanted.values():
-            one.known.update(self.store.get_many(one.encoder.id, one.items))
-            self.counts.add(self.counts.asked, one.encoder, len(one.items))
+    def _answers(
+        self, active: Sequence[_Active], pool: ThreadPoolExecutor
+    ) -> Generator[tuple[_Active, _Features]]:
+        """Give each job, and what it asked for, as soon as all of that is known."""
+        wanted = self._wanted(one.ask for one in active)
+        answered, waiting = _told_apart(active, wanted)
+        yield from answered
         unknown = [(o.encoder, item) for o in wanted.values() for item in o.unknown]
         batch = max((encoder.batch for encoder, _item in unknown), default=0)
         ahead = Ahead(pool, most_loads=2 * self.threads + batch)
@@ -182,8 +188,22 @@ class Engine:
                 one.ready.append(prepared)
                 if one.is_full:
                     self._encode(one)
+                    answered, waiting = _told_apart(waiting, wanted)
+                    yield from answered
         for one in wanted.values():
             self._encode(one)
+        for job in waiting:
+            yield job, wanted[job.ask.encoder.id].features(job.ask)
+
+    def _wanted(self, asks: Iterable[Ask]) -> dict[str, _Wanted]:
+        """Return what is asked for, by encoder, and what is remembered of it."""
+        wanted: dict[str, _Wanted] = {}
+        for ask in asks:
+            one = wanted.setdefault(ask.encoder.id, _Wanted(ask.encoder))
+            one.items.update((item.key, item) for item in ask.items)
+        for one in wanted.values():
+            one.known.update(self.store.get_many(one.encoder.id, one.items))
+            self.counts.add(self.counts.asked, one.encoder, len(one.items))
         return wanted
 
     def _encode(self, one: _Wanted) -> None:
@@ -214,12 +234,26 @@ def _encoded(
     return [feature for one in inputs for feature in _encoded(encoder, [one])]
 
 
+def _told_apart(
+    waiting: Iterable[_Active], wanted: Mapping[str, _Wanted]
+) -> tuple[list[tuple[_Active, _Features]], list[_Active]]:
+    """Return the jobs that can be answered, with the answers, and the others."""
+    answered, others = [], []
+    for one in waiting:
+        theirs = wanted[one.ask.encoder.id]
+        if theirs.knows(one.ask):
+            answered.append((one, theirs.features(one.ask)))
+        else:
+            others.append(one)
+    return answered, others
+
+
 def _start(job: Job) -> _Active | Outcome:
     """Return what a job asks first, or its outcome."""
     return _step(job, lambda: next(job.scoring))
 
 
-def _resume(one: _Active, features: list[Feature | FeatureError]) -> _Active | Outcome:
+def _resume(one: _Active, features: _Features) -> _Active | Outcome:
     """Send a job what it asked for; return what it asks next, or its outcome."""
     scoring = one.job.scoring
     refused = next((f for f in features if isinstance(f, FeatureError)), None)

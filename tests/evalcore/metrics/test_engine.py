@@ -260,6 +260,27 @@ def test_outcomes_come_before_the_last_job_is_begun(tmp_path):
     assert len(begun) == 5
 
 
+def test_a_job_is_done_as_soon_as_all_it_asked_for_is_known(engine):
+    encoder = Brightness(batch=2)
+    jobs = [Job(i, asking(encoder, PICTURES[2 * i : 2 * i + 2])) for i in range(4)]
+    found = engine.run(jobs)
+    for done in range(1, 5):
+        assert next(found).key == done - 1
+        assert encoder.batches == [2] * done
+
+
+def test_what_is_remembered_waits_for_no_encoding(engine):
+    outcomes(engine, asking(Brightness(), PICTURES[:2]))
+    encoder = Brightness()
+    jobs = [
+        Job("new", asking(encoder, PICTURES)),
+        Job("old", asking(encoder, PICTURES[:2])),
+    ]
+    first = next(engine.run(jobs))
+    assert first.key == "old"
+    assert encoder.batches == []
+
+
 def test_every_batch_is_a_sign_of_life(tmp_path):
     signs = []
     engine = Engine(FeatureStore(tmp_path), on_batch=lambda: signs.append(1))
