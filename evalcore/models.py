@@ -480,6 +480,9 @@ class MetricAbsence(models.Model):
     metric_version = models.CharField(max_length=300, blank=True)
     backend = models.CharField(max_length=100, blank=True)
     reason = models.TextField()
+    details = models.JSONField(
+        null=True, blank=True, help_text="What led to it: refused answers."
+    )
 
     class Meta:
         ordering = ["metric", "method", "story", "shot"]

@@ -126,15 +126,17 @@ def store(run: MetricRun, scored: Sequence[Scored]) -> None:
                 "metric_version": one.wanted.version,
                 "backend": info.backend,
             }
+            details = value.trace and dict(value.trace)
             if value.value is None:
-                absences.append(MetricAbsence(**place, reason=value.reason))
+                absence = MetricAbsence(**place, reason=value.reason, details=details)
+                absences.append(absence)
                 continue
             scores.append(
                 MetricScore(
                     **place,
                     higher_is_better=info.higher_is_better,
                     value=value.value,
-                    details=value.trace and dict(value.trace),
+                    details=details,
                 )
             )
     MetricScore.objects.bulk_create(scores, ignore_conflicts=True, batch_size=500)

@@ -387,9 +387,9 @@ def _work_on(chunk: MetricChunk, end: float | None, progress: Progress | None) -
         logger.exception("metric chunk %s failed", chunk.pk)
         work.failures.append(["", "", str(error) or type(error).__name__])
         state = State.FAILED
-        MetricChunk.objects.filter(run=chunk.run_id, state=State.QUEUED).update(
-            state=State.FAILED
-        )
+        MetricChunk.objects.filter(
+            run=chunk.run_id, queue=chunk.queue, state=State.QUEUED
+        ).update(state=State.FAILED)
     with transaction.atomic():
         lock_run(chunk)
         MetricChunk.objects.filter(pk=chunk.pk, worker=chunk.worker).update(

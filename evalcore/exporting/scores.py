@@ -89,7 +89,7 @@ def _stored(benchmark: Benchmark, choice: Choice) -> Iterable[Stored]:
                     reason="" if is_score else row.reason,
                     story=row.story.key if row.story else "",
                     shot=row.shot.number if row.shot else None,
-                    details=row.details if is_score else None,
+                    details=row.details,
                 ),
                 row.run.options,
                 row.run.finished_at or row.run.created_at,

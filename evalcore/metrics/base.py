@@ -18,7 +18,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -317,6 +317,17 @@ class Encoder(Protocol):
         FatalError
             Nothing can be encoded any more.
         """
+        ...
+
+
+@runtime_checkable
+class Streaming(Encoder, Protocol):
+    """An encoder whose features come one after the other, each of them dear."""
+
+    def stream(
+        self, prepared: Sequence[Any]
+    ) -> Generator[tuple[int, Feature | FeatureError]]:
+        """Give places and features as they come; otherwise as `encode`."""
         ...
 
 

@@ -12,7 +12,8 @@ a window of them going, and in each round
    of it is known.
 
 An item without a feature is the misfortune of those who asked for it: they are thrown
-the reason, the others go on.
+the reason, the others go on. The next run tries again; within one all who ask for the
+item hear the same of it.
 """
 
 import os
@@ -30,6 +31,7 @@ from evalcore.metrics.base import (
     FeatureError,
     Item,
     Scoring,
+    Streaming,
     Value,
 )
 from evalcore.metrics.decoding import MOST_BYTES, UNSCORABLE, Ahead, Prepared, words
@@ -40,6 +42,7 @@ ODD_STORY = (AttributeError, LookupError, TypeError)
 WINDOW = 64
 
 _Features = list[Feature | FeatureError]
+_Refused = dict[tuple[str, str], FeatureError]  # by encoder and item
 
 
 @dataclass(frozen=True)
@@ -122,7 +125,8 @@ class Engine:
     window
         How many jobs are at work at once.
     on_batch
-        Called after each batch: a sign of life on long work.
+        Called after each batch, or each feature that comes by itself: a sign of life
+        on long work.
     """
 
     def __init__(
@@ -149,6 +153,7 @@ class Engine:
         """
         waiting = iter(jobs)
         active: list[_Active] = []
+        refused: _Refused = {}
         with ThreadPoolExecutor(self.threads) as pool:
             while True:
                 for job in islice(waiting, self.window - len(active)):
@@ -160,7 +165,7 @@ class Engine:
                 if not active:
                     return
                 going_on = []
-                with closing(self._answers(active, pool)) as answers:
+                with closing(self._answers(active, refused, pool)) as answers:
                     for one, features in answers:
                         resumed = _resume(one, features)
                         if isinstance(resumed, Outcome):
@@ -170,10 +175,10 @@ class Engine:
                 active = going_on
 
     def _answers(
-        self, active: Sequence[_Active], pool: ThreadPoolExecutor
+        self, active: Sequence[_Active], refused: _Refused, pool: ThreadPoolExecutor
     ) -> Generator[tuple[_Active, _Features]]:
         """Give each job, and what it asked for, as soon as all of that is known."""
-        wanted = self._wanted(one.ask for one in active)
+        wanted = self._wanted((one.ask for one in active), refused)
         answered, waiting = _told_apart(active, wanted)
         yield from answered
         unknown = [(o.encoder, item) for o in wanted.values() for item in o.unknown]
@@ -192,17 +197,24 @@ class Engine:
                     yield from answered
         for one in wanted.values():
             self._encode(one)
+            for key, feature in one.known.items():
+                if isinstance(feature, FeatureError):
+                    refused[one.encoder.id, key] = feature
         for job in waiting:
             yield job, wanted[job.ask.encoder.id].features(job.ask)
 
-    def _wanted(self, asks: Iterable[Ask]) -> dict[str, _Wanted]:
-        """Return what is asked for, by encoder, and what is remembered of it."""
+    def _wanted(self, asks: Iterable[Ask], refused: _Refused) -> dict[str, _Wanted]:
+        """Return what is asked for, by encoder, and what is known of it already."""
         wanted: dict[str, _Wanted] = {}
         for ask in asks:
             one = wanted.setdefault(ask.encoder.id, _Wanted(ask.encoder))
             one.items.update((item.key, item) for item in ask.items)
         for one in wanted.values():
-            one.known.update(self.store.get_many(one.encoder.id, one.items))
+            name = one.encoder.id
+            one.known.update(self.store.get_many(name, one.items))
+            one.known |= {
+                k: refused[name, k] for k in one.items if (name, k) in refused
+            }
             self.counts.add(self.counts.asked, one.encoder, len(one.items))
         return wanted
 
@@ -210,19 +222,31 @@ class Engine:
         """Encode what is ready, and remember it."""
         if not one.ready:
             return
-        keys = [prepared.key for prepared in one.ready]
-        inputs = [prepared.input for prepared in one.ready]
-        one.ready.clear()
-        features = _encoded(one.encoder, inputs)
-        new = dict(zip(keys, features, strict=True))
-        one.known.update(new)
-        good = {k: f for k, f in new.items() if not isinstance(f, FeatureError)}
-        self.store.put_many(one.encoder.id, good)
-        self.counts.add(self.counts.encoded, one.encoder, len(good))
-        self.on_batch()
+        ready, one.ready = one.ready, []
+        inputs = [prepared.input for prepared in ready]
+        with closing(_encoded(one.encoder, inputs)) as coming:
+            for found in coming:
+                new = {ready[place].key: feature for place, feature in found.items()}
+                one.known.update(new)
+                good = {k: f for k, f in new.items() if not isinstance(f, FeatureError)}
+                self.store.put_many(one.encoder.id, good)
+                self.counts.add(self.counts.encoded, one.encoder, len(good))
+                self.on_batch()
 
 
 def _encoded(
+    encoder: Encoder, inputs: Sequence[Any]
+) -> Generator[Mapping[int, Feature | FeatureError]]:
+    """Give the features of a batch by their places: all at once, or as they come."""
+    if not isinstance(encoder, Streaming):
+        yield dict(enumerate(_at_once(encoder, inputs)))
+        return
+    with closing(encoder.stream(inputs)) as coming:
+        for place, feature in coming:
+            yield {place: feature}
+
+
+def _at_once(
     encoder: Encoder, inputs: Sequence[Any]
 ) -> Sequence[Feature | FeatureError]:
     """Encode a batch; if that fails one by one, so that the others go on."""
@@ -231,7 +255,7 @@ def _encoded(
     except UNSCORABLE as error:
         if len(inputs) == 1:
             return [FeatureError(words(error))]
-    return [feature for one in inputs for feature in _encoded(encoder, [one])]
+    return [feature for one in inputs for feature in _at_once(encoder, [one])]
 
 
 def _told_apart(

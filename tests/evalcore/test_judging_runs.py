@@ -6,7 +6,7 @@ from django.core.management import call_command
 from evalcore import scoring
 from evalcore.metrics import registry
 from evalcore.models import MetricAbsence, MetricChunk, MetricScore
-from tests.evalcore.metrics.judging.serving import answers, serving
+from tests.evalcore.metrics.judging.serving import answers, fails, serving
 from tests.factories import make_benchmark
 
 pytestmark = pytest.mark.django_db
@@ -88,7 +88,21 @@ def test_prose_is_an_absence_with_a_reason_never_a_0(judge):
     run = scored(benchmark, "pa_scene@vsb-paper")
     assert run.state == "done"
     assert not MetricScore.objects.exists()
-    assert "score" in MetricAbsence.objects.get().reason.lower()
+    absence = MetricAbsence.objects.get()
+    assert "score" in absence.reason.lower()
+    assert "What a lovely picture!" in str(absence.details["refused"])
+
+
+def test_a_judge_that_does_not_answer_leaves_nothing_that_stays(judge):
+    judge.then = fails(400, "busy")
+    benchmark = make_benchmark(stories=1, shots=1, methods=("Alder",))
+    run = scored(benchmark, "pa_scene")
+    assert "status 400, 'busy'" in run.error
+    assert not MetricScore.objects.exists()
+    assert not MetricAbsence.objects.exists()
+    judge.then = answers("Score: 3", usage=USAGE)
+    scored(benchmark, "pa_scene")
+    assert MetricScore.objects.get().value == 3
 
 
 def test_one_worker_at_a_time_spends_the_budget_of_a_run(judge, monkeypatch):

@@ -13,7 +13,9 @@ PATTERNS: Mapping[str, str] = MappingProxyType(
     {
         "semantic": r"semantic[\s_]+consistency",
         "factual": r"factual[\s_]+consistency",
-        "spatial_temporal": r"spati(?:o|al)[\s_-]*temporal[\s_]+consistency",
+        "spatial_temporal": (
+            r"spati(?:o|al)[\s_\-\u2010-\u2015]*temporal[\s_]+consistency"
+        ),
         "basic_properties": r"basic[\s_]+properties",
         "dynamics": r"dynamics(?:[\s_]+(?:and|&)[\s_]+|[\s_]+)interactivity",
         "physical_reliability": r"physical[\s_]+reliability",

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from evalcore.metrics.base import Ask, FeatureError
+from evalcore.metrics.judging.attempts import NoAnswerError
 from evalcore.metrics.judging.client import NotAskedError, the_judge
 from evalcore.metrics.judging.questions import Question
 from evalcore.metrics.judging.replies import (
@@ -66,6 +67,7 @@ def ask_judge(
     *,
     attempts: int = 3,
     warmer: float = 0.1,
+    unanswered: Literal["fail", "refuse"] = "fail",
 ) -> Generator[Ask, list[Any], list[Answer[T] | Refusal]]:
     """Ask questions at once, and those again whose answer cannot be parsed.
 
@@ -83,6 +85,10 @@ def ask_judge(
     warmer
         How much the temperature rises with each attempt; the same question at the same
         temperature would have the same, remembered answer.
+    unanswered
+        What becomes of a question that the judge does not reply to, being overloaded or
+        broken: the whole metric fails, so that nothing is stored and another run asks
+        again, or it is a refusal like an answer without use.
 
     Returns
     -------
@@ -91,6 +97,8 @@ def ask_judge(
 
     Raises
     ------
+    evalcore.metrics.judging.attempts.NoAnswerError
+        The judge did not reply.
     evalcore.metrics.base.FatalError
         The budget is spent, or the judge cannot be asked at all.
     """
@@ -107,6 +115,8 @@ def ask_judge(
         replies = yield Ask(the_judge(), asked, tolerant=True)
         again = []
         for one, reply in zip(waiting, replies, strict=True):
+            if isinstance(reply, NoAnswerError) and unanswered == "fail":
+                raise reply
             outcome = _outcome(one, reply, parse, attempt)
             if outcome is not None:
                 outcomes[one.place] = outcome

@@ -29,6 +29,7 @@ MOST_TRIES = 6
 # A question is given up after so many times what one reply may take.
 PATIENCE = 5
 TOO_MANY, SERVER_FAULT = 429, 500
+TIMED_OUT = {504, 524}  # a gateway gave up waiting; the judge may have answered
 SUCCESSES, REDIRECTS = range(200, 300), range(300, 400)
 QUOTA = b'"insufficient_quota"'  # sent with 429, though waiting does not help
 NO_MONEY = "its account has no money left"
@@ -38,6 +39,14 @@ REMEDIES = {
     402: NO_MONEY,
     404: "it knows no such address or judge: check JUDGE_BASE_URL and JUDGE_NAME",
 }
+
+
+class NoAnswerError(FeatureError):
+    """The judge did not answer a question, though it was asked again: later it may."""
+
+
+class RefusedError(FeatureError):
+    """The judge's server refuses a question, for what it shows or says."""
 
 
 class JudgeError(FatalError):
@@ -58,7 +67,10 @@ class _Failure:
 
 
 class _Patience:
-    """How long one question may take, from when it is sent first."""
+    """How long one question may take, from when it is sent first.
+
+    Waiting for one's turn does not count: a slow pace is no fault of the judge.
+    """
 
     def __init__(self, seconds: float, clock: Clock) -> None:
         self._seconds = seconds
@@ -70,6 +82,11 @@ class _Patience:
         if self._end is None:
             self._end = self._clock.now() + self._seconds
         return self._end
+
+    def rest(self, seconds: float) -> None:
+        """Add what was spent waiting for a turn."""
+        if self._end is not None:
+            self._end += seconds
 
     def ends_within(self, seconds: float) -> bool:
         """Return whether it is over when so many seconds have passed."""
@@ -108,8 +125,12 @@ class Attempts:
 
         Raises
         ------
-        FeatureError
-            The judge gave no usable answer to this question.
+        evalcore.metrics.judging.replies.UnusableReplyError
+            Its reply holds no answer.
+        NoAnswerError
+            It did not reply.
+        RefusedError
+            It refuses this question.
         JudgeError
             It cannot be asked anything.
         evalcore.metrics.judging.costs.BudgetExceededError
@@ -139,7 +160,7 @@ class Attempts:
                 "seconds; start again then: what was answered is remembered"
             )
         reason += f" (tried {times} times)"
-        return FeatureError(reason) if failure.sent else JudgeError(reason)
+        return NoAnswerError(reason) if failure.sent else JudgeError(reason)
 
     def _try(
         self, sender: "Sender", question: Payload, patience: _Patience
@@ -150,13 +171,14 @@ class Attempts:
         reserved = self._meter.reserve(question.tokens_in, question.tokens_out)
         billed: Decimal | None = None
         try:
-            self._pace.wait()
+            patience.rest(self._pace.wait())
             try:
                 response = sender.post(question.body, patience.begin())
             except NoResponseError as error:
                 billed = reserved if error.sent else None
                 return _Failure(str(error), sent=error.sent)
             if response.status not in SUCCESSES:
+                billed = reserved if response.status in TIMED_OUT else None
                 return self._failure(response)
             billed = reserved
             reply = read_reply(response.body, response.kind)
@@ -172,7 +194,7 @@ class Attempts:
         ------
         JudgeError
             No question will fare better.
-        FeatureError
+        RefusedError
             This question is refused.
         """
         status = response.status
@@ -186,7 +208,7 @@ class Attempts:
             raise JudgeError(f"{self.who}: {remedy} ({reason})")
         if status == TOO_MANY or status >= SERVER_FAULT:
             return _Failure(reason, retry_after(response.retry_after))
-        raise FeatureError(f"{self.who} refuses the question ({reason})")
+        raise RefusedError(f"{self.who} refuses the question ({reason})")
 
 
 def _reported(response: "Response") -> str:

@@ -18,7 +18,7 @@ raises as what it is, and a batch in which nothing was answered raises at once.
 
 import os
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evalcore.metrics.base import FatalError, Feature, FeatureError
-from evalcore.metrics.judging.attempts import Attempts, JudgeError
+from evalcore.metrics.judging.attempts import Attempts, JudgeError, RefusedError
 from evalcore.metrics.judging.costs import CostMeter
 from evalcore.metrics.judging.payloads import PACKING, Payload, payload
 from evalcore.metrics.judging.questions import Question
@@ -83,6 +83,7 @@ class Judge:
         self._clock = clock or RealClock()
         chance = chance or random.Random()
         self._attempts = Attempts(settings, self.meter, self._clock, chance)
+        self._has_answered = False
 
     @property
     def id(self) -> str:
@@ -106,26 +107,51 @@ class Judge:
         BudgetExceededError
             The budget allows none of these questions.
         JudgeError
-            The judge was not reached, or refuses to be asked anything.
+            The judge was not reached, or refuses to be asked anything, or refuses
+            questions and has answered none yet.
+        """
+        replies = dict(self.stream(prepared))
+        return [replies[place] for place in range(len(prepared))]
+
+    def stream(
+        self, prepared: Sequence[Payload]
+    ) -> Generator[tuple[int, Feature | FeatureError]]:
+        """Give each answer as it comes, with its place; otherwise as `encode`.
+
+        Who stops early waits for the questions that are under way.
         """
         from evalcore.metrics.judging.sending import Sender
 
-        halt = _Halt()
-        with (
-            Sender(self.settings, self._clock) as sender,
-            ThreadPoolExecutor(self.settings.concurrency) as pool,
-        ):
-            tasks = [pool.submit(self._ask, sender, one, halt) for one in prepared]
-            try:
-                for _task in as_completed(tasks):
-                    self.meter.report()
-            except BaseException:
-                halt.at(JudgeError(f"{self._attempts.who}: interrupted"))
-                raise
-        replies = [task.result() for task in tasks]
-        if halt.why and all(isinstance(one, FeatureError) for one in replies):
+        halt, answered = _Halt(), False
+        refused: RefusedError | None = None
+        try:
+            with (
+                Sender(self.settings, self._clock) as sender,
+                ThreadPoolExecutor(self.settings.concurrency) as pool,
+            ):
+                tasks = {
+                    pool.submit(self._ask, sender, one, halt): place
+                    for place, one in enumerate(prepared)
+                }
+                try:
+                    for task in as_completed(tasks):
+                        reply = task.result()
+                        answered |= not isinstance(reply, FeatureError)
+                        if isinstance(reply, RefusedError):
+                            refused = reply
+                        yield tasks[task], reply
+                        self.meter.report()
+                except BaseException:
+                    halt.at(JudgeError(f"{self._attempts.who}: interrupted"))
+                    raise
+        finally:
+            self.meter.report()
+        self._has_answered |= answered
+        if halt.why and not answered:
             raise halt.why
-        return replies
+        if refused and not self._has_answered:
+            # Not the question's fault, or no question will fare better for now.
+            raise JudgeError(f"{refused}, and has answered none so far")
 
     def _ask(
         self, sender: "Sender", question: Payload, halt: "_Halt"

@@ -15,7 +15,11 @@ OPENING = r"*_`\"'\[(<"
 GAP = rf"[{OPENING} \t]*"
 COLON = r"[ \t]*[:\uff1a=|]"
 NUMBER = re.compile(r"(?P<number>-?\d{1,6}(?:\.\d{1,6})?)(?P<rest>[^\n]{0,80})")
-OF = re.compile(r"\s*(?:/|out\s+of|of)\s*(\d{1,6})", re.IGNORECASE)
+OF = re.compile(r"\s*[\[(]?\s*(?:/|out\s+of|of)\s*(\d{1,6})", re.IGNORECASE)
+# What a scale in brackets before the colon ends with: `(0-4)`, `(out of 10)`.
+TOP = re.compile(
+    r"(?:\d\s*(?:[-\u2010-\u2015~]|to)|/|of|max(?:imum)?:?)\s*(\d{1,6})\s*$", re.I
+)
 RANGE = re.compile(r"\s*(?:[-\u2013\u2014~]|to|or|and)\s*\d", re.IGNORECASE)
 # What may follow a score; anything else tells that the number counts something.
 END = re.compile(r"\s*(?:points?\b|because\b|since\b|as\b|for\b|[^\w\s%]|$)", re.I)
@@ -58,7 +62,7 @@ def scores_after(label: str, text: str, highest: int) -> list[float | Unclear]:
         number = NUMBER.match(text, match.end())
         if number is None:
             continue
-        score = _score(number, highest)
+        score = _score(number, highest, match["scale"] or "")
         # On the next line only a score stands alone; `1. The scene` is a list.
         if match["next"] and not re.fullmatch(r"\W*", _beyond(number)):
             continue
@@ -91,7 +95,7 @@ def _mentions(label: str, then: str, text: str) -> Iterator[re.Match[str]]:
 
     `label` and `then` are regular expressions.
     """
-    scale = r"(?:[ \t]*\([^()\n]{0,40}\))?"
+    scale = r"(?:[ \t]*\((?P<scale>[^()\n]{0,40})\))?"
     return re.finditer(
         rf"(?<![^\W_]){label}{DECORATION}{scale}{DECORATION}{then}", text, re.I
     )
@@ -104,11 +108,11 @@ def _beyond(number: re.Match[str]) -> str:
     return rest[of.end() :] if of else rest
 
 
-def _score(number: re.Match[str], highest: int) -> float | Unclear:
+def _score(number: re.Match[str], highest: int, scale: str) -> float | Unclear:
     value, rest = number["number"], number["rest"]
-    of = OF.match(rest)
-    if of and int(of[1]) != highest:
-        return Unclear(f"{value} is out of {of[1]}, not of {highest}")
+    for top in (OF.match(rest), TOP.search(scale)):
+        if top and int(top[1]) != highest:
+            return Unclear(f"{value} is out of {top[1]}, not of {highest}")
     if RANGE.match(_beyond(number)):
         return Unclear(f"{value}{rest[:SHOWN]} is a range")
     if not END.match(_beyond(number)):

@@ -52,14 +52,15 @@ class Pace:
         self._next = float("-inf")
         self._lock = Lock()
 
-    def wait(self) -> None:
-        """Wait for one's turn."""
+    def wait(self) -> float:
+        """Wait for one's turn; return for how many seconds."""
         with self._lock:
             now = self._clock.now()
             turn = max(now, self._next)
             self._next = turn + self._interval
         if turn > now:
             self._clock.sleep(turn - now)
+        return turn - now
 
     def hold(self, seconds: float) -> None:
         """Let nobody have a turn for so long: the judge has asked for a pause."""

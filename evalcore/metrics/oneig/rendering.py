@@ -25,8 +25,9 @@ from evalcore.metrics.oneig.text import Comparison, compare, plain, text_score
 from evalcore.metrics.weights import Lacks, lacking
 
 JUDGE = "oneig-judge"
-# What was read from pictures, None where nothing usable came.
-Reading = Generator[Ask, list[Any], list[str | None]]
+# What was read from pictures, or why nothing usable came.
+Read = str | Refusal
+Reading = Generator[Ask, list[Any], list[Read]]
 Wanted = tuple[Image, str]
 
 EMPTY = "NONE"
@@ -77,7 +78,7 @@ class TextReader:
             return [" ".join(found.tolist()) for found in lines]
         questions = [Question((image, REQUEST), size=None) for image in images]
         replies = yield from ask_judge(questions, read_reply)
-        return [None if isinstance(r, Refusal) else r.value for r in replies]
+        return [r if isinstance(r, Refusal) else r.value for r in replies]
 
 
 def read_reply(reply: str) -> str:
@@ -189,19 +190,22 @@ def _wanted(
     return [(image, text) for image in images.values()], language_of(prompt, text)
 
 
-def _value(
-    wanted: Sequence[Wanted], read: Sequence[str | None], language: Language
-) -> Value:
+def _value(wanted: Sequence[Wanted], read: Sequence[Read], language: Language) -> Value:
     """Return the score of what was read; pictures that were not read are left out."""
     comparisons: list[Comparison] = [
         compare(found, text)
         for (_image, text), found in zip(wanted, read, strict=True)
-        if found is not None
+        if not isinstance(found, Refusal)
     ]
+    refused = [str(found) for found in read if isinstance(found, Refusal)]
     if not comparisons:
-        return Value(None, reason="no picture was read")
+        reason = f"no picture was read: {refused[-1]}"
+        return Value(None, reason=reason, trace={"refused": refused})
     scored = asdict(text_score(comparisons, language))
-    return Value(scored["score"], trace={**scored, "pictures": len(comparisons)})
+    trace = {**scored, "pictures": len(comparisons)}
+    return Value(
+        scored["score"], trace=trace | ({"refused": refused} if refused else {})
+    )
 
 
 def _info(reader: TextReader, **declared: Any) -> MetricInfo:

@@ -14,7 +14,7 @@ TRIALS = 3  # k of the paper
 TEMPERATURE = 0.3  # ours; the paper only says that answers are noisy
 WORDS = {"true": True, "false": False}
 ORNAMENT = " \t\r\n\"'`*."
-LINE = re.compile(r"\s*(\d+)\s*[.:)]\s*(.*)")
+LINE = re.compile(r"[\s*_`\u2022-]*(\d+)[*_`]*\s*[.:)]\s*(.*)")
 SYSTEM = (
     "You look at pictures and answer questions about what is to be seen in them. Judge "
     "only what is visible. Several pictures are the panels of one story, in order; a "
@@ -64,7 +64,7 @@ def parse_lines(text: str, count: int) -> list[Vote]:
     Parameters
     ----------
     text
-        The reply: lines such as "3: False"; lines without a number are passed over.
+        The reply: lines such as "3: False", perhaps in bold; others are passed over.
     count
         How many questions there were, from 1.
 
@@ -85,13 +85,15 @@ def parse_lines(text: str, count: int) -> list[Vote]:
     [True, None]
     """
     votes = [Vote(None, "no line with this number")] * count
+    contradicted = set()
     for found in filter(None, map(LINE.fullmatch, text.splitlines())):
         index = int(found[1]) - 1
-        if not 0 <= index < count:
+        if not 0 <= index < count or index in contradicted:
             continue
         vote, before = _vote(found[2]), votes[index]
         if before.value is not None and before.value != vote.value:
             vote = Vote(None, f"answered twice: {before.text!r}, {vote.text!r}")
+            contradicted.add(index)
         votes[index] = vote
     if all(vote.value is None for vote in votes):
         raise ValueError(

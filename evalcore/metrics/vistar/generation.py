@@ -126,7 +126,7 @@ def generate(prompts: Mapping[str, Told]) -> Generation:
         By id the questionnaire, or why none of the judge's attempts was of use.
     """
     questions = [generation_question(prompt) for prompt in prompts.values()]
-    answers = yield from ask_judge(questions, parse_reply)
+    answers = yield from ask_judge(questions, parse_reply, unanswered="refuse")
     return {
         key: answer
         if isinstance(answer, Refusal)

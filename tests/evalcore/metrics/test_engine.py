@@ -281,6 +281,20 @@ def test_what_is_remembered_waits_for_no_encoding(engine):
     assert encoder.batches == []
 
 
+def test_within_a_run_all_hear_the_same_of_an_item(tmp_path):
+    class Moody(Brightness):
+        def encode(self, prepared):
+            features = super().encode(prepared)
+            return features if len(self.batches) > 1 else [FeatureError("not now")]
+
+    encoder = Moody()
+    jobs = [Job(i, asking(encoder, PICTURES[:1])) for i in range(2)]
+    engine = Engine(FeatureStore(tmp_path), window=1)
+    assert [str(one.error) for one in engine.run(jobs)] == ["not now"] * 2
+    assert encoder.batches == [1]
+    assert values(outcomes(engine, asking(encoder, PICTURES[:1]))[0]) == [0]
+
+
 def test_every_batch_is_a_sign_of_life(tmp_path):
     signs = []
     engine = Engine(FeatureStore(tmp_path), on_batch=lambda: signs.append(1))

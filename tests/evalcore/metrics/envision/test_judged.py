@@ -13,7 +13,7 @@ from evalcore.metrics.envision.rubric import NAMES, rubric
 from evalcore.metrics.features import FeatureStore
 from evalcore.metrics.judging.client import asking
 from tests.evalcore.metrics.asking import noise, rendering_of, score
-from tests.evalcore.metrics.judging.serving import answers, fails, judge_at, serving
+from tests.evalcore.metrics.judging.serving import answers, judge_at, serving
 
 TEXTS = [
     {"prompt": f"A candle, part {step}.", "explanation": f"It has burnt {step} hours."}
@@ -79,6 +79,7 @@ class TestReading:
         [
             ("artistic_quality", "Artistic Quality"),
             ("spatial_temporal", "Spatio-Temporal Consistency"),
+            ("spatial_temporal", "Spatio\u2011Temporal Consistency"),
             ("spatial_temporal", "spatial_temporal consistency"),
         ],
     )
@@ -219,14 +220,14 @@ class TestAsking:
         }
 
     def test_an_unusable_trial_is_left_out_with_its_reason(self, server, tmp_path):
-        server.script = [answers("Lovely."), fails(400, "no"), answers("")]
+        server.script = [answers("Lovely."), answers("Well."), answers("")]
         with asking(judge_at(server, concurrency=1)):
             (value,) = score(EnvisionScore("semantic"), sequence(), tmp_path)
         assert value.value == 5
         assert value.trace["usable"] == 2
         first, second, third, *_good = value.trace["trials"]
         assert "none of the nine" in first["refused"][0]
-        assert "status 400" in second["refused"][0]
+        assert "none of the nine" in second["refused"][0]
         assert "is empty" in third["refused"][0]
         assert len(server.asked) == 5  # nothing is asked again, warmer
 

@@ -6,6 +6,7 @@ from evalcore.metrics.base import Image, Source
 from evalcore.metrics.engine import Engine, Job
 from evalcore.metrics.features import FeatureStore
 from evalcore.metrics.judging.asking import Answer, Refusal, ask_judge
+from evalcore.metrics.judging.attempts import NoAnswerError
 from evalcore.metrics.judging.client import asking
 from evalcore.metrics.judging.costs import BudgetExceededError
 from evalcore.metrics.judging.questions import Question
@@ -133,6 +134,22 @@ def test_what_the_server_refuses_is_not_asked_again(server, tmp_path):
     assert "status 400" in reason
     assert str(bad) == f"the judge gave no usable answer: {reason}"
     assert len(server.asked) == 2
+
+
+def test_without_a_reply_the_metric_fails_and_asks_again_another_time(server, tmp_path):
+    server.by_question = lambda asked: (
+        fails(503, "no") if asked.text == "1" else answers(asked.text)
+    )
+    failure = ask(judge_at(server), tmp_path, ["0", "1"])
+    assert isinstance(failure, NoAnswerError)
+    assert "status 503, 'no'" in str(failure)
+    answer, refusal = ask(judge_at(server), tmp_path, ["0", "1"], unanswered="refuse")
+    assert answer == Answer(0, "0", 1)
+    assert "status 503, 'no'" in str(refusal)
+    server.by_question = lambda asked: answers(asked.text)
+    again = ask(judge_at(server), tmp_path, ["0", "1"])
+    assert again == [Answer(0, "0", 1), Answer(1, "1", 1)]
+    assert [asked.text for asked in server.asked].count("0") == 1
 
 
 def test_a_picture_that_cannot_be_decoded_is_one_refusal(server, tmp_path):

@@ -104,6 +104,12 @@ def test_so_many_are_asked_at_once_and_no_more(server, concurrency):
     assert len(server.asked) == 12
 
 
+def test_waiting_for_a_turn_takes_no_patience(server):
+    server.script = [fails(503), answers("late")]
+    judge = judge_at(server, requests_per_minute=0.1, concurrency=1)
+    assert ask(judge, "?") == ["late"]
+
+
 def test_requests_keep_to_the_limit_per_minute(server):
     clock = JumpingClock()
     judge = judge_at(server, clock=clock, requests_per_minute=60, concurrency=1)
@@ -214,10 +220,25 @@ def test_one_misfortune_does_not_touch_the_others(server):
 
 @pytest.mark.parametrize("status", [400, 403, 413, 422])
 def test_a_refused_question_is_not_asked_again(server, status):
-    server.then = fails(status, "this I will not look at")
-    said = refusal(judge_at(server))
-    assert f"refuses the question (status {status}, 'this I will not look at')" in said
-    assert len(server.asked) == 1
+    server.script = [answers("A fox."), fails(status, "this I will not look at")]
+    first, second = ask(judge_at(server, concurrency=1), "?", "And here?")
+    assert first == "A fox."
+    said = f"refuses the question (status {status}, 'this I will not look at')"
+    assert said in str(second)
+    assert len(server.asked) == 2
+
+
+def test_a_judge_that_refuses_whatever_it_is_asked_ends_it(server):
+    """As one that does not know a field of the request: nothing is put down."""
+    server.then = fails(400, "Unsupported parameter: 'max_tokens'")
+    judge = judge_at(server)
+    with pytest.raises(JudgeError, match=r"'max_tokens'.*has answered none so far"):
+        ask(judge, "?", "And here?")
+    server.then = answers("A fox.")
+    assert ask(judge, "?") == ["A fox."]
+    server.then = fails(400, "no")
+    (refused,) = ask(judge, "And here?")
+    assert "refuses the question" in str(refused)
 
 
 @pytest.mark.parametrize(
@@ -329,7 +350,6 @@ def test_a_redirect_to_nowhere_has_words_too(server):
 @pytest.mark.parametrize(
     "echo",
     [
-        fails(400, f"bad key {KEY}"),
         fails(500, f"bad key {KEY}"),
         raw(json.dumps({"error": f"bad {KEY}"}).replace("/", "\\/").encode()),
         raw(KEY.encode(), kind=f"text/{KEY}"),
@@ -339,6 +359,12 @@ def test_a_redirect_to_nowhere_has_words_too(server):
 def test_the_key_is_taken_out_of_what_the_server_says(server, echo):
     server.then = echo
     assert "[key]" in refusal(judge_at(server))
+
+
+@pytest.mark.parametrize("key", ["1", "e", "none", "token"])
+def test_a_word_instead_of_a_key_is_no_secret(server, key):
+    server.then = answers("None of the 1 token is here.")
+    assert ask(judge_at(server, key=key), "?") == ["None of the 1 token is here."]
 
 
 def test_the_key_is_neither_logged_nor_shown(server, caplog):

@@ -8,6 +8,7 @@ import pytest
 from evalcore.metrics.base import Ask, FeatureError
 from evalcore.metrics.engine import Engine, Job
 from evalcore.metrics.features import FeatureStore
+from evalcore.metrics.judging.attempts import JudgeError
 from evalcore.metrics.judging.client import Judge, NotAskedError
 from evalcore.metrics.judging.costs import BudgetExceededError, CostMeter
 from evalcore.metrics.judging.questions import Question
@@ -84,10 +85,48 @@ def test_what_may_have_been_billed_is_counted(server):
 def test_a_refused_request_costs_nothing(server):
     server.then = fails(400)
     judge = judge_at(server, budget=1, price_in=1, price_out=1)
-    ask(judge, "?")
+    with pytest.raises(JudgeError):
+        ask(judge, "?")
     server.then = fails(500)
     ask(judge, "?")
     assert (judge.meter.spent, judge.meter.requests) == (0, 0)
+
+
+@pytest.mark.parametrize("status", [504, 524])
+def test_a_gateway_that_gave_up_waiting_may_bill(server, status):
+    server.then = fails(status)
+    judge = judge_at(server, budget=1, price_in=1, price_out=1)
+    ask(judge, "?")
+    assert judge.meter.requests == len(server.asked) > 1
+
+
+def test_who_stops_early_loses_no_money_from_the_account(server):
+    reported: list[Decimal] = []
+    meter = CostMeter(price_in=Decimal(1), on_spending=reported.append)
+    server.then = answers("yes", usage={"prompt_tokens": 10, "completion_tokens": 0})
+    judge = judge_at(server, meter=meter, concurrency=2)
+    coming = judge.stream([judge.prepare(Question((str(i),))) for i in range(20)])
+    next(coming)
+    coming.close()
+    assert 1 <= len(server.asked) < 20
+    assert sum(reported) == meter.spent == Decimal(len(server.asked)) / 100_000
+
+
+def test_what_was_answered_before_an_interruption_is_remembered(server, tmp_path):
+    heard = []
+
+    def stop():
+        heard.append(1)
+        if len(heard) == 5:
+            raise KeyboardInterrupt
+
+    judge = judge_at(server, concurrency=2)
+    jobs = [Job(0, metric(judge, [str(i) for i in range(8)]))]
+    with pytest.raises(KeyboardInterrupt):
+        list(Engine(FeatureStore(tmp_path), on_batch=stop).run(jobs))
+    engine = Engine(FeatureStore(tmp_path))
+    list(engine.run([Job(0, metric(judge, [str(i) for i in range(8)]))]))
+    assert engine.counts.encoded[judge.id] == 3
 
 
 def worst(judge: Judge, question: str) -> Decimal:

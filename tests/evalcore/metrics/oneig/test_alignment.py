@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from evalcore.metrics.base import FeatureError
 from evalcore.metrics.judging.client import asking
 from evalcore.metrics.oneig.alignment import Alignment, read_answer
 from tests.evalcore.metrics.asking import noise, rendering_of, score
@@ -89,12 +90,19 @@ def test_a_picture_without_a_usable_answer_is_left_out(server, tmp_path):
     assert "Yes or No, not 'It depends.'" in told
 
 
-@pytest.mark.parametrize("step", [answers("It depends."), fails(400, "too rude")])
-def test_without_usable_answers_there_is_no_score(server, tmp_path, step):
-    server.then = step
+def test_without_usable_answers_there_is_no_score(server, tmp_path):
+    server.then = answers("It depends.")
     value = aligned(server, tmp_path, [noise(1)])
     assert value.value is None
     assert value.reason == "no picture got a usable answer to all questions"
+
+
+def test_a_question_without_a_reply_is_not_left_out(server, tmp_path):
+    server.by_question = lambda asked: (
+        fails(503, "later") if "A barn?" in asked.text else answers("Yes")
+    )
+    with pytest.raises(FeatureError, match="status 503, 'later'"):
+        aligned(server, tmp_path, [noise(1)])
 
 
 @pytest.mark.parametrize(

@@ -182,6 +182,7 @@ def test_a_picture_that_was_not_read_is_left_out(server, tmp_path):
     value = read_by(server, TextRendering("oneig-judge"), subject, tmp_path)
     assert len(seen) == 2
     assert value.trace["pictures"] == 1
+    assert len(value.trace["refused"]) == 1
     assert value.value == 1
 
 
@@ -190,7 +191,8 @@ def test_without_a_picture_that_was_read_there_is_no_score(server, tmp_path):
     subject = poster(3, "Open")
     value = read_by(server, TextRendering("oneig-judge"), subject, tmp_path)
     assert value.value is None
-    assert value.reason == "no picture was read"
+    assert "no picture was read: the judge gave no usable answer" in value.reason
+    assert "is empty" in value.trace["refused"][0]
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,14 @@ class TestParsing:
         assert same.value is True
         assert other == Vote(None, "answered twice: 'True', 'False'")
 
+    def test_a_contradiction_stays_one_whatever_follows(self):
+        (vote, _) = parse_lines("1: True\n1: False\n1: True\n2: True", 2)
+        assert vote.value is None
+
+    def test_numbers_may_be_bold_or_in_a_list(self):
+        votes = parse_lines("**1:** True\n**2: False**\n- 3: True\n* **4**: False", 4)
+        assert [vote.value for vote in votes] == [True, False, True, False]
+
     @pytest.mark.parametrize("text", ["", "True", "0: True", "3: False", "1: maybe"])
     def test_without_any_answer_the_reply_is_refused(self, text):
         with pytest.raises(ValueError, match="expected 2 lines"):

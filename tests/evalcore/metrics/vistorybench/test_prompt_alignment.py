@@ -318,11 +318,11 @@ class TestIndividualAction:
         assert "status 400" in value.trace["shots"]["1"]["Owl"]["refused"][0]
 
     def test_only_refusals_leave_no_value(self, server, tmp_path):
-        server.then = fails(400, "not for me")
+        server.then = answers("Not for me.")
         rendering = self.story([scene(doll(RED))], [("Fox",)])
         (value,) = judged(server, IndividualAction(CODE), rendering, tmp_path)
         assert value.value is None
-        assert "not for me" in value.reason
+        assert "Not for me." in value.reason
 
     def test_nobody_is_found(self, server, tmp_path):
         rendering = self.story([scene()], [("Fox",)])
