@@ -68,6 +68,36 @@ def test_it_serves_and_stops_without_leaving_anything(tmp_path, how):
     assert "create_manager" in output
 
 
+SIGNALLED_AS_A_CHILD_STARTS = """
+import os, subprocess, sys
+import django
+django.setup()
+from evalcore.management.commands import serve
+
+class Starting(subprocess.Popen):
+    def __init__(self, _command):
+        super().__init__([sys.executable, "-c", "import time; time.sleep(600)"])
+        os.kill(os.getpid(), {how})
+
+subprocess.Popen = Starting
+serve.run_server(port=8000, bind="127.0.0.1")
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_while_a_child_starts_leaves_nothing_behind(tmp_path, how):
+    server = subprocess.Popen(
+        [sys.executable, "-c", SIGNALLED_AS_A_CHILD_STARTS.format(how=int(how))],
+        env=os.environ | {"DATA_DIR": str(tmp_path)}, cwd=ROOT, start_new_session=True,
+    )  # fmt: skip
+    try:
+        assert server.wait(60) == 0
+        assert group_is_empty(server.pid)
+    finally:
+        if not group_is_empty(server.pid):
+            os.killpg(server.pid, signal.SIGKILL)
+
+
 def test_a_port_in_use_is_explained(tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from types import FrameType
 
 from django.conf import settings
@@ -26,34 +27,36 @@ def run_server(*, port: int, bind: str) -> None:
     SIGTERM and Ctrl-C stop all and leave nothing behind; when one dies by itself the
     others are stopped as well.
     """
-    signal.signal(signal.SIGTERM, _interrupt)
-    children: dict[str, subprocess.Popen] = {}
-    try:
-        children["web server"] = subprocess.Popen(_web_command(bind, port))
-        for name, queue in WORKERS.items():
-            children[name] = subprocess.Popen(_worker_command(queue))
-        near = "127.0.0.1" if bind in ("0.0.0.0", "::") else _host(bind)
-        print(
-            f"Plumbline serves on http://{near}:{port}/  (Ctrl-C stops it)", flush=True
-        )
-        beyond = _host(bind) not in LOCAL_HOSTS
-        if beyond and set(settings.ALLOWED_HOSTS) <= set(LOCAL_HOSTS):
-            print(
-                "Other machines are refused until BASE_URL or ALLOWED_HOSTS is set.",
-                flush=True,
-            )
-        while all(child.poll() is None for child in children.values()):
-            time.sleep(0.5)
-    except KeyboardInterrupt:
-        _stop(children.values())
-        return
-    dead = [name for name, child in children.items() if child.poll() is not None]
+    signals: list[int] = []
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        # Raising here could strike between a child's start and its being known.
+        signals.append(number)
+
+    signal.signal(signal.SIGTERM, note)
+    signal.signal(signal.SIGINT, note)
+    children = {"web server": subprocess.Popen(_web_command(bind, port))}
+    for name, queue in WORKERS.items():
+        children[name] = subprocess.Popen(_worker_command(queue))
+    _tell_where(bind, port)
+    dead: list[str] = []
+    while not (signals or dead):
+        time.sleep(0.2)
+        dead = [name for name, child in children.items() if child.poll() is not None]
     _stop(children.values())
-    raise CommandError(f"The {dead[0]} ended by itself; its last lines say why.")
+    if not signals:
+        raise CommandError(f"The {dead[0]} ended by itself; its last lines say why.")
 
 
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+def _tell_where(bind: str, port: int) -> None:
+    near = "127.0.0.1" if bind in ("0.0.0.0", "::") else _host(bind)
+    print(f"Plumbline serves on http://{near}:{port}/  (Ctrl-C stops it)", flush=True)
+    beyond = _host(bind) not in LOCAL_HOSTS
+    if beyond and set(settings.ALLOWED_HOSTS) <= set(LOCAL_HOSTS):
+        print(
+            "Other machines are refused until BASE_URL or ALLOWED_HOSTS is set.",
+            flush=True,
+        )
 
 
 def check_address(bind: str, port: int) -> None:
@@ -110,11 +113,10 @@ def _worker_command(queue: str) -> list[str]:
     ]  # fmt: skip
 
 
-def _stop(children: "list[subprocess.Popen]") -> None:
+def _stop(children: Iterable[subprocess.Popen]) -> None:
     """Ask every child to end, and insist after a while."""
     children = list(children)
     # A Ctrl-C in the terminal reached the children already; asking twice is harmless.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     for child in children:
         if child.poll() is None:
             child.send_signal(signal.SIGTERM)
