@@ -369,7 +369,10 @@ def _environment(asked: Mapping[str, int]) -> dict[str, object]:
         "encoders": dict(asked),
     }
     if "torch" in sys.modules:
-        from evalcore.metrics.encoders.runtime import describe
+        from evalcore.metrics.encoders.runtime import DeviceError, describe
 
-        found |= describe()
+        try:
+            found |= describe()
+        except DeviceError as error:
+            found["device"] = str(error)
     return found

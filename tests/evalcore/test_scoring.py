@@ -23,6 +23,7 @@ from evalcore import chunk_work, media, score_rows, scoring
 from evalcore.celery import app
 from evalcore.metrics import registry
 from evalcore.metrics.base import Value
+from evalcore.metrics.encoders import runtime
 from evalcore.models import (
     Frame,
     MetricAbsence,
@@ -114,6 +115,21 @@ def test_a_metric_that_fails_on_one_output_is_named_and_the_others_are_scored(
         "1 of 3 values could not be computed: Alder / 01: shots_present: no colour"
     )
     assert MetricScore.objects.count() == 2
+
+
+@pytest.mark.django_db
+def test_a_device_that_is_not_here_ends_the_run_and_is_put_down(monkeypatch):
+    monkeypatch.setenv("EVALCORE_DEVICE", "gpu")
+    runtime.device.cache_clear()
+    try:
+        run = scoring.run(scoring.queue_run(make_benchmark(), ["mobilenet_self"]).pk)
+    finally:
+        monkeypatch.undo()
+        runtime.device.cache_clear()
+    assert run.state == "failed"
+    assert run.error.startswith("EVALCORE_DEVICE='gpu': write cpu, cuda or cuda:1")
+    assert run.chunks.get().environment["device"] == run.error
+    assert not MetricScore.objects.exists()
 
 
 @pytest.mark.django_db

@@ -8,8 +8,9 @@ import argparse
 import re
 from collections.abc import Mapping
 from functools import cache, partial
-from typing import Literal
+from typing import Any, Literal
 
+import numpy as np
 import open_clip
 import torch
 from torch import nn
@@ -30,6 +31,18 @@ from evalcore.metrics.encoders.runtime import (
     load_strictly,
     read_checkpoint,
 )
+
+# What its authors' file holds beside the weights, none of which can do anything: the
+# training's command line, and numbers of its optimizer as numpy 1 or 2 writes them.
+_scalar = np.float64(0).__reduce__()[0]
+BESIDE: list[Any] = [
+    argparse.Namespace,
+    (_scalar, "numpy.core.multiarray.scalar"),
+    (_scalar, "numpy._core.multiarray.scalar"),
+    np.dtype,
+    np.dtypes.Float64DType,
+    np.dtypes.Int64DType,
+]
 
 Preprocess = Literal["squash", "centercrop"]
 SIDE = 224
@@ -92,8 +105,7 @@ def load_csd(architecture: str) -> nn.Module:
     """Return the network with its weights, however the checkpoint names them."""
     network = StyleNetwork(architecture)
     path = CSD.need()
-    # The training's command line lies in the file beside the weights.
-    with torch.serialization.safe_globals([argparse.Namespace]):
+    with torch.serialization.safe_globals(BESIDE):
         checkpoint = read_checkpoint(path)
     load_strictly(network, plain_keys(checkpoint), path)
     return network

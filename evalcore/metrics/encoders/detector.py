@@ -8,6 +8,7 @@ port in transformers, whose scores differ slightly near the threshold.
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -23,7 +24,7 @@ from evalcore.metrics.encoders.preprocessing import (
 )
 from evalcore.metrics.encoders.published import DETECTOR
 from evalcore.metrics.encoders.runtime import Network, load_pretrained
-from evalcore.metrics.weights import fingerprint
+from evalcore.metrics.weights import WeightsError, fingerprint
 
 SHORT, LONG = 800, 1333
 THRESHOLD = 0.25
@@ -80,10 +81,7 @@ class Detector:
 
     @cached_property
     def _tokens(self) -> dict[str, torch.Tensor]:
-        tokeniser = AutoTokenizer.from_pretrained(
-            DETECTOR.need(), local_files_only=True
-        )
-        return dict(tokeniser([self.prompt], return_tensors="pt"))
+        return dict(load_tokeniser()([self.prompt], return_tensors="pt"))
 
     def _forward(self, network: nn.Module, batch: torch.Tensor) -> torch.Tensor:
         tokens = {
@@ -113,3 +111,28 @@ def detector(prompt: str) -> Detector:
 def load_detector() -> nn.Module:
     """Return the network with its weights."""
     return load_pretrained(GroundingDinoForObjectDetection, DETECTOR.need())
+
+
+@cache
+def load_tokeniser() -> Any:
+    """Return what cuts the prompt into the words of the network.
+
+    Raises
+    ------
+    WeightsError
+        The folder lacks its words. (Left alone, transformers makes one that knows no
+        word at all, and the network looks for that.)
+    """
+    folder = DETECTOR.need()
+    try:
+        tokeniser = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    except (OSError, ValueError) as error:
+        raise WeightsError(f"{folder} has no tokeniser ({error})") from error
+    network: Any = load_detector()
+    known, wanted = len(tokeniser), network.config.text_config.vocab_size
+    if known != wanted:
+        raise WeightsError(
+            f"{folder}: its tokeniser knows {known} words, its network {wanted}; it "
+            f"needs tokenizer.json or vocab.txt as published: {DETECTOR.lack}"
+        )
+    return tokeniser

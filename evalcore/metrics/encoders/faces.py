@@ -82,6 +82,8 @@ ADAFACE_WEIGHTS = Weights(
         "1dswnavflETcnAuplZj1IOKKP0eM8ITgT "
         "-O $EVALCORE_WEIGHTS_DIR/adaface/adaface_ir101_webface12m.ckpt"
     ),
+    # Many strangers who took it from there write down this one; its authors none.
+    sha256="0e7a3238d2a50f3f",
 )
 FACENET_WEIGHTS = Weights(
     path="facenet/20180402-114759-vggface2.pt",

@@ -43,7 +43,6 @@ from evalcore.metrics.weights import Weights, WeightsError
 
 SIDE = 299
 FID_CLASSES, IMAGENET_CLASSES = 1008, 1000
-COUNTER = "num_batches_tracked"
 Pool = Callable[[torch.Tensor], torch.Tensor]
 
 
@@ -189,16 +188,9 @@ def _probabilities(network: nn.Module, batch: torch.Tensor) -> torch.Tensor:
 
 
 def _load(network: nn.Module, weights: Weights) -> None:
-    """Load the weights of a file, every one of them and no other.
-
-    Files from before torch counted batches lack the counters, which only training
-    needs; they may lack all of them.
-    """
+    """Load the weights of a file, every one of them and no other."""
     path = weights.need()
     state = read_checkpoint(path)
     if not isinstance(state, Mapping):
         raise WeightsError(f"{path} holds no weights by name")
-    if not any(key.endswith(COUNTER) for key in state):
-        counters = {k: t for k, t in network.state_dict().items() if COUNTER in k}
-        state = {**state, **counters}
     load_strictly(network, state, path)

@@ -44,7 +44,9 @@ def short_side(
 ) -> Picture:
     """Return the picture with its shorter side of that length, its aspect kept.
 
-    Where the longer side would exceed `longest`, it has that length instead.
+    Where the longer side would exceed `longest`, it has that length instead, or a pixel
+    less: the shorter one is rounded first, as in Grounding DINO's program (and not in
+    its port in transformers).
 
     Raises
     ------

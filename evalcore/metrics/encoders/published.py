@@ -52,11 +52,11 @@ AESTHETIC_HEAD = Weights(
 )
 CSD = Weights(
     path="csd/csd_vit-large.pth",
-    licence="MIT",
+    licence="MIT (code); CC-BY-4.0 (weights, as its authors' page on the hub says)",
     origin=(
         "hf download ViStoryBench/VistoryBench_pretrain --include 'csd/*' "
-        "--local-dir $EVALCORE_WEIGHTS_DIR; CSD's authors publish the same as "
-        "tomg-group-umd/CSD-ViT-L"
+        "--local-dir $EVALCORE_WEIGHTS_DIR; or checkpoint.pth of its authors' "
+        "tomg-group-umd/CSD-ViT-L, under this name"
     ),
     hub="ViStoryBench/VistoryBench_pretrain",
     hub_file="csd/csd_vit-large.pth",

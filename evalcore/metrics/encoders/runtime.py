@@ -21,7 +21,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import nn
 
-from evalcore.metrics.base import Feature, FeatureError
+from evalcore.metrics.base import FatalError, Feature, FeatureError
 from evalcore.metrics.weights import AnyWeights, WeightsError, fingerprint
 
 PRECISIONS = ("fp32", "bf16")
@@ -29,24 +29,52 @@ PRECISIONS = ("fp32", "bf16")
 torch.backends.cudnn.allow_tf32 = False
 torch.backends.cuda.matmul.allow_tf32 = False
 SHOWN_KEYS = 5
+COUNTER = "num_batches_tracked"  # what training counts; torch did not always
 GPU_BATCH, CPU_BATCH = 256, 16
 UNREADABLE = (
     OSError, RuntimeError, ValueError, EOFError, KeyError, pickle.UnpicklingError,
 )  # fmt: skip
 
 
+class DeviceError(FatalError):
+    """Networks cannot run here as they are told to; the message says why."""
+
+
 @lru_cache(maxsize=1)
 def device() -> torch.device:
-    """Return where networks run."""
+    """Return where networks run.
+
+    Raises
+    ------
+    DeviceError
+        The device that `EVALCORE_DEVICE` names is not here, or is none.
+    """
     name = os.environ.get("EVALCORE_DEVICE", "").strip()
-    return torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
+    if not name:
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        where = torch.device(name)
+        torch.zeros(1, device=where)
+    except (RuntimeError, AssertionError) as error:  # what torch is built without
+        reason = str(error).partition("\n")[0]
+        raise DeviceError(
+            f"EVALCORE_DEVICE={name!r}: write cpu, cuda or cuda:1, of a GPU that is "
+            f"here ({reason})"
+        ) from error
+    return where
 
 
 def precision() -> str:
-    """Return in which numbers networks calculate that are not exact."""
+    """Return in which numbers networks calculate that are not exact.
+
+    Raises
+    ------
+    DeviceError
+        `EVALCORE_PRECISION` names none.
+    """
     name = os.environ.get("EVALCORE_PRECISION", "").strip()
     if name and name not in PRECISIONS:
-        raise WeightsError(f"EVALCORE_PRECISION={name!r}: write fp32 or bf16")
+        raise DeviceError(f"EVALCORE_PRECISION={name!r}: write fp32 or bf16")
     return name or "fp32"
 
 
@@ -72,12 +100,18 @@ def load_strictly(
 ) -> None:
     """Load weights into a network, every one of them and no other.
 
+    Files from before torch counted batches lack the counters, which only training
+    needs; they may lack all of them.
+
     Raises
     ------
     WeightsError
         Keys are missing or left over, or a tensor has another shape; they are named.
     """
     wanted = network.state_dict()
+    if not any(key.endswith(COUNTER) for key in state):
+        counters = {key: t for key, t in wanted.items() if key.endswith(COUNTER)}
+        state = {**state, **counters}
     missing = [key for key in wanted if key not in state]
     unexpected = [key for key in state if key not in wanted]
     other = [
@@ -156,6 +190,7 @@ def load_pretrained(
         network, found = architecture.from_pretrained(
             folder,
             local_files_only=True,
+            dtype=torch.float32,
             output_loading_info=True,
             ignore_mismatched_sizes=True,  # refused below, by name
         )
@@ -232,14 +267,26 @@ class Network:
     def network(self) -> nn.Module:
         """Return the loaded network, on its device and without gradients."""
         if self._network is None:
+            where = device()
             network = self._make().eval().requires_grad_(False)
-            self._network = network.to(device())
+            try:
+                self._network = network.to(where)
+            except RuntimeError as error:
+                raise DeviceError(
+                    f"{type(network).__name__} cannot be brought to {where} ({error})"
+                ) from error
         return self._network
 
     def __call__(
         self, inputs: Sequence[npt.NDArray[Any]]
     ) -> list[Feature | FeatureError]:
-        """Return one feature an input; inputs have one shape."""
+        """Return one feature an input; inputs have one shape.
+
+        Raises
+        ------
+        evalcore.metrics.base.FatalError
+            The network cannot be loaded, or the device is lost.
+        """
         features: list[Feature | FeatureError] = []
         _ready = self.network  # loaded apart: what it takes says nothing of the batch
         start = 0
@@ -266,6 +313,9 @@ class Network:
             return list(self._run(inputs))
         except torch.OutOfMemoryError:
             return None
+        except torch.AcceleratorError as error:
+            # Whatever comes after it fails too, in this process.
+            raise DeviceError(f"{device()} failed ({error})") from error
 
     def _run(self, inputs: Sequence[npt.NDArray[Any]]) -> list[Feature]:
         stacked = torch.from_numpy(np.stack(inputs))

@@ -31,7 +31,7 @@ def forget_loaded() -> None:
     """Have the encoders load their networks again."""
     for load in (
         clip.load_clip, csd.load_csd, siglip.load_predictor, detector.load_detector,
-        detector.detector,
+        detector.detector, detector.load_tokeniser,
     ):  # fmt: skip
         load.cache_clear()
 

@@ -1,5 +1,8 @@
 """Encoders that are networks: the real loaders and runs on tiny random weights."""
 
+import argparse
+import zipfile
+
 import numpy as np
 import open_clip
 import pytest
@@ -7,6 +10,7 @@ import torch
 from PIL import Image
 from safetensors.torch import load_file, save_file
 from torch import nn
+from transformers import BertTokenizerFast, GroundingDinoImageProcessorPil
 
 from evalcore.metrics.base import FeatureError, Text
 from evalcore.metrics.encoders import preprocessing as pre
@@ -15,7 +19,7 @@ from evalcore.metrics.encoders.clip import clip_image_encoder, clip_text_encoder
 from evalcore.metrics.encoders.csd import csd_encoder
 from evalcore.metrics.encoders.detector import DETECTOR, Detector
 from evalcore.metrics.encoders.mobilenet import mobilenet_encoder
-from evalcore.metrics.encoders.runtime import Network
+from evalcore.metrics.encoders.runtime import DeviceError, Network
 from evalcore.metrics.encoders.siglip import aesthetic_encoder
 from evalcore.metrics.weights import WeightsError
 from tests.evalcore.metrics import tiny
@@ -35,6 +39,18 @@ def weights(tmp_path, monkeypatch):
 
 def encoded(encoder, *items):
     return encoder.encode([encoder.prepare(item) for item in items])
+
+
+def rename_in_pickle(path, module, other):
+    """Have a checkpoint name a module in another way."""
+    with zipfile.ZipFile(path) as old:
+        files = {name: old.read(name) for name in old.namelist()}
+    with zipfile.ZipFile(path, "w") as new:
+        for name, content in files.items():
+            if name.endswith("data.pkl"):
+                assert module.encode() in content
+                content = content.replace(module.encode(), other.encode())
+            new.writestr(name, content)
 
 
 WIDE, TALL = noise(1, (400, 250)), noise(2, (230, 500))
@@ -157,6 +173,30 @@ class TestCsd:
         (own,) = encoded(csd_encoder("centercrop", tiny.CLIP), TALL)
         assert np.linalg.norm(own) == pytest.approx(1, abs=1e-6)
 
+    def test_its_keys_are_the_published_ones(self, weights):
+        keys = set(tiny.save_csd(weights).state_dict())
+        assert keys >= {
+            "backbone.class_embedding", "backbone.ln_post.weight",
+            "backbone.transformer.resblocks.0.attn.in_proj_weight",
+            "last_layer_style", "last_layer_content",
+        }  # fmt: skip
+        assert "backbone.proj" not in keys
+
+    @pytest.mark.parametrize("numpy_s", ["numpy.core", "numpy._core"])
+    def test_its_authors_checkpoint_of_the_training_loads(self, weights, numpy_s):
+        """Beside the weights lie a command line, and numbers as either numpy writes."""
+        tiny.save_csd(weights)
+        path = weights / published.CSD.path
+        whole = torch.load(path) | {
+            "args": argparse.Namespace(lr=0.1, gpu=0),
+            "opt_proj": {"param_groups": [{"lr": np.float64(0.1)}]},
+            "iteration": np.int64(3),
+        }
+        torch.save(whole, path)
+        rename_in_pickle(path, "numpy._core", numpy_s)
+        (own,) = encoded(csd_encoder("centercrop", tiny.CLIP), TALL)
+        assert np.linalg.norm(own) == pytest.approx(1, abs=1e-6)
+
     def test_squashing_and_cropping_differ(self, weights):
         tiny.save_csd(weights)
         squash = csd_encoder("squash", tiny.CLIP)
@@ -214,6 +254,40 @@ class TestAesthetic:
 
 
 class TestDetector:
+    @pytest.mark.parametrize(("picture", "resize"), [(WIDE, True), (TALL, False)])
+    def test_boxes_are_those_of_the_package_itself(
+        self, weights, monkeypatch, picture, resize
+    ):
+        """With its tokens and its normalisation, of all queries.
+
+        Its sizes too, up to the longest side, where it rounds otherwise than the
+        program.
+        """
+        network = tiny.save_detector(weights)
+        monkeypatch.setattr("evalcore.metrics.encoders.detector.THRESHOLD", 0.0)
+        detector = Detector("Character")
+        (own,) = encoded(detector, picture)
+        shown = picture if resize else detector.prepare(picture)
+        processor = GroundingDinoImageProcessorPil(do_resize=resize)
+        inputs = processor(shown, return_tensors="pt")
+        words = BertTokenizerFast(str(weights / DETECTOR.path / "vocab.txt"))
+        with torch.no_grad():
+            seen = network(**inputs, **words(["character."], return_tensors="pt"))
+        scores = seen.logits[0].sigmoid().amax(dim=-1)
+        order = scores.argsort(descending=True, stable=True)
+        np.testing.assert_allclose(own[:, 4], scores[order], atol=1e-5)
+        np.testing.assert_allclose(own[:, :4], seen.pred_boxes[0][order], atol=1e-5)
+
+    def test_without_its_words_it_is_refused(self, weights):
+        """A tokeniser of no words is made for such a folder, without an error."""
+        tiny.save_detector(weights)
+        for words in ("vocab.txt", "tokenizer.json", "tokenizer_config.json"):
+            (weights / DETECTOR.path / words).unlink(missing_ok=True)
+        with pytest.raises(
+            WeightsError, match=r"knows \d words, its network 8; .*json"
+        ):
+            encoded(Detector("character"), WIDE)
+
     def test_boxes_above_the_threshold_the_best_first(self, weights, monkeypatch):
         tiny.save_detector(weights)
         monkeypatch.setattr("evalcore.metrics.encoders.detector.THRESHOLD", 0.0)
@@ -310,9 +384,48 @@ def test_what_does_not_fit_alone_has_a_reason():
     assert "does not fit into the memory" in str(feature)
 
 
+@pytest.mark.parametrize("name", ["gpu", "cuda:99", "xpu"])
+def test_a_device_that_is_not_here_ends_the_work(monkeypatch, name):
+    monkeypatch.setenv("EVALCORE_DEVICE", name)
+    runtime.device.cache_clear()
+    made = []
+    run = Network(lambda: made.append(1) or nn.Identity(), batch=2)
+    try:
+        with pytest.raises(DeviceError, match=f"EVALCORE_DEVICE='{name}': write cpu, "):
+            run([np.zeros(2, np.float32)])
+    finally:
+        monkeypatch.undo()
+        runtime.device.cache_clear()
+    assert not made
+
+
+class Lost(nn.Module):
+    """Says what torch says of a GPU that is gone."""
+
+    def forward(self, batch):
+        raise torch.AcceleratorError("an illegal memory access was encountered")
+
+
+def test_a_lost_device_ends_the_work_instead_of_refusing_every_picture():
+    with pytest.raises(DeviceError, match=r"failed .*illegal memory access"):
+        Network(Lost)([np.zeros(2, np.float32)])
+
+
+class Large(nn.Module):
+    """Says that memory is out when it is brought anywhere."""
+
+    def to(self, where):
+        raise torch.OutOfMemoryError("out of memory")
+
+
+def test_a_network_that_fits_nowhere_ends_the_work():
+    with pytest.raises(DeviceError, match=r"Large cannot be brought to .*out of mem"):
+        Network(Large)([np.zeros(2, np.float32)])
+
+
 def test_a_wrong_precision_is_refused(monkeypatch):
     monkeypatch.setenv("EVALCORE_PRECISION", "half")
-    with pytest.raises(WeightsError, match="write fp32 or bf16"):
+    with pytest.raises(DeviceError, match="write fp32 or bf16"):
         runtime.precision()
 
 
