@@ -35,6 +35,7 @@ from evalcore.chunk_work import (
     report,
 )
 from evalcore.metrics import registry
+from evalcore.metrics.base import FatalError
 from evalcore.metrics.weights import Lacks
 from evalcore.models import Benchmark, MetricChunk, MetricRun, Output
 from evalcore.score_rows import Wanted
@@ -384,7 +385,9 @@ def _work_on(chunk: MetricChunk, end: float | None, progress: Progress | None) -
         )
         raise
     except Exception as error:
-        logger.exception("metric chunk %s failed", chunk.pk)
+        # What is fatal says itself what is wrong, and where.
+        told = None if isinstance(error, FatalError) else error
+        logger.error("metric chunk %s failed: %s", chunk.pk, error, exc_info=told)
         work.failures.append(["", "", str(error) or type(error).__name__])
         state = State.FAILED
         MetricChunk.objects.filter(

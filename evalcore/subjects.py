@@ -138,7 +138,14 @@ def picture_source(sha256: str, extension: str, width: int, height: int) -> base
 
 def _read_picture(sha256: str, extension: str) -> Iterator[base.Picture]:
     path = media.original_path(MediaFile(sha256=sha256, extension=extension))
-    yield np.asarray(media.open_picture(path.read_bytes()))
+    try:
+        picture = media.open_picture(path.read_bytes())
+    except media.UnreadablePictureError as error:
+        raise OddOutputError(f"{path.name}: expected {error}") from error
+    except OSError as error:
+        what = f"{path.name}: expected a readable file ({error.strerror})"
+        raise OddOutputError(what) from error
+    yield np.asarray(picture)
 
 
 def _film(

@@ -19,6 +19,7 @@ from evalcore.importing.score_changes import (
     key_of,
 )
 from evalcore.importing.score_writing import turn_others, write
+from evalcore.metrics import registry
 from evalcore.models import Benchmark, MetricScore, Output, Shot
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Summary:
     rows: int
     created: int = 0
     replaced: int = 0
+    guessed: Sequence[str] = ()  # metrics taken for higher-is-better: nothing says so
 
     def line(self) -> str:
         """Return the summary as a sentence."""
@@ -77,7 +79,8 @@ def import_scores(
     replace
         Overwrite values and directions that differ; otherwise they are problems.
     lower_is_better
-        Metrics whose direction the table does not tell.
+        Metrics whose direction the table does not tell. Of others it is the stored one,
+        or that of the metric of this name here, or higher.
     metric_version
         Version of all metrics where the table has none.
     earlier
@@ -148,8 +151,12 @@ def import_rows(
     if earlier:
         raise InputError(_in_order(problems))
     stored = Stored(benchmark, details=any("details" in row for row in rows))
+    guessed = []
     for row in rows:
-        row["higher"] = _direction(row, lower_is_better, stored.directions)
+        told_higher = _direction(row, lower_is_better, stored.directions)
+        row["higher"] = told_higher is not False
+        if told_higher is None:
+            guessed.append(row["metric"])
     problems += _unknown_metrics(rows, lower_is_better, file)
     told = [row for row in rows if not row["story"] or names.knows(row["story"])]
     problems += _unknown_shots(told, benchmark, create)
@@ -172,7 +179,12 @@ def import_rows(
             if replace:
                 told = {key_of(row)[:3]: row["higher"] for row in rows}
                 turn_others(benchmark, told)
-    return Summary(len(rows), len(made) if changes else 0, changes.replaced)
+    return Summary(
+        len(rows),
+        len(made) if changes else 0,
+        changes.replaced,
+        sorted(set(guessed)),
+    )
 
 
 def _of_names_once(rows: Sequence[Row], names: Names) -> list[Problem]:
@@ -264,10 +276,20 @@ def _direction(
     row: Row,
     lower_is_better: frozenset[str],
     stored: dict[tuple[str, str, str], bool],
-) -> bool:
-    """Return the direction that is told, else the stored one, else higher."""
+) -> bool | None:
+    """Return whether higher is better, by what says so first; None: nothing does.
+
+    That is the option, the row, what is stored, and the metric that has this name here,
+    in whatever case.
+    """
     if row["metric"] in lower_is_better:
         return False
     if "higher_is_better" in row:
         return row["higher_is_better"] is not False
-    return stored.get(key_of(row)[:3], True)
+    before = stored.get(key_of(row)[:3])
+    if before is not None:
+        return before
+    ours = row["metric"].lower()
+    return (
+        registry.load(ours).info.higher_is_better if ours in registry.METRICS else None
+    )

@@ -154,7 +154,7 @@ METRICS: dict[str, Entry] = {
 
 
 class UnknownMetricError(KeyError):
-    """No metric of that name; the message names the nearest and all others."""
+    """No metric of that name; the message names the nearest, or all."""
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -192,10 +192,12 @@ def load(name: str) -> Metric:
     plain, at, profile = name.partition("@")
     if plain not in METRICS:
         close = difflib.get_close_matches(plain, METRICS, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise UnknownMetricError(
-            f"Unknown metric {plain!r}.{hint} Available: {', '.join(names())}."
+        hint = (
+            f"Did you mean {close[0]!r}? manage.py metrics lists all."
+            if close
+            else f"Available: {', '.join(names())}."
         )
+        raise UnknownMetricError(f"Unknown metric {plain!r}. {hint}")
     entry = METRICS[plain]
     if at and not entry.has(profile):
         known = ", ".join(entry.known) or "none"

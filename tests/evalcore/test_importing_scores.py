@@ -78,13 +78,35 @@ def test_missing_stories_and_methods_can_be_created(tmp_path, benchmark):
 
 
 def test_a_direction_can_be_corrected(tmp_path, benchmark):
-    load(tmp_path, HEAD + "01,Alder,fid,5\n02,Alder,fid,6\n")
-    again = HEAD + "01,Alder,fid,5\n"
+    load(tmp_path, HEAD + "01,Alder,lpips,5\n02,Alder,lpips,6\n")
+    again = HEAD + "01,Alder,lpips,5\n"
     with pytest.raises(CommandError, match=r"false: .*true as stored"):
-        load(tmp_path, again, lower_is_better="fid")
-    load(tmp_path, again, lower_is_better="fid", replace=True)
+        load(tmp_path, again, lower_is_better="lpips")
+    load(tmp_path, again, lower_is_better="lpips", replace=True)
     directions = MetricScore.objects.values_list("higher_is_better", flat=True)
     assert list(directions) == [False, False]
+
+
+def test_where_nothing_else_says_it_a_direction_is_that_of_our_metric(
+    tmp_path, benchmark, capsys
+):
+    rows = "01,Alder,FID,5\n01,Alder,copy_paste,1\n01,Alder,occm,1\n01,Alder,lpips,1\n"
+    load(tmp_path, HEAD + rows)
+    found = MetricScore.objects.values_list("metric", "higher_is_better")
+    assert dict(found) == {
+        "FID": False, "copy_paste": False, "occm": True, "lpips": True
+    }  # fmt: skip
+    notes = capsys.readouterr().err.splitlines()
+    assert [note.partition(": nothing says")[0] for note in notes] == ["note: lpips"]
+
+
+def test_a_direction_that_is_told_goes_before_that_of_our_metric(
+    tmp_path, benchmark, capsys
+):
+    head = HEAD.replace("score\n", "score,higher_is_better\n")
+    load(tmp_path, head + "01,Alder,fid,5,true\n")
+    assert MetricScore.objects.get().higher_is_better
+    assert not capsys.readouterr().err
 
 
 def test_two_directions_of_one_metric_are_refused(tmp_path, benchmark):
@@ -165,9 +187,9 @@ def test_a_row_without_a_direction_takes_the_stored_one(tmp_path, benchmark):
 
 
 def test_a_new_row_with_another_direction_is_refused(tmp_path, benchmark):
-    load(tmp_path, HEAD + "01,Alder,fid,5\n")
+    load(tmp_path, HEAD + "01,Alder,lpips,5\n")
     with pytest.raises(CommandError, match=r"false: .*true as stored"):
-        load(tmp_path, HEAD + "01,Birch,fid,7\n", lower_is_better="fid")
-    load(tmp_path, HEAD + "01,Birch,fid,7\n", lower_is_better="fid", replace=True)
+        load(tmp_path, HEAD + "01,Birch,lpips,7\n", lower_is_better="lpips")
+    load(tmp_path, HEAD + "01,Birch,lpips,7\n", lower_is_better="lpips", replace=True)
     directions = MetricScore.objects.values_list("higher_is_better", flat=True)
     assert list(directions) == [False, False]

@@ -77,6 +77,7 @@ def test_a_failure_is_recorded(settings):
     assert run.state == "failed"
     assert "6 of 6 values could not be computed" in run.error
     assert "Alder / 01: sharpness: " in run.error
+    assert ".png: expected a readable file (No such file" in run.error
     assert not MetricScore.objects.exists()
 
 
@@ -90,7 +91,8 @@ def test_one_bad_output_does_not_stop_the_others():
         run = scoring.run(scoring.queue_run(benchmark, names).pk)
         assert run.state == "failed"
         assert run.error.startswith(f"1 of {total} values could not be computed: Alder")
-        assert "readable picture" in run.error
+        file = f"{frame.media.sha256}.png"
+        assert f"palette_consistency: {file}: expected a readable picture" in run.error
         assert MetricScore.objects.count() == 5
 
 
@@ -118,7 +120,7 @@ def test_a_metric_that_fails_on_one_output_is_named_and_the_others_are_scored(
 
 
 @pytest.mark.django_db
-def test_a_device_that_is_not_here_ends_the_run_and_is_put_down(monkeypatch):
+def test_a_device_that_is_not_here_ends_the_run_and_is_put_down(monkeypatch, caplog):
     monkeypatch.setenv("EVALCORE_DEVICE", "gpu")
     runtime.device.cache_clear()
     try:
@@ -129,6 +131,8 @@ def test_a_device_that_is_not_here_ends_the_run_and_is_put_down(monkeypatch):
     assert run.state == "failed"
     assert run.error.startswith("EVALCORE_DEVICE='gpu': write cpu, cuda or cuda:1")
     assert run.chunks.get().environment["device"] == run.error
+    (line,) = [record for record in caplog.records if run.error in record.message]
+    assert not line.exc_info, "the sentence says it; a traceback would hide it"
     assert not MetricScore.objects.exists()
 
 
@@ -509,6 +513,7 @@ def test_commands(capsys, monkeypatch, tmp_path):
         call_command("score", "woods", metrics="csd_self")
     assert MetricRun.objects.count() == 1, "what cannot be computed is not queued"
     call_command("score", "woods", metrics="csd_self", background=True)
+    assert "Not ready on this machine: csd_self lacks" in capsys.readouterr().out
     assert MetricRun.objects.first().metrics == [
         "colourfulness", "csd_self", "palette_consistency", "sharpness",
         "shots_present",
@@ -521,6 +526,7 @@ def test_baselines_are_computed_with_whatever_is_asked_for(capsys):
     call_command("score", "woods", metrics="sharpness")
     out = capsys.readouterr().out
     assert "12 pieces were missing; 9 values computed, 3 undefined" in out
+    assert "  3 undefined: palette_consistency: " in out
 
 
 def test_listing_metrics_reads_no_database(capsys, monkeypatch, tmp_path):

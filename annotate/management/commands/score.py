@@ -1,6 +1,7 @@
 import argparse
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db.models import Count
 from tqdm import tqdm
 
 from analysis.printing import counted
@@ -9,6 +10,7 @@ from evalcore import scoring
 from evalcore.metrics import registry
 from evalcore.models import Benchmark, MetricChunk, MetricRun
 
+MOST_REASONS = 20
 KEPT = "What is stored stays; asking for the same again goes on from there."
 
 
@@ -63,6 +65,8 @@ class Command(BaseCommand):
             raise CommandError(str(error), returncode=2) from error
         if options["background"]:
             self.stdout.write("Queued; the workers take it within a minute.")
+            if lacking := _lacking(wanted):
+                self.stdout.write(f"Not ready on this machine: {lacking}")
             return
         with tqdm(desc="values", disable=None) as bar:
 
@@ -112,24 +116,38 @@ def _wanted(text: str) -> list[str]:
 
 def _check_ready(names: list[str]) -> None:
     """Refuse at once what cannot be computed on this machine."""
-    lacking = [f"{n} lacks {why}" for n in names if (why := registry.load(n).missing())]
-    if lacking:
+    if lacking := _lacking(names):
         raise scoring.ScoringError(
-            f"Not ready here: {'; '.join(lacking)}. Leave it to workers elsewhere with "
+            f"Not ready here: {lacking}. Leave it to workers elsewhere with "
             "--background; see manage.py metrics."
         )
 
 
+def _lacking(names: list[str]) -> str:
+    """Say what each of them lacks here; empty if nothing."""
+    lacks = {name: registry.load(name).missing() for name in names}
+    return "; ".join(f"{name} lacks {why}" for name, why in lacks.items() if why)
+
+
 def _said(run: MetricRun) -> str:
-    """Return what was computed, as a sentence."""
+    """Return what was computed, as a sentence, and why some of it has no value."""
     values, absences = run.scores.count(), run.absences.count()
     said = f"{run.total} pieces were missing; {values} values computed"
     if absences:
-        said += f", {absences} undefined (the page of scores says why)"
+        said += f", {absences} undefined"
     if run.dollars:
         said += f"; {run.dollars:.2f} dollars paid to the judge"
         judged = run.chunks.filter(queue=MetricChunk.Queue.JUDGE)
         if outputs := {key for chunk in judged for key in chunk.outputs}:
             each = 1000 * run.dollars / len(outputs)
             said += f": {each:.2f} for a thousand outputs"
-    return f"{said}."
+    reasons = run.absences.values_list("metric", "reason").annotate(n=Count("pk"))
+    undefined = [
+        f"\n  {n} undefined: {metric}: {reason}"
+        for metric, reason, n in reasons.order_by("metric", "-n")
+    ]
+    return f"{said}.{''.join(undefined[:MOST_REASONS])}" + (
+        f"\n  and {len(undefined) - MOST_REASONS} reasons more"
+        if len(undefined) > MOST_REASONS
+        else ""
+    )

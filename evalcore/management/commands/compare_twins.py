@@ -46,6 +46,9 @@ class Command(ImportCommand):
                 )
         rows, failed = sensitivities(row, chosen)
         self.stdout.write(
+            "Of how many outputs the original is better than its twin, or worse:"
+        )
+        self.stdout.write(
             f"{'metric':26} {'degradation':20} {'better':>6} {'alike':>6} {'worse':>6} "
             f"{'undef.':>6} {'originals':>10} {'twins':>10}"
         )

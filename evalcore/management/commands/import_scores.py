@@ -94,7 +94,7 @@ class Command(ImportCommand):
             method_column=str(options["method_column"]),
             story_column=str(options["story_column"]),
         )
-        return import_scores(
+        summary = import_scores(
             scores,
             benchmark=target,
             file=path.name,
@@ -104,6 +104,12 @@ class Command(ImportCommand):
             metric_version=str(options["metric_version"]),
             earlier=earlier,
         )
+        self.warn(
+            f"{name}: nothing says whether higher is better; taken as such "
+            "(--lower-is-better, or a column higher_is_better, says otherwise)"
+            for name in summary.guessed
+        )
+        return summary
 
     def found(
         self, path: Path, form: str, target: Benchmark, **options: object

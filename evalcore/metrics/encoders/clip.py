@@ -4,6 +4,7 @@ OpenAI's weights need the quick-GELU configurations; the plain ones would load a
 other features.
 """
 
+import logging
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
@@ -83,10 +84,28 @@ def clip_text_encoder(name: str = LARGE, *, normalise: bool = True) -> NetworkEn
     )
 
 
+def unloaded(name: str) -> Any:
+    """Return the network of open_clip, its weights still to be loaded.
+
+    open_clip warns that they are random then, which would be the last word that the
+    user reads of it.
+    """
+    root = logging.getLogger()
+    root.addFilter(_is_of_others)
+    try:
+        return open_clip.create_model(name, pretrained=None)
+    finally:
+        root.removeFilter(_is_of_others)
+
+
+def _is_of_others(record: logging.LogRecord) -> bool:
+    return "open_clip" not in record.pathname
+
+
 @cache
 def load_clip(name: str) -> nn.Module:
     """Return the network, loaded once for pictures and texts."""
-    network: nn.Module = open_clip.create_model(name, pretrained=None)
+    network: nn.Module = unloaded(name)
     path = clip_weights(name).need()
     load_strictly(network, read_checkpoint(path), path)
     return network

@@ -11,11 +11,11 @@ from functools import cache, partial
 from typing import Any, Literal
 
 import numpy as np
-import open_clip
 import torch
 from torch import nn
 
 from evalcore.metrics.base import Picture
+from evalcore.metrics.encoders.clip import unloaded
 from evalcore.metrics.encoders.preprocessing import (
     CLIP,
     centre_crop,
@@ -62,7 +62,7 @@ class StyleNetwork(nn.Module):
 
     def __init__(self, architecture: str = LARGE) -> None:
         super().__init__()
-        tower = open_clip.create_model(architecture, pretrained=None).visual
+        tower = unloaded(architecture).visual
         shape = tower.proj.shape
         tower.proj = None
         self.backbone = tower

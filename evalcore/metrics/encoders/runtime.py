@@ -156,7 +156,8 @@ def read_checkpoint(file: object) -> Any:
             return load_file(str(file))
         return torch.load(str(file), map_location="cpu", weights_only=True)
     except (*UNREADABLE, SafetensorError) as error:
-        raise WeightsError(f"{file} cannot be read as weights ({error})") from error
+        what = f"{type(error).__name__} {error}".strip()
+        raise WeightsError(f"{file} cannot be read as weights ({what})") from error
 
 
 def load_pretrained(

@@ -1,6 +1,7 @@
 """Encoders that are networks: the real loaders and runs on tiny random weights."""
 
 import argparse
+import logging
 import zipfile
 
 import numpy as np
@@ -172,6 +173,17 @@ class TestCsd:
         tiny.save_csd(weights, prefix)
         (own,) = encoded(csd_encoder("centercrop", tiny.CLIP), TALL)
         assert np.linalg.norm(own) == pytest.approx(1, abs=1e-6)
+
+    def test_nobody_reads_that_its_weights_are_random(self, weights, caplog):
+        """open_clip says so, of the moment before they are loaded."""
+        tiny.save_csd(weights)
+        tiny.save_clip(weights)
+        caplog.clear()
+        with caplog.at_level("INFO"):
+            encoded(csd_encoder("squash", tiny.CLIP), WIDE)
+            encoded(clip_image_encoder(tiny.CLIP), WIDE)
+            logging.getLogger().warning("others are heard")
+        assert caplog.messages == ["others are heard"]
 
     def test_its_keys_are_the_published_ones(self, weights):
         keys = set(tiny.save_csd(weights).state_dict())
