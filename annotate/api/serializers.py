@@ -54,6 +54,10 @@ class SummarySerializer(serializers.Serializer):
     rows = serializers.IntegerField()
     created = serializers.IntegerField()
     replaced = serializers.IntegerField()
+    guessed = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="metrics taken for higher-is-better, as nothing says it",
+    )
 
 
 class ShownQuestionSerializer(serializers.Serializer):

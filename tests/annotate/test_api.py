@@ -72,7 +72,9 @@ def test_posting_scores(study):
     url = reverse("api-scores", args=[study.slug])
     rows = [{"story": "01", "method": "Alder", "metric": "cids", "score": 0.5}]
     response = api("alice").post(url, {"scores": rows}, format="json")
-    assert response.json() == {"rows": 1, "created": 1, "replaced": 0}
+    assert response.json() == {
+        "rows": 1, "created": 1, "replaced": 0, "guessed": ["cids"]
+    }  # fmt: skip
     assert MetricScore.objects.get().value == 0.5
 
 
