@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         report_date(None)  # before anything is imported that reads the same variable
         page = _report(options, given)
     except InputError as error:
-        print("\n".join(error.lines()), file=sys.stderr)
+        print(error, file=sys.stderr)
         return 2
     except OptionError as error:
         print(error, file=sys.stderr)

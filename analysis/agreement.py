@@ -15,7 +15,7 @@ from analysis.panel.chance import (
     gwet,
     majority_share,
 )
-from analysis.panel.raters import icc, rater_vs_rest
+from analysis.panel.raters import has_rest, icc, rater_vs_rest
 from analysis.panel.reliability import Reliability
 from analysis.resampling import cluster_counts, estimate, stream
 from analysis.results import NAN, Array, Counts, Estimate, undefined
@@ -93,7 +93,8 @@ class Agreement:
     estimate
         Value, interval, reason; `n` is the number of units that enter.
     n_annotators, n_answers
-        People and answers in these units; None where only their mean is known.
+        People and answers in these units; None where only their mean is known. Of
+        ``rater_vs_rest`` the people averaged over.
     """
 
     statistic: str
@@ -170,8 +171,10 @@ def agreement(
             if resamples and not result.reason:
                 why = _why_not_drawn(data, name, parts)
                 result = replace(result, reason=why)
-        counted = (None, None) if data.of_means else _counted(data, units)
-        found.append(Agreement(name, result, *counted))
+        people, answers = (None, None) if data.of_means else _counted(data, units)
+        if name.startswith("rater") and not reasons[name]:
+            people = int(has_rest(data).sum())
+        found.append(Agreement(name, result, people, answers))
     return found
 
 

@@ -64,6 +64,17 @@ COLUMNS = {
         "p_value",
         "reason",
     ),
+    "groups": (
+        "question",
+        "metric",
+        "level",
+        "n_groups",
+        "n_left_out",
+        "too_few",
+        "people_same",
+        "metric_same",
+        "reason",
+    ),
     "pairwise_accuracy": (
         "question",
         "metric",

@@ -6,18 +6,20 @@ are a few matrix products instead of a thousand sorts.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from scipy import special
 
 from analysis.coefficients.ranksums import rank_sums
 from analysis.coefficients.weighted import CellWeights, Floats
-from analysis.results import NAN, Array, Mask
+from analysis.magnitude import near_one
+from analysis.results import NAN, Array, Counts, Mask
 
-# Below this share of the group's own variance a resample counts as constant.
-# Its values are equal then, and what is left is rounding.
-NO_VARIANCE = 1e-10
+# Below this share of the group's own variance, the sums of a resample have lost digits:
+# its values are equal, or, where the group has values near each other, it is
+# standardised by itself.
+LEAST_VARIANCE = 1e-6
 # Values held at once when Pearson's sums are made.
 CHUNK = 4_000_000
 RANKED = ("kendall", "kendall_c", "spearman")
@@ -47,7 +49,8 @@ def correlate(
     -------
     dict
         Coefficient to an array of shape (K, G, B); NaN where either side is
-        constant or fewer than two points have weight.
+        constant or fewer than two points have weight. Constant means that all values
+        are equal, however small their differences are.
 
     Notes
     -----
@@ -64,7 +67,8 @@ def correlate(
     - Spearman is Pearson's r of the mid-ranks, here
       :math:`r_i = \sum_j w_j \operatorname{sgn}(x_i - x_j)`, an affine function
       of them.
-    - Pearson's r is computed from values standardised in their group.
+    - Pearson's r is computed from values standardised in their group, whatever their
+      unit: scores of 1e-318 or 1e300 correlate as their multiples do.
 
     Sums of the first three are whole numbers and therefore exact: the result
     does not depend on the order of the points.
@@ -147,17 +151,19 @@ def standardise(values: Array, used: Array | Mask) -> Array:
     Returns
     -------
     array
-        All 0 in a group whose used values are equal.
+        All 0 in a group whose used values are equal, and only there.
     """
     w = np.broadcast_to(used, values.shape).astype(float)
+    values = near_one(values, w)
     total = np.maximum(w.sum(axis=-1, keepdims=True), 1)
     mean = (w * values).sum(axis=-1, keepdims=True) / total
-    centred = np.where(w > 0, values - mean, 0.0)
+    centred = values - mean
+    # A mean is rounded, which is much of values that differ in their last digits.
+    centred -= (w * centred).sum(axis=-1, keepdims=True) / total
     deviation = np.sqrt((w * centred**2).sum(axis=-1, keepdims=True) / total)
-    high = np.where(w > 0, values, -np.inf).max(axis=-1, keepdims=True)
-    low = np.where(w > 0, values, np.inf).min(axis=-1, keepdims=True)
-    spread = (high > low) & (deviation > 0)
-    return np.where(spread, centred / np.where(spread, deviation, 1.0), 0.0)
+    spread = _varied(values, w)[..., None]
+    varied = spread & (w > 0)
+    return np.where(varied, centred / np.where(spread, deviation, 1.0), 0.0)
 
 
 def _pearson(human: Array, scores: Array, weights: Floats) -> Array:
@@ -171,7 +177,14 @@ def _pearson(human: Array, scores: Array, weights: Floats) -> Array:
         w = weights[groups].astype(float)
         total = w.sum(axis=2)  # (g, B)
         sums = np.matmul(w, features[groups])
-        values[:, groups] = pearson_of(sums.transpose(2, 0, 1), total)
+        found, small = pearson_of(sums.transpose(2, 0, 1), total)
+        values[:, groups] = found
+        sides = human[groups], scores[:, groups]
+        unsure = lacking_digits(small, *sides, used[groups], total)
+        for k, g, b in places(unsure, N):
+            values[k, start + g, b] = pearson_alone(
+                human[start + g], scores[k, start + g], w[g, b]
+            )
     return values
 
 
@@ -185,16 +198,97 @@ def pearson_features(human: Array, scores: Array, used: Mask) -> Array:
     return np.moveaxis(np.concatenate(sums), 0, -1)
 
 
-def pearson_of(sums: Array, total: Array) -> Array:
-    """Return Pearson's r from weighted sums of features, (2 + 3 K, ...)."""
+def pearson_of(sums: Array, total: Array) -> tuple[Array, Mask]:
+    """Return Pearson's r from weighted sums of features, (2 + 3 K, ...).
+
+    Returns
+    -------
+    values
+        Shape (K, ...); NaN where a side varies too little for its sums to tell.
+    small
+        Shape (1 + K, ...), people's values first: which sides those are.
+    """
     K = (len(sums) - 2) // 3
     means = sums / np.maximum(total, 1)
-    mh, vh, mx, vx, product = np.split(means, [1, 2, 2 + K, 2 + 2 * K])
-    vh, vx = vh - mh**2, vx - mx**2
+    mh, sh, mx, sx, product = np.split(means, [1, 2, 2 + K, 2 + 2 * K])
+    vh, vx = sh - mh**2, sx - mx**2
     with np.errstate(invalid="ignore", divide="ignore"):
         value = (product - mh * mx) / np.sqrt(vh * vx)
-    defined = (vh > NO_VARIANCE) & (vx > NO_VARIANCE)
-    return np.where(defined, np.clip(value, -1, 1), np.nan)
+    small = np.concatenate([vh <= LEAST_VARIANCE, vx <= LEAST_VARIANCE])
+    value = np.where(small[:1] | small[1:], np.nan, np.clip(value, -1, 1))
+    return value, small & (total > 1)
+
+
+def lacking_digits(
+    small: Mask, human: Array, scores: Array, used: Mask, total: Array
+) -> Mask:
+    """Tell where a variance may be small for want of digits: `pearson_alone` knows.
+
+    Parameters
+    ----------
+    small
+        Shape (1 + K, ..., B), from `pearson_of`.
+    human, scores, used
+        Shapes (..., N), (K, ..., N) and (..., N).
+    total
+        Number of points of each resample, shape (..., B).
+
+    Returns
+    -------
+    array
+        Shape (K, ..., B). Where it is False, a side that is small has equal values.
+
+    Notes
+    -----
+    Values in a range R have a deviation of at most R/2. If n of them are not all
+    equal, and differ by d or more where they do, their variance is at least
+    :math:`d^2 (n - 1)/n^2`, and so :math:`2 (d/R)^2/n` of the group's own.
+    """
+    if not small.any():
+        return small[1:]
+    differences = [
+        _least_difference(human, used)[None],
+        _least_difference(scores, used),
+    ]
+    # Twice the least variance: sums are rounded.
+    near = np.concatenate(differences) ** 2 < LEAST_VARIANCE * total.max(axis=-1)
+    possible = near[..., None] | ~small
+    return np.asarray((small[:1] | small[1:]) & possible[:1] & possible[1:])
+
+
+def _least_difference(values: Array, used: Mask) -> Array:
+    """Return the least difference of unequal values as a share of the largest one."""
+    ordered = np.sort(np.where(used, values, np.nan))
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        gaps = np.diff(ordered)
+        least = np.where(gaps > 0, gaps, np.inf).min(axis=-1, initial=np.inf)
+        return np.asarray(least / np.where(gaps > 0, gaps, 0.0).sum(axis=-1))
+
+
+def places(unsure: Mask, size: int) -> Iterator[tuple[Counts, ...]]:
+    """Yield indexes of what is unsure, as many as fit when each has `size` values."""
+    found = np.nonzero(unsure)
+    step = max(1, CHUNK // max(size, 1))
+    for start in range(0, len(found[0]), step):
+        yield tuple(index[start : start + step] for index in found)
+
+
+def pearson_alone(human: Array, scores: Array, weights: Array) -> Array:
+    """Return Pearson's r of each row by itself, shapes (R, N); NaN if constant."""
+    found = np.full(len(weights), np.nan)
+    varied = np.logical_and(*(_varied(side, weights) for side in (human, scores)))
+    w = weights[varied]
+    h, x = standardise(human[varied], w), standardise(scores[varied], w)
+    total = np.maximum(w.sum(axis=1), 1)
+    found[varied] = np.clip((w * h * x).sum(axis=1) / total, -1, 1)
+    return found
+
+
+def _varied(values: Array, weights: Array) -> Mask:
+    """Tell in which rows two points that have weight have different values."""
+    high = np.where(weights > 0, values, -np.inf).max(axis=-1, initial=-np.inf)
+    low = np.where(weights > 0, values, np.inf).min(axis=-1, initial=np.inf)
+    return np.asarray(high > low)
 
 
 # b and c^2 of the interval atanh(r) +- z c / sqrt(n - b).

@@ -7,7 +7,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from analysis.results import NAN, Array, Counts, Estimate, Mask
+from analysis.results import NAN, Array, Counts, Estimate, Groups, Mask
 
 # A resample in which a statistic is undefined is left out; with fewer defined
 # ones than this share, percentiles would describe only the convenient draws.
@@ -225,7 +225,7 @@ def estimate(
     confidence: float,
     *,
     n: int,
-    n_groups: int = 1,
+    groups: Groups | None = None,
     p_value: float | None = None,
     bias_corrected: bool = False,
 ) -> Estimate:
@@ -239,7 +239,7 @@ def estimate(
         Its values in the resamples; empty for no interval.
     confidence
         Coverage of the interval.
-    n, n_groups
+    n, groups
         Points and groups behind the value.
     p_value
         A p-value from another test; None takes it from the resamples.
@@ -250,4 +250,4 @@ def estimate(
     centre = value if bias_corrected else None
     low, high, reason = interval(draws, confidence, centre=centre)
     p = bootstrap_p(draws) if p_value is None else p_value
-    return Estimate(value, low, high, n=n, n_groups=n_groups, p_value=p, reason=reason)
+    return Estimate(value, low, high, n, p_value=p, reason=reason, groups=groups)

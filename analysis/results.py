@@ -1,10 +1,12 @@
 """A number never travels alone: value, interval, how many, and why not."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from analysis.printing import counted
 
 Array = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.integer[Any]]
@@ -12,6 +14,68 @@ Mask = npt.NDArray[np.bool_]
 NAN = float("nan")
 # One row of a table: column to plain value.
 Row = dict[str, object]
+# The two sides of a correlation, in words.
+PEOPLE_AND_METRIC = ("people", "the metric")
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Over how many groups a statistic is averaged, and why not over the others.
+
+    Attributes
+    ----------
+    kind
+        ``"story"`` or ``"method"``.
+    averaged
+        Groups in which it is defined.
+    too_few
+        Groups of fewer than two points.
+    people_same, metric_same
+        Groups in which all of people's values are equal, or else all scores are.
+    sides
+        Whose values and whose scores those are.
+    """
+
+    kind: str
+    averaged: int
+    too_few: int = 0
+    people_same: int = 0
+    metric_same: int = 0
+    sides: tuple[str, str] = PEOPLE_AND_METRIC
+
+    @property
+    def left_out(self) -> int:
+        """The number of groups in which it is undefined."""
+        return self.too_few + self.people_same + self.metric_same
+
+    @property
+    def why(self) -> str:
+        """How many groups are left out and why, in words; empty where none is.
+
+        Examples
+        --------
+        >>> Groups("story", 56, too_few=3, people_same=7).why.split(": ")[0]
+        '10 of 66 stories left out'
+        """
+        total = self.averaged + self.left_out
+        people, metric = self.sides
+        reasons = (
+            ("fewer than two outputs", self.too_few),
+            (f"{people}'s values all the same", self.people_same),
+            (f"{metric}'s scores all the same", self.metric_same),
+        )
+        listed = ", ".join(f"{what} in {n}" for what, n in reasons if n)
+        kinds = {"story": "stories"}.get(self.kind, "")
+        of = f"{self.left_out} of {counted(total, self.kind, kinds)}"
+        return listed and f"{of} left out: {listed}"
+
+    def columns(self) -> Row:
+        """Return the columns of the table ``groups``."""
+        return {
+            "n_groups": self.averaged, "n_left_out": self.left_out,
+            "too_few": self.too_few, "people_same": self.people_same,
+            "metric_same": self.metric_same, "reason": self.why,
+        }  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -26,8 +90,8 @@ class Estimate:
         Percentile interval; NaN when there is none.
     n
         Number of points it rests on.
-    n_groups
-        Number of groups averaged; 1 when there are no groups.
+    groups
+        Those averaged, and why not the others; None when there are no groups.
     p_value
         Two-sided, for "no association"; NaN when no test was made.
     reason
@@ -38,12 +102,19 @@ class Estimate:
     low: float = NAN
     high: float = NAN
     n: int = 0
-    n_groups: int = 1
     p_value: float = NAN
     reason: str = ""
+    groups: Groups | None = None
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups averaged; without groups 1, and 0 without a value."""
+        if self.groups is not None:
+            return self.groups.averaged
+        return 0 if np.isnan(self.value) else 1
 
 
-def undefined(reason: str, *, n: int = 0, n_groups: int = 0) -> Estimate:
+def undefined(reason: str, *, n: int = 0, groups: Groups | None = None) -> Estimate:
     """Return an estimate that has no value, and says why.
 
     Examples
@@ -51,4 +122,11 @@ def undefined(reason: str, *, n: int = 0, n_groups: int = 0) -> Estimate:
     >>> undefined("every score is the same", n=5).value
     nan
     """
-    return Estimate(NAN, n=n, n_groups=n_groups, reason=reason)
+    return Estimate(NAN, n=n, reason=reason, groups=groups)
+
+
+def in_unit(value: Estimate, unit: float) -> Estimate:
+    """Multiply a mean and its interval."""
+    return replace(
+        value, value=value.value * unit, low=value.low * unit, high=value.high * unit
+    )

@@ -176,6 +176,9 @@ def add_levels(
                     (metric, level, name), _no_level(grid, level, metric)
                 )
                 _add_correlation(grid.question, metric, level, name, value, found)
+            if value.groups is not None:
+                keys = {"question": grid.question, "metric": metric, "level": level}
+                found.add("groups", keys | value.groups.columns())
     _note_undefined(grid, estimates, found)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from analysis.magnitude import near_one
 from analysis.results import NAN, Array, Counts
 
 # With fewer methods than this every order is tried: 9! = 362,880.
@@ -37,7 +38,7 @@ def permutation_p(
     scores
         Shape (K, N).
     coefficients
-        Some of ``kendall``, ``spearman``, ``pearson``.
+        Some of ``kendall``, ``kendall_c``, ``spearman``, ``pearson``.
     resamples
         Number of random orders where there are ten methods or more; 0 leaves
         the p-value empty then.
@@ -54,7 +55,7 @@ def permutation_p(
     Below ten methods all ``N!`` orders are tried and ``p = c / N!`` is exact,
     where c counts orders with an absolute value at least as large as observed.
     Above, ``p = (c + 1) / (k + 1)``. Permuting changes only the numerator of a
-    coefficient, so numerators are compared.
+    coefficient, so numerators are compared; tau-b and tau-c have the same.
 
     Examples
     --------
@@ -84,7 +85,7 @@ def _numerators(
     coefficient: str, human: Array, scores: Array
 ) -> tuple[Callable[[Counts], Array], Array]:
     """Return a function from orders to numerators (P, K), and the observed ones."""
-    if coefficient == "kendall":
+    if coefficient in ("kendall", "kendall_c"):
         i, j = np.triu_indices(len(human), 1)
         sh = np.sign(human[:, None] - human[None, :])
         sx = np.sign(scores[:, i] - scores[:, j]).T
@@ -95,6 +96,7 @@ def _numerators(
         return pair_sums, (sh[i, j] @ sx)
     if coefficient == "spearman":
         human, scores = centred_ranks(human), centred_ranks(scores)
+    human, scores = near_one(human), near_one(scores)
     h = _unit(human - human.mean())
     x = _unit(scores - scores.mean(axis=1, keepdims=True)).T
 

@@ -16,6 +16,7 @@ import pandas as pd
 from analysis.agreement import agreement
 from analysis.boards.means import mean_ratings
 from analysis.coefficients.levels import level_estimates
+from analysis.magnitude import unit_of
 from analysis.options import AlignOptions
 from analysis.pairs.forming import restricted
 from analysis.pairwise import pair_agreement
@@ -25,12 +26,12 @@ from analysis.questions import Question, restricted_grid
 from analysis.reading.cells import NO_CELL, Grid
 from analysis.reading.scores import ScoreTable
 from analysis.reading.story_tags import stratum_order
-from analysis.results import NAN, Estimate, Row, undefined
+from analysis.results import NAN, Estimate, Row, in_unit, undefined
 from analysis.tables import MEAN_OF_RATERS
 
 STRATA_COLUMNS = (
     "question", "metric", "value", "low", "high", "n", "reason", "tag", "stratum",
-    "method", "statistic", "level", "n_groups", "p_value",
+    "method", "statistic", "level", "n_groups", "p_value", "left_out",
 )  # fmt: skip
 # A tag with more values than this names stories rather than groups of them.
 MOST_STRATA = 12
@@ -159,6 +160,7 @@ def _row(question: str, tag: str, stratum: str, place: Place, value: Estimate) -
         "n_groups": value.n_groups,
         # That a mean or an agreement is not 0 is no question.
         "p_value": value.p_value if place.level else NAN,
+        "left_out": value.groups.why if value.groups else "",
     }  # fmt: skip
 
 
@@ -225,7 +227,7 @@ def _means(
     """Yield the methods' means; drawing methods does not move a method's own."""
     for mean in mean_ratings(
         answers, cells, dimension=name,
-        parts=tuple(part for part in parts if part != "methods"),
+        parts=tuple(part for part in parts if part != "methods"), judge=metric,
         **options.sampling,
     ):  # fmt: skip
         yield Place("mean", metric, mean.method), mean.mean
@@ -252,9 +254,12 @@ def score_strata_rows(
     for metric, cells in scores_as_answers(table):
         for stratum, stories in split.strata.items():
             part = cells[cells["story"].isin(stories)]
-            if not part.empty:
-                found = _means("", part, part, ("stories",), options, metric)
-                rows += [_row("", split.tag, stratum, *each) for each in found]
+            if part.empty:
+                continue
+            part, units = in_own_units(part)
+            for place, mean in _means("", part, part, ("stories",), options, metric):
+                value = in_unit(mean, units[place.method])
+                rows.append(_row("", split.tag, stratum, place, value))
     return rows
 
 
@@ -263,4 +268,16 @@ def scores_as_answers(table: ScoreTable) -> Iterator[tuple[str, pd.DataFrame]]:
     named = table.cells[table.cells["story"] != ""]
     for metric, rows in named.groupby("metric", sort=True):
         columns = {"metric": "dimension", "score": "rating"}
-        yield str(metric), rows.rename(columns=columns).assign(annotator=MEAN_OF_RATERS)
+        yield (
+            str(metric),
+            rows.rename(columns=columns).assign(annotator=MEAN_OF_RATERS),
+        )
+
+
+def in_own_units(cells: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, float]]:
+    """Divide the scores of every method by their unit, which comes with them."""
+    units = {
+        str(method): unit_of(scores.to_numpy(float))
+        for method, scores in cells.groupby("method")["rating"]
+    }
+    return cells.assign(rating=cells["rating"] / cells["method"].map(units)), units

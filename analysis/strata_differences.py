@@ -4,14 +4,15 @@ Both strata come from one set of draws, so that what they share (the methods) is
 there, too.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 
 from analysis.agreement import STATISTICS, agreement
-from analysis.coefficients.levels import level_values, method_means
+from analysis.coefficients.levels import level_values
+from analysis.coefficients.means import method_means
 from analysis.options import AlignOptions
 from analysis.pairs.forming import Pairs
 from analysis.pairwise import ppa_by_story_weights
@@ -21,7 +22,7 @@ from analysis.reading.scores import ScoreTable
 from analysis.resampling import Draws, cluster_counts, interval, stream
 from analysis.results import NAN, Array, Mask, Row
 from analysis.significance import holm
-from analysis.strata import Place, Split, scores_as_answers
+from analysis.strata import Place, Split, in_own_units, scores_as_answers
 
 STRATA_DIFFERENCE_COLUMNS = (
     "question", "metric", "value", "low", "high", "n", "reason", "tag", "stratum_a",
@@ -46,12 +47,15 @@ class Measure:
         M.
     values
         From weights of stories (B, S) and of methods (B, M) to numbers (B, L).
+    units
+        What numbers of a method are multiplied by in the end; a percentage is not.
     """
 
     places: tuple[Place, ...]
     stories: tuple[str, ...]
     n_methods: int
     values: Callable[[Array, Array], Array]
+    units: Mapping[str, float] = field(default_factory=dict)
 
 
 def difference_rows(
@@ -99,7 +103,8 @@ def score_difference_rows(
         As for `difference_rows`.
     """
     found = [
-        _means_measure("", metric, cells) for metric, cells in scores_as_answers(table)
+        _means_measure("", metric, *in_own_units(cells))
+        for metric, cells in scores_as_answers(table)
     ]
     return _compared_by(found, "", split, ("stories",), options)
 
@@ -152,8 +157,13 @@ def _agreement_measure(data: Question) -> Measure:
     return Measure(tuple(map(Place, names)), stories, 1, values)
 
 
-def _means_measure(question: str, metric: str, by_annotator: pd.DataFrame) -> Measure:
-    grid = rated_grid(question, by_annotator)
+def _means_measure(
+    question: str,
+    metric: str,
+    by_annotator: pd.DataFrame,
+    units: Mapping[str, float] | None = None,
+) -> Measure:
+    grid = rated_grid(question, by_annotator, judge=metric)
     once = np.ones((1, len(grid.methods)), int)
 
     def values(w: Array, _methods: Array) -> Array:
@@ -162,7 +172,7 @@ def _means_measure(question: str, metric: str, by_annotator: pd.DataFrame) -> Me
         return np.where(present > 0, human, np.nan)
 
     places = tuple(Place("mean", metric, method) for method in grid.methods)
-    return Measure(places, grid.stories, len(grid.methods), values)
+    return Measure(places, grid.stories, len(grid.methods), values, units or {})
 
 
 def _level_measure(grid: Grid, level: str, coefficients: Sequence[str]) -> Measure:
@@ -221,11 +231,14 @@ def _compared(
             )
         for statistic, value, drawn in kinds:
             low, high, why = interval(drawn[:, i], options.confidence)
+            unit = measure.units.get(place.method, 1.0) if statistic == "mean" else 1.0
             known = bool(np.isfinite(value[i]))
             reason = why if known else _why_undefined((a, value_a[i]), (b, value_b[i]))
             yield {
-                "question": question, "metric": place.metric, "value": float(value[i]),
-                "low": low if known else NAN, "high": high if known else NAN,
+                "question": question, "metric": place.metric,
+                "value": unit * float(value[i]),
+                "low": unit * low if known else NAN,
+                "high": unit * high if known else NAN,
                 "n": int(in_a.sum() + in_b.sum()), "reason": reason, "tag": tag,
                 "stratum_a": a, "stratum_b": b, "method": place.method,
                 "statistic": statistic, "level": place.level,

@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from annotate.models import Annotator, Question, Rating, Slot
+from annotate.models import Annotator, Look, Question, Rating, Slot
 from annotate.rating import (
     BadAnswerError,
     asked_questions,
@@ -41,14 +41,15 @@ def record_shot(
     annotator: Annotator,
     shot: int,
     ticked: Collection[str],
-    looked: bool = True,
+    looked: bool,
     client_key: str = "",
 ) -> int:
     """Store the boxes of one shot of a checklist; return how many have changed.
 
-    `ticked` are the keys of the boxes that are ticked. A shot that was `looked` at has
-    an answer in every box, 1 or 0. Before that only boxes that are or were ticked have
-    one, so that the ticks come back, but silence is no answer. Otherwise as
+    `ticked` are the keys of the boxes that are ticked. Only with the annotator's word
+    that the shot was `looked` at are its boxes answers, each of them 1 or 0. Before
+    that only boxes that are or were ticked are stored, so that the ticks come back.
+    The word can be taken back until the slot is submitted. Otherwise as
     `record_answer`.
     """
     with transaction.atomic():
@@ -66,8 +67,17 @@ def record_shot(
         if again:
             given.filter(is_current=True, question__in=again).update(is_current=False)
         Rating.objects.bulk_create(rows)
+        _keep_word(held, person, shot, looked)
         renew(held)
     return len(rows)
+
+
+def _keep_word(held: Slot, person: Annotator, shot: int, looked: bool) -> None:
+    word = {"slot": held, "annotator": person, "shot": shot}
+    if looked:
+        Look.objects.bulk_create([Look(**word)], ignore_conflicts=True)
+    elif held.state != Slot.State.SUBMITTED:
+        Look.objects.filter(**word).delete()
 
 
 def _changed_boxes(
@@ -102,7 +112,7 @@ def record_checklist_form(
 ) -> int:
     """Store what a form without a script holds; return how many boxes have changed.
 
-    Ticks of shots that are not marked as done are kept as drafts.
+    Ticks of shots without the annotator's word are kept as drafts.
     """
     ticked: dict[str, set[str]] = defaultdict(set)
     for name in posted:
@@ -214,7 +224,8 @@ class ToldShot:
     """What somebody said of one shot, as the manager reads it.
 
     The labels that only the text has, both have, and only the picture or video has;
-    `left` is how many boxes have no answer, `changes` how many were changed.
+    Without the annotator's word that it was `looked` at, that is a draft; `changes` is
+    how many boxes were changed.
     """
 
     annotator: Annotator
@@ -222,7 +233,7 @@ class ToldShot:
     text: list[str]
     both: list[str]
     seen: list[str]
-    left: int
+    looked: bool
     changes: int
     at: datetime
 
@@ -232,15 +243,15 @@ def told_shots(slot: Slot) -> list[ToldShot]:
     rows = slot.ratings.select_related("question", "annotator").order_by(
         "annotator__name", "shot", "question__ordinal", "revision"
     )
-    wanted = len(asked_questions(slot))
+    looked = set(slot.looks.values_list("annotator", "shot"))
     return [
-        _told(annotator, number, list(group), wanted)
+        _told(annotator, number, list(group), (annotator.pk, number) in looked)
         for (annotator, number), group in groupby(rows, lambda r: (r.annotator, r.shot))
     ]
 
 
 def _told(
-    annotator: Annotator, number: int, rows: list[Rating], wanted: int
+    annotator: Annotator, number: int, rows: list[Rating], looked: bool
 ) -> ToldShot:
     current = [row for row in rows if row.is_current]
     ticked: dict[str, set[str]] = defaultdict(set)
@@ -257,7 +268,7 @@ def _told(
         [title for label, title in titles.items() if label in text - seen],
         [title for label, title in titles.items() if label in text & seen],
         [title for label, title in titles.items() if label in seen - text],
-        wanted - len(current),
+        looked,
         len(rows) - len(current),
         max(row.created_at for row in rows),
     )

@@ -175,6 +175,12 @@ def _as_it_is_now(study: Study, setup: Setup) -> Setup:
     came = any(e.details.get("methods") or e.details.get("stories") for e in extended)
     if not (came or gone_methods or gone_stories):
         return setup
+    return as_judged(study, setup)
+
+
+def as_judged(study: Study, setup: Setup) -> Setup:
+    """Name the methods and stories that the study judges, whatever else there is."""
+    gone_methods, gone_stories = withdrawn_names(study)
     units = list(judged_units(study))
     methods = {name for unit in units for name in methods_of(unit)} - gone_methods
     stories = {unit.story.key for unit in units} - gone_stories

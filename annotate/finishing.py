@@ -1,5 +1,7 @@
 """What follows from a submitted slot: training results, and being finished."""
 
+from datetime import datetime
+
 from django.db import transaction
 from django.utils import timezone
 
@@ -16,9 +18,13 @@ def submit(
     slot: Slot,
     annotator: Annotator,
     seconds: float | None = None,
+    offered_at: datetime | None = None,
     goes_on: bool = False,
 ) -> Slot:
     """Submit a slot, see what follows, and look at the annotator's answers.
+
+    `seconds` are what the browser says of the time on the page, `offered_at` is when
+    the annotator was given that page beforehand.
 
     Who `goes_on` asks for the next slot at once. In an open study without rules, which
     may stop somebody before, it is left to that to show that nothing is left, and to
@@ -26,7 +32,7 @@ def submit(
     """
     with transaction.atomic():
         person = locked_annotator(annotator)
-        submitted = submit_locked(slot, person, seconds)
+        submitted = submit_locked(slot, person, seconds, offered_at)
         if submitted.purpose == Purpose.TRAINING:
             training.conclude(annotator)
         elif not _will_show(person, goes_on) and _finish(person, wanted=False):

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
-from analysis.tables import Problem
+from analysis.tables import Problem, Problems
 from annotate.study_files.definition import BOXES, TICKED
 from evalcore.importing.scores import LINE, Names, Row
 from evalcore.models import Shot
@@ -16,10 +16,10 @@ def is_of_boxes(rows: Sequence[Row]) -> bool:
     return any(row.get("shot") not in (None, "") for row in rows)
 
 
-def box_problems(rows: Sequence[Row], names: Names, file: str) -> list[Problem]:
+def box_problems(rows: Sequence[Row], names: Names, file: str) -> Problems[Problem]:
     """Return what is wrong with the boxes and shots of a checklist's rows."""
     known = shots_of(names)
-    problems = []
+    problems: Problems[Problem] = Problems()
     for row in rows:
         line, dimension = row[LINE], row["dimension"]
         label, _bar, box = dimension.rpartition("|")
@@ -40,10 +40,10 @@ def box_problems(rows: Sequence[Row], names: Names, file: str) -> list[Problem]:
             problems.append(Problem(file, what, line, "shot", shot))
         elif own and shot_number(row) not in own:
             what = f"a shot of story {row['story']}: {', '.join(map(str, sorted(own)))}"
-            problems.append(Problem(file, what, line, "shot", shot))
+            problems.append(Problem(file, what, line, "shot", shot, "a shot"))
         elif not own and not names.create:
             what = f"a story with shots; {row['story']} has none (--create makes them)"
-            problems.append(Problem(file, what, line, "shot", shot))
+            problems.append(Problem(file, what, line, "shot", shot, "a story"))
     return problems
 
 

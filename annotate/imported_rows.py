@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 from django.utils import timezone
 
-from analysis.tables import FLAGS, MEAN_OF_RATERS, Problem
+from analysis.tables import FLAGS, MEAN_OF_RATERS, Problem, Problems
 from annotate.models import Annotator, Question
-from annotate.rating import LONGEST_SECONDS
+from annotate.timing import LONGEST_SECONDS
 from evalcore.importing.scores import LINE, Names, Row
 
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
@@ -87,10 +87,10 @@ def as_utc(text: str) -> datetime:
     return when.astimezone(UTC) if when.tzinfo else when.replace(tzinfo=UTC)
 
 
-def two_sides(rows: list[Row], file: str) -> list[Problem]:
+def two_sides(rows: list[Row], file: str) -> Problems[Problem]:
     """Refuse a slot in which one method stood left for one criterion only."""
     first: dict[tuple, Row] = {}
-    problems = []
+    problems: Problems[Problem] = Problems()
     for row in rows:
         before = first.setdefault(slot_key(row), row)
         left = row.get("left_method", "")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 from django.utils import timezone
 
-from analysis.tables import FLAGS, InputError, Problem, by_line
+from analysis.tables import FLAGS, InputError, Problem, Problems, by_line
 from annotate import log
 from annotate.analysis_views import add_views
 from annotate.imported_boxes import (
@@ -76,7 +76,7 @@ def import_ratings(
     """
     rows = table_rows(ratings)
     names = Names(benchmark, create=create)
-    problems = list(earlier)
+    problems = Problems(earlier)
     of_boxes = is_of_boxes(rows)
     if of_boxes:
         scale = TICKED
@@ -119,7 +119,7 @@ def import_choices(
     """
     rows = table_rows(choices)
     names = Names(benchmark, create=create)
-    problems = list(earlier)
+    problems = Problems(earlier)
     for row in rows:
         columns = ("method_a", "method_b")
         problems += row_problems(row, names, file, columns, "criterion")
@@ -356,7 +356,7 @@ def _compare(study: Study, benchmark: Benchmark, rows: list[Row], file: str) -> 
                  str(slot.round), answer.question.key, answer.value,
                  getattr(answer, "shot", 0))
             )  # fmt: skip
-    other = [
+    other = Problems(
         Problem(
             file,
             f"an answer that study {study.slug} already has; import into a new study",
@@ -366,7 +366,7 @@ def _compare(study: Study, benchmark: Benchmark, rows: list[Row], file: str) -> 
         for row in rows
         if (*slot_key(row), row["question"], row["answer"], shot_number(row))
         not in stored
-    ]
+    )
     if other:
         raise InputError(other)
     return Summary(len(rows))

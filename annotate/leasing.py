@@ -15,6 +15,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from annotate import log
+from annotate.admission import lacking
 from annotate.models import (
     Annotator,
     Event,
@@ -57,6 +58,7 @@ def may_work(annotator: Annotator) -> bool:
     return (
         annotator.study.state == Study.State.OPEN
         and annotator.state not in Annotator.STOPPED
+        and not lacking(annotator)
     )
 
 
@@ -98,11 +100,14 @@ def take_locked(slot: Slot, person: Annotator, claim: "Claim | None" = None) -> 
     is_free = held.annotator_id is None and held.state == Slot.State.OPEN
     if is_free:
         held.probability, held.alternatives = slot.probability, slot.alternatives
+        held.offered_at = slot.offered_at
         claim = claim or _claim(held, person)
         held.annotator, held.claimed = person, True
         held.session, held.position = claim.session, claim.position
     if held.annotator_id != person.pk or held.state not in UNFINISHED:
         raise SlotTakenError("This story is with somebody else, or closed.")
+    if first := lacking(person, held.purpose):
+        raise SlotTakenError(first)
     return start_lease(held, also=CLAIM if is_free else ())
 
 
@@ -256,15 +261,16 @@ def _can_skip_locked() -> bool:
 
 
 def _free(slot: Slot) -> None:
-    slot.state, slot.lease_until, slot.started_at = Slot.State.OPEN, None, None
+    slot.state, slot.lease_until = Slot.State.OPEN, None
+    slot.started_at = slot.offered_at = None
     slot.annotator = slot.session = slot.position = None
     slot.probability = slot.alternatives = None
     slot.claimed = False
 
 
 STORED = [
-    "state", "lease_until", "started_at", "annotator", "session", "position",
-    "probability", "alternatives", "claimed", "ordinal",
+    "state", "lease_until", "started_at", "offered_at", "annotator", "session",
+    "position", "probability", "alternatives", "claimed", "ordinal",
 ]  # fmt: skip
 
 

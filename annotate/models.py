@@ -602,7 +602,15 @@ class Slot(models.Model):
     lease_until = models.DateTimeField(null=True, blank=True)
     started_at = models.DateTimeField(null=True, blank=True)
     submitted_at = models.DateTimeField(null=True, blank=True)
-    seconds = models.FloatField(null=True, blank=True, help_text="Time on the page.")
+    offered_at = models.DateTimeField(
+        null=True, blank=True, help_text="Since when its annotator could see it."
+    )
+    seconds = models.FloatField(
+        null=True, blank=True, help_text="Time on the page, as far as it can be."
+    )
+    claimed_seconds = models.FloatField(
+        null=True, blank=True, help_text="Time on the page, as the browser told it."
+    )
     comment = models.TextField(
         blank=True, help_text="What the annotator wrote, where the study asks for it."
     )
@@ -818,6 +826,27 @@ class Rating(Answer):
                 condition=Q(value__gte=F("scale_min"), value__lte=F("scale_max")),
                 name="rating_in_scale",
             ),
+        ]
+
+
+class Look(models.Model):
+    """The annotator's word on a shot of a checklist: looked at, and ticked what fits.
+
+    Without it the shot's boxes are no answers.
+    """
+
+    slot = models.ForeignKey(Slot, on_delete=models.PROTECT, related_name="looks")
+    annotator = models.ForeignKey(
+        Annotator, on_delete=models.PROTECT, related_name="looks"
+    )
+    shot = models.PositiveIntegerField()
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["slot", "annotator", "shot"], name="look_once_per_shot"
+            )
         ]
 
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from django.utils import timezone
 
+from annotate import timing
 from annotate.models import Annotator, Purpose, Slot
 
 # So many of the annotator's own stories tell; before that, those of all others do.
@@ -20,14 +21,15 @@ def minutes_for(annotator: Annotator, stories: int) -> int | None:
 
     None while nobody has judged enough to tell.
     """
-    timed = Slot.objects.filter(
-        seconds__isnull=False, state=Slot.State.SUBMITTED
-    ).exclude(purpose=Purpose.TRAINING)
+    timed = Slot.objects.annotate(measured=timing.measured()).filter(
+        measured__isnull=False, state=Slot.State.SUBMITTED
+    )
+    timed = timed.exclude(purpose=Purpose.TRAINING)
     own = timed.filter(annotator=annotator).order_by("-position")
-    seconds = list(own.values_list("seconds", flat=True)[:OWN_LATEST])
+    seconds = list(own.values_list("measured", flat=True)[:OWN_LATEST])
     if len(seconds) < OWN_ENOUGH:
         others = timed.filter(study=annotator.study_id).order_by("-submitted_at")
-        seconds = list(others.values_list("seconds", flat=True)[:ALL_LATEST])
+        seconds = list(others.values_list("measured", flat=True)[:ALL_LATEST])
     if len(seconds) < OWN_ENOUGH or stories < 1:
         return None
     return math.ceil(statistics.median(seconds) * stories / 60)

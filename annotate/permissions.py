@@ -1,12 +1,16 @@
-"""What a user may see. Every page and API call on a study starts here."""
+"""What a user may see. Every page and API call on a study or a benchmark starts here.
+
+What somebody may not see looks like what does not exist.
+"""
 
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import Http404
 from django.utils.translation import gettext as _
 
-from annotate.models import Study, StudyMember, User
+from annotate.models import Study, StudyMember, Unit, User
+from evalcore.models import Benchmark, BenchmarkMember, Output
 
 
 def visible_studies(user: User | AnonymousUser) -> QuerySet[Study]:
@@ -18,22 +22,29 @@ def visible_studies(user: User | AnonymousUser) -> QuerySet[Study]:
     return Study.objects.filter(members__user=user)
 
 
-def can_manage(user: User | AnonymousUser, study: Study) -> bool:
-    """Say whether this user may change the study."""
+def managed_studies(user: User | AnonymousUser) -> QuerySet[Study]:
+    """Return the studies that this user may change."""
     if not user.is_authenticated:
-        return False
-    return (
-        user.is_superuser
-        or study.members.filter(user=user, role=StudyMember.Role.MANAGER).exists()
+        return Study.objects.none()
+    if user.is_superuser:
+        return Study.objects.all()
+    return Study.objects.filter(
+        members__user=user, members__role=StudyMember.Role.MANAGER
     )
 
 
+def can_manage(user: User | AnonymousUser, study: Study) -> bool:
+    """Say whether this user may change the study."""
+    return managed_studies(user).filter(pk=study.pk).exists()
+
+
 def can_create(user: User | AnonymousUser) -> bool:
-    """Say whether this user may set studies up: whoever manages all, or one already."""
-    if not user.is_authenticated:
-        return False
-    managed = user.memberships.filter(role=StudyMember.Role.MANAGER)
-    return user.is_superuser or managed.exists()
+    """Say whether this user may set studies up: over which benchmarks, see below."""
+    return (
+        user.is_superuser
+        or managed_studies(user).exists()
+        or visible_benchmarks(user).exists()
+    )
 
 
 def get_study_for(
@@ -50,3 +61,61 @@ def get_study_for(
     if role == "manager" and not can_manage(user, study):
         raise PermissionDenied(_("Only a manager of this study may do that."))
     return study
+
+
+def visible_benchmarks(user: User | AnonymousUser) -> QuerySet[Benchmark]:
+    """Return the benchmarks that this user may see whole, plan over, and score.
+
+    Who manages a study over another one sees of it what the study shows.
+    """
+    if not user.is_authenticated:
+        return Benchmark.objects.none()
+    if user.is_superuser:
+        return Benchmark.objects.all()
+    return Benchmark.objects.filter(members__user=user)
+
+
+def get_benchmark_for(
+    user: User | AnonymousUser, slug: str, role: str | None = None
+) -> Benchmark:
+    """Return the benchmark, if this user may see it.
+
+    With `role="owner"` a mere member is refused.
+    """
+    benchmark = visible_benchmarks(user).filter(slug=slug).first()
+    if benchmark is None:
+        raise Http404(f"No benchmark {slug!r}.")
+    if role == "owner" and not owns(user, benchmark):
+        raise PermissionDenied(_("Only an owner of this benchmark may do that."))
+    return benchmark
+
+
+def owns(user: User | AnonymousUser, benchmark: Benchmark) -> bool:
+    """Say whether this user may say who else sees the benchmark."""
+    if not user.is_authenticated:
+        return False
+    owners = benchmark.members.filter(role=BenchmarkMember.Role.OWNER)
+    return user.is_superuser or owners.filter(user=user).exists()
+
+
+def can_use_benchmark(user: User | AnonymousUser, study: Study) -> bool:
+    """Say whether this user may see more of a benchmark than the study over it."""
+    return visible_benchmarks(user).filter(pk=study.benchmark_id).exists()
+
+
+def check_benchmark_of(user: User | AnonymousUser, study: Study) -> None:
+    """Refuse what reaches beyond a study to whoever may see no more than the study."""
+    if not can_use_benchmark(user, study):
+        raise PermissionDenied(
+            _("Only members of the study's benchmark may do that; its owner adds them.")
+        )
+
+
+def visible_outputs(user: User | AnonymousUser) -> QuerySet[Output]:
+    """Return the outputs that this user may look at: of benchmarks, or of studies."""
+    units = Unit.objects.filter(study__in=visible_studies(user))
+    return Output.objects.filter(
+        Q(story__benchmark__in=visible_benchmarks(user))
+        | Q(pk__in=units.values("output_a"))
+        | Q(pk__in=units.filter(output_b__isnull=False).values("output_b"))
+    )

@@ -39,6 +39,7 @@ from annotate.units import (
     choose_outputs,
     choose_units,
     create_units,
+    gaps_note,
 )
 from evalcore.models import Benchmark, Shot
 from evalcore.postgresql import analyze
@@ -82,7 +83,8 @@ class Draft:
 
     def notes(self) -> list[str]:
         """Return what is possible, but better known before people begin."""
-        return list(filter(None, [training_note(self.known, self.shown)]))
+        told = [training_note(self.known, self.shown), gaps_note(self.shown)]
+        return list(filter(None, told))
 
     def hours(self) -> float:
         """Return the annotators' time: pictures and questions of all slots, checks too.

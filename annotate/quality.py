@@ -6,6 +6,7 @@ their data from the tables, and what they find becomes a flag and an action.
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 from django.db import transaction
@@ -13,7 +14,7 @@ from django.db.models import Avg, Case, Count, F, QuerySet, Value, When
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
-from annotate import exclusion, log
+from annotate import exclusion, log, timing
 from annotate.checking.findings import finding, in_english
 from annotate.checking.rules import Breach, Rule, evaluate, parse_rules
 from annotate.checking.signals import Judged, Signal, measure
@@ -111,6 +112,8 @@ class Row(NamedTuple):
     purpose: str
     round: int
     seconds: float | None
+    claimed: float | None
+    offered: datetime | None
     a_is_left: bool | None
     expected: dict[str, list[int] | str]
     original: int | None
@@ -130,8 +133,8 @@ def _slots(annotator: Annotator) -> list[Row]:
             purpose=Purpose.TRAINING, round__lt=annotator.training_attempts
         )
     rows = slots.order_by("submitted_at", "pk").values_list(
-        "pk", "unit", "unit__story", "purpose", "round", "seconds", "a_is_left",
-        "unit__expected", "unit__original", "repeat_of",
+        "pk", "unit", "unit__story", "purpose", "round", "seconds", "claimed_seconds",
+        "offered_at", "a_is_left", "unit__expected", "unit__original", "repeat_of",
     )  # fmt: skip
     return [Row(*row) for row in rows]
 
@@ -167,6 +170,7 @@ def _judged(annotator: Annotator, slots: list[Row], *, rest: Rest) -> list[Judge
             answers=answers.get(slot.pk, {}),
             shots=max(shots.get(slot.story, 1), 1),
             seconds=slot.seconds,
+            time_fault=timing.fault(slot.offered, slot.claimed, slot.seconds),
             a_is_left=slot.a_is_left if annotator.study.is_pairwise else None,
             expected=_expected(slot),
             earlier=_earlier(slot, answers, of_unit),

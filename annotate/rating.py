@@ -12,10 +12,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotate import log
+from annotate.admission import lacking
 from annotate.models import (
     Annotator,
     Choice,
     Event,
+    Look,
     Purpose,
     Question,
     Rating,
@@ -23,13 +25,14 @@ from annotate.models import (
     Study,
     Unit,
 )
+from annotate.timing import note_time
 from evalcore.models import Shot
 from evalcore.postgresql import analyze
 
 WHOLE_NUMBER = re.compile(r"-?[0-9]{1,6}")
-LONGEST_SECONDS = 24 * 3600
 LONGEST_COMMENT = 4000
 SIDES = ("left", "right", "tie")
+TIMES = ("offered_at", "seconds", "claimed_seconds")
 
 
 class AnswerError(ValueError):
@@ -199,8 +202,8 @@ def refuse_unless_held(held: Slot, person: Annotator) -> None:
         raise NotNowError(_("This invitation is no longer valid."))
     if person.state == Annotator.State.PAUSED:
         raise NotNowError(_("Your work is paused; the study's manager knows why."))
-    if person.consented_at is None:
-        raise NotNowError(_("Please open your link and agree to take part first."))
+    if first := lacking(person, held.purpose):
+        raise NotNowError(first)
     if held.annotator_id != person.pk:
         raise LostSlotError(_("This story is now with somebody else."))
     if held.study.state != Study.State.OPEN:
@@ -225,7 +228,9 @@ def start_lease(held: Slot, also: Collection[str] = ()) -> Slot:
     held.lease += anew
     held.lease_until = now + lease_length(held.study)
     held.started_at = held.started_at or now
-    held.save(update_fields=["state", "lease", "lease_until", "started_at", *also])
+    held.offered_at = held.offered_at or held.started_at
+    fields = ["state", "lease", "lease_until", "started_at", "offered_at", *also]
+    held.save(update_fields=fields)
     if anew:
         chosen = {"probability": held.probability, "alternatives": held.alternatives}
         known = chosen if held.probability is not None else {}
@@ -295,14 +300,23 @@ def submit_slot(
 ) -> Slot:
     """Close a slot whose questions are all answered; a second time changes nothing.
 
-    Seconds on the page that are not plausible (none, or a day) are not stored.
+    `seconds` are what the browser says of the time on the page, `annotate.timing` says
+    what of that is believed.
     """
     with transaction.atomic():
         return submit_locked(slot, locked_annotator(annotator), seconds)
 
 
-def submit_locked(slot: Slot, person: Annotator, seconds: float | None) -> Slot:
-    """Close a slot as `submit_slot` does, for an annotator who is locked already."""
+def submit_locked(
+    slot: Slot,
+    person: Annotator,
+    seconds: float | None,
+    offered_at: datetime | None = None,
+) -> Slot:
+    """Close a slot as `submit_slot` does, for an annotator who is locked already.
+
+    `offered_at` is when they were given its page beforehand, if that is known.
+    """
     lock_unit(slot.unit_id)
     held = locked_slot(slot.pk, person.study)
     if held.annotator_id == person.pk and held.state == Slot.State.SUBMITTED:
@@ -311,10 +325,9 @@ def submit_locked(slot: Slot, person: Annotator, seconds: float | None) -> Slot:
     _refuse_unanswered(held, person)
     held.state = Slot.State.SUBMITTED
     held.submitted_at = timezone.now()
-    if seconds is not None and 0 < seconds < LONGEST_SECONDS:
-        held.seconds = seconds
+    note_time(held, person, seconds, offered_at)
     held.lease_until = None
-    held.save(update_fields=["state", "submitted_at", "seconds", "lease_until"])
+    held.save(update_fields=["state", "submitted_at", "lease_until", *TIMES])
     count_submitted(held, 1)
     log.note_slot(Event.Kind.SLOT_SUBMITTED, held)
     return held
@@ -340,12 +353,10 @@ def _refuse_unanswered(held: Slot, person: Annotator) -> None:
 
 
 def shots_left(slot: Slot, annotator: Annotator) -> list[int]:
-    """Return the shots of a checklist's story that were not looked at, in order."""
-    answers = Rating.objects.filter(slot=slot, annotator=annotator, is_current=True)
-    counts = dict(answers.values_list("shot").annotate(n=Count("pk")).order_by())
-    numbers = slot.unit.story.shots.values_list("number", flat=True)
-    wanted = len(asked_questions(slot))
-    return [number for number in numbers if counts.get(number, 0) < wanted]
+    """Return the shots, in order, of which the annotator has not said to be done."""
+    looks = Look.objects.filter(slot=slot, annotator=annotator).values("shot")
+    left = slot.unit.story.shots.exclude(number__in=looks)
+    return list(left.values_list("number", flat=True))
 
 
 def asked_questions(slot: Slot) -> list[Question]:
@@ -383,7 +394,7 @@ def store_judgements(judgements: Iterable[Judgement]) -> int:
 
     For imports and simulations: the same checks as one by one, a few queries in all.
     """
-    slots, ratings, choices = [], [], []
+    slots, ratings, choices, looks = [], [], [], []
     for judgement in judgements:
         slot = judgement.slot
         if slot.state != Slot.State.OPEN or slot.annotator_id is None:
@@ -408,6 +419,15 @@ def store_judgements(judgements: Iterable[Judgement]) -> int:
             else:
                 fields = rating_fields(question, value)
                 ratings.append(Rating(question=question, shot=shot, **fields, **common))
+        looks += [
+            Look(
+                slot=slot,
+                annotator_id=slot.annotator_id,
+                shot=shot,
+                created_at=judgement.submitted_at,
+            )
+            for shot in judgement.boxes
+        ]
         slot.state = Slot.State.SUBMITTED
         slot.submitted_at = judgement.submitted_at
         slot.started_at = judgement.submitted_at - timedelta(
@@ -417,6 +437,7 @@ def store_judgements(judgements: Iterable[Judgement]) -> int:
         slots.append(slot)
     Rating.objects.bulk_create(ratings, batch_size=1000)
     Choice.objects.bulk_create(choices, batch_size=1000)
+    Look.objects.bulk_create(looks, batch_size=1000)
     fields = ["state", "submitted_at", "started_at", "seconds"]
     Slot.objects.bulk_update(slots, fields, batch_size=500)
     if slots:

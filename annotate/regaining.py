@@ -6,10 +6,10 @@ else has goes to a surplus slot. Nothing that was sent is lost.
 """
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
-from django.core.signing import BadSignature, TimestampSigner
+from django.core.signing import BadSignature, TimestampSigner, b62_decode
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
@@ -17,7 +17,7 @@ from django.utils import timezone
 from annotate import log
 from annotate.choosing import handing
 from annotate.leasing import CLOSED, SlotTakenError, last_place, may_work, take
-from annotate.models import Annotator, Choice, Event, Purpose, Rating, Slot
+from annotate.models import Annotator, Choice, Event, Look, Purpose, Rating, Slot
 from annotate.rating import LostSlotError, lease_length, locked_annotator
 
 Result = TypeVar("Result")
@@ -50,7 +50,7 @@ def regain(
         return None
     begun = Event.objects.filter(kind=Event.Kind.SLOT_TAKEN, annotator=person)
     known = Q(pk__in=begun.values("slot"))
-    if late and _was_offered(annotator, code, proof):
+    if late and offered_at(annotator, code, proof) is not None:
         known |= Q(study=person.study_id)
     lost = (
         Slot.objects.filter(known, code=code, purpose=Purpose.REAL)
@@ -66,20 +66,22 @@ def regain(
     if own is not None:
         # Whoever answers late is told that it is closed; the page itself is gone.
         return own if late or own.state not in CLOSED else None
+    taken = list(begun.filter(slot=lost).order_by("pk"))
+    since = taken[0].at if taken else None
     if (
         lost.annotator_id is None
         and lost.state == Slot.State.OPEN
         and handing.has_room(person)
     ):
-        taken = begun.filter(slot=lost).order_by("pk").last()
-        chosen = taken.details if taken is not None else {}
+        chosen = taken[-1].details if taken else {}
         lost.probability = chosen.get("probability")
         lost.alternatives = chosen.get("alternatives")
+        lost.offered_at = since
         try:
             return take(lost, person)
         except SlotTakenError:
             lost.refresh_from_db()
-    return _surplus_for(lost, person) if late else None
+    return _surplus_for(lost, person, since) if late else None
 
 
 def offer(annotator: Annotator, code: str) -> str:
@@ -87,12 +89,15 @@ def offer(annotator: Annotator, code: str) -> str:
     return _signer(annotator, code).sign("")
 
 
-def _was_offered(annotator: Annotator, code: str, proof: str) -> bool:
+def offered_at(annotator: Annotator, code: str, proof: str) -> datetime | None:
+    """Return when this annotator was given a slot beforehand, if that is proved."""
+    signer = _signer(annotator, code)
     try:
-        _signer(annotator, code).unsign(proof, max_age=OFFER_LASTS)
+        signer.unsign(proof, max_age=OFFER_LASTS)
     except BadSignature:
-        return False
-    return True
+        return None
+    _value, signed, _signature = proof.split(signer.sep)
+    return datetime.fromtimestamp(b62_decode(signed), UTC)
 
 
 def _signer(annotator: Annotator, code: str) -> TimestampSigner:
@@ -116,8 +121,11 @@ def despite_loss(
         return work(slot=regained, annotator=annotator, **given)
 
 
-def _surplus_for(lost: Slot, person: Annotator) -> Slot:
-    """Open a slot outside the redundancy for what somebody did on a lost one."""
+def _surplus_for(lost: Slot, person: Annotator, since: datetime | None) -> Slot:
+    """Open a slot outside the redundancy for what somebody did on a lost one.
+
+    `since` is when they first had that.
+    """
     now = timezone.now()
     claim = last_place(person).claim(lost.unit.story_id)
     surplus = Slot.objects.create(
@@ -133,8 +141,9 @@ def _surplus_for(lost: Slot, person: Annotator) -> Slot:
         lease=1,
         lease_until=now + lease_length(person.study),
         started_at=now,
+        offered_at=since or now,
     )
-    for model in (Rating, Choice):
+    for model in (Rating, Choice, Look):
         model.objects.filter(slot=lost, annotator=person).update(slot=surplus)
     log.note_slot(Event.Kind.SLOT_LATE, surplus, instead_of=lost.code)
     return surplus

@@ -1,15 +1,18 @@
 """What a study shows: outputs, or pairs of them."""
 
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from django.db.models import QuerySet
+from django.utils.translation import ngettext
 
 from annotate.models import Study, Unit
 from annotate.plans import sampling
 from annotate.plans.assignments import DesignUnit
 from annotate.study_files.definition import CellPairs, StorySample, StudyDefinition
-from evalcore.models import Benchmark, Output, Story
+from evalcore.models import Benchmark, Frame, Output, Story
 
 
 class PlanningError(ValueError):
@@ -49,8 +52,12 @@ def choose_outputs(
     benchmark: Benchmark,
     methods: Sequence[str] | None = None,
     stories: Sequence[str] | None = None,
+    *,
+    among: QuerySet[Output] | None = None,
 ) -> list[Output]:
     """Return the outputs to judge; each must have something to look at.
+
+    Nothing is chosen that is not `among` these, by default all of the benchmark.
 
     Raises
     ------
@@ -60,6 +67,8 @@ def choose_outputs(
     outputs = Output.objects.filter(story__benchmark=benchmark).select_related(
         "story", "method"
     )
+    if among is not None:
+        outputs = outputs.filter(pk__in=among)
     for names, lookup, word in (
         (methods, "method__name", "method"),
         (stories, "story__key", "story"),
@@ -89,6 +98,25 @@ def choose_outputs(
             field="method",
         )
     return listed
+
+
+def gaps_note(shown: Sequence[Shown]) -> str:
+    """Say how many outputs lack shots, and which lack most; empty: none."""
+    outputs = {output.pk for one in shown for output in one.outputs}
+    frames = Frame.objects.filter(output__in=outputs, media=None).order_by()
+    gaps = Counter(frames.values_list("output__method__name", "output__story__key"))
+    if not gaps:
+        return ""
+    named = [f"{method}/{story}: {n}" for (method, story), n in gaps.most_common(4)]
+    text = ngettext(
+        "%(n)d output lacks shots (%(named)s), and annotators read that they are "
+        "missing. By gaps a method can be recognised.",
+        "%(n)d outputs lack shots (%(named)s), and annotators read that they are "
+        "missing. By gaps a method can be recognised.",
+        len(gaps),
+    )
+    listed = ", ".join(named[:3]) + ", ..." * (len(gaps) > 3)
+    return text % {"n": len(gaps), "named": listed}
 
 
 def choose_units(definition: StudyDefinition, outputs: Sequence[Output]) -> list[Shown]:

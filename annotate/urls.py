@@ -5,6 +5,7 @@ from django.urls import path, re_path
 
 from annotate.views import (
     analysis_views,
+    benchmarks,
     coverage,
     events,
     extend,
@@ -179,6 +180,22 @@ people_urls = [
     ),
 ]
 
+# /benchmarks/...: what is judged, and who may see it
+benchmark_urls = [
+    path("benchmarks/", benchmarks.benchmark_list, name="benchmark-list"),
+    path(
+        "benchmarks/<slug:slug>/", benchmarks.benchmark_detail, name="benchmark-detail"
+    ),
+    path(
+        "benchmarks/<slug:slug>/members/add/", benchmarks.member_add, name="member-add"
+    ),
+    path(
+        "benchmarks/<slug:slug>/members/<int:pk>/remove/",
+        benchmarks.member_remove,
+        name="member-remove",
+    ),
+]
+
 # /setup/...: a new study; and what leads from a study to the next
 setup_urls = [
     path("setup/", setup.start, name="setup-start"),
@@ -187,8 +204,18 @@ setup_urls = [
     path("studies/<slug:slug>/new-version/", setup.new_version, name="study-version"),
     path("studies/<slug:slug>/study.yaml", setup.study_file, name="study-file"),
     path("studies/<slug:slug>/preview/", setup.study_preview, name="study-preview"),
-    path("preview/<token>/<code>/save/", preview.save, name="preview-save"),
-    path("preview/<token>/<code>/submit/", preview.submit, name="preview-submit"),
+    re_path(
+        r"^preview/(?P<token>[\w-]+)/(?P<code>\d{1,18}(-\d{1,18})?(_\d{1,4}x\d{1,4})?)/"
+        r"save/$",
+        preview.save,
+        name="preview-save",
+    ),
+    re_path(
+        r"^preview/(?P<token>[\w-]+)/(?P<code>\d{1,18}(-\d{1,18})?(_\d{1,4}x\d{1,4})?)/"
+        r"submit/$",
+        preview.submit,
+        name="preview-submit",
+    ),
     re_path(
         r"^preview/(?P<token>[\w-]+)/(?P<code>\d{1,18}(-\d{1,18})?(_\d{1,4}x\d{1,4})?)/"
         r"(?P<side>only|left|right)/(?P<number>[0-9]{1,4})/"
@@ -266,6 +293,7 @@ rate_urls = [
 
 urlpatterns = (
     account_urls
+    + benchmark_urls
     + setup_urls
     + study_urls
     + coverage_urls

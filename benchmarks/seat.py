@@ -39,11 +39,13 @@ THINKING_MS = 1500  # in which a person looks at a story, and the next one is fe
 YARDSTICK = "counting to 200,000"
 # What each kind of page loads.
 CORE = ("seat", "queue", "pages", "state")
-PICTURES = ("shots", "zoom", "compare")
+PICTURES = ("shots", "zoom")
 KINDS = {
     "pictures": (*CORE, *PICTURES, "question"),
+    "pairs of pictures": (*CORE, *PICTURES, "compare", "question"),
     "videos": (*CORE, "player", "question"),
     "checklist of pictures": (*CORE, *PICTURES, "checklist"),
+    "checklist of videos": (*CORE, "player", "checklist"),
 }
 # Notes when a key is pressed, and when all that is then in sight has been painted.
 WATCH = """() => {

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from celery import Celery
 from celery.app.utils import Settings
-from celery.signals import worker_ready
+from celery.signals import beat_embedded_init, beat_init, worker_ready
+from celery.worker.consumer import Consumer
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "evalcore.settings")
 
@@ -29,3 +30,20 @@ def look_for_work(**_kwargs: object) -> None:
     """Look for work that was left while no worker ran; the bell may be lost."""
     for entry in app.conf.beat_schedule.values():
         app.send_task(entry["task"])
+
+
+@worker_ready.connect
+def show_that_a_worker_lives(sender: Consumer, **_kwargs: object) -> None:
+    """Give signs of life for the queues that this worker serves."""
+    from evalcore import workers
+
+    workers.give_signs(sender.app.amqp.queues.consume_from)
+
+
+@beat_init.connect
+@beat_embedded_init.connect
+def show_that_the_beat_lives(**_kwargs: object) -> None:
+    """Give signs of life of what rings every minute."""
+    from evalcore import workers
+
+    workers.give_signs(["beat"])

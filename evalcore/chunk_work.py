@@ -4,33 +4,28 @@ import json
 import logging
 import platform
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from decimal import Decimal
 
 from django.conf import settings
-from django.db import DatabaseError, connection, transaction
+from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
 from evalcore import score_rows, subjects
+from evalcore.judge_money import asking_for_run
 from evalcore.metrics.base import Pair, Rendering, Run, Value
 from evalcore.metrics.engine import Engine, Job
 from evalcore.metrics.features import FeatureStore
-from evalcore.metrics.judging.client import Judge, asking
-from evalcore.metrics.judging.costs import CostMeter
-from evalcore.metrics.judging.settings import read_settings
 from evalcore.models import MetricChunk, MetricRun, Output
 from evalcore.score_rows import Scored, Wanted
+from evalcore.signs import Signs
 from evalcore.subjects import OddOutputError
 
 logger = logging.getLogger(__name__)
 
-# How often a sign of life is given.
-SIGN_SECONDS = 20.0
 # How many outcomes are stored together, and after how many seconds at the latest.
 STORED_TOGETHER, STORE_SECONDS = 64, 2.0
 # What is put down where a metric has no value to give, not even an absent one.
@@ -59,40 +54,6 @@ def report(run: MetricRun, progress: Progress | None) -> None:
         progress(done, total)
 
 
-class Signs(threading.Thread):
-    """Signs of life of a worker, given in a thread of their own.
-
-    A single picture may take long, and a judge longer. `lost` is set when somebody
-    else has taken the chunk.
-    """
-
-    def __init__(self, chunk: MetricChunk) -> None:
-        super().__init__(daemon=True)
-        self._chunk = chunk
-        self._over = threading.Event()
-        self.lost = False
-
-    def __enter__(self) -> "Signs":
-        self.start()
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self._over.set()
-        self.join()
-
-    def run(self) -> None:
-        """Give a sign every so often until the work is over."""
-        try:
-            while not self._over.wait(SIGN_SECONDS):
-                try:
-                    self.lost = not _sign(self._chunk)
-                except DatabaseError:
-                    logger.warning("metric chunk %s: no sign given", self._chunk.pk)
-                    connection.close()
-        finally:
-            connection.close()  # this thread's own
-
-
 def lock_run(chunk: MetricChunk) -> None:
     """Lock the run of a chunk, within a transaction.
 
@@ -102,7 +63,7 @@ def lock_run(chunk: MetricChunk) -> None:
     runs.filter(pk=chunk.run_id).first()
 
 
-def _sign(chunk: MetricChunk, **also: object) -> bool:
+def sign(chunk: MetricChunk, **also: object) -> bool:
     """Sign that its worker lives; return whether the chunk is still its own."""
     own = MetricChunk.objects.filter(
         pk=chunk.pk, worker=chunk.worker, state=MetricRun.State.RUNNING
@@ -206,15 +167,7 @@ class ChunkWork:
         if self.chunk.queue != MetricChunk.Queue.JUDGE:
             yield
             return
-        run = MetricRun.objects.filter(pk=self.chunk.run_id)
-
-        def note(dollars: Decimal) -> None:
-            run.update(dollars=F("dollars") + float(dollars))
-
-        settings = read_settings()
-        spent = Decimal(str(run.values_list("dollars", flat=True).get()))
-        meter = CostMeter.of(settings, spent=spent, on_spending=note)
-        with asking(Judge(settings, meter)):
+        with asking_for_run(self.chunk.run_id):
             yield
 
     def _put_down(self) -> None:
@@ -222,7 +175,7 @@ class ChunkWork:
         failures = [*self.chunk.failures, *self.failures]
         with transaction.atomic():
             lock_run(self.chunk)
-            if not _sign(self.chunk, failures=failures):
+            if not sign(self.chunk, failures=failures):
                 raise ChunkLostError
             score_rows.store(self.chunk.run, self._unstored)
             MetricRun.objects.filter(pk=self.chunk.run_id).update(

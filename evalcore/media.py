@@ -4,6 +4,9 @@ A stored original lies at `MEDIA_ROOT/original/ab/abcd....png`. What people see 
 renditions in one format for all methods (WebP), made on first use:
 `MEDIA_ROOT/display/...` (at most 2048 px) and `MEDIA_ROOT/thumb/...` (320 px), or below
 `MEDIA_ROOT/display/1024x768/...` where they are letterboxed to one size.
+
+A picture in memory takes four bytes a pixel and is never copied needlessly; one that is
+only looked at is decoded at an eighth of its size where its format can do that (JPEG).
 """
 
 import hashlib
@@ -11,13 +14,15 @@ import io
 import os
 import struct
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import Literal
 
 from django.conf import settings
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
 
 from evalcore.models import MediaFile
 
@@ -25,15 +30,22 @@ Rendition = Literal["display", "thumb"]
 # Width and height.
 Box = tuple[int, int]
 
-MAX_PIXELS = 64_000_000
 MAX_BYTES = 64_000_000
+# Larger pictures are decoded one after the other, whatever the number of threads.
+LARGE_PIXELS = 8_000_000
 # Of stored originals.
 EXTENSION = "png"
 # Other decoders of Pillow are never reached, whatever a file claims to be.
 FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP")
+KINDS = "PNG, JPEG, GIF, BMP or WebP"
 LONGEST_SIDE: dict[str, int] = {"display": 2048, "thumb": 320}
 # Of letterboxes; neither bright nor dark pictures look better on it.
 NEUTRAL = (128, 128, 128)
+
+# MEDIA_MAX_MEGAPIXELS is the limit, and holds before anything is decoded; Pillow's own
+# would refuse, or warn of, what that allows.
+Image.MAX_IMAGE_PIXELS = None
+_one_large = Lock()
 
 
 class UnreadablePictureError(ValueError):
@@ -72,11 +84,25 @@ def prepare_picture(data: bytes) -> Prepared:
     UnreadablePictureError
         The data are no picture.
     """
-    picture = open_picture(data)
-    clean = _png(picture)
-    sha256 = digest(clean)
-    _write_once(_original(sha256, EXTENSION), clean)
-    return Prepared(sha256, digest(data), len(clean), picture.width, picture.height)
+    with _decoded(data) as picture:
+        return keep_picture(picture, digest(data))
+
+
+def keep_picture(picture: Image.Image, source_sha256: str = "") -> Prepared:
+    """Write the file of a picture in memory; without a source it is its own."""
+    with _clean(picture) as draft:
+        sha256 = file_digest(draft)
+        prepared = Prepared(
+            sha256,
+            source_sha256 or sha256,
+            draft.stat().st_size,
+            picture.width,
+            picture.height,
+        )
+        path = _original(sha256, EXTENSION)
+        path.parent.mkdir(exist_ok=True)
+        os.replace(draft, path)
+    return prepared
 
 
 def store_prepared(pictures: Iterable[Prepared]) -> None:
@@ -104,6 +130,12 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file, read in pieces."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
 def is_same_picture(stored: MediaFile, data: bytes) -> bool:
     """Say whether the data show exactly the stored pixels.
 
@@ -114,7 +146,20 @@ def is_same_picture(stored: MediaFile, data: bytes) -> bool:
     """
     if stored.source_sha256 == digest(data):
         return True
-    return stored.sha256 == digest(_png(open_picture(data)))
+    with _decoded(data) as picture, _clean(picture) as copy:
+        return stored.sha256 == file_digest(copy)
+
+
+def check_picture(data: bytes) -> None:
+    """Read a picture to its end, in as little memory as its format allows.
+
+    Raises
+    ------
+    UnreadablePictureError
+        The data are no picture, are cut short, or hold too many pixels.
+    """
+    with _decoded(data, is_reduced=True):
+        pass
 
 
 def open_picture(data: bytes) -> Image.Image:
@@ -125,28 +170,68 @@ def open_picture(data: bytes) -> Image.Image:
     UnreadablePictureError
         The data are no picture, are cut short, or hold too many pixels.
     """
-    try:
-        with Image.open(io.BytesIO(data), formats=FORMATS) as picture:
-            if picture.width * picture.height > MAX_PIXELS:
-                raise UnreadablePictureError(
-                    f"at most {MAX_PIXELS:,} pixels, "
-                    f"not {picture.width} x {picture.height}"
-                )
+    with _decoded(data) as picture:
+        return picture
+
+
+@contextmanager
+def stored_picture(media: MediaFile) -> Iterator[Image.Image]:
+    """Lend the stored original, decoded; it was accepted once, whatever its size.
+
+    Raises
+    ------
+    UnreadablePictureError
+        What is stored is no picture any more.
+    """
+    data = original_path(media).read_bytes()
+    with _decoded(data, is_ours=True) as picture:
+        yield picture
+
+
+@contextmanager
+def _decoded(
+    data: bytes, *, is_ours: bool = False, is_reduced: bool = False
+) -> Iterator[Image.Image]:
+    """Lend a picture upright and in RGB; a large one to one thread at a time.
+
+    Reduced, it has every error of the whole but may be smaller.
+    """
+    if not data:
+        raise UnreadablePictureError("a readable picture; this file is empty")
+    with _in_words():
+        picture = Image.open(io.BytesIO(data), formats=FORMATS)
+    pixels = picture.width * picture.height
+    most = settings.MEDIA_MAX_MEGAPIXELS
+    if pixels > most * 10**6 and not is_ours:
+        raise UnreadablePictureError(
+            f"at most {most} megapixels (MEDIA_MAX_MEGAPIXELS), "
+            f"not {picture.width} x {picture.height}"
+        )
+    with picture, _one_large if pixels > LARGE_PIXELS else nullcontext():
+        with _in_words():
+            if is_reduced:
+                picture.draft(None, (1, 1))
             picture.load()
-            return _rgb(_upright(picture))
-    except UnreadablePictureError:
-        raise
+            upright = _rgb(_upright(picture))
+        yield upright
+
+
+@contextmanager
+def _in_words() -> Iterator[None]:
+    """Say in words what a decoder raises."""
+    try:
+        yield
     except UnidentifiedImageError as error:
-        raise UnreadablePictureError("a readable picture") from error
+        raise UnreadablePictureError(f"a readable picture ({KINDS})") from error
     except (OSError, SyntaxError, ValueError) as error:
         raise UnreadablePictureError(f"a readable picture ({error})") from error
-    except Image.DecompressionBombError as error:
-        raise UnreadablePictureError(f"a picture of ordinary size ({error})") from error
 
 
 def _upright(picture: Image.Image) -> Image.Image:
     """Return the picture turned as its metadata say; broken ones say nothing."""
     try:
+        if picture.getexif().get(ExifTags.Base.Orientation, 1) == 1:
+            return picture
         return ImageOps.exif_transpose(picture)
     except (struct.error, TypeError, SyntaxError, ValueError, ZeroDivisionError):
         return picture
@@ -171,11 +256,11 @@ def _rgb(picture: Image.Image) -> Image.Image:
     if picture.mode.startswith("I;16") or picture.mode in ("I", "F"):
         picture = picture.convert("I").point(lambda level: level / 256).convert("L")
     if "A" in picture.getbands() or "transparency" in picture.info:
-        layer = picture.convert("RGBA")
+        layer = picture if picture.mode == "RGBA" else picture.convert("RGBA")
         paper = Image.new("RGB", layer.size, "white")
         paper.paste(layer, mask=layer)
         return paper
-    return picture.convert("RGB")
+    return picture if picture.mode == "RGB" else picture.convert("RGB")
 
 
 def original_path(media: MediaFile) -> Path:
@@ -204,14 +289,15 @@ def rendition_path(
         folder /= "{}x{}".format(*fitted)
     path = folder / media.sha256[:2] / f"{media.sha256}.webp"
     if not path.is_file():
-        picture = open_picture(original_path(media).read_bytes())
-        if fitted:
-            picture = ImageOps.pad(picture, fitted, Image.Resampling.LANCZOS, NEUTRAL)
-        else:
-            picture.thumbnail((side, side), Image.Resampling.LANCZOS)
-        buffer = io.BytesIO()
-        picture.save(buffer, "WEBP", quality=90, method=3)
-        _write_once(path, buffer.getvalue())
+        with stored_picture(media) as picture:
+            if fitted:
+                shown = ImageOps.pad(picture, fitted, Image.Resampling.LANCZOS, NEUTRAL)
+            else:
+                shown = picture
+                shown.thumbnail((side, side), Image.Resampling.LANCZOS)
+        with temporary_file(path.parent, "webp") as draft:
+            shown.save(draft, "WEBP", quality=90, method=3)
+            os.replace(draft, path)
     return path
 
 
@@ -221,24 +307,26 @@ def _reduced(box: Box, side: int) -> Box:
     return max(1, round(box[0] * scale)), max(1, round(box[1] * scale))
 
 
-def _png(picture: Image.Image) -> bytes:
-    buffer = io.BytesIO()
-    Image.frombytes(picture.mode, picture.size, picture.tobytes()).save(
-        buffer, "PNG", compress_level=6
-    )
-    return buffer.getvalue()
+@contextmanager
+def _clean(picture: Image.Image) -> Iterator[Path]:
+    """Lend a PNG file of the pixels alone."""
+    picture.info = {}  # what it says besides would be written as well
+    with temporary_file(settings.MEDIA_ROOT / "original", EXTENSION) as draft:
+        picture.save(draft, "PNG", compress_level=6)
+        yield draft
 
 
-def _write_once(path: Path, data: bytes) -> None:
-    """Write a file so that a reader never sees half of it."""
-    if path.is_file():
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent)
+@contextmanager
+def temporary_file(folder: Path, extension: str) -> Iterator[Path]:
+    """Lend an empty file, which is gone afterwards unless it was moved away.
+
+    Moved to its place when it is complete, no reader ever sees half of it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=folder, suffix=f".{extension}")
+    os.close(handle)
+    os.chmod(name, 0o644)
     try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
+        yield Path(name)
     finally:
-        Path(temporary).unlink(missing_ok=True)
+        Path(name).unlink(missing_ok=True)

@@ -1,5 +1,6 @@
 """What is judged (benchmark, story, shot, method, output) and its automatic scores."""
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -16,6 +17,41 @@ class Benchmark(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+
+class BenchmarkMember(models.Model):
+    """Who may see a whole benchmark, plan studies over it and have scores computed.
+
+    Owners say who else may. Managers of everything need no row; without any row a
+    benchmark is theirs alone.
+    """
+
+    class Role(models.TextChoices):
+        OWNER = "owner", _("owner")
+        MEMBER = "member", _("member")
+
+    benchmark = models.ForeignKey(
+        Benchmark, on_delete=models.CASCADE, related_name="members"
+    )
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="benchmarks"
+    )
+    role = models.CharField(max_length=10, choices=Role.choices, default=Role.MEMBER)
+
+    class Meta:
+        ordering = ["benchmark_id", "id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["benchmark", "user"], name="member_once_per_benchmark"
+            ),
+            models.CheckConstraint(
+                condition=Q(role__in=["owner", "member"]),
+                name="benchmark_member_role_known",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user}: {self.role} of {self.benchmark}"
 
 
 class Story(models.Model):
@@ -278,6 +314,12 @@ class Frame(models.Model):
         ]
 
 
+POSTED_TO = (
+    "The study whose own score this is, by its short name; empty: the benchmark's, "
+    "which every study over it reads."
+)
+
+
 class MetricRun(models.Model):
     """One computation, or one imported file, of metric scores.
 
@@ -295,6 +337,7 @@ class MetricRun(models.Model):
     class Source(models.TextChoices):
         COMPUTED = "computed"
         IMPORTED = "imported"
+        ASKED = "asked"  # a command paid a judge for what is no score
 
     benchmark = models.ForeignKey(
         Benchmark, on_delete=models.CASCADE, related_name="metric_runs"
@@ -314,6 +357,11 @@ class MetricRun(models.Model):
         help_text="What it was asked for beside metrics: the method with true outputs.",
     )
     dollars = models.FloatField(default=0, help_text="Paid to judges so far.")
+    reserved = models.FloatField(
+        default=0, help_text="Dollars set aside for what a judge is asked now."
+    )
+    reserved_at = models.DateTimeField(null=True, blank=True)
+    posted_to = models.CharField(max_length=80, blank=True, help_text=POSTED_TO)
     file_name = models.CharField(max_length=300, blank=True)
     file_sha256 = models.CharField(max_length=64, blank=True)
 
@@ -327,7 +375,7 @@ class MetricRun(models.Model):
                 name="metric_run_state_known",
             ),
             models.CheckConstraint(
-                condition=Q(source__in=["computed", "imported"]),
+                condition=Q(source__in=["computed", "imported", "asked"]),
                 name="metric_run_source_known",
             ),
         ]
@@ -392,9 +440,9 @@ class MetricChunk(models.Model):
         ]
 
 
-def _one_per_subject(what: str) -> list[models.UniqueConstraint]:
+def _one_per_subject(what: str, *scope: str) -> list[models.UniqueConstraint]:
     """Return that a metric has one such row for a method, an output and a shot."""
-    metric = ["metric", "metric_version", "backend", "method"]
+    metric = [*scope, "metric", "metric_version", "backend", "method"]
     return [
         models.UniqueConstraint(
             fields=["benchmark", *metric],
@@ -414,11 +462,22 @@ def _one_per_subject(what: str) -> list[models.UniqueConstraint]:
     ]
 
 
+class SharedScoreManager(models.Manager["MetricScore"]):
+    """Scores of benchmarks; what was posted to a single study is left out."""
+
+    def get_queryset(self) -> "models.QuerySet[MetricScore]":
+        return super().get_queryset().filter(posted_to="")
+
+
 class MetricScore(models.Model):
     """The value of a metric for a method, an output, or a shot of an output.
 
     Without story it is a method-level value (a published table); without shot it
     belongs to the whole output. A missing value is an absent row, never 0.
+
+    Beside the benchmark's value may stand that of a study it was posted to, which
+    only that study reads, instead of the benchmark's. `MetricScore.objects`, and with
+    it every way back from another row, never returns those of studies.
     """
 
     run = models.ForeignKey(MetricRun, on_delete=models.CASCADE, related_name="scores")
@@ -437,9 +496,14 @@ class MetricScore(models.Model):
     backend = models.CharField(max_length=100, blank=True)
     higher_is_better = models.BooleanField(default=True)
     value = models.FloatField()
+    posted_to = models.CharField(max_length=80, blank=True, help_text=POSTED_TO)
     details = models.JSONField(
         null=True, blank=True, help_text="What led to it: answers, boxes, matches."
     )
+
+    # The first one is what related managers are made of.
+    objects = SharedScoreManager()
+    everything = models.Manager["MetricScore"]()
 
     class Meta:
         ordering = ["metric", "method", "story", "shot"]
@@ -447,7 +511,7 @@ class MetricScore(models.Model):
             models.Index(fields=["benchmark", "metric"], name="score_by_metric"),
         ]
         constraints = [
-            *_one_per_subject("score"),
+            *_one_per_subject("score", "posted_to"),
             models.CheckConstraint(
                 condition=Q(shot__isnull=True) | Q(story__isnull=False),
                 name="score_of_shot_names_its_story",
@@ -490,3 +554,30 @@ class MetricAbsence(models.Model):
             models.Index(fields=["benchmark", "metric"], name="absence_by_metric"),
         ]
         constraints = _one_per_subject("absence")
+
+
+class Worker(models.Model):
+    """A process that works beside the web server, by what it does.
+
+    A row a kind, however many of it there are: what matters is the last sign of life
+    of any. Whoever starts it again after its end says when.
+    """
+
+    class Kind(models.TextChoices):
+        CPU = "cpu"
+        GPU = "gpu"
+        BEAT = "beat"
+
+    kind = models.CharField(max_length=10, choices=Kind.choices, primary_key=True)
+    seen_at = models.DateTimeField(null=True, blank=True)
+    restart_at = models.DateTimeField(
+        null=True, blank=True, help_text="Its process has ended; it is started then."
+    )
+
+    class Meta:
+        ordering = ["kind"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(kind__in=["cpu", "gpu", "beat"]), name="worker_kind_known"
+            )
+        ]

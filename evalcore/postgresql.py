@@ -58,3 +58,13 @@ def _writing() -> set[tuple[int, str]]:
             " AND pid <> pg_backend_pid()"
         )
         return set(cursor.fetchall())
+
+
+def one_at_a_time(what: str) -> None:
+    """Wait, within a transaction, for others that have called it for the same.
+
+    SQLite's transactions wait for each other anyway.
+    """
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [what])

@@ -8,6 +8,7 @@ from django.db.models import Q, QuerySet
 from evalcore.metrics import registry
 from evalcore.metrics.base import Metric, Value
 from evalcore.models import (
+    Method,
     MetricAbsence,
     MetricRun,
     MetricScore,
@@ -63,19 +64,27 @@ def _against(truth: str) -> str:
     return f" against {truth}"
 
 
+EVERY_ROW = Q()
 # Of an output: story, method and the key of the metric; of a method: no story.
 Known = set[tuple[int | None, int, tuple[str, str, str]]]
 
 
 def known(
-    benchmark: int, metrics: Sequence[Wanted], outputs: Sequence[Output]
+    benchmark: int,
+    metrics: Sequence[Wanted],
+    outputs: Sequence[Output],
+    *,
+    only: Q = EVERY_ROW,
 ) -> Known:
-    """Return of which outputs and methods which metrics have a value or an absence."""
+    """Return of which outputs and methods which metrics have a value or an absence.
+
+    `only` says which rows count; by default all do.
+    """
     found: Known = set()
     names = {one.metric.info.name for one in metrics}
     stories = {output.story_id for output in outputs}
     for table in (MetricScore, MetricAbsence):
-        rows = table.objects.filter(benchmark=benchmark, metric__in=names)
+        rows = table.objects.filter(only, benchmark=benchmark, metric__in=names)
         fields = ("story", "method", "metric", "metric_version", "backend")
         of_methods = rows.filter(story=None).values_list(*fields)
         of_outputs = rows.filter(story__in=stories).values_list(*fields).distinct()
@@ -93,6 +102,19 @@ def lacking(output: Output, metrics: Iterable[Wanted], already: Known) -> list[W
         if one.of_an_output
         and not (one.truth and one.truth == output.method.name)
         and (output.story_id, output.method_id, one.key) not in already
+    ]
+
+
+def lacking_of_method(
+    method: Method, metrics: Iterable[Wanted], already: Known
+) -> list[Wanted]:
+    """Return the metrics of all outputs of a method together that it lacks."""
+    return [
+        one
+        for one in metrics
+        if not one.of_an_output
+        and not (one.truth and one.truth == method.name)
+        and (None, method.pk, one.key) not in already
     ]
 
 

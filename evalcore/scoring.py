@@ -10,6 +10,7 @@ import time
 import uuid
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
+from functools import partial
 
 from django.db import OperationalError, transaction
 from django.db.models import (
@@ -30,15 +31,16 @@ from evalcore.chunk_work import (
     ChunkWork,
     Progress,
     ScoringError,
-    Signs,
     lock_run,
     report,
+    sign,
 )
 from evalcore.metrics import registry
 from evalcore.metrics.base import FatalError
 from evalcore.metrics.weights import Lacks
 from evalcore.models import Benchmark, MetricChunk, MetricRun, Output
 from evalcore.score_rows import Wanted
+from evalcore.signs import Signs
 
 logger = logging.getLogger(__name__)
 
@@ -139,7 +141,6 @@ def _chunks(
         if (lacking := score_rows.lacking(output, metrics, already))
     }
     keys = list(per_output)
-    truth = run.options.get("truth")
     single = [one.name for one in metrics if one.of_an_output]
     chunks = [
         MetricChunk(
@@ -148,17 +149,11 @@ def _chunks(
         for start in range(0, len(keys), CHUNK)
     ]
     pieces = sum(per_output.values())
-    names_of = {output.method_id: output.method.name for output in outputs}
-    for method in names_of:
-        names = [
-            one.name
-            for one in metrics
-            if not one.of_an_output
-            and (None, method, one.key) not in already
-            and not (one.metric.info.against_truth and names_of[method] == truth)
-        ]
-        if names:
-            chunk = MetricChunk(run=run, queue=queue, metrics=names, method_id=method)
+    for method in {output.method_id: output.method for output in outputs}.values():
+        lacking = score_rows.lacking_of_method(method, metrics, already)
+        if lacking:
+            names = [one.name for one in lacking]
+            chunk = MetricChunk(run=run, queue=queue, metrics=names, method=method)
             chunks.append(chunk)
             pieces += len(names)
     return chunks, pieces
@@ -372,7 +367,7 @@ def _work_on(chunk: MetricChunk, end: float | None, progress: Progress | None) -
                 f"{chunk.lost} workers were lost over it; the last lines of their "
                 "logs, or those of the system about memory, say why"
             )
-        with Signs(chunk) as signs:
+        with Signs(f"metric chunk {chunk.pk}", partial(sign, chunk)) as signs:
             complete = work.compute(signs)
         state = State.QUEUED if not complete else State.DONE
     except ChunkLostError:

@@ -113,9 +113,11 @@ def _compared(
         if (original := values.get((a, name))) is not None
         and (twin := values.get((b, name))) is not None
     ]
-    # Float noise is no difference.
+    # Float noise is no difference; scores may be small throughout.
+    largest = max((max(abs(o), abs(t)) for o, t in both), default=0.0)
+    noise = 1e-12 * min(1.0, largest)
     gaps = [
-        0.0 if math.isclose(o, t, rel_tol=1e-9, abs_tol=1e-12) else sign * (o - t)
+        0.0 if math.isclose(o, t, rel_tol=1e-9, abs_tol=noise) else sign * (o - t)
         for o, t in both
     ]
     n = len(both) or math.nan

@@ -3,6 +3,7 @@
 `ENVIRONMENT` below lists every variable that Plumbline reads.
 """
 
+from datetime import timedelta
 from pathlib import Path
 
 from csp.constants import NONE, SELF
@@ -15,14 +16,19 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 
 ENVIRONMENT = {
     "PRODUCTION": "1 on a public server: demands SECRET_KEY, BASE_URL and HTTPS",
-    "SECRET_KEY": "signs sessions; required with PRODUCTION=1",
+    "SECRET_KEY": "signs sessions and forms (default: a random one kept in DATA_DIR); "
+    "required with PRODUCTION=1",
     "DATABASE_URL": "sqlite:///path or postgres://user:password@host/name",
     "BROKER_URL": "filesystem:// (the default, no server), redis:// or amqp://",
     "DATA_DIR": "where the SQLite file, media, queue and reports live (default var/)",
     "MEDIA_ROOT": "folder of the pictures (default DATA_DIR/media)",
+    "MEDIA_MAX_MEGAPIXELS": "pictures of more are refused at import (default 40)",
     "ALLOWED_HOSTS": "comma-separated host names that this server answers to",
     "BASE_URL": "address that annotators reach, as in https://study.example.org",
-    "BIND": "address that `make run` listens on (default 127.0.0.1, this machine)",
+    "BIND": "address that `make run` listens on (default 127.0.0.1, this machine); any "
+    "other demands BASE_URL",
+    "TRUSTED_PROXIES": "how many proxies stand before it, whose X-Forwarded-For tells "
+    "who asks (default 0: nobody's)",
     "DEMO": "1 shows the demo's front page with its open doors (never in production)",
     "PORT": "port of `make demo` and `make run` (default 8000)",
     "EVALCORE_WEIGHTS_DIR": "folder with weights of learned metrics",
@@ -33,6 +39,8 @@ ENVIRONMENT = {
     "JUDGE_NAME": "what the judge is called there",
     "JUDGE_API_KEY": "its key, if it demands one",
     "JUDGE_BUDGET": "dollars that one run may spend; required unless it is free",
+    "JUDGE_BUDGET_TOTAL": "dollars that all runs together may ever spend (default: "
+    "as many as one run)",
     "JUDGE_PRICE_IN": "dollars for a million tokens that the judge reads",
     "JUDGE_PRICE_OUT": "dollars for a million tokens that the judge writes",
     "JUDGE_REQUESTS_PER_MINUTE": "how often the judge may be asked",
@@ -50,17 +58,18 @@ DEBUG = False
 PORT = environment.port("PORT")
 BIND = environment.read("BIND", "127.0.0.1")
 BASE_URL = environment.base_url()
+TRUSTED_PROXIES = environment.count("TRUSTED_PROXIES", 0, least=0, most=9)
+DATA_DIR = environment.own_folder("DATA_DIR", BASE_DIR / "var")
+STATIC_ROOT = DATA_DIR / "static"
+environment.make_folder("DATA_DIR", STATIC_ROOT)
 SECRET_KEY = environment.secret_key(
-    production=PRODUCTION,
-    development_key="development-key-of-plumbline-not-for-public-servers",
+    production=PRODUCTION, key_file=DATA_DIR / "secret_key"
 )
 ALLOWED_HOSTS = environment.allowed_hosts(production=PRODUCTION, base=BASE_URL)
 CSRF_TRUSTED_ORIGINS = [BASE_URL] if BASE_URL else []
 
-DATA_DIR = environment.own_folder("DATA_DIR", BASE_DIR / "var")
-STATIC_ROOT = DATA_DIR / "static"
-environment.make_folder("DATA_DIR", STATIC_ROOT)
 MEDIA_ROOT = environment.own_folder("MEDIA_ROOT", DATA_DIR / "media")
+MEDIA_MAX_MEGAPIXELS = environment.count("MEDIA_MAX_MEGAPIXELS", 40, most=1000)
 REPORTS_ROOT = DATA_DIR / "reports"
 FEATURES_ROOT = DATA_DIR / "features"
 EVALCORE_WEIGHTS_DIR = environment.existing_folder("EVALCORE_WEIGHTS_DIR")
@@ -78,6 +87,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "django_htmx",
     "csp",
+    "axes",
     "evalcore.apps.EvalcoreConfig",
     "annotate.apps.AnnotateConfig",
     "analysis.web.apps.AnalysisWebConfig",
@@ -98,6 +108,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "axes.middleware.AxesMiddleware",
 ]
 
 TEMPLATES = [
@@ -111,6 +122,7 @@ TEMPLATES = [
                 "django.template.context_processors.i18n",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "evalcore.workers.context",
             ],
         },
     }
@@ -122,6 +134,22 @@ DATABASES = {"default": environment.database(DATA_DIR)}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_USER_MODEL = "annotate.User"
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
+    "django.contrib.auth.backends.ModelBackend",
+]
+# What is counted, and when a login is refused, stands in `annotate.guessing`.
+AXES_HANDLER = "annotate.guessing.Guard"
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_FAILURE_LIMIT = 5
+AXES_COOLOFF_TIME = timedelta(minutes=15)
+AXES_RESET_ON_SUCCESS = True
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
+AXES_CLIENT_IP_CALLABLE = "annotate.guessing.client_address"
+AXES_USERNAME_CALLABLE = "annotate.guessing.username"
+AXES_LOCKOUT_CALLABLE = "annotate.guessing.login_refused"
+AXES_SENSITIVE_PARAMETERS = ["username"]  # somebody may have written a password there
+AXES_VERBOSE = False
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "study-list"
 LOGOUT_REDIRECT_URL = "home"
@@ -169,15 +197,15 @@ X_FRAME_OPTIONS = "SAMEORIGIN"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PRODUCTION or BASE_URL.startswith("https:")
 if PRODUCTION:
-    SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_SSL_REDIRECT = True
     SECURE_HSTS_SECONDS = 30 * 24 * 3600
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "rest_framework.authentication.TokenAuthentication",
+        "annotate.api.authentication.AccountTokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
@@ -219,6 +247,9 @@ if CELERY_BROKER_URL.startswith("filesystem"):
         "control_folder": str(_queue / "control"),
     }
 
+LOGGING_CONFIG = "evalcore.redacting.configure"
+DEFAULT_EXCEPTION_REPORTER = "evalcore.redacting.Report"
+DEFAULT_EXCEPTION_REPORTER_FILTER = "evalcore.redacting.ReportFilter"
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -228,5 +259,5 @@ LOGGING = {
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": "INFO"},
     # A line for each question to a judge says nothing that the run does not.
-    "loggers": {"httpx2": {"level": "WARNING"}},
+    "loggers": {"httpx2": {"level": "WARNING"}, "axes": {"level": "WARNING"}},
 }

@@ -137,15 +137,17 @@ def picture_source(sha256: str, extension: str, width: int, height: int) -> base
 
 
 def _read_picture(sha256: str, extension: str) -> Iterator[base.Picture]:
-    path = media.original_path(MediaFile(sha256=sha256, extension=extension))
+    row = MediaFile(sha256=sha256, extension=extension)
+    name = media.original_path(row).name
     try:
-        picture = media.open_picture(path.read_bytes())
+        with media.stored_picture(row) as picture:
+            pixels = np.asarray(picture)
     except media.UnreadablePictureError as error:
-        raise OddOutputError(f"{path.name}: expected {error}") from error
+        raise OddOutputError(f"{name}: expected {error}") from error
     except OSError as error:
-        what = f"{path.name}: expected a readable file ({error.strerror})"
+        what = f"{name}: expected a readable file ({error.strerror})"
         raise OddOutputError(what) from error
-    yield np.asarray(picture)
+    yield pixels
 
 
 def _film(

@@ -5,7 +5,6 @@ not at all. The same output, degradation and seed make the same twin on any mach
 """
 
 import contextlib
-import io
 import os
 import random
 from collections import Counter, defaultdict
@@ -297,13 +296,14 @@ def _draw(
     def draw(number: int) -> media.Prepared | Problem:
         path = media.original_path(pictures[number])
         try:
-            picture = media.open_picture(media.read(path))
+            with media.stored_picture(pictures[number]) as picture:
+                altered = alterations[number](picture)
         except media.UnreadablePictureError as error:
             expected = str(error)
         except OSError as error:
             expected = f"a readable file ({error.strerror})"
         else:
-            return media.prepare_picture(_png(alterations[number](picture)))
+            return media.keep_picture(altered)
         return Problem(f"{_name(output)} / shot {number}", expected, value=str(path))
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -316,9 +316,3 @@ def _draw(
 
 def _name(output: Output) -> str:
     return f"{output.method.name} / {output.story.key}"
-
-
-def _png(picture: Image.Image) -> bytes:
-    buffer = io.BytesIO()
-    picture.save(buffer, "PNG", compress_level=1)  # `media` writes its own
-    return buffer.getvalue()

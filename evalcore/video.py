@@ -7,7 +7,6 @@ setting, constant frame rate, no sound, no metadata), made at import, or on firs
 `MEDIA_ROOT/video/ab/abcd...-320x192.mp4`, and stills of them as WebP beside it.
 """
 
-import hashlib
 import io
 import os
 import tempfile
@@ -53,7 +52,7 @@ def store_video(source: Path | bytes) -> MediaFile:
             file.write(source)
             file.flush()
             return store_video(Path(file.name))
-    known = MediaFile.objects.filter(source_sha256=digest(source)).first()
+    known = MediaFile.objects.filter(source_sha256=media.file_digest(source)).first()
     if known is not None and media.original_path(known).is_file():
         return known
     prepared = prepare_video(source)
@@ -73,8 +72,8 @@ def prepare_video(path: Path) -> MediaFile:
     look = look_through(path, container)
     with _copied(path, container) as copy:
         row = MediaFile(
-            sha256=digest(copy),
-            source_sha256=digest(path),
+            sha256=media.file_digest(copy),
+            source_sha256=media.file_digest(path),
             content_type=container.content_type,
             extension=container.extension,
             bytes=copy.stat().st_size,
@@ -115,16 +114,10 @@ def is_same_video(stored: MediaFile, path: Path) -> bool:
     UnreadableVideoError
         It is no video.
     """
-    if stored.source_sha256 == digest(path):
+    if stored.source_sha256 == media.file_digest(path):
         return True
     with _copied(path, recognise(path)) as copy:
-        return stored.sha256 == digest(copy)
-
-
-def digest(path: Path) -> str:
-    """Return the SHA-256 by which content is addressed, read in pieces."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+        return stored.sha256 == media.file_digest(copy)
 
 
 def frame_count(stored: MediaFile) -> int:
@@ -138,7 +131,9 @@ def frame_count(stored: MediaFile) -> int:
 def _copied(path: Path, container: Container) -> Iterator[Path]:
     """Lend a copy of the stream alone: no tags, no dates, no chapters, no sound."""
     with (
-        _temporary(settings.MEDIA_ROOT / "original", container.extension) as copy,
+        media.temporary_file(
+            settings.MEDIA_ROOT / "original", container.extension
+        ) as copy,
         opened(path, container) as (file, stream),
     ):
         with av.open(
@@ -150,19 +145,6 @@ def _copied(path: Path, container: Container) -> Iterator[Path]:
                     packet.stream = target
                     output.mux(packet)
         yield copy
-
-
-@contextmanager
-def _temporary(folder: Path, extension: str) -> Iterator[Path]:
-    """Lend an empty file, which is gone afterwards unless it was moved away."""
-    folder.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=folder, suffix=f".{extension}")
-    os.close(handle)
-    os.chmod(name, 0o644)
-    try:
-        yield Path(name)
-    finally:
-        Path(name).unlink(missing_ok=True)
 
 
 def rendition_size(stored: MediaFile, box: Box | None = None) -> Box:
@@ -204,7 +186,7 @@ def video_rendition_path(stored: MediaFile, box: Box | None = None) -> Path:
     path = _shown(stored, f"{shape.width}x{shape.height}.mp4")
     if not path.is_file():
         rate = Fraction(stored.frame_rate).limit_denominator(1001)
-        with _temporary(path.parent, "mp4") as draft:
+        with media.temporary_file(path.parent, "mp4") as draft:
             encode(media.original_path(stored), draft, shape, rate)
             os.replace(draft, path)
     return path
@@ -229,7 +211,7 @@ def video_still_path(
         picture = _frame(video_rendition_path(stored, box), number)
         side = media.LONGEST_SIDE[rendition]
         picture.thumbnail((side, side), Image.Resampling.LANCZOS)
-        with _temporary(path.parent, "webp") as draft:
+        with media.temporary_file(path.parent, "webp") as draft:
             buffer = io.BytesIO()
             picture.save(buffer, "WEBP", quality=90, method=3)
             draft.write_bytes(buffer.getvalue())

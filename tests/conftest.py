@@ -10,6 +10,8 @@ from django.utils import translation
 from hypothesis import settings as hypothesis_settings
 from playwright.sync_api import sync_playwright
 
+from tests.page_errors import PageErrors
+
 # Playwright runs an event loop in the tests' own thread, and Django would refuse
 # to touch the database there.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
@@ -65,9 +67,27 @@ def own_data_folders(settings, tmp_path_factory):
     settings.FEATURES_ROOT = folder / "features"
 
 
+@pytest.fixture(scope="session")
+def page_errors() -> PageErrors:
+    """What pages complain about in the test at hand."""
+    return PageErrors()
+
+
+@pytest.fixture(autouse=True)
+def no_page_errors(page_errors, request):
+    """Fail a test whose pages throw or complain, but for what its mark names."""
+    page_errors.heard.clear()
+    yield
+    marks = request.node.iter_markers("page_errors")
+    page_errors.check([pattern for mark in marks for pattern in mark.args])
+
+
 @pytest.fixture(scope="module")
-def chromium():
-    """Debian's Chromium, driven by Playwright; one process for a module's tests."""
+def chromium(page_errors):
+    """Debian's Chromium, driven by Playwright; one process for a module's tests.
+
+    Errors are heard in every context that a test opens in it.
+    """
     path = shutil.which("chromium")
     if path is None:
         pytest.skip("needs Chromium: apt-get install chromium")
@@ -76,17 +96,14 @@ def chromium():
             executable_path=path,
             args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
         )
+        browser.on("context", page_errors.listen)
         yield browser
         browser.close()
 
 
 @pytest.fixture
 def page(chromium):
-    """A fresh desktop page without cookies; pages that throw fail the test."""
+    """A fresh desktop page without cookies."""
     context = chromium.new_context(viewport={"width": 1440, "height": 900})
-    page = context.new_page()
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    yield page
+    yield context.new_page()
     context.close()
-    assert not errors, errors

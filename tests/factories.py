@@ -95,6 +95,7 @@ def make_study(
             name=f"A{a:02}",
             state=Annotator.State.ACTIVE if consented else Annotator.State.INVITED,
             consented_at=timezone.now() if consented else None,
+            instructed_at=timezone.now() if consented else None,
         )
         Invitation.objects.create(annotator=annotator)
         for position, unit in enumerate(units, start=1):

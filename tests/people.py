@@ -1,8 +1,12 @@
-"""The people of the tests: Alice manages, Rob researches, Eve is an outsider."""
+"""The people of the tests: Alice manages, Rob researches, Eve is an outsider.
+
+Alice owns the benchmark of the study that she manages.
+"""
 
 from django.test import Client
 
 from annotate.models import Study, StudyMember, User
+from evalcore import members
 
 
 def log_in(name: str, study: Study | None = None, role: str = "") -> Client:
@@ -16,7 +20,9 @@ def log_in(name: str, study: Study | None = None, role: str = "") -> Client:
 
 
 def alice(study: Study) -> Client:
-    return log_in("alice", study, "manager")
+    client = log_in("alice", study, "manager")
+    members.add(study.benchmark, members.account("alice"), members.Role.OWNER)
+    return client
 
 
 def rob(study: Study) -> Client:

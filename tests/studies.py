@@ -3,9 +3,15 @@
 import random
 from datetime import datetime, timedelta
 
-from annotate.models import Annotator, Flag, Purpose, Slot, Study
+from annotate import lifecycle
+from annotate.models import Annotator, Flag, Invitation, Purpose, Slot, Study
+from annotate.people import inviting
+from annotate.planning import plan_study
 from annotate.rating import Judgement, store_judgements
-from tests.factories import make_benchmark, make_study
+from annotate.study_files.study_file import load_definition
+from evalcore import media
+from evalcore.models import Frame
+from tests.factories import make_benchmark, make_study, picture_bytes
 
 QUALITY = {"Alder": 3.2, "Birch": 2.4, "Cedar": 1.6, "Dogwood": 2.9, "Elm": 0.9}
 
@@ -26,7 +32,7 @@ def running_study(now: datetime, *, slug="running", quiet_days=0, **kw) -> Study
     people = list(study.annotators.order_by("name"))
     for person in people[:-1]:
         person.state = Annotator.State.ACTIVE
-        person.consented_at = last - timedelta(days=7)
+        person.consented_at = person.instructed_at = last - timedelta(days=7)
         person.last_seen_at = last - timedelta(hours=dice.randrange(1, 30))
         person.save()
         _work(study, person, last, dice)
@@ -74,3 +80,51 @@ def set_aside(study: Study, now: datetime) -> None:
     unit.save()
     for slot in unit.slots.select_related("annotator")[:3]:
         unit.skips.create(slot=slot, annotator=slot.annotator, reason="broken")
+
+
+def study_with_vanished(
+    now: datetime, *, slug="vanished", others=4, others_left=0, redundancy=3
+) -> Study:
+    """Two people left 25 slots: A01 was last seen eight days ago, A02 nine.
+
+    Everybody was planned 25. The others answered evenly until an hour ago; each has
+    `others_left` slots left, and has finished where that is none.
+    """
+    benchmark = make_benchmark(
+        slug=f"{slug}-woods", stories=5 * (others + 2) // redundancy, shots=1,
+        methods=tuple(QUALITY), pictures=False,
+    )  # fmt: skip
+    # One picture for all is enough to plan with.
+    frames = Frame.objects.filter(output__story__benchmark=benchmark)
+    frames.update(media=media.store_picture(picture_bytes("any")))
+    study = plan_study(
+        load_definition("vistorybench-user-study"), benchmark=benchmark, slug=slug,
+        annotators=others + 2, redundancy=redundancy,
+    )  # fmt: skip
+    began = now - timedelta(days=13)
+    inviting.invite(study, count=others + 2)
+    Invitation.objects.filter(annotator__study=study).update(created_at=began)
+    lifecycle.launch(study)
+    for n, person in enumerate(study.annotators.order_by("name")):
+        gone = (timedelta(days=8), timedelta(days=9))[n] if n < 2 else timedelta(0)
+        left = (13, 12)[n] if n < 2 else others_left
+        seen = now - gone - timedelta(hours=1)
+        _answer_evenly(person, 25 - left, began, seen)
+        Annotator.objects.filter(pk=person.pk).update(
+            state=Annotator.State.ACTIVE if left else Annotator.State.FINISHED,
+            consented_at=began, instructed_at=began, last_seen_at=seen,
+        )  # fmt: skip
+    study.refresh_from_db()
+    return study
+
+
+def _answer_evenly(
+    person: Annotator, count: int, began: datetime, ended: datetime
+) -> None:
+    slots = list(person.slots.order_by("position"))[:count]
+    answers = dict.fromkeys(person.study.questions.all(), 3)
+    step = (ended - began) / count
+    store_judgements(
+        Judgement(slot, answers, ended - step * i, 40.0)
+        for i, slot in enumerate(reversed(slots))
+    )

@@ -10,6 +10,7 @@ import pandas as pd
 
 from analysis.boards.ranks import rank_intervals, ranks
 from analysis.boards.weights import Composite, composites_of, inside
+from analysis.magnitude import unit_of
 from analysis.reading.scores import ScoreTable
 from analysis.resampling import DECIMALS, cluster_counts, interval, stream
 from analysis.results import NAN, Array, Row
@@ -188,6 +189,7 @@ def _evaluated(
             return np.where(found[0] == 0, np.nan, drop)
         if composite.kind == "ranks":
             found[:, np.isnan(found).any(axis=0)] = np.nan
+            found = np.stack([part / unit_of(part) for part in found])
             found = ranks(found, tolerance=SAME, ties="middle")
         total = np.tensordot(composite.weights, found, 1)
         return np.asarray(total / composite.weights.sum())
@@ -223,6 +225,8 @@ def _rows(
     sign = 1.0 if composite.kind == "mean" else -1.0
     if draws is None:
         draws = np.empty((0, len(methods)))
+    unit = unit_of(values)
+    values, draws = values / unit, draws / unit
     place = ranks(sign * values, tolerance=SAME)
     best, worst = rank_intervals(
         sign * values, sign * draws, confidence, tolerance=SAME
@@ -235,8 +239,8 @@ def _rows(
             reason = lacking[i] or "its first part is 0"
         value = round(float(values[i]), DECIMALS)
         found = (
-            name, methods[i], value, low, high, float(place[i]), float(best[i]),
-            float(worst[i]), len(composite.parts), reason,
+            name, methods[i], unit * value, unit * low, unit * high, float(place[i]),
+            float(best[i]), float(worst[i]), len(composite.parts), reason,
         )  # fmt: skip
         rows.append(dict(zip(COMPOSITE_COLUMNS, found, strict=True)))
     return rows

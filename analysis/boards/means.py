@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.coefficients.levels import CHUNK, can_vary, method_means
+from analysis.coefficients.levels import CHUNK, can_vary
+from analysis.coefficients.means import method_means
 from analysis.reading.cells import Grid, rated_grid
 from analysis.reading.people import are_means
 from analysis.resampling import Draws, draw, estimate, stream
@@ -45,6 +46,7 @@ def mean_ratings(
     resamples: int,
     confidence: float,
     seed: int,
+    judge: str = "",
 ) -> list[MethodMean]:
     """Average the cells of every method.
 
@@ -58,13 +60,15 @@ def mean_ratings(
         Clusters to draw: stories, annotators or units.
     resamples, confidence, seed
         Number of resamples (0 for no intervals), coverage, seed.
+    judge
+        As for `analysis.reading.cells.rated_grid`.
 
     Returns
     -------
     list of MethodMean
         Sorted by method.
     """
-    grid = rated_grid(dimension, by_annotator)
+    grid = rated_grid(dimension, by_annotator, judge=judge)
     means = grid.human.sum(axis=0) / grid.cells.sum(axis=0)
     draws = draw(
         parts, cells=grid.cells, n_annotators=len(grid.votes), resamples=resamples,

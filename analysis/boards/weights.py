@@ -156,7 +156,7 @@ def _row_problems(found: pd.DataFrame, texts: pd.Series, file: str) -> list[Prob
             problems.append(Problem(file, expected, at, "kind", row["kind"]))
         if doubled.iloc[k]:
             expected = f"each part of {row['composite']} once"
-            problems.append(Problem(file, expected, at, "part", row["part"]))
+            problems.append(Problem(file, expected, at, "part", row["part"], "once"))
     return problems
 
 
@@ -166,10 +166,10 @@ def _composite_problems(found: pd.DataFrame, file: str) -> list[Problem]:
         line = int(str(rows.index[0]))
         if rows["kind"].nunique() > 1:
             expected = f"one kind in all rows of {composite}"
-            problems.append(Problem(file, expected, line, "kind"))
+            problems.append(Problem(file, expected, line, "kind", rule="one kind"))
         elif rows["kind"].iloc[0] == "drop" and len(rows) != 2:
             expected = f"two parts of the drop {composite}: what it is from, and to"
-            problems.append(Problem(file, expected, line, "part"))
+            problems.append(Problem(file, expected, line, "part", rule="two parts"))
     known = composites_of(found)
     lines = dict(zip(found["composite"], found.index, strict=True))
     problems += [

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from analysis.coefficients.weighted import Levels
+from analysis.coefficients.weighted import Floats, Levels
 from analysis.results import Array, Mask
 
 Signs = npt.NDArray[np.float32]
@@ -119,6 +119,44 @@ class CellCoins:
 
 
 AnyCoins = Coins | CellCoins
+
+
+@dataclass(frozen=True)
+class Thrown:
+    """Coins 1 (kept) or -1 (swapped) of each story and method; the first keeps all.
+
+    A cell's coin is the product: stories (1 + B, S) times methods (1 + B, M), or its
+    own, units (1 + B, S, M).
+
+    What all pairs of metrics share is prepared once: `coins` of the points of a
+    level, and `own`, what ties inside each metric add up to.
+    """
+
+    stories: Array
+    methods: Array
+    units: Array | None = None
+    coins: AnyCoins | None = None
+    own: dict[int, Floats] | None = None
+
+    def turned(self) -> "Thrown":
+        """Exchange stories and methods."""
+        units = None if self.units is None else self.units.transpose(0, 2, 1)
+        return Thrown(self.methods, self.stories, units)
+
+    def whole(self, cells: Mask) -> Array:
+        """Return the coin of all cells where they have the same one, else 0: (B,)."""
+        if self.units is not None:
+            units = self.units[:, cells]
+            return np.where((units == units[:, :1]).all(axis=1), units[:, 0], 0.0)
+        alike = [(c == c[:, :1]).all(axis=1) for c in (self.stories, self.methods)]
+        one = self.stories[:, 0] * self.methods[:, 0]
+        return np.where(np.logical_and(*alike), one, 0.0)
+
+    def of_cells(self, cells: Mask) -> AnyCoins:
+        """Return the coin of every existing cell."""
+        if self.units is not None:
+            return Coins(np.ascontiguousarray(self.units[:, cells].T))
+        return CellCoins(self.stories, self.methods, cells)
 
 
 def _products(points: npt.NDArray[np.floating[Any]]) -> Signs:

@@ -12,9 +12,10 @@ from typing import Protocol
 
 import numpy as np
 
-from analysis.coefficients.coins import AnyCoins, CellCoins, Coins
+from analysis.coefficients.coins import AnyCoins, Coins, Thrown
 from analysis.coefficients.contests import Contests, Points, contests
-from analysis.coefficients.levels import HUMAN_DIGITS, MEAN_DIGITS, turned
+from analysis.coefficients.levels import level_values
+from analysis.coefficients.means import HUMAN_DIGITS, turned
 from analysis.coefficients.orders import correlate_orders
 from analysis.coefficients.swaps import swapped_values
 from analysis.coefficients.swapties import own_ties
@@ -22,10 +23,12 @@ from analysis.coefficients.weighted import Floats
 from analysis.correlation import RANKED, standardise
 from analysis.parallel import in_threads
 from analysis.reading.cells import Grid
-from analysis.resampling import stream
+from analysis.resampling import no_draws, stream
 from analysis.results import NAN, Array, Mask
 
 SLACK = 1e-9
+# Means of standardised scores are computed numbers: equal up to rounding is equal.
+MEAN_DIGITS = 12
 TEST_NAMES = {
     ("stories",): "perm-stories",
     ("methods",): "perm-methods",
@@ -159,36 +162,7 @@ def _swaps(parts: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     return ("stories", "methods"), ("stories",)
 
 
-@dataclass(frozen=True)
-class _Thrown:
-    """Coins 1 (kept) or -1 (swapped) of each story and method; the first keeps all.
-
-    A cell's coin is the product: stories (1 + B, S) times methods (1 + B, M), or its
-    own, units (1 + B, S, M).
-
-    What all pairs of metrics share is prepared once: `coins` of the points of a
-    level, and `own`, what ties inside each metric add up to.
-    """
-
-    stories: Array
-    methods: Array
-    units: Array | None = None
-    coins: AnyCoins | None = None
-    own: dict[int, Floats] | None = None
-
-    def turned(self) -> "_Thrown":
-        """Exchange stories and methods."""
-        units = None if self.units is None else self.units.transpose(0, 2, 1)
-        return _Thrown(self.methods, self.stories, units)
-
-    def of_cells(self, cells: Mask) -> AnyCoins:
-        """Return the coin of every existing cell."""
-        if self.units is not None:
-            return Coins(np.ascontiguousarray(self.units[:, cells].T))
-        return CellCoins(self.stories, self.methods, cells)
-
-
-def _throw(grid: Grid, parts: tuple[str, ...], resamples: int, seed: int) -> _Thrown:
+def _throw(grid: Grid, parts: tuple[str, ...], resamples: int, seed: int) -> Thrown:
     rng = stream(seed, "swaps", grid.question, *parts)
     S, M = grid.cells.shape
     shapes = {"stories": (S,), "methods": (M,), "units": (S, M)}
@@ -198,7 +172,7 @@ def _throw(grid: Grid, parts: tuple[str, ...], resamples: int, seed: int) -> _Th
     }
     for part in parts:
         found[part][1:] = rng.integers(0, 2, (resamples, *shapes[part])) * 2 - 1
-    return _Thrown(found["stories"], found["methods"], found.get("units"))
+    return Thrown(found["stories"], found["methods"], found.get("units"))
 
 
 def _p_value(differences: Array) -> float:
@@ -213,10 +187,10 @@ def _p_value(differences: Array) -> float:
 class _Compare(Protocol):
     """Returns coefficient(a) - coefficient(b) after each swap, shape (1 + B,)."""
 
-    def prepared(self, thrown: _Thrown, coefficients: Sequence[str]) -> _Thrown: ...
+    def prepared(self, thrown: Thrown, coefficients: Sequence[str]) -> Thrown: ...
 
     def __call__(
-        self, a: int, b: int, thrown: _Thrown, coefficients: Sequence[str]
+        self, a: int, b: int, thrown: Thrown, coefficients: Sequence[str]
     ) -> dict[str, Array]: ...
 
 
@@ -227,18 +201,21 @@ def _comparison(grid: Grid, level: str, coefficients: Sequence[str]) -> _Compare
     flat = standardise(grid.scores.reshape(len(grid.scores), -1), used)
     scores = flat.reshape(grid.scores.shape)
     if level == "method":
-        return _MethodMeans(grid, scores)
+        once = no_draws(*grid.cells.shape)
+        found = level_values(grid, level, once, coefficients)
+        own = {name: values[:, 0] for name, values in found.items()}
+        return _MethodMeans(grid, scores, own)
     if level == "pooled":
         cells = grid.cells
         points = Points(
             grid.human[cells][None], scores[:, None, cells],
-            np.ones((1, int(cells.sum())), bool),
+            np.ones((1, int(cells.sum())), bool), grid.scores[:, None, cells],
         )  # fmt: skip
         return _Pooled(cells, points, contests(points) if ranked else None)
     inside = turned(grid) if level == "within_method" else grid
     if level == "within_method":
         scores = scores.transpose(0, 2, 1)
-    points = Points(inside.human, scores, inside.cells)
+    points = Points(inside.human, scores, inside.cells, inside.scores)
     return _InGroups(level, points, contests(points) if ranked else None)
 
 
@@ -248,7 +225,7 @@ class _Pooled:
     points: Points
     met: Contests | None
 
-    def prepared(self, thrown: _Thrown, coefficients: Sequence[str]) -> _Thrown:
+    def prepared(self, thrown: Thrown, coefficients: Sequence[str]) -> Thrown:
         """Sum ties inside each metric."""
         coins, own = thrown.of_cells(self.cells), None
         if set(RANKED) & set(coefficients):
@@ -258,7 +235,7 @@ class _Pooled:
         return replace(thrown, coins=coins, own=own)
 
     def __call__(
-        self, a: int, b: int, thrown: _Thrown, coefficients: Sequence[str]
+        self, a: int, b: int, thrown: Thrown, coefficients: Sequence[str]
     ) -> dict[str, Array]:
         assert thrown.coins is not None
         found = swapped_values(
@@ -279,7 +256,7 @@ class _InGroups:
     points: Points
     met: Contests | None
 
-    def prepared(self, thrown: _Thrown, coefficients: Sequence[str]) -> _Thrown:
+    def prepared(self, thrown: Thrown, coefficients: Sequence[str]) -> Thrown:
         """Keep the coins of points once where no point has one; sum ties."""
         coins = thrown.turned() if self.level == "within_method" else thrown
         inner = coins.methods
@@ -293,11 +270,11 @@ class _InGroups:
         found = in_threads(lambda k: self._own(k, coins), range(K))
         return replace(coins, own=dict(enumerate(found)))
 
-    def _own(self, k: int, thrown: _Thrown) -> Floats:
+    def _own(self, k: int, thrown: Thrown) -> Floats:
         found = [own_ties(part.points, k, own) for part, own in self._parts(thrown)]
         return np.concatenate(found, axis=2)
 
-    def _parts(self, thrown: _Thrown) -> Iterator[tuple["_InGroups", AnyCoins]]:
+    def _parts(self, thrown: Thrown) -> Iterator[tuple["_InGroups", AnyCoins]]:
         """Yield groups that share coins: all of them, or each alone."""
         assert thrown.coins is not None
         if thrown.units is None:
@@ -309,14 +286,19 @@ class _InGroups:
             yield (
                 _InGroups(
                     self.level,
-                    Points(points.human[one], points.scores[:, one], points.used[one]),
+                    Points(
+                        points.human[one],
+                        points.scores[:, one],
+                        points.used[one],
+                        points.given[:, one],
+                    ),
                     met and met.of_groups(one),
                 ),
                 Coins(thrown.units[:, g].T),
             )
 
     def __call__(
-        self, a: int, b: int, thrown: _Thrown, coefficients: Sequence[str]
+        self, a: int, b: int, thrown: Thrown, coefficients: Sequence[str]
     ) -> dict[str, Array]:
         found: dict[str, list[tuple[Array, Array]]] = {n: [] for n in coefficients}
         start = 0
@@ -364,17 +346,23 @@ def _average(values: Array) -> Array:
 
 @dataclass(frozen=True)
 class _MethodMeans:
-    """Swap cells, then average over the cells of each method, then correlate."""
+    """Swap cells, then average over the cells of each method, then correlate.
+
+    `own` has the coefficients of the metrics as they are: where all cells are swapped
+    or none. Means of standardised scores, in which small ones lack digits, are for
+    mixtures.
+    """
 
     grid: Grid
     scores: Array
+    own: dict[str, Array]
 
-    def prepared(self, thrown: _Thrown, _coefficients: Sequence[str]) -> _Thrown:
+    def prepared(self, thrown: Thrown, _coefficients: Sequence[str]) -> Thrown:
         """Nothing is shared but the coins."""
         return thrown
 
     def __call__(
-        self, a: int, b: int, thrown: _Thrown, coefficients: Sequence[str]
+        self, a: int, b: int, thrown: Thrown, coefficients: Sequence[str]
     ) -> dict[str, Array]:
         grid, za, zb = self.grid, self.scores[a], self.scores[b]
         n = np.maximum(grid.cells.sum(axis=0), 1)
@@ -388,4 +376,12 @@ class _MethodMeans:
         used = grid.cells.any(axis=0)
         both = np.round(np.concatenate([middle + shift, middle - shift]), MEAN_DIGITS)
         found = correlate_orders(human[used], both[:, used], coefficients)
-        return {n: np.subtract(*np.split(v, 2)) for n, v in found.items()}
+        whole = thrown.whole(grid.cells)
+        return {
+            name: np.where(
+                whole != 0, whole * (own[a] - own[b]), np.subtract(*np.split(values, 2))
+            )
+            for (name, values), own in zip(
+                found.items(), self.own.values(), strict=True
+            )
+        }

@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from analysis.coefficients.weighted import Levels, dense_levels
+from analysis.correlation import correlate
 from analysis.results import Array, Mask
 
 # With more points, people's values are counted along the sorted scores.
@@ -23,19 +24,44 @@ class Points:
     human
         Shape (G, N).
     scores
-        Shape (K, G, N), comparable between metrics.
+        Shape (K, G, N), standardised: comparable between metrics.
     used
         Shape (G, N): which points exist.
+    given
+        Shape (K, G, N): the scores before. Beside large ones, standardising makes
+        small ones equal that are not.
     """
 
     human: Array
     scores: Array
     used: Mask
+    given: Array
 
     @cached_property
     def levels(self) -> Levels:
-        """Whole numbers in the order of the scores of all metrics and groups."""
-        return dense_levels(self.scores)
+        """Whole numbers in the order of the scores of all metrics and groups.
+
+        Scores of one metric that standardising made equal keep their order.
+        """
+        levels = dense_levels(self.scores)
+        inside = np.zeros_like(levels)
+        for own, given, place in zip(levels, self.given, inside, strict=True):
+            values, where = np.unique(given[self.used], return_inverse=True)
+            level = np.zeros(len(values), np.int64)
+            level[where] = own[self.used]
+            # The first of the values that share a level, which rise with the values.
+            first = np.searchsorted(level, level)
+            place[self.used] = (np.arange(len(values)) - first)[where]
+        if not inside.any():
+            return levels
+        return dense_levels(levels * (int(inside.max()) + 1) + inside)
+
+    @cached_property
+    def pearson(self) -> Array:
+        """Pearson's r of every metric with people in each group, (K, G)."""
+        once = self.used[:, None].astype(float)
+        found = correlate(self.human, self.given, once, ["pearson"])
+        return found["pearson"][:, :, 0]
 
     @cached_property
     def codes(self) -> list[Levels]:
@@ -100,7 +126,7 @@ def _contests_of_few(points: Points) -> Contests:
     K, (G, N) = len(points.scores), points.used.shape
     both = (points.used[:, :, None] & points.used[:, None, :]).astype(np.float32)
     h = dense_levels(points.human).astype(np.float32)
-    x = dense_levels(points.scores).astype(np.float32)
+    x = points.levels.astype(np.float32)
     sh = np.sign(h[:, :, None] - h[:, None, :]) * both
     rh = sh.sum(axis=2)
     apart = (rh[:, :, None] - rh[:, None, :]) * both
@@ -122,13 +148,13 @@ def _contests_of_many(points: Points, g: int) -> Contests:
     rh = np.asarray(2 * before + counts - len(used), float)[h]
     pairs, ranks = np.zeros((2, K, K, N))
     for b in range(K):
-        order = np.argsort(points.scores[b, g, used], kind="stable")
-        partner = points.scores[b, g, used][order]
+        order = np.argsort(points.levels[b, g, used], kind="stable")
+        partner = points.levels[b, g, used][order]
         summed = np.concatenate([[0.0], np.cumsum(rh[order])])
         below = np.empty((K, len(used)), np.int64)
         above = np.empty((K, len(used)), np.int64)
         for a in range(K):
-            own = points.scores[a, g, used]
+            own = points.levels[a, g, used]
             below[a] = np.searchsorted(partner, own, side="left")
             above[a] = np.searchsorted(partner, own, side="right")
         pairs[:, b, used] = _concordant(h, h[order], below, above)

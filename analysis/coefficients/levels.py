@@ -7,24 +7,28 @@ over methods (group by system), ``pooled`` takes all cells together (no grouping
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
+from analysis.coefficients.means import method_means, resampled_human, turned
 from analysis.coefficients.weighted import CellWeights
-from analysis.correlation import correlate, pearson_features, pearson_of
+from analysis.correlation import (
+    correlate,
+    lacking_digits,
+    pearson_alone,
+    pearson_features,
+    pearson_of,
+    places,
+)
 from analysis.reading.cells import Grid
 from analysis.resampling import Draws, draw, estimate, no_draws, stream
-from analysis.results import Array, Estimate, Mask, undefined
+from analysis.results import Array, Estimate, Groups, Mask, undefined
 from analysis.significance import permutation_p
 
 # Values held at once while resampling: resamples x stories x methods.
 CHUNK = 10_000_000
-# Means of metric scores are computed numbers: equal up to rounding is equal.
-MEAN_DIGITS = 12
 # Methods from which on intervals of rank coefficients over methods are corrected.
 LEAST_CORRECTED = 8
-HUMAN_DIGITS = 9
 
 
 def level_values(
@@ -48,39 +52,12 @@ def level_values(
     dict
         Coefficient to an array of shape (K, B); NaN where undefined.
     """
-    compute = {
-        "method": _at_methods, "story": _in_stories, "within_method": _in_methods,
-        "pooled": _over_cells,
-    }  # fmt: skip
+    compute = {"method": _at_methods, "pooled": _over_cells}.get(level, _averaged)
     size = max(1, CHUNK // max(grid.cells.size, 1))
-    parts = [compute[level](grid, chunk, coefficients) for chunk in draws.chunks(size)]
+    if level == "within_method":
+        grid, draws = turned(grid), _turned(draws)
+    parts = [compute(grid, chunk, coefficients) for chunk in draws.chunks(size)]
     return {name: np.concatenate([p[name] for p in parts], 1) for name in coefficients}
-
-
-def resampled_human(grid: Grid, draws: Draws) -> tuple[Array, Array]:
-    """Return people's cell means, and the weight of each cell, by resample.
-
-    Returns
-    -------
-    human
-        Shape (1, S, M), or (B, S, M) when annotators are drawn.
-    weights
-        Shape (B, S, M): draws of method and unit; 0 outside the common subset
-        and where no drawn annotator rated the cell.
-    """
-    weights = draws.methods[:, None, :] * grid.cells[None].astype(float)
-    if draws.units is not None:
-        weights = weights * draws.units
-    if draws.annotators is None:
-        return grid.human[None], np.broadcast_to(
-            weights, (draws.resamples, *grid.cells.shape)
-        )
-    drawn = draws.annotators.astype(float)
-    present = np.isfinite(grid.votes)
-    total = np.einsum("ba,asm->bsm", drawn, np.where(present, grid.votes, 0.0))
-    count = np.einsum("ba,asm->bsm", drawn, present.astype(float))
-    human = np.round(total / np.maximum(count, 1), HUMAN_DIGITS)
-    return human, weights * (count > 0)
 
 
 Values = dict[str, Array]
@@ -112,7 +89,14 @@ def _pearson_over_cells(grid: Grid, draws: Draws) -> Array:
         ]
     )
     total = np.einsum("bm,bm->b", stories @ grid.cells.astype(float), methods)
-    return pearson_of(sums, total)
+    values, small = pearson_of(sums, total)
+    story, method = np.nonzero(grid.cells)
+    h, x = grid.human[grid.cells], grid.scores[:, grid.cells]
+    unsure = lacking_digits(small, h, x, np.ones(len(h), bool), total)
+    for k, b in places(unsure, len(h)):
+        weights = stories[b][:, story] * methods[b][:, method]
+        values[k, b] = pearson_alone(np.broadcast_to(h, weights.shape), x[k], weights)
+    return values
 
 
 def _coefficients_over_cells(
@@ -135,6 +119,7 @@ def _coefficients_over_cells(
 
 
 def _in_stories(grid: Grid, draws: Draws, coefficients: Sequence[str]) -> Values:
+    """Correlate inside every story: coefficient to (K, S, B)."""
     B, K = draws.resamples, len(grid.scores)
     S, M = grid.cells.shape
     if draws.annotators is not None:
@@ -143,83 +128,33 @@ def _in_stories(grid: Grid, draws: Draws, coefficients: Sequence[str]) -> Values
         flat = correlate(
             human.reshape(B * S, M), x, weights.reshape(B * S, 1, M), coefficients
         )
-        found = {n: v.reshape(K, B, S).transpose(0, 2, 1) for n, v in flat.items()}
-    elif draws.units is None and (draws.methods == 1).all():
+        return {n: v.reshape(K, B, S).transpose(0, 2, 1) for n, v in flat.items()}
+    if draws.units is None and (draws.methods == 1).all():
         # A story drawn as a whole keeps its coefficient.
         once = grid.cells[:, None, :].astype(float)
-        found = {
-            name: np.broadcast_to(v, (K, S, B))
-            for name, v in correlate(
-                grid.human, grid.scores, once, coefficients
-            ).items()
-        }
-    else:
-        weights = resampled_human(grid, draws)[1].transpose(1, 0, 2)
-        found = correlate(grid.human, grid.scores, weights, coefficients)
+        found = correlate(grid.human, grid.scores, once, coefficients)
+        return {name: np.broadcast_to(v, (K, S, B)) for name, v in found.items()}
+    weights = resampled_human(grid, draws)[1].transpose(1, 0, 2)
+    return correlate(grid.human, grid.scores, weights, coefficients)
+
+
+def _averaged(grid: Grid, draws: Draws, coefficients: Sequence[str]) -> Values:
+    found = _in_stories(grid, draws, coefficients)
+    return {name: _average(values, draws) for name, values in found.items()}
+
+
+def _average(values: Array, draws: Draws) -> Array:
+    """Average over the drawn stories in which a coefficient is defined: (K, B)."""
     times = draws.stories.T[None].astype(float)  # (1, S, B)
-    averages = {}
-    for name, values in found.items():
-        here = np.isfinite(values)
-        count = (times * here).sum(axis=1)
-        total = (times * np.where(here, values, 0.0)).sum(axis=1)
-        averages[name] = np.where(count > 0, total / np.maximum(count, 1), np.nan)
-    return averages
+    here = np.isfinite(values)
+    count = (times * here).sum(axis=1)
+    total = (times * np.where(here, values, 0.0)).sum(axis=1)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
-def turned(grid: Grid) -> Grid:
-    """Exchange stories and methods: what holds inside stories then does in methods."""
-    return replace(
-        grid,
-        stories=grid.methods,
-        methods=grid.stories,
-        cells=grid.cells.T,
-        human=grid.human.T,
-        scores=grid.scores.transpose(0, 2, 1),
-        votes=grid.votes.transpose(0, 2, 1),
-    )
-
-
-def _in_methods(grid: Grid, draws: Draws, coefficients: Sequence[str]) -> Values:
+def _turned(draws: Draws) -> Draws:
     units = None if draws.units is None else draws.units.transpose(0, 2, 1)
-    exchanged = Draws(draws.methods, draws.stories, units, draws.annotators)
-    return _in_stories(turned(grid), exchanged, coefficients)
-
-
-def method_means(grid: Grid, draws: Draws) -> tuple[Array, Array, Array]:
-    """Average people's values and scores over the cells of each method.
-
-    Returns
-    -------
-    human
-        Shape (B, M).
-    scores
-        Shape (K, B, M).
-    weights
-        Shape (B, M): how often the method was drawn; 0 without a cell.
-    """
-    if draws.units is None and draws.annotators is None:
-        # Drawing stories is one matrix product.
-        times = draws.stories.astype(float)
-        total = np.where(draws.methods > 0, times @ grid.cells.astype(float), 0.0)
-        divisor = np.maximum(total, 1)
-        h = np.where(total > 0, times @ np.where(grid.cells, grid.human, 0.0), 0.0)
-        x = np.matmul(times, np.where(grid.cells, grid.scores, 0.0))
-        h, x = h / divisor, np.where(total > 0, x, 0.0) / divisor
-    else:
-        human, weights = resampled_human(grid, draws)
-        once = np.where(draws.methods[:, None, :] > 0, weights, 0.0)
-        once = once * draws.stories[:, :, None]
-        total = once.sum(axis=1)
-        divisor = np.maximum(total, 1)
-        h = np.einsum("bsm,bsm->bm", once, np.broadcast_to(human, once.shape))
-        h, x = h / divisor, np.einsum("bsm,ksm->kbm", once, grid.scores) / divisor
-    largest = np.abs(grid.scores).max(axis=(1, 2), initial=0.0).reshape(-1, 1, 1)
-    scale = np.where(largest > 0, largest, 1.0)
-    return (
-        np.round(h, HUMAN_DIGITS),
-        np.round(x / scale, MEAN_DIGITS) * scale,
-        np.where(total > 0, draws.methods, 0).astype(float),
-    )
+    return Draws(draws.methods, draws.stories, units, draws.annotators)
 
 
 def _at_methods(grid: Grid, draws: Draws, coefficients: Sequence[str]) -> Values:
@@ -268,7 +203,7 @@ def level_estimates(
     above. At the other levels cells are not exchangeable, since they share
     stories and methods; there it is the p-value of the cluster bootstrap.
     """
-    point = level_values(grid, level, no_draws(*grid.cells.shape), coefficients)
+    point, sizes = _point(grid, level, coefficients)
     rng = stream(seed, "correlations", grid.question, level)
     draws = draw(
         parts, cells=grid.cells, n_annotators=len(grid.votes), resamples=resamples,
@@ -281,14 +216,14 @@ def level_estimates(
     found = {}
     for k, metric in enumerate(grid.metrics):
         for name in coefficients:
-            n, n_groups = _sizes(grid, level, k)
+            n, groups = sizes[name][k]
             if np.isnan(point[name][k, 0]):
                 reason = _why_undefined(grid, level, k)
-                found[metric, name] = undefined(reason, n=n)
+                found[metric, name] = undefined(reason, n=n, groups=groups)
                 continue
             found[metric, name] = estimate(
-                float(point[name][k, 0]), values[name][k], confidence,
-                n=n, n_groups=n_groups,
+                float(point[name][k, 0]), values[name][k], confidence, n=n,
+                groups=groups,
                 p_value=None if level != "method" else float(p_values[name][k]),
                 bias_corrected=is_bias_corrected(grid, level, name, parts),
             )  # fmt: skip
@@ -333,28 +268,52 @@ def _method_p(
     return permutation_p(h[0, used], x[:, 0, used], coefficients, resamples, rng)
 
 
-def _sizes(grid: Grid, level: str, k: int) -> tuple[int, int]:
-    if level == "method":
-        return int(grid.cells.any(axis=0).sum()), 1
-    if level == "pooled":
-        return int(grid.cells.sum()), 1
-    inside = turned(grid) if level == "within_method" else grid
-    groups = _varies(inside.human, inside.cells)
-    groups &= _varies(inside.scores[k], inside.cells)
-    return int(inside.cells[groups].sum()), int(groups.sum())
+Size = tuple[int, Groups | None]
 
 
-def _varies(values: Array, cells: Mask) -> Mask:
-    """Tell in which stories the existing cells have two values at least."""
-    high = np.where(cells, values, -np.inf).max(axis=1)
-    return np.asarray(high > np.where(cells, values, np.inf).min(axis=1))
+def _point(
+    grid: Grid, level: str, coefficients: Sequence[str]
+) -> tuple[Values, dict[str, list[Size]]]:
+    """Correlate the data as they are, and count what enters, for every metric."""
+    once, every = no_draws(*grid.cells.shape), range(len(grid.metrics))
+    if level in ("method", "pooled"):
+        n = grid.cells.any(axis=0).sum() if level == "method" else grid.cells.sum()
+        found = level_values(grid, level, once, coefficients)
+        return found, {name: [(int(n), None) for _ in every] for name in coefficients}
+    if level == "within_method":
+        grid, once = turned(grid), _turned(once)
+    inside = _in_stories(grid, once, coefficients)
+    defined = {name: np.isfinite(values[:, :, 0]) for name, values in inside.items()}
+    kind = "method" if level == "within_method" else "story"
+    return {name: _average(values, once) for name, values in inside.items()}, {
+        name: [_entering(grid, k, here[k], kind) for k in every]
+        for name, here in defined.items()
+    }
+
+
+def _entering(grid: Grid, k: int, defined: Mask, kind: str) -> Size:
+    """Count the cells and the stories that enter, and say why the others do not."""
+    cells = grid.cells
+    lost = cells.any(axis=1) & ~defined
+    few = lost & (cells.sum(axis=1) < 2)
+    high = np.where(cells, grid.human, -np.inf).max(axis=1)
+    low = np.where(cells, grid.human, np.inf).min(axis=1)
+    same = lost & ~few & (high == low)
+    averaged, too_few, people_same, metric_same = (
+        int(mask.sum()) for mask in (defined, few, same, lost & ~few & ~same)
+    )
+    groups = Groups(
+        kind, averaged, too_few, people_same, metric_same, sides=grid.sides(k)
+    )
+    return int(cells[defined].sum()), groups
 
 
 def _why_undefined(grid: Grid, level: str, k: int) -> str:
+    people, metric = grid.sides(k)
     if level == "story":
-        return "in no story do both people and the metric tell two methods apart"
+        return f"in no story do both {people} and {metric} tell two methods apart"
     if level == "within_method":
-        return "in no method do both people and the metric tell two stories apart"
+        return f"in no method do both {people} and {metric} tell two stories apart"
     if level == "method":
         h, x, weights = method_means(grid, no_draws(*grid.cells.shape))
         h, x, used = h[0], x[k, 0], weights[0] > 0
@@ -362,5 +321,6 @@ def _why_undefined(grid: Grid, level: str, k: int) -> str:
         h, x, used = grid.human, grid.scores[k], grid.cells
     if used.sum() < 2:
         return f"fewer than two {'methods' if level == 'method' else 'outputs'}"
-    side = "people's values" if np.ptp(h[used]) == 0 else "the metric's scores"
+    same = np.ptp(h[used]) == 0
+    side = f"{people}'s values" if same else f"{metric}'s scores"
     return f"{side} are all the same"

@@ -15,13 +15,15 @@ from analysis.coefficients.contests import FEW_POINTS, Contests, Points
 from analysis.coefficients.swapties import has_ties, own_ties, tie_sums
 from analysis.coefficients.weighted import Floats, dense_levels
 from analysis.correlation import (
-    NO_VARIANCE,
+    LEAST_VARIANCE,
     RANKED,
+    pearson_alone,
+    places,
     quotient,
     standardise,
     tau_c,
 )
-from analysis.results import Array, Mask
+from analysis.results import Array, Counts, Mask
 
 # Groups of at most this many points sum s' Q s; larger ones take its mean over
 # independent coins, which differs little and leaves the test exact.
@@ -207,15 +209,33 @@ def _pearson(points: Points, a: int, b: int, coins: AnyCoins) -> Pair:
         for part in (middle, middle**2 + half**2, middle * h)
     ]
     linear = coins.moved([half / n, 2 * middle * half / n, half * h / n])
-    varies = (h * h).sum(axis=1, keepdims=True) > 0
+    varies = h.any(axis=1, keepdims=True)
     found = []
-    for sign in (1, -1):
+    for sign, own, other in ((1, a, b), (-1, b, a)):
         m, square, product = (
             c + sign * moved for c, moved in zip(constant, linear, strict=True)
         )
         variance = np.where(varies, square - m * m, 0.0)
-        least = NO_VARIANCE * np.maximum(constant[1], NO_VARIANCE)
-        found.append(
-            quotient(product, np.ones(1), np.where(variance > least, variance, 0))
-        )
+        known = variance > LEAST_VARIANCE * constant[1]
+        values = quotient(product, np.ones(1), np.where(known, variance, 0))
+        for g, draw in places(varies & ~known, used.shape[1]):
+            values[g, draw] = _mixed(points, own, other, coins.points[:, draw].T, g)
+        found.append(values)
     return found[0], found[1]
+
+
+def _mixed(points: Points, a: int, b: int, kept: Floats, groups: Counts) -> Array:
+    """Pearson's r of a metric that takes over scores of another, row by row: (R,).
+
+    Where all scores or none are taken over it is known, and exact: standardised scores
+    of a group in which all are small lack digits.
+    """
+    used = points.used[groups]
+    first = np.where(used, kept > 0, True).all(axis=1)
+    second = np.where(used, kept < 0, True).all(axis=1)
+    found: Array = np.where(first, points.pearson[a, groups], points.pearson[b, groups])
+    rest = np.flatnonzero(~first & ~second)
+    rows = groups[rest]
+    scores = np.where(kept[rest] > 0, points.scores[a, rows], points.scores[b, rows])
+    found[rest] = pearson_alone(points.human[rows], scores, used[rest].astype(float))
+    return found

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from analysis.coefficients.levels import method_means
+from analysis.coefficients.means import method_means
+from analysis.magnitude import near_one
 from analysis.reading.cells import Grid
 from analysis.resampling import no_draws
 from analysis.results import NAN, Row
@@ -107,7 +108,7 @@ def williams_rows(grid: Grid) -> list[Row]:
     human, scores, weights = method_means(grid, no_draws(*grid.cells.shape))
     used = weights[0] > 0
     n = int(used.sum())
-    points = np.vstack([human[:, used], scores[:, 0, used]])
+    points = near_one(np.vstack([human[:, used], scores[:, 0, used]]))
     varies = np.ptp(points, axis=1) > 0 if n else np.zeros(len(points), bool)
     with np.errstate(invalid="ignore", divide="ignore"):
         r = np.corrcoef(points) if n > 1 else np.full((len(points),) * 2, NAN)

@@ -52,7 +52,7 @@ def metric_claims(tables: Tables, permutations: int) -> Iterator[Claim]:
     comparisons = tables.get("metric_comparisons")
     for name, rows in tables["correlations"].groupby("dimension", sort=True):
         question = str(name)
-        here = _main_rows(rows)
+        here = _main_rows(rows, tables.get("groups"))
         if here.empty:
             yield False, f"{question}: no coefficient is defined; the tables say why."
             continue
@@ -75,8 +75,16 @@ def metric_claims(tables: Tables, permutations: int) -> Iterator[Claim]:
         yield shown, text
 
 
-def _main_rows(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the first coefficient and level that are defined, best metric first."""
+def _main_rows(rows: pd.DataFrame, groups: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Return the first coefficient and level that are defined, best metric first.
+
+    Of a table of groups, the column `left_out` says which have no coefficient.
+    """
+    if groups is not None:
+        names = {"question": "dimension", "reason": "left_out"}
+        keys = ["dimension", "metric", "level"]
+        reasons = groups.rename(columns=names)[[*keys, "left_out"]]
+        rows = rows.merge(reasons, how="left", on=keys)
     defined = rows[rows["value"].notna()]
     known = set(zip(defined["coefficient"], defined["level"], strict=True))
     chosen = [(c, x) for c in NAMES for x in LEVELS if (c, x) in known]
@@ -187,7 +195,10 @@ def _evidence(row: Mapping[str, Any], stories: float = math.nan) -> str:
         return text
     if row["n_groups"] < stories:
         known = f"the {row['n_groups']:.0f} of {stories:.0f} stories"
-        return f"{text} of {known} where it is defined"
+        text += f" of {known} where it is defined"
+        # Empty, or absent, where stories lack a score and are in no group.
+        why = str(row.get("left_out", "")).partition(": ")[2]
+        return f"{text} (left out: {why})" if why else text
     return f"{text} of {counted(row['n_groups'], 'story', 'stories')}"
 
 

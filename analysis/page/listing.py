@@ -11,6 +11,7 @@ from analysis.printing import column_texts, counted
 TABLE_GROUPS = {
     "Metrics against people": {
         "correlations": "How well metrics agree with people",
+        "groups": "Over how many stories coefficients are averaged",
         "pairwise_accuracy": "How often a metric prefers what people prefer",
         "human_pairs": "How well one annotator, and each metric, predicts the others",
         "accuracy_levels": "Accuracy with ties, by level",

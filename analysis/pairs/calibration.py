@@ -13,6 +13,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import nnls
 from scipy.special import expit
 
+from analysis.magnitude import near_one
 from analysis.pairs.forming import Pairs
 from analysis.pairs.pairsums import Clusters, resampled_sums
 from analysis.pairs.ties import held_out_epsilons, right_with_ties, story_folds
@@ -93,11 +94,11 @@ def calibrate(
     reason = _why_not(pairs, names)
     if reason:
         return [_row(pairs, COMPOSITE, s, reason=reason) for s in (*STATISTICS, "gain")]
-    fitted = _predictions(pairs, scores, folds, non_negative, rng)
+    fitted = _predictions(pairs, near_one(scores), folds, non_negative, rng)
     labels = (*names, MEAN, COMPOSITE)
     draws = _Judged.of(pairs, scores, fitted, folds, resamples, rng)
     rows = draws.rows(pairs, labels, confidence)
-    data = _Data.of(pairs, scores, np.ones(len(pairs.human), bool), rng)
+    data = _Data.of(pairs, near_one(scores), np.ones(len(pairs.human), bool), rng)
     rows += _weight_rows(pairs, names, data, non_negative, resamples, confidence, rng)
     best = int(np.argmax(draws.values[0][: len(names)]))
     for against in (best, len(names)):
@@ -176,9 +177,11 @@ def _predictions(
         data = _Data.of(pairs, scores, ~fold, rng)
         beta = _fit(data.x, _best_ridge(data, non_negative, rng), non_negative)
         scaled = scores / data.scale[:, None]
+        size = np.abs(scaled)
         extra = np.stack([scaled.mean(axis=0), beta @ scaled])
+        parts = np.stack([size.mean(axis=0), np.abs(beta) @ size])
         # What cancels out is a tie, not the sign of a rounding error.
-        extra[np.abs(extra) < ENOUGH] = 0.0
+        extra[np.abs(extra) < ENOUGH * parts] = 0.0
         found.append(extra)
     return found
 

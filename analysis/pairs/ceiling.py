@@ -43,8 +43,9 @@ def human_pairs(
     list of Row
         With `HUMAN_PAIRS_COLUMNS`: the row `one annotator`, then one a metric.
         `value` is half accuracy; `n` counts (pair, annotator) with a preference of
-        the others. `difference` is the metric's half accuracy less that of one
-        annotator: above 0 the metric predicts people better than one of them does.
+        the others, `n_annotators` the annotators who judged what others did, too.
+        `difference` is the metric's half accuracy less that of one annotator: above 0
+        the metric predicts people better than one of them does.
 
     Notes
     -----
@@ -58,7 +59,7 @@ def human_pairs(
     """
     kept = tuple(part for part in parts if part in {"stories", "methods"})
     labels = (ONE_ANNOTATOR, *pairs.metrics)
-    features = _features(pairs)
+    features, n_annotators = _features(pairs)
     point = _shares(features.sum(axis=0)[None])
     rng = stream(seed, "human pairs", pairs.question, pairs.source)
     sums = resampled_sums(
@@ -68,7 +69,7 @@ def human_pairs(
     n = int(features[:, 1].sum())
     reason = "" if n else _why_not(pairs)
     shared: Row = {"question": pairs.question, "source": pairs.source, "n": n}
-    rows = _rows(labels, point, drawn, confidence, reason, pairs.n_annotators)
+    rows = _rows(labels, point, drawn, confidence, reason, n_annotators)
     return [
         {name: (shared | row)[name] for name in HUMAN_PAIRS_COLUMNS} for row in rows
     ]
@@ -80,19 +81,22 @@ def _why_not(pairs: Pairs) -> str:
     return "no pair has an annotator and a preference of the others"
 
 
-def _features(pairs: Pairs) -> Array:
+def _features(pairs: Pairs) -> tuple[Array, int]:
     """Count, of each pair, known and decided, then hits, ties and right predictions.
 
+    Comes with the number of annotators who judged a pair that others judged, too.
     Annotators who left out a pair are never looked at. A metric predicts the same
     whoever is left out, so it is compared with how many of the others prefer what.
     """
     P = len(pairs.human)
     prefer = {side: np.zeros(P) for side in (1, -1, 0)}
     hits, ties, right = np.zeros((3, P))
+    n_annotators = 0
     for judged, own, others in pairs.left_out():
         for side, count in prefer.items():
             count[judged[others == side]] += 1
         decided = others != 0
+        n_annotators += len(judged) > 0
         hits[judged[decided & (own == others)]] += 1
         ties[judged[decided & (own == 0)]] += 1
         right[judged[own == others]] += 1
@@ -101,12 +105,13 @@ def _features(pairs: Pairs) -> Array:
     metric_hits = np.where(signs > 0, prefer[1], np.where(signs < 0, prefer[-1], 0.0))
     metric_ties = np.where(signs == 0, decided_by, 0.0)
     metric_right = metric_hits + np.where(signs == 0, prefer[0], 0.0)
-    return np.vstack(
+    features = np.vstack(
         [
             decided_by + prefer[0], decided_by, hits, metric_hits, ties, metric_ties,
             right, metric_right,
         ]
     ).T  # fmt: skip
+    return features, n_annotators
 
 
 Shares = tuple[Array, Array, Array, Array]

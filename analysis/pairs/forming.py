@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from analysis.coefficients.levels import HUMAN_DIGITS
+from analysis.coefficients.means import HUMAN_DIGITS
 from analysis.pairs.pairsums import Clusters
 from analysis.printing import counted
 from analysis.reading.cells import Grid, lacking_scores

@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.special import ndtr
 
+from analysis.magnitude import near_one
 from analysis.parallel import in_threads
 from analysis.reading.cells import Grid
 from analysis.resampling import cluster_counts, interval, stream
@@ -156,6 +157,7 @@ def _drawn(
 
 def _normal_p(differences: Array, counts: Array) -> Array:
     """Return the p-value of each column of differences in each resample."""
+    differences = near_one(differences, axis=0)
     sums = counts @ differences
     size = np.sqrt(counts @ differences**2)
     ratio = np.divide(sums, size, out=np.zeros_like(sums), where=size > 0)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import kendalltau
 
-from analysis.coefficients.levels import method_means
+from analysis.coefficients.means import method_means
 from analysis.options import OptionError, check_known
 from analysis.parallel import in_threads
 from analysis.reading.cells import Grid
@@ -352,11 +352,10 @@ def _best_of_groups(groups: list[Group]) -> tuple[float, int]:
         return 0.0, 0
     total = sum(len(x) * (len(x) - 1) // 2 for _, x in groups)
     bins = BINS if total > LIMIT else 1
-    scale = bins / largest
     net, gained = np.zeros(bins, np.int64), np.zeros(bins, np.int64)
     if bins > 1:
         for size, gain in _gain_blocks(groups):
-            where = np.minimum((size * scale).astype(np.int64), bins - 1)
+            where = _bins_of(size, largest, bins)
             gained += np.bincount(where[gain > 0], minlength=bins)
             net -= np.bincount(where[gain < 0], minlength=bins)
         net += gained
@@ -364,12 +363,12 @@ def _best_of_groups(groups: list[Group]) -> tuple[float, int]:
     sizes: list[Array] = [np.zeros(0)]
     gains: list[Counts] = [np.zeros(0, np.int64)]
     for size, gain in _gain_blocks(groups):
-        where = np.minimum((size * scale).astype(np.int64), bins - 1)
+        where = _bins_of(size, largest, bins)
         here = wanted[where]
         sizes.append(size[here])
         gains.append(gain[here])
     passed = np.cumsum(net * ~wanted)
-    return _best_step(np.concatenate(sizes), np.concatenate(gains), scale, passed)
+    return _best_step(np.concatenate(sizes), np.concatenate(gains), largest, passed)
 
 
 def _gain_blocks(groups: list[Group]) -> Iterator[tuple[Array, Counts]]:
@@ -377,6 +376,11 @@ def _gain_blocks(groups: list[Group]) -> Iterator[tuple[Array, Counts]]:
         gain = (dh == 0).astype(np.int64) - (dh > 0)
         counts = (gain != 0) & (dx > 0)
         yield dx[counts], gain[counts]
+
+
+def _bins_of(sizes: Array, largest: float, bins: int) -> Counts:
+    """Return the bin of each size; equal ones share it, whatever their unit."""
+    return np.minimum((sizes / largest * bins).astype(np.int64), bins - 1)
 
 
 def _candidate_bins(net: Counts, gained: Counts) -> Mask:
@@ -389,7 +393,7 @@ def _candidate_bins(net: Counts, gained: Counts) -> Mask:
 
 
 def _best_step(
-    sizes: Array, gains: Counts, scale: float, passed: Counts
+    sizes: Array, gains: Counts, largest: float, passed: Counts
 ) -> tuple[float, int]:
     """Find the smallest size at which the sum of all gains is highest.
 
@@ -399,7 +403,7 @@ def _best_step(
     sizes, gains = sizes[order], gains[order]
     if not len(sizes):
         return 0.0, 0
-    where = np.minimum((sizes * scale).astype(np.int64), len(passed) - 1)
+    where = _bins_of(sizes, largest, len(passed))
     sums = np.cumsum(gains) + passed[where]
     last = np.append(np.diff(sizes) > 0, True)
     sizes, sums = sizes[last], sums[last]

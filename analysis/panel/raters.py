@@ -7,7 +7,7 @@ from analysis.correlation import correlate, ratio
 from analysis.panel.chance import ROUNDING
 from analysis.panel.reliability import Reliability
 from analysis.reading.cells import same_within_tolerance
-from analysis.results import Array
+from analysis.results import Array, Mask
 
 # Rating values times values of the rest: a table of at most so many cells replaces
 # the units, whatever their number.
@@ -120,6 +120,24 @@ def rater_vs_rest(
     count = defined.sum(axis=0)
     summed = np.where(defined, values, 0.0).sum(axis=0)
     return np.where(count > 0, summed / np.maximum(count, 1), np.nan)
+
+
+def has_rest(data: Reliability) -> Mask:
+    """Tell for which annotators a correlation with the mean of the others exists.
+
+    It takes two different own ratings, and two different means, of complete units.
+    """
+    total = data.matrix.sum(axis=1)
+    rests = [
+        same_within_tolerance((total - own) / (data.n_annotators - 1))
+        for own in data.matrix.T
+    ]
+    return np.array(
+        [
+            bool(np.ptp(own) > 0 and np.ptp(rest) > 0)
+            for own, rest in zip(data.matrix.T, rests, strict=True)
+        ]
+    )
 
 
 def correlate_weighted(x: Array, y: Array, weights: Array) -> dict[str, Array]:

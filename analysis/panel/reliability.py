@@ -115,7 +115,7 @@ def rating_reliability(
     Parameters
     ----------
     ratings
-        Rows of `analysis.reading.cells.kept_rows`. A unit is what was rated at once: an
+        Rows of `analysis.reading.kept.kept_rows`. A unit is what was rated at once: an
         output, or one shot of it, in one round.
     scale
         Lowest and highest rating.

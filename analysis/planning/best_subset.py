@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from analysis.magnitude import unit_of
 from analysis.options import COEFFICIENTS
 from analysis.planning.boards import (
     Board,
@@ -122,14 +123,14 @@ def _best_row(
 def _together(
     boards: Sequence[Board],
 ) -> tuple[tuple[str, ...], tuple[str, ...], Array]:
-    """Lay boards out on common stories and methods, shape (K, S, M)."""
+    """Lay boards out on common stories and methods, (K, S, M), each in its unit."""
     stories = tuple(sorted({s for b in boards for s in b.stories}))
     methods = tuple(sorted({m for b in boards for m in b.methods}))
     cube = np.full((len(boards), len(stories), len(methods)), np.nan)
     for k, board in enumerate(boards):
         rows = np.searchsorted(stories, board.stories)
         columns = np.searchsorted(methods, board.methods)
-        cube[k][np.ix_(rows, columns)] = board.values
+        cube[k][np.ix_(rows, columns)] = board.values / unit_of(board.values)
     return stories, methods, cube
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.correlation import correlate
+from analysis.magnitude import unit_of
 from analysis.options import COEFFICIENTS
 from analysis.reading.cells import rated_grid
 from analysis.reading.scores import ScoreTable, laid_out
@@ -93,7 +94,7 @@ def weighted_correlations(a: Array, b: Array, weights: Array) -> dict[str, Array
     if not len(a):
         return {name: np.empty(0) for name in COEFFICIENTS}
     # Means of whole numbers of cells: what differs in the last bits is tied.
-    a, b = np.round(a, 12), np.round(b, 12)
+    a, b = np.round(a / unit_of(a), 12), np.round(b / unit_of(b), 12)
     found = correlate(a, b[None], weights[:, None, :], COEFFICIENTS)
     return {name: values[0, :, 0] for name, values in found.items()}
 

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 
 from analysis.agreement import agreement
-from analysis.coefficients.levels import can_vary, method_means
+from analysis.coefficients.levels import can_vary
+from analysis.coefficients.means import method_means
 from analysis.panel.reliability import rating_reliability
 from analysis.planning.components import ANNOTATOR, METHOD, STORY
 from analysis.planning.curves import Curve, Point, law, undefined_curve

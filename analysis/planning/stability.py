@@ -13,26 +13,30 @@ import pandas as pd
 from scipy import stats
 
 from analysis.coefficients.levels import level_estimates
+from analysis.coefficients.means import merged_by_rounding
+from analysis.magnitude import unit_of
 from analysis.panel.raters import icc
 from analysis.panel.reliability import Reliability, rating_reliability
 from analysis.reading.cells import common_grid
 from analysis.reading.kept import key_texts
 from analysis.reading.scores import ScoreTable, score_table
 from analysis.resampling import cluster_counts, interval, stream
-from analysis.results import NAN, Array, Estimate, Row, undefined
+from analysis.results import NAN, Array, Estimate, Row, in_unit, undefined
 
 STABILITY_COLUMNS = (
     "question", "metric", "value", "low", "high", "n", "reason", "method", "statistic",
 )  # fmt: skip
 JUDGES_COLUMNS = (
     "question", "metric_a", "metric_b", "coefficient", "level", "value", "low", "high",
-    "n", "reason",
+    "n", "reason", "n_groups", "left_out",
 )  # fmt: skip
 PEOPLE = "people"
 OVER_TRIALS = (
     "mean", "sd", "sd_population", "minimum", "maximum", "coefficient_of_variation",
     "sd_output", "same_share",
 )  # fmt: skip
+# What is in units of the scores.
+IN_UNITS = ("mean", "sd", "sd_population", "minimum", "maximum", "sd_output")
 OF_OUTPUTS = ("icc_2_1", "icc_2_k", "noise_to_methods")
 BETWEEN = ("retest_kendall", "retest_spearman", "retest_pearson")
 NO_INTERVAL = "no interval is made: that of icc_2_1 tells how sure it is"
@@ -124,6 +128,8 @@ def _of_judge(
         reason = "no output has a score in every trial"
     if reason:
         return [_row(key, "", name, Estimate(NAN, reason=reason)) for name in names]
+    unit = unit_of(table.to_numpy(float))
+    table = table / unit
     x = table.to_numpy(float)
     stories = np.unique(table.index.get_level_values("story"), return_inverse=True)[1]
     methods = table.index.get_level_values("method").to_numpy(str)
@@ -142,6 +148,7 @@ def _of_judge(
             draws |= _of_outputs(x, methods, weights, data)
         for name, value in values.items():
             estimate = _estimate(float(value[0]), draws[name], confidence, name)
+            estimate = in_unit(estimate, unit if name in IN_UNITS else 1.0)
             found.append(_row(key, method, name, estimate, int(here.sum())))
     for name, number in _between_trials(x).items():
         reason = (
@@ -258,9 +265,17 @@ def _between_trials(x: Array) -> dict[str, float]:
 
 
 def judge_values(trials: pd.DataFrame) -> pd.DataFrame:
-    """Average trials: columns question, metric (the judge), story, method, value."""
+    """Average trials: columns question, metric (the judge), story, method, value.
+
+    Means that differ by rounding are equal.
+    """
     keys = ["question", "metric", "story", "method"]
-    return trials.groupby(keys)["value"].mean().reset_index()
+    sized = trials.assign(size=trials["value"].abs())
+    means = sized.groupby(keys)[["value", "size"]].mean()
+    for _, own in means.groupby(["question", "metric"]):
+        value, size = own["value"].to_numpy(float), own["size"].to_numpy(float)
+        means.loc[own.index, "value"] = merged_by_rounding(value, size)
+    return means["value"].reset_index()
 
 
 def named_judge(table: ScoreTable, judge: str) -> pd.DataFrame:
@@ -308,34 +323,37 @@ def judges(
     -------
     list of dict
         Columns `JUDGES_COLUMNS`; people are ``metric_a`` ``"people"``. `n` is the
-        number of points.
+        number of points, `n_groups` that of groups averaged; `left_out` says why not
+        over the others.
     """
     found: list[Row] = []
     for question, rows in values.groupby("question", sort=True):
         name = str(question)
-        sides: list[tuple[str, pd.DataFrame, str]] = []
+        sides: list[tuple[str, pd.DataFrame, str]] = []  # without a judge: people
         own = {str(judge): part for judge, part in rows.groupby("metric", sort=True)}
         if people is not None:
             rated = people[people["dimension"] == name]
             if not rated.empty:
-                sides += [(PEOPLE, rated, judge) for judge in own]
+                sides += [("", rated, judge) for judge in own]
         for a, b in combinations(own, 2):
-            as_rated = own[a].rename(columns={"metric": "annotator", "value": "rating"})
-            sides.append((a, as_rated.assign(dimension=name), b))
-        for a, rated, b in sides:
+            names = {"metric": "annotator", "value": "rating"}
+            sides.append((a, own[a].rename(columns=names), b))
+        for judge, rated, b in sides:
             scores = own[b].rename(columns={"value": "score"})
             pairs = _levels(
-                name, rated, score_table(scores), levels=levels,
+                name, rated, score_table(scores), judge=judge, levels=levels,
                 coefficients=coefficients, parts=parts, resamples=resamples,
                 confidence=confidence, seed=seed,
             )  # fmt: skip
             for (level, coefficient), value in pairs.items():
                 found.append(
                     {
-                        "question": name, "metric_a": a, "metric_b": b,
+                        "question": name, "metric_a": judge or PEOPLE, "metric_b": b,
                         "coefficient": coefficient, "level": level,
                         "value": value.value, "low": value.low, "high": value.high,
                         "n": value.n, "reason": value.reason,
+                        "n_groups": value.n_groups,
+                        "left_out": value.groups.why if value.groups else "",
                     }
                 )  # fmt: skip
     return found
@@ -346,6 +364,7 @@ def _levels(
     rated: pd.DataFrame,
     table: ScoreTable,
     *,
+    judge: str,
     levels: Sequence[str],
     coefficients: Sequence[str],
     parts: tuple[str, ...],
@@ -353,7 +372,7 @@ def _levels(
     confidence: float,
     seed: int,
 ) -> dict[tuple[str, str], Estimate]:
-    grid, _ = common_grid(question, rated, table)
+    grid, _ = common_grid(question, rated, table, judge=judge)
     found: dict[tuple[str, str], Estimate] = {}
     for level in levels:
         reason = ""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analysis.magnitude import near_one
 from analysis.planning.components import METHOD, STORY, Design, estimate_components
 from analysis.planning.pilots import Noise
 from analysis.planning.variance import Size
@@ -92,11 +93,12 @@ def fit_model(grid: Grid, noise: Noise, size: Size) -> Model:
 
     Notes
     -----
+    Metrics are taken near 1, whatever their unit: no coefficient depends on it.
     Components are moment estimates (`variance`), made positive semidefinite
     by leaving out negative eigenvalues of the matrix in units of standard deviations.
     """
     s, m = np.nonzero(grid.cells)
-    values = np.stack([grid.human[s, m], *grid.scores[:, s, m]], axis=1)
+    values = np.stack([grid.human[s, m], *near_one(grid.scores[:, s, m])], axis=1)
     spread = values.std(axis=0)
     scale = np.where(spread > 0, spread, 1.0)
     design = Design({METHOD: _dense(m), STORY: _dense(s)})

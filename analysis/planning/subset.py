@@ -6,12 +6,13 @@ stories outside it, and beside random subsets of the same size.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
+from analysis.magnitude import unit_of
 from analysis.options import COEFFICIENTS, OptionError
 from analysis.planning.boards import (
     Board,
@@ -109,7 +110,9 @@ def subset_rows(
             n = 0
         else:
             rng = stream(seed, "subset", name, board.question, board.metric)
-            found = _statistics(comparison, resamples, confidence, rng)
+            unit = unit_of(board.values)
+            found = _statistics(comparison.over(unit), resamples, confidence, rng)
+            found = {name: _in_unit(name, row, unit) for name, row in found.items()}
             n = len(comparison.full.methods)
         for statistic, (value, low, high, reason) in found.items():
             rows.append(
@@ -134,6 +137,15 @@ class _Comparison:
     part: Board
     inside: Mask | None
     all_means: tuple[float, float] | None
+
+    def over(self, unit: float) -> "_Comparison":
+        """Return the same with all values divided by a unit."""
+        full, part = (
+            replace(board, values=board.values / unit)
+            for board in (self.full, self.part)
+        )
+        means = self.all_means and (self.all_means[0] / unit, self.all_means[1] / unit)
+        return _Comparison(full, part, self.inside, means)
 
 
 def _comparison(
@@ -175,6 +187,16 @@ def _average(board: Board) -> float:
 
 
 Found = dict[str, tuple[float, float, float, str]]
+
+
+def _in_unit(
+    name: str, found: tuple[float, float, float, str], unit: float
+) -> tuple[float, float, float, str]:
+    """Multiply means and their bounds, which alone have a unit."""
+    if not name.startswith("mean_"):
+        return found
+    value, low, high, reason = found
+    return unit * value, unit * low, unit * high, reason
 
 
 def _statistics(

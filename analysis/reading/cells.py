@@ -11,7 +11,7 @@ import pandas as pd
 
 from analysis.printing import counted
 from analysis.reading.scores import ScoreTable, laid_out, score_cube
-from analysis.results import Array, Counts, Mask
+from analysis.results import PEOPLE_AND_METRIC, Array, Counts, Mask
 
 # Means of equal sums may differ in the last bit; people's means closer than
 # this are the same value. Scores are compared as given.
@@ -81,6 +81,9 @@ class Grid:
         Shape (A, S, M): each annotator's value; NaN where there is none.
     method_level
         Metrics whose values hold for a method as a whole.
+    judge
+        Whose scores stand for people's values; empty where people's own do. Scores have
+        no scale: those that differ little are not the same.
     """
 
     question: str
@@ -92,11 +95,16 @@ class Grid:
     scores: Array
     votes: Array
     method_level: frozenset[str]
+    judge: str = ""
 
     @property
     def human_is_method_level(self) -> bool:
         """Whether people's values hold for methods, not for stories."""
         return self.stories == ("",)
+
+    def sides(self, k: int) -> tuple[str, str]:
+        """Return in words who is compared: people or a judge, and a metric."""
+        return (self.judge, self.metrics[k]) if self.judge else PEOPLE_AND_METRIC
 
     def with_metrics(self, names: tuple[str, ...]) -> "Grid":
         """Return the same cells with some of the metrics."""
@@ -110,7 +118,7 @@ class Grid:
 
 
 def common_grid(
-    question: str, by_annotator: pd.DataFrame, table: ScoreTable
+    question: str, by_annotator: pd.DataFrame, table: ScoreTable, *, judge: str = ""
 ) -> tuple[Grid, list[str]]:
     """Find the cells that people and all metrics cover.
 
@@ -122,6 +130,8 @@ def common_grid(
         Rows of `annotator_cells` of this dimension only.
     table
         The scores.
+    judge
+        As for `rated_grid`.
 
     Returns
     -------
@@ -130,7 +140,7 @@ def common_grid(
     list of str
         What was dropped, in sentences.
     """
-    grid = rated_grid(question, by_annotator)
+    grid = rated_grid(question, by_annotator, judge=judge)
     cube, method_level = score_cube(table, table.metrics, grid.stories, grid.methods)
     covered = np.isfinite(cube) & grid.cells
     usable = covered.any(axis=(1, 2))
@@ -142,12 +152,12 @@ def common_grid(
     found = Grid(
         question, grid.stories, grid.methods, metrics, cells,
         np.where(cells, grid.human, 0.0), np.where(cells, turned, 0.0),
-        grid.votes, method_level & set(metrics),
+        grid.votes, method_level & set(metrics), judge,
     )  # fmt: skip
     return found, notes
 
 
-def rated_grid(question: str, by_annotator: pd.DataFrame) -> Grid:
+def rated_grid(question: str, by_annotator: pd.DataFrame, *, judge: str = "") -> Grid:
     """Lay out all cells of one question that people rated; no metric yet.
 
     Parameters
@@ -157,8 +167,14 @@ def rated_grid(question: str, by_annotator: pd.DataFrame) -> Grid:
     by_annotator
         Rows of `annotator_cells` of this dimension only; either all name a story
         or none does.
+    judge
+        Whose scores `by_annotator` has instead of people's ratings; they are taken as
+        given, one for each cell.
     """
-    human = human_cells(by_annotator)
+    if judge:
+        human = by_annotator.rename(columns={"rating": "human"})
+    else:
+        human = human_cells(by_annotator)
     stories = tuple(sorted(human["story"].unique()))
     methods = tuple(sorted(human["method"].unique()))
     rated = laid_out(human, "human", stories, methods)
@@ -172,7 +188,7 @@ def rated_grid(question: str, by_annotator: pd.DataFrame) -> Grid:
     cells = np.isfinite(rated)
     return Grid(
         question, stories, methods, (), cells, np.where(cells, rated, 0.0),
-        np.zeros((0, *cells.shape)), votes, frozenset(),
+        np.zeros((0, *cells.shape)), votes, frozenset(), judge,
     )  # fmt: skip
 
 

@@ -1,21 +1,37 @@
 """Make the columns of one table clean, and collect what is wrong with its cells."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from analysis.reading.coding import as_text, coded, combined, numbers, plain
-from analysis.tables import FLAGS, InputError, Problem, by_line, is_text
+from analysis.tables import (
+    FLAGS,
+    KEPT_OF_A_KIND,
+    InputError,
+    Problem,
+    Problems,
+    by_line,
+    is_text,
+)
 
 Mask = Any  # a boolean array or series, one entry a row
 
 TRUE, FALSE = {"true", "1", "yes"}, {"false", "0", "no", ""}
-# Squares of larger numbers would soon be infinite.
-LARGEST_NUMBER = 1e100
+# Squares of larger ratings would soon be infinite, and sums of larger scores: what is
+# squared of these is scaled before.
+LARGEST_RATING, LARGEST_SCORE = 1e100, 1e300
 _WHOLE = re.compile("[0-9]{1,9}")
+
+
+def _shown(value: Any) -> str:
+    """Return a cell as a message shows it."""
+    empty = pd.api.types.is_scalar(value) and pd.isna(value)
+    return "(empty)" if empty else str(value) or "(empty)"
 
 
 def _is_nested(value: object) -> bool:
@@ -28,7 +44,7 @@ class Check:
     def __init__(self, frame: pd.DataFrame, file: str, columns: Sequence[str]) -> None:
         self.file = file
         self.frame = frame.copy(deep=False)
-        self.problems: list[Problem] = []
+        self.problems: Problems[Problem] = Problems()
         missing = [column for column in columns if column not in frame]
         if missing:
             found = ", ".join(map(str, frame.columns)) or "none"
@@ -38,16 +54,23 @@ class Check:
             )
 
     def refuse(self, bad: Mask, column: str, expected: str) -> None:
-        """Note a problem for each marked row."""
-        marked = np.asarray(bad)
-        if not marked.any():
-            return
-        for line, value in self.frame.loc[marked, column].items():
-            empty = pd.api.types.is_scalar(value) and pd.isna(value)
-            shown = "" if empty else str(value)
-            self.problems.append(
-                Problem(self.file, expected, int(str(line)), column, shown or "(empty)")
-            )
+        """Note a problem for each marked row; of very many the first ones."""
+        cells = self.frame.loc[np.asarray(bad), column]
+        self._note(
+            (
+                Problem(self.file, expected, int(str(line)), column, _shown(value))
+                for line, value in cells.items()
+            ),
+            len(cells),
+        )
+
+    def _note(self, problems: Iterator[Problem], number: int) -> None:
+        """Note so many problems that say the same; only the first ones are formed."""
+        problem = None
+        for problem in islice(problems, KEPT_OF_A_KIND):
+            self.problems.append(problem)
+        if problem is not None:
+            self.problems.repeat(problem, max(0, number - KEPT_OF_A_KIND))
 
     def text(self, columns: Iterable[str], *, required: bool) -> None:
         """Make columns text without surrounding blanks."""
@@ -68,7 +91,12 @@ class Check:
                 self.refuse(clean.mask(lambda text: text == ""), column, "a name")
 
     def number(
-        self, column: str, *, required: bool, limits: tuple[int, int] | None = None
+        self,
+        column: str,
+        *,
+        required: bool,
+        largest: float,
+        limits: tuple[int, int] | None = None,
     ) -> None:
         """Make a column numbers: finite, no separators, inside the limits."""
         values, empty = numbers(self.frame[column])
@@ -78,8 +106,8 @@ class Check:
         if required:
             self.refuse(empty, column, expected)
         if limits is None:
-            giant = finite & (np.abs(values) > LARGEST_NUMBER)
-            bounds = f"from -{LARGEST_NUMBER:g} to {LARGEST_NUMBER:g}"
+            giant = finite & (np.abs(values) > largest)
+            bounds = f"from -{largest:g} to {largest:g}"
             self.refuse(giant, column, f"a number {bounds}")
         else:
             low, high = limits
@@ -154,8 +182,8 @@ class Check:
         first = pd.Series(data.index[~repeated], keys[~repeated])
         earlier = first[keys[repeated]].to_numpy()
         rows = data.loc[repeated, columns]
-        for (line, row), before in zip(rows.iterrows(), earlier, strict=True):
-            self.problems.append(
+        self._note(
+            (
                 Problem(
                     self.file,
                     f"a row that is there once; line {before} has the same "
@@ -163,7 +191,10 @@ class Check:
                     int(str(line)),
                     value=" / ".join(map(str, row)),
                 )
-            )
+                for (line, row), before in zip(rows.iterrows(), earlier, strict=True)
+            ),
+            len(rows),
+        )
 
     def result(self) -> pd.DataFrame:
         """Return the clean frame, or raise what was collected, by line."""

@@ -11,7 +11,7 @@ from pyarrow import parquet
 
 from analysis.reading.delimited import LARGEST_WIDTH, read_plain_csv
 from analysis.results import NAN
-from analysis.tables import InputError, Problem
+from analysis.tables import InputError, Problem, Problems
 
 if TYPE_CHECKING:
     from _csv import Reader
@@ -95,7 +95,7 @@ def read_any_csv(path: Path) -> pd.DataFrame:
         With every row that is not as wide as the header, doubled columns, columns
         that are separated by something else, or where the file stops being UTF-8.
     """
-    problems: list[Problem] = []
+    problems: Problems[Problem] = Problems()
     header: list[str] = []
     lines: list[int] = []
     columns: list[list[str]] = []
@@ -168,7 +168,7 @@ def _not_text(path: Path) -> InputError:
 
 
 def _read_jsonl(path: Path) -> pd.DataFrame:
-    problems: list[Problem] = []
+    problems: Problems[Problem] = Problems()
     lines: list[int] = []
     columns: dict[str, list[object]] = {}
     same: dict[str, str] = {}  # one copy of equal cells

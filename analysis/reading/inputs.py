@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.reading.checking import Check
+from analysis.reading.checking import LARGEST_RATING, LARGEST_SCORE, Check
 from analysis.reading.choices import ordered_choices
 from analysis.reading.files import read_file
 from analysis.reading.scores import BASELINES, OTHER_NAME
@@ -63,7 +63,7 @@ def read_ratings(
     raw = read_file(Path(path))
     if wide:
         keys = WideKeys(Path(path).name, method_column, story_column)
-        raw = long_rows(raw, keys, "dimension", "rating", limits=scale)
+        raw = long_rows(raw, keys, "dimension", "rating", LARGEST_RATING, scale)
         if "annotator" not in raw:
             raw["annotator"] = MEAN_OF_RATERS
     return check_ratings(raw, file=Path(path).name, scale=scale)
@@ -78,7 +78,7 @@ def check_ratings(
     check.text(("story",), required=False)
     check.whole("shot", least=0)
     check.whole("round", least=1, empty="1")
-    check.number("rating", required=True, limits=scale)
+    check.number("rating", required=True, largest=LARGEST_RATING, limits=scale)
     check.flags()
     check.unique(RATING_KEY, unless="is_repeat")
     return check.result()
@@ -135,7 +135,7 @@ def read_scores(
     raw = read_file(Path(path))
     if wide:
         keys = WideKeys(Path(path).name, method_column, story_column)
-        raw = long_rows(raw, keys, "metric", "score")
+        raw = long_rows(raw, keys, "metric", "score", LARGEST_SCORE)
     return check_scores(raw, file=Path(path).name)
 
 
@@ -148,7 +148,7 @@ def check_scores(frame: pd.DataFrame, *, file: str) -> pd.DataFrame:
     check.refuse(once, "metric", OTHER_NAME)
     check.text(("story", "metric_version", "backend"), required=False)
     check.whole("shot", least=0)
-    check.number("score", required=False)
+    check.number("score", required=False, largest=LARGEST_SCORE)
     check.flag("higher_is_better", default=True)
     check.one_direction()
     check.unique(SCORE_KEY)

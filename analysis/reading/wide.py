@@ -40,6 +40,7 @@ def long_rows(
     keys: WideKeys,
     name: str,
     value: str,
+    largest: float,
     limits: tuple[int, int] | None = None,
 ) -> pd.DataFrame:
     """Turn one column a dimension or metric into one row a value.
@@ -78,7 +79,7 @@ def long_rows(
         raise InputError([Problem(keys.file, "at least one column of numbers", 1)])
     check = Check(raw, keys.file, ())
     for column in values:
-        check.number(column, required=False, limits=limits)
+        check.number(column, required=False, largest=largest, limits=limits)
     if check.problems:
         raise InputError(by_line(check.problems))
     kept = check.frame[list(dict.fromkeys(known))]

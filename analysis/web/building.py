@@ -7,25 +7,29 @@ import shlex
 from collections.abc import Iterable
 from dataclasses import asdict, replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from analysis.arguments import join_names
 from analysis.dates import report_date
 from analysis.options import AlignOptions, Progress, silent
+from analysis.web import left_out
 from analysis.web.models import Report
 from annotate.analysis_views import MAIN
 from annotate.history import moments
 from annotate.history.moments import Moment
 from annotate.models import Slot, Study, User
+from evalcore.signs import Signs
 
 logger = logging.getLogger(__name__)
 
-SILENT = timedelta(minutes=10)
+# A report without a sign for this long has lost its worker.
+SILENT = timedelta(seconds=90)
 # The template whose overall score is a weighted one.
 ENVISION = "envision-expert"
 # Families of metrics that a reader must tell from those of papers.
@@ -101,7 +105,10 @@ def write_study_report(
         resample_default="stories+methods",
         source={"view": view, "as of": _words(moment)},
     )
-    notes = _about_metrics(scores["metric"].unique())
+    notes = [
+        *_about_metrics(scores["metric"].unique()),
+        *left_out.notes(study, moment),
+    ]
     people = {slot.annotator for slot in moment.submitted.values()}
     programs = study.annotators.filter(is_simulated=True)
     simulated = len(people & set(programs.values_list("pk", flat=True)))
@@ -201,9 +208,14 @@ def folder(report: Report) -> Path:
 
 
 def _waiting() -> Q:
-    """Return the condition that nobody works on it: queued, or its worker killed."""
+    """Return the condition that nobody works on it: queued, or its worker killed.
+
+    One that waits for scores is not taken up before they are there.
+    """
     silent = Q(heartbeat_at__isnull=True) | Q(heartbeat_at__lt=timezone.now() - SILENT)
-    return Q(state=Report.State.QUEUED) | (Q(state=Report.State.RUNNING) & silent)
+    computing = left_out.computing(benchmark=OuterRef("study__benchmark"))
+    ready = Q(state=Report.State.QUEUED) & (Q(waits=False) | ~Exists(computing))
+    return ready | (Q(state=Report.State.RUNNING) & silent)
 
 
 def waiting_reports() -> list[int]:
@@ -220,14 +232,15 @@ def build_report(report_id: int) -> Report:
     if not claimed:
         return report
     try:
-        write_study_report(
-            report.study,
-            moment=_moment(report),
-            view=report.view.key,
-            options=from_stored(report.options),
-            out=folder(report),
-            progress=lambda step: _beat(report_id, step),
-        )
+        with Signs(f"report {report_id}", partial(_sign, report_id)):
+            write_study_report(
+                report.study,
+                moment=_moment(report),
+                view=report.view.key,
+                options=from_stored(report.options),
+                out=folder(report),
+                progress=lambda step: _sign(report_id, step=step[:200]),
+            )
     except Exception as error:
         logger.exception("report %s failed", report_id)
         report.state = Report.State.FAILED
@@ -240,7 +253,7 @@ def build_report(report_id: int) -> Report:
 
 
 def _moment(report: Report) -> Moment:
-    """Return what the report is as of; now, for one asked for before there were views.
+    """Return what the report is as of; now, where nothing was said or it waited.
 
     Its event is stored, so that it is built as of the same one ever after.
     """
@@ -261,11 +274,10 @@ def build_again(report: Report, *, user: User) -> Report:
     )
 
 
-def _beat(report_id: int, step: str) -> None:
-    """Show that somebody is at work, and on what."""
-    Report.objects.filter(pk=report_id).update(
-        heartbeat_at=timezone.now(), step=step[:200]
-    )
+def _sign(report_id: int, **also: str) -> bool:
+    """Sign that somebody is at work, and on what."""
+    now = timezone.now()
+    return bool(Report.objects.filter(pk=report_id).update(heartbeat_at=now, **also))
 
 
 def write_export(study: Study, out: Path) -> list[Path]:

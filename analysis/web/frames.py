@@ -7,18 +7,22 @@ Answers are seen through a view of the study, as they are now or as of a moment.
 that the view hides, and surplus ones, are marked `excluded`. What checks an annotator
 is marked `is_gold` and has its purpose in the method's name, so that no row of it has
 the key of a real one: "UNO [gold]", "UNO [twin: blurred]". Training is left out.
-Ratings of a checklist have a column more, the number of their `shot`.
+Ratings of a checklist have a column more, the number of their `shot`. `seconds` is
+empty where the browser measured nothing.
 """
 
 from collections.abc import Iterator
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import Exists, F, OuterRef, Q
 
+from annotate import timing
 from annotate.analysis_views import MAIN
 from annotate.history.moments import Moment
-from annotate.models import Choice, Exclusion, Purpose, Rating, Slot, Study
-from evalcore.models import MetricScore, Story
+from annotate.models import Choice, Exclusion, Purpose, Rating, Study
+from annotate.study_scores import scores_of
+from evalcore.models import Story
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,7 +45,7 @@ CHOICE_HEADER = (
 )  # fmt: skip
 SCORE_HEADER = (
     "story", "method", "metric", "score", "shot", "higher_is_better", "metric_version",
-    "backend",
+    "backend", "origin",
 )  # fmt: skip
 
 
@@ -92,7 +96,7 @@ _CHOICE_FIELDS = ("a_is_left", "slot__probability", "slot__alternatives")
 _FIELDS = (
     "value", "question__key", "annotator", "annotator__name", "slot", "slot__round",
     "slot__session", "slot__code", "slot__ordinal", "slot__started_at",
-    "slot__submitted_at", "slot__seconds", "slot__purpose", "slot__unit__purpose",
+    "slot__submitted_at", "seconds", "slot__purpose", "slot__unit__purpose",
     "story", "method_a", "method_b", "degradation_a", "degradation_b",
 )  # fmt: skip
 
@@ -159,7 +163,7 @@ def _hidden_now(study: Study, view: str) -> set[int]:
 
 
 def _with_names(answers: Any, order: list[str]) -> Any:
-    """Add story and methods; leave training out; in an order that never changes."""
+    """Add story, methods, time; leave training out; in an order that never changes."""
     return (
         answers.exclude(slot__purpose=Purpose.TRAINING)
         .annotate(
@@ -168,6 +172,7 @@ def _with_names(answers: Any, order: list[str]) -> Any:
             method_b=F("slot__unit__output_b__method__name"),
             degradation_a=F("slot__unit__output_a__degradation"),
             degradation_b=F("slot__unit__output_b__degradation"),
+            seconds=timing.measured("slot__"),
         )
         .order_by("slot__unit", "slot__round", "slot", *order, "question__ordinal")
     )
@@ -197,7 +202,7 @@ def _about_slot(row: Row) -> Row:
         "slot": row["slot__code"],
         "started_at": _stamp(row["slot__started_at"]),
         "submitted_at": _stamp(row["slot__submitted_at"]),
-        "seconds": row["slot__seconds"],
+        "seconds": row["seconds"],
         "is_gold": purpose not in (Purpose.REAL, Purpose.REPEAT),
         "is_repeat": purpose == Purpose.REPEAT,
         "excluded": row["excluded"],
@@ -211,45 +216,44 @@ def _stamp(value: Any) -> str:
 def score_rows(study: Study, *, as_of: Moment | None = None) -> Iterator[Row]:
     """Yield the scores of what is judged, in every version.
 
-    As of a moment: of units that had slots, by runs that had ended.
+    A score that was posted to the study stands instead of the benchmark's, and tells
+    the metric's direction. As of a moment: of units that had slots, by runs that had
+    ended.
     """
-    units = study.units.filter(purpose=Purpose.REAL)
-    scores = MetricScore.objects.filter(benchmark=study.benchmark)
-    shown = list(
-        units.values_list("pk", "story", "output_a__method", "output_b__method")
-    )
+    scores = scores_of(study, as_of)
     if as_of is not None:
-        then = _units_then(study, as_of)
-        shown = [row for row in shown if row[0] in then]
         scores = scores.filter(run__finished_at__lte=as_of.at)
-    stories = {story for _pk, story, *_methods in shown}
-    methods = {method for _pk, _story, *pair in shown for method in pair}
-    scores = scores.filter(method__in=methods - {None}).filter(
-        Q(story__isnull=True) | Q(story__in=stories)
+    own = scores.filter(posted_to=study.slug).order_by()
+    turned = {
+        key: higher
+        for *key_parts, higher in own.values_list(
+            *_METRIC, "higher_is_better"
+        ).distinct()
+        for key in [tuple(key_parts)]
+    }
+    place = (*_METRIC, "story__key", "method__name", "shot__number")
+    rows = scores.order_by(*place, "posted_to").values(
+        *place, "value", "higher_is_better", "posted_to", "run__source"
     )
-    rows = scores.order_by(
-        "metric", "metric_version", "backend", "story__key", "method__name",
-        "shot__number",
-    )  # fmt: skip
-    for row in rows.values(
-        "story__key", "method__name", "metric", "value", "shot__number",
-        "higher_is_better", "metric_version", "backend",
-    ).iterator(2000):  # fmt: skip
+    for _place, same in groupby(
+        rows.iterator(2000), lambda row: [row[name] for name in place]
+    ):
+        *_below, row = same  # the study's own comes last
+        metric = tuple(row[name] for name in _METRIC)
         yield {
             "story": row["story__key"] or "",
             "method": row["method__name"],
             "metric": row["metric"],
             "score": row["value"],
             "shot": "" if row["shot__number"] is None else row["shot__number"],
-            "higher_is_better": row["higher_is_better"],
+            "higher_is_better": turned.get(metric, row["higher_is_better"]),
             "metric_version": row["metric_version"],
             "backend": row["backend"],
+            "origin": "posted" if row["posted_to"] else row["run__source"],
         }
 
 
-def _units_then(study: Study, as_of: Moment) -> set[int]:
-    slots = Slot.objects.filter(study=study).values_list("pk", "unit")
-    return {unit for slot, unit in slots if slot in as_of.slots}
+_METRIC = ("metric", "metric_version", "backend")
 
 
 def story_tags(study: Study) -> dict[str, dict[str, str]]:

@@ -16,7 +16,8 @@ class Report(models.Model):
     """One alignment report of a study: what was asked for, and where it lies.
 
     It sees the answers through `view` as of the event `as_of`, so that it can be built
-    again. Reports from before there were views have no event. The files stand in
+    again. Reports from before there were views have no event, and one that waits for
+    scores gets it when it is built. The files stand in
     `REPORTS_ROOT/<id>/` with the layout that `python -m analysis align` writes.
     """
 
@@ -34,6 +35,9 @@ class Report(models.Model):
         Event, on_delete=models.PROTECT, null=True, related_name="+"
     )
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
+    waits = models.BooleanField(
+        default=False, help_text="Built, as of then, when no scores are being computed."
+    )
     options = models.JSONField(default=dict, blank=True)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
@@ -61,7 +65,7 @@ class Report(models.Model):
         """Store; a new report is through `main` and as of now unless it says else."""
         if self._state.adding and self.view_id is None:
             self.view = self.study.analysis_views.get(key=MAIN)
-        if self._state.adding and self.as_of_id is None:
+        if self._state.adding and self.as_of_id is None and not self.waits:
             self.as_of = moments.mark(self.study, self.created_by)
         super().save(*args, **kwargs)
 

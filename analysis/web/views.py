@@ -25,7 +25,7 @@ from kombu.exceptions import OperationalError
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 
-from analysis.web import building, disagreements, downloads
+from analysis.web import building, disagreements, downloads, left_out
 from analysis.web.forms import ReportForm
 from analysis.web.models import Report
 from analysis.web.tasks import build_report
@@ -116,6 +116,7 @@ def _list_page(
     context = _list(study) | {
         "can_manage": can_manage(request.user, study),
         "form": form,
+        "missing": left_out.missing_now(study),
         "address": reverse("report-list", args=[study.slug]),
     }
     return render(request, "reports/list.html", context, status=status)
@@ -133,6 +134,7 @@ def report_create(request: HttpRequest, slug: str) -> HttpResponse:
         study=study,
         created_by=request.user,
         view=form.cleaned_data["view"],
+        waits=request.POST.get("when") == "computed",
         options=building.as_stored(form.options()),
     )
     return _queued(report)

@@ -1,14 +1,27 @@
-"""An invitation link as credentials: `Authorization: Invitation <token>`."""
+"""What a program sends: `Authorization: Invitation <token>`, of a link, or `Token`.
+
+A wrong one is counted by the address that it comes from; one too many has to wait.
+"""
+
+from typing import TYPE_CHECKING
 
 from django.contrib.auth.models import AnonymousUser
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
-from rest_framework.authentication import BaseAuthentication, get_authorization_header
-from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.authentication import (
+    BaseAuthentication,
+    TokenAuthentication,
+    get_authorization_header,
+)
+from rest_framework.authtoken.models import Token
+from rest_framework.exceptions import AuthenticationFailed, Throttled
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
-from annotate.models import Annotator, Invitation
+from annotate import guessing
+from annotate.models import Annotator, Invitation, User
+
+if TYPE_CHECKING:  # views ask for their default authentication when they are loaded
+    from rest_framework.views import APIView
 
 KEYWORD = "Invitation"
 
@@ -26,6 +39,7 @@ class InvitationAuthentication(BaseAuthentication):
             .first()
         )
         if invitation is None:
+            _count(request)
             raise AuthenticationFailed("This invitation is not valid.")
         return AnonymousUser(), invitation.annotator
 
@@ -33,10 +47,27 @@ class InvitationAuthentication(BaseAuthentication):
         return KEYWORD
 
 
+class AccountTokenAuthentication(TokenAuthentication):
+    """Sets `request.user` to the account that the token belongs to."""
+
+    def authenticate(self, request: Request) -> tuple[User, Token] | None:
+        try:
+            return super().authenticate(request)
+        except AuthenticationFailed:
+            _count(request)
+            raise
+
+
+def _count(request: Request) -> None:
+    """Count a wrong link or token; raise if there are too many."""
+    if seconds := guessing.note_wrong(request):
+        raise Throttled(wait=seconds)
+
+
 class IsAnnotator(BasePermission):
     """Lets only annotators in."""
 
-    def has_permission(self, request: Request, view: APIView) -> bool:
+    def has_permission(self, request: Request, view: "APIView") -> bool:
         return isinstance(request.auth, Annotator)
 
 

@@ -1,5 +1,7 @@
 """What goes over the wire."""
 
+import re
+
 from rest_framework import serializers
 
 from annotate.models import Study
@@ -31,6 +33,11 @@ class CoverageSerializer(serializers.Serializer):
     open = serializers.IntegerField()
     excluded = serializers.IntegerField()
     surplus = serializers.IntegerField()
+    expected_end = serializers.DateTimeField(allow_null=True)
+    earliest_end = serializers.DateTimeField(allow_null=True)
+    latest_end = serializers.DateTimeField(allow_null=True)
+    waiting = serializers.IntegerField(help_text="slots that the dates leave out")
+    outlook = serializers.CharField(help_text="the pace, or why there is no date")
     cells = CellSerializer(many=True)
 
 
@@ -99,8 +106,9 @@ class AnswersSerializer(serializers.Serializer):
     ticked = serializers.DictField(
         child=serializers.ListField(child=serializers.CharField(max_length=80)),
         default=dict,
-        help_text="of a checklist: the ticked boxes of every shot, by its number; a "
-        "shot without any has an empty list",
+        help_text="of a checklist: the ticked boxes of every shot, by its number. To "
+        "name a shot is the annotator's word that it was looked at and that what is "
+        "not ticked does not occur in it; one without ticks has an empty list",
     )
 
     def validate(self, given: dict) -> dict:
@@ -109,11 +117,16 @@ class AnswersSerializer(serializers.Serializer):
         return given
 
     def validate_ticked(self, ticked: dict[str, list[str]]) -> dict[int, list[str]]:
-        if not all(number.isdecimal() for number in ticked):
+        if not all(re.fullmatch("[0-9]{1,6}", number) for number in ticked):
             raise serializers.ValidationError("Write the numbers of shots as keys.")
         return {int(number): boxes for number, boxes in ticked.items()}
 
-    seconds = serializers.FloatField(required=False, min_value=0)
+    seconds = serializers.FloatField(
+        required=False,
+        min_value=0,
+        help_text="time spent looking at it; believed as far as the time since it was "
+        "handed out allows",
+    )
 
 
 class SubmittedSerializer(serializers.Serializer):

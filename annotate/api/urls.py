@@ -2,13 +2,12 @@
 
 from django.urls import path
 from drf_spectacular.views import SpectacularAPIView
-from rest_framework.authtoken.views import obtain_auth_token
 
 from annotate.api import views
 
 urlpatterns = [
     path("schema/", SpectacularAPIView.as_view(), name="api-schema"),
-    path("token/", obtain_auth_token, name="api-token"),
+    path("token/", views.ObtainToken.as_view(), name="api-token"),
     path("studies/", views.StudyList.as_view(), name="api-studies"),
     path("studies/<slug:slug>/", views.StudyDetail.as_view(), name="api-study"),
     path(

@@ -5,17 +5,21 @@ from django.http import Http404
 from django.urls import reverse
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import generics
-from rest_framework.exceptions import APIException
+from rest_framework.authtoken.models import Token
+from rest_framework.authtoken.views import ObtainAuthToken
+from rest_framework.exceptions import APIException, Throttled, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from analysis.tables import InputError, Problem
-from annotate import checklists, finishing, rating, regaining, viewing
+from analysis.tables import InputError, Problem, Problems
+from annotate import checklists, finishing, guessing, rating, regaining, viewing
+from annotate.admission import lacking
 from annotate.api import serializers
 from annotate.api.authentication import InvitationAuthentication, IsAnnotator
 from annotate.choosing import handing
-from annotate.coverage import totals, units
+from annotate.coverage import units
+from annotate.dashboards.dashboard import standing
 from annotate.models import Annotator, Slot, Study
 from annotate.permissions import get_study_for, visible_studies
 from evalcore.importing.scores import import_scores
@@ -37,6 +41,24 @@ class Refused(APIException):
     default_code = "refused"
 
 
+class ObtainToken(ObtainAuthToken):
+    """The token of an account, for its name and password."""
+
+    def post(self, request: Request) -> Response:
+        given = self.get_serializer(data=request.data)
+        try:
+            given.is_valid(raise_exception=True)
+        except ValidationError:
+            if getattr(request, "axes_locked_out", False):
+                wait = guessing.seconds_for_login(request, request.axes_credentials)
+                raise Throttled(wait=wait) from None
+            raise
+        user = given.validated_data["user"]
+        guessing.note_token_given(request._request, user)
+        token, _created = Token.objects.get_or_create(user=user)
+        return Response({"token": token.key})
+
+
 class StudyList(generics.ListAPIView):
     """The studies that you may see."""
 
@@ -56,12 +78,13 @@ class StudyDetail(generics.RetrieveAPIView):
 
 
 class StudyCoverage(APIView):
-    """How far a study is, cell by cell."""
+    """How far a study is, cell by cell, and when it is expected to end."""
 
     @extend_schema(responses=serializers.CoverageSerializer)
     def get(self, request: Request, slug: str) -> Response:
         study = get_study_for(request.user, slug)
-        total = totals(study)
+        stands = standing(study)
+        total, until = stands.totals, stands.outlook
         cells = [
             {
                 "methods": list(unit.methods),
@@ -76,13 +99,17 @@ class StudyCoverage(APIView):
             {
                 "submitted": total.submitted, "wanted": total.wanted,
                 "leased": total.leased, "open": total.open,
-                "excluded": total.excluded, "surplus": total.surplus, "cells": cells,
+                "excluded": total.excluded, "surplus": total.surplus,
+                "expected_end": until.forecast.median,
+                "earliest_end": until.forecast.early,
+                "latest_end": until.forecast.late,
+                "waiting": until.waiting.slots, "outlook": until.text, "cells": cells,
             }
         )  # fmt: skip
 
 
 class StudyScores(APIView):
-    """Post metric scores computed elsewhere."""
+    """Post metric scores computed elsewhere: this study reads them, no other does."""
 
     @extend_schema(
         request=serializers.ScoresSerializer,
@@ -102,7 +129,7 @@ class StudyScores(APIView):
         given.is_valid(raise_exception=True)
         problems = _outside(study, given.validated_data["scores"])
         if problems:
-            raise Refused({"problems": problems})
+            raise Refused({"problems": problems.kept()})
         frame = pd.DataFrame(given.validated_data["scores"]).astype(object)
         frame.index = pd.RangeIndex(1, len(frame) + 1)
         try:
@@ -111,33 +138,31 @@ class StudyScores(APIView):
                 benchmark=study.benchmark,
                 file="API",
                 replace=given.validated_data["replace"],
+                posted_to=study.slug,
             )
         except InputError as error:
-            problems = [str(problem) for problem in error.problems]
-            raise Refused({"problems": problems}) from error
+            raise Refused({"problems": error.problems.kept()}) from error
         return Response(vars(summary))
 
 
-def _outside(study: Study, rows: list[dict]) -> list[str]:
+def _outside(study: Study, rows: list[dict]) -> Problems[Problem]:
     """Name the rows that do not belong to the study; others share its benchmark."""
     units = study.units.values_list(
         "story__key", "output_a__method__name", "output_b__method__name"
     )
     shown = {(story, method) for story, *pair in units for method in pair if method}
     methods = {method for _story, method in shown}
-    return [
-        str(
-            Problem(
-                "scores",
-                "an output of this study",
-                line,
-                value=f"{row['story']} / {row['method']}",
-            )
+    return Problems(
+        Problem(
+            "scores",
+            "an output of this study",
+            line,
+            value=f"{row['story']} / {row['method']}",
         )
         for line, row in enumerate(rows, start=1)
         if (row["story"], row["method"]) not in shown
         and (row["story"] or row["method"] not in methods)
-    ]
+    )
 
 
 class NextSlot(APIView):
@@ -152,7 +177,9 @@ class NextSlot(APIView):
         responses={
             200: serializers.SlotSerializer,
             204: OpenApiResponse(description="nothing is left"),
-            409: OpenApiResponse(description="not now: paused, no consent, or taken"),
+            409: OpenApiResponse(
+                description="not now: paused, taken, or not agreed yet"
+            ),
         },
     )
     def post(self, request: Request) -> Response:
@@ -160,8 +187,7 @@ class NextSlot(APIView):
         annotator = request.auth
         if annotator.study.state != Study.State.OPEN:
             raise Conflict("The study does not take answers at the moment.")
-        if annotator.consented_at is None:
-            raise Conflict("Consent is missing: open the invitation link first.")
+        _refuse_unprepared(annotator)
         following = handing.take_next(annotator)
         if following.kind == handing.Next.STOPPED:
             raise Conflict("This annotator's work is paused, or not wanted any more.")
@@ -193,6 +219,7 @@ class SubmitSlot(APIView):
     def post(self, request: Request, code: str) -> Response:
         """Store the answers and submit, all or nothing; twice changes nothing."""
         annotator = request.auth
+        _refuse_unprepared(annotator)
         slot = Slot.objects.filter(annotator=annotator, code=code).first()
         slot = slot or regaining.regain(annotator, code, late=True)
         if slot is None:
@@ -219,7 +246,11 @@ class SubmitSlot(APIView):
                 )
             for shot, ticked in given.validated_data["ticked"].items():
                 checklists.record_shot(
-                    slot=slot, annotator=annotator, shot=shot, ticked=ticked
+                    slot=slot,
+                    annotator=annotator,
+                    shot=shot,
+                    ticked=ticked,
+                    looked=True,
                 )
             return finishing.submit(
                 slot=slot,
@@ -234,6 +265,12 @@ class SubmitSlot(APIView):
         except rating.AnswerError as error:
             raise Conflict(str(error)) from error
         return Response({"code": submitted.code, "state": submitted.state})
+
+
+def _refuse_unprepared(annotator: Annotator) -> None:
+    """Raise unless the annotator has agreed and read the instructions, on the pages."""
+    if first := lacking(annotator):
+        raise Conflict(first)
 
 
 def _ticked(annotator: Annotator, slot: Slot) -> dict:

@@ -48,6 +48,7 @@ class BlindingCheck:
             study_telltales.hashes(outputs),
         )
         self.shapes = study_telltales.shapes(outputs)
+        self.gaps = study_telltales.gaps(outputs)
         self.leaks: list[Finding] = []
         self.sent: list[Sent] = []
         self.pages: list[Sent] = []
@@ -130,6 +131,7 @@ class BlindingCheck:
             warnings += comparing.compare_shapes(self.shapes)
         else:
             warnings += sizes
+        warnings += comparing.compare_gaps(self.gaps)
         warnings += comparing.compare_videos(videos)
         warnings += [
             one for one in self.scanner.numbers() if not _SIZE.search(one.where)

@@ -127,6 +127,19 @@ def compare_shapes(shapes: Mapping[str, set[str]]) -> Iterator[Finding]:
             )  # fmt: skip
 
 
+def compare_gaps(gaps: Mapping[str, tuple[int, int]]) -> Iterator[Finding]:
+    """Yield how often shots are missing where that is not equally often everywhere."""
+    if len({lacking / every for lacking, every in gaps.values()}) > 1:
+        listed = ", ".join(
+            f"{method} {lacking} of {every}"
+            for method, (lacking, every) in sorted(gaps.items())
+        )
+        yield Finding(
+            f"outputs that lack shots: {listed}", "in shots that are missing", "",
+            "every shot of every method, or a study without those stories",
+        )  # fmt: skip
+
+
 def repeated_addresses(
     assignments: Iterable[tuple[str, Mapping[str, str]]],
 ) -> Iterator[Finding]:

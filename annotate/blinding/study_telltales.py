@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.utils import translation
 
 from annotate import viewing
@@ -91,6 +91,17 @@ def shapes(outputs: QuerySet[Output]) -> dict[str, set[str]]:
         for method, width, height in rows.distinct():
             found[method].add(f"{width / height:.2f} : 1")
     return found
+
+
+def gaps(outputs: QuerySet[Output]) -> dict[str, tuple[int, int]]:
+    """Return how many outputs of pictures lack shots, and how many there are."""
+    counted: dict[str, tuple[int, int]] = {}
+    lacking = Count("frames", filter=Q(frames__media=None))
+    rows = outputs.filter(frames__isnull=False).annotate(lacking=lacking)
+    for method, absent in rows.order_by("pk").values_list("method__name", "lacking"):
+        some, every = counted.get(method, (0, 0))
+        counted[method] = some + bool(absent), every + 1
+    return counted
 
 
 def interface() -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from annotate import log
@@ -17,6 +18,7 @@ from annotate.changes import dealing
 from annotate.changes.dealing import WORKING, judged_units, methods_of
 from annotate.models import Annotator, Event, Purpose, Slot, Study, Unit, User
 from annotate.people.naming import name_people
+from annotate.same_size import outputs_of
 from annotate.study_files.definition import CellPairs, StudyDefinition
 from annotate.study_files.study_file import DefinitionError, read_definition
 from annotate.study_files.study_writing import write_definition
@@ -27,6 +29,7 @@ from annotate.units import (
     choose_units,
     create_units,
 )
+from evalcore.models import Output
 
 MOST_ANSWERS, MOST_PEOPLE = 1000, 10_000
 
@@ -64,13 +67,16 @@ def extend(
     annotators: Numbers = 0,
     redundancy: Numbers | None = None,
     user: User | None = None,
+    only_shown: bool = False,
     dry_run: bool = False,
 ) -> Extension:
     """Add what is given to the study, and deal out the slots that this opens.
 
     Methods and stories are names and keys: their outputs with those of the study become
     units as the study pairs them; what was withdrawn under that name is asked again. A
-    study with languages takes the numbers by language. With `dry_run` nothing is kept.
+    study with languages takes the numbers by language. With `only_shown` no output that
+    the study has not shown comes in, as one imported since. With `dry_run` nothing
+    is kept.
 
     Raises
     ------
@@ -83,7 +89,8 @@ def extend(
         before = _definition(stored)
         definition = _raised(before, redundancy)
         people = _numbers(before, annotators, least=0, most=MOST_PEOPLE)
-        shown = _shown(stored, definition, methods, stories)
+        among = outputs_of(stored) if only_shown else None
+        shown = _shown(stored, definition, methods, stories, among)
         units = _fresh(stored, shown)
         raised = _raise(stored, definition, units, methods, stories)
         new = Slot.objects.bulk_create(
@@ -190,6 +197,7 @@ def _shown(
     definition: StudyDefinition,
     methods: Sequence[str],
     stories: Sequence[str],
+    among: QuerySet[Output] | None,
 ) -> list[Shown]:
     """Return what the study would show with these methods and stories, if any."""
     if not (methods or stories):
@@ -215,6 +223,7 @@ def _shown(
             sorted(here | set(methods)),
             # Pairs that are drawn are drawn among the new stories.
             sorted(set(stories) - told if drawn else told | set(stories)),
+            among=among,
         )
         shown = choose_units(every, outputs)
     except PlanningError as error:

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import Count, F, Q, QuerySet
-from django.db.models.functions import Coalesce
+from django.db.models import Count, Max, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -16,6 +15,12 @@ from annotate.changes import dealing
 from annotate.changes.dealing import WORKING
 from annotate.leasing import UNFINISHED
 from annotate.models import Annotator, Event, Slot, Study, User
+from annotate.people.presence import (
+    Presence,
+    answers_by_day,
+    calendar,
+    patience_days,
+)
 
 State = Annotator.State
 
@@ -35,25 +40,34 @@ class Redistribution:
 
 
 def holders(study: Study) -> QuerySet[Annotator]:
-    """Return whoever has unfinished slots, with their number and when last seen."""
+    """Return whoever has unfinished slots, with their number and the last answer."""
     unfinished = Q(slots__ordinal__isnull=False, slots__state__in=UNFINISHED)
     return (
         study.annotators.annotate(
             unfinished=Count("slots", filter=unfinished),
-            invited_at=F("invitation__created_at"),
+            answered=Max("slots__submitted_at"),
         )
-        .annotate(seen=Coalesce("last_seen_at", "consented_at", "invited_at"))
         .filter(unfinished__gt=0)
+        .select_related("invitation")
         .order_by("name")
     )
 
 
-def idle(study: Study, days: int, now: datetime | None = None) -> QuerySet[Annotator]:
+def presences(study: Study, now: datetime | None = None) -> list[Presence]:
+    """Return how everybody stands who has unfinished slots."""
+    at = now or timezone.now()
+    measure = calendar(study, patience_days(answers_by_day(study)))
+    return [measure.presence(one, one.answered, at) for one in holders(study)]
+
+
+def idle(study: Study, days: int, now: datetime | None = None) -> list[Annotator]:
     """Return who was invited, has work left and was not seen for so many days."""
     since = (now or timezone.now()) - timedelta(days=days)
-    return holders(study).filter(
-        state__in=(State.INVITED, State.ACTIVE), seen__lt=since
-    )
+    return [
+        found.person
+        for found in presences(study, now)
+        if found.person.state in (State.INVITED, State.ACTIVE) and found.since < since
+    ]
 
 
 def redistribute(
@@ -80,7 +94,7 @@ def redistribute(
         people = dealing.lock_people(stored)
         named = {annotator.pk for annotator in annotators}
         if idle_days is not None:
-            named |= set(idle(stored, idle_days).values_list("pk", flat=True))
+            named |= {person.pk for person in idle(stored, idle_days)}
         dropped = [person for person in people if person.pk in named]
         given_up = {
             person.name: freed

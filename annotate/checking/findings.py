@@ -52,6 +52,12 @@ SENTENCES = {
         "%(value)s of the choices in %(n)s units agree with a clear majority"
     ),
     "skips": gettext_lazy("%(value)s of %(n)s slots were skipped"),
+    "no_time": gettext_lazy(
+        "%(value)s of %(n)s units came without the time spent on them"
+    ),
+    "impossible_time": gettext_lazy(
+        "%(value)s of %(n)s units came with a time that cannot be"
+    ),
 }
 
 

@@ -129,6 +129,8 @@ DEFAULT_RULES = (
     Rule("agreement", "agreement", "note", below=0.3, chance=0.05),
     Rule("majority", "majority", "note", below=0.65, chance=0.01),
     Rule("skips", "skips", "note", above=0.2, chance=0.01),
+    Rule("no-time", "no_time", "note", above=0.5, chance=0.01),
+    Rule("impossible-time", "impossible_time", "note", above=0.1, chance=0.01),
 )
 
 

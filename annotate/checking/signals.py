@@ -15,6 +15,7 @@ PURPOSES = ("real", "training", "gold", "repeat", "twin")
 SIGNALS = (
     "seconds_per_unit", "seconds_per_shot", "straight_line", "same_answer", "flat",
     "side_bias", "training", "gold", "repeat", "twin", "agreement", "majority", "skips",
+    "no_time", "impossible_time",
 )  # fmt: skip
 
 # As far from one half are two thirds of the votes, a majority to be held against.
@@ -42,6 +43,9 @@ class Judged:
         How many shots were shown.
     seconds
         How long the slot was on the page; None where nobody measured.
+    time_fault
+        What is wrong with that time: `missing` (all that there was is taken for it),
+        `impossible`, or nothing; None where nobody was asked for it.
     a_is_left
         Whether output a stood left; None for ratings, and for choices from elsewhere.
     expected
@@ -59,6 +63,7 @@ class Judged:
     answers: Answers
     shots: int = 1
     seconds: float | None = None
+    time_fault: str | None = None
     a_is_left: bool | None = None
     expected: Mapping[str, tuple[int, int] | str] | None = None
     earlier: Answers | None = None
@@ -125,6 +130,8 @@ def measure(
         agreement(work),
         majority(work),
         skips(len(work), skipped),
+        time_faults(work, "no_time", "missing"),
+        time_faults(work, "impossible_time", "impossible"),
     ]
     return {signal.name: signal for signal in signals}
 
@@ -158,13 +165,13 @@ def seconds(work: Sequence[Judged], *, per_shot: bool) -> Signal:
     """Median time on the page, per unit or per shot shown.
 
     The observations are the times; a rule's `limit` turns them into the share of
-    units that were faster. Slots without a time (None or 0) are left out.
+    units that were faster. Slots without a time are left out.
     """
     name = "seconds_per_shot" if per_shot else "seconds_per_unit"
     times = tuple(
         unit.seconds / (max(unit.shots, 1) if per_shot else 1)
         for unit in work
-        if unit.seconds
+        if unit.seconds is not None
     )
     if not times:
         return Signal(name, None, 0, "no time on the page was measured")
@@ -408,3 +415,14 @@ def skips(submitted: int, skipped: int) -> Signal:
     """Share of slots skipped among those submitted or skipped."""
     seen = (1.0,) * skipped + (0.0,) * submitted
     return _mean("skips", seen, "no slot yet", f"{skipped} skipped")
+
+
+def time_faults(work: Sequence[Judged], name: str, which: str) -> Signal:
+    """Share of units whose time on the page is missing, or is one that cannot be.
+
+    It is missing where the browser runs no scripts, too. More time than there was is
+    told by honest people, too: of two windows in sight at once, each counts all of it.
+    """
+    asked = [unit.time_fault for unit in work if unit.time_fault is not None]
+    found = [float(fault == which) for fault in asked]
+    return _mean(name, found, "nobody was asked for the time on the page")

@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotate import leasing, log
+from annotate.admission import is_training_needed
 from annotate.checking.signals import is_right
 from annotate.models import Annotator, Event, Purpose, Question, Slot, Unit
 from annotate.rating import current_answers, locked_annotator
@@ -49,15 +50,6 @@ class Result:
         return self.is_over and self.right >= self.needed
 
 
-def is_needed(annotator: Annotator) -> bool:
-    """Say whether this annotator has to pass a training round first."""
-    return (
-        bool(annotator.study.training)
-        and annotator.trained_at is None
-        and _units(annotator).exists()
-    )
-
-
 def _units(annotator: Annotator) -> QuerySet[Unit]:
     return Unit.objects.filter(study=annotator.study_id, purpose=Purpose.TRAINING)
 
@@ -71,7 +63,7 @@ def begin(annotator: Annotator) -> None:
 
     A round whose rest was given back goes on with the units that are not done.
     """
-    if is_needed(annotator):
+    if is_training_needed(annotator):
         _begin(annotator)
 
 
@@ -80,7 +72,7 @@ def _begin(annotator: Annotator) -> None:
     person = locked_annotator(annotator)
     own = _own(person)
     waiting = own.filter(state__in=leasing.UNFINISHED).exists()
-    if not is_needed(person) or person.state in Annotator.STOPPED or waiting:
+    if not is_training_needed(person) or person.state in Annotator.STOPPED or waiting:
         return
     round_ = person.training_attempts + 1
     first = own.count() + 1
@@ -163,7 +155,7 @@ def conclude(annotator: Annotator) -> bool | None:
     back and is not admitted.
     """
     person = locked_annotator(annotator)
-    if not is_needed(person):
+    if not is_training_needed(person):
         return None
     round_ = person.training_attempts + 1
     found = result(person, round_)

@@ -18,12 +18,13 @@ from django.utils.translation import ngettext
 
 from annotate import faults
 from annotate.coverage import leases
+from annotate.dashboards.outlook import Holder, Waiting
 from annotate.dashboards.progress import WINDOW
 from annotate.models import Annotator, Flag, Purpose, Slot, Study, Unit
+from annotate.people.presence import NOT_BEGUN, openings
 
 # A study is stalled after a day, or after three of its usual gaps between answers.
 QUIET, QUIET_GAPS = timedelta(hours=24), 3
-NOT_BEGUN = timedelta(days=3)
 EXPIRIES = 3
 BEHIND = timedelta(minutes=5)
 SHOWN = 5  # names or units that an alert lists
@@ -61,6 +62,7 @@ def alerts(
     study: Study,
     counted: Mapping[str, Any],
     *,
+    waits: Waiting,
     left: int,
     computed_at: datetime | None = None,
     now: datetime | None = None,
@@ -73,6 +75,8 @@ def alerts(
         The study.
     counted
         Its tallies (see `tallies`); empty when nothing was counted yet.
+    waits
+        Which of the slots nobody will do as things are.
     left
         Slots still wanted.
     computed_at
@@ -88,8 +92,9 @@ def alerts(
         *_broken(study),
         *_blocked(study, counted.get("blocked", [])),
         *_flagged(study),
+        *_away(study, waits, left),
         *_expiring(study, counted.get("people", {})),
-        *_not_begun(study, now),
+        *_not_begun(study, waits, now),
         *_behind(computed_at, now),
     ]
     return _one_a_person(sorted(found, key=lambda alert: -alert.weight))
@@ -116,8 +121,12 @@ def _stalled(
     study: Study, counted: Mapping[str, Any], left: int, now: datetime
 ) -> Iterator[Alert]:
     """Yield whether nothing has come in for long although the study is open."""
-    if study.state != Study.State.OPEN or left <= 0 or study.adaptive.get("stopped"):
+    if left <= 0 or not _asks(study):
         return
+
+    def is_long(since: datetime) -> bool:
+        return now - since > max(QUIET, QUIET_GAPS * usual_gap(counted, since))
+
     last = (
         study.slots.filter(submitted_at__isnull=False)
         .order_by("-submitted_at")
@@ -125,15 +134,17 @@ def _stalled(
         .first()
     )
     since = last or study.created_at
-    if now - since <= max(QUIET, QUIET_GAPS * usual_gap(counted, since)):
+    if is_long(since):
+        opened, _reopened = openings(study)
+        since = max(since, opened or since)
+    if not is_long(since) or leases(study).filter(lease_until__gt=now).exists():
         return
-    if leases(study).filter(lease_until__gt=now).exists():
-        return
-    text = (
-        _("The study has stalled: no answer since %(since)s.")
-        if last
-        else _("The study has not begun: it was made %(since)s and has no answer.")
-    )
+    if last is None:
+        text = _("The study has not begun: it was opened %(since)s and has no answer.")
+    elif since == last:
+        text = _("The study has stalled: no answer since %(since)s.")
+    else:
+        text = _("The study has stalled: no answer since it was opened %(since)s.")
     yield Alert(
         "stalled", 100, "error", text % {"since": _when(since)},
         _("Send the links again, or invite more people; a paused study takes none."),
@@ -198,10 +209,9 @@ def _blocked(study: Study, blocked: list[int]) -> Iterator[Alert]:
         return
     if study.state == Study.State.DRAFT and not study.annotators.exists():
         return  # Nobody is asked yet, so nobody has refused.
-    units = study.units.filter(pk__in=blocked[:SHOWN]).select_related(
+    units = study.units.filter(pk__in=blocked).select_related(
         "story", "output_a__method", "output_b__method"
     )
-    named = [_unit_name(unit) for unit in units]
     n = len(blocked)
     text = ngettext(
         "Nobody can fill %(n)d cell: whoever may still work has judged or skipped it.",
@@ -212,7 +222,7 @@ def _blocked(study: Study, blocked: list[int]) -> Iterator[Alert]:
     yield Alert(
         "cannot be filled", 80, "error", text % {"n": n},
         _("Add a person, or resume somebody who is paused."),
-        notes=(*named, *(["…"] if n > len(named) else [])),
+        notes=_first(_unit_name(unit) for unit in units),
         query=urlencode({"state": Slot.State.OPEN, "part": "wanted"}),
     )  # fmt: skip
 
@@ -291,13 +301,58 @@ def _expiring(study: Study, people: Mapping[str, Any]) -> Iterator[Alert]:
         )  # fmt: skip
 
 
-def _not_begun(study: Study, now: datetime) -> Iterator[Alert]:
-    """Yield who was invited some days ago and has not opened the link."""
-    if study.state != Study.State.OPEN or study.adaptive.get("stopped"):
+def _away(study: Study, waits: Waiting, left: int) -> Iterator[Alert]:
+    """Yield who holds slots and has stayed away for longer than people do."""
+    missed = [holder for holder in waits.holders if holder.presence.is_missed]
+    if not missed or not _asks(study):
+        return
+    slots = sum(holder.slots for holder in missed)
+    text = ngettext(
+        "%(n)d of the %(left)d slots that are left wait for %(people)d person who has "
+        "stayed away for long.",
+        "%(n)d of the %(left)d slots that are left wait for %(people)d people who have "
+        "stayed away for long.",
+        len(missed),
+    )
+    all_waits = slots >= left
+    yield Alert(
+        "away", 95 if all_waits else 65, "error" if all_waits else "warning",
+        text % {"n": slots, "left": left, "people": len(missed)},
+        _("Remind them with their links, or give their open work to others."),
+        since=min(holder.presence.since for holder in missed),
+        notes=_first(map(_held_since, missed)),
+    )  # fmt: skip
+
+
+def _held_since(holder: Holder) -> str:
+    """Say how many slots somebody holds, and since when nothing was seen of them."""
+    presence, person = holder.presence, holder.presence.person
+    if presence.has_begun and person.state in Annotator.STOPPED:
+        text = _("%(name)s: %(n)d (%(state)s; last seen %(at)s)")
+    elif presence.has_begun:
+        text = _("%(name)s: %(n)d (last seen %(at)s)")
+    elif person.state == Annotator.State.PLANNED:
+        text = _("%(name)s: %(n)d (not invited)")
+    else:
+        text = _("%(name)s: %(n)d (invited %(at)s, not begun)")
+    return text % {
+        "name": person.name, "n": holder.slots, "at": _when(presence.since),
+        "state": person.get_state_display(),
+    }  # fmt: skip
+
+
+def _asks(study: Study) -> bool:
+    """Say whether anybody is asked for anything now."""
+    return study.state == Study.State.OPEN and not study.adaptive.get("stopped")
+
+
+def _not_begun(study: Study, waits: Waiting, now: datetime) -> Iterator[Alert]:
+    """Yield who has no slots yet, was invited some days ago and has not begun."""
+    if not _asks(study):
         return
     waiting = study.annotators.filter(
         state=Annotator.State.INVITED, invitation__created_at__lt=now - NOT_BEGUN
-    )
+    ).exclude(pk__in=[holder.presence.person.pk for holder in waits.holders])
     names = list(waiting.values_list("name", flat=True))
     if not names:
         return
@@ -310,7 +365,9 @@ def _not_begun(study: Study, now: datetime) -> Iterator[Alert]:
     )
     yield Alert(
         "not begun", 40, "warning",
-        text % {"n": len(names), "days": NOT_BEGUN.days, "names": _few(names)},
+        text % {
+            "n": len(names), "days": NOT_BEGUN.days, "names": ", ".join(_first(names)),
+        },
         _("Remind them with their link, or revoke it so that others get the slots."),
     )  # fmt: skip
 
@@ -327,9 +384,10 @@ def _behind(computed_at: datetime | None, now: datetime) -> Iterator[Alert]:
         )  # fmt: skip
 
 
-def _few(names: Iterable[str]) -> str:
-    listed = list(names)
-    return ", ".join(listed[:SHOWN]) + (" …" if len(listed) > SHOWN else "")
+def _first(lines: Iterable[str]) -> tuple[str, ...]:
+    """Return as many as an alert lists, and whether there are more."""
+    listed = tuple(lines)
+    return listed if len(listed) <= SHOWN else (*listed[:SHOWN], "…")
 
 
 def _unit_name(unit: Unit) -> str:

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from annotate.coverage import UnitCounts, of_question, totals, units
 from annotate.dashboards import dashboard, snapshots
+from annotate.dashboards.outlook import times
 from annotate.models import Skip, Slot, Study
 
 Table = tuple[tuple[str, ...], Iterable[tuple[object, ...]]]
@@ -78,7 +79,7 @@ def arrivals(study: Study) -> Table:
 
 def _arrivals(study: Study) -> Iterator[tuple[object, ...]]:
     total = 0
-    for at, n in dashboard.times(_known(study).tallies.get("days", [])):
+    for at, n in times(_known(study).tallies.get("days", [])):
         total += n
         yield at.date().isoformat(), n, total
 

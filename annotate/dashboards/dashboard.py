@@ -21,8 +21,10 @@ from annotate.coverage import (
 from annotate.dashboards import charts, progress, snapshots
 from annotate.dashboards.alerts import BEHIND, Alert, alerts
 from annotate.dashboards.heat_map import Grid, grid
+from annotate.dashboards.outlook import Outlook, outlook, times, waiting
 from annotate.dashboards.topics import Topic, topics
 from annotate.models import CHECKS, Annotator, Flag, Question, Slot, Study
+from annotate.people.presence import last_seen
 
 PEOPLE_SHOWN, LEASES_SHOWN = 30, 20
 VERSION_LASTS = 600  # seconds after which a page is drawn anew, alerts may be due
@@ -46,12 +48,10 @@ class PersonRow:
     @property
     def last(self) -> datetime | None:
         """Return when they were last seen, or last submitted."""
-        text = self.counted.get("last")
-        times = [
-            self.annotator.last_seen_at,
-            datetime.fromisoformat(text) if text else None,
-        ]
-        return max((at for at in times if at is not None), default=None)
+        answered = self.counted.get("last")
+        return last_seen(
+            self.annotator, datetime.fromisoformat(answered) if answered else None
+        )
 
     @property
     def rest(self) -> float | None:
@@ -125,7 +125,7 @@ class Dashboard:
     known: snapshots.Known
     totals: Totals
     alerts: list[Alert]
-    forecast: progress.Forecast
+    outlook: Outlook
     sessions: int
     chart: charts.Chart | None
     by_day: bool
@@ -158,11 +158,50 @@ def version(study: Study, now: datetime | None = None) -> str:
     return f"{event}-{taken}-{seconds // VERSION_LASTS}"
 
 
+@dataclass(frozen=True)
+class Standing:
+    """How a study stands: what is known, what needs attention, and until when."""
+
+    known: snapshots.Known
+    totals: Totals
+    alerts: list[Alert]
+    outlook: Outlook
+
+
+def standing(
+    study: Study, now: datetime | None = None, found: UnitCounts | None = None
+) -> Standing:
+    """Return how a study stands; `found` are its units where they were read already."""
+    now = now or timezone.now()
+    total = totals(study, found=found, surplus=0)
+    known = snapshots.known(study, total.wanted, now)
+    total = replace(total, surplus=known.tallies.get("surplus", 0))
+    waits = waiting(study, known.tallies, total.left, now)
+    needed = alerts(
+        study, known.tallies, waits=waits, left=total.left,
+        computed_at=_computed_at(study, known, now), now=now,
+    )  # fmt: skip
+    stalled = any(alert.kind == "stalled" for alert in needed)
+    until = outlook(
+        study, known.tallies, waits, total.left, has_stalled=stalled, now=now
+    )
+    return Standing(known, total, needed, until)
+
+
 def attention(study: Study, now: datetime | None = None) -> list[Alert]:
     """Return a study's alerts alone."""
-    total = totals(study, surplus=0)
-    known = snapshots.known(study, total.wanted, now)
-    return _alerts(study, known, total, now or timezone.now())
+    return standing(study, now).alerts
+
+
+def _computed_at(
+    study: Study, known: snapshots.Known, now: datetime
+) -> datetime | None:
+    """Return when the worker last computed, if it is late."""
+    if not known.is_behind or known.at is None or now - known.at <= BEHIND:
+        return None
+    # A quiet hour before the latest event is no delay of the worker's.
+    waits = study.events.filter(id__gt=known.event, at__lt=now - BEHIND)
+    return known.at if waits.exists() else None
 
 
 def dashboard(
@@ -177,25 +216,19 @@ def dashboard(
     """Put the page together; the number of queries does not depend on the size."""
     now = now or timezone.now()
     found = units(study)
-    total = totals(study, found=found, surplus=0)
-    known = snapshots.known(study, total.wanted, now)
-    total = replace(total, surplus=known.tallies.get("surplus", 0))
-    hours = times(known.tallies.get("hours", []))
-    needed = _alerts(study, known, total, now)
-    outlook = progress.forecast(hours, total.left, now)
-    if any(alert.kind == "stalled" for alert in needed):
-        outlook = replace(outlook, reason="stalled")
+    stands = standing(study, now, found)
+    known, total = stands.known, stands.totals
     # Whoever submits a checklist has looked at all of it.
     questions = [] if study.is_checklist else list(study.questions.all())
     chosen = next((q for q in questions if q.key == question), None)
     shown = of_question(found, study, chosen) if chosen else found
-    drawn, by_day = _chart(known.tallies, hours, total, outlook, now)
+    drawn, by_day = _chart(known.tallies, total, stands.outlook, now)
     seen = person_rows(study, known, None if everybody else PEOPLE_SHOWN)
     return Dashboard(
         known=known,
         totals=total,
-        alerts=needed,
-        forecast=outlook,
+        alerts=stands.alerts,
+        outlook=stands.outlook,
         sessions=progress.sessions_left(
             total.left, total.submitted, known.tallies.get("sessions", 0),
             study.session_size,
@@ -218,11 +251,6 @@ def dashboard(
             )[:LEASES_SHOWN]
         ),
     )  # fmt: skip
-
-
-def times(rows: list[list[Any]]) -> list[tuple[datetime, int]]:
-    """Return stored arrivals with their times."""
-    return [(datetime.fromisoformat(at), n) for at, n in rows]
 
 
 def person_rows(
@@ -261,29 +289,20 @@ def _with_checks(study: Study, rows: list[PersonRow]) -> list[PersonRow]:
     return [replace(row, n_checks=checks.get(row.annotator.pk, 0)) for row in rows]
 
 
-def _alerts(
-    study: Study, known: snapshots.Known, total: Totals, now: datetime
-) -> list[Alert]:
-    computed = known.at if known.is_behind else None
-    if computed and now - computed > BEHIND:
-        # A quiet hour before the latest event is no delay of the worker's.
-        waiting = study.events.filter(id__gt=known.event, at__lt=now - BEHIND)
-        computed = computed if waiting.exists() else None
-    return alerts(
-        study, known.tallies, left=total.left, computed_at=computed, now=now
-    )  # fmt: skip
-
-
 def _chart(
     counted: Mapping[str, Any],
-    hours: list[tuple[datetime, int]],
     total: Totals,
-    outlook: progress.Forecast,
+    until: Outlook,
     now: datetime,
 ) -> tuple[charts.Chart | None, bool]:
-    """Draw days, or hours while all answers came within three days."""
-    days = times(counted.get("days", []))
-    ends = [] if outlook.reason else [outlook.early, outlook.median, outlook.late]
+    """Draw days, or hours while all answers came within three days.
+
+    Only the end of everything is drawn: the wedge reaches the top.
+    """
+    days, hours = (times(counted.get(name, [])) for name in ("days", "hours"))
+    ends: list[datetime | None] = []
+    if until.has_date and not until.waiting.slots:
+        ends = [until.forecast.early, until.forecast.median, until.forecast.late]
     young = bool(hours) and hours[-1][0] - days[0][0] < timedelta(days=3)
     if young:
         return charts.chart(hours, total.wanted, progress.HOUR, now, ends), False

@@ -11,10 +11,11 @@ from datetime import UTC, datetime, timedelta
 from statistics import median
 from typing import Any
 
-from django.db.models import Count, F, Max, Q, QuerySet
+from django.db.models import Case, Count, F, Max, Q, QuerySet, When
 from django.db.models.functions import Trunc
 from django.utils import timezone
 
+from annotate import timing
 from annotate.coverage import SURPLUS
 from annotate.models import (
     Annotator,
@@ -24,6 +25,7 @@ from annotate.models import (
     Slot,
     Study,
 )
+from annotate.people.presence import answers_by_day, patience_days
 
 State = Slot.State
 HOURS_KEPT = timedelta(days=15)
@@ -81,6 +83,9 @@ def tallies(study: Study, now: datetime | None = None) -> dict[str, Any]:
     counted = people(study)
     seconds = _median_seconds(study)
     expired = _expired(study)
+    since = (now or timezone.now()) - HOURS_KEPT
+    by_day = answers_by_day(study)
+    blocked = _blocked(study, counted)
     return {
         "people": {
             str(person.annotator.pk): {
@@ -98,10 +103,46 @@ def tallies(study: Study, now: datetime | None = None) -> dict[str, Any]:
         },
         "surplus": study.slots.filter(SURPLUS).count(),
         "sessions": _sessions_begun(study),
-        "hours": _arrivals(study, "hour", (now or timezone.now()) - HOURS_KEPT),
-        "days": _arrivals(study, "day", None),
-        "blocked": _blocked(study, counted),
+        "hours": _arrivals(_real(study), since),
+        "pace": _arrivals(_going_on(study), since),
+        "days": _days(by_day),
+        "patience": patience_days(by_day),
+        "left": _left(study, blocked),
+        "blocked": blocked[:MOST_BLOCKED],
     }
+
+
+def _left(study: Study, blocked: list[int]) -> dict[str, Any]:
+    """Count what is not submitted yet: what people hold, what is free, what is stuck.
+
+    Stuck is what nobody may take: units that are set aside, and free slots of
+    units that everybody has met.
+    """
+    slots = study.slots.filter(ordinal__isnull=False, state__in=UNFINISHED).order_by()
+    nobodys = Q(annotator__isnull=True, unit__in=blocked)
+    is_stuck = Q(state=State.OPEN) & (Q(unit__set_aside_at__isnull=False) | nobodys)
+    stuck = Case(When(is_stuck, then=True), default=False)
+    held: dict[str, int] = {}
+    n_stuck = 0
+    counted = slots.values(stuck=stuck).values_list("stuck", "annotator", Count("pk"))
+    for is_in_vain, annotator, n in counted:
+        if is_in_vain:
+            n_stuck += n
+        elif annotator is not None:
+            held[str(annotator)] = n
+    return {"held": held, "stuck": n_stuck}
+
+
+def _going_on(study: Study) -> QuerySet[Slot]:
+    """Return what those have submitted whose pace tells of what is left.
+
+    In a planned study these are the people who may go on; in an open one those who are
+    done stand for those who are yet to come.
+    """
+    done = _real(study)
+    if study.is_open:
+        return done
+    return done.filter(annotator__state=Annotator.State.ACTIVE)
 
 
 def _real(study: Study) -> QuerySet[Slot]:
@@ -116,23 +157,30 @@ def _sessions_begun(study: Study) -> int:
     return begun.values("annotator", "session").distinct().count()
 
 
-def _arrivals(study: Study, kind: str, since: datetime | None) -> list[list[Any]]:
-    """Count submissions by hour or day; the starts in UTC."""
-    rows = _real(study)
-    if since is not None:
-        rows = rows.filter(submitted_at__gte=since)
+def _arrivals(rows: QuerySet[Slot], since: datetime) -> list[list[Any]]:
+    """Count submissions by hour; the starts in UTC."""
     counted = (
-        rows.values(at=Trunc("submitted_at", kind, tzinfo=UTC))
+        rows.filter(submitted_at__gte=since)
+        .values(at=Trunc("submitted_at", "hour", tzinfo=UTC))
         .annotate(n=Count("pk"))
         .order_by("at")
     )
     return [[row["at"].isoformat(), row["n"]] for row in counted]
 
 
+def _days(by_day: Iterable[tuple[int, datetime, int]]) -> list[list[Any]]:
+    """Sum what everybody submitted on each day."""
+    days: Counter[datetime] = Counter()
+    for _annotator, day, n in by_day:
+        days[day] += n
+    return [[day.isoformat(), n] for day, n in days.items()]
+
+
 def _median_seconds(study: Study) -> dict[int, float]:
-    rows = _real(study).filter(seconds__isnull=False)
+    rows = _real(study).annotate(measured=timing.measured())
+    timed = rows.filter(measured__isnull=False).values_list("annotator", "measured")
     by_annotator: dict[int, list[float]] = defaultdict(list)
-    for annotator, seconds in rows.values_list("annotator", "seconds").iterator(5000):
+    for annotator, seconds in timed.iterator(5000):
         by_annotator[annotator].append(seconds)
     return {pk: round(median(values), 1) for pk, values in by_annotator.items()}
 
@@ -184,7 +232,7 @@ def _blocked(study: Study, counted: Iterable[Person]) -> list[int]:
             for pk, spoken in able.items()
         )
     ]
-    return sorted(set(blocked))[:MOST_BLOCKED]
+    return sorted(set(blocked))
 
 
 def _able(study: Study, counted: Iterable[Person]) -> dict[int, str] | None:

@@ -15,8 +15,11 @@ from annotate.models import Annotator, Event, Flag, Purpose, Skip
 ROUTINE = Q(kind=Event.Kind.SLOT_TAKEN) | Q(
     kind=Event.Kind.SLOT_OPENED, details__has_key="purpose"
 )
-# How a slot stands after an event is for replaying; the others have no label.
-ELSEWHERE = {"lease", "holder", "ordinal", "finding", "text", "action", "wholesale"}
+# How a slot stands after an event is for replaying, the page for whoever joined on it;
+# the others have no label.
+ELSEWHERE = {
+    "lease", "holder", "ordinal", "finding", "text", "action", "wholesale", "page",
+}  # fmt: skip
 # In the order in which they are told: not every database keeps that of the keys.
 LABELS = {
     "rule": gettext_lazy("rule"),

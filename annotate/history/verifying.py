@@ -16,7 +16,7 @@ from annotate.models import (
     Study,
     Unit,
 )
-from evalcore.models import Shot
+from evalcore.models import MetricScore, Shot
 
 State = Slot.State
 
@@ -31,10 +31,21 @@ def problems(study: Study) -> list[str]:
         *_views(study),
         *_answers(study),
         *_shots_answered(study),
+        *_looks(study),
         *_values(study),
         *_counts(study),
+        *_scores(study),
         *replaying.problems(study),
     ]
+
+
+def strays() -> list[str]:
+    """Return a sentence for each study that scores were posted to and that is gone."""
+    posted = MetricScore.everything.exclude(posted_to="")
+    gone = posted.exclude(posted_to__in=Study.objects.values("slug"))
+    counted = gone.order_by().values_list("posted_to").annotate(n=Count("pk"))
+    return [f"{n} scores were posted to {slug!r}, which is no study" for slug, n in
+            counted.order_by("posted_to")]  # fmt: skip
 
 
 def _units(study: Study) -> Iterator[str]:
@@ -70,6 +81,12 @@ def _redundancy(study: Study) -> Iterator[str]:
                 f"unit {unit.pk}: {unit.n} slots in round {round_}, "
                 f"redundancy is {unit.redundancy}"
             )
+
+
+def _scores(study: Study) -> Iterator[str]:
+    posted = MetricScore.everything.filter(posted_to=study.slug)
+    for score in posted.exclude(benchmark=study.benchmark_id):
+        yield f"score {score.pk}: posted to this study, but of another benchmark"
 
 
 def _counts(study: Study) -> Iterator[str]:
@@ -176,6 +193,21 @@ def _shots_answered(study: Study) -> Iterator[str]:
         alien = ratings.exclude(shot=0)
     for rating in alien:
         yield f"rating {rating.pk}: is about shot {rating.shot}, which is not asked"
+
+
+def _looks(study: Study) -> Iterator[str]:
+    """Check that each shot of a submitted checklist has its annotator's word.
+
+    An imported table may leave shots out.
+    """
+    if not (study.is_checklist and study.template):
+        return
+    shots = _shots(study)
+    own = Count("looks", filter=Q(looks__annotator=F("annotator")))
+    closed = study.slots.filter(state__in=[State.SUBMITTED, State.EXCLUDED])
+    for slot in closed.annotate(n=own).select_related("unit").iterator(2000):
+        if slot.n != shots.get(slot.unit.story_id, 0):
+            yield f"slot {slot.code}: {slot.n} of its shots were looked at"
 
 
 def _values(study: Study) -> Iterator[str]:

@@ -1,11 +1,16 @@
-"""Which annotators a browser works as: a signed cookie for each study.
+"""Which annotators a browser works as: a cookie for each study.
 
 One person with two invitations would judge the same story twice. The browser remembers
-whose invitation was used on it, and asks before another one is.
+whose invitation was used on it, and asks before another one is. It keeps a proof of
+each, made from the link itself: who has never had a link cannot make its proof, not
+even with the key that the server signs with, and that of a replaced link is void.
+Reports of errors hide what is named a proof or a cookie.
 """
 
+import hmac
+import re
+
 from django.conf import settings
-from django.core.signing import BadSignature
 from django.http import HttpRequest, HttpResponse
 
 from annotate.models import Annotator
@@ -13,19 +18,27 @@ from annotate.models import Annotator
 LASTS = 180 * 24 * 3600
 # So many people share a device; the first ones are forgotten.
 MOST_PEOPLE = 20
+REMEMBERED = re.compile(r"([0-9]{1,18})-([0-9a-f]{32})")
 
 
 def _name(study_id: int) -> str:
     return f"annotator-{study_id}"
 
 
-def _remembered(request: HttpRequest, study_id: int) -> list[int]:
-    """Return the annotators (by id) of this browser, the one at work last."""
-    try:
-        text = request.get_signed_cookie(_name(study_id), default="", max_age=LASTS)
-    except BadSignature:
-        return []
-    return [int(part) for part in text.split(".") if part.isdecimal()]
+def _proof(annotator: Annotator) -> str:
+    token = annotator.invitation.token.encode()
+    return hmac.digest(token, b"used on this device", "sha256").hex()[:32]
+
+
+def _remembered(request: HttpRequest, study_id: int) -> dict[int, str]:
+    """Return what the browser says: proofs by annotator, the one at work last."""
+    cookie = request.COOKIES.get(_name(study_id), "")
+    return {int(pk): proof for pk, proof in REMEMBERED.findall(cookie)[-MOST_PEOPLE:]}
+
+
+def _is_proved(annotator: Annotator, proofs: dict[int, str]) -> bool:
+    proof = proofs.get(annotator.pk, "")
+    return hmac.compare_digest(proof, _proof(annotator))
 
 
 def other(request: HttpRequest, annotator: Annotator) -> Annotator | None:
@@ -33,40 +46,43 @@ def other(request: HttpRequest, annotator: Annotator) -> Annotator | None:
 
     Nobody is returned once the annotator at hand has been confirmed here.
     """
-    known = _remembered(request, annotator.study_id)
-    if annotator.pk in known:
+    if knows(request, annotator):
         return None
-    return _last(known, annotator.study_id)
+    return at_work(request, annotator.study_id)
 
 
 def knows(request: HttpRequest, annotator: Annotator) -> bool:
     """Say whether this browser has taken part as the annotator before."""
-    return annotator.pk in _remembered(request, annotator.study_id)
+    return _is_proved(annotator, _remembered(request, annotator.study_id))
 
 
 def at_work(request: HttpRequest, study_id: int) -> Annotator | None:
     """Return who takes part in a study on this device."""
-    return _last(_remembered(request, study_id), study_id)
-
-
-def _last(known: list[int], study_id: int) -> Annotator | None:
-    found = Annotator.objects.select_related("invitation").filter(
-        study=study_id, pk__in=known, invitation__revoked_at__isnull=True
+    proofs = _remembered(request, study_id)
+    order = list(proofs)
+    people = Annotator.objects.select_related("invitation").filter(
+        study=study_id,
+        pk__in=order,
+        invitation__isnull=False,
+        invitation__revoked_at__isnull=True,
     )
-    return max(found, key=lambda person: known.index(person.pk), default=None)
+    proved = [person for person in people if _is_proved(person, proofs)]
+    return max(proved, key=lambda person: order.index(person.pk), default=None)
 
 
 def remember(
     request: HttpRequest, response: HttpResponse, annotator: Annotator
 ) -> HttpResponse:
     """Let the browser remember that it works as this annotator, too."""
-    known = _remembered(request, annotator.study_id)
-    if known[-1:] == [annotator.pk]:
+    known_proofs = _remembered(request, annotator.study_id)
+    own_proof = annotator.pk, _proof(annotator)
+    if [*known_proofs.items()][-1:] == [own_proof]:
         return response
-    kept = [pk for pk in known if pk != annotator.pk][1 - MOST_PEOPLE :]
-    response.set_signed_cookie(
+    known_proofs.pop(annotator.pk, None)
+    proofs = [*known_proofs.items(), own_proof][-MOST_PEOPLE:]
+    response.set_cookie(
         _name(annotator.study_id),
-        ".".join(str(pk) for pk in [*kept, annotator.pk]),
+        ".".join(f"{pk}-{proof}" for pk, proof in proofs),
         max_age=LASTS,
         httponly=True,
         secure=settings.SESSION_COOKIE_SECURE,

@@ -8,6 +8,7 @@ from io import StringIO
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from analysis.tables import Problems, Told, without_numbers
 from annotate.models import Annotator, Invitation, Study, User
 from annotate.people import inviting
 from annotate.people.inviting import MOST_SLOTS, InvitingError
@@ -32,11 +33,11 @@ class Listed:
 
 
 class ListError(InvitingError):
-    """Lines of the list are wrong; `problems` says which and why."""
+    """Lines of the list are wrong; `problems` says which and why, the first ones."""
 
-    def __init__(self, problems: list[str]) -> None:
-        super().__init__(" ".join(problems))
-        self.problems = problems
+    def __init__(self, wrong: Problems[Told]) -> None:
+        self.problems = wrong.lines(more=_("... and {n} more"))
+        super().__init__(" ".join(self.problems))
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def invite_list(study: Study, text: str, *, user: User | None = None) -> Invited
     """
     with transaction.atomic():
         study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-        problems: list[str] = []
+        problems: Problems[Told] = Problems()
         listed = list(_read(study, text, problems))
         ids = study.annotators.exclude(external_id="").values_list(
             "external_id", flat=True
@@ -68,7 +69,8 @@ def invite_list(study: Study, text: str, *, user: User | None = None) -> Invited
         there = {known.casefold() for known in ids}
         new = [one for one in listed if one.person.casefold() not in there]
         if not listed and not problems:
-            problems.append(_("The list is empty; write one person a line."))
+            empty = _("The list is empty; write one person a line.")
+            problems.append(Told(empty, empty))
         made = [] if problems else [_invite(study, one, user, problems) for one in new]
         if problems:
             # Leaving the block by an exception takes back whoever was invited.
@@ -80,7 +82,7 @@ def invite_list(study: Study, text: str, *, user: User | None = None) -> Invited
 
 
 def _invite(
-    study: Study, one: Listed, user: User | None, problems: list[str]
+    study: Study, one: Listed, user: User | None, problems: Problems[Told]
 ) -> Invitation | None:
     annotator = inviting.find_place(
         study, language=one.language, external_id=one.person, cap=one.cap, user=user
@@ -92,11 +94,12 @@ def _invite(
     return inviting.send(annotator, one.note, user)
 
 
-def _problem(line: int, reason: str) -> str:
-    return _("Line %(line)d: %(reason)s.") % {"line": line, "reason": reason}
+def _problem(line: int, reason: str, kind: str = "") -> Told:
+    text = _("Line %(line)d: %(reason)s.") % {"line": line, "reason": reason}
+    return Told(text, kind or without_numbers(reason))
 
 
-def _read(study: Study, text: str, problems: list[str]) -> Iterator[Listed]:
+def _read(study: Study, text: str, problems: Problems[Told]) -> Iterator[Listed]:
     """Yield the people of a list; what is wrong is added to the problems."""
     lines = text.removeprefix("\ufeff").splitlines()
     if len(lines) > MOST_LINES:
@@ -119,14 +122,15 @@ def _read(study: Study, text: str, problems: list[str]) -> Iterator[Listed]:
                 problems.append(_problem(number, reason % names))
                 return
             continue
-        reason = _fault(study, columns, cells)
+        reason, kind = _fault(study, columns, cells), ""
         person = cells[0].casefold()
         if not reason and person in seen:
+            kind = "twice"
             reason = _("%(person)s is on line %(before)d already") % {
                 "person": cells[0], "before": seen[person],
             }  # fmt: skip
         if reason:
-            problems.append(_problem(number, reason))
+            problems.append(_problem(number, reason, kind))
             continue
         seen[person] = number
         given = dict(zip(columns, cells, strict=False))

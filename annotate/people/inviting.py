@@ -28,6 +28,10 @@ class InvitingError(ValueError):
     """Nobody can be invited as asked; the message says why."""
 
 
+class NobodyWaitsError(InvitingError):
+    """Nobody who was planned waits for a link; others can still come."""
+
+
 @transaction.atomic
 def invite(
     study: Study, *, count: int | None = None, note: str = "", user: User | None = None
@@ -38,8 +42,10 @@ def invite(
     waiting = list(planned(study))
     wanted = len(waiting) if count is None else count
     if not waiting:
-        raise InvitingError(
-            _("Everybody who was planned is invited already; add a person.")
+        raise NobodyWaitsError(
+            _("An open study plans nobody: people join by a link, or are added.")
+            if study.is_open
+            else _("Everybody who was planned is invited already; add a person.")
         )
     if not 1 <= wanted <= len(waiting):
         text = ngettext(

@@ -7,6 +7,9 @@ joined: anybody could write another id into the address. A link may trust ids an
 
 import re
 from collections.abc import Mapping
+from datetime import timedelta
+from hashlib import sha256
+from hmac import compare_digest
 
 from django.db import transaction
 from django.db.models import F
@@ -24,6 +27,8 @@ KNOWN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}")
 # Mechanical Turk shows a task to people who have not accepted it.
 PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
 MOST_JOINERS = 100_000
+# So long the page on which somebody joined counts as the device's own.
+PAGE_LASTS = timedelta(minutes=15)
 
 
 class JoiningError(ValueError):
@@ -82,11 +87,13 @@ def obstacle(link: JoinLink) -> str:
 
 
 @transaction.atomic
-def join(link: JoinLink, *, external_id: str = "", language: str = "") -> Annotator:
+def join(
+    link: JoinLink, *, external_id: str = "", language: str = "", page: str = ""
+) -> Annotator:
     """Make whoever asks an annotator with an own link, or return who they are already.
 
     In a planned study they take over somebody planned whom nobody has invited yet, or
-    else free slots.
+    else free slots. `page` is the random text of the page on which they asked.
 
     Raises
     ------
@@ -122,8 +129,27 @@ def join(link: JoinLink, *, external_id: str = "", language: str = "") -> Annota
         )
     JoinLink.objects.filter(pk=link.pk).update(joined=F("joined") + 1)
     inviting.send(place, link.note)
-    log.note(Event.Kind.ANNOTATOR_JOINED, study.pk, annotator=place, link=link.pk)
+    log.note(
+        Event.Kind.ANNOTATOR_JOINED, study.pk, annotator=place,
+        link=link.pk, page=_digest(page),
+    )  # fmt: skip
     return place
+
+
+def joined_on(person: Annotator, page: str) -> bool:
+    """Say whether somebody joined on the page with this random text, a while ago."""
+    joined = Event.objects.filter(
+        kind=Event.Kind.ANNOTATOR_JOINED,
+        annotator=person,
+        at__gt=timezone.now() - PAGE_LASTS,
+    ).first()
+    return joined is not None and compare_digest(
+        joined.details.get("page", ""), _digest(page)
+    )
+
+
+def _digest(page: str) -> str:
+    return sha256(page.encode()).hexdigest()
 
 
 @transaction.atomic

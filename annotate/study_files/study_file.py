@@ -44,6 +44,7 @@ LABEL_KEYS = {"key", "category", "title", "text", "help", "metric", "stories"}
 # What can be told of an annotator by ticks alone.
 CHECKLIST_SIGNALS = (
     "seconds_per_unit", "seconds_per_shot", "flat", "repeat", "agreement", "skips",
+    "no_time", "impossible_time",
 )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import yaml
 
+from analysis.tables import Problems, Told, without_numbers
 from annotate.study_files.definition import Texts
 
 # A study file of a hundred questions in two languages has 60 kB and 4,000 values.
@@ -24,7 +25,7 @@ class DefinitionError(ValueError):
     """The study file is wrong; the message names file and line.
 
     `path` leads to the value, `reason` says what is right. `further` are other mistakes
-    of the same file, which the message names, too.
+    of the same file, which the message names, too, each kind at its first places.
     """
 
     def __init__(
@@ -37,9 +38,10 @@ class DefinitionError(ValueError):
         place = f"{file}:{line}" if line else file
         self.further: list[DefinitionError] = []
         super().__init__(": ".join(filter(None, (place, where, reason))))
+        self.told = Told(self.args[0], without_numbers(f"{where}: {reason}"))
 
     def __str__(self) -> str:
-        return "\n".join([str(self.args[0]), *map(str, self.further)])
+        return "\n".join(Problems(one.told for one in self.each()).lines())
 
     def each(self) -> "Iterator[DefinitionError]":
         """Yield every mistake, each by itself."""

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -19,11 +20,15 @@ from annotate.changes.redistributing import RedistributingError, Redistribution
 from annotate.changes.withdrawing import Withdrawal
 from annotate.models import Study
 from annotate.people.inviting import free_slots
-from annotate.permissions import get_study_for
+from annotate.people.presence import answers_by_day, patience_days
+from annotate.permissions import (
+    can_use_benchmark,
+    check_benchmark_of,
+    get_study_for,
+)
+from annotate.same_size import outputs_of
 from annotate.views.typed import whole_number
 from evalcore.models import Output
-
-IDLE_DAYS = 7
 
 Done = TypeVar("Done", Extension, Withdrawal, Redistribution)
 
@@ -36,13 +41,17 @@ def extend(request: HttpRequest, slug: str) -> HttpResponse:
     study = get_study_for(request.user, slug, role="manager")
     if request.method != "POST":
         return _page(request, study)
+    _check_reach(request, study)
     added = {
         "annotators": _numbers(request.POST, study, "annotators") or 0,
         "redundancy": _numbers(request.POST, study, "redundancy"),
     }
     return _change(
         request, study, "adding",
-        partial(extending.extend, **added, **_chosen(request)),
+        partial(
+            extending.extend, **added, **_chosen(request),
+            only_shown=not can_use_benchmark(request.user, study),
+        ),
         lambda done: _(
             "Added. Units: %(units)d; slots: %(slots)d; annotators: %(people)d."
         )
@@ -87,6 +96,14 @@ def redistribute(request: HttpRequest, slug: str) -> HttpResponse:
             "free": done.free,
         },
     )  # fmt: skip
+
+
+def _check_reach(request: HttpRequest, study: Study) -> None:
+    """Let only members of the benchmark name what the study has never shown."""
+    gone_methods, gone_stories = extending.withdrawn_names(study)
+    chosen = _chosen(request)
+    if {*chosen["methods"]} - gone_methods or {*chosen["stories"]} - gone_stories:
+        check_benchmark_of(request.user, study)
 
 
 def _chosen(request: HttpRequest) -> dict[str, list[str]]:
@@ -152,6 +169,11 @@ def _page(
     methods = {name for unit in units for name in methods_of(unit)} - gone_methods
     stories = {unit.story.key for unit in units} - gone_stories
     outputs = Output.objects.filter(story__benchmark=study.benchmark)
+    if not can_use_benchmark(request.user, study):
+        outputs = outputs.filter(
+            Q(method__name__in=gone_methods) | Q(story__key__in=gone_stories),
+            pk__in=outputs_of(study),
+        )
     context |= {
         "study": study,
         "can_manage": True,
@@ -175,22 +197,24 @@ def _others(outputs, field: str, known: set[str]) -> list[str]:
 def _people_page(
     request: HttpRequest, study: Study, status: int = 200, **context: object
 ) -> HttpResponse:
-    """Show who has work left; those named or idle are chosen beforehand."""
+    """Show who has work left; those named, away or idle are chosen beforehand."""
+    holders = redistributing.presences(study)
     days = request.GET.get("idle", "")
-    idle_days = int(days) if days.isdecimal() and len(days) < 5 else IDLE_DAYS
+    idle_days = int(days) if days.isdecimal() and len(days) < 5 else None
     chosen = {*request.GET.getlist("annotator"), *request.POST.getlist("annotator")}
-    if "idle" in request.GET:
-        idle = redistributing.idle(study, idle_days)
-        chosen |= set(idle.values_list("name", flat=True))
-    holders = redistributing.holders(study)
+    if idle_days is not None:
+        chosen |= {person.name for person in redistributing.idle(study, idle_days)}
+    if "away" in request.GET:
+        chosen |= {found.person.name for found in holders if found.is_missed}
+    usual = patience_days(answers_by_day(study))
     left_behind = not study.is_open and free_slots(study).exists()
     context |= {
         "study": study,
         "can_manage": True,
         "holders": holders,
         "left_behind": left_behind,
-        "can_give": holders.exists() or left_behind,
-        "idle_days": idle_days,
+        "can_give": holders or left_behind,
+        "idle_days": usual if idle_days is None else idle_days,
         "chosen": chosen,
     }
     return render(request, "manage/redistribute.html", context, status=status)

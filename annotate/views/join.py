@@ -1,22 +1,16 @@
 """Becoming an annotator by an open link, and two invitations on one device."""
 
-from contextlib import suppress
-
 from django.conf import settings
-from django.core.signing import BadSignature, TimestampSigner
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from annotate import log
-from annotate.models import Annotator, Event, JoinLink, Study
+from annotate import guessing, log
+from annotate.models import Annotator, Event, JoinLink, Study, new_token
 from annotate.people import devices, joining
 from annotate.people.joining import JoiningError
 from annotate.views.rate import annotator_page, for_annotator
-
-# So many seconds after it was opened the page counts as the device's own.
-PAGE_LASTS = 900
 
 
 @never_cache
@@ -27,18 +21,22 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     Opening the page creates nobody. Whoever joined before under the id that a platform
     gives goes straight on, but on the device on which they joined.
     """
-    link = get_object_or_404(JoinLink.objects.select_related("study"), token=token)
+    link = JoinLink.objects.select_related("study").filter(token=token).first()
+    if link is None:
+        return guessing.refuse_link(request)
+    page = request.POST.get("page") or new_token()
     try:
         external_id = joining.given_id(request.GET)
         person = joining.known(link.study, external_id)
-        if person is not None and not _is_own(request, link, person):
-            return _page(request, link, status=403, elsewhere=True)
         if person is None and request.method == "POST":
             person = joining.join(
                 link,
                 external_id=external_id,
                 language=request.POST.get("language", ""),
+                page=page,
             )
+        if person is not None and not _is_own(request, link, person, page):
+            return _page(request, link, status=403, elsewhere=True)
     except JoiningError as error:
         return _page(request, link, str(error), 409)
     if person is not None:
@@ -49,28 +47,20 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     here = None if external_id else devices.at_work(request, link.study_id)
     if reason := joining.obstacle(link):
         return _page(request, link, reason, 403, here=here)
-    asked = _asked(link.study).sign(external_id)
-    return _page(request, link, here=here, asked=asked)
+    return _page(request, link, here=here, page=page)
 
 
-def _is_own(request: HttpRequest, link: JoinLink, person: Annotator) -> bool:
+def _is_own(request: HttpRequest, link: JoinLink, person: Annotator, page: str) -> bool:
     """Say whether this browser may go on as somebody who joined under its id.
 
-    The page that was open before they joined may: somebody pressed its button twice,
-    and the first answer, which makes the browser remember, did not arrive. A page of
-    another study says nothing: anybody may open it with any id.
+    The page on which they joined may: somebody pressed its button twice, and the first
+    answer, which makes the browser remember, did not arrive.
     """
-    if link.any_device or devices.knows(request, person):
-        return True
-    asked = request.POST.get("asked", "")
-    with suppress(BadSignature):
-        signed = _asked(link.study).unsign(asked, max_age=PAGE_LASTS)
-        return signed == person.external_id
-    return False
-
-
-def _asked(study: Study) -> TimestampSigner:
-    return TimestampSigner(salt=f"joining {study.pk}")
+    return (
+        link.any_device
+        or devices.knows(request, person)
+        or joining.joined_on(person, page)
+    )
 
 
 def _page(

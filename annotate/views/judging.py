@@ -16,6 +16,7 @@ from annotate import (
     regaining,
     viewing,
 )  # fmt: skip
+from annotate.admission import lacking
 from annotate.checking import training
 from annotate.choosing import handing
 from annotate.models import (
@@ -27,6 +28,7 @@ from annotate.models import (
     localised,
 )
 from annotate.views.rate import (
+    NotYetError,
     after_slot,
     annotator_page,
     for_annotator,
@@ -183,15 +185,20 @@ def get_slot(
     """
     row = _own(annotator, code, related)
     row = row or regaining.regain(annotator, code, late=late, proof=proof)
-    if row is None:
-        raise Http404
-    return row
+    return _admitted(annotator, row)
 
 
 def look_at(annotator: Annotator, code: str) -> Slot:
     """Return a slot to be shown: one's own, or a free one fetched beforehand."""
     row = _own(annotator, code)
     row = row or handing.free_slot(annotator, code, regaining.SHOWN)
+    return _admitted(annotator, row)
+
+
+def _admitted(annotator: Annotator, row: Slot | None) -> Slot:
+    """Return what was found, unless something else comes before it."""
+    if first := lacking(annotator, row.purpose if row else Purpose.TRAINING):
+        raise NotYetError(first)
     if row is None:
         raise Http404
     return row

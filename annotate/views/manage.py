@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from annotate import checklists, exclusion, lifecycle, quality, viewing
+from annotate import checklists, exclusion, lifecycle, quality, timing, viewing
 from annotate.analysis_views import named_views
 from annotate.checking.signals import is_right
 from annotate.coverage import SURPLUS, WANTED, totals
@@ -30,10 +30,18 @@ from annotate.models import (
     Study,
     Unit,
 )
-from annotate.permissions import can_create, can_manage, get_study_for, visible_studies
+from annotate.permissions import (
+    can_create,
+    can_manage,
+    can_use_benchmark,
+    get_study_for,
+    managed_studies,
+    visible_studies,
+)
+from annotate.same_size import outputs_of
 from annotate.views.pictures import PICTURE_SECONDS, send_video
 from evalcore import media
-from evalcore.models import Frame, Output
+from evalcore.models import Frame
 from evalcore.video import video_still_path
 
 SLOTS_PER_PAGE = 100
@@ -60,7 +68,11 @@ def study_list(request: HttpRequest) -> HttpResponse:
             people=_of_each(Annotator.objects.all(), Count("pk")),
         )
     )
-    context = {"studies": studies, "can_create": can_create(request.user)}
+    context = {
+        "studies": studies,
+        "managed": managed_studies(request.user),
+        "can_create": can_create(request.user),
+    }
     return render(request, "manage/studies.html", context)
 
 
@@ -86,6 +98,7 @@ def study_detail(request: HttpRequest, slug: str) -> HttpResponse:
         "later": visible.filter(previous_version=study),
         "waits_for_links": lifecycle.waits_for_links(study),
         "editable": lifecycle.is_editable(study),
+        "is_member": can_use_benchmark(request.user, study),
         "simulated": study.annotators.filter(is_simulated=True).count(),
     }
     return _page(request, study, "manage/study.html", **context)
@@ -101,7 +114,7 @@ def _latest(study: Study) -> list[Line]:
 def slot_list(request: HttpRequest, slug: str) -> HttpResponse:
     """List slots, filtered by method, story, annotator, session, state and part."""
     study = get_study_for(request.user, slug)
-    slots = _filtered(study, request)
+    slots = _filtered(study, request).annotate(measured=timing.measured())
     page = Paginator(slots, SLOTS_PER_PAGE).get_page(request.GET.get("page"))
     methods = request.GET.getlist("method")
     return _page(
@@ -173,6 +186,7 @@ def slot_detail(request: HttpRequest, slug: str, code: str) -> HttpResponse:
     return _page(
         request, study, "manage/slot.html",
         slot=slot, other=_to_compare(slot), **_told(slot),
+        time_fault=timing.fault(slot.offered_at, slot.claimed_seconds, slot.seconds),
         exclusions=[(row, reasons[row.pk]) for row in exclusions],
         views=named_views(study),
         outputs=[(output, output.frames.all()) for output in outputs],
@@ -306,7 +320,7 @@ def frame_picture(
     study = get_study_for(request.user, slug)
     frame = get_object_or_404(
         Frame.objects.select_related("media"),
-        output__in=_outputs(study), media__isnull=False, pk=pk,
+        output__in=outputs_of(study), media__isnull=False, pk=pk,
     )  # fmt: skip
     return _picture(media.rendition_path(frame.media, rendition))
 
@@ -316,24 +330,16 @@ def frame_picture(
 def output_video(request: HttpRequest, slug: str, pk: int) -> HttpResponseBase:
     """Send the video of one of the study's outputs, or a part of it."""
     study = get_study_for(request.user, slug)
-    return send_video(request, get_object_or_404(_outputs(study), pk=pk))
+    return send_video(request, get_object_or_404(outputs_of(study), pk=pk))
 
 
 @require_safe
 @login_required
 def output_still(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Send a picture from the middle of a video."""
-    outputs = _outputs(get_study_for(request.user, slug)).filter(video__isnull=False)
+    outputs = outputs_of(get_study_for(request.user, slug)).filter(video__isnull=False)
     output = get_object_or_404(outputs.select_related("video"), pk=pk)
     return _picture(video_still_path(output.video, "thumb"))
-
-
-def _outputs(study: Study) -> QuerySet[Output]:
-    """Return what the study shows, twins too."""
-    return Output.everything.filter(
-        Q(pk__in=study.units.values("output_a"))
-        | Q(pk__in=study.units.filter(output_b__isnull=False).values("output_b"))
-    )
 
 
 def _picture(path: Path) -> HttpResponse:

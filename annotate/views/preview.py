@@ -16,11 +16,10 @@ from django.views.decorators.http import require_POST, require_safe
 from annotate import checklists, viewing
 from annotate.drafting import Setup
 from annotate.models import Slot, Study, Unit
-from annotate.permissions import can_create
+from annotate.permissions import can_create, visible_outputs
 from annotate.previewing import first_slot
 from annotate.views.pictures import send_character, send_frame, send_side
 from evalcore import media
-from evalcore.models import Output
 
 LANGUAGES = {"en": "en", "zh": "zh-hans"}
 LARGEST = media.LONGEST_SIDE["display"]
@@ -70,12 +69,14 @@ def preview_page(
 @require_POST
 def save(request: HttpRequest, token: str, code: str) -> JsonResponse:
     """Take answers and forget them."""
+    _slot(request, token, code)
     return JsonResponse({"refused": {}, "problem": "", "submitted": False})
 
 
 @require_POST
 def submit(request: HttpRequest, token: str, code: str) -> HttpResponse:
     """Take the answers and forget them; the page stays."""
+    _slot(request, token, code)
     return HttpResponse(status=204)
 
 
@@ -104,10 +105,10 @@ def character(
 
 
 def _slot(request: HttpRequest, benchmark: str, code: str) -> Slot:
-    """Return an unstored slot of one or two outputs of a benchmark."""
+    """Return an unstored slot of one or two outputs that the user may look at."""
     if not can_create(request.user):
         raise Http404
-    known = Output.objects.filter(story__benchmark__slug=benchmark)
+    known = visible_outputs(request.user).filter(story__benchmark__slug=benchmark)
     numbers, _underscore, box = code.partition("_")
     outputs = [
         get_object_or_404(known.select_related("story"), pk=number)

@@ -19,7 +19,17 @@ from django.views.decorators.http import (
     require_safe,
 )
 
-from annotate import finishing, leasing, log, pace, quality, rating, same_size
+from annotate import (
+    finishing,
+    guessing,
+    leasing,
+    log,
+    pace,
+    quality,
+    rating,
+    same_size,
+)
+from annotate.admission import lacking
 from annotate.choosing import handing
 from annotate.models import Annotator, Event, Invitation, Purpose, Slot, Study
 from annotate.people import devices
@@ -34,12 +44,16 @@ KNOWN = (
 Held = namedtuple("Held", (*KNOWN[:-1], "story"))
 
 
+class NotYetError(Exception):
+    """Something is to be done before this story; the message says what."""
+
+
 def for_annotator(view: View) -> View:
     """Look up the annotator by token and hand the row to the view.
 
     An unknown link is not found; a revoked one, one of a study that takes no answers
     now, and a story that is not this annotator's get a page that says so, or a sentence
-    where a script asks.
+    where a script asks. Who opens a story too early is led to what comes first.
     """
 
     @wraps(view)
@@ -48,7 +62,7 @@ def for_annotator(view: View) -> View:
         try:
             invitation = rows.get(token=token)
         except Invitation.DoesNotExist:
-            raise Http404 from None
+            return guessing.refuse_link(request)
         annotator = invitation.annotator
         request.token = token
         if invitation.revoked_at is not None:
@@ -62,6 +76,10 @@ def for_annotator(view: View) -> View:
             return _stopped(request, annotator, study.state, 403)
         try:
             return view(request, annotator, **kwargs)
+        except NotYetError as error:
+            if _wants_json(request):
+                return JsonResponse({"error": str(error)}, status=403)
+            return redirect("rate-entry", token)
         except Http404:
             if study.state != Study.State.OPEN:  # it may be theirs again
                 return _stopped(request, annotator, study.state, 403)
@@ -70,10 +88,14 @@ def for_annotator(view: View) -> View:
     return wrapped
 
 
+def _wants_json(request: HttpRequest) -> bool:
+    return "application/json" in request.headers.get("Accept", "")
+
+
 def _stopped(
     request: HttpRequest, annotator: Annotator, why: str, status: int
 ) -> HttpResponse:
-    if "application/json" in request.headers.get("Accept", ""):
+    if _wants_json(request):
         texts = {
             "revoked": _("This invitation is no longer valid."),
             "gone": _("This story is now with somebody else."),
@@ -182,7 +204,7 @@ def instructions(request: HttpRequest, annotator: Annotator) -> HttpResponse:
 @for_annotator
 def pause(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     """Stand between two sessions, and before going on after an absence."""
-    if annotator.instructed_at is None:
+    if lacking(annotator):
         return redirect("rate-entry", request.token)
     if request.method == "POST":
         return to_next(request, annotator)
@@ -228,8 +250,8 @@ def stop(request: HttpRequest, annotator: Annotator) -> HttpResponse:
 @for_annotator
 def done(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     """Thank whoever has finished, with the completion code; offer free slots."""
-    if annotator.consented_at is None:
-        return redirect("rate-consent", request.token)
+    if lacking(annotator):
+        return redirect("rate-entry", request.token)
     finishing.finish_if_done(annotator)
     following = handing.outlook(annotator)
     finished = annotator.state == Annotator.State.FINISHED

@@ -80,6 +80,7 @@ def save(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
                 slot=row,
                 annotator=annotator,
                 seconds=sent.seconds,
+                offered_at=regaining.offered_at(annotator, code, proof),
                 goes_on=True,
             )
             following = after_slot(request, annotator, row, sent.shown)

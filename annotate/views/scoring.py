@@ -1,4 +1,8 @@
-"""Pages about metrics: which there are, and the scores of a study."""
+"""Pages about metrics: which there are, and the scores of a study.
+
+Scores belong to the benchmark, and other studies read them: who is no member of it sees
+those of what the study judges, and has nothing computed.
+"""
 
 import logging
 from collections import defaultdict
@@ -8,19 +12,26 @@ from itertools import groupby
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.db.models import Count, Max
+from django.db.models import Count
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 from kombu.exceptions import OperationalError
 
-from annotate.permissions import can_manage, get_study_for
-from evalcore import scoring
+from annotate.models import Study
+from annotate.permissions import (
+    can_manage,
+    can_use_benchmark,
+    check_benchmark_of,
+    get_study_for,
+)
+from annotate.study_scores import about_judged, scores_of
+from evalcore import judge_money, scoring
 from evalcore.metrics import registry
 from evalcore.metrics.base import Metric
 from evalcore.metrics.weights import Lack, Lacks
-from evalcore.models import Benchmark, MetricAbsence, MetricScore, Output
+from evalcore.models import MetricAbsence, Output
 from evalcore.tasks import ring
 
 logger = logging.getLogger(__name__)
@@ -101,15 +112,18 @@ def study_scoring(request: HttpRequest, slug: str) -> HttpResponse:
     for what costs more to count less often and at their end (`part=scores`).
     """
     study = get_study_for(request.user, slug)
-    benchmark = study.benchmark
+    is_member = can_use_benchmark(request.user, study)
     part = request.GET.get("part")
-    runs = list(benchmark.metric_runs.all()[:SHOWN_RUNS])
+    whose = ["", study.slug] if is_member else [study.slug]
+    runs = study.benchmark.metric_runs.filter(posted_to__in=whose)[:SHOWN_RUNS]
     at_work = any(run.state in scoring.OPEN for run in runs)
     context: dict[str, object] = {"study": study, "at_work": at_work}
     if part != "scores":
+        is_manager = can_manage(request.user, study)
         context |= {
             "runs": [(run, scoring.waiting_for(run)) for run in runs],
-            "can_manage": can_manage(request.user, study),
+            "can_manage": is_manager,
+            "can_compute": is_member and is_manager,
         }
     status = 200 if at_work else STOP_POLLING
     if part == "runs":
@@ -117,19 +131,15 @@ def study_scoring(request: HttpRequest, slug: str) -> HttpResponse:
         if not at_work:
             answer["HX-Trigger"] = "scored"
         return answer
-    methods = sorted(
-        set(
-            Output.objects.filter(story__benchmark=benchmark).values_list(
-                "method__name", flat=True
-            )
-        )
-    )
+    methods = study.method_names
+    own = scores_of(study).filter(posted_to=study.slug)
     context |= {
         "methods": methods,
-        "stories": benchmark.stories.count(),
-        "rows": _counted(benchmark, methods),
-        "whole": _of_methods(benchmark, methods),
-        "absences": _absences(benchmark),
+        "stories": study.units.values("story").distinct().count(),
+        "rows": _counted(study, methods),
+        "whole": _of_methods(study, methods),
+        "absences": _absences(study),
+        "posted": sorted(set(own.values_list("metric", flat=True))),
     }
     if part == "scores":
         return render(request, "scoring/_scores.html", context, status=status)
@@ -138,13 +148,18 @@ def study_scoring(request: HttpRequest, slug: str) -> HttpResponse:
         "families": [family for family in families if family.name != BASELINE],
         "baselines": registry.ready_baselines(),
     }
+    if context["can_compute"]:
+        outputs = Output.objects.filter(story__benchmark=study.benchmark)
+        names = outputs.values_list("method__name", flat=True)
+        context |= {"truths": sorted(set(names)), "money": judge_money.of_all_runs()}
     return render(request, "scoring/study.html", context)
 
 
-def _counted(benchmark: Benchmark, methods: list[str]) -> list[tuple]:
+def _counted(study: Study, methods: list[str]) -> list[tuple]:
     """Return of how many stories each method has a value, for every metric."""
     counted = (
-        MetricScore.objects.filter(benchmark=benchmark, story__isnull=False)
+        scores_of(study)
+        .filter(story__isnull=False)
         .values_list("metric", "metric_version", "backend", "method__name")
         .annotate(stories=Count("story", distinct=True))
         .order_by("metric", "metric_version", "backend")
@@ -152,13 +167,13 @@ def _counted(benchmark: Benchmark, methods: list[str]) -> list[tuple]:
     return _table(counted, methods, 0)
 
 
-def _of_methods(benchmark: Benchmark, methods: list[str]) -> list[tuple]:
-    """Return the values that belong to all outputs of a method."""
+def _of_methods(study: Study, methods: list[str]) -> list[tuple]:
+    """Return the values of whole methods; the study's own stand for others'."""
     values = (
-        MetricScore.objects.filter(benchmark=benchmark, story__isnull=True)
-        .values_list("metric", "metric_version", "backend", "method__name")
-        .annotate(value=Max("value"))
-        .order_by("metric", "metric_version", "backend")
+        scores_of(study)
+        .filter(story__isnull=True)
+        .values_list("metric", "metric_version", "backend", "method__name", "value")
+        .order_by("metric", "metric_version", "backend", "posted_to")
     )
     return _table(values, methods, None)
 
@@ -174,11 +189,11 @@ def _table(rows: Iterable[tuple], methods: list[str], otherwise: object) -> list
     ]
 
 
-def _absences(benchmark: Benchmark) -> list[tuple]:
+def _absences(study: Study) -> list[tuple]:
     """Return for each metric how often there is no value, and why most often."""
     key = ("metric", "metric_version", "backend")
     counted = (
-        MetricAbsence.objects.filter(benchmark=benchmark)
+        about_judged(MetricAbsence.objects.all(), study)
         .values_list(*key, "reason")
         .annotate(times=Count("pk"))
         .order_by(*key, "-times", "reason")
@@ -196,6 +211,7 @@ def _absences(benchmark: Benchmark) -> list[tuple]:
 def study_score(request: HttpRequest, slug: str) -> HttpResponse:
     """Queue the chosen metrics with the baselines, and ring the workers' bell."""
     study = get_study_for(request.user, slug, role="manager")
+    check_benchmark_of(request.user, study)
     truth = request.POST.get("truth", "")
     try:
         scoring.queue_run(study.benchmark, _chosen(request.POST), truth=truth)
@@ -215,6 +231,7 @@ def study_score(request: HttpRequest, slug: str) -> HttpResponse:
 def scoring_stop(request: HttpRequest, slug: str, run: int) -> HttpResponse:
     """Stop a run; what it has stored stays."""
     study = get_study_for(request.user, slug, role="manager")
+    check_benchmark_of(request.user, study)
     get_object_or_404(study.benchmark.metric_runs, pk=run)
     if scoring.stop(study.benchmark.metric_runs.filter(pk=run)):
         messages.success(request, _("Stopped. What was computed stays."))

@@ -8,7 +8,7 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
@@ -20,13 +20,18 @@ from annotate.design import ImpossibleDesignError
 from annotate.drafting import Setup
 from annotate.forms.study import StudyForm
 from annotate.models import Study, localised
-from annotate.permissions import can_create, get_study_for
+from annotate.permissions import (
+    can_create,
+    check_benchmark_of,
+    get_benchmark_for,
+    get_study_for,
+    visible_benchmarks,
+)
 from annotate.planning import SECONDS_PER_PICTURE, SECONDS_PER_QUESTION, PlanningError
 from annotate.study_files.definition import StudyDefinition, template_names
 from annotate.study_files.study_file import load_definition, read_definition
 from annotate.study_files.yaml_reading import LONGEST, DefinitionError
 from annotate.views.preview import preview_page
-from evalcore.models import Benchmark
 
 View = Callable[..., HttpResponse]
 
@@ -51,7 +56,8 @@ def start(request: HttpRequest) -> HttpResponse:
     """Choose a benchmark, and a template or a study file to begin with."""
     if request.method != "POST":
         return _start_page(request)
-    benchmark = Benchmark.objects.filter(slug=request.POST.get("benchmark", "")).first()
+    mine = visible_benchmarks(request.user)
+    benchmark = mine.filter(slug=request.POST.get("benchmark", "")).first()
     try:
         if benchmark is None:
             raise DefinitionError("", None, _("Choose a benchmark."))
@@ -91,7 +97,9 @@ def _start_page(
     request: HttpRequest, error: str = "", status: int = 200
 ) -> HttpResponse:
     context = {
-        "benchmarks": Benchmark.objects.order_by("title").annotate(
+        "benchmarks": visible_benchmarks(request.user)
+        .order_by("title")
+        .annotate(
             stories_count=Count("stories", distinct=True),
             methods_count=Count("stories__outputs__method", distinct=True),
         ),
@@ -113,7 +121,7 @@ def _start_page(
 @for_creators
 def form(request: HttpRequest, benchmark: str) -> HttpResponse:
     """Fill in a new study; every button of the form comes back here."""
-    row = get_object_or_404(Benchmark, slug=benchmark)
+    row = get_benchmark_for(request.user, benchmark)
     if request.method != "POST":
         template = request.GET.get("template", "")
         if template not in template_names():
@@ -133,6 +141,7 @@ def form(request: HttpRequest, benchmark: str) -> HttpResponse:
 def edit(request: HttpRequest, slug: str) -> HttpResponse:
     """Change a draft that nobody has met yet; it is planned anew."""
     study = get_study_for(request.user, slug, role="manager")
+    check_benchmark_of(request.user, study)
     try:
         lifecycle.check_editable(study)
     except lifecycle.LifecycleError as error:
@@ -154,6 +163,7 @@ def edit(request: HttpRequest, slug: str) -> HttpResponse:
 def new_version(request: HttpRequest, slug: str) -> HttpResponse:
     """Set up a study that begins as a copy of another and remembers it."""
     study = get_study_for(request.user, slug, role="manager")
+    check_benchmark_of(request.user, study)
     if request.method != "POST":
         return _begin_with(request, study, drafting.next_slug(slug), fixed_slug=False)
     filled = StudyForm(request.POST, study.benchmark)
@@ -288,10 +298,10 @@ def study_file(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 @login_required
 def study_preview(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the annotator's page of a study that is there."""
+    """Show the annotator's page of a study that is there, by what the study judges."""
     study = get_study_for(request.user, slug, role="manager")
     try:
-        return preview_page(request, _setup_of(study))
+        return preview_page(request, drafting.as_judged(study, _setup_of(study)))
     except PlanningError as error:
         raise Http404(str(error)) from error
 

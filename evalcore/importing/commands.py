@@ -8,10 +8,13 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.core.validators import slug_re
 
-from analysis.tables import InputError, Problem
+from analysis.tables import InputError, Problem, Problems, Told, without_numbers
+from evalcore import members
+from evalcore.members import UnknownAccountError
 from evalcore.models import Benchmark
 
 LONGEST_SLUG = 80
+SHOWN_NOTES = 10
 
 
 def short_name(text: str) -> str:
@@ -24,11 +27,39 @@ def short_name(text: str) -> str:
 
 
 class ImportCommand(BaseCommand):
-    """A command that lists every problem and leaves with status 2."""
+    """A command that tells every kind of problem and leaves with status 2."""
+
+    def add_owner(self, parser: argparse.ArgumentParser) -> None:
+        """Add the option that says whose a benchmark is."""
+        parser.add_argument(
+            "--owner",
+            default="",
+            metavar="USERNAME",
+            help="account that the benchmark belongs to; default: managers of "
+            "everything alone",
+        )
+
+    def check_owner(self, name: str) -> None:
+        """End the command before anything is written if there is no such account."""
+        if name:
+            try:
+                members.account(name)
+            except UnknownAccountError as error:
+                told = f"{error} create_manager makes one. Nothing was written."
+                raise CommandError(told, returncode=2) from error
+
+    def give(self, slug: str, name: str, *, is_new: bool) -> None:
+        """Give a benchmark to somebody, or say how a new one is given away."""
+        if name:
+            row = Benchmark.objects.get(slug=slug)
+            members.add(row, members.account(name), members.Role.OWNER)
+        elif is_new:
+            how = f"benchmark_members {slug} --owner USERNAME gives it to somebody"
+            self.warn([f"{slug} belongs to managers of everything; {how}"])
 
     def refuse(self, error: InputError) -> CommandError:
         """Return the error that ends the command; nothing was written."""
-        lines = [*error.lines(limit=None), "Nothing was written."]
+        lines = [*error.lines(), "Nothing was written."]
         return CommandError("\n".join(lines), returncode=2)
 
     def read(
@@ -36,7 +67,7 @@ class ImportCommand(BaseCommand):
     ) -> tuple[Any, Sequence[Problem]]:
         """Return a table and what is wrong with it, if the rows can be read at all.
 
-        So names are checked as well, and every problem is listed in one go.
+        So names are checked as well, and every kind of problem is told in one go.
         """
         try:
             return reader(path, **options), ()
@@ -45,10 +76,39 @@ class ImportCommand(BaseCommand):
                 raise
             return error.table, error.problems
 
-    def warn(self, warnings: Iterable[str]) -> None:
-        """Print what was passed over on purpose."""
-        for warning in warnings:
-            self.stderr.write(self.style.WARNING(f"note: {warning}"))
+    def add_skip_unreadable(self, parser: argparse.ArgumentParser) -> None:
+        """Add the option of the commands that read pictures."""
+        parser.add_argument(
+            "--skip-unreadable",
+            action="store_true",
+            help="leave out files that are no picture or video, cut short or too large",
+        )
+
+    def tell_unreadable(self, files: Sequence[str], consequence: str) -> None:
+        """Print all files that were left out, and why: nothing else remembers them."""
+        if files:
+            s = "s" * (len(files) != 1)
+            self.stdout.write(
+                f"Left out {len(files)} unreadable file{s}; {consequence}:"
+            )
+            for file in files:
+                self.stdout.write(f"  {file}")
+
+    def warn(self, warnings: Iterable[str], kind: str = "") -> None:
+        """Print what was passed over on purpose, each kind at its first places.
+
+        All are of the kind given; without one it is the text after the place, without
+        its numbers.
+        """
+        notes = Problems(
+            Told(
+                f"note: {text}",
+                kind or without_numbers(text.partition(": ")[2] or text),
+            )
+            for text in warnings
+        )
+        for line in notes.lines(shown=SHOWN_NOTES):
+            self.stderr.write(self.style.WARNING(line))
 
     def benchmark(self, slug: str, *, create: bool = False) -> Benchmark:
         """Return the benchmark of that name, or when creating a new unsaved one."""

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from analysis.tables import InputError, Problem
+from analysis.tables import InputError, Problem, Problems
 from evalcore.importing.jsonfiles import number_in, read_json
 from evalcore.importing.scripts import ReadShot, ReadStory, can_name_a_file, origin
 
@@ -28,7 +28,7 @@ def read_sequences(path: Path) -> tuple[list[ReadStory], list[str]]:
     InputError
         With every problem of every file.
     """
-    problems: list[Problem] = []
+    problems: Problems[Problem] = Problems()
     stories: dict[str, ReadStory] = {}
     for file in _files(path):
         for story in _read_file(file, problems):
@@ -36,7 +36,8 @@ def read_sequences(path: Path) -> tuple[list[ReadStory], list[str]]:
             if other is not story:
                 what = f"an index once a process_type; {other.file.name} has it too"
                 named = f"sequence {_place(story)}: {story.key}"
-                problems.append(Problem(str(file), what, value=named))
+                rule = "an index once a process_type"
+                problems.append(Problem(str(file), what, value=named, rule=rule))
     if problems:
         raise InputError(problems)
     return list(stories.values()), []

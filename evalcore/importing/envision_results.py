@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from analysis.tables import InputError, Problem
+from analysis.tables import InputError, Problem, Problems
 from evalcore.importing.envision import has_index, key_of
 from evalcore.importing.envision_shape import DOUBLED, FORM, KEYS, PROFILE, REPORT
 from evalcore.importing.found import Found, FoundScore
@@ -42,7 +42,7 @@ def read_results(path: Path, *, method: str, version: str, backend: str) -> Foun
     InputError
         With every problem.
     """
-    problems: list[Problem] = []
+    problems: Problems[Problem] = Problems()
     found = Found()
     rows: dict[str, Row] = {}
     full: dict[str, Row] = {}

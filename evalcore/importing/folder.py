@@ -1,40 +1,37 @@
 """Import rendered stories: outputs with a video, or with one frame a shot."""
 
-import os
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from django.db import transaction
-from tqdm import tqdm
 
-from analysis.tables import InputError, Problem
+from analysis.tables import InputError, Problem, Problems
 from evalcore import media, score_rows, twins, video
 from evalcore.importing import renderings as reading
-from evalcore.importing.jsonfiles import NO_LINK
+from evalcore.importing.file_checks import (
+    ANOTHER,
+    VIDEO,
+    Stored,
+    check_files,
+    without,
+)
 from evalcore.importing.layouts import as_name, find_folders
 from evalcore.importing.pictures import Prepared, Videos, prepare, prepare_videos
 from evalcore.importing.renderings import Rendering, Shots
 from evalcore.models import (
     Benchmark,
     Frame,
-    MediaFile,
     Method,
     Output,
     Shot,
     Story,
 )
 from evalcore.postgresql import analyze
-from evalcore.video_reading import UnreadableVideoError
 
 # The folder of all methods in ViStoryBench's layout.
 CONTAINER = "outputs"
 SHOWN_METHODS = 10
-# What is stored already, by method, story and shot number, or VIDEO: no shot has it.
-VIDEO = 0
-Stored = dict[tuple[str, str, int], MediaFile]
-ANOTHER = "another rendering is another method, so give it a name of its own (--method)"
 
 
 @dataclass
@@ -50,6 +47,8 @@ class Summary:
     new_pictures: int = 0
     new_videos: int = 0
     warnings: list[str] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
+    spoilt: list[str] = field(default_factory=list)  # what is stored is readable
 
     def line(self) -> str:
         """Return the summary as a sentence."""
@@ -80,6 +79,7 @@ def import_outputs(
     language: str = "",
     timestamp: str = "",
     create_stories: bool = False,
+    skip_unreadable: bool = False,
 ) -> Summary:
     """Import every rendered story below `root`; a second time changes nothing.
 
@@ -93,6 +93,9 @@ def import_outputs(
         Take only these; without timestamp the newest of each story is taken.
     create_stories
         Make stories and shots without text from the folders.
+    skip_unreadable
+        Leave out what is no picture or video: that shot is missing, and where nothing
+        else is there, the output.
 
     Raises
     ------
@@ -106,7 +109,7 @@ def import_outputs(
         root = root / CONTAINER
     method = as_name(method)
     folders, warnings = find_folders(root, stories=set(shots), method=method)
-    problems: list[Problem] = []
+    problems: Problems[Problem] = Problems()
     chosen = reading.choose(folders, mode, language, timestamp, warnings)
     found = reading.gather(chosen, problems, warnings)
     if not found:
@@ -119,15 +122,19 @@ def import_outputs(
         raise InputError(problems or [Problem(str(root), expected)])
     stored = _stored(benchmark)
     reading.settle(found, _with_pictures(stored), warnings)
-    reading.note_absent(found, warnings)
     reading.set_shifts(found, shots, warnings)
     if create_stories:
         reading.add_new_shots(shots, found)
     for rendering in found:
         reading.check_fit(rendering, shots, problems)
-    _check_files(found, stored, problems)
-    if problems:
-        raise InputError(problems)
+    _check_kinds(found, stored, problems)
+    bad = check_files(found, stored)
+    left_out = [one for one in bad if skip_unreadable and one.is_unreadable]
+    problems += [one.problem() for one in bad if one not in left_out]
+    found = without(found, {one.path for one in left_out}, warnings)
+    if problems or not found:
+        raise InputError(problems or [one.problem() for one in left_out])
+    reading.note_absent(found, warnings)
     prepared = prepare(
         path
         for rendering in found
@@ -146,6 +153,8 @@ def import_outputs(
         summary = _store(benchmark, shots, found, prepared, films)
         analyze(Output, Frame)
     summary.warnings = warnings
+    summary.unreadable = [str(one) for one in left_out if not one.is_stored]
+    summary.spoilt = [str(one) for one in left_out if one.is_stored]
     return summary
 
 
@@ -178,61 +187,20 @@ def _with_pictures(stored: Stored) -> set[tuple[str, str]]:
     return {(method, story) for method, story, number in stored if number != VIDEO}
 
 
-def _check_files(
-    renderings: Iterable[Rendering], stored: Stored, problems: list[Problem]
+def _check_kinds(
+    renderings: Iterable[Rendering], stored: Stored, problems: Problems[Problem]
 ) -> None:
-    """Read every file, so that a broken one is found before anything is kept."""
-    jobs = []
+    """Refuse a video where people may have judged pictures, and the reverse."""
     with_pictures = _with_pictures(stored)
     for r in renderings:
-        film = stored.get((r.method, r.story, VIDEO))
-        if r.video is None and film is not None:
+        if r.video is None and (r.method, r.story, VIDEO) in stored:
             what = f"a video, as stored for story {r.story} before; {ANOTHER}"
-            problems.append(Problem(str(r.folder.path), what))
+            rule = "a video, as stored before"
+            problems.append(Problem(str(r.folder.path), what, rule=rule))
         elif r.video is not None and (r.method, r.story) in with_pictures:
             what = f"pictures, as stored for story {r.story} before; {ANOTHER}"
-            problems.append(Problem(str(r.video), what))
-        elif r.video is not None:
-            jobs.append((_video_problem, r.video, film))
-        for number, path in r.by_shot.items():
-            picture = stored.get((r.method, r.story, number))
-            jobs.append((_picture_problem, path, picture))
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        checked = pool.map(lambda job: _problem(*job), jobs)
-        for problem in tqdm(checked, total=len(jobs), desc="checking", disable=None):
-            if problem is not None:
-                problems.append(problem)
-
-
-def _problem(
-    check: Callable[[Path, MediaFile | None], str], path: Path, stored: MediaFile | None
-) -> Problem | None:
-    """Return why a file cannot be taken: people may have judged the stored one."""
-    if path.is_symlink():
-        return Problem(str(path), NO_LINK)
-    try:
-        what = check(path, stored)
-    except (media.UnreadablePictureError, UnreadableVideoError) as error:
-        what = str(error)
-    except OSError as error:
-        what = f"a readable file ({error.strerror})"
-    return Problem(str(path), what) if what else None
-
-
-def _picture_problem(path: Path, stored: MediaFile | None) -> str:
-    if stored is None:
-        media.open_picture(media.read(path))
-    elif not media.is_same_picture(stored, media.read(path)):
-        return f"the picture that is stored for this shot; {ANOTHER}"
-    return ""
-
-
-def _video_problem(path: Path, stored: MediaFile | None) -> str:
-    if stored is None:
-        video.check_video(path)
-    elif not video.is_same_video(stored, path):
-        return f"the video that is stored for this story; {ANOTHER}"
-    return ""
+            rule = "pictures, as stored before"
+            problems.append(Problem(str(r.video), what, rule=rule))
 
 
 def _store(
@@ -310,11 +278,11 @@ def _store_pictures(
     new, filled = [], []
     for number, shot in sorted(shots.items()):
         path = pictures.get(number)
-        if path is None:
+        frame = frames.get(number) or Frame(output=output, shot=shot, number=number)
+        if path is None and frame.media_id is None:
             summary.missing.append(
                 f"{rendering.method}: story {rendering.story}: shot {number}"
             )
-        frame = frames.get(number) or Frame(output=output, shot=shot, number=number)
         if frame.media_id is None and path is not None:
             frame.media_id = prepared[path].sha256
             summary.new_pictures += 1

@@ -18,7 +18,12 @@ class Form(NamedTuple):
     """A format: what the benchmark is called in lists, and what reads it."""
 
     source: str
-    read: Callable[[Path], Read]
+    read: Callable[[Path, list[str] | None], Read]
+
+
+def _texts(read: Callable[[Path], Read]) -> Callable[[Path, list[str] | None], Read]:
+    """Return a reader of a format without pictures, of which none is left out."""
+    return lambda path, _left_out: read(path)
 
 
 def _tasks(path: Path) -> Read:
@@ -27,10 +32,10 @@ def _tasks(path: Path) -> Read:
 
 FORMATS = {
     "vistorybench": Form("ViStoryBench data set", vistorybench.read_benchmark),
-    "storybench": Form("StoryBench tasks", _tasks),
-    "envision": Form("Envision sequences", envision.read_sequences),
-    "vistar": Form("VISTAR prompts", vistar.read_prompts),
-    "oneig": Form("OneIG prompts", oneig.read_prompts),
+    "storybench": Form("StoryBench tasks", _texts(_tasks)),
+    "envision": Form("Envision sequences", _texts(envision.read_sequences)),
+    "vistar": Form("VISTAR prompts", _texts(vistar.read_prompts)),
+    "oneig": Form("OneIG prompts", _texts(oneig.read_prompts)),
 }
 # Fields of which the first object of a file has one, and what it is then.
 TELLING = {
@@ -41,8 +46,17 @@ TELLING = {
 }
 
 
-def read_stories(path: Path, form: str = "") -> tuple[str, list[ReadStory], list[str]]:
+def read_stories(
+    path: Path, form: str = "", left_out: list[str] | None = None
+) -> tuple[str, list[ReadStory], list[str]]:
     """Read a benchmark.
+
+    Parameters
+    ----------
+    path, form
+        A folder or file, and its format where that is not clear.
+    left_out
+        Where unreadable pictures are listed; without it they are problems.
 
     Returns
     -------
@@ -56,7 +70,7 @@ def read_stories(path: Path, form: str = "") -> tuple[str, list[ReadStory], list
         With every problem.
     """
     chosen = FORMATS[form or guess(path)]
-    stories, notes = chosen.read(path)
+    stories, notes = chosen.read(path, left_out)
     return chosen.source, stories, notes
 
 

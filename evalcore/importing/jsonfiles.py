@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
-from analysis.tables import InputError, Problem, is_text
+from analysis.tables import InputError, Problem, Problems, is_text
 
 # All tasks of StoryBench together are a tenth of it.
 LARGEST_FILE = 512 * 10**6
@@ -85,7 +85,7 @@ def read_json_lines(path: Path, *, strange: bool = False) -> list[tuple[int, Any
         With every line that is no JSON; its `table` has the other lines.
     """
     found: list[tuple[int, Any]] = []
-    problems: list[Problem] = []
+    problems: Problems[Problem] = Problems()
     for number, text in enumerate(read_text(path).split("\n"), start=1):
         if text.strip():
             try:

@@ -43,9 +43,9 @@ class Names:
             elif name and name not in known and not self.create:
                 close = difflib.get_close_matches(name, known, n=1)
                 hint = f"; did you mean {close[0]}?" if close else ""
-                what = f"a {where.split('_')[0]} of {self.benchmark.slug}{hint}"
-                what += " (--create makes new ones)"
-                found.append(Problem(file, what, line, where, name))
+                rule = f"a {where.split('_')[0]} of {self.benchmark.slug}"
+                what = f"{rule}{hint} (--create makes new ones)"
+                found.append(Problem(file, what, line, where, name, rule))
         if found or self.create or not story or not method:
             return found
         if (story, method) not in self.outputs:

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from analysis.tables import InputError, Problem, is_text
+from analysis.tables import InputError, Problem, Problems, is_text
 from evalcore.importing.jsonfiles import read_json, read_json_lines, read_text
 from evalcore.importing.oneig_sides import question_problem, read_sides
 from evalcore.importing.scripts import ReadShot, ReadStory, can_name_a_file, origin
@@ -49,7 +49,7 @@ def read_prompts(path: Path) -> tuple[list[ReadStory], list[str]]:
         With every problem of every file.
     """
     path = _list_of(path) if path.is_dir() else path
-    problems: list[Problem] = []
+    problems: Problems[Problem] = Problems()
     rows = _rows(path)
     stories: dict[str, ReadStory] = {}
     for place, row in rows:
@@ -97,7 +97,7 @@ def _of_csv(path: Path) -> Iterable[tuple[int, dict[str, str]]]:
     if not is_text(text):
         raise InputError([Problem(str(path), "text without NUL or broken letters")])
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    problems: list[Problem] = []
+    problems: Problems[Problem] = Problems()
     rows: list[tuple[int, dict[str, str]]] = []
     try:
         header = next(reader, [])

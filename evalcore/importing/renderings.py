@@ -118,15 +118,15 @@ def gather(
                 problems.append(Problem(str(path), what, value=str(number)))
             elif number in rendering.pictures:
                 other = rendering.pictures[number].name
-                problems.append(
-                    Problem(str(path), f"one picture of shot {number}; {other} is too")
-                )
+                what = f"one picture of shot {number}; {other} is too"
+                problems.append(Problem(str(path), what, rule="one picture of a shot"))
             else:
                 rendering.pictures[number] = path
         if folder.video is not None:
             if rendering.video is not None:
                 what = f"one video of story {folder.story}; {rendering.video} is too"
-                problems.append(Problem(str(folder.video), what))
+                rule = "one video of a story"
+                problems.append(Problem(str(folder.video), what, rule=rule))
             rendering.video = rendering.video or folder.video
     return [found[k] for k in sorted(found) if found[k].pictures or found[k].video]
 
@@ -215,13 +215,15 @@ def check_fit(rendering: Rendering, shots: Shots, problems: list[Problem]) -> No
     if expected is None:
         close = difflib.get_close_matches(rendering.story, shots, n=1)
         hint = f"; did you mean {close[0]}?" if close else ""
-        what = f"a story of the benchmark{hint} (--create-stories makes new ones)"
+        rule = "a story of the benchmark"
+        what = f"{rule}{hint} (--create-stories makes new ones)"
         path = str(rendering.folder.path)
-        problems.append(Problem(path, what, value=rendering.story))
+        problems.append(Problem(path, what, value=rendering.story, rule=rule))
         return
     for number, path in sorted(rendering.by_shot.items()):
         if number not in expected:
             what = f"a shot of story {rendering.story}, which has {len(expected)} shots"
             if not expected:
                 what += " (--create-stories adds them)"
-            problems.append(Problem(str(path), what, value=f"shot {number}"))
+            shot = f"shot {number}"
+            problems.append(Problem(str(path), what, value=shot, rule="a shot"))

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from django.db.models import QuerySet
+
 from analysis.tables import Problem
 from evalcore.models import Benchmark, MetricAbsence, MetricScore
 
@@ -24,11 +26,18 @@ def key_of(row: Row) -> Key:
 
 
 class Stored:
-    """What the database has of a benchmark: values, absences, directions."""
+    """What the database has of a benchmark: values, absences, directions.
 
-    def __init__(self, benchmark: Benchmark, *, details: bool) -> None:
-        def found_in(table: type, *left: str) -> dict[Key, Any]:
-            rows = table.objects.filter(benchmark__slug=benchmark.slug)
+    Of a study that scores are posted to, `scores` are its own, and `below` those of
+    the benchmark, which it reads where it has none: they and the absences stay as they
+    are.
+    """
+
+    def __init__(
+        self, benchmark: Benchmark, *, details: bool, posted_to: str = ""
+    ) -> None:
+        def found_in(rows: QuerySet, *left: str) -> dict[Key, Any]:
+            rows = rows.filter(benchmark__slug=benchmark.slug)
             rows = rows.select_related("method", "story", "shot")
             return {
                 (
@@ -42,9 +51,13 @@ class Stored:
                 for row in rows.defer(*left, "story__extra", "shot__text")
             }
 
-        self.scores = found_in(MetricScore, *(() if details else ("details",)))
-        self.absences = found_in(MetricAbsence)
-        self.directions = {k[:3]: s.higher_is_better for k, s in self.scores.items()}
+        left = () if details else ("details",)
+        own = MetricScore.everything.filter(posted_to=posted_to)
+        self.scores = found_in(own, *left)
+        self.below = found_in(MetricScore.objects.all(), *left) if posted_to else {}
+        self.absences = {} if posted_to else found_in(MetricAbsence.objects.all())
+        read = self.below | self.scores
+        self.directions = {key[:3]: row.higher_is_better for key, row in read.items()}
 
 
 class Changes:
@@ -52,22 +65,25 @@ class Changes:
 
     def __init__(self) -> None:
         self.fresh: list[Row] = []
+        self.above: list[Row] = []  # a study's own, where the benchmark has another
         self.absent: list[Row] = []
         self.changed: list[tuple[MetricScore, Row]] = []
         self.gone: list[MetricScore | MetricAbsence] = []
 
     def __bool__(self) -> bool:
-        return bool(self.fresh or self.absent or self.changed)
+        return bool(self.fresh or self.above or self.absent or self.changed)
 
     @property
     def replaced(self) -> int:
         """Return how many stored values are replaced, by others or by none."""
-        return len(self.changed) + sum(isinstance(g, MetricScore) for g in self.gone)
+        gone = sum(isinstance(row, MetricScore) for row in self.gone)
+        return len(self.changed) + len(self.above) + gone
 
     def note(self, row: Row, stored: Stored) -> Problem | None:
         """Note what a row changes, and return what speaks against it."""
         key = key_of(row)
         old, absence = stored.scores.get(key), stored.absences.get(key)
+        below = stored.below.get(key) if old is None else None
         known = stored.directions.get(key[:3], row["higher"])
         turned = row["score"] is not None and known != row["higher"]
         if row["score"] is None:
@@ -75,16 +91,22 @@ class Changes:
                 self.gone.append(old)
             if old is not None or absence is None:
                 self.absent.append(row)
+        elif below is not None:
+            if _is_other(below, row) or turned:
+                self.above.append(row)
         elif old is None:
             self.fresh.append(row)
             if absence is not None:
                 self.gone.append(absence)
-        elif old.value != row["score"] or turned or other_details(old, row):
+        elif _is_other(old, row) or turned:
             self.changed.append((old, row))
-        is_other = old is not None and (
-            old.value != row["score"] or other_details(old, row)
-        )
-        return _differs(old, row) if turned or is_other else None
+        before = old or below
+        is_other = before is not None and _is_other(before, row)
+        return _differs(before, row) if turned or is_other else None
+
+
+def _is_other(old: MetricScore, row: Row) -> bool:
+    return old.value != row["score"] or other_details(old, row)
 
 
 def other_details(old: MetricScore, row: Row) -> bool:

@@ -26,11 +26,13 @@ def write(
     rows: Sequence[Row],
     changes: Changes,
     options: Mapping[str, Mapping[str, Any]],
+    posted_to: str,
 ) -> None:
     """Store what changes, with a run for each file that changes anything."""
     for old in changes.gone:
         old.delete()
-    made = [*changes.fresh, *changes.absent]
+    fresh = [*changes.fresh, *changes.above]
+    made = [*fresh, *changes.absent]
     files = dict.fromkeys(
         row[RUN] for row in [*made, *(row for _old, row in changes.changed)]
     )
@@ -40,6 +42,7 @@ def write(
             name,
             [row for row in rows if row[RUN] == name],
             options.get(name, {}),
+            posted_to,
         )
         for name in files
     }
@@ -66,8 +69,9 @@ def write(
                 higher_is_better=row["higher"],
                 value=row["score"],
                 details=row.get("details"),
+                posted_to=posted_to,
             )
-            for row in changes.fresh
+            for row in fresh
         ],
         batch_size=500,
     )
@@ -89,13 +93,17 @@ def _update(changes: Changes, runs: Mapping[str, MetricRun]) -> None:
             old.value, old.details = row["score"], row.get("details")
             others.append(old)
     for rows, fields in ((turned, ()), (others, ("value", "details"))):
-        MetricScore.objects.bulk_update(
+        MetricScore.everything.bulk_update(
             rows, ["higher_is_better", "run", *fields], batch_size=500
         )
 
 
 def _run(
-    benchmark: Benchmark, name: str, rows: list[Row], options: Mapping[str, Any]
+    benchmark: Benchmark,
+    name: str,
+    rows: list[Row],
+    options: Mapping[str, Any],
+    posted_to: str,
 ) -> MetricRun:
     now = timezone.now()
     content = repr([(row[LINE], *key_of(row), row["score"]) for row in rows])
@@ -110,6 +118,7 @@ def _run(
         finished_at=now,
         options=dict(options),
         file_name=name[-MOST_LETTERS:],
+        posted_to=posted_to,
         file_sha256=hashlib.sha256(content.encode()).hexdigest(),
     )
 
@@ -130,12 +139,13 @@ def _shots(names: Names, wanted: set[tuple[str, int]]) -> dict[tuple[str, int], 
 
 
 def turn_others(
-    benchmark: Benchmark, directions: dict[tuple[str, str, str], bool]
+    benchmark: Benchmark, directions: dict[tuple[str, str, str], bool], posted_to: str
 ) -> None:
     """Give the metric's other rows the direction that the file has."""
     for (metric, version, backend), higher in directions.items():
-        MetricScore.objects.filter(
+        MetricScore.everything.filter(
             benchmark=benchmark,
+            posted_to=posted_to,
             metric=metric,
             metric_version=version,
             backend=backend,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 
-from analysis.tables import InputError, Problem
+from analysis.tables import InputError, Problem, Problems
 from evalcore.importing.names import Names
 from evalcore.importing.score_changes import (
     FILE,
@@ -63,6 +63,7 @@ def import_scores(
     lower_is_better: frozenset[str] = frozenset(),
     metric_version: str = "",
     earlier: Sequence[Problem] = (),
+    posted_to: str = "",
 ) -> Summary:
     """Store a table of scores that `analysis.reading.inputs` has checked.
 
@@ -85,6 +86,9 @@ def import_scores(
         Version of all metrics where the table has none.
     earlier
         Problems found while reading; with some, names are checked and no more.
+    posted_to
+        The short name of the study whose own scores these are: it alone reads them,
+        and nothing that others read changes. Empty: they are the benchmark's.
 
     Raises
     ------
@@ -108,6 +112,7 @@ def import_scores(
         replace=replace,
         lower_is_better=lower_is_better,
         earlier=earlier,
+        posted_to=posted_to,
     )
 
 
@@ -122,6 +127,7 @@ def import_rows(
     earlier: Sequence[Problem] = (),
     options: Mapping[str, Mapping[str, Any]] | None = None,
     once: bool = False,
+    posted_to: str = "",
 ) -> Summary:
     """Store rows of scores; see `import_scores`.
 
@@ -138,7 +144,7 @@ def import_rows(
         With every problem; nothing was written.
     """
     names = Names(benchmark, create=create)
-    problems = list(earlier)
+    problems = Problems(earlier)
     for row in rows:
         row.setdefault(FILE, file)
         row.setdefault(RUN, file)
@@ -150,7 +156,8 @@ def import_rows(
             problems += names.problems(*where, row["story"], row["method"])
     if earlier:
         raise InputError(_in_order(problems))
-    stored = Stored(benchmark, details=any("details" in row for row in rows))
+    details = any("details" in row for row in rows)
+    stored = Stored(benchmark, details=details, posted_to=posted_to)
     guessed = []
     for row in rows:
         told_higher = _direction(row, lower_is_better, stored.directions)
@@ -175,10 +182,10 @@ def import_rows(
                 benchmark.save()
             made = [*changes.fresh, *changes.absent]
             names.add_missing({(row["story"], row["method"]) for row in made})
-            write(names, rows, changes, options or {})
+            write(names, rows, changes, options or {}, posted_to)
             if replace:
                 told = {key_of(row)[:3]: row["higher"] for row in rows}
-                turn_others(benchmark, told)
+                turn_others(benchmark, told, posted_to)
     return Summary(
         len(rows),
         len(made) if changes else 0,
@@ -199,8 +206,9 @@ def _of_names_once(rows: Sequence[Row], names: Names) -> list[Problem]:
     return list(firsts.values())
 
 
-def _in_order(problems: Sequence[Problem]) -> list[Problem]:
-    return sorted(problems, key=lambda problem: (problem.file, problem.line or 0))
+def _in_order(problems: Problems[Problem]) -> Problems[Problem]:
+    problems.sort(key=lambda problem: (problem.file, problem.line or 0))
+    return problems
 
 
 def _unknown_metrics(
@@ -216,7 +224,7 @@ def _unknown_metrics(
 
 def _unknown_shots(
     rows: Sequence[Row], benchmark: Benchmark, create: bool
-) -> list[Problem]:
+) -> Problems[Problem]:
     known = set(
         Shot.objects.filter(story__benchmark__slug=benchmark.slug).values_list(
             "story__key", "number"
@@ -228,7 +236,7 @@ def _unknown_shots(
             story__benchmark__slug=benchmark.slug, frames__isnull=False
         ).values_list("story__key", flat=True)
     )
-    return [
+    return Problems(
         Problem(
             row[FILE],
             "the number of a shot of the story"
@@ -243,11 +251,11 @@ def _unknown_shots(
         and not (
             create and row["story"] and row["story"] not in drawn and row["shot"] > 0
         )
-    ]
+    )
 
 
-def _too_long(rows: Sequence[Row]) -> list[Problem]:
-    problems = []
+def _too_long(rows: Sequence[Row]) -> Problems[Problem]:
+    problems: Problems[Problem] = Problems()
     for column in ("metric", "metric_version", "backend"):
         longest = MetricScore._meta.get_field(column).max_length
         for row in rows:
@@ -260,10 +268,10 @@ def _too_long(rows: Sequence[Row]) -> list[Problem]:
     return problems
 
 
-def _doubled(rows: Sequence[Row]) -> list[Problem]:
+def _doubled(rows: Sequence[Row]) -> Problems[Problem]:
     """Name scores that occur twice: two folders may hold one method's."""
     counts = Counter(map(key_of, rows))
-    problems = []
+    problems: Problems[Problem] = Problems()
     for row in rows:
         if counts[key_of(row)] > 1:
             what = "one score of a metric for a method, story and shot"

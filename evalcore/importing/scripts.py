@@ -18,13 +18,13 @@ Complain = Callable[[str, str], None]
 
 @dataclass
 class ReadCharacter:
-    """A character as the folder describes it."""
+    """A character as the folder describes it; reference pictures by their place."""
 
     key: str
     names: dict[str, str]
     descriptions: dict[str, str]
     kind: str
-    images: list[Path]
+    images: dict[int, Path]
 
 
 @dataclass

@@ -36,6 +36,7 @@ class Summary:
     pictures: int = 0
     created: int = 0
     warnings: list[str] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
 
     def line(self) -> str:
         """Return the summary as a sentence."""
@@ -50,13 +51,18 @@ class Summary:
 
 
 def import_benchmark(
-    root: Path, *, slug: str, title: str = "", form: str = ""
+    root: Path,
+    *,
+    slug: str,
+    title: str = "",
+    form: str = "",
+    skip_unreadable: bool = False,
 ) -> Summary:
     """Read a data set into a benchmark; a second time changes nothing.
 
     `root` is a folder or file in one of `formats.FORMATS`; `form` names it where it is
     not clear. What is empty in a stored story (one made from folders or tables) is
-    filled in.
+    filled in. `skip_unreadable` leaves out reference pictures that are none.
 
     Raises
     ------
@@ -64,7 +70,10 @@ def import_benchmark(
         With every problem, a story that differs from the stored one included; nothing
         was written.
     """
-    source, stories, warnings = read_stories(root, form)
+    left_out: list[str] = []
+    source, stories, warnings = read_stories(
+        root, form, left_out if skip_unreadable else None
+    )
     stored = {
         story.key: story
         for story in Story.objects.filter(benchmark__slug=slug).prefetch_related(
@@ -80,7 +89,7 @@ def import_benchmark(
     if problems:
         raise InputError(problems)
     prepared = prepare(_pictures(stories))
-    summary = Summary(warnings=warnings)
+    summary = Summary(warnings=warnings, unreadable=left_out)
     with transaction.atomic():
         benchmark, _created = Benchmark.objects.get_or_create(
             slug=slug,
@@ -95,7 +104,7 @@ def import_benchmark(
 def _pictures(stories: Iterable[ReadStory]) -> Iterator[Path]:
     for story in stories:
         for character in story.characters:
-            yield from character.images
+            yield from character.images.values()
 
 
 def _differences(read: ReadStory, stored: Story) -> Iterator[Problem]:
@@ -169,7 +178,7 @@ def _character_differences(read: ReadCharacter, stored: Character) -> Iterator[s
     ):
         yield "the description"
     images = {image.ordinal: image.media for image in stored.images.all()}
-    for ordinal, path in enumerate(read.images, start=1):
+    for ordinal, path in read.images.items():
         picture = images.get(ordinal)
         if picture and not media.is_same_picture(picture, media.read(path)):
             yield f"reference picture {ordinal}"
@@ -204,7 +213,7 @@ def _store_story(
         characters[character.key] = row
         summary.characters += 1
         summary.created += created
-        for ordinal, path in enumerate(character.images, start=1):
+        for ordinal, path in character.images.items():
             _image, created = CharacterImage.objects.get_or_create(
                 character=row,
                 ordinal=ordinal,

@@ -9,7 +9,7 @@ to the methods, if the task gives one. The whole task stays with its story, so t
 from pathlib import Path
 from typing import Any
 
-from analysis.tables import InputError, Problem, is_text
+from analysis.tables import InputError, Problem, Problems, is_text
 from evalcore.importing.jsonfiles import read_json
 from evalcore.importing.scripts import ReadShot, ReadStory, can_name_a_file, origin
 
@@ -26,7 +26,7 @@ def read_tasks(file: Path) -> list[ReadStory]:
     InputError
         With every problem.
     """
-    problems: list[Problem] = []
+    problems: Problems[Problem] = Problems()
     rows = _rows(file)
     stories = [_story(file, i, row, problems) for i, row in enumerate(rows, start=1)]
     read = [story for story in stories if story is not None]

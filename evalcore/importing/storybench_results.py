@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection
 from pathlib import Path
 
-from analysis.tables import InputError, Problem, is_text
+from analysis.tables import InputError, Problem, Problems, is_text
 from evalcore.importing.found import Found, FoundScore
 from evalcore.importing.jsonfiles import number_of, read_text
 
@@ -41,7 +41,7 @@ def read_dover(
     if header[:1] != ["name"] or not set(DOVER) <= set(header):
         what = "tabs between the columns name, aesthetic, technical and overall"
         raise InputError([Problem(str(path), what, 1)])
-    problems: list[Problem] = []
+    problems: Problems[Problem] = Problems()
     found = Found()
     seen: dict[str, int] = {}
     for cells in reader:
@@ -105,7 +105,7 @@ def read_samples(
         With every line that is no number.
     """
     samples: list[float] = []
-    problems: list[Problem] = []
+    problems: Problems[Problem] = Problems()
     for line, text in enumerate(read_text(path).split("\n"), start=1):
         if not text.strip():
             continue

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from analysis.tables import InputError, Problem, is_text
+from analysis.tables import InputError, Problem, Problems, is_text
 from evalcore.importing.jsonfiles import read_json, read_json_lines, read_text
 from evalcore.importing.scripts import (
     ORIGIN,
@@ -48,7 +48,7 @@ def read_prompts(path: Path) -> tuple[list[ReadStory], list[str]]:
     InputError
         With every problem.
     """
-    problems: list[Problem] = []
+    problems: Problems[Problem] = Problems()
     stories: list[ReadStory] = []
     has_lines = path.suffix.lower() != ".json"
     for place, row in _rows(path, problems):

@@ -15,8 +15,8 @@ from zipfile import BadZipFile
 import openpyxl
 from openpyxl.utils.exceptions import InvalidFileException
 
-from analysis.tables import InputError, Problem, is_text
-from evalcore import media
+from analysis.tables import InputError, Problem, Problems, is_text
+from evalcore.importing.file_checks import check_picture
 from evalcore.importing.layouts import MOST_SHOTS
 from evalcore.importing.scripts import (
     ReadCharacter,
@@ -58,8 +58,17 @@ def story_folders(root: Path) -> list[Path]:
     )
 
 
-def read_benchmark(root: Path) -> tuple[list[ReadStory], list[str]]:
+def read_benchmark(
+    root: Path, left_out: list[str] | None = None
+) -> tuple[list[ReadStory], list[str]]:
     """Read and check the whole data set.
+
+    Parameters
+    ----------
+    root
+        Its folder.
+    left_out
+        Where unreadable reference pictures are listed; without it they are problems.
 
     Returns
     -------
@@ -71,12 +80,12 @@ def read_benchmark(root: Path) -> tuple[list[ReadStory], list[str]]:
     InputError
         With every problem of every file.
     """
-    problems: list[Problem] = []
+    problems: Problems[Problem] = Problems()
     warnings: list[str] = []
     tags = _metadata(root, problems, warnings)
     stories = []
     for folder in story_folders(root):
-        reader = _StoryReader(folder, problems, warnings)
+        reader = _StoryReader(folder, problems, warnings, left_out)
         story = reader.read()
         if story is not None:
             story.tags |= tags.get(story.key, {})
@@ -90,12 +99,17 @@ class _StoryReader:
     """Reads one story folder and notes problems and warnings."""
 
     def __init__(
-        self, folder: Path, problems: list[Problem], warnings: list[str]
+        self,
+        folder: Path,
+        problems: Problems[Problem],
+        warnings: list[str],
+        left_out: list[str] | None,
     ) -> None:
         self.folder = folder
         self.file = folder / "story.json"
         self.problems = problems
         self.warnings = warnings
+        self.left_out = left_out
 
     def problem(self, expected: str, line: int | None = None, what: str = "") -> None:
         self.problems.append(Problem(str(self.file), expected, line, what))
@@ -178,11 +192,12 @@ class _StoryReader:
         images = self._images(key)
         if not images:
             self.warnings.append(f"{self.file}: {key}: no reference picture")
-        for path in images:
-            try:
-                media.open_picture(media.read(path))
-            except media.UnreadablePictureError as error:
-                self.problems.append(Problem(str(path), str(error)))
+        bad = {path: found for path in images if (found := check_picture(path))}
+        for one in bad.values():
+            if one.is_unreadable and self.left_out is not None:
+                self.left_out.append(str(one))
+            else:
+                self.problems.append(one.problem())
         return ReadCharacter(
             key=key,
             names={
@@ -194,7 +209,7 @@ class _StoryReader:
                 for theirs, ours in LANGUAGES.items()
             },
             kind=str(row.get("tag") or ""),
-            images=images,
+            images={n: p for n, p in enumerate(images, start=1) if p not in bad},
         )
 
     def _images(self, key: str) -> list[Path]:

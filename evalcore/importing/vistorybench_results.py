@@ -11,7 +11,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from analysis.tables import InputError, Problem
+from analysis.tables import InputError, Problem, Problems
 from evalcore.importing.found import Found
 from evalcore.importing.jsonfiles import storable
 from evalcore.importing.vistorybench_folder import MetricReader, RunReader
@@ -60,7 +60,7 @@ def read_results(
     )
     names = method_names([run.run for run in runs], known)
     found = Found(notes=notes)
-    problems: list[Problem] = []
+    problems: Problems[Problem] = Problems()
     for folder in runs:
         run = folder.run
         name = names[run.method, run.mode, run.language]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.tables import InputError, Problem, is_text
+from analysis.tables import InputError, Problem, Problems, is_text
 from evalcore.importing.jsonfiles import read_json
 from evalcore.importing.layouts import as_name
 from evalcore.importing.vistorybench_shape import LANGUAGES, METADATA, RunPath
@@ -52,7 +52,7 @@ def find_runs(
     InputError
         There are none, or it is not clear whose they are.
     """
-    problems: list[Problem] = []
+    problems: Problems[Problem] = Problems()
     notes: list[str] = []
     found = [_run(root, path, problems, notes) for path in _folders(root, notes)]
     if not found:

@@ -423,6 +423,14 @@ def test_nothing_enters_where_nobody_can_be_compared():
     assert counts == {(0, 0, 0)}
 
 
+def test_the_human_ceiling_counts_whom_it_averages():
+    """The third gave one rating throughout: no correlation, so not in the mean."""
+    found = table(reliability(np.array([[1, 2, 4], [2, 3, 4], [3, 3, 3]], float)))
+    assert found["rater_vs_rest_kendall"].estimate.value == 1
+    assert found["rater_vs_rest_kendall"].n_annotators == 2
+    assert found["icc_2_1"].n_annotators == 3
+
+
 def test_means_over_raters_have_a_reason_of_their_own_and_no_counts():
     rows = pd.DataFrame(
         {"story": "", "method": list("abc"), "dimension": "d", "annotator": "mean",

@@ -6,9 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from analysis import correlation
 from analysis.coefficients import blocks, fewpoints, manypoints, ranksums
 from analysis.correlation import correlate, fisher_interval, standardise
 from analysis.options import COEFFICIENTS
+from tests.analysis.test_magnitude import exact_pearson
 
 ALL = (*COEFFICIENTS, "kendall_c")
 SCIPY = {
@@ -111,6 +113,47 @@ def test_standardise_keeps_equal_values_at_zero():
         standardise(np.array([0.1, 0.1, 0.1, 9.0]), np.array([1.0, 1, 1, 0])),
         np.zeros(4),
     )
+
+
+last_digits = st.lists(
+    st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0, 2)),
+    min_size=2, max_size=7,
+)  # fmt: skip
+
+
+@given(last_digits, st.sampled_from((1.0, 2.0, 1000.0, 2.0**900)))
+def test_pearson_of_values_that_differ_in_their_last_digits(points, large):
+    """The first value is another; resamples with it and without."""
+    human, steps, weights = np.array([(2, 0, 1), *points], float).T
+    scores = 1 + steps * 2.0**-52
+    scores[0] = large
+    w = np.array([np.ones(len(human)), weights, weights])
+    w[2, 0] = 0
+    found = correlate(human[None], scores[None, None], w[None], ["pearson"])
+    for counts, value in zip(w.astype(int), found["pearson"][0, 0], strict=True):
+        x, y = np.repeat(human, counts), np.repeat(scores, counts)
+        expected = exact_pearson(x, y) if len(x) else np.nan
+        assert value == pytest.approx(expected, abs=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize("size", [1.0, 2.0**-900, 2.0**900])
+def test_equal_values_of_a_resample_are_known_from_its_sums(monkeypatch, size):
+    """Only groups with values near each other need a resample by itself."""
+
+    def pearson_alone(human, scores, weights):
+        raise AssertionError("these values are far from each other")
+
+    monkeypatch.setattr(correlation, "pearson_alone", pearson_alone)
+    rng = np.random.default_rng(0)
+    human = rng.integers(1, 4, (9, 4)) * 1.0
+    scores = rng.integers(0, 2, (3, 9, 4)) * size
+    weights = rng.multinomial(4, [1 / 4] * 4, size=(9, 50)) * 1.0
+    weights[:, 0] = [1, 1, 0, 0]
+    found = correlate(human, scores, weights, ["pearson"])["pearson"]
+    for k, g, b in np.ndindex(3, 9, 50):
+        w = weights[g, b].astype(int)
+        expected = exact_pearson(np.repeat(human[g], w), np.repeat(scores[k, g], w))
+        assert found[k, g, b] == pytest.approx(expected, abs=1e-12, nan_ok=True)
 
 
 @pytest.mark.parametrize("decimals", [0, 1, 8])

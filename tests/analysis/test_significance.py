@@ -78,3 +78,20 @@ def test_holm_equals_statsmodels(p_values):
 def test_holm_does_not_count_missing_tests():
     found = holm(np.array([0.01, np.nan, 0.04]))
     np.testing.assert_allclose(found, [0.02, np.nan, 0.04])
+
+
+def test_tau_c_has_the_p_value_of_tau_b():
+    rng = np.random.default_rng(0)
+    human, scores = rng.normal(size=6), np.exp(3 * rng.normal(size=(3, 6)))
+    found = permutation_p(human, scores, ["kendall", "kendall_c"], 0, rng)
+    np.testing.assert_array_equal(found["kendall_c"], found["kendall"])
+
+
+@pytest.mark.parametrize("size", [2.0**-1000, 2.0**900])
+def test_the_p_value_does_not_depend_on_the_unit_of_the_scores(size):
+    rng = np.random.default_rng(0)
+    human, scores = rng.normal(size=6), rng.normal(size=(3, 6))
+    for name in ("pearson", "spearman"):
+        plain = permutation_p(human, scores, [name], 0, rng)[name]
+        found = permutation_p(human, scores * size, [name], 0, rng)[name]
+        np.testing.assert_array_equal(found, plain)

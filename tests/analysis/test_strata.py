@@ -407,3 +407,38 @@ def test_shuffles_without_a_value_count_on_neither_side():
     )
     # Two thirds of the shuffles are defined, and none is as extreme.
     assert p == pytest.approx(1 / 2001, rel=0.05)
+
+
+@pytest.mark.parametrize("exponent", [-900, -40, 900])
+@pytest.mark.parametrize(("column", "one"), [("story", "core"), ("method", "m1")])
+def test_scores_of_another_size_have_means_as_pandas_makes_them(column, one, exponent):
+    """Of all methods in one stratum, or of one method in both."""
+    ratings, scores = study()
+    tags = halves()
+    scores = scores[scores["metric"] == "good"].assign(
+        score=lambda rows: rows["score"].abs() + 1
+    )
+    inside = tags.loc[tags["set"] == one, "story"] if column == "story" else [one]
+    moved = np.where(scores[column].isin(inside), exponent, 0)
+    scores["score"] = np.ldexp(scores["score"], moved)
+    tables = align(
+        ratings=ratings, choices=None, scores=scores, options=OPTIONS, tags=tags
+    ).tables
+    by_stratum = scores.merge(tags).groupby(["set", "method"])["score"].mean()
+    rows = tables["strata"]
+    rows = rows[(rows["statistic"] == "mean") & (rows["metric"] == "good")]
+    means = rows.set_index(["stratum", "method"])["value"]
+    pd.testing.assert_series_equal(
+        means.sort_index(), by_stratum, rtol=1e-9, atol=0, check_names=False
+    )
+    rows = tables["strata_differences"]
+    rows = rows[(rows["metric"] == "good") & (rows["level"] == "")]
+    rows = rows.set_index("method")
+    core, hard = by_stratum["core"], by_stratum["hard"]
+    for statistic, expected in (
+        ("mean", core - hard), ("drop_percent", 100 * (core - hard) / core)
+    ):  # fmt: skip
+        found = rows.loc[rows["statistic"] == statistic, "value"]
+        pd.testing.assert_series_equal(
+            found.sort_index(), expected, rtol=1e-9, atol=0, check_names=False
+        )

@@ -188,18 +188,20 @@ def test_the_slot_page_says_what_is_ticked_in_each_shot(study):
     for shot in (1, 2):
         checklists.record_shot(
             slot=slot, annotator=slot.annotator, shot=shot,
-            ticked=["pan|text", "people|text", "people|video"],
+            ticked=["pan|text", "people|text", "people|video"], looked=True,
         )  # fmt: skip
     checklists.record_shot(
-        slot=slot, annotator=slot.annotator, shot=2, ticked=["animals|video"]
-    )
+        slot=slot, annotator=slot.annotator, shot=2, ticked=["animals|video"],
+        looked=True,
+    )  # fmt: skip
     checklists.record_shot(
         slot=slot, annotator=slot.annotator, shot=3, ticked=["pan|text"], looked=False
     )
     first, second, third = checklists.told_shots(slot)
     assert (first.text, first.both, first.seen) == (["Pan"], ["People"], [])
     assert (second.text, second.both, second.seen) == ([], [], ["Animals"])
-    assert (first.changes, second.changes, third.left) == (0, 4, 5)
+    assert (first.changes, second.changes) == (0, 4)
+    assert (first.looked, second.looked, third.looked) == (True, True, False)
     page = alice(study).get(reverse("slot-detail", args=[study.slug, slot.code]))
     text = page.content.decode()
     assert "4 boxes changed later" in text

@@ -5,10 +5,11 @@ import json
 import pytest
 from django.urls import reverse
 
-from annotate import checklists, rating
+from annotate import checklists, rating, regaining
 from annotate.history import verifying
 from annotate.models import Annotator, Invitation, Rating, Slot
 from tests.factories import make_study
+from tests.working import join
 
 pytestmark = pytest.mark.django_db
 
@@ -25,9 +26,9 @@ def slot_of(study, name="A01", position=1) -> tuple[Slot, Annotator]:
     return slot, person
 
 
-def record(slot, person, shot, *ticked, **kw) -> int:
+def record(slot, person, shot, *ticked, looked=True, **kw) -> int:
     return checklists.record_shot(
-        slot=slot, annotator=person, shot=shot, ticked=ticked, **kw
+        slot=slot, annotator=person, shot=shot, ticked=ticked, looked=looked, **kw
     )
 
 
@@ -68,6 +69,42 @@ def test_ticks_of_a_shot_that_is_not_done_come_back_and_do_not_count(study):
     assert values(slot, 1) == {"pan|text": 0, "people|text": 1}
     assert checklists.ticked_boxes(slot, person) == {1: {"people|text"}}
     assert rating.shots_left(slot, person) == [1, 2, 3]
+
+
+def test_boxes_count_only_with_the_word_that_the_shot_was_looked_at(study):
+    """Neither is it to tick every box, nor to tick it and to empty it again."""
+    slot, person = slot_of(study)
+    every = list(study.questions.values_list("key", flat=True))
+    record(slot, person, 1, *every)
+    record(slot, person, 2, *every, looked=False)
+    record(slot, person, 3, *every, looked=False)
+    record(slot, person, 3, looked=False)
+    assert rating.shots_left(slot, person) == [2, 3]
+    with pytest.raises(rating.AnswerError, match="Not yet looked at: shots 2, 3"):
+        rating.submit_slot(slot=slot, annotator=person)
+
+
+def test_the_word_is_taken_back_until_the_slot_is_submitted(study):
+    slot, person = slot_of(study)
+    for shot in (1, 2, 3):
+        record(slot, person, shot)
+    record(slot, person, 2, looked=False)
+    assert rating.shots_left(slot, person) == [2]
+    record(slot, person, 2)
+    rating.submit_slot(slot=slot, annotator=person)
+    record(slot, person, 2, "pan|text", looked=False)
+    assert rating.shots_left(slot, person) == []
+    assert values(slot, 2)["pan|text"] == 1
+    assert verifying.problems(study) == []
+
+
+def test_the_word_goes_with_the_answers_into_a_surplus_slot(study):
+    slot, person = slot_of(study)
+    record(slot, person, 1, "pan|text")
+    Slot.objects.filter(pk=slot.pk).update(annotator=join(study), position=1)
+    surplus = regaining.regain(person, slot.code, late=True)
+    assert surplus.pk != slot.pk
+    assert rating.shots_left(surplus, person) == [2, 3]
 
 
 def test_a_change_is_a_revision_of_that_box_only(study):
@@ -190,9 +227,9 @@ def test_what_is_shown(study):
 
 def test_a_shot_is_stored_in_few_queries(study, django_assert_num_queries):
     slot, person = slot_of(study)
-    with django_assert_num_queries(10):
+    with django_assert_num_queries(11):
         # savepoint and release, annotator, key, slot, shot, questions, current rows,
-        # insert, lease
+        # insert, word, lease
         record(slot, person, 1, "pan|text", client_key="k")
 
 
@@ -209,6 +246,17 @@ def test_verify_sees_what_is_wrong_with_a_checklist(study):
     gone.delete()
     assert verifying.problems(study) == [
         f"slot {slot.code}: 17 current ratings for 18 questions"
+    ]
+
+
+def test_verify_wants_the_word_of_each_shot(study):
+    slot, person = slot_of(study)
+    for shot in (1, 2, 3):
+        record(slot, person, shot)
+    rating.submit_slot(slot=slot, annotator=person)
+    slot.looks.filter(shot=2).delete()
+    assert verifying.problems(study) == [
+        f"slot {slot.code}: 2 of its shots were looked at"
     ]
 
 

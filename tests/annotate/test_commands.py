@@ -67,10 +67,11 @@ def test_coverage_names_stories_and_annotators(capsys):
     call_command("coverage", study.slug)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("trial, Trial trial: 12 of 12 slots (100 %)")
-    assert lines[1].split() == ["01", "02", "all"]
-    assert lines[2].split() == ["Alder", "2/2", "2/2", "4/4"]
-    assert lines[1].index("01") + 2 == lines[2].index("2/2") + 3
-    assert lines[5].split() == ["A01", "invited", "6/6"]
+    assert lines[1] == "Every slot is done."
+    assert lines[2].split() == ["01", "02", "all"]
+    assert lines[3].split() == ["Alder", "2/2", "2/2", "4/4"]
+    assert lines[2].index("01") + 2 == lines[3].index("2/2") + 3
+    assert lines[6].split() == ["A01", "invited", "6/6"]
 
 
 def test_coverage_runs_no_formula_in_a_spreadsheet(capsys):

@@ -17,6 +17,7 @@ from annotate.people import inviting
 from tests.factories import make_benchmark, make_study
 from tests.people import answer_everything
 from tests.pressure.grids import add_people, make_grid
+from tests.working import join
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -36,7 +37,7 @@ def test_one_free_slot_goes_to_one_of_many():
     study = make_study(annotators=1, consented=True)
     slot = Slot.objects.filter(study=study).first()
     Slot.objects.filter(pk=slot.pk).update(annotator=None, position=None, session=None)
-    people = [Annotator.objects.create(study=study, name=f"B{i}") for i in range(6)]
+    people = [join(study) for _ in range(6)]
 
     def grab(person):
         try:
@@ -165,7 +166,9 @@ def test_undoing_an_exclusion_never_loses_what_is_submitted_meanwhile():
         row = exclusion.exclude(study.slots.first(), reason="x", author=None)
         carol = inviting.invite_new(study).annotator
         Annotator.objects.filter(pk=carol.pk).update(
-            consented_at=timezone.now(), state="active"
+            consented_at=timezone.now(),
+            instructed_at=timezone.now(),
+            state="active",
         )
 
         def work(carol=carol, study=study):

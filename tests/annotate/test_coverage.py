@@ -20,6 +20,7 @@ from evalcore.models import Method, Output
 from tests.factories import make_benchmark, make_study
 from tests.people import answer_everything
 from tests.studies import flag
+from tests.working import join
 
 pytestmark = pytest.mark.django_db
 MIGRATION = "0003_kinds_sides_and_claims"
@@ -27,7 +28,7 @@ MIGRATION = "0003_kinds_sides_and_claims"
 
 def test_slots_are_counted_by_state_and_cell():
     study = make_study()
-    ann = study.annotators.get(name="A01")
+    ann = join(study, "A01")
     leasing.take(handing.next_slot(ann), ann)
     result = totals(study)
     counted = (result.wanted, result.submitted, result.leased, result.open)
@@ -122,7 +123,8 @@ def test_an_answered_replacement_becomes_surplus_when_the_exclusion_is_undone():
     answer_everything(study)
     slot = study.slots.first()
     row = exclusion.exclude(slot, reason="asleep", author=None)
-    carol = study.annotators.create(name="A03", state="active")
+    study.annotators.create(name="A03")
+    carol = join(study, "A03")
     leasing.take(handing.next_slot(carol), carol)
     Slot.objects.filter(annotator=carol).update(state="open")
     answer_everything(study)
@@ -139,7 +141,10 @@ def taken_by_carol(study):
     answer_everything(study)
     row = exclusion.exclude(study.slots.first(), reason="asleep", author=None)
     carol = study.annotators.create(
-        name="A03", state="active", consented_at=timezone.now()
+        name="A03",
+        state="active",
+        consented_at=timezone.now(),
+        instructed_at=timezone.now(),
     )
     return row, carol, leasing.take(handing.next_slot(carol), carol)
 
@@ -229,7 +234,7 @@ def test_exclusions_of_an_older_version_find_their_replacements():
 def test_slots_of_people_who_were_added_by_an_older_version_are_claimed():
     study = make_study(consented=True)
     inviting.revoke(study.annotators.get(name="A02"))
-    carol = inviting.invite_new(study).annotator
+    carol = join(study, inviting.invite_new(study).annotator.name)
     taken = leasing.take(handing.next_slot(carol), carol)
     Slot.objects.update(claimed=False)
     import_module(f"annotate.migrations.{MIGRATION}").mark_claimed(apps, None)

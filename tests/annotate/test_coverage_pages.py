@@ -461,9 +461,9 @@ def test_a_large_study_is_counted_by_the_worker(running, monkeypatch):
 
 def test_the_forecast_is_told_or_why_there_is_none(running):
     assert "slots a day over the last" in page(running)
-    assert "expected end; 80 %" in page(running)
+    assert "expected end without 40 slots; 80 %" in page(running)
     Study.objects.filter(pk=running.pk).update(state="closed")
-    assert "The study is closed" in page(running)
+    assert "the study is closed" in page(running)
     assert "expected end" not in page(running)
     quiet = running_study(timezone.now(), slug="quiet", quiet_days=3)
     assert "the study has stalled" in page(quiet)
@@ -511,7 +511,7 @@ def test_arrivals_as_a_table(running):
 
 def test_alerts_as_a_table(running):
     rows = table(running, "alerts")
-    assert [row["kind"] for row in rows] == ["not begun"]
+    assert [row["kind"] for row in rows] == ["away"]
 
 
 def test_the_log_as_a_table(running):
@@ -581,7 +581,7 @@ def test_the_number_of_queries_does_not_grow(django_assert_max_num_queries):
         answer_everything(study)
         snapshots.refresh(study)
         client = alice(study)
-        with django_assert_max_num_queries(41):
+        with django_assert_max_num_queries(45):
             page(study, client)
 
 
@@ -604,7 +604,7 @@ def test_a_study_without_answers_is_not_told_how_old_they_are(study):
     assert "in the last 14 days" not in page(study)
     Study.objects.update(state="draft")
     study.refresh_from_db()
-    assert "The study has not started yet" in page(study)
+    assert "the study has not been launched" in page(study)
 
 
 def test_a_withdrawn_method_is_no_gap(study):

@@ -55,7 +55,11 @@ def test_an_older_study_goes_on_after_the_migration(older_study):
 
     free = Slot.objects.get(annotator__isnull=True)
     person = Annotator.objects.create(
-        study=study, name="A09", state="active", consented_at=timezone.now()
+        study=study,
+        name="A09",
+        state="active",
+        consented_at=timezone.now(),
+        instructed_at=timezone.now(),
     )
     assert leasing.take(handing.next_slot(person), person) == free
     assert problems(study) == []

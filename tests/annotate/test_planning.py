@@ -12,7 +12,7 @@ from annotate.people import inviting
 from annotate.planning import PlanningError, plan_study
 from annotate.study_files.study_file import load_definition
 from tests.factories import make_benchmark
-from tests.working import PAIRWISE, make_planned
+from tests.working import PAIRWISE, join, make_planned
 
 pytestmark = pytest.mark.django_db
 
@@ -144,7 +144,7 @@ def test_revoking_frees_the_slots_and_a_new_person_takes_them_over():
     held = ann.slots.count()
     assert inviting.revoke(ann) == held
     assert Slot.objects.filter(study=study, annotator=None).count() == held
-    new = inviting.invite_new(study).annotator
+    new = join(study, inviting.invite_new(study).annotator.name)
     for _ in range(held):
         leasing.take(handing.next_slot(new), new)
         Slot.objects.filter(annotator=new, state="leased").update(

@@ -112,7 +112,7 @@ checks:
         expected = {key: tuple(value) for key, value in slot.unit.expected.items()}
         judged.append(
             Judged(
-                purpose=slot.purpose, answers=own, shots=2, seconds=7.0,
+                purpose=slot.purpose, answers=own, shots=2, seconds=7.0, time_fault="",
                 expected=expected if slot.purpose in ("training", "gold") else None,
                 earlier=earlier,
                 rest=rest if slot.purpose == "real" else None,

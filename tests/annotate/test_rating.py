@@ -14,6 +14,7 @@ from annotate.people import inviting
 from annotate.planning import plan_study
 from annotate.study_files.study_file import load_definition
 from tests.factories import make_benchmark, make_study
+from tests.working import join
 
 pytestmark = pytest.mark.django_db
 
@@ -28,9 +29,19 @@ def ann(study):
     return study.annotators.get(name="A01")
 
 
+def take(slot, annotator):
+    """Let somebody have had a slot for a minute: time in tests is short."""
+    taken = leasing.take(slot, annotator)
+    minute_ago = timezone.now() - timedelta(minutes=1)
+    Slot.objects.filter(pk=taken.pk).update(
+        started_at=minute_ago, offered_at=minute_ago
+    )
+    return taken
+
+
 @pytest.fixture
 def slot(ann):
-    return leasing.take(handing.next_slot(ann), ann)
+    return take(handing.next_slot(ann), ann)
 
 
 def answer(slot, annotator, value, key="", question=0):
@@ -161,17 +172,15 @@ def test_answering_after_the_lease_expired_takes_the_slot_again(slot, ann):
 def test_another_annotator_starts_afresh(slot, ann, study):
     answer(slot, ann, 2)
     leasing.free_unfinished(ann)
-    carol = Annotator.objects.create(study=study, name="A03")
-    taken = leasing.take(Slot.objects.get(pk=slot.pk), carol)
+    taken = leasing.take(Slot.objects.get(pk=slot.pk), carol := join(study))
     assert rating.current_answers(taken, carol) == {}
     with pytest.raises(rating.AnswerError, match="somebody else"):
         answer(slot, ann, 1)
 
 
 def test_a_taken_slot_cannot_be_taken_by_another(slot, study):
-    bob = study.annotators.get(name="A02")
-    with pytest.raises(leasing.SlotTakenError):
-        leasing.take(slot, bob)
+    with pytest.raises(leasing.SlotTakenError, match="with somebody else"):
+        leasing.take(slot, join(study, "A02"))
 
 
 def test_nobody_gets_a_unit_twice(slot, ann, study):
@@ -284,7 +293,8 @@ def test_whoever_has_done_the_plan_has_finished_even_if_slots_are_free(study, an
 def test_a_person_without_a_plan_has_finished_when_nothing_is_free(study):
     inviting.revoke(study.annotators.get(name="A02"))
     carol = inviting.invite_new(study).annotator
-    carol.consented_at, carol.state = timezone.now(), "active"
+    carol.consented_at = carol.instructed_at = timezone.now()
+    carol.state = "active"
     carol.save()
     assert not finishing.finish_if_done(carol)
     do_everything(carol)
@@ -304,7 +314,9 @@ def test_a_person_added_takes_over_every_round_of_somebody_revoked():
     assert inviting.revoke(study.annotators.first()) == 6 * 5
     carol = inviting.invite_new(study).annotator
     Annotator.objects.filter(pk=carol.pk).update(
-        consented_at=timezone.now(), state="active"
+        consented_at=timezone.now(),
+        instructed_at=timezone.now(),
+        state="active",
     )
     do_everything(carol)
     rounds = list(leasing.own_slots(carol).values_list("round", flat=True))
@@ -320,7 +332,7 @@ def test_nobody_is_added_where_no_slot_is_free(study):
 
 def test_a_claimed_slot_becomes_free_again_and_a_planned_one_does_not(study, ann, slot):
     inviting.revoke(study.annotators.get(name="A02"))
-    carol = inviting.invite_new(study).annotator
+    carol = join(study, inviting.invite_new(study).annotator.name)
     claimed = leasing.take(handing.next_slot(carol), carol)
     Slot.objects.update(lease_until=timezone.now() - timedelta(minutes=1))
     assert leasing.release_expired() == 2
@@ -338,7 +350,7 @@ def test_revoking_twice_is_logged_once(study, ann):
 
 def test_submitting_again_changes_nothing_even_after_the_next_session_began(study, ann):
     slots = list(leasing.own_slots(ann))
-    first = submit(leasing.take(slots[0], ann), ann)
+    first = submit(take(slots[0], ann), ann)
     answer(first, ann, 1, "press-1")
     leasing.take(slots[3], ann)
     again = rating.submit_slot(slot=first, annotator=ann, seconds=99)

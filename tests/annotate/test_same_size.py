@@ -39,7 +39,8 @@ def uneven(**kw) -> Benchmark:
 
 def seen(study: Study, *, rendition="display") -> set[tuple[int, int]]:
     """The sizes of all pictures that the study's first annotator is sent."""
-    person = study.annotators.first() or join(study)
+    planned = study.annotators.first()
+    person = join(study, planned.name if planned else "")
     token = Invitation.objects.get(annotator=person).token
     client, sizes = Client(), set()
     for slot in person.slots.all():
@@ -164,7 +165,7 @@ def films(tmp_path) -> Study:
 def test_videos_of_all_methods_have_one_size_and_tell_nothing(client, films):
     assert same_size.draw(films, seconds=100)
     slot = films.slots.exclude(annotator=None).first()
-    token = slot.annotator.invitation.token
+    token = join(films, slot.annotator.name).invitation.token
     told = []
     for side in ("left", "right"):
         response = client.get(reverse("rate-video", args=[token, slot.code, side]))

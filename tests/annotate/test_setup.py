@@ -632,7 +632,7 @@ def test_the_questions_stand_in_the_language_of_the_page(manager, woods):
         f"/setup/{woods.slug}/?template=vistorybench-user-study",
         headers={"accept-language": "zh-hans"},
     ).content.decode()
-    assert "<strong>1. 角色</strong>" in page
+    assert "<strong>1. 角色识别一致性</strong>" in page
 
 
 def test_the_new_study_button_is_there_for_managers(manager, woods):

@@ -192,6 +192,18 @@ def test_training_that_is_judged_again_is_said_beforehand():
     assert prepare(definition, stories=["02"], **asked).notes() == []
 
 
+def test_missing_shots_are_said_beforehand():
+    """Annotators read that they are missing, and may know a method by that."""
+    benchmark = make_benchmark(stories=2)
+    alder = Frame.objects.filter(output__method__name="Alder", number__lt=3)
+    alder.filter(output__story__key="01").update(media=None)
+    definition = read_definition(LIKERT, file="s.yaml", name="s")
+    asked = {"benchmark": benchmark, "annotators": 3}
+    (note,) = prepare(definition, **asked).notes()
+    assert note.startswith("1 output lacks shots (Alder/01: 2), and annotators read")
+    assert prepare(definition, stories=["02"], **asked).notes() == []
+
+
 def test_twins_are_drawn_before_the_transaction(monkeypatch):
     """Nobody else can write to SQLite while a transaction is under way."""
     depth = len(connection.savepoint_ids)

@@ -10,6 +10,7 @@ from django.urls import reverse
 from annotate.lifecycle import Reach, reach
 from annotate.models import Annotator
 from annotate.people import inviting, joining
+from evalcore import workers
 from tests.annotate.changes.test_extending import planned_study
 from tests.people import alice, eve, rob
 
@@ -70,6 +71,7 @@ def test_a_study_that_nobody_can_enter_is_launched_with_a_warning(study, way):
 
 
 def test_what_does_not_fit_is_explained_alone(study):
+    workers.sign(workers.KINDS)
     told = press(study, "pause")
     assert 'class="notice error"' in told
     assert told.count('class="notice') == 1

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from django.test import Client
 from django.urls import reverse
 
 from annotate import exclusion, leasing, lifecycle, viewing
@@ -217,7 +218,7 @@ def test_eve_cannot_see_anns_slot_or_pictures(client):
     address = begin(client, study, "A01")
     code = address.rstrip("/").rsplit("/", 1)[-1]
     eve = token(study, "A02")
-    begin(client, study, "A02")
+    begin(Client(), study, "A02")
     for path in (
         reverse("rate-slot", args=[eve, code]),
         reverse("rate-picture", args=[eve, code, "only", 1, "thumb"]),
@@ -361,8 +362,11 @@ def test_nobody_gets_a_code_for_nothing(client, study):
     carol = study.annotators.create(name="A03")
     invitation = Invitation.objects.create(annotator=carol)
     done = reverse("rate-done", args=[invitation.token])
-    assert client.get(done)["Location"].endswith("/consent/")
-    client.post(reverse("rate-consent", args=[invitation.token]))
+    for step in ("consent", "instructions"):
+        entry = client.get(done)["Location"]
+        address = reverse(f"rate-{step}", args=[invitation.token])
+        assert client.get(entry)["Location"] == address
+        client.post(address)
     page = client.get(done).content.decode()
     assert "Nothing to judge just now" in page
     assert carol.completion_code not in page

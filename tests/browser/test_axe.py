@@ -138,6 +138,7 @@ def follow_links(looker, addresses: list[str]) -> None:
             addresses += links(looker.page)
 
 
+@pytest.mark.page_errors(f"404 .*{NOWHERE}")
 def test_every_page_in_both_languages_and_themes(page, live_server):
     demo.build()
     looker = Looker(page, live_server)
@@ -151,7 +152,7 @@ def test_every_page_in_both_languages_and_themes(page, live_server):
     seats = Annotator.objects.filter(study__slug=demo.LIKERT)
     free = seats.get(is_simulated=False)
     visit(looker, free, "entry")
-    free.consented_at = timezone.now()
+    free.consented_at = free.instructed_at = timezone.now()
     free.save()
     visit(looker, free, "instructions")
     visit(looker, seats.filter(is_simulated=True).first(), "done")

@@ -9,7 +9,8 @@ from annotate.planning import plan_study
 from annotate.study_files.study_file import load_definition
 from tests.browser.accessibility import violations
 from tests.browser.test_rate import address, enter, saved, start
-from tests.factories import make_benchmark
+from tests.browser.test_video import TWO_SECONDS, make_reel
+from tests.factories import make_benchmark, make_study
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -39,16 +40,34 @@ def press(page, *keys):
         page.keyboard.press(key)
 
 
+def confirm(page):
+    """Say that the shot in sight is done, as soon as that can be said."""
+    button = page.locator(".sheet-bar button")
+    expect(button).to_be_visible()
+    expect(button).to_be_enabled()
+    press(page, "Enter")
+
+
+def send(page):
+    expect(page.locator("#submit")).to_be_visible()
+    expect(page.locator("#submit")).to_be_enabled()
+    press(page, "Enter")
+
+
 def test_a_checklist_by_keyboard_alone(page, live_server, study):
     start(page, live_server, study)
     first = study.slots.order_by("position").first()
     for _story in range(2):
         before = page.url
         expect(page.get_by_role("heading", name="Shot 1 of 3").last).to_be_visible()
-        press(page, "1", "ArrowDown", "2", "ArrowDown", "ArrowUp", "1", "Enter")
+        press(page, "1", "ArrowDown", "2", "ArrowDown", "ArrowUp", "1")
+        confirm(page)
         expect(page.get_by_role("heading", name="Shot 2 of 3").last).to_be_visible()
         assert page.is_visible("#shot-2")
-        press(page, "Enter", "2", "Enter")
+        confirm(page)
+        press(page, "2")
+        confirm(page)
+        send(page)
         page.wait_for_function("url => location.href !== url", arg=before)
     page.wait_for_url("**/done/")
     assert ticked(study, slot=first) == [
@@ -60,14 +79,123 @@ def test_a_checklist_by_keyboard_alone(page, live_server, study):
     assert verifying.problems(study) == []
 
 
-def test_a_shot_that_was_not_looked_at_is_opened(page, live_server, study):
+def test_two_presses_of_enter_are_the_word_on_one_shot(page, live_server, study):
+    """Nobody has seen the second shot when the second press comes."""
+    study.benchmark.stories.first().shots.filter(number=3).delete()
     start(page, live_server, study)
-    press(page, "Enter")  # the first is done
-    page.click("#submit")
-    expect(page.locator("#problem")).to_contain_text("Shot 2 of 3")
-    assert page.is_visible("#sheet-2")
-    assert page.is_visible("#shot-2")
+    expect(page.locator(".sheet-bar button")).to_be_enabled()
+    press(page, "Enter", "Enter", "Enter")
+    saved(page)
+    page.wait_for_timeout(200)
     assert not study.slots.filter(state=Slot.State.SUBMITTED).exists()
+    assert set(Rating.objects.values_list("shot", flat=True)) == {1}
+    assert page.is_visible("#sheet-2")
+
+
+def test_sending_is_offered_when_each_shot_is_done(page, live_server, study):
+    start(page, live_server, study)
+    for _shot in range(3):
+        expect(page.locator("#submit")).to_be_hidden()
+        confirm(page)
+    press(page, "Enter")  # a second press: too soon to send
+    expect(page.locator(".sheet-bar button")).to_be_hidden()
+    saved(page)
+    assert Rating.objects.count() == 3 * 68
+    assert not study.slots.filter(state=Slot.State.SUBMITTED).exists()
+    first = page.url
+    send(page)
+    page.wait_for_url(lambda url: url != first)
+
+
+def test_a_click_counts_once_the_picture_is_there(page, live_server, study):
+    start(page, live_server, study)
+    page.route("**/display/", lambda route: None)  # no picture ever comes
+    page.reload(wait_until="domcontentloaded")
+    page.wait_for_selector("html.js")
+    page.wait_for_timeout(800)
+    page.click(".sheet-bar button", force=True)
+    expect(page.locator("#problem")).to_contain_text("First look at this shot.")
+    assert not Rating.objects.exists()
+
+
+@pytest.mark.page_errors("ERR_FAILED .*/display/")
+def test_a_shot_that_cannot_be_shown_cannot_be_done(page, live_server, study):
+    start(page, live_server, study)
+    page.route("**/2/display/", lambda route: route.abort())
+    page.reload()
+    page.wait_for_selector("html.js")
+    confirm(page)
+    expect(page.locator("#shot-2 .fault")).to_be_visible()
+    page.wait_for_timeout(800)
+    press(page, "Enter")
+    expect(page.locator("#problem")).to_contain_text("skip the story")
+    assert set(Rating.objects.values_list("shot", flat=True)) == {1}
+    page.unroute("**/2/display/")
+    page.click("#shot-2 .retry")
+    confirm(page)
+    expect(page.locator("#sheet-3")).to_be_visible()
+
+
+def unwatched(page, folder, live_server, **kw) -> Study:
+    """Open a video of two shots of which nothing plays by itself."""
+    page.emulate_media(reduced_motion="reduce")
+    study = make_study(
+        protocol="checklist", benchmark=make_reel(folder, [TWO_SECONDS], **kw),
+        annotators=1, presentation={"must_watch": False},
+    )  # fmt: skip
+    start(page, live_server, study)
+    return study
+
+
+def refuses(page) -> None:
+    page.wait_for_timeout(800)
+    press(page, "Enter")
+    expect(page.locator("#problem")).to_contain_text("First play this shot’s part")
+
+
+@pytest.mark.page_errors("ERR_FAILED .*/video/")
+def test_no_shot_of_a_video_that_cannot_be_played_counts(page, live_server, tmp_path):
+    unwatched(page, tmp_path, live_server)
+    press(page, *12 * ".")
+    confirm(page)
+    saved(page)
+    page.route("**/video/", lambda route: route.abort())
+    page.reload()
+    page.wait_for_selector("html.js")
+    page.wait_for_selector("text=This video cannot be played here. >> visible=true")
+    expect(page.locator("#sheet-2")).to_be_visible()
+    refuses(page)
+    assert set(Rating.objects.values_list("shot", flat=True)) == {1}
+
+
+def test_a_shot_shorter_than_what_is_counted_by_is_to_be_watched(
+    page, live_server, tmp_path
+):
+    unwatched(page, tmp_path, live_server, times=[(0, 1), (1.991, 1.999)])
+    press(page, *12 * ".")
+    confirm(page)
+    expect(page.locator("#sheet-2")).to_be_visible()
+    refuses(page)
+    page.click("[data-press=' ']")  # plays
+    confirm(page)
+    expect(page.locator("#submit")).to_be_visible()
+
+
+def test_a_shot_of_a_video_counts_when_its_part_was_shown(page, live_server, tmp_path):
+    unwatched(page, tmp_path, live_server)
+    refuses(page)
+    assert not Rating.objects.exists()
+    press(page, *12 * ".")  # frame by frame
+    confirm(page)
+    expect(page.locator("#sheet-2")).to_be_visible()
+    refuses(page)
+    saved(page)
+    assert set(Rating.objects.values_list("shot", flat=True)) == {1}
+    page.click("[data-press=' ']")  # plays
+    confirm(page)
+    send(page)
+    page.wait_for_url("**/done/")
+    assert Rating.objects.filter(is_current=True).count() == 2 * 6
 
 
 def test_walking_through_shots_turns_the_sheets(page, live_server, study):
@@ -82,7 +210,9 @@ def test_walking_through_shots_turns_the_sheets(page, live_server, study):
 
 def test_ticks_come_back_after_a_reload(page, live_server, study):
     start(page, live_server, study)
-    press(page, "1", "Enter", "ArrowDown", "1")
+    press(page, "1")
+    confirm(page)
+    press(page, "ArrowDown", "1")
     saved(page)
     page.reload()
     page.wait_for_selector("html.js")
@@ -92,14 +222,15 @@ def test_ticks_come_back_after_a_reload(page, live_server, study):
     assert not page.is_checked("[name='looked:2']")
 
 
+@pytest.mark.page_errors("ERR_FAILED .*/save/")
 def test_ticks_without_network_are_shown_after_a_reload_and_sent(
     page, live_server, study
 ):
-    start(page, live_server, study)
     page.route("**/save/", lambda route: route.abort())
-    press(page, "1", "Enter")
+    start(page, live_server, study)
+    press(page, "1")
+    confirm(page)
     page.wait_for_selector("#save-state.warn")
-    page.evaluate("window.onbeforeunload = null")
     page.on("dialog", lambda dialog: dialog.accept())
     page.reload()
     page.wait_for_selector("html.js")
@@ -126,11 +257,12 @@ def test_by_touch_on_a_phone(chromium, live_server, study):
         size = box.bounding_box()
         assert min(size["width"], size["height"]) >= 44
         box.tap()
+        page.evaluate("scrollTo(0, 0)")
         page.tap(".sheet-bar button")
-        if shot < 3:  # the next sheet begins in sight
-            heading = page.locator(f"#sheet-{shot + 1} h2")
-            page.wait_for_timeout(100)
-            assert 60 < heading.bounding_box()["y"] < 400
+        if shot < 3:  # the next shot and the begin of its sheet are in sight
+            for part in (f"#shot-{shot + 1} .pane", f"#sheet-{shot + 1} h2"):
+                expect(page.locator(part)).to_be_in_viewport()
+    page.tap("#submit")
     first = study.slots.order_by("position").first()
     for _try in range(50):
         first.refresh_from_db()
@@ -141,6 +273,7 @@ def test_by_touch_on_a_phone(chromium, live_server, study):
     context.close()
 
 
+@pytest.mark.page_errors("422 .*/submit/")
 def test_without_a_script(chromium, live_server, study):
     context = chromium.new_context(java_script_enabled=False)
     page = context.new_page()

@@ -11,7 +11,7 @@ from annotate.models import StudyMember, User
 from annotate.people import holding
 from tests.browser.accessibility import violations
 from tests.factories import make_benchmark, make_study
-from tests.studies import flag, running_study, set_aside
+from tests.studies import flag, running_study, set_aside, study_with_vanished
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -221,3 +221,33 @@ def test_from_a_folded_map_down_to_a_slot(page, live_server):
     page.click("td.heat a >> nth=1")
     page.wait_for_url("**/slots/?**")
     expect(page.locator("tbody tr")).to_have_count(1)
+
+
+@pytest.mark.parametrize(("width", "hand"), [(1440, "mouse"), (390, "finger")])
+def test_from_the_alert_to_giving_the_work_away(chromium, live_server, width, hand):
+    """Two people vanished with all that is left: no date, one alert, one click."""
+    study = study_with_vanished(timezone.now())
+    context = chromium.new_context(
+        viewport={"width": width, "height": 900}, has_touch=hand == "finger"
+    )
+    page = context.new_page()
+    log_in(page, live_server, study)
+    page.goto(address(live_server, study))
+    assert "expected end" not in page.inner_text("#coverage").lower()
+    expect(page.locator(".outlook")).to_contain_text(
+        "all 25 slots that are left wait for people who are not at work (A01, A02)"
+    )
+    alert = page.locator(".alert")
+    expect(alert).to_have_count(1)
+    expect(alert).to_contain_text("A01: 13 (last seen")
+    expect(alert).to_contain_text("A02: 12 (last seen")
+    link = alert.locator("a:has-text('Give open work to others')")
+    expect(link).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    link.click() if hand == "mouse" else link.tap()
+    page.wait_for_url("**/redistribute/**")
+    chosen = page.locator("input[name=annotator]:checked")
+    assert [box.input_value() for box in chosen.all()] == ["A01", "A02"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    has_no_faults(page)
+    context.close()

@@ -14,9 +14,9 @@ from playwright.sync_api import expect
 
 from annotate.history.verifying import problems
 from annotate.models import Fault, Invitation, Rating, Slot
-from tests.browser.test_rate import saved
+from tests.browser.test_rate import OFFLINE, saved
 from tests.browser.waiting import wait_until
-from tests.factories import make_benchmark
+from tests.factories import make_benchmark, make_study
 from tests.working import LIKERT, join, make_planned
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -52,6 +52,7 @@ def judge(page, *keys):
         page.keyboard.press(key)
 
 
+@pytest.mark.page_errors(OFFLINE)
 def test_the_next_story_comes_without_asking_the_server(page, live_server, study):
     sit_down(page, live_server, study)
     fetched(page, 1)
@@ -91,6 +92,7 @@ def test_of_what_comes_next_only_the_next_story_is_decoded(page, live_server, st
     assert decoded == set(shown) != set()
 
 
+@pytest.mark.page_errors(OFFLINE)
 def test_a_reply_about_a_story_that_was_left_is_not_heeded(page, live_server, study):
     asked = []
 
@@ -115,9 +117,10 @@ def test_a_reply_about_a_story_that_was_left_is_not_heeded(page, live_server, st
     expect(page.locator("#place")).to_contain_text("Story 2 of 8")
 
 
+@pytest.mark.page_errors(OFFLINE)
 @pytest.mark.parametrize("text", [LONG, OPEN], ids=["planned", "open"])
 def test_five_stories_without_network_then_a_crash(
-    chromium, tmp_path, live_server, text
+    chromium, page_errors, tmp_path, live_server, text
 ):
     """Every answer is there once, whether the browser lives or not."""
     planned = text == LONG
@@ -128,11 +131,13 @@ def test_five_stories_without_network_then_a_crash(
     )
 
     def launch():
-        return chromium.browser_type.launch_persistent_context(
+        context = chromium.browser_type.launch_persistent_context(
             tmp_path / "profile",
             executable_path=shutil.which("chromium"),
             args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
         )
+        page_errors.listen(context)
+        return context
 
     context = launch()
     page = context.pages[0]
@@ -188,6 +193,7 @@ def kill(profile):
     time.sleep(0.5)
 
 
+@pytest.mark.page_errors(OFFLINE, "ERR_FAILED .*/ahead/")
 def test_where_nothing_was_fetched_the_page_says_that_it_waits(
     page, live_server, study
 ):
@@ -202,9 +208,10 @@ def test_where_nothing_was_fetched_the_page_says_that_it_waits(
     assert Rating.objects.count() == 2
 
 
+@pytest.mark.page_errors("ERR_FAILED .*/save/")
 def test_reload_without_network_loses_nothing(page, live_server, study):
-    sit_down(page, live_server, study)
     page.route("**/save/", lambda route: route.abort())
+    sit_down(page, live_server, study)
     judge(page, "3")
     expect(page.locator("#save-state")).to_contain_text("Waiting")
     page.on("dialog", lambda dialog: dialog.accept())
@@ -255,6 +262,7 @@ def test_the_browsers_back_button_leads_back_and_forth(page, live_server, study)
     expect(page.locator("#place")).to_contain_text("Story 2 of 8")
 
 
+@pytest.mark.page_errors("403 .*/save/", "405 .*/story/")
 def test_cookies_that_expire_in_mid_answer_cost_nothing(page, live_server, study):
     sit_down(page, live_server, study)
     fetched(page, 1)
@@ -280,6 +288,41 @@ def test_an_answer_is_undone_with_u(page, live_server, study):
     saved(page)
     current = Rating.objects.get(is_current=True)
     assert (current.question.key, current.value) == ("character", 1)
+
+
+def test_a_key_pressed_twice_answers_no_story_that_nobody_has_seen(
+    page, live_server, study
+):
+    """Going on by itself leaves the second press to the story of the first."""
+    sit_down(page, live_server, study)
+    judge(page, "?")
+    page.check("[data-setting=auto]")
+    page.evaluate("document.activeElement.blur()")
+    fetched(page, 1)
+    judge(page, "3", "1", "1", "1")
+    expect(page.locator("#place")).to_contain_text("Story 2 of 8")
+    saved(page)
+    page.wait_for_timeout(200)
+    assert set(Rating.objects.values_list("slot__position", flat=True)) == {
+        study.slots.order_by("position").first().position
+    }
+
+
+def test_enter_that_is_held_skips_no_page(page, live_server):
+    """Agreeing leads to the instructions, whose button has the same key."""
+    study = make_study(annotators=1)
+    token = Invitation.objects.get(annotator__study=study).token
+    page.goto(live_server.url + reverse("rate-consent", args=[token]))
+    expect(page.locator("main button.primary")).to_be_focused()
+    page.keyboard.down("Enter")
+    here = page.url
+    page.wait_for_url(lambda url: url != here)
+    there = page.url
+    for _repeat in range(10):
+        page.keyboard.down("Enter")
+        page.wait_for_timeout(50)
+    assert page.url == there
+    page.keyboard.up("Enter")
 
 
 def test_going_on_by_itself_after_the_last_answer(page, live_server, study):
@@ -364,6 +407,7 @@ def test_a_rest_is_suggested_after_a_long_time(page, live_server, study, minutes
     expect(rest).to_be_visible(visible=told)
 
 
+@pytest.mark.page_errors(OFFLINE, "ERR_FAILED .*/display/")
 def test_a_broken_picture_is_reported_without_network(page, live_server, study):
     page.route("**/only/2/display/", lambda route: route.abort())
     sit_down(page, live_server, study)
@@ -380,6 +424,7 @@ def test_a_broken_picture_is_reported_without_network(page, live_server, study):
     assert fault.slot.code in page.url
 
 
+@pytest.mark.page_errors("ERR_FAILED .*/save/")
 def test_a_comment_that_waits_is_shown_after_a_reload(page, live_server, study):
     study.presentation["comments"] = True
     study.save()

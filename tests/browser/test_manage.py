@@ -36,7 +36,7 @@ def log_in(page, live_server):
 def test_every_number_leads_to_its_slots(page, live_server, study):
     log_in(page, live_server)
     page.click(f"text={study.title}")
-    page.click("text=Coverage")
+    page.click(".tabs >> text=Coverage")
     page.click("td.heat a >> nth=0")
     page.wait_for_url("**/slots/?**")
     expect(page.locator("tbody tr")).to_have_count(2)
@@ -111,6 +111,7 @@ def test_closing_needs_a_second_click(page, live_server, study):
     assert study.state == "closed"
 
 
+@pytest.mark.page_errors("(?s)Applying inline style.*/display/")
 def test_from_a_list_through_its_slots_and_back(page, live_server, study):
     log_in(page, live_server)
     listed = reverse("slot-list", args=[study.slug]) + "?method=Alder"

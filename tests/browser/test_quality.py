@@ -141,6 +141,7 @@ def test_a_sign_of_life_renews_the_lease_while_somebody_is_there(page, live_serv
         page.clock.fast_forward(60_000)
 
 
+@pytest.mark.page_errors("403 .*/rate/")
 def test_a_warning_and_a_pause_are_plain_pages(page, live_server):
     study = make_planned(LIKERT + "session_size: 3\n", annotators=1, redundancy=1)
     person = join(study, "A01")

@@ -12,6 +12,7 @@ from tests.factories import make_study
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 ANSWERS = "**/save/"
+OFFLINE = "ERR_INTERNET_DISCONNECTED"  # what any request then says
 # How many rows wait in the browser's database.
 WAITING = """() => new Promise((resolve) => {
   indexedDB.open("plumbline").onsuccess = ({ target }) => {
@@ -165,6 +166,29 @@ def test_going_back_changes_an_answer(page, live_server):
     assert list(rows.values_list("value", "is_current")) == [(3, False), (0, True)]
 
 
+def test_the_time_on_a_page_that_is_left_for_another_counts(page, live_server):
+    study = make_study(annotators=1)
+    start(page, live_server, study)
+    page.wait_for_function("() => document.body.dataset.ahead > 0")
+    first = page.url
+    for key in ("3", "3", "Enter"):
+        page.keyboard.press(key)
+    page.wait_for_function("url => location.href !== url", arg=first)
+    second = page.url
+    page.wait_for_timeout(3000)
+    page.keyboard.press("Backspace")
+    page.wait_for_url(first)
+    page.go_back()  # to the page before
+    page.wait_for_url(second)
+    for key in ("3", "3", "Enter"):
+        page.keyboard.press(key)
+    page.wait_for_function("url => location.href !== url", arg=second)
+    saved(page)
+    slot = study.slots.get(code=second.split("/story/")[1].rstrip("/"))
+    assert 3 < slot.seconds < 60
+
+
+@pytest.mark.page_errors(OFFLINE)
 def test_a_lost_network_is_told_and_the_answer_arrives_later(page, live_server):
     start(page, live_server, make_study(annotators=1))
     page.context.set_offline(True)
@@ -203,6 +227,7 @@ def test_a_slow_old_answer_does_not_overtake_the_submitted_one(page, live_server
     assert Rating.objects.get(question__key="character", is_current=True).value == 4
 
 
+@pytest.mark.page_errors(r"status of 4\d\d .*/save/", "405 .*/story/")
 @pytest.mark.parametrize(
     ("status", "body", "told"),
     [
@@ -247,6 +272,7 @@ def test_a_refusal_is_told_and_offered_again_by_enter(
     ]
 
 
+@pytest.mark.page_errors("404 .*/story/")
 def test_an_answer_to_a_story_that_is_gone_is_told_once_and_forgotten(
     page, live_server
 ):
@@ -267,6 +293,7 @@ def test_an_answer_to_a_story_that_is_gone_is_told_once_and_forgotten(
     assert page.evaluate(WAITING) == 0
 
 
+@pytest.mark.page_errors("404 .*/elsewhere/save/")
 def test_a_refused_row_does_not_spoil_the_stories_after_it(page, live_server):
     start(page, live_server, make_study(annotators=1))
     page.evaluate(LEAVE_ONE_BEHIND)
@@ -279,6 +306,7 @@ def test_a_refused_row_does_not_spoil_the_stories_after_it(page, live_server):
     assert page.evaluate(WAITING) == 1, "it is offered again later"
 
 
+@pytest.mark.page_errors("ERR_FAILED .*/save/", "403 .*/story/")
 def test_answers_of_a_story_before_wait_while_the_study_is_paused(page, live_server):
     answer_with(page, lambda route: route.abort())
     start(page, live_server, make_study(annotators=1))
@@ -288,9 +316,8 @@ def test_answers_of_a_story_before_wait_while_the_study_is_paused(page, live_ser
         page.keyboard.press(key)
     page.wait_for_url(lambda url: url != first)
     Study.objects.update(state="paused")
-    page.unroute(ANSWERS)
     with page.expect_response(ANSWERS):
-        page.wait_for_timeout(100)
+        page.unroute(ANSWERS)
     page.wait_for_timeout(300)  # what must not show is not awaited
     expect(page.locator("#save-state")).to_contain_text("Waiting")
     assert page.is_hidden("#problem"), "it is another story's"
@@ -301,6 +328,7 @@ def test_answers_of_a_story_before_wait_while_the_study_is_paused(page, live_ser
     assert Rating.objects.count() == 3
 
 
+@pytest.mark.page_errors("ERR_FAILED .*/save/", "404 .*/story/")
 def test_what_is_lost_is_told_once_between_stories(page, live_server):
     answer_with(page, lambda route: route.abort())
     start(page, live_server, make_study(annotators=2))
@@ -309,9 +337,9 @@ def test_what_is_lost_is_told_once_between_stories(page, live_server):
     page.wait_for_selector("#save-state.warn")
     slot = Slot.objects.select_related("annotator__study").get(state="leased")
     leasing.skip(slot, slot.annotator, reason="unclear")
-    page.unroute(ANSWERS)
     page.once("dialog", lambda dialog: dialog.accept())
     page.goto(page.url.split("/story/")[0] + "/pause/")
+    page.unroute(ANSWERS)
     told = page.locator("main .notice.error")
     expect(told).to_have_text("This story is now with somebody else.")
     saved(page)
@@ -331,9 +359,10 @@ def test_what_this_browser_cannot_keep_is_told(page, live_server):
     assert page.locator("input:checked").count() == 0, "as the page says"
 
 
+@pytest.mark.page_errors("500 .*/elsewhere/save/")
 def test_a_failure_for_one_story_holds_no_other_back(page, live_server):
-    start(page, live_server, make_study(annotators=1))
     page.route("**/elsewhere/save/", lambda route: route.fulfill(status=500, body=""))
+    start(page, live_server, make_study(annotators=1))
     page.evaluate(LEAVE_ONE_BEHIND)
     page.keyboard.press("3")
     expect(page.locator("#save-state")).to_contain_text("Waiting for the network")
@@ -344,6 +373,7 @@ def test_a_failure_for_one_story_holds_no_other_back(page, live_server):
     assert Rating.objects.get().value == 3
 
 
+@pytest.mark.page_errors("403 .*/story/")
 def test_a_study_paused_meanwhile_is_told_and_nothing_is_sent_for_ever(
     page, live_server
 ):
@@ -366,6 +396,7 @@ def test_a_study_paused_meanwhile_is_told_and_nothing_is_sent_for_ever(
     assert Rating.objects.count() == 2
 
 
+@pytest.mark.page_errors("status of (500|503|429|408) .*/save/")
 @pytest.mark.parametrize("status", [500, 503, 429, 408])
 def test_a_passing_failure_of_the_server_is_tried_again(page, live_server, status):
     failed = []
@@ -385,6 +416,7 @@ def test_a_passing_failure_of_the_server_is_tried_again(page, live_server, statu
     assert Rating.objects.get().value == 2
 
 
+@pytest.mark.page_errors("403 .*/save/", "405 .*/story/")
 @pytest.mark.parametrize("before", ["", "2", "23"])
 def test_logging_in_in_another_tab_refuses_no_answer(page, live_server, before):
     start(page, live_server, make_study(annotators=1))
@@ -436,6 +468,7 @@ def test_capital_letters_work_and_shortcuts_of_the_browser_do_not(page, live_ser
     assert not Rating.objects.exists()
 
 
+@pytest.mark.page_errors("ERR_FAILED .*/save/")
 def test_leaving_with_an_unsaved_answer_is_questioned(page, live_server):
     answer_with(page, lambda route: route.abort())
     start(page, live_server, make_study(annotators=1))
@@ -492,6 +525,7 @@ def test_left_and_right_are_alike_where_no_tie_is_allowed(page, live_server):
     assert page.is_checked("input[name=character][value=right]")
 
 
+@pytest.mark.page_errors("404 .*/story/")
 def test_a_story_that_is_gone_leads_on_by_enter(page, live_server):
     study = make_study(annotators=1)
     start(page, live_server, study)
@@ -579,6 +613,7 @@ def test_nothing_overflows_at_360_px(page, live_server, protocol):
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
+@pytest.mark.page_errors("403 .*/save/")
 def test_a_refused_answer_does_not_take_the_place_of_a_newer_one(page, live_server):
     held = []
     answer_with(page, lambda route: route.continue_() if held else held.append(route))

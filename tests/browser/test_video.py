@@ -7,7 +7,7 @@ from evalcore import video
 from evalcore.models import Benchmark, Method, Output, Shot, Story
 from tests.browser import test_rate
 from tests.browser.accessibility import violations
-from tests.browser.test_rate import finish_by_keyboard, saved
+from tests.browser.test_rate import OFFLINE, finish_by_keyboard, saved
 from tests.browser.waiting import wait_until
 from tests.clips import BITS, write_clip
 from tests.factories import make_study
@@ -155,6 +155,18 @@ def test_a_pair_is_watched_and_judged_by_keyboard_alone(page, live_server, tmp_p
     assert dict(answers) == {"character": "a", "aesthetics": "tie"}
 
 
+def test_space_after_the_last_answer_plays_and_sends_nothing(
+    page, live_server, tmp_path
+):
+    calm(page)
+    start(page, live_server, make_pair(tmp_path, [LONG, LONG]))
+    for key in "12 ":
+        page.keyboard.press(key)
+    page.wait_for_selector(".player.playing")
+    saved(page)
+    assert Choice.objects.filter(slot__state="leased").count() == 2
+
+
 def test_a_step_is_one_frame_of_the_faster(page, live_server, tmp_path):
     calm(page)
     start(page, live_server, make_pair(tmp_path, [TWO_SECONDS, SLOWER]))
@@ -228,6 +240,7 @@ def test_what_is_chosen_holds_for_the_next_story(page, live_server, tmp_path):
     page.wait_for_function("() => document.querySelector('video').currentTime > 0")
 
 
+@pytest.mark.page_errors(OFFLINE)
 def test_the_next_video_plays_without_network(page, live_server, tmp_path):
     reel = make_reel(tmp_path, [SECOND, SECOND])
     free = {"must_watch": False}
@@ -337,6 +350,7 @@ def test_where_one_waits_both_do(page, live_server, tmp_path):
     assert states(page, "paused") == [False, False]
 
 
+@pytest.mark.page_errors("404 .*/video/")
 def test_a_broken_video_locks_nobody_out(page, live_server, tmp_path):
     study = make_pair(tmp_path, [SECOND, TWO_SECONDS], must_watch=True)
     page.route("**/right/video/", lambda route: route.fulfill(status=404))

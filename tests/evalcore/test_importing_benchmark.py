@@ -2,9 +2,11 @@ import json
 
 import openpyxl
 import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
 
 from analysis.tables import InputError
-from evalcore import scoring
+from evalcore import media, scoring
 from evalcore.importing.stories import import_benchmark
 from evalcore.models import (
     Benchmark,
@@ -263,3 +265,36 @@ def test_stories_made_from_folders_get_their_texts_later(tmp_path):
     story.refresh_from_db()
     assert (story.title, story.tags) == ("Old", {"genre": "fairy tale"})
     assert [s.text["en"]["plot"] for s in story.shots.all()] == ["plot", "plot"]
+
+
+def test_an_unreadable_reference_picture_is_refused_or_left_out(tmp_path, capsys):
+    bad = write(tmp_path) / "image/Mira/deep/00.jpg"
+    whole = bad.read_bytes()
+    bad.write_bytes(b"")
+    with pytest.raises(CommandError, match="--skip-unreadable leaves it out"):
+        call_command("import_benchmark", tmp_path, benchmark="v")
+    call_command("import_benchmark", tmp_path, benchmark="v", skip_unreadable=True)
+    told = capsys.readouterr().out.splitlines()
+    assert told[-2:] == [
+        "Left out 1 unreadable file; their reference pictures are missing:",
+        f"  {bad}: expected a readable picture; this file is empty",
+    ]
+    # The others keep their places, so that a mended one finds its own.
+    places = CharacterImage.objects.filter(character__key="Mira")
+    assert list(places.values_list("ordinal", flat=True)) == [2]
+    bad.write_bytes(whole)
+    import_benchmark(tmp_path, slug="v")
+    assert list(places.values_list("ordinal", flat=True)) == [1, 2]
+
+
+def test_a_reference_picture_that_the_machine_does_not_give_is_named(
+    tmp_path, monkeypatch
+):
+    write(tmp_path)
+
+    def denied(path):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(media, "read", denied)
+    with pytest.raises(InputError, match=r"a readable file \(Permission denied\)"):
+        import_benchmark(tmp_path, slug="v", skip_unreadable=True)

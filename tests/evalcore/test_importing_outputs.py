@@ -1,5 +1,7 @@
 """Every layout of rendered stories, and every mistake in them."""
 
+import io
+import itertools
 import os
 import shutil
 from pathlib import Path
@@ -10,7 +12,8 @@ from django.core.management.base import CommandError
 from PIL import Image
 
 from analysis.tables import InputError
-from evalcore import scoring
+from evalcore import media, scoring
+from evalcore.importing.commands import ImportCommand
 from evalcore.importing.folder import import_outputs
 from evalcore.models import (
     Benchmark,
@@ -503,3 +506,171 @@ def test_the_folder_of_one_method_needs_its_name(tmp_path, benchmark):
         import_outputs(tmp_path / "UNO", benchmark=benchmark)
     import_outputs(tmp_path / "UNO", benchmark=benchmark, method=" UNO ")
     assert Method.objects.get().name == "UNO"
+
+
+# Unreadable pictures ------------------------------------------------------------------
+
+EMPTY = b""
+CUT_SHORT = picture_bytes("cut", size=(64, 64))[:200]
+LARGE = picture_bytes("large", size=(2000, 1000))
+UNREADABLE = {
+    "empty": (EMPTY, "a readable picture; this file is empty"),
+    "cut short": (CUT_SHORT, "a readable picture (image file is truncated"),
+    "a page": (b"<html>404</html>", "a readable picture (PNG, JPEG, GIF, BMP or WebP)"),
+    "too large": (
+        LARGE,
+        "at most 1 megapixels (MEDIA_MAX_MEGAPIXELS), not 2000 x 1000",
+    ),
+}
+
+
+@pytest.mark.parametrize(("data", "why"), UNREADABLE.values(), ids=UNREADABLE.keys())
+def test_an_unreadable_picture_is_refused_or_left_out(
+    tmp_path, benchmark, settings, capsys, data, why
+):
+    settings.MEDIA_MAX_MEGAPIXELS = 1
+    draw(tmp_path / "UNO/01", ONE)
+    bad = tmp_path / "UNO/01/shot_02.png"
+    bad.write_bytes(data)
+    with pytest.raises(CommandError) as refused:
+        call_command("import_outputs", tmp_path, benchmark="vistory")
+    (line, end) = str(refused.value).splitlines()
+    assert line.startswith(f"{bad}: expected {why}")
+    assert line.endswith("; --skip-unreadable leaves it out")
+    assert end == "Nothing was written."
+    assert not Output.objects.exists()
+    call_command("import_outputs", tmp_path, benchmark="vistory", skip_unreadable=True)
+    shown = capsys.readouterr()
+    assert "note: missing: UNO: story 01: shot 2" in shown.err
+    told = shown.out.splitlines()
+    assert "2 pictures, 1 missing shots" in told[0]
+    assert told[-2] == "Left out 1 unreadable file; their shots are missing:"
+    assert told[-1].startswith(f"  {bad}: expected {why}")
+    assert "--skip" not in told[-1]
+    assert [f.media_id is None for f in Frame.objects.all()] == [False, True, False]
+
+
+def test_every_file_that_was_left_out_is_listed(tmp_path, benchmark, capsys):
+    for method in ("UNO", "DALL", "Oak"):
+        for story in ("01", "02"):
+            draw(tmp_path / method / story, ONE)
+            (tmp_path / method / story / "shot_01.png").write_bytes(EMPTY)
+    call_command("import_outputs", tmp_path, benchmark="vistory", skip_unreadable=True)
+    told = capsys.readouterr().out.splitlines()
+    assert told[-7] == "Left out 6 unreadable files; their shots are missing:"
+    assert len({line for line in told[-6:] if "shot_01.png: expected" in line}) == 6
+
+
+def test_an_output_without_a_readable_picture_is_none(tmp_path, benchmark):
+    draw(tmp_path / "UNO/01", ONE)
+    draw(tmp_path / "UNO/02", ONE)
+    draw(tmp_path / "DALL/02", ONE)
+    for name in ONE:
+        (tmp_path / "UNO/02" / name).write_bytes(EMPTY)
+    found, notes = imported(tmp_path, benchmark, skip_unreadable=True)
+    assert found == [("DALL", "02"), ("UNO", "01")]
+    assert "UNO: story 02: nothing of it is readable, so it has no output" in notes
+    assert "UNO: no output of these stories, which others have: 02" in notes
+
+
+def test_where_nothing_is_readable_nothing_is_imported(tmp_path):
+    draw(tmp_path / "UNO/01", ONE)
+    for name in ONE:
+        (tmp_path / "UNO/01" / name).write_bytes(EMPTY)
+    row = Benchmark(slug="new", title="new")
+    with pytest.raises(InputError, match="this file is empty"):
+        import_outputs(
+            tmp_path, benchmark=row, create_stories=True, skip_unreadable=True
+        )
+    assert not Benchmark.objects.filter(slug="new").exists()
+
+
+def test_an_unreadable_first_or_last_shot_is_missing_all_the_same(tmp_path):
+    row = Benchmark.objects.create(slug="own", title="own")
+    draw(tmp_path / "UNO/fox", ZERO)
+    for name in (ZERO[0], ZERO[-1]):
+        (tmp_path / "UNO/fox" / name).write_bytes(EMPTY)
+    summary = import_outputs(
+        tmp_path, benchmark=row, create_stories=True, skip_unreadable=True
+    )
+    assert summary.missing == ["UNO: story fox: shot 1", "UNO: story fox: shot 3"]
+
+
+def test_what_was_left_out_is_filled_in_when_it_is_mended(tmp_path, benchmark):
+    draw(tmp_path / "UNO/01", ONE)
+    path = tmp_path / "UNO/01/shot_02.png"
+    whole = path.read_bytes()
+    path.write_bytes(CUT_SHORT)
+    import_outputs(tmp_path, benchmark=benchmark, skip_unreadable=True)
+    path.write_bytes(whole)
+    assert import_outputs(tmp_path, benchmark=benchmark).new_pictures == 1
+    assert not Frame.objects.filter(media=None).exists()
+
+
+def test_a_stored_picture_stays_where_its_file_was_spoilt(tmp_path, benchmark, capsys):
+    draw(tmp_path / "UNO/01", ONE)
+    import_outputs(tmp_path, benchmark=benchmark)
+    (tmp_path / "UNO/01/shot_02.png").write_bytes(EMPTY)
+    call_command("import_outputs", tmp_path, benchmark="vistory", skip_unreadable=True)
+    shown = capsys.readouterr()
+    assert "missing" not in shown.err
+    assert "0 missing shots" in shown.out
+    assert "their shots are missing" not in shown.out
+    assert "Left out 1 unreadable file; what is stored stays:" in shown.out
+    assert not Frame.objects.filter(media=None).exists()
+
+
+def test_only_what_is_unreadable_is_left_out(tmp_path, benchmark, monkeypatch):
+    """Not a link, nor what the machine does not give, nor another picture."""
+    draw(tmp_path / "UNO/01", ONE)
+    import_outputs(tmp_path, benchmark=benchmark)
+    draw(tmp_path / "UNO/02", ONE)
+    (tmp_path / "UNO/01/shot_01.png").write_bytes(picture_bytes("another"))
+    (tmp_path / "UNO/02/shot_01.png").unlink()
+    (tmp_path / "UNO/02/shot_01.png").symlink_to(tmp_path / "UNO/02/shot_02.png")
+    read = media.read
+
+    def denied(path):
+        if path.name == "shot_03.png":
+            raise PermissionError(13, "Permission denied")
+        return read(path)
+
+    monkeypatch.setattr(media, "read", denied)
+    with pytest.raises(InputError) as caught:
+        import_outputs(tmp_path, benchmark=benchmark, skip_unreadable=True)
+    text = str(caught.value)
+    assert "another rendering is another method" in text
+    assert "not a link" in text
+    assert "a readable file (Permission denied)" in text
+    assert "--skip-unreadable" not in text
+
+
+def test_many_missing_shots_are_counted(tmp_path, benchmark, capsys):
+    for method in range(20):
+        draw(tmp_path / f"M{method}/01", ("shot_01.png", "shot_03.png"))
+    call_command("import_outputs", tmp_path, benchmark="vistory")
+    notes = capsys.readouterr().err.splitlines()
+    assert len(notes) == 11
+    assert notes[0] == "note: missing: M0: story 01: shot 2"
+    assert notes[-1] == "... and 10 more"
+
+
+def test_missing_shots_of_named_stories_are_one_kind(tmp_path, benchmark, capsys):
+    for name in "abcdefghijkl":
+        story = Story.objects.create(benchmark=benchmark, key=f"fox {name}")
+        Shot.objects.bulk_create(Shot(story=story, number=n) for n in (1, 2))
+        draw(tmp_path / f"UNO/fox {name}", ("shot_01.png",))
+    call_command("import_outputs", tmp_path, benchmark="vistory")
+    notes = capsys.readouterr().err.splitlines()
+    assert notes[0] == "note: missing: UNO: story fox a: shot 2"
+    assert notes[10:] == ["... and 2 more"]
+
+
+def test_notes_of_more_kinds_than_are_kept_are_counted():
+    errors = io.StringIO()
+    words = map("".join, itertools.product("abcde", repeat=3))
+    ImportCommand(stderr=errors).warn(
+        f"UNO: story {word}: a link" for word in itertools.islice(words, 108)
+    )
+    notes = errors.getvalue().splitlines()
+    assert notes[99:] == ["note: UNO: story dee: a link", "... and 8 more"]

@@ -165,7 +165,12 @@ def test_every_unknown_name_and_every_bad_value_in_one_go(tmp_path, benchmark):
     rows = "".join(f"9,Nobody{i},cids,bad\n" for i in range(15))
     with pytest.raises(CommandError) as caught:
         load(tmp_path, HEAD + rows)
-    assert len(str(caught.value).splitlines()) == 3 * 15 + 1
+    lines = str(caught.value).splitlines()
+    assert lines[3::4] == ["... and 12 more"] * 3
+    assert lines[0].startswith("cids.csv:2: score: bad: expected a number")
+    assert lines[4].startswith("cids.csv:2: story: 9: expected a story of woods")
+    assert lines[8].startswith("cids.csv:2: method: Nobody0: expected a method of")
+    assert lines[12:] == ["Nothing was written."]
 
 
 def test_extra_columns_may_have_any_name(tmp_path, benchmark):

@@ -273,3 +273,16 @@ def test_the_command(tmp_path, benchmark, place, capsys):
     assert refused.value.returncode == 2
     assert str(bad) in str(refused.value)
     assert "Nothing was written." in str(refused.value)
+
+
+def test_an_unreadable_video_is_left_out_when_asked(tmp_path, benchmark, place, capsys):
+    place("Loom/01.mp4")
+    bad = place("Loom/02.mp4")
+    bad.write_bytes(bad.read_bytes()[:300])
+    with pytest.raises(CommandError, match="--skip-unreadable leaves it out"):
+        call_command("import_outputs", tmp_path, benchmark="reel")
+    call_command("import_outputs", tmp_path, benchmark="reel", skip_unreadable=True)
+    assert [output.story.key for output in Output.objects.all()] == ["01"]
+    told = capsys.readouterr()
+    assert told.out.splitlines()[-1].startswith(f"  {bad}: expected a complete video")
+    assert "Loom: story 02: nothing of it is readable" in told.err

@@ -1,13 +1,29 @@
 """Runs that ask a judge: its money is counted on the run, its answers are kept."""
 
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from decimal import Decimal
+
 import pytest
 from django.core.management import call_command
+from django.db import connection
+from django.utils import timezone
 
-from evalcore import scoring
+from evalcore import judge_money, scoring
+from evalcore.judge_money import Account
 from evalcore.metrics import registry
-from evalcore.models import MetricAbsence, MetricChunk, MetricScore
+from evalcore.metrics.base import FatalError
+from evalcore.metrics.judging.costs import BudgetExceededError
+from evalcore.metrics.judging.settings import read_settings
+from evalcore.models import (
+    Benchmark,
+    MetricAbsence,
+    MetricChunk,
+    MetricRun,
+    MetricScore,
+)
 from tests.evalcore.metrics.judging.serving import answers, fails, serving
-from tests.factories import make_benchmark
+from tests.factories import METHODS, make_benchmark
 
 pytestmark = pytest.mark.django_db
 # What the server says each question took: 1,000 tokens in and 100 out.
@@ -116,3 +132,115 @@ def test_one_worker_at_a_time_spends_the_budget_of_a_run(judge, monkeypatch):
     assert scoring._take(["judge"], None) is None
     MetricChunk.objects.filter(pk=mine.pk).update(state="done")
     assert scoring._take(["judge"], None) is not None
+
+
+# A budget over all runs
+
+# Their pictures are others, about which nothing was asked before.
+OTHERS = ("Dogwood", "Elm", "Fir")
+
+
+def test_all_runs_together_spend_no_more_than_their_budget(judge, monkeypatch):
+    monkeypatch.setenv("JUDGE_BUDGET_TOTAL", "0.03")
+    first = scored(make_benchmark(stories=1, shots=2), "pa_scene")
+    assert (first.state, first.dollars) == ("done", pytest.approx(0.012))
+    asked = len(judge.asked)
+    fields = make_benchmark(slug="fields", stories=1, shots=3, methods=OTHERS)
+    second = scored(fields, "pa_scene")
+    assert second.state == "failed"
+    assert "JUDGE_BUDGET_TOTAL" in second.error
+    assert first.dollars + second.dollars <= 0.03
+    monkeypatch.setenv("JUDGE_BUDGET_TOTAL", "1")
+    more = scored(second.benchmark, "pa_scene")
+    assert more.state == "done"
+    assert len(judge.asked) - asked == 9, "nothing is asked twice"
+    assert sum(MetricRun.objects.values_list("reserved", flat=True)) == 0
+
+
+def test_without_a_bound_of_its_own_all_runs_spend_what_one_may(judge, monkeypatch):
+    """Attack: a member starts run after run, each with the whole budget."""
+    monkeypatch.setenv("JUDGE_BUDGET", "0.03")
+    first = scored(make_benchmark(stories=1, shots=2), "pa_scene")
+    fields = make_benchmark(slug="fields", stories=1, shots=3, methods=OTHERS)
+    second = scored(fields, "pa_scene")
+    assert (first.state, second.state) == ("done", "failed")
+    assert first.dollars + second.dollars <= 0.03
+    assert "raise JUDGE_BUDGET_TOTAL (it is JUDGE_BUDGET" in second.error
+    assert judge_money.of_all_runs()[1] == Decimal("0.03")
+    monkeypatch.setenv("JUDGE_BUDGET_TOTAL", "1")
+    assert scored(fields, "pa_scene").state == "done"
+
+
+def account(monkeypatch, total="1"):
+    monkeypatch.setenv("JUDGE_BUDGET_TOTAL", total)
+    run = scoring.queue_run(Benchmark.objects.get(), ["pa_scene"])
+    return Account(run.pk, read_settings())
+
+
+def test_what_one_run_has_set_aside_another_waits_for(judge, monkeypatch):
+    make_benchmark(stories=1, shots=1, pictures=False)
+    one, other = account(monkeypatch), account(monkeypatch)
+    assert one.take(Decimal("0.1"), Decimal("0.7")) == Decimal("0.7")
+    waited = []
+
+    def meanwhile(_seconds):
+        waited.append(1)
+        one._note(Decimal("0.2"))
+        one.put_back()
+
+    monkeypatch.setattr(judge_money.time, "sleep", meanwhile)
+    assert other.take(Decimal("0.1"), Decimal("0.9")) == Decimal("0.8")
+    assert waited == [1]
+    other.put_back()
+    one.take(Decimal("0.1"), Decimal("0.8"))
+    one._note(Decimal("0.8"))
+    one.put_back()
+    with pytest.raises(BudgetExceededError, match=r"budget of \$1 over all runs"):
+        other.take(Decimal("0.001"), Decimal("0.001"))
+
+
+def test_what_a_dead_worker_had_set_aside_is_free_after_an_hour(judge, monkeypatch):
+    make_benchmark(stories=1, shots=1, pictures=False)
+    dead, other = account(monkeypatch), account(monkeypatch)
+    dead.take(Decimal(1), Decimal(1))
+    MetricRun.objects.filter(reserved__gt=0).update(
+        reserved_at=timezone.now() - judge_money.FORGOTTEN - timedelta(minutes=1)
+    )
+    assert other.take(Decimal("0.5"), Decimal(1)) == 1
+
+
+def test_who_waits_for_money_can_be_stopped(judge, monkeypatch):
+    make_benchmark(stories=1, shots=1, pictures=False)
+    one, other = account(monkeypatch), account(monkeypatch)
+    one.take(Decimal(1), Decimal(1))
+    monkeypatch.setattr(
+        judge_money.time, "sleep", lambda _s: scoring.stop(MetricRun.objects.all())
+    )
+    with pytest.raises(FatalError, match="stopped while it waited"):
+        other.take(Decimal("0.5"), Decimal(1))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_runs_at_the_same_time_do_not_both_spend_the_rest(judge, monkeypatch):
+    """Either alone would stay below the budget; what is left is enough for one."""
+    monkeypatch.setenv("JUDGE_BUDGET_TOTAL", "0.05")
+    monkeypatch.setattr(judge_money, "LOOK_AGAIN_SECONDS", 0.05)
+    runs = [
+        scoring.queue_run(
+            make_benchmark(slug=slug, stories=5, shots=1, methods=names), ["pa_scene"]
+        )
+        for slug, names in (("woods", METHODS), ("fields", OTHERS))
+    ]
+
+    def compute(run):
+        try:
+            return scoring.run(run.pk)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as pool:
+        ended = list(pool.map(compute, runs))
+    assert "failed" in {run.state for run in ended}
+    paid = sum(run.dollars for run in ended)
+    assert paid == pytest.approx(len(judge.asked) * 0.002)
+    assert 0.03 < paid <= 0.05

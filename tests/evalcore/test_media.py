@@ -1,9 +1,16 @@
 """Stored pictures: the same pixels, no metadata, one rendition for all methods."""
 
 import io
+import os
+import struct
+import subprocess
+import sys
+import warnings
+import zlib
 
 import numpy as np
 import pytest
+from django.conf import settings
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
@@ -157,3 +164,97 @@ def test_a_picture_of_the_boxs_size_is_drawn_once():
     assert media.rendition_path(stored, "display", (96, 64)) == plain
     assert media.rendition_path(stored, "display", (96, 96)) != plain
     assert shown(plain).shape == (64, 96, 3)
+
+
+# Memory -------------------------------------------------------------------------------
+
+# What a process that has stored a small picture needs besides for a large one.
+NEEDED = """
+import pathlib, re, sys
+import django
+django.setup()
+from evalcore import media
+
+def peak():
+    status = pathlib.Path("/proc/self/status").read_text()
+    return int(re.search(r"VmHWM:\\s+(\\d+) kB", status)[1]) * 1024
+
+small, large = (pathlib.Path(name).read_bytes() for name in sys.argv[1:])
+media.prepare_picture(small)
+before = peak()
+media.check_picture(large)
+checked = peak()
+media.prepare_picture(large)
+print(checked - before, peak() - before)
+"""
+
+
+@pytest.mark.parametrize(
+    ("fmt", "to_check", "to_store"), [("JPEG", 1, 6), ("PNG", 6, 6)]
+)
+def test_a_large_picture_is_in_memory_once(tmp_path, fmt, to_check, to_store):
+    """Four bytes a pixel hold it in RGB; a JPEG is checked at an eighth of its size."""
+    side = 4000
+    for name, size in (("small", 8), ("large", side)):
+        picture = Image.linear_gradient("L").resize((size, size)).convert("RGB")
+        (tmp_path / name).write_bytes(encoded(picture, fmt))
+    done = subprocess.run(
+        [sys.executable, "-c", NEEDED, tmp_path / "small", tmp_path / "large"],
+        env={
+            **os.environ,
+            "DJANGO_SETTINGS_MODULE": "evalcore.settings",
+            "DATA_DIR": str(tmp_path / "data"),
+        },
+        cwd=settings.BASE_DIR, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    checked, stored = (int(number) / side**2 for number in done.stdout.split())
+    assert checked < to_check
+    assert stored < to_store
+
+
+def test_larger_pictures_than_the_setting_says_are_refused(settings):
+    data = encoded(Image.new("L", (1500, 1000)), "PNG")
+    settings.MEDIA_MAX_MEGAPIXELS = 2
+    stored = media.store_picture(data)
+    settings.MEDIA_MAX_MEGAPIXELS = 1
+    for refuse in (media.check_picture, media.prepare_picture, media.open_picture):
+        with pytest.raises(media.UnreadablePictureError) as caught:
+            refuse(data)
+        assert str(caught.value) == (
+            "at most 1 megapixels (MEDIA_MAX_MEGAPIXELS), not 1500 x 1000"
+        )
+    # What people judge already is shown on, and is the same picture still.
+    assert shown(media.rendition_path(stored, "thumb")).shape == (213, 320, 3)
+    assert media.is_same_picture(stored, data)
+
+
+def test_no_other_limit_is_lower_than_the_setting(settings):
+    """Pillow refuses pictures of 179 megapixels and warns of half of that."""
+    settings.MEDIA_MAX_MEGAPIXELS = 400
+    data = bytearray(encoded(Image.new("1", (1, 1)), "PNG"))
+    data[16:24] = struct.pack(">2I", 19000, 19000)
+    data[29:33] = struct.pack(">I", zlib.crc32(data[12:29]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert Image.open(io.BytesIO(data)).size == (19000, 19000)
+
+
+@pytest.mark.parametrize("fmt", ["PNG", "JPEG", "GIF", "BMP", "WEBP"])
+def test_a_picture_that_is_cut_short_anywhere_is_refused_by_a_look(fmt):
+    """A look decodes less, but finds what storing would find."""
+    data = encoded(noisy(), fmt)
+    for end in range(0, len(data), max(1, len(data) // 60)):
+        try:
+            media.open_picture(data[:end])
+        except media.UnreadablePictureError:
+            with pytest.raises(media.UnreadablePictureError):
+                media.check_picture(data[:end])
+
+
+def test_large_pictures_are_decoded_one_at_a_time(monkeypatch):
+    monkeypatch.setattr(media, "LARGE_PIXELS", 100)
+    with media._decoded(picture_bytes("large")):
+        assert media._one_large.locked()
+        with media._decoded(picture_bytes("small", (8, 8))):
+            pass
+    assert not media._one_large.locked()

@@ -1,6 +1,7 @@
 """Originals against their degraded twins: what a metric sees of it."""
 
 from io import StringIO
+from types import SimpleNamespace
 
 import pytest
 from django.core.management import call_command
@@ -49,6 +50,16 @@ def test_pairs_without_a_value_are_counted_apart(woods):
     Frame.objects.filter(output__story__key="01", number__gt=1).update(media=None)
     found, _failed = rows(woods, "palette_consistency")
     assert found["palette_consistency", "blurred"].undefined == 3
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-170, 1e-318])
+def test_small_scores_differ_as_large_ones_do(size):
+    info = SimpleNamespace(higher_is_better=True)
+    values = {(1, "k"): 3 * size, (2, "k"): 2 * size, (3, "k"): 3 * size}
+    found = sensitivity._compared(
+        "k", SimpleNamespace(info=info), "blur", [(1, 2), (1, 3), (2, 3)], values
+    )
+    assert (found.better, found.alike, found.worse) == (1, 1, 1)
 
 
 def test_what_fails_is_named(woods):

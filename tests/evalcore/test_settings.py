@@ -30,6 +30,7 @@ def manage(tmp_path: Path, *arguments: str, **variables: str):
     [
         ("PORT", "eighty", "write a number from 1 to 65535"),
         ("PRODUCTION", "yes", "write 1 (yes) or 0 (no)"),
+        ("TRUSTED_PROXIES", "nginx", "write a whole number from 0 to 9"),
         ("PRODUCTION", "1", "SECRET_KEY is missing"),
         ("DATABASE_URL", "mysql://x/y", "runs on sqlite or postgres"),
         ("DATA_DIR", "/proc", "DATA_DIR: /proc/static cannot be created"),
@@ -136,18 +137,45 @@ def test_no_base_address(monkeypatch, url):
         environment.base_url()
 
 
-@pytest.mark.parametrize(
-    ("key", "accepted"), [("", False), ("x", False), ("public", False), (KEY, True)]
-)
-def test_production_demands_a_key_that_nobody_guesses(monkeypatch, key, accepted):
-    public = "public" * 10
-    monkeypatch.setenv("SECRET_KEY", public if key == "public" else key)
-    if accepted:
-        found = environment.secret_key(production=True, development_key=public)
-        assert found == key
-        return
-    with pytest.raises(ImproperlyConfigured, match="SECRET_KEY"):
-        environment.secret_key(production=True, development_key=public)
+def test_production_demands_a_key(monkeypatch, tmp_path):
+    monkeypatch.delenv("SECRET_KEY", raising=False)
+    with pytest.raises(ImproperlyConfigured, match="SECRET_KEY is missing"):
+        environment.secret_key(production=True, key_file=tmp_path / "key")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("production", [True, False])
+def test_a_given_key_is_taken_if_nobody_guesses_it(monkeypatch, tmp_path, production):
+    asked = {"production": production, "key_file": tmp_path / "key"}
+    monkeypatch.setenv("SECRET_KEY", KEY)
+    assert environment.secret_key(**asked) == KEY
+    monkeypatch.setenv("SECRET_KEY", "x" * 31)
+    with pytest.raises(ImproperlyConfigured, match="SECRET_KEY can be guessed"):
+        environment.secret_key(**asked)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_key_every_data_folder_has_its_own(tmp_path):
+    """Attack: whoever reads the code knows the key that signs."""
+    tell = ("shell", "--no-imports", "-c", "from django.conf import settings as s;"
+            "print(s.SECRET_KEY)")  # fmt: skip
+    one, again, other = (
+        manage(tmp_path / folder, *tell, SECRET_KEY="", PRODUCTION="").stdout.strip()
+        for folder in ("one", "one", "other")
+    )
+    assert one == again != other
+    assert len(one) >= 50
+    file = tmp_path / "one" / "secret_key"
+    assert file.read_text().strip() == one
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_cookies_travel_by_https_alone_where_the_address_says_so(tmp_path):
+    tell = ("shell", "--no-imports", "-c", "from django.conf import settings as s;"
+            "print(s.SESSION_COOKIE_SECURE, s.CSRF_COOKIE_SECURE)")  # fmt: skip
+    for url, secure in (("https://lab.example.org", "True"), ("http://lab", "False")):
+        told = manage(tmp_path, *tell, BASE_URL=url, PRODUCTION="").stdout.split()
+        assert told == [secure, secure]
 
 
 def test_production_demands_a_host(monkeypatch):

@@ -8,7 +8,7 @@ from django.core.management.base import CommandError
 
 from evalcore.exporting.questionnaires import FILE
 from evalcore.importing.stories import import_benchmark
-from evalcore.models import Benchmark, Story
+from evalcore.models import Benchmark, MetricRun, Story
 from tests.evalcore.metrics.judging.serving import answers, serving
 from tests.factories import make_benchmark
 
@@ -126,8 +126,15 @@ def test_a_spent_budget_writes_nothing_and_a_larger_one_goes_on(
     assert not (tmp_path / "out").exists()
     assert len(judge.asked) == 1
     monkeypatch.setenv("JUDGE_BUDGET", "1")
+    monkeypatch.setenv("JUDGE_BUDGET_TOTAL", "0.05")
+    with pytest.raises(CommandError, match="JUDGE_BUDGET_TOTAL"):
+        write(tmp_path / "out")
+    monkeypatch.setenv("JUDGE_BUDGET_TOTAL", "1")
     write(tmp_path / "out")
     assert (len(judge.asked), len(rows(tmp_path / "out"))) == (2, 2)
+    paid = MetricRun.objects.values_list("source", "dollars")
+    assert [round(dollars, 3) for _source, dollars in paid] == [0.041, 0, 0.041]
+    assert {source for source, _dollars in paid} == {"asked"}
 
 
 def test_another_file_is_not_overwritten(judge, benchmark, tmp_path):

@@ -1,8 +1,8 @@
 import argparse
 
-from annotate.coverage import totals, units
+from annotate.coverage import units
 from annotate.dashboards import coverage_tables
-from annotate.dashboards.dashboard import attention
+from annotate.dashboards.dashboard import standing
 from annotate.dashboards.heat_map import Cell, Grid, grid
 from annotate.dashboards.tallies import people
 from annotate.management.studies import StudyCommand, find_study
@@ -33,13 +33,19 @@ class Command(StudyCommand):
             for piece in csv_lines(header, rows):
                 self.stdout.write(piece, ending="")
             return
-        total = totals(row)
+        stands = standing(row)
+        total, until = stands.totals, stands.outlook
         self.stdout.write(
             f"{row.slug}, {row.title}: {total.submitted} of {total.wanted} slots "
             f"({total.percent} %), {total.leased} leased, {total.open} open"
         )
-        for alert in attention(row):
+        if until.has_date:
+            self.stdout.write(f"{until.date}: {until.label}")
+        self.stdout.write(until.text)
+        for alert in stands.alerts:
             self.stdout.write(f"! {alert.text} {alert.todo}")
+            for note in alert.notes:
+                self.stdout.write(f"    {note}")
         self._write_cells(grid(units(row)))
         self._write_people(row)
 

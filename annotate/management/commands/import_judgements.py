@@ -48,6 +48,7 @@ class Command(ImportCommand):
             action="store_true",
             help="make the benchmark, and missing stories, methods and outputs",
         )
+        self.add_owner(parser)
 
     def handle(self, **options: object) -> None:
         # pandas is loaded only where a table is read.
@@ -55,7 +56,10 @@ class Command(ImportCommand):
 
         slug, create = str(options["benchmark"]), bool(options["create"])
         path = Path(str(options["ratings"] or options["choices"]))
+        owner = str(options["owner"])
+        self.check_owner(owner)
         benchmark = self.benchmark(slug, create=create)
+        is_new = benchmark.pk is None
         common = {
             "study": str(options["study"]),
             "benchmark": benchmark,
@@ -82,3 +86,4 @@ class Command(ImportCommand):
             raise self.refuse(error) from error
         self.warn(summary.notes)
         self.stdout.write(summary.line())
+        self.give(slug, owner, is_new=is_new)

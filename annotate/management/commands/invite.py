@@ -87,6 +87,13 @@ class Command(StudyCommand):
                 link = joining.make_link(study, most=options["join"], **given)
                 return [["join"], [base + reverse("join", args=[link.token])]]
             made = self._invite(study, options)
+        except inviting.NobodyWaitsError as error:
+            join = "--join 20 makes a link for 20 to join by, " if study.is_open else ""
+            raise CommandError(
+                f"{error} {join}--new adds one person, --list prints every link there "
+                "is.",
+                returncode=2,
+            ) from error
         except inviting.InvitingError as error:
             problems = getattr(error, "problems", [str(error)])
             raise CommandError("\n".join(problems), returncode=2) from error

@@ -7,6 +7,7 @@ from django.db import transaction
 from annotate import lifecycle
 from annotate.design import ImpossibleDesignError
 from annotate.models import User
+from annotate.permissions import can_use_benchmark
 from annotate.planning import (
     SECONDS_PER_PICTURE,
     SECONDS_PER_QUESTION,
@@ -157,6 +158,12 @@ class Command(BaseCommand):
             lifecycle.launch(study, user)
         following = "invite" if options["launch"] else "launch and invite"
         self.stdout.write(f"Planned {study.slug}. Next: {following}.")
+        if user is not None and not can_use_benchmark(user, study):
+            slug = study.benchmark.slug
+            self.stderr.write(
+                f"note: {user} manages it, but is no member of {slug} and can neither "
+                f"extend it nor compute scores; benchmark_members {slug} --add {user}"
+            )
 
     def _tell(self, draft: Draft) -> None:
         """Print what the study asks of people, and how balanced its plan is."""

@@ -2,7 +2,7 @@ import argparse
 
 from django.core.management.base import BaseCommand, CommandError
 
-from annotate.history.verifying import problems
+from annotate.history.verifying import problems, strays
 from annotate.management.studies import find_study
 from annotate.models import Study
 
@@ -17,7 +17,10 @@ class Command(BaseCommand):
 
     def handle(self, *, study: str | None, **_options: object) -> None:
         studies = [find_study(study)] if study else Study.objects.all()
-        broken = 0
+        found = [] if study else strays()
+        broken = len(found)
+        for problem in found:
+            self.stderr.write(problem)
         for row in studies:
             found = problems(row)
             broken += len(found)

@@ -1,8 +1,10 @@
 import argparse
+from contextlib import nullcontext
 
 from django.core.management.base import CommandError
 
 from evalcore.importing.commands import ImportCommand
+from evalcore.judge_money import asking_for_command
 from evalcore.metrics import registry
 from evalcore.models import Output
 from evalcore.sensitivity import Sensitivity, sensitivities
@@ -44,7 +46,9 @@ class Command(ImportCommand):
                     "cannot be held against its twin.",
                     returncode=2,
                 )
-        rows, failed = sensitivities(row, chosen)
+        judged = [n for n, metric in chosen.items() if metric.info.queue == "judge"]
+        with asking_for_command(row, judged) if judged else nullcontext():
+            rows, failed = sensitivities(row, chosen)
         self.stdout.write(
             "Of how many outputs the original is better than its twin, or worse:"
         )

@@ -5,6 +5,7 @@ from analysis.tables import InputError
 from evalcore.importing.commands import ImportCommand, short_name
 from evalcore.importing.formats import FORMATS
 from evalcore.importing.stories import import_benchmark
+from evalcore.models import Benchmark
 
 
 class Command(ImportCommand):
@@ -29,16 +30,24 @@ class Command(ImportCommand):
             choices=sorted(FORMATS),
             help="default: told by the file's fields",
         )
+        self.add_owner(parser)
+        self.add_skip_unreadable(parser)
 
-    def handle(self, *, path: Path, **options: str) -> None:
+    def handle(self, *, path: Path, skip_unreadable: bool, **options: str) -> None:
+        slug = options["benchmark"]
+        self.check_owner(options["owner"])
+        is_new = not Benchmark.objects.filter(slug=slug).exists()
         try:
             summary = import_benchmark(
                 path,
-                slug=options["benchmark"],
+                slug=slug,
                 title=options["title"],
                 form=options["format"],
+                skip_unreadable=skip_unreadable,
             )
         except InputError as error:
             raise self.refuse(error) from error
         self.warn(summary.warnings)
         self.stdout.write(summary.line())
+        self.tell_unreadable(summary.unreadable, "their reference pictures are missing")
+        self.give(slug, options["owner"], is_new=is_new)

@@ -35,15 +35,19 @@ class Command(ImportCommand):
             action="store_true",
             help="make stories without text (and the benchmark) from the folders",
         )
+        self.add_skip_unreadable(parser)
         parser.add_argument(
             "--without-baselines",
             action="store_true",
             help="do not have workers compute the metrics that need no weights",
         )
+        self.add_owner(parser)
 
     def handle(self, *, path: Path, **options: object) -> None:
-        slug = str(options["benchmark"])
+        slug, owner = str(options["benchmark"]), str(options["owner"])
+        self.check_owner(owner)
         benchmark = self.benchmark(slug, create=bool(options["create_stories"]))
+        is_new = benchmark.pk is None
         try:
             summary = import_outputs(
                 path,
@@ -53,14 +57,18 @@ class Command(ImportCommand):
                 language=str(options["language"]),
                 timestamp=str(options["timestamp"]),
                 create_stories=bool(options["create_stories"]),
+                skip_unreadable=bool(options["skip_unreadable"]),
             )
         except InputError as error:
             raise self.refuse(error) from error
         self.warn(summary.warnings)
-        self.warn(f"missing: {shot}" for shot in summary.missing)
+        self.warn((f"missing: {shot}" for shot in summary.missing), "missing shot")
         self.stdout.write(summary.line())
+        self.give(slug, owner, is_new=is_new)
         if summary.new_outputs and not options["without_baselines"]:
             scoring.queue_run(benchmark, registry.ready_baselines())
             self.stdout.write(
                 f"Baselines are queued for the worker; `score {slug}` does them now."
             )
+        self.tell_unreadable(summary.unreadable, "their shots are missing")
+        self.tell_unreadable(summary.spoilt, "what is stored stays")

@@ -66,10 +66,13 @@ class Command(ImportCommand):
         parser.add_argument(
             "--replace", action="store_true", help="overwrite values that differ"
         )
+        self.add_owner(parser)
 
     def handle(self, *, path: Path, **options: object) -> None:
-        create = bool(options["create"])
+        create, owner = bool(options["create"]), str(options["owner"])
+        self.check_owner(owner)
         target = self.benchmark(str(options["benchmark"]), create=create)
+        is_new = target.pk is None
         try:
             form = str(options["format"]) or guess(path)
             alien = OF_OTHERS if form == TABLE else OF_TABLES
@@ -81,6 +84,7 @@ class Command(ImportCommand):
         except InputError as error:
             raise self.refuse(error) from error
         self.stdout.write(summary.line())
+        self.give(target.slug, owner, is_new=is_new)
 
     def table(self, path: Path, target: Benchmark, **options: object) -> Summary:
         # pandas is loaded only where a table is read.

@@ -1,66 +1,56 @@
 import argparse
 import errno
 import os
-import signal
 import socket
-import subprocess
 import sys
-import time
-from collections.abc import Iterable
-from types import FrameType
+from ipaddress import ip_address
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from evalcore.environment import LOCAL_HOSTS, parse_port
+from evalcore import supervising
+from evalcore.environment import parse_port
 
-STOP_SECONDS = 10
-# Workers by the queue they serve: hours of scoring keep nothing else waiting.
-WORKERS = {"worker": "cpu", "metrics worker": "gpu"}
+# A worker a queue: hours of scoring keep nothing else waiting.
+QUEUES = ("cpu", "gpu")
 
 
 def run_server(*, port: int, bind: str) -> None:
-    """Run web server and workers in the foreground until one ends or a signal comes.
+    """Run web server and workers in the foreground until the former ends.
 
-    SIGTERM and Ctrl-C stop all and leave nothing behind; when one dies by itself the
-    others are stopped as well.
+    SIGTERM and Ctrl-C stop all and leave nothing behind; a worker that dies is started
+    again.
     """
-    signals: list[int] = []
-
-    def note(number: int, _frame: FrameType | None) -> None:
-        # Raising here could strike between a child's start and its being known.
-        signals.append(number)
-
-    signal.signal(signal.SIGTERM, note)
-    signal.signal(signal.SIGINT, note)
-    children = {"web server": subprocess.Popen(_web_command(bind, port))}
-    for name, queue in WORKERS.items():
-        children[name] = subprocess.Popen(_worker_command(queue))
+    work = {queue: _worker_command(queue) for queue in QUEUES}
     _tell_where(bind, port)
-    dead: list[str] = []
-    while not (signals or dead):
-        time.sleep(0.2)
-        dead = [name for name, child in children.items() if child.poll() is not None]
-    _stop(children.values())
-    if not signals:
-        raise CommandError(f"The {dead[0]} ended by itself; its last lines say why.")
+    status = supervising.run(_web_command(bind, port), work | {"beat": BEAT})
+    if status is not None:
+        # A shell reports who died of a signal in the same way.
+        raise CommandError(
+            "The web server ended by itself; its last lines say why.",
+            returncode=status if status >= 0 else 128 - status,
+        )
 
 
 def _tell_where(bind: str, port: int) -> None:
     near = "127.0.0.1" if bind in ("0.0.0.0", "::") else _host(bind)
     print(f"Plumbline serves on http://{near}:{port}/  (Ctrl-C stops it)", flush=True)
-    beyond = _host(bind) not in LOCAL_HOSTS
-    if beyond and set(settings.ALLOWED_HOSTS) <= set(LOCAL_HOSTS):
+    if settings.PRODUCTION and not settings.TRUSTED_PROXIES:
         print(
-            "Other machines are refused until BASE_URL or ALLOWED_HOSTS is set.",
+            "TRUSTED_PROXIES is not set: whoever asks through the proxy counts as one "
+            "address when wrong passwords and links are counted.",
             flush=True,
         )
 
 
 def check_address(bind: str, port: int) -> None:
-    """Refuse an address that cannot be listened on, before anything is started."""
+    """Refuse an address that cannot be listened on, before anything is started.
+
+    Beyond this machine Plumbline listens only where its own address is known: links
+    begin with it, and it says whether cookies travel by HTTPS alone.
+    """
     try:
         found = socket.getaddrinfo(
             bind, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -81,6 +71,12 @@ def check_address(bind: str, port: int) -> None:
                 "write one of its addresses, or 0.0.0.0 for all."
             )
         raise CommandError(what, returncode=2) from error
+    if not (settings.BASE_URL or ip_address(address[0]).is_loopback):
+        raise CommandError(
+            f"BIND={bind} listens beyond this machine, and BASE_URL is missing: set it "
+            f"to the address that annotators reach, as in http://192.168.1.20:{port}.",
+            returncode=2,
+        )
 
 
 def _host(bind: str) -> str:
@@ -104,28 +100,18 @@ def _web_command(bind: str, port: int) -> list[str]:
     ]  # fmt: skip
 
 
+CELERY = [sys.executable, "-m", "celery", "--quiet", "-A", "evalcore.celery"]
+# A process of its own, so that whoever starts it sees it end.
+BEAT = [*CELERY, "beat", "--loglevel", "warning"]
+
+
 def _worker_command(queue: str) -> list[str]:
+    # One process that works by itself: no child outlives it when it is killed.
     return [
-        sys.executable, "-m", "celery", "--quiet", "-A", "evalcore.celery", "worker",
-        "--concurrency", "1", "--queues", queue, "--hostname", f"{queue}@%h",
-        "--loglevel", "warning", "--without-gossip", "--without-mingle",
-        *(["--beat"] if queue == "cpu" else []),
+        *CELERY, "worker", "--pool", "solo", "--queues", queue,
+        "--hostname", f"{queue}@%h", "--loglevel", "warning",
+        "--without-gossip", "--without-mingle", "--without-heartbeat",
     ]  # fmt: skip
-
-
-def _stop(children: Iterable[subprocess.Popen]) -> None:
-    """Ask every child to end, and insist after a while."""
-    children = list(children)
-    # A Ctrl-C in the terminal reached the children already; asking twice is harmless.
-    for child in children:
-        if child.poll() is None:
-            child.send_signal(signal.SIGTERM)
-    for child in children:
-        try:
-            child.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            child.kill()
-            child.wait()
 
 
 class Command(BaseCommand):

@@ -16,13 +16,14 @@ from evalcore.exporting.questionnaires import (
     told,
 )
 from evalcore.importing.commands import ImportCommand
+from evalcore.judge_money import asking_for_command
 from evalcore.metrics.base import FatalError, Scoring
 from evalcore.metrics.engine import Engine, Job
 from evalcore.metrics.judging.asking import Refusal
-from evalcore.metrics.judging.client import Judge, asking, missing_judge
-from evalcore.metrics.judging.settings import read_settings
+from evalcore.metrics.judging.client import missing_judge
 from evalcore.metrics.vistar.generation import Told, generate
 from evalcore.metrics.vistar.questionnaire import Questionnaire
+from evalcore.models import Benchmark
 
 Made = dict[str, Questionnaire | Refusal]
 
@@ -53,7 +54,8 @@ class Command(ImportCommand):
             if not prompts:
                 self.stdout.write("Nothing to do: each prompt has a questionnaire.")
                 return
-            made = self._ask({key: told(prompt) for key, prompt in prompts.items()})
+            asked = {key: told(prompt) for key, prompt in prompts.items()}
+            made = self._ask(row, asked)
             good = {k: one for k, one in made.items() if isinstance(one, Questionnaire)}
             if good:
                 files = questionnaire_file(prompts, good)
@@ -66,7 +68,7 @@ class Command(ImportCommand):
         if refused:
             raise CommandError(f"{counted(len(refused), 'prompt')} got none.")
 
-    def _ask(self, prompts: Mapping[str, Told]) -> Made:
+    def _ask(self, benchmark: Benchmark, prompts: Mapping[str, Told]) -> Made:
         """Return what the judge wrote, and say what that cost."""
         made: Made = {}
 
@@ -74,9 +76,8 @@ class Command(ImportCommand):
             made.update((yield from generate(prompts)))
             return []
 
-        judge = Judge(read_settings())
         try:
-            with asking(judge):
+            with asking_for_command(benchmark, ["hwpq"]) as judge:
                 for outcome in Engine(feature_store()).run([Job(FILE, job())]):
                     if outcome.error is not None:
                         raise CommandError(f"{outcome.error}. Nothing was written.")

@@ -124,8 +124,10 @@ class Judge:
 
         halt, answered = _Halt(), False
         refused: RefusedError | None = None
+        costs = [self.meter.cost(one.tokens_in, one.tokens_out) for one in prepared]
         try:
             with (
+                self.meter.setting_aside(costs),
                 Sender(self.settings, self._clock) as sender,
                 ThreadPoolExecutor(self.settings.concurrency) as pool,
             ):

@@ -3,11 +3,16 @@
 Before a question is sent, the most it can cost is set aside; when the reply is there,
 what it did cost is counted and the rest is free again. A question whose worst case does
 not fit waits while others are under way; if none is, the budget is spent.
+
+Several meters, in other processes too, may share a purse. A meter sets aside in it what
+a batch of questions can cost, before the first is sent, and puts back what is left.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
 from threading import Condition, Lock
+from typing import Protocol
 
 from evalcore.metrics.base import FatalError
 from evalcore.metrics.judging.settings import ZERO, JudgeSettings
@@ -16,11 +21,29 @@ MILLION = 1_000_000
 TILE = 512
 # No judge is known to count more tokens for a picture: GPT-4o mini's base and tile.
 PICTURE_TOKENS, TILE_TOKENS = 2833, 5667
+TO_GO_ON = (
+    "To go on, raise JUDGE_BUDGET_TOTAL (it is JUDGE_BUDGET while it is not set) and "
+    "start again: what was answered is remembered, nothing is asked twice"
+)
 MESSAGE_TOKENS = 64  # roles, separators, and what a server's template adds
 
 
 class BudgetExceededError(FatalError):
     """The next question could cost more than is left of the budget."""
+
+
+class Purse(Protocol):
+    """A budget that several meters share."""
+
+    def take(self, least: Decimal, most: Decimal) -> Decimal:
+        """Set aside as much as there is up to `most`, and return how much that is.
+
+        Waits while others may put something back; without even the `least` it raises
+        BudgetExceededError.
+        """
+
+    def put_back(self) -> None:
+        """Free what is left of what was set aside."""
 
 
 def text_tokens(text: str) -> int:
@@ -62,6 +85,8 @@ class CostMeter:
     on_spending
         Called by `report` with the dollars spent since it was called before; if it
         fails, they are part of the next report.
+    purse
+        What this and other meters spend from; None if nothing is shared.
     """
 
     def __init__(
@@ -72,11 +97,14 @@ class CostMeter:
         price_out: Decimal = ZERO,
         spent: Decimal = ZERO,
         on_spending: Callable[[Decimal], None] = lambda dollars: None,
+        purse: Purse | None = None,
     ) -> None:
         self.budget = budget
         self.price_in = price_in
         self.price_out = price_out
         self._on_spending = on_spending
+        self._purse = purse
+        self._set_aside: Decimal | None = None  # how far the purse reaches for now
         self._changed = Condition()
         self._reporting = Lock()
         self._spent = self._reported = spent
@@ -91,6 +119,7 @@ class CostMeter:
         *,
         spent: Decimal = ZERO,
         on_spending: Callable[[Decimal], None] = lambda dollars: None,
+        purse: Purse | None = None,
     ) -> "CostMeter":
         """Return a meter with the budget and the prices of a judge."""
         return cls(
@@ -99,6 +128,7 @@ class CostMeter:
             price_out=settings.price_out,
             spent=spent,
             on_spending=on_spending,
+            purse=purse,
         )
 
     @property
@@ -116,6 +146,27 @@ class CostMeter:
     def cost(self, tokens_in: int, tokens_out: int) -> Decimal:
         """Return the dollars for that many tokens."""
         return (tokens_in * self.price_in + tokens_out * self.price_out) / MILLION
+
+    @contextmanager
+    def setting_aside(self, costs: Sequence[Decimal]) -> Iterator[None]:
+        """Have in the purse what a batch of requests can cost, as long as it is asked.
+
+        Raises
+        ------
+        BudgetExceededError
+            Not even the cheapest of them can be paid.
+        """
+        if self._purse is None or not any(costs):
+            yield
+            return
+        taken = self._purse.take(min(costs), sum(costs, ZERO))
+        self._set_aside = self.spent + taken
+        try:
+            yield
+        finally:
+            self.report()
+            self._set_aside = None
+            self._purse.put_back()
 
     def reserve(self, tokens_in: int, tokens_out: int) -> Decimal:
         """Set aside the most a request can cost; wait for others if it may yet fit.
@@ -171,11 +222,15 @@ class CostMeter:
         return self.spent * 1000 / prompts
 
     def _fits(self, dollars: Decimal) -> bool:
-        if self.budget is None:
-            return True
-        return self._spent + self._reserved + dollars <= self.budget
+        bounds = [b for b in (self.budget, self._set_aside) if b is not None]
+        return all(self._spent + self._reserved + dollars <= bound for bound in bounds)
 
     def _words(self, most: Decimal) -> str:
+        if self.budget is None or self._spent + most <= self.budget:
+            return (
+                "what was left of the budget over all runs is used up, and the next "
+                f"request could cost ${most:.4f}. {TO_GO_ON}"
+            )
         return (
             f"the judge's budget of ${self.budget} is used up: ${self._spent:.4f} were "
             f"spent, lately for {self._requests} requests, and the next one could cost "

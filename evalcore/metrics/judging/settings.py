@@ -7,7 +7,10 @@
 `JUDGE_API_KEY`                  The key; a local server needs none.
 `JUDGE_PRICE_IN`                 Dollars for a million tokens that it reads; default 0.
 `JUDGE_PRICE_OUT`                Dollars for a million tokens that it writes; default 0.
-`JUDGE_BUDGET`                   Dollars that may be spent; required unless it is free.
+`JUDGE_BUDGET`                   Dollars that one run may spend; required unless it is
+                                 free.
+`JUDGE_BUDGET_TOTAL`             Dollars that all runs together may ever spend; default:
+                                 as many as one run, `JUDGE_BUDGET`.
 `JUDGE_REQUESTS_PER_MINUTE`      How often it may be asked; default: as often as it can.
 `JUDGE_TIMEOUT`                  Seconds to wait for a reply; default 120.
 `JUDGE_CONCURRENCY`              How many questions are asked at once; default 8.
@@ -45,7 +48,9 @@ class JudgeSettings:
     key
         What it demands; never shown.
     budget
-        Dollars that may be spent; None only for a judge that costs nothing.
+        Dollars that one run may spend; None only for a judge that costs nothing.
+    budget_total
+        Dollars that all runs together may spend; None only where `budget` is.
     price_in, price_out
         Dollars for a million tokens read and written.
     requests_per_minute
@@ -60,11 +65,17 @@ class JudgeSettings:
     name: str
     key: str = field(default="", repr=False)
     budget: Decimal | None = None
+    budget_total: Decimal | None = None
     price_in: Decimal = ZERO
     price_out: Decimal = ZERO
     requests_per_minute: Decimal | None = None
     timeout: float = 120.0
     concurrency: int = 8
+
+    @property
+    def costs_money(self) -> bool:
+        """Return whether it has a price."""
+        return bool(self.price_in or self.price_out)
 
     @property
     def place(self) -> str:
@@ -115,11 +126,13 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> JudgeSettings:
         raise JudgeSettingsError(
             "the judge costs money: set JUDGE_BUDGET to the dollars that may be spent"
         )
+    total = _number(values, "JUDGE_BUDGET_TOTAL")
     return JudgeSettings(
         base_url=_address(values["JUDGE_BASE_URL"]),
         name=values["JUDGE_NAME"],
         key=_key(values.get("JUDGE_API_KEY", "")),
         budget=budget,
+        budget_total=budget if total is None else total,
         price_in=price_in,
         price_out=price_out,
         requests_per_minute=_number(values, "JUDGE_REQUESTS_PER_MINUTE", "0.1"),

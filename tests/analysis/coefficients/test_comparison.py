@@ -84,7 +84,7 @@ def test_metrics_that_share_values_are_swapped_as_well(level, holes, n_methods, 
 def test_cubes_of_many_ties_are_exact():
     rng = np.random.default_rng(0)
     equal = np.zeros((1, 1, 400))
-    points = contests.Points(equal[0], equal, np.ones((1, 400), bool))
+    points = contests.Points(equal[0], equal, np.ones((1, 400), bool), equal)
     thrown = coins.Coins(rng.integers(0, 2, (400, 7)) * 2.0 - 1)
     found = swapties.own_ties(points, 0, thrown)
     stay = (thrown.points > 0).sum(axis=0)

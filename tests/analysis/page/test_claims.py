@@ -243,6 +243,11 @@ def test_stories_where_a_coefficient_is_undefined_are_told():
     (text,) = sentences(tables, 1000)
     assert "n = 40 cells of the 8 of 40 stories where it is defined" in text
     assert "fewer than half: aesthetic 8, noise 8." in limits(tables, 1000)[0]
+    why = "32 of 40 stories left out: the metric's scores all the same in 32"
+    groups = {"question": "beauty", "metric": ["aesthetic"], "level": "story"}
+    groups = pd.DataFrame(groups).assign(n_groups=8, reason=why)
+    (text,) = sentences(tables | {"groups": groups}, 1000)
+    assert "it is defined (left out: the metric's scores all the same in 32)," in text
     full = tables | {"method_means": means.assign(n_stories=8)}
     assert "n = 40 cells of 8 stories," in sentences(full, 1000)[0]
 

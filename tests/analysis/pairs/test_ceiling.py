@@ -50,6 +50,12 @@ def test_each_annotator_against_the_mean_of_the_others():
     assert found["k"]["difference"] == 0.5
 
 
+def test_whoever_judged_alone_is_not_counted():
+    pairs = rated({"Ann": [1, 2, None], "Bob": [1, 3, None], "Eve": [2, None, 1]},
+                  [1, 2, 3])  # fmt: skip
+    assert measure(pairs)["one annotator"]["n_annotators"] == 2
+
+
 def test_a_tie_of_the_annotator_is_half_a_hit():
     pairs = rated({"Ann": [1, 1], "Bob": [1, 2]}, [1, 1])
     one = measure(pairs)["one annotator"]

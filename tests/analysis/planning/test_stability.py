@@ -6,6 +6,7 @@ import pytest
 from scipy import stats
 
 from analysis.agreement import icc
+from analysis.options import COEFFICIENTS
 from analysis.panel.reliability import rating_reliability
 from analysis.planning.stability import (
     JUDGES_COLUMNS,
@@ -242,3 +243,73 @@ def test_judges_of_nothing_in_common_have_a_reason():
     )
     assert len(rows) == 9
     assert all("no output has a value of both" in row["reason"] for row in rows)
+
+
+def two_judges(n_stories=5, n_methods=5):
+    """Two judges of one question that agree in part, in scores without ties."""
+    rng = np.random.default_rng(1)
+    stories, methods = np.divmod(np.arange(n_stories * n_methods), n_methods)
+    rows = pd.DataFrame(
+        {"question": "q", "story": stories.astype(str), "method": methods.astype(str)}
+    )
+    first = rng.uniform(1, 9, len(rows))
+    second = first * rng.uniform(0.5, 1.5, len(rows))
+    return rows.assign(metric="A", value=first), rows.assign(metric="B", value=second)
+
+
+def correlated(a, b, parts=("stories",)):
+    rows = judges(
+        pd.concat([a, b]), levels=("story", "within_method", "method"),
+        coefficients=COEFFICIENTS, parts=parts, resamples=20, confidence=0.9, seed=0,
+    )  # fmt: skip
+    return {(r["level"], r["coefficient"]): r for r in rows}
+
+
+@pytest.mark.parametrize("parts", [("stories",), ("annotators",), ("units",)])
+@pytest.mark.parametrize("exponent", [-900, -40, 900])
+def test_scores_of_one_story_in_another_unit_count_for_either_judge(exponent, parts):
+    a, b = two_judges()
+    plain = correlated(a, b, parts)
+    other = a.assign(
+        value=np.ldexp(a["value"], np.where(a["story"] == "2", exponent, 0))
+    )
+    forth = correlated(other, b, parts)
+    back = correlated(other.assign(metric="B"), b.assign(metric="A"), parts)
+    for name in COEFFICIENTS:
+        for found in (forth, back):
+            row = found["story", name]
+            assert (row["n"], row["n_groups"], row["left_out"]) == (25, 5, "")
+            assert row["value"] == pytest.approx(plain["story", name]["value"])
+    for place, row in forth.items():
+        # The same points, whichever judge stands for people.
+        for column in ("value", "low", "high"):
+            assert row[column] == pytest.approx(back[place][column], nan_ok=True)
+
+
+def test_stories_in_which_a_judge_says_the_same_of_all_are_named_as_theirs():
+    a, b = two_judges()
+    a.loc[a["story"] == "1", "value"] = 3.0
+    b.loc[b["story"].isin(["2", "3"]), "value"] = 4.0
+    assert correlated(a, b)["story", "kendall"]["left_out"] == (
+        "3 of 5 stories left out: A's values all the same in 1, "
+        "B's scores all the same in 2"
+    )
+    found = correlated(a.assign(value=1.0), b)
+    assert {found[level, "kendall"]["reason"] for level in ("story", "method")} == {
+        "in no story do both A and B tell two methods apart",
+        "A's values are all the same",
+    }
+
+
+def test_means_of_trials_that_differ_by_rounding_are_equal():
+    trials = [(0.1, 0.2, 0.3), (0.3, 0.2, 0.1), (-0.3, 0.2, 0.1), (1e-30, 2e-30, 0.0)]
+    assert sum(trials[0]) != sum(trials[1])
+    rows = [
+        ("q", "A", "s", f"m{m}", k, value)
+        for m, values in enumerate(trials)
+        for k, value in enumerate(values)
+    ]
+    columns = ["question", "metric", "story", "method", "round", "value"]
+    found = judge_values(pd.DataFrame(rows, columns=columns))["value"].tolist()
+    assert found[0] == found[1] == pytest.approx(0.2)
+    assert found[3] == pytest.approx(1e-30)

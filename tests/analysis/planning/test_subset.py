@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from analysis.magnitude import unit_of
 from analysis.options import OptionError
 from analysis.planning import best_subset
 from analysis.planning.best_subset import best_subsets
@@ -297,6 +298,7 @@ def test_the_methods_of_the_check_had_no_part_in_the_choice(monkeypatch):
     monkeypatch.setattr(best_subset, "_distances", distances)
     monkeypatch.setattr(best_subset, "_against_whole", against_whole)
     values = simulated(S=10, M=9)
+    values = values / unit_of(values)
     best(values, sizes=(4,), splits=3)
     # Last comes the choice on all methods, which is printed and not checked.
     assert seen.pop() == [set(values[0])]

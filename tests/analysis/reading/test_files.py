@@ -1,5 +1,6 @@
 """Files of every kind: how large they may be, and what their lines say."""
 
+import functools
 import json
 
 import pandas as pd
@@ -171,9 +172,19 @@ def test_typed_columns_of_parquet_are_checked_like_text(tmp_path):
     assert found["is_gold"].tolist() == [True, False]
 
 
-def test_numbers_whose_squares_are_infinite_are_refused(tmp_path):
+def test_numbers_whose_sums_or_squares_are_infinite_are_refused(tmp_path):
     path = tmp_path / "s.csv"
-    path.write_text("story,method,metric,score\ns,m,k,1e300\ns,n,k,1e99\n")
+    path.write_text("story,method,metric,score\ns,m,k,2e300\ns,n,k,1e300\n")
     assert complaints(path, read_scores) == [
-        "s.csv:2: score: 1e300: expected a number from -1e+100 to 1e+100"
+        "s.csv:2: score: 2e300: expected a number from -1e+300 to 1e+300"
+    ]
+    path.write_text("method,k\nm,2e300\nn,1e300\n")
+    assert complaints(path, functools.partial(read_scores, wide=True)) == [
+        "s.csv:2: k: 2e300: expected a number from -1e+300 to 1e+300"
+    ]
+    path.write_text(
+        "story,method,dimension,annotator,rating\ns,m,d,a,2e100\ns,n,d,a,1e99\n"
+    )
+    assert complaints(path, read_ratings) == [
+        "s.csv:2: rating: 2e100: expected a number from -1e+100 to 1e+100"
     ]

@@ -2,7 +2,6 @@
 
 import json
 
-import pandas as pd
 import pytest
 
 from analysis.reading.inputs import read_choices, read_ratings, read_scores
@@ -174,12 +173,21 @@ def test_a_typing_error_in_a_wide_table_is_named(tmp_path):
     ]
 
 
-def test_only_the_first_problems_are_shown_with_a_count():
-    frame = pd.DataFrame({"x": range(30)})
-    error = InputError([*frame.index.map(lambda i: f"problem {i}")])
-    assert len(error.lines()) == 21
-    assert error.lines()[-1] == "... and 10 more problems"
-    assert InputError(error.problems[:21]).lines()[-1] == "... and 1 more problem"
+def test_what_is_wrong_in_every_row_is_said_three_times_and_counted(tmp_path):
+    """Every kind is told, however often the first one occurs; few rows are kept."""
+    rows = [f"{i},A,q,ann,x" for i in range(5000)]
+    rows[7] = "7,,q,ann,3"
+    text = "story,method,dimension,annotator,rating\n" + "\n".join(rows)
+    with pytest.raises(InputError) as caught:
+        read_ratings(write(tmp_path, text), scale=(0, 4))
+    number = "expected a number such as 3 or 0.75, without separators"
+    assert str(caught.value).splitlines() == [
+        *(f"r.csv:{line}: rating: x: {number}" for line in (2, 3, 4)),
+        "... and 4,996 more",
+        "r.csv:9: method: (empty): expected a name",
+    ]
+    assert caught.value.problems.total == 5000
+    assert len(caught.value.problems) == 101
 
 
 def test_a_problem_is_one_line_whatever_the_cell_holds(tmp_path):

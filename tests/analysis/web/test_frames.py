@@ -127,6 +127,21 @@ def test_versions_in_one_file_give_the_same_tables_from_database_and_file(tmp_pa
     assert table == (tmp_path / "database/tables/correlations.csv").read_bytes()
 
 
+def test_scores_of_any_size_come_back_from_the_database_as_they_were(tmp_path):
+    study = make_study(benchmark=make_benchmark(stories=3))
+    sizes = ("1e-318", "4.9406564584124654e-324", "-2.5e-310", "1e300", "1e-170")
+    rows = [f"0{i % 3 + 1},{METHODS[i // 3]},k,{x}" for i, x in enumerate(sizes)]
+    path = tmp_path / "scores.csv"
+    path.write_text("\n".join(["story,method,metric,score", *rows]) + "\n")
+    call_command("import_scores", path, benchmark="woods")
+    expected = sorted(map(float, sizes))
+    assert sorted(frames.scores_frame(study)["score"]) == expected
+    call_command("export_study", study.slug, out=tmp_path / "export")
+    with (tmp_path / "export/scores.csv").open(newline="") as file:
+        written = [float(row["score"]) for row in csv.DictReader(file)]
+    assert sorted(written) == expected
+
+
 def downloaded(study, name, path):
     """Save a study's table as a browser would; return its rows but for slot codes."""
     response = alice(study).get(reverse(f"study-{name}-csv", args=[study.slug]))
@@ -221,7 +236,7 @@ def test_ratings_of_a_checklist_name_their_shot():
     slot.save()
     ticked = set(study.questions.values_list("key", flat=True)) - {"pan|text"}
     changed = checklists.record_shot(
-        slot=slot, annotator=slot.annotator, shot=2, ticked=ticked
+        slot=slot, annotator=slot.annotator, shot=2, ticked=ticked, looked=True
     )
     assert changed == 1
     assert rating.shots_left(slot, slot.annotator) == []

@@ -20,10 +20,11 @@ from analysis.web import building
 from analysis.web.forms import ReportForm
 from analysis.web.models import Report
 from analysis.web.urls import urlpatterns
-from evalcore import scoring
+from evalcore import scoring, signs
 from evalcore.models import MetricScore
 from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, eve, rob
+from tests.serving import wait_until
 
 pytestmark = pytest.mark.django_db
 
@@ -261,6 +262,22 @@ def test_a_step_is_a_sign_of_life(study, monkeypatch):
     monkeypatch.setattr(alignment, "align", slow)
     assert building.build_report(row.pk).state == "done"
     assert waiting == [[]]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_long_step_gives_signs_of_life_meanwhile(study, monkeypatch):
+    row = Report.objects.create(study=study, options={"resamples": 10})
+    long_ago = timezone.now() - 2 * building.SILENT
+    monkeypatch.setattr(signs, "SIGN_SECONDS", 0.05)
+
+    def slow(*args, **kwargs):
+        Report.objects.update(heartbeat_at=long_ago)
+        wait_until(lambda: building.waiting_reports() == [], 30, "a sign of life")
+        return analysis(*args, **kwargs)
+
+    analysis = alignment.align
+    monkeypatch.setattr(alignment, "align", slow)
+    assert building.build_report(row.pk).state == "done"
 
 
 def test_a_report_without_answers_fails_with_the_reason():

@@ -292,6 +292,23 @@ def test_a_colour_profile_of_one_method(study):
     only(check(study), "Birch: picture (display) differ in their files: webp, colour")
 
 
+def test_shots_that_one_method_lacks(study):
+    """The seat says the same of every missing shot, but not every method lacks one."""
+    lacking = Frame.objects.filter(output__method__name="Birch", number=1)
+    stories = lacking.count()
+    for frame in lacking:
+        frame.media = None
+        frame.save()
+    (warning,) = [
+        one.line() for one in check(study).warnings if "lack shots" in one.line()
+    ]
+    assert f"Birch {stories} of {stories}" in warning
+    assert f"Cedar 0 of {stories}" in warning
+    Frame.objects.filter(number=1).update(media=None)
+    report = check(study)
+    assert not [one for one in report.warnings if "lack shots" in one.line()]
+
+
 def test_bytes_after_the_end(study):
     frame = Frame.objects.filter(output__method__name="Cedar").first()
     path = media.rendition_path(frame.media, "thumb", (96, 64))

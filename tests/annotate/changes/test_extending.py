@@ -59,7 +59,10 @@ def planned_study(protocol="likert", *, annotators=4, methods=None, stories=None
 def work(annotator, slots=1):
     """Let somebody submit so many slots."""
     Annotator.objects.filter(pk=annotator.pk).update(
-        state="active", consented_at=timezone.now(), last_seen_at=timezone.now()
+        state="active",
+        last_seen_at=timezone.now(),
+        consented_at=timezone.now(),
+        instructed_at=timezone.now(),
     )
     annotator.refresh_from_db()
     for _i in range(slots):
@@ -310,10 +313,14 @@ def test_idle_people_are_those_not_seen_for_days_with_work_left():
     long_ago = timezone.now() - timedelta(days=9)
     for person in (first, second):
         work(person)
-        Annotator.objects.filter(pk=person.pk).update(last_seen_at=long_ago)
+        for sign in ("consented_at", "instructed_at", "last_seen_at"):
+            Annotator.objects.filter(pk=person.pk).update(**{sign: long_ago})
+    # An answer is a sign of life, whoever brought it.
+    assert idle(study, 7) == []
+    study.slots.filter(submitted_at__isnull=False).update(submitted_at=long_ago)
     work(third)
-    assert set(idle(study, 7)) == {first, second}
-    assert not idle(study, 10).exists()
+    assert idle(study, 7) == [first, second]
+    assert idle(study, 10) == []
     redistribute(study, idle_days=7)
     assert loads(study)["A01"] == loads(study)["A02"] == 1
     assert problems(study) == []

@@ -46,12 +46,26 @@ def test_a_purpose_nobody_knows_is_refused():
 
 
 def test_seconds_per_unit_and_per_shot_leave_out_what_was_not_measured():
-    units = [rated(1, seconds=s, shots=4) for s in (10, 20, 60, None, 0)]
+    units = [rated(1, seconds=s, shots=4) for s in (10, 20, 60, None)]
     assert signal("seconds_per_unit", *units).value == 20
     per_shot = signal("seconds_per_shot", *units)
     assert per_shot.value == 5
     assert per_shot.observations == (2.5, 5, 15)
     assert per_shot.n == 3
+
+
+def test_a_unit_that_took_no_time_is_not_left_out():
+    units = [rated(1, seconds=s) for s in (0, 0, 20)]
+    assert signal("seconds_per_unit", *units).observations == (0, 0, 20)
+
+
+def test_times_that_are_missing_and_that_cannot_be_are_counted_apart():
+    faults = ("", "missing", "missing", "impossible", None)
+    units = [rated(1, seconds=9, time_fault=fault) for fault in faults]
+    missing, impossible = signal("no_time", *units), signal("impossible_time", *units)
+    assert (missing.value, missing.n) == (0.5, 4)  # of one nobody asked for it
+    assert (impossible.value, impossible.n) == (0.25, 4)
+    assert signal("no_time", rated(1, seconds=9)).value is None
 
 
 def test_a_unit_without_shots_counts_as_one():

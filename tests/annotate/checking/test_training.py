@@ -6,6 +6,7 @@ import pytest
 
 from analysis.web import frames
 from annotate import rating
+from annotate.admission import is_training_needed
 from annotate.changes.redistributing import redistribute
 from annotate.checking import training
 from annotate.choosing import handing
@@ -276,7 +277,7 @@ def test_training_stories_cannot_be_skipped(browser, study):
 def test_nobody_needs_training_without_units():
     study = make_planned(LIKERT, annotators=1, redundancy=1)
     person = join(study, "A01")
-    assert not training.is_needed(person)
+    assert not is_training_needed(person)
     assert handing.take_next(person).slot.purpose == Purpose.REAL
 
 

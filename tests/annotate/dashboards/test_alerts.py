@@ -6,13 +6,13 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from annotate import exclusion, leasing
+from annotate import exclusion, leasing, lifecycle
 from annotate.choosing import handing
 from annotate.coverage import totals
 from annotate.dashboards import alerts, snapshots
-from annotate.dashboards.dashboard import attention
+from annotate.dashboards.dashboard import attention, standing
 from annotate.dashboards.tallies import tallies
-from annotate.models import Annotator, Event, Invitation, Slot, Unit
+from annotate.models import Annotator, Event, Invitation, Slot, Study, Unit
 from annotate.people import holding, inviting
 from tests.factories import make_study
 from tests.people import answer_everything
@@ -46,6 +46,23 @@ def test_an_open_study_without_answers_for_a_day_has_stalled(study):
     for state in ("paused", "closed", "draft"):
         study.state = state
         assert kinds(study, now=later(hours=25)) == []
+
+
+def test_a_study_has_not_stalled_before_it_was_opened():
+    """A draft that waited for a week, and a study that was paused for three days."""
+    study = make_study(state="draft")
+    Study.objects.update(created_at=later(days=-9))
+    lifecycle.launch(study)
+    assert kinds(study) == []
+    (alert,) = attention(study, now=later(hours=25))
+    assert "it was opened" in alert.text
+    quiet = running_study(timezone.now(), slug="quiet", quiet_days=3)
+    lifecycle.pause(quiet)
+    lifecycle.launch(quiet)
+    assert kinds(quiet) == []
+    assert "stalled" not in standing(quiet).outlook.text
+    (first, *_others) = attention(quiet, now=later(days=5))
+    assert first.text.startswith("The study has stalled: no answer since it was opened")
 
 
 def test_it_says_since_when_it_stands_still():
@@ -224,6 +241,12 @@ def test_whoever_has_not_begun_some_days_after_the_invitation_is_told():
     study = make_study()
     Invitation.objects.filter(annotator__name="A02").update(created_at=later(days=-4))
     (alert,) = attention(study)
+    assert alert.kind == "away"
+    assert len(alert.notes) == 1
+    assert alert.notes[0].startswith("A02: 6 (invited ")
+    # Who holds nothing is reminded; there is nothing to give to others.
+    leasing.free_unfinished(study.annotators.get(name="A02"))
+    (alert,) = attention(study)
     assert alert.kind == "not begun"
     assert "A02" in alert.text
     assert "A01" not in alert.text
@@ -244,7 +267,7 @@ def test_the_gravest_comes_first_and_the_command_prints_it(capsys):
     study = running_study(now, quiet_days=3)
     set_aside(study, now)
     flag(study.annotators.first(), "warn", "fast")
-    assert kinds(study, now=now) == ["stalled", "set aside", "annotator", "not begun"]
+    assert kinds(study, now=now) == ["stalled", "set aside", "away", "annotator"]
     call_command("coverage", study.slug)
     printed = capsys.readouterr().out
     assert f"{totals(study).submitted} of 240" in printed
@@ -309,7 +332,7 @@ def test_who_is_revoked_is_neither_paused_nor_resumed(study):
 
 def test_a_study_whose_stop_rule_was_met_does_not_stall():
     study = running_study(timezone.now(), quiet_days=9)
-    assert {"stalled", "not begun"} <= set(kinds(study))
+    assert {"stalled", "away"} <= set(kinds(study))
     study.adaptive = {"stopped": timezone.now().isoformat()}
     study.save()
-    assert not {"stalled", "not begun"} & set(kinds(study))
+    assert not {"stalled", "away"} & set(kinds(study))

@@ -79,6 +79,17 @@ def test_all_wrong_lines_are_named_at_once():
     assert [text[:7] for text in error.value.problems] == ["Line 1:", "Line 2:"]
 
 
+def test_a_long_list_says_each_thing_three_times_and_how_often():
+    lines = [f"P{n},fr" for n in range(400)] + ["Bo,,x"] + ["P7"] * 5
+    with pytest.raises(ListError) as error:
+        invite_list(planned_study(), "\n".join(lines))
+    said = error.value.problems
+    assert [text.partition(":")[0] for text in said] == [
+        "Line 1", "Line 2", "Line 3", "... and 397 more",
+        "Line 401", "Line 403", "Line 404", "Line 405", "... and 1 more",
+    ]  # fmt: skip
+
+
 def test_listed_people_of_an_open_study_are_new():
     study = planned_study(assignment="open")
     made = invite_list(study, "Ada\nGrace,,2\n").made
@@ -290,6 +301,29 @@ def test_commands_invite_extend_and_redistribute(tmp_path):
     ):
         with pytest.raises(CommandError):
             run(*wrong)
+
+
+def test_the_command_says_how_people_come_to_an_open_study():
+    planned_study(assignment="open")
+    for count in ([], ["--count", "20"]):
+        with pytest.raises(CommandError) as caught:
+            run("invite", "small", *count)
+        told = str(caught.value)
+        assert "An open study plans nobody" in told
+        assert "invited already" not in told
+        assert all(option in told for option in ("--join 20", "--new", "--list"))
+        assert caught.value.returncode == 2
+
+
+def test_the_command_says_what_is_left_once_all_are_invited():
+    planned_study()
+    run("invite", "small")
+    with pytest.raises(CommandError) as caught:
+        run("invite", "small", "--count", "1")
+    told = str(caught.value)
+    assert "Everybody who was planned is invited already" in told
+    assert all(option in told for option in ("--new", "--list"))
+    assert "--join" not in told
 
 
 def test_people_of_a_closed_study_can_still_be_listed():

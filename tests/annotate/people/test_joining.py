@@ -1,26 +1,27 @@
 """Open links, ids of crowd platforms, and two invitations on one device."""
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from django.core.signing import TimestampSigner, get_cookie_signer
 from django.db import connection
 from django.db.models import Count
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 
 from annotate import lifecycle
 from annotate.choosing import handing
 from annotate.history.verifying import problems
-from annotate.models import Annotator, JoinLink, Rating, Slot
+from annotate.models import Annotator, Invitation, JoinLink, Rating, Slot
 from annotate.people import inviting, joining
 from annotate.people.invitation_list import invite_list
 from annotate.people.joining import JoiningError
 from tests.annotate.changes.test_extending import planned_study
 from tests.factories import make_study
 from tests.people import alice, rob
-from tests.working import save
+from tests.working import join, save
 
 pytestmark = pytest.mark.django_db
 
@@ -50,7 +51,7 @@ def test_whoever_joins_an_open_study_is_new_and_gets_work():
     study = planned_study(assignment="open")
     person = joining.join(joining.make_link(study, most=3))
     assert person.name == "A01"
-    assert handing.next_slot(person) is not None
+    assert handing.next_slot(join(study, "A01")) is not None
 
 
 def test_when_no_place_is_left_free_slots_are_taken_over():
@@ -86,7 +87,7 @@ def test_an_id_alone_lets_nobody_in_on_another_device(client):
     own = address(link, rater="5f3a")
     answer = client.post(own)
     for guess in (Client().get(own), Client().post(own),
-                  Client().post(own, {"asked": "5f3a:x:y"})):  # fmt: skip
+                  Client().post(own, {"page": "5f3a"})):  # fmt: skip
         assert guess.status_code == 403
         text = guess.content.decode()
         assert "on another device or in another browser" in text
@@ -103,33 +104,59 @@ def test_an_id_alone_lets_nobody_in_on_another_device(client):
 def test_pressing_twice_leads_on_even_if_the_first_answer_is_lost():
     link = joining.make_link(planned_study(), most=3)
     own = address(link, rater="5f3a")
-    asked = Client().get(own).context["asked"]
-    first = Client().post(own, {"asked": asked})
-    assert Client().post(own, {"asked": asked}).url == first.url
+    page = Client().get(own).context["page"]
+    first = Client().post(own, {"page": page})
+    assert Client().post(own, {"page": page}).url == first.url
     other = address(link, rater="6a1b")
     Client().post(other)
-    assert Client().post(other, {"asked": asked}).status_code == 403
+    assert Client().post(other, {"page": page}).status_code == 403
 
 
-def test_a_page_of_another_study_lets_nobody_in():
-    """Where somebody takes no part, anybody gets a page that is signed for their id."""
+def test_a_page_opened_by_somebody_else_lets_nobody_in():
+    """Anybody may open a page with any id, of another study or before they joined."""
     study = planned_study()
-    own = address(joining.make_link(study, most=3), rater="5f3a")
+    link = joining.make_link(study, most=3)
+    own = address(link, rater="5f3a")
+    before = Client().get(own).context["page"]
     Client().post(own)
     other = make_study(slug="other", benchmark=study.benchmark)
     elsewhere = address(joining.make_link(other, most=3), rater="5f3a")
-    asked = Client().get(elsewhere).context["asked"]
-    assert Client().post(own, {"asked": asked}).status_code == 403
+    for page in (before, Client().get(elsewhere).context["page"], ""):
+        assert Client().post(own, {"page": page}).status_code == 403
 
 
-def test_a_page_left_open_for_long_does_not_count_as_the_own_device(monkeypatch):
+def test_a_form_signed_with_the_servers_key_lets_nobody_in(settings):
+    """Attack: the key is known, and the id of a participant."""
+    study = planned_study()
+    own = address(joining.make_link(study, most=3), rater="5f3a")
+    Client().post(own)
+    asked = TimestampSigner(salt=f"joining {study.pk}").sign("5f3a")
+    forged = Client().post(own, {"asked": asked, "page": asked})
+    assert forged.status_code == 403
+    assert Invitation.objects.get().token not in forged.content.decode()
+
+
+def test_whoever_asks_while_the_person_joins_is_not_that_person(monkeypatch):
+    study = planned_study()
+    own = address(joining.make_link(study, most=3), rater="5f3a")
+    join = joining.join
+
+    def after_the_person(*link, **given):
+        monkeypatch.setattr(joining, "join", join)
+        assert Client().post(own).status_code == 302
+        return join(*link, **given)
+
+    monkeypatch.setattr(joining, "join", after_the_person)
+    assert Client().post(own).status_code == 403
+
+
+def test_the_page_counts_as_the_own_device_for_a_while_only(clock):
     link = joining.make_link(planned_study(), most=3)
     own = address(link, rater="5f3a")
-    asked = Client().get(own).context["asked"]
-    Client().post(own)
-    later = time.time() + 1000
-    monkeypatch.setattr(time, "time", lambda: later)
-    assert Client().post(own, {"asked": asked}).status_code == 403
+    page = Client().get(own).context["page"]
+    Client().post(own, {"page": page})
+    clock.move(16)
+    assert Client().post(own, {"page": page}).status_code == 403
 
 
 def test_a_manager_may_trust_ids_on_any_device():
@@ -223,6 +250,7 @@ def test_the_language_of_the_page_is_stored_as_studies_name_it(client):
     client.post(
         reverse("rate-consent", args=[token]), headers={"accept-language": "zh-hans"}
     )
+    client.post(reverse("rate-instructions", args=[token]))
     person.refresh_from_db()
     assert handing.next_slot(person) is not None
 
@@ -319,14 +347,76 @@ def test_opening_a_link_without_agreeing_is_not_remembered(client, two):
     assert client.get(entry(other)).url != second(other)
 
 
-def test_the_cookie_is_signed_and_out_of_reach_of_scripts(client, two):
-    first, other = two
+def test_the_cookie_is_out_of_reach_of_scripts_and_holds_no_link(client, two):
+    first, _other = two
     agree(client, first)
     cookie = client.cookies[f"annotator-{first.study_id}"]
     assert cookie["httponly"]
     assert cookie["samesite"] == "Lax"
-    client.cookies[f"annotator-{first.study_id}"] = f"{first.pk}:forged"
+    assert first.invitation.token not in cookie.value
+
+
+def forgeries(study, victims, own):
+    """Cookies that somebody with an own link and the server's key can make."""
+    name = f"annotator-{study.pk}"
+    ids = ".".join(str(person.pk) for person in victims)
+    yield get_cookie_signer(salt=name).sign(ids)
+    proof = own.rpartition("-")[2]
+    for made in (
+        proof,
+        salted_hmac("annotate.people.devices", victims[-1].name).hexdigest()[:32],
+        "0" * 32,
+        "",
+    ):
+        yield ".".join(f"{person.pk}-{made}" for person in victims)
+        yield f"{own}." + ".".join(f"{person.pk}-{made}" for person in victims)
+
+
+def test_a_forged_cookie_leads_to_nobody_elses_link(client, settings):
+    """Attack: one's own link, the signing key, and a cookie that names the others."""
+    settings.SECRET_KEY = "a-key-that-the-attacker-knows-as-well"
+    study = make_study(annotators=4)
+    eve, *victims = study.annotators.all()
+    agree(client, eve)
+    name = f"annotator-{study.pk}"
+    theirs = [person.invitation.token for person in victims]
+    theirs += [f"as {person.name} on this device" for person in victims]
+    join_link = address(joining.make_link(study, most=9))
+    for forged in forgeries(study, victims, client.cookies[name].value):
+        attacker = Client()
+        attacker.cookies[name] = forged
+        for answer in (
+            attacker.get(entry(eve), follow=True),
+            attacker.get(second(eve), follow=True),
+            attacker.post(second(eve), {"who": "same"}, follow=True),
+            attacker.get(join_link),
+        ):
+            seen = [url for url, _status in getattr(answer, "redirect_chain", ())]
+            seen.append(answer.content.decode())
+            assert not any(secret in text for secret in theirs for text in seen)
+
+
+@pytest.mark.parametrize("invited", [False, True])
+def test_a_cookie_that_somebody_wrote_is_no_error(client, two, invited):
+    """Attack: it names a person of the study, invited or not, with any proof."""
+    first, second = two
+    if not invited:
+        second.invitation.delete()
+    name = f"annotator-{first.study_id}"
+    client.cookies[name] = f"{second.pk}-{'0' * 32}.{first.pk}-{'é' * 40}"
+    page = client.get(reverse("rate-entry", args=[first.invitation.token]))
+    assert "two-links" not in page["Location"]
+
+
+def test_a_replaced_link_is_not_found_by_the_old_ones_cookie(client, two):
+    """Whoever had the old link is not led to the new one."""
+    first, other = two
+    agree(client, first)
+    inviting.reissue(first)
     assert client.get(entry(other)).url != second(other)
+    assert client.post(second(other), {"who": "same"}).url == entry(other)
+    agree(client, first)
+    assert client.get(second(other)).status_code == 200
 
 
 def test_studies_do_not_meet_in_a_browser(client, two):

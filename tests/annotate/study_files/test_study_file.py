@@ -249,3 +249,14 @@ def test_the_examples_of_the_page_are_read(number):
     else:
         whole = examples[0] + examples[2]
     assert read_definition(whole, file="page.yaml", name="page")
+
+
+def test_a_mistake_in_every_question_is_said_three_times_and_counted():
+    questions = "".join(f"  - {{key: q{n}, colour: red}}\n" for n in range(40))
+    text = f"title: T\nprotocol: likert\nredundancy: 0\nquestions:\n{questions}"
+    with pytest.raises(DefinitionError) as caught:
+        read_definition(text, file="s.yaml", name="s")
+    said = str(caught.value).splitlines()
+    assert any("redundancy" in line for line in said)
+    assert sum("colour" in line for line in said) == 3
+    assert "... and 37 more" in said

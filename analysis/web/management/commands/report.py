@@ -8,6 +8,7 @@ from tqdm import tqdm
 from analysis.arguments import add_alignment, add_images, add_resampling
 from analysis.options import AlignOptions, OptionError
 from analysis.tables import InputError
+from analysis.web import left_out
 from analysis.web.building import ReportError, write_study_report
 from annotate.analysis_views import MAIN
 from annotate.history import moments
@@ -45,6 +46,11 @@ class Command(WritingCommand):
     ) -> None:
         row = find_study(study)
         _check_view(row, view)
+        if as_of is None and (missing := left_out.missing_now(row)):
+            self.stderr.write(
+                "note: scores are being computed; this report lacks, wholly or partly, "
+                f"{', '.join(missing)}"
+            )
         names = [field.name for field in fields(AlignOptions)]
         try:
             options = AlignOptions(**{n: given[n] for n in names if n in given})

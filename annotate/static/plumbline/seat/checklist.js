@@ -1,8 +1,13 @@
-// A checklist: each shot has a sheet, two boxes a label, and counts once it is done.
+// A checklist: a sheet a shot, two boxes a label. A shot counts by the word that it was
+// looked at, which is taken when it has been in sight.
+
+const LEAST = 5; // tenths of a second: longer than a double press
+
 export function open(main, seat) {
   const all = (selector, root = main) => [...root.querySelectorAll(selector)];
   const sheets = all(".sheet");
-  let sheet, row;
+  const [done, submit] = all(".sheet-bar button, #submit");
+  let sheet, row, seen;
 
   const rows = () => all(".labels div", sheet);
   const boxes = (each) => all(".labels input", each);
@@ -21,14 +26,39 @@ export function open(main, seat) {
   function turnTo(shot) {
     sheet = of(shot) || sheet;
     sheets.forEach((each) => each.classList.toggle("current", each === sheet));
+    offer(0);
     return mark(0);
   }
 
   function openSheet({ dataset: { shot } }) {
-    seat.showShot?.(shot);
     turnTo(shot)[0].focus({ preventScroll: true });
     sheet.scrollIntoView();
+    scrollTo(0, 0); // on a phone the shot is above
+    seat.showShot?.(shot);
   }
+
+  function isInSight() {
+    const { shot } = sheet.dataset;
+    if (seat.isPlayed) return seat.isPlayed(shot);
+    const [pictures] = all(`#shot-${shot} .shot-pictures`);
+    const { y, height } = pictures.getBoundingClientRect();
+    const middle = y + height / 2;
+    return height && middle > 0 && middle < innerHeight
+      && all("img", pictures).every(({ complete, naturalWidth }) => complete && naturalWidth);
+  }
+
+  // The word on this shot, or, when all are done, to send them.
+  function offer(tenths) {
+    seen = tenths;
+    done.hidden = !left();
+    submit.hidden = !done.hidden;
+    submit.disabled = done.ariaDisabled = seen < LEAST;
+  }
+
+  const timer = setInterval(() => {
+    if (!document.hidden && (!left() || isInSight())) offer(seen + 1);
+  }, 100);
+  seat.signal.addEventListener("abort", () => clearInterval(timer));
 
   const send = () => seat.answer({
     shot: sheet.dataset.shot,
@@ -37,20 +67,21 @@ export function open(main, seat) {
   });
 
   function finish() {
-    if (!looked(sheet).disabled) {
-      if (seat.isGated()) return;
+    if (!looked(sheet).checked) {
+      if (!isInSight()) seat.problem(done.dataset.wait);
+      if (seen < LEAST || seat.isGated()) return;
       looked(sheet).checked = true;
       send();
     }
-    if (left()) openSheet(left());
-    else all("#answers")[0].requestSubmit();
+    if (left()) return openSheet(left());
+    offer(0);
+    submit.scrollIntoView({ block: "nearest" });
   }
 
-  const on = (event, act) =>
-    main.addEventListener(event, ({ target }) => act(target), { signal: seat.signal });
+  const on = (kind, act) => seat.on(main, kind, ({ target }) => act(target));
   on("change", (target) => target.closest(".labels") && send());
   on("focusin", (target) => rows().forEach((each, i) => each.contains(target) && mark(i)));
-  on("click", (target) => target.closest(".sheet-bar button") && finish());
+  seat.on(done, "click", finish);
   seat.shotShown = turnTo;
   turnTo((left() || sheets[0]).dataset.shot);
   seat.showShot?.(sheet.dataset.shot);
@@ -62,15 +93,12 @@ export function open(main, seat) {
       ArrowDown: () => mark(row + 1)[0].focus(),
       1: tick,
       2: tick,
-      Enter: ({ target }) => target.matches("button, a, summary") || finish(),
+      Enter: ({ target }) => !left() || target.matches("button, a, summary") || finish(),
     },
     show({ shot, ticked, looked: isDone }) {
       for (const box of boxes(of(shot))) box.checked = ticked.includes(key(box));
       looked(of(shot)).checked = isDone;
     },
-    missing() {
-      if (left()) openSheet(left());
-      return left()?.ariaLabel;
-    },
+    missing: () => left()?.ariaLabel,
   };
 }

@@ -6,7 +6,6 @@ export function openComparison(main, on) {
   const { classList } = main.querySelector("#seat");
   const flicker = main.querySelector("#flicker");
   const divider = main.querySelector("#divider");
-  if (!flicker) return { drag() {} };
   let keepUntil = 0;
 
   function show(right) {

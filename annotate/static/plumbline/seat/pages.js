@@ -1,5 +1,5 @@
-// The pages that come next are fetched with their pictures while one is judged, and kept
-// when they are left, so that going on and going back need no network.
+// The next pages are fetched with their pictures, and kept when they are left: going on
+// and back needs no network.
 
 const MOST_BEHIND = 8;
 

@@ -6,7 +6,7 @@ const INSIDE = 0.43; // of a frame: where seeks land, on no border of another fr
 const NEAR = 0.005; // seconds apart: in step
 const FAR = 0.15; // so far apart that one waits; less is caught up on the way
 const PARTS = 200; // of the whole, each watched or not
-const ENOUGH = 190;
+const ENOUGH = 0.95;
 const PATIENCE = 20000;
 
 const rateOf = ({ dataset }) => Number(dataset.rate);
@@ -14,11 +14,10 @@ const lengthOf = ({ dataset }) => dataset.frames / dataset.rate;
 const starves = (video) => video.readyState < 3 && video.networkState === 2;
 
 export function open(main, seat) {
-  const { signal } = seat;
   const box = main.querySelector(".player");
   const find = (selector) => box.querySelector(selector);
-  const on = (target, kinds, act) => kinds.split(" ").forEach((kind) =>
-    target.addEventListener(kind, act, { signal }));
+  const on = (target, kinds, act) =>
+    kinds.split(" ").forEach((kind) => seat.on(target, kind, act));
   const videos = [...box.querySelectorAll("video")];
   const captions = [...box.querySelectorAll(".captions button")];
   const [scrub, place, left] = [".scrub", ".place", ".to-watch"].map(find);
@@ -79,6 +78,7 @@ export function open(main, seat) {
 
   function step(by) {
     want(false);
+    if (by > 0) watch((frameNow() + by) / rate);
     goTo(frameNow() + by);
   }
 
@@ -108,7 +108,7 @@ export function open(main, seat) {
 
   // Called for each frame that a video shows.
   function attend(video) {
-    if (signal.aborted) return;
+    if (seat.signal.aborted) return;
     const ask = video.requestVideoFrameCallback ?? requestAnimationFrame.bind(window);
     ask.call(video, () => attend(video));
     if (video !== lead || lead.paused || lead.seeking) return;
@@ -136,10 +136,19 @@ export function open(main, seat) {
   const seen = [...(sessionStorage.getItem(memory) ?? "0".repeat(PARTS))];
   let watchedTo = 0;
 
-  const missing = () => Math.max(0, ENOUGH - seen.filter(Number).length) / PARTS;
+  const part = (at) => Math.floor((at / length) * PARTS);
+
+  function missing(from = 0, to = length) {
+    const parts = seen.slice(part(from), Math.max(part(from) + 1, part(to)));
+    return Math.max(0, Math.round(parts.length * ENOUGH) - parts.filter(Number).length) / PARTS;
+  }
+
+  seat.isPlayed = (shot) => {
+    const { start, end } = find(`[data-shot="${shot}"]`)?.dataset ?? {};
+    return (lead || !videos.length) && !missing(start, end);
+  };
 
   function watch(time) {
-    const part = (at) => Math.floor((at / length) * PARTS);
     if (speed <= 1) seen.fill("1", part(watchedTo), part(time) + 1);
     watchedTo = time;
     sessionStorage.setItem(memory, seen.join(""));
@@ -225,12 +234,12 @@ export function open(main, seat) {
     else if (start) goTo(frameAt(start));
     else if (again) load(pressed.closest(".screen").querySelector("video"));
   });
-  signal.addEventListener("abort", () => videos.forEach((video) => {
+  seat.signal.addEventListener("abort", () => videos.forEach((video) => {
     clearTimeout(timers.get(video));
     video.removeAttribute("src");
     video.load(); // lets go of the connection
   }));
-  // What a video shows first is its beginning, whichever shot is to be judged next.
+  // A video that is loading shows its beginning.
   seat.showShot = (number) => lead?.readyState && find(`[data-shot="${number}"]`)?.click();
   setLoop(Boolean(seat.setting("loop")));
   setSpeed(Math.min(seat.setting("speed") ?? 1, left && missing() ? 1 : 2));

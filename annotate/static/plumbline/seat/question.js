@@ -14,7 +14,7 @@ export function open(main, seat) {
   }
 
   function set(question, value) {
-    question.querySelectorAll("input").forEach((input) => { input.checked = input.value === value; });
+    for (const input of question.elements) input.checked = input.value === value;
     question.dataset.before = value;
   }
 
@@ -28,12 +28,13 @@ export function open(main, seat) {
     const question = questions[current];
     const input = question.querySelector(`input[data-key="${key}"]`);
     if (!input || input.disabled) return true;
-    if (seat.isGated()) return false;
+    if (seat.isGated()) return;
     give(question, input.value);
     const open = [...questions.slice(current), ...questions].find((each) => !chosen(each));
-    mark(open ? questions.indexOf(open) : current);
+    mark(questions.indexOf(open ?? question));
+    // From here Enter sends, and Space does not.
+    question.focus({ preventScroll: true });
     if (!open) seat.answered();
-    return false;
   }
 
   function undo() {
@@ -50,20 +51,22 @@ export function open(main, seat) {
       if (seat.isGated()) set(question, question.dataset.before);
       else give(question, target.value);
       mark(i);
+      // Keys pass over answers that are not meant.
+      if (firstOpen() < 0 && !target.matches(":focus-visible")) seat.answered();
     });
     // On a radio button the arrow keys would change the answer instead of the shot.
     seat.on(question, "pointerup", () => setTimeout(() => question.focus({ preventScroll: true })));
   });
   mark(firstOpen(), false);
 
-  const digits = [..."0123456789"].map((digit) => [digit, byDigit]);
+  const keys = {
+    ArrowUp: () => mark(current - 1),
+    ArrowDown: () => mark(current + 1),
+    u: undo,
+  };
+  for (const digit of "0123456789") keys[digit] = byDigit;
   return {
-    keys: {
-      ...Object.fromEntries(digits),
-      ArrowUp: () => mark(current - 1),
-      ArrowDown: () => mark(current + 1),
-      u: undo,
-    },
+    keys,
     show({ question, value }) {
       const found = questions.find(({ dataset }) => dataset.question === question);
       if (found) set(found, value);

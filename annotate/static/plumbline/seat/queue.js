@@ -1,5 +1,5 @@
-// Answers wait in the browser's database until the server has them, through reloads,
-// crashes and hours without network. By its key the server stores each of them once.
+// Answers wait in the browser's database until the server has them, which stores each of
+// them once, by its key.
 
 const RETRY_FIRST = 1000;
 const RETRY_LAST = 30000;
@@ -60,8 +60,8 @@ async function send(rows) {
   return response.json().then((reply) => ({ gone, ...reply }), () => ({})); // it broke off
 }
 
-// `tell` hears of saved, saving, waiting (how many stories), refused (why; of the story
-// that `here` names), lost (why, which); `onReply` of what is submitted.
+// `tell` hears of saved, saving, waiting (how many), refused (why; the story that `here`
+// names), lost (why, which).
 export function openQueue(here, tell, onReply) {
   const others = new BroadcastChannel("plumbline");
   others.onmessage = ({ data }) => onReply(...data);

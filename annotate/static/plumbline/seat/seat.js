@@ -1,5 +1,4 @@
-// Opens the parts of a story's page, hands keys to them and answers to the queue, and puts
-// the next story in place of this one.
+// Opens the parts of a story's page, hands keys to them, and puts the next story in its place.
 import { ask, openQueue } from "./queue.js";
 import { openPages, pageOf } from "./pages.js";
 import { teller } from "./state.js";
@@ -20,6 +19,7 @@ let standing = "saved";
 let isActive = true; // since the last beat
 
 const byId = (id) => document.getElementById(id);
+const reveal = (part) => part.scrollIntoView({ block: "nearest" });
 
 function tell(state, detail, code) {
   const about = code && code !== story.code ? byId("problem").dataset.before : "";
@@ -31,19 +31,19 @@ function tell(state, detail, code) {
   const waits = byId("waits");
   const isNew = waits.hidden;
   waits.hidden = !story?.isSubmitted || state !== "waiting";
-  if (isNew) waits.scrollIntoView({ block: "nearest" });
+  if (isNew) reveal(waits);
 }
 
 function showProblem(text) {
   const problem = byId("problem");
   problem.textContent = text.trim() || problem.dataset.refused;
   problem.hidden = false;
-  problem.scrollIntoView({ block: "nearest" });
+  reveal(problem);
 }
 
 function isGated() {
   if (story.gate) showProblem(story.gate);
-  return Boolean(story.gate);
+  return story.gate;
 }
 
 const parts = await Promise.all(["player", "shots", "checklist", "question"]
@@ -66,7 +66,7 @@ function open(page) {
 
   const opened = {
     page, code, url, isTouched: false, isSubmitted: false, gate: "",
-    close: () => controller.abort(),
+    close() { countTime(); controller.abort(); },
     seconds: () => countTime() / 1000,
   };
 
@@ -78,14 +78,15 @@ function open(page) {
       if (!text) byId("problem").hidden = true;
     },
     isGated,
+    problem: showProblem,
     answer(answer) {
       byId("problem").hidden = true;
       opened.isTouched = true;
       queue.answer(opened, answer);
     },
     answered() {
-      if (setting("auto")) complete();
-      else byId("submit").focus({ preventScroll: true });
+      // A double press is of this story.
+      if (setting("auto")) setTimeout(() => story === opened && complete(), 400);
     },
   };
   countTime();
@@ -127,7 +128,7 @@ function wire(main, on) {
     if (target.name === "comment" && target.form.id === "answers") queue.comment(story, target.value);
     if (target.dataset.setting) setSetting(target.dataset.setting, target.checked);
   });
-  on(main, "toggle", ({ target }) => target.scrollIntoView({ block: "nearest" }), { capture: true });
+  on(main, "toggle", ({ target }) => reveal(target), { capture: true });
   main.querySelectorAll("[data-setting]").forEach((input) => {
     input.checked = Boolean(setting(input.dataset.setting));
   });
@@ -138,7 +139,7 @@ function complete() {
   const missing = done.parts.map((part) => part.missing?.()).find(Boolean);
   const [submit, problem] = [byId("submit"), byId("problem")];
   if (missing) return showProblem(`${problem.dataset.unanswered} ${missing}`);
-  if (done.isSubmitted || isGated()) return;
+  if (done.isSubmitted || submit.disabled || isGated()) return;
   if (submit.href) return submit.click(); // closed
   problem.hidden = true;
   done.isSubmitted = true;
@@ -182,10 +183,7 @@ const ownKeys = {
   Enter: ({ target }) => target.matches("button, a, summary") || complete(),
   Backspace: () => byId("back")?.click(),
   p: () => byId("break")?.click(),
-  "?": () => {
-    const help = document.querySelector(".keys-help");
-    help.open = !help.open;
-  },
+  "?": () => document.querySelector(".keys-help").toggleAttribute("open"),
 };
 
 function onKey(event) {

@@ -1,6 +1,7 @@
 // The story's shots: one at a time with all in a strip, or all at a glance.
-import { openComparison } from "./compare.js";
 import { openZoom } from "./zoom.js";
+
+const pair = document.querySelector("#flicker") && await import("./compare.js");
 
 const LEAST = 112; // px wide
 const GAP = 10;
@@ -47,7 +48,7 @@ export function open(main, seat) {
     arrange();
   }
 
-  // As large as the window lets them be, one or all.
+  // As large as the window allows, one or all.
   function makeRoom() {
     const top = sheet.getBoundingClientRect().top + scrollY;
     const high = Math.max(innerHeight - top - bar.offsetHeight - 24, 2 * LEAST);
@@ -86,7 +87,7 @@ export function open(main, seat) {
     figure.append(tile);
   }
 
-  const { drag, ...comparing } = openComparison(main, on);
+  const { drag = () => {}, ...comparing } = pair?.openComparison(main, on) ?? {};
   const zoom = openZoom(main, on, drag, (factor) => {
     enlarged = factor;
     choosePictures();
@@ -98,7 +99,7 @@ export function open(main, seat) {
     ArrowRight: () => zoom.keys.ArrowRight() && showShot(shot + 1),
   };
   for (const { dataset: { look, key } } of all("[data-look]")) keys[key] = () => choose(look);
-  on(main, "click", (event) => {
+  on(find(".viewer"), "click", (event) => {
     const { target } = event;
     const key = target.closest("[data-key]")?.dataset.key;
     const link = links.indexOf(target.closest("a"));
@@ -109,7 +110,7 @@ export function open(main, seat) {
     if (figure && isOn("all") && zoom.isStill()) {
       shot = shots.indexOf(figure.closest(".shot"));
       choose("all");
-    } else if (figure && event.detail === 0) keys.z();
+    } else if (!event.detail && target.matches("a.pane")) keys.z();
   });
   on(main, "error", ({ target }) => showFault(target), { capture: true });
   on(window, "resize", makeRoom);

@@ -1,4 +1,4 @@
-// Says in the page's header whether all answers are with the server.
+// Says in the header whether the server has all answers.
 const KINDS = { saved: "good", saving: "", waiting: "warn", refused: "bad" };
 
 export function teller() {

@@ -5,7 +5,7 @@ const MOST = 8;
 const within = (value, least, most) => Math.max(least, Math.min(value, most));
 const spread = (one, other) => Math.hypot(one[0] - other[0], one[1] - other[1]);
 
-// Where an event is, in parts of the picture's box, from its middle.
+// In parts of the picture's box, from its middle.
 const pointOf = ({ target, offsetX, offsetY }) =>
   [offsetX / target.clientWidth - 0.5, offsetY / target.clientHeight - 0.5];
 

@@ -112,6 +112,12 @@ def test_a_price_demands_a_budget():
     assert read_settings({**dear, "JUDGE_BUDGET": "0"}).budget == 0
 
 
+@pytest.mark.parametrize(("written", "total"), [("", 5), ("0", 0), ("12.5", 12.5)])
+def test_all_runs_may_spend_what_one_may_unless_something_else_is_said(written, total):
+    settings = read_settings({**HOSTED, "JUDGE_BUDGET_TOTAL": written})
+    assert settings.budget_total == total
+
+
 def test_the_key_is_not_shown():
     settings = read_settings(HOSTED)
     assert KEY not in repr(settings)

@@ -1,0 +1,63 @@
+"""Numbers brought near 1 before they are squared, without changing a digit.
+
+Metrics give scores from 1e-318 (CIDEr, BLEU, probabilities) to 1e300. Their squares are
+0 or infinite, and a statistic that squares them would find no variation where there is
+some. Multiplying by a power of two is exact, and most statistics do not depend on the
+unit of the scores; those that do are multiplied back.
+"""
+
+import math
+
+import numpy as np
+
+from analysis.results import Array, Mask
+
+MOST_EXPONENT = 1023
+
+
+def near_one(
+    values: Array, used: Array | Mask | None = None, *, axis: int = -1
+) -> Array:
+    """Multiply by the power of two that brings the largest size to 0.5 up to 1.
+
+    Parameters
+    ----------
+    values
+        Any shape; finite where used.
+    used
+        Same shape or broadcast to it: which values count. The others become 0.
+    axis
+        Along which values share a factor.
+
+    Notes
+    -----
+    Exact, but for values that are 1e308 times smaller than the largest.
+
+    Examples
+    --------
+    >>> near_one(np.array([[2.0**-1070, 2.0**-1069], [1.0, -2.0]]))
+    array([[ 0.25,  0.5 ],
+           [ 0.25, -0.5 ]])
+    """
+    if used is not None:
+        values = np.where(used, values, 0.0)
+    largest = np.abs(values).max(axis=axis, keepdims=True, initial=0.0)
+    return np.asarray(np.ldexp(values, -np.frexp(largest)[1]))
+
+
+def unit_of(values: Array) -> float:
+    """Return the power of two next above the largest size; 1 where all are 0.
+
+    What differs by rounding is told by absolute tolerances, which suit numbers near 1.
+    Scores are divided by their unit first, and what comes of them is multiplied by it,
+    so that their own unit decides nothing.
+
+    Examples
+    --------
+    >>> unit_of(np.array([3.0, np.nan])), unit_of(np.array([0.2])), unit_of(np.zeros(1))
+    (4.0, 0.25, 1.0)
+    """
+    largest = float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
+    if largest == 0:
+        return 1.0
+    return float(np.ldexp(1.0, min(math.frexp(largest)[1], MOST_EXPONENT)))

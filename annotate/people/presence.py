@@ -1,0 +1,136 @@
+"""Who is at work, by the study's own pace: the one place that says so.
+
+Somebody is at work who has begun, may go on, and was seen within the study's patience.
+That is as many days as nineteen in twenty of its pauses were no longer than; a pause
+lies between two days on which the same person answered. It is at least three days (a
+weekend) and at most fourteen (the forecast looks back no further), and seven while
+fewer than twenty pauses are known. After a study was paused it counts from the moment
+at which it was opened again.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+from django.db.models import Count
+from django.db.models.functions import TruncDay
+
+from annotate.models import Annotator, Event, Purpose, Slot, Study
+
+Kind = Event.Kind
+ENOUGH_PAUSES, SHARE = 20, 0.95
+LEAST_DAYS, USUAL_DAYS, MOST_DAYS = 3, 7, 14
+# Whoever has not opened the link after so long is reminded.
+NOT_BEGUN = timedelta(days=3)
+
+
+@dataclass(frozen=True)
+class Presence:
+    """How somebody stands: `since` is when they were last seen, invited or planned.
+
+    `is_missed` says whether it is time to do something about their absence: nobody
+    worries about who was invited yesterday, or paused today.
+    """
+
+    person: Annotator
+    since: datetime
+    has_begun: bool
+    is_at_work: bool
+    is_missed: bool
+
+
+@dataclass(frozen=True)
+class Calendar:
+    """What presence is measured by: the patience, and since when a study is open."""
+
+    patience: timedelta
+    opened: datetime | None = None
+    reopened: datetime | None = None
+
+    def presence(
+        self, person: Annotator, answered: datetime | None, now: datetime
+    ) -> Presence:
+        """Say how somebody stands whose last answer came then."""
+        seen = last_seen(person, answered)
+        if seen is None:
+            since = _invited(person)
+            waited = now - max(since, self.opened or since)
+            return Presence(person, since, False, False, waited > NOT_BEGUN)
+        away = now - max(seen, self.reopened or seen) > self.patience
+        is_at_work = not away and person.state not in Annotator.STOPPED
+        return Presence(person, seen, True, is_at_work, away)
+
+
+def last_seen(person: Annotator, answered: datetime | None) -> datetime | None:
+    """Return the latest sign of somebody: a page asked for, consent, an answer."""
+    signs = (person.last_seen_at, person.instructed_at, person.consented_at, answered)
+    return max((at for at in signs if at is not None), default=None)
+
+
+def _invited(person: Annotator) -> datetime:
+    invitation = getattr(person, "invitation", None)
+    return invitation.created_at if invitation else person.created_at
+
+
+def calendar(study: Study, patience: int) -> Calendar:
+    """Return what the presence of a study's people is measured by, now."""
+    return Calendar(timedelta(days=patience), *openings(study))
+
+
+def openings(study: Study) -> tuple[datetime | None, datetime | None]:
+    """Return since when a study is open, and the same once more if it was before."""
+    moves = study.events.filter(
+        kind__in=(Kind.STUDY_LAUNCHED, Kind.STUDY_PAUSED, Kind.STUDY_CLOSED)
+    )
+    latest = list(moves.order_by("-id").values_list("kind", "at")[:2])
+    opened = next((at for kind, at in latest[:1] if kind == Kind.STUDY_LAUNCHED), None)
+    # What comes before a launch, if anything does, is a pause or an end.
+    return opened, opened if latest[1:] else None
+
+
+def answers_by_day(study: Study) -> list[tuple[int, datetime, int]]:
+    """Return how many slots each person submitted on each day (UTC), oldest first."""
+    rows = study.slots.filter(
+        state=Slot.State.SUBMITTED, ordinal__isnull=False, purpose=Purpose.REAL
+    ).order_by()
+    counted = rows.values(at=TruncDay("submitted_at", tzinfo=UTC)).values_list(
+        "annotator", "at", Count("pk")
+    )
+    return list(counted.order_by("at"))
+
+
+def patience_days(by_day: Iterable[tuple[int, datetime, int]]) -> int:
+    """Return for how many days nobody is missed where people answered on such days."""
+    return patience_of(pauses((who, day) for who, day, _n in by_day))
+
+
+def pauses(days: Iterable[tuple[int, datetime]]) -> list[int]:
+    """Return the days from one day of answers to the person's next.
+
+    Examples
+    --------
+    >>> second, third, sixth = (datetime(2026, 3, day) for day in (2, 3, 6))
+    >>> pauses([(1, second), (2, third), (1, sixth)])
+    [4]
+    """
+    in_order = pairwise(sorted(days))
+    return [(b - a).days for (one, a), (other, b) in in_order if one == other]
+
+
+def patience_of(found: Iterable[int]) -> int:
+    """Return for how many days nobody is missed where such pauses were made.
+
+    Examples
+    --------
+    >>> patience_of([1] * 37 + [5, 5, 9])
+    5
+    >>> patience_of([1] * 5), patience_of([1] * 50), patience_of([30] * 50)
+    (7, 3, 14)
+    """
+    known = sorted(found)
+    if len(known) < ENOUGH_PAUSES:
+        return USUAL_DAYS
+    usual = known[math.ceil(SHARE * len(known)) - 1]
+    return min(max(usual, LEAST_DAYS), MOST_DAYS)

@@ -1,0 +1,88 @@
+"""How long somebody looked at a story: what the browser says, as far as it can be.
+
+Only the browser knows how long a page was in sight. The server knows since when the
+annotator could see a story, when the answers came, and how much of the time between is
+taken by other stories: nobody looks at two at once. What fits into that is believed as
+it is, also when hours of work without network come in one bundle; of anything else only
+as much as fits. Where it says nothing, that is all the time there was.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+from math import isfinite
+
+from django.db.models import Case, F, Q, When
+
+from annotate.models import Annotator, Slot
+
+LONGEST_SECONDS = 24 * 3600
+# Two clocks do not go alike.
+TOLERANCE = 1.0
+
+# Since when a story could be seen, and how long it was looked at.
+Looked = tuple[datetime, float]
+
+
+def room(since: datetime, now: datetime, before: Iterable[Looked]) -> float:
+    r"""Return the longest time for which a story can have been looked at.
+
+    It could be seen `since` then, and its answers come `now`; all stories in `before`
+    have come already. For each moment s up to `since`, what was not seen before s was
+    looked at between s and now: the seconds of all these fit into that stretch. By
+    Hall's theorem there is then an own stretch of time for every second that is
+    believed, however the stories lie in each other.
+    """
+    used, left = 0.0, float("inf")
+    for at, seconds in sorted([(since, 0.0), *before], reverse=True):
+        used += seconds
+        if at <= since:
+            left = min(left, (now - at).total_seconds() - used)
+    return min(max(0.0, left + TOLERANCE), LONGEST_SECONDS)
+
+
+def note_time(
+    held: Slot, person: Annotator, claimed: float | None, offered_at: datetime | None
+) -> None:
+    """Set how long a locked slot took, which is submitted now by a locked annotator.
+
+    `claimed` is what the browser says; without it, all the time is believed that there
+    was. `offered_at` is when the annotator was given the page beforehand, if that is
+    known.
+    """
+    now = held.submitted_at
+    known = [at for at in (held.offered_at, offered_at) if at is not None]
+    held.offered_at = min(known, default=held.started_at)
+    done = Slot.objects.filter(annotator=person, submitted_at__isnull=False)
+    timed = done.filter(offered_at__isnull=False, seconds__isnull=False)
+    most = room(held.offered_at, now, timed.values_list("offered_at", "seconds"))
+    held.claimed_seconds = (
+        claimed if claimed is not None and isfinite(claimed) else None
+    )
+    held.seconds = most
+    if held.claimed_seconds is not None and held.claimed_seconds > 0:
+        held.seconds = min(held.claimed_seconds, most)
+
+
+def fault(
+    offered_at: datetime | None, claimed: float | None, seconds: float | None
+) -> str | None:
+    """Say whether a submitted slot's time is `missing` or `impossible`; empty: neither.
+
+    None: nobody was asked for it, as of answers given elsewhere. What was said beyond
+    the longest time that is ever believed is not weighed.
+    """
+    if offered_at is None or seconds is None:
+        return None
+    if claimed is None:
+        return "missing"
+    return "" if 0 < min(claimed, LONGEST_SECONDS) <= seconds else "impossible"
+
+
+def measured(slot: str = "") -> Case:
+    """Return the expression of how long a slot took; NULL where no browser told it.
+
+    There `seconds` is all the time that there was: a bound for the rules about speed,
+    and no measurement to show. `slot` is the path to the slot, as in `slot__`.
+    """
+    was_told = Q(**{f"{slot}offered_at": None}) | Q(**{f"{slot}claimed_seconds__gt": 0})
+    return Case(When(was_told, then=F(f"{slot}seconds")))

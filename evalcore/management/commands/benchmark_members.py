@@ -1,0 +1,44 @@
+import argparse
+
+from django.core.management.base import CommandError
+from django.db import transaction
+
+from analysis.arguments import split_names
+from evalcore import members
+from evalcore.importing.commands import ImportCommand
+from evalcore.members import Role, UnknownAccountError
+
+
+class Command(ImportCommand):
+    help = (
+        "Say who may see a benchmark, plan studies over it and compute its scores, and "
+        "change that. Owners may add others in the browser. Example: "
+        "benchmark_members vistory --owner alice --add bob,carol --remove eve"
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("benchmark", help="its short name here")
+        for option, what in (
+            ("--owner", "these own it from now on"),
+            ("--add", "these are members from now on; owners stay owners"),
+            ("--remove", "these are members no more"),
+        ):
+            parser.add_argument(option, default="", metavar='"A,B"', help=what)
+
+    @transaction.atomic
+    def handle(self, *, benchmark: str, **options: object) -> None:
+        row = self.benchmark(benchmark)
+        try:
+            for name in split_names(str(options["owner"])):
+                members.add(row, members.account(name), Role.OWNER)
+            for name in split_names(str(options["add"])):
+                members.add(row, members.account(name), Role.MEMBER)
+            for name in split_names(str(options["remove"])):
+                members.remove(row, members.account(name))
+        except UnknownAccountError as error:
+            raise CommandError(f"{error} Nothing was changed.", returncode=2) from error
+        listed = row.members.select_related("user").order_by("-role", "user__username")
+        for one in listed:
+            self.stdout.write(f"{one.user.get_username()}: {one.get_role_display()}")
+        if not listed:
+            self.stdout.write("Nobody but managers of everything.")

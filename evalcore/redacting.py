@@ -1,0 +1,140 @@
+"""No log line and no error report holds what lets people in: links, tokens, proofs.
+
+Every line that this process logs is a `Line`, whoever writes it: Django, gunicorn,
+Celery or a library. A secret becomes a mark, `~` and eight digits, the same wherever
+that secret stands, so that two lines about one link can be matched.
+"""
+
+import logging
+import logging.config
+import re
+from collections.abc import ItemsView
+from hashlib import sha256
+from types import FrameType
+from typing import Any
+from urllib.parse import unquote
+
+from django.http import HttpRequest, QueryDict
+from django.views.debug import ExceptionReporter, SafeExceptionReporterFilter
+
+MARK = r"(?!~[0-9a-f]{8}(?![\w-]))"  # what is none as yet
+# Signs of an address, which may be part of another one, and that of a third.
+STROKE, EQUALS, MORE = (
+    rf"(?:{sign}|%(?:25)*(?:{code}))"
+    for sign, code in (("/", "2F"), ("=", "3D"), (r"\b", "3F|26"))
+)
+# What comes before a secret, and the secret.
+SECRETS = [
+    re.compile(pattern, re.VERBOSE)
+    for pattern in (
+        # The address of a link, also inside another address; templates have such, too.
+        rf"""(?P<before>(?i: {STROKE} (?:rate|join|preview) {STROKE}+ \s? ))
+             {MARK} (?! [\w-]+\.html\b | HTTP/\d )
+             (?P<secret> (?: (?!(?i:{STROKE})) [^\s?\#"'<>&\\,;)\]}}] )+ )""",
+        # A query, a form, keyword arguments.
+        rf"""(?P<before>(?i: {MORE}
+             (?:proof|token|sessionid|csrftoken|csrfmiddlewaretoken)
+             ["']?\s*(?:{EQUALS}|:)\s*["']? )) {MARK} (?P<secret> [\w:.%~+-]{{8,}} )""",
+        # A header.
+        rf"""(?P<before>(?i: \b(?:Token|Invitation|Bearer)\s+ ))
+             {MARK} (?P<secret> [\w:.%~+-]{{16,}} )""",
+        # What a browser keeps of a link that was used on it.
+        r"""(?P<before> \d- ) (?P<secret> [0-9a-f]{32} ) (?!\w)""",
+        # Anywhere: what looks like a token, or like a link and not like a class.
+        r"""(?P<before> (?<![\w-]) ) (?P<secret>
+             (?=[\w-]*[a-z]) (?=[\w-]*[A-Z]) (?![a-z]*(?:[A-Z][a-z]+)*(?![\w-]))
+             [A-Za-z0-9_-]{24} | [0-9a-f]{40} ) (?![\w-])""",
+    )
+]
+
+
+def redact(text: str) -> str:
+    """Return a text with a mark in the place of each secret."""
+    for pattern in SECRETS:
+        text = pattern.sub(_marked, text)
+    return text
+
+
+def _marked(found: re.Match[str]) -> str:
+    secret = unquote(found["secret"]).strip()
+    return f"{found['before']}~{sha256(secret.encode()).hexdigest()[:8]}"
+
+
+class Line(logging.LogRecord):
+    """A line of a log, which has no secrets from the beginning."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        try:
+            text = self.getMessage()
+        except Exception:  # noqa: BLE001 a line that does not fit its values is told
+            text = f"{self.msg!r} {self.args!r}"
+        self.msg, self.args = redact(text), ()
+        if self.exc_info and self.exc_info[0]:
+            # Formatters take this text instead of making it.
+            self.exc_text = redact(logging.Formatter().formatException(self.exc_info))
+        if self.stack_info:
+            self.stack_info = redact(self.stack_info)
+
+
+def configure(config: dict[str, Any]) -> None:
+    """Set logging up; Django calls this before anything else (`LOGGING_CONFIG`)."""
+    logging.setLogRecordFactory(Line)
+    logging.config.dictConfig(config)
+
+
+class Report(ExceptionReporter):
+    """What administrators are sent of an error, without secrets."""
+
+    def get_traceback_data(self) -> dict[str, Any]:
+        """Return what is reported; Django does not pass queries through the filter."""
+        data = super().get_traceback_data()
+        if "request_GET_items" in data:
+            data["request_GET_items"] = [
+                (name, self.filter.cleanse_setting(name, value))
+                for name, value in data["request_GET_items"]
+            ]
+        return data
+
+    def get_traceback_html(self) -> str:
+        """Return the report with local variables."""
+        return redact(super().get_traceback_html())
+
+    def get_traceback_text(self) -> str:
+        """Return the report without them."""
+        return redact(super().get_traceback_text())
+
+
+class ReportFilter(SafeExceptionReporterFilter):
+    """Hides by their names what `redact` does not know by its look.
+
+    Django does so with settings and headers; here cookies, forms and local variables
+    are treated alike.
+    """
+
+    hidden_settings = re.compile(
+        SafeExceptionReporterFilter.hidden_settings.pattern
+        + "|COOKIE|PROOF|SESSION|BROKER|DATABASE_URL",
+        re.IGNORECASE,
+    )
+
+    def get_safe_cookies(self, request: HttpRequest) -> dict[str, str]:
+        """Return the names of the cookies."""
+        cookies = getattr(request, "COOKIES", {})
+        return dict.fromkeys(cookies, self.cleansed_substitute)
+
+    def get_post_parameters(self, request: HttpRequest | None) -> QueryDict:
+        """Return what a form sent."""
+        posted = super().get_post_parameters(request).copy()
+        for name in posted:
+            posted[name] = self.cleanse_setting(name, posted[name])
+        return posted
+
+    def get_traceback_frame_variables(
+        self, request: HttpRequest | None, tb_frame: FrameType
+    ) -> ItemsView[str, object]:
+        """Return the local variables of a function."""
+        found = super().get_traceback_frame_variables(request, tb_frame)
+        return {
+            name: self.cleanse_setting(name, value) for name, value in found
+        }.items()

@@ -1,0 +1,88 @@
+"""What is said of many problems: each kind, its first places, how many there are."""
+
+import pytest
+
+from analysis.tables import InputError, Problem, Problems, by_line
+
+WORD = "one of a, b, tie, both_bad"
+
+
+def bad(line: int, column: str = "choice", expected: str = WORD) -> Problem:
+    return Problem("c.csv", expected, line, column, "x")
+
+
+def test_few_problems_are_told_one_by_one_in_their_order():
+    problems = [bad(2), bad(2, "story", "a name"), bad(3), bad(4), bad(9, "story")]
+    error = InputError(problems)
+    assert str(error).splitlines() == [str(problem) for problem in problems]
+    assert error.problems == problems
+
+
+def test_many_of_a_kind_are_counted_and_the_other_kinds_are_told():
+    error = InputError(
+        [*map(bad, range(2, 402)), bad(5, "story", "a name"), bad(402, "round", "one")]
+    )
+    assert str(error).splitlines() == [
+        f"c.csv:2: choice: x: expected {WORD}",
+        f"c.csv:3: choice: x: expected {WORD}",
+        f"c.csv:4: choice: x: expected {WORD}",
+        "... and 397 more",
+        "c.csv:5: story: x: expected a name",
+        "c.csv:402: round: x: expected one",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"expected": "3 columns, not 4"}, {"expected": "3 columns, not 12"}),
+        ({"expected": "the stored value -1e-05"}, {"expected": "the stored value 0.5"}),
+        (
+            {"expected": "a story of v; did you mean fox?", "rule": "a story of v"},
+            {"expected": "a story of v", "rule": "a story of v"},
+        ),
+    ],
+)
+def test_a_kind_is_what_is_said_apart_from_the_place(one, other):
+    assert Problem("a", line=1, **one).kind == Problem("b", line=2, **other).kind
+
+
+def test_other_columns_and_other_words_are_other_kinds():
+    kinds = {bad(1).kind, bad(1, "story").kind, bad(1, expected="a name").kind}
+    assert len(kinds) == 3
+
+
+def test_what_is_kept_is_bounded_and_what_is_counted_is_not():
+    problems = Problems(bad(line) for line in range(100_000))
+    assert len(problems) == 100
+    assert problems.total == 100_000
+    assert problems.kept()[-1] == "... and 99,900 more"
+    kinds = Problems(bad(1, expected=chr(n)) for n in range(0x4E00, 0x4E00 + 5000))
+    assert len(kinds) == 100
+    assert kinds.lines()[-1] == "... and 4,900 more"
+
+
+@pytest.mark.parametrize("kinds", [100, 101, 103])
+def test_kinds_that_are_only_counted_are_counted_though_none_comes_often(kinds):
+    error = InputError(bad(1, expected=chr(n)) for n in range(0x4E00, 0x4E00 + kinds))
+    lines = str(error).splitlines()
+    assert lines[:100] == [str(bad(1, expected=chr(0x4E00 + n))) for n in range(100)]
+    more = [f"... and {kinds - 100} more"] if kinds > 100 else []
+    assert lines[100:] == more
+
+
+def test_what_is_repeated_a_few_times_is_counted():
+    problems = Problems([bad(1), bad(2, "story", "a name")])
+    problems.repeat(bad(1), 2)
+    assert problems.lines() == [str(bad(1)), "... and 2 more", str(problems[1])]
+
+
+def test_counts_survive_being_joined_and_sorted():
+    first = Problems(bad(line) for line in range(1000, 0, -1))
+    second: Problems[Problem] = Problems([bad(0)])
+    second += first
+    assert second.total == 1001
+    joined = InputError(by_line(second)).problems
+    assert joined.total == 1001
+    assert joined[0].line == 0
+    assert joined.lines()[-1] == "... and 998 more"

@@ -1,0 +1,155 @@
+"""The ways in which people reach what stands on a page of the seat.
+
+Nothing here answers but by what a person does: a click, a tap, a key. A hand goes about
+a page by `press`; one that knows the seat's keys answers without looking for anything.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from playwright.sync_api import Browser, Locator, Page, expect
+
+DESK = {"viewport": {"width": 1440, "height": 900}}
+PHONE = {
+    "viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True,
+}  # fmt: skip
+
+
+class Mouse:
+    """A click on the words beside a radio button, or on the box itself."""
+
+    context: dict[str, object] = DESK
+
+    @contextmanager
+    def page(self, chromium: Browser, **options: object) -> Iterator[Page]:
+        """Open a page of this hand's own, without cookies."""
+        context = chromium.new_context(**self.context | options)
+        try:
+            yield context.new_page()
+        finally:
+            context.close()
+
+    def press(self, control: Locator, **where: object) -> None:
+        control.click(**where)
+
+    def go_on(self, page: Page) -> None:
+        """Follow a page that has no questions."""
+        self.press(page.locator("main form button.primary"))
+
+    def choose(self, page: Page, question: str, value: str) -> None:
+        """Answer a question."""
+        option = page.locator(f".option:has([name='{question}'][value='{value}'])")
+        self.press(option.locator("kbd"))
+
+    def look_at(self, page: Page, shot: int) -> None:
+        """Have a shot of a checklist before one's eyes for long enough."""
+        expect(page.locator(f"#sheet-{shot}")).to_be_visible()
+        done = page.locator(".sheet-bar button")
+        expect(done).not_to_have_attribute("aria-disabled", "true")
+
+    def tick(self, page: Page, shot: int, box: str) -> None:
+        """Tick a box of a checklist."""
+        self.press(page.locator(f"[name='{shot}:{box}']"))
+
+    def finish_shot(self, page: Page, shot: int) -> None:
+        """Say that the boxes of a shot are as they should be."""
+        self.press(page.locator(".sheet-bar button"))
+
+    def send(self, page: Page) -> None:
+        """Submit the story's answers."""
+        expect(page.locator("#submit")).to_be_enabled()
+        self.press(page.locator("#submit"))
+
+
+class Finger(Mouse):
+    """A tap on a telephone."""
+
+    context = PHONE
+
+    def press(self, control: Locator, **where: object) -> None:
+        control.tap(**where)
+
+
+class Keyboard(Mouse):
+    """The browser's own keys: Tab to what is wanted, then Space, Enter on a link."""
+
+    def press(self, control: Locator, **_where: object) -> None:
+        tab_to(control)
+        is_link = control.evaluate("(one) => one.tagName === 'A'")
+        control.page.keyboard.press("Enter" if is_link else "Space")
+
+    def choose(self, page: Page, question: str, value: str) -> None:
+        """Tab leads to a group of radio buttons, arrows to the others of it."""
+        group = page.locator(f"[name='{question}']")
+        self.press(group.first)
+        for button in group.all():
+            if button.get_attribute("value") == value:
+                expect(button).to_be_checked()
+                return
+            page.keyboard.press("ArrowDown")
+
+
+# How the focus is drawn: around a control, or around the words beside a hidden one.
+RING = """(one) => {
+  const shown = getComputedStyle(one).opacity === "0" ? one.parentElement : one;
+  return getComputedStyle(shown).outlineStyle;
+}"""
+
+
+def tab_to(control: Locator) -> None:
+    """Press Tab until the focus is there, and is seen there."""
+    has_focus = "(one) => one === document.activeElement"
+    for _ in range(150):
+        if control.evaluate(has_focus):
+            assert control.evaluate(RING) != "none", f"no focus is seen at {control}"
+            return
+        control.page.keyboard.press("Tab")
+    raise AssertionError(f"Tab does not lead to {control}")
+
+
+class Digits(Mouse):
+    """The seat's own keys: a digit answers what is marked, Enter goes on."""
+
+    keys = {"left": "1", "tie": "2", "right": "3"}
+
+    def go_on(self, page: Page) -> None:
+        expect(page.locator("main form button.primary")).to_be_focused()
+        page.keyboard.press("Enter")
+
+    def choose(self, page: Page, question: str, value: str) -> None:
+        marked = page.locator(".question.current")
+        expect(marked).to_have_attribute("data-question", question)
+        page.keyboard.press(self.keys.get(value, value))
+
+    def tick(self, page: Page, shot: int, box: str) -> None:
+        row = f".sheet.current .labels .current [name='{shot}:{box}']"
+        for _ in page.locator(".sheet.current .labels div").all():
+            if page.locator(row).count():
+                break
+            page.keyboard.press("ArrowDown")
+        page.keyboard.press("1" if box.endswith("|text") else "2")
+
+    def finish_shot(self, page: Page, shot: int) -> None:
+        page.keyboard.press("Enter")
+
+    def send(self, page: Page) -> None:
+        expect(page.locator("#submit")).to_be_enabled()
+        page.keyboard.press("Enter")
+
+
+class NoScript(Mouse):
+    """A mouse in a browser that runs no scripts."""
+
+    context = DESK | {"java_script_enabled": False}
+
+    def look_at(self, page: Page, shot: int) -> None:
+        expect(page.locator(f"#sheet-{shot}")).to_be_visible()
+
+    def finish_shot(self, page: Page, shot: int) -> None:
+        self.press(page.locator(f"[name='looked:{shot}']"))
+
+
+HANDS = {
+    "mouse": Mouse(), "finger": Finger(), "digits": Digits(), "tab": Keyboard(),
+    "no script": NoScript(),
+}  # fmt: skip

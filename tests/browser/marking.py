@@ -1,0 +1,44 @@
+"""The templates of the seat, each control in them with its place in the source.
+
+So a test finds out what there is to use, and whether it has used it.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from django.template.loaders import filesystem
+
+TAG = re.compile(
+    r"<(a|button|input|select|summary|textarea|video)\b(?![^>]*type=\"hidden\")"
+)
+LOADERS = [
+    f"{__name__}.Marking",
+    "django.template.loaders.app_directories.Loader",
+]
+# Whatever can be used on a page, however it came there.
+CONTROLS = """a, button, select, summary, textarea, input:not([type=hidden]), video,
+[role=button], [tabindex="0"], [contenteditable]"""
+
+
+def places(name: str, text: str) -> Iterator[str]:
+    """Return what each control of a template is called: its file, tag and number."""
+    found = enumerate(TAG.finditer(text), start=1)
+    return (f"{name}: {match[1]} {number}" for number, match in found)
+
+
+class Marking(filesystem.Loader):
+    def get_contents(self, origin) -> str:
+        text = super().get_contents(origin)
+        names = places(origin.template_name, text)
+        return TAG.sub(lambda match: f'{match[0]} data-place="{next(names)}"', text)
+
+
+def all_places(templates: Path) -> set[str]:
+    """Return the places of all controls that the seat's own templates can show."""
+    files = [*templates.glob("rate/*.html"), templates / "_language.html"]
+    return {
+        place
+        for file in files
+        for place in places(str(file.relative_to(templates)), file.read_text())
+    }

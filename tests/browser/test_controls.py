@@ -1,0 +1,543 @@
+"""Every button, link, box and menu of the seat, used by mouse and by finger.
+
+What there is to use is found on the pages and in the templates (`marking`): a control
+that no use below reaches fails the test, and so does one that no page below shows.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+from django.conf import settings as project
+from django.urls import reverse
+from playwright.sync_api import Locator, Page, expect
+
+from annotate.choosing import handing
+from annotate.models import Annotator, Fault, Flag, Rating, Skip, Slot, Study
+from annotate.people import joining
+from evalcore import media
+from evalcore.models import Character
+from tests.browser import marking
+from tests.browser.hands import Finger, Mouse
+from tests.browser.reels import make_same_reel
+from tests.browser.waiting import wait_until
+from tests.clips import write_clip
+from tests.factories import make_benchmark, make_study, picture_bytes
+from tests.working import LIKERT, always, join, make_planned, work
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+TEMPLATES = project.BASE_DIR / "templates"
+Seen = Callable[[Page], object]
+TRAINING = """
+session_size: 2
+training:
+  pass_mark: 0
+  units:
+    - {story: "01", method: Alder, expected: {character: 3}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def marked(settings):
+    """Let the templates tell their controls."""
+    (engine,) = settings.TEMPLATES
+    options = engine["OPTIONS"] | {"loaders": marking.LOADERS}
+    settings.TEMPLATES = [engine | {"APP_DIRS": False, "OPTIONS": options}]
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory):
+    """Two seconds: a press of a button does not come too late."""
+    return write_clip(tmp_path_factory.mktemp("clip") / "clip.mp4", frames=24, rate=12)
+
+
+# What is pressed, and what is seen of it
+
+
+def press(hand: Mouse, control: Locator) -> None:
+    hand.press(control)
+
+
+@dataclass
+class Use:
+    """A control of a page, what shows that it works, and how it is used."""
+
+    control: str
+    seen: Seen
+    how: Callable[[Mouse, Locator], object] = press
+
+
+def leads(address: str) -> Seen:
+    return lambda page: page.wait_for_url(address)
+
+
+def shows(*selectors: str) -> Seen:
+    def seen(page):
+        for selector in selectors:
+            expect(page.locator(selector).first).to_be_visible()
+
+    return seen
+
+
+def has(selector: str, name: str, value: str) -> Seen:
+    return lambda page: expect(page.locator(selector)).to_have_attribute(name, value)
+
+
+def reads(selector: str, text: str) -> Seen:
+    return lambda page: expect(page.locator(selector)).to_have_text(re.compile(text))
+
+
+def checked(selector: str) -> Seen:
+    return lambda page: expect(page.locator(selector)).to_be_checked()
+
+
+def opened(selector: str) -> Use:
+    """What is folded and opens."""
+    return Use(f"{selector} > summary", has(selector, "open", ""))
+
+
+def stored(rows, **fields) -> Seen:
+    return lambda page: wait_until(page, rows.filter(**fields).exists, True)
+
+
+def types(text: str) -> Callable[[Mouse, Locator], None]:
+    """Use a field: press it, write, and go away from it."""
+
+    def how(hand, control):
+        hand.press(control)
+        control.page.keyboard.type(text)
+        control.page.keyboard.press("Tab")
+
+    return how
+
+
+def at(across: float) -> Callable[[Mouse, Locator], None]:
+    """Press a slider somewhere along its way."""
+
+    def how(hand, control):
+        box = control.bounding_box()
+        place = {"x": across * box["width"], "y": box["height"] / 2}
+        hand.press(control, position=place)
+
+    return how
+
+
+def after(before: Callable[[Page], object]) -> Callable[[Mouse, Locator], None]:
+    """Press once something else has happened."""
+
+    def how(hand, control):
+        before(control.page)
+        hand.press(control)
+
+    return how
+
+
+SKIP_LINK = Use(
+    ".skip-link", leads("**/#main"), after(lambda page: page.keyboard.press("Tab"))
+)
+TO_CHINESE = Use(".language [value=zh-hans]", has("html", "lang", "zh-hans"))
+TO_ENGLISH = Use(".language [value=en]", has("html", "lang", "en"))
+
+
+# Pages
+
+
+@dataclass
+class Seat:
+    """Where a page is made: a browser's page, the site, a clip, a name of its own."""
+
+    page: Page
+    site: str
+    clip: object
+    name: str
+
+    def open(self, person: Annotator, where: str = "entry", *args: str) -> None:
+        link = reverse(f"rate-{where}", args=[person.invitation.token, *args])
+        self.page.goto(self.site + link)
+
+    def open_next(self, person: Annotator) -> Slot:
+        """Open the story that is next."""
+        slot = handing.take_next(person).slot
+        self.open(person, "slot", slot.code)
+        return slot
+
+    def study(self, protocol="likert", *, videos=False, people=2, **kw) -> Study:
+        """Two stories by two methods, with all that a page can show of them."""
+        methods = ["Alder", "Birch"]
+        if videos:
+            benchmark = make_same_reel(self.clip, 2, methods, slug=self.name)
+        else:
+            benchmark = make_benchmark(slug=self.name, methods=methods)
+            for story in benchmark.stories.all():
+                fox = Character.objects.create(story=story, key="c", names={"en": "F"})
+                for n in (1, 2):
+                    picture = media.store_picture(picture_bytes(f"fox {n}"))
+                    fox.images.create(ordinal=n, media=picture)
+        study = make_study(
+            protocol=protocol, benchmark=benchmark, annotators=people, slug=self.name,
+            presentation={"comments": True, "must_watch": False}, **kw,
+        )  # fmt: skip
+        study.questions.update(help_texts={"en": "Look at the hat."})
+        return study
+
+    def open_study(self, redundancy=2) -> Study:
+        """Sessions of one story, for whoever comes."""
+        benchmark = make_benchmark(slug=self.name, methods=["Alder"])
+        text = f"{LIKERT}\nassignment: open\nsession_size: 1\nredundancy: {redundancy}"
+        return make_planned(text, benchmark=benchmark, slug=self.name)
+
+
+def consent(seat: Seat) -> list[Use]:
+    person = seat.study().annotators.first()
+    seat.open(person)
+    return [
+        TO_CHINESE, TO_ENGLISH,
+        Use("main form button", leads("**/instructions/")),
+    ]  # fmt: skip
+
+
+def instructions(seat: Seat) -> list[Use]:
+    person = seat.study().annotators.first()
+    Annotator.objects.filter(pk=person.pk).update(consented_at=person.created_at)
+    seat.open(person, "instructions")
+    return [Use("main form button", leads("**/story/**"))]
+
+
+def joining_by_a_link(seat: Seat) -> list[Use]:
+    study = seat.open_study()
+    Study.objects.filter(pk=study.pk).update(languages={"en": 1, "zh": 1})
+    link = joining.make_link(study, most=5)
+    seat.page.goto(seat.site + reverse("join", args=[link.token]))
+    select = "main select"
+
+    def choose(_hand, control):
+        control.select_option("en")
+
+    def choose_and_press(hand, control):
+        control.page.select_option(select, "en")
+        hand.press(control)
+
+    return [
+        Use(select, lambda page: expect(page.locator(select)).to_have_value("en"),
+            choose),
+        Use("main form button", leads("**/consent/"), choose_and_press),
+        Use("main a.button", leads("**/consent/")),
+    ]  # fmt: skip
+
+
+def a_link_that_is_closed(seat: Seat) -> list[Use]:
+    study = seat.open_study()
+    link = joining.make_link(study, most=5)
+    seat.page.goto(seat.site + reverse("join", args=[link.token]))
+    seat.page.click("main form button")
+    seat.page.wait_for_url("**/consent/")
+    joining.close_link(link)
+    seat.page.goto(seat.site + reverse("join", args=[link.token]))
+    return [Use("main a.button", leads("**/consent/"))]
+
+
+def two_links(seat: Seat) -> list[Use]:
+    one, other = seat.study().annotators.all()
+    seat.open(one, "consent")
+    seat.page.click("main form button")
+    seat.page.wait_for_url("**/instructions/")
+    seat.open(other)
+    return [
+        Use(
+            "[name=who][value=same]", leads(f"**/{one.invitation.token}/instructions/")
+        ),
+        Use(
+            "[name=who][value=another]", leads(f"**/{other.invitation.token}/consent/")
+        ),
+    ]
+
+
+def pause(seat: Seat) -> list[Use]:
+    study = seat.open_study()
+    person = join(study)
+    work(person, always("3"), most=1)
+    seat.open(person, "pause")
+    return [
+        Use("text=Back to the last story", leads("**/story/**")),
+        Use("text=Continue", leads("**/story/**")),
+        Use("text=Finish here", leads("**/done/")),
+        Use("text=Your completion code", leads("**/done/")),
+    ]
+
+
+def done(seat: Seat) -> list[Use]:
+    study = seat.open_study()
+    person = join(study)
+    work(person, always("3"), most=1)
+    Annotator.objects.filter(pk=person.pk).update(state="finished")
+    seat.open(person, "done")
+    return [
+        Use("text=Back to the last story", leads("**/story/**")),
+        Use("main form button", leads("**/story/**")),
+    ]
+
+
+def nothing_just_now(seat: Seat) -> list[Use]:
+    study = seat.open_study(redundancy=1)
+    ann, bob = join(study), join(study)
+    work(ann, always("3"), most=1)
+    handing.take_next(bob)
+    seat.open(ann, "done")
+    return [
+        Use("main form button.primary", reads("h1", "Nothing to judge")),
+        Use("text=Finish here", shows(".completion-code")),
+    ]
+
+
+def training(seat: Seat) -> list[Use]:
+    benchmark = make_benchmark(slug=seat.name)
+    study = make_planned(
+        LIKERT + TRAINING, benchmark=benchmark, slug=seat.name, annotators=1,
+        redundancy=1,
+    )  # fmt: skip
+    person = join(study, "A01")
+    (slot,) = work(person, always("3"), most=1)
+    seat.open(person, "feedback", slot.code)
+    return [
+        Use("text=Look at the story again", leads(f"**/story/{slot.code}/")),
+        Use("main form button", leads("**/story/**")),
+    ]
+
+
+def training_story_again(seat: Seat) -> list[Use]:
+    training(seat)
+    seat.page.click("text=Look at the story again")
+    seat.page.wait_for_url("**/story/*/")
+    return [Use("#submit", leads("**/pause/"))]
+
+
+def warning(seat: Seat) -> list[Use]:
+    person = join(seat.study(), "A01")
+    Flag.objects.create(annotator=person, rule="x", n=3, text="x",
+                        signal="seconds_per_shot", action="warn")  # fmt: skip
+    seat.open(person, "warning")
+    return [Use("main form button", leads("**/story/**"))]
+
+
+def somebody_elses_story(seat: Seat) -> list[Use]:
+    person = join(seat.study(), "A01")
+    seat.open(person, "slot", "nobody")
+    return [Use("main a.button", leads("**/pause/"))]
+
+
+def story(seat: Seat) -> list[Use]:
+    study = seat.study()
+    person = join(study, "A01")
+    work(person, always("2"), most=1)
+    slot = seat.open_next(person)
+    answers = Rating.objects.filter(slot=slot, is_current=True)
+    comments = Slot.objects.filter(pk=slot.pk)
+    pressed = "aria-pressed"
+
+    def is_silent(page):
+        expect(page.locator("[data-setting=keysOff]")).to_be_checked()
+        page.keyboard.press("a")
+        has("[data-look=all]", pressed, "false")(page)
+
+    def talks_again(page):
+        expect(page.locator("[data-setting=keysOff]")).not_to_be_checked()
+        page.keyboard.press("a")
+        has("[data-look=all]", pressed, "true")(page)
+
+    def goes_on(page):
+        page.click("[name=character][value='3']")
+        page.click("[name=aesthetics][value='1']")
+        stored(Slot.objects, annotator=person, position=3, state="leased")(page)
+
+    return [
+        SKIP_LINK, TO_CHINESE, TO_ENGLISH,
+        Use("#strip li:nth-child(2) a", shows("#shot-2")),
+        Use("[data-key=ArrowRight]", shows("#shot-3")),
+        Use("[data-key=ArrowLeft]", shows("#shot-2")),
+        Use("[data-key=a]", shows("#shot-1", "#shot-3")),
+        Use("#shot-3 a.pane", has("[data-look=all]", pressed, "false")),
+        Use("[data-key=t]", has("[data-look=text]", pressed, "false")),
+        Use(".viewer-bar [data-key=c]", has("[data-look=large]", pressed, "true")),
+        Use(".cast a >> nth=0", has("[data-look=large]", pressed, "false")),
+        Use("[data-key='+']", reads("#zoom", "1.3×")),
+        Use("[data-key='-']", reads("#zoom", "1×")),
+        Use("[data-key=z]", reads("#zoom", "2×")),
+        Use(".question.current details > summary",
+            has(".question.current details", "open", "")),
+        Use("[name=character][value='3']", stored(answers, value=3)),
+        opened("details:has(textarea)"),
+        Use("textarea", stored(comments, comment="Dark."), types("Dark.")),
+        opened(".keys-help"),
+        Use("[data-setting=keysOff]", is_silent),
+        Use("[data-setting=keysOff]", talks_again),
+        Use("#back", leads(re.compile(rf"(?<!{slot.code}/)$"))),
+        Use("#break", leads("**/pause/")),
+        opened(".keys-help"),
+        Use("[data-setting=auto]", goes_on),
+    ]  # fmt: skip
+
+
+def sending(seat: Seat) -> list[Use]:
+    person = join(seat.study(), "A01")
+    slot = seat.open_next(person)
+
+    def answered(page):
+        page.click("[name=character][value='3']")
+        page.click("[name=aesthetics][value='1']")
+
+    sent = stored(Slot.objects, pk=slot.pk, state="submitted")
+    return [Use("#submit", sent, after(answered))]
+
+
+def skipping(seat: Seat) -> list[Use]:
+    person = join(seat.study(), "A01")
+    slot = seat.open_next(person)
+    skips = Skip.objects.filter(slot=slot, reason="unclear", comment="Why")
+    field = ".skip [name=comment]"
+    return [
+        opened(".skip"),
+        Use(".skip [value=unclear]", checked(".skip [value=unclear]")),
+        Use(field, lambda page: expect(page.locator(field)).to_have_value("Why"),
+            types("Why")),
+        Use(".skip button", stored(skips)),
+    ]  # fmt: skip
+
+
+def pair(seat: Seat) -> list[Use]:
+    seat.open_next(join(seat.study("pairwise"), "A01"))
+    place = "() => Number(document.querySelector('#divider').value) < 40"
+    return [
+        Use("#flicker", has("#flicker", "aria-pressed", "true")),
+        Use("#flicker", has("#flicker", "aria-pressed", "false")),
+        Use("[data-key=s]", has("[data-look=swipe]", "aria-pressed", "true")),
+        Use("#divider", lambda page: page.wait_for_function(place), at(0.25)),
+        Use("[name=character][value=left]", checked("[name=character][value=left]")),
+    ]
+
+
+def broken_picture(seat: Seat) -> list[Use]:
+    person = join(seat.study(), "A01")
+    broken = re.compile(r"/only/1/display/")
+    seat.page.route(broken, lambda route: route.fulfill(body="no picture"))
+    slot = seat.open_next(person)
+    faults = Fault.objects.filter(slot=slot, side="only", shot=1)
+    return [
+        Use("#shots .report-fault", stored(faults)),
+        Use("#shots .retry",
+            lambda page: expect(page.locator(".shot .fault")).to_have_count(0),
+            after(lambda page: page.unroute(broken))),
+    ]  # fmt: skip
+
+
+def broken_video(seat: Seat) -> list[Use]:
+    person = join(seat.study(videos=True), "A01")
+    broken = "**/only/video/"
+    seat.page.route(broken, lambda route: route.fulfill(body="no video"))
+    slot = seat.open_next(person)
+    return [
+        Use(".player .report-fault", stored(Fault.objects, slot=slot, side="only")),
+        Use(
+            "[data-again=yes]", shows("video"), after(lambda page: page.unroute(broken))
+        ),
+    ]
+
+
+def video(seat: Seat) -> list[Use]:
+    seat.page.emulate_media(reduced_motion="reduce")  # nothing plays by itself
+    seat.open_next(join(seat.study(videos=True), "A01"))
+
+    def frame(number):
+        return reads(".place", rf"frame {number}$")
+
+    def playing(page):
+        page.wait_for_selector(".player.playing")
+
+    def stands(page):
+        page.wait_for_selector(".player:not(.playing)")
+
+    return [
+        Use("[data-press='.']", frame(2)),
+        Use("[data-press=',']", frame(1)),
+        Use("[data-press=ArrowRight]", frame(13)),
+        Use("[data-press=ArrowLeft]", frame(1)),
+        Use(".captions li:nth-child(2) button", frame(13)),
+        Use("[data-press=Home]", frame(1)),
+        Use(".scrub", frame("1[0-5]"), at(0.5)),
+        Use("[data-press='<']", reads(".speed", "0.75×")),
+        Use("[data-press='>']", reads(".speed", "1×")),
+        Use("[data-press=l]", has("[data-press=l]", "aria-pressed", "true")),
+        Use("[data-press=' ']", playing),
+        Use("video", stands),
+    ]
+
+
+def checklist(seat: Seat) -> list[Use]:
+    slot = seat.open_next(join(seat.study("checklist"), "A01"))
+    ticks = Rating.objects.filter(slot=slot, value=1, question__key="pan|text")
+
+    def looked(page):
+        done = page.locator(".sheet-bar button")
+        expect(done).not_to_have_attribute("aria-disabled", "true")
+
+    return [
+        Use("[name='1:pan|text']", stored(ticks, shot=1), after(looked)),
+        opened("details:has(.meanings)"),
+        Use(".sheet-bar button", shows("#sheet-2")),
+    ]
+
+
+def checklist_without_scripts(seat: Seat) -> list[Use]:
+    seat.open_next(join(seat.study("checklist"), "A01"))
+    return [Use("[name='looked:1']", checked("[name='looked:1']"))]
+
+
+STATES = [
+    consent, instructions, joining_by_a_link, a_link_that_is_closed, two_links, pause,
+    done, nothing_just_now, training, training_story_again, warning,
+    somebody_elses_story, story, sending, skipping, pair, broken_picture, video,
+    broken_video, checklist, checklist_without_scripts,
+]  # fmt: skip
+
+
+# The pages of a closed link and of somebody else's story say so by their status.
+@pytest.mark.page_errors("403 .*/join/", "404 .*/story/nobody/")
+@pytest.mark.parametrize("hand", [Mouse(), Finger()], ids=["mouse", "finger"])
+def test_every_control_does_something(chromium, live_server, clip, subtests, hand):
+    shown: set[str] = set()
+    used: set[str] = set()
+    for state in STATES:
+        name = state.__name__.replace("_", "-")
+        has_scripts = state is not checklist_without_scripts
+        with (
+            subtests.test(name),
+            hand.page(chromium, java_script_enabled=has_scripts) as page,
+        ):
+            uses = state(Seat(page, live_server.url, clip, name))
+            here = page.url
+            for use in uses:
+                if page.url != here:
+                    page.goto(here)
+                if has_scripts and page.locator("#seat").count():
+                    page.wait_for_selector("html.js")
+                shown |= controls_of(page)
+                used |= places_of(page.locator(use.control))
+                use.how(hand, page.locator(use.control))
+                use.seen(page)
+    assert sorted(shown - used) == [], "shown, and used by nothing here"
+    assert sorted(marking.all_places(TEMPLATES) - shown) == [], "shown by no page here"
+
+
+def controls_of(page: Page) -> set[str]:
+    """Return the place of every control of a page; what no template wrote, itself."""
+    places = "(all) => all.map((one) => one.dataset.place ?? one.outerHTML)"
+    return set(page.locator(marking.CONTROLS).evaluate_all(places))
+
+
+def places_of(control: Locator) -> set[str]:
+    """Return where a control is written: at one place, or too much is meant."""
+    control.wait_for(state="attached")
+    places = {one.get_attribute("data-place") for one in control.all()}
+    assert len(places) == 1, places
+    return places

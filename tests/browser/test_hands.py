@@ -1,0 +1,203 @@
+"""Every protocol and medium of the seat, answered by every hand.
+
+Each cell answers two whole stories, pairs or checklists and reads the answers from the
+database. No two questions in a row have the same answer, and no answer is the one that
+a form would send by itself.
+"""
+
+import re
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.urls import reverse
+from playwright.sync_api import expect
+
+from annotate.history import verifying
+from annotate.models import CHECKS, Invitation, Purpose, Rating, Slot, Study
+from annotate.rating import current_answers
+from annotate.study_files.definition import TEMPLATES
+from annotate.study_files.study_file import load_definition
+from annotate.viewing import as_side
+from tests.browser.hands import HANDS
+from tests.browser.reels import make_same_reel
+from tests.clips import write_clip
+from tests.factories import make_benchmark, make_study
+from tests.working import LIKERT, join, make_planned
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+# The part of seat.js that a protocol or medium needs.
+ANSWERING = {"likert": "question", "pairwise": "question", "checklist": "checklist"}
+SHOWING = {"pictures": "shots", "videos": "player"}
+CLIP = {"frames": 6, "rate": 12}
+# The button that finishes a shot has gone, or the page has with it.
+ALL_SHOTS_DONE = """(here) => location.href !== here
+  || !document.querySelector(".sheet-bar button").checkVisibility()"""
+TRAINING = """
+session_size: 2
+training:
+  pass_mark: 1
+  units:
+    - {story: "01", method: Alder, expected: {character: 3, beauty: 1}}
+    - {story: "02", method: Alder, expected: {character: 0, beauty: 4}}
+"""
+# What is answered of the first unit, and of the second one.
+GIVEN = {
+    "likert": [{"character": "3", "aesthetics": "1"},
+               {"character": "0", "aesthetics": "4"}],
+    "pairwise": [{"character": "left", "aesthetics": "right"},
+                 {"character": "tie", "aesthetics": "left"}],
+    "checklist": [{1: ["pan|text", "people|video"], 2: ["animals|text"]},
+                  {1: ["animals|video"], 2: []}],
+    "training": [{"character": "3", "beauty": "1"}, {"character": "0", "beauty": "4"}],
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Row:
+    """What is judged, and how it is shown."""
+
+    protocol: str
+    medium: str
+    purpose: str = "real"
+
+    @property
+    def given(self) -> list:
+        return GIVEN["training" if self.purpose == "training" else self.protocol]
+
+
+ROWS = {
+    "likert pictures": Row("likert", "pictures"),
+    "likert video": Row("likert", "videos"),
+    "pair of pictures": Row("pairwise", "pictures"),
+    "pair of videos": Row("pairwise", "videos"),
+    "checklist of pictures": Row("checklist", "pictures"),
+    "checklist of video": Row("checklist", "videos"),
+    "training round": Row("likert", "pictures", "training"),
+}
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory) -> Path:
+    return write_clip(tmp_path_factory.mktemp("clip") / "clip.mp4", **CLIP)
+
+
+@pytest.fixture(scope="module")
+def page_of(chromium):
+    """The page of each hand, opened once: starting one takes longer than a cell."""
+    with ExitStack() as opened:
+
+        @cache
+        def page(hand):
+            found = opened.enter_context(hand.page(chromium))
+            found.on("dialog", lambda dialog: dialog.accept())
+            return found
+
+        yield page
+
+
+def begin(row: Row, clip: Path) -> tuple[Study, str]:
+    """Plan two units for somebody who has read the instructions; return their link."""
+    methods = ["Alder", "Birch"] if row.protocol == "pairwise" else ["Alder"]
+    if row.medium == "videos":
+        benchmark = make_same_reel(clip, CLIP["frames"] / CLIP["rate"], methods)
+    else:
+        benchmark = make_benchmark(stories=2, shots=2, methods=methods)
+    if row.purpose == "training":
+        study = make_planned(
+            LIKERT + TRAINING, benchmark=benchmark, annotators=1, redundancy=1
+        )
+    else:
+        study = make_study(protocol=row.protocol, benchmark=benchmark, annotators=1)
+    person = join(study, "A01")
+    token = Invitation.objects.get(annotator=person).token
+    return study, reverse("rate-pause", args=[token])
+
+
+@pytest.mark.parametrize("hand", HANDS.values(), ids=HANDS)
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+def test_two_units_are_answered(page_of, live_server, clip, row, hand):
+    study, link = begin(row, clip)
+    page = page_of(hand)
+    page.goto(live_server.url + link)
+    hand.go_on(page)
+    for given in row.given:
+        page.wait_for_url("**/story/**")
+        answer_unit(page, hand, row, given)
+    page.wait_for_url("**/story/**" if row.purpose == "training" else "**/done/")
+    page.goto("about:blank")  # asks for nothing once the study is gone
+    assert answers(study, row) == row.given
+    assert verifying.problems(study) == []
+    if row.purpose == "training":
+        assert study.annotators.get().trained_at is not None
+
+
+def answer_unit(page, hand, row: Row, given: dict) -> None:
+    """Answer all questions of what is shown, and submit it."""
+    has_scripts = hand.context.get("java_script_enabled", True)
+    if has_scripts:
+        page.wait_for_selector("html.js")
+    expect(page.locator(f".{SHOWING[row.medium]}")).to_be_visible()
+    if row.medium == "videos" and has_scripts:
+        expect(page.locator(".to-watch")).to_have_text(re.compile("^Watched"))
+    here = page.url
+    if row.protocol == "checklist":
+        for shot, boxes in given.items():
+            hand.look_at(page, shot)
+            for box in boxes:
+                hand.tick(page, shot, box)
+            hand.finish_shot(page, shot)
+        if has_scripts:
+            page.wait_for_function(ALL_SHOTS_DONE, arg=here)
+    else:
+        for question, value in given.items():
+            hand.choose(page, question, value)
+    if page.url == here:
+        hand.send(page)
+    page.wait_for_url(lambda url: url != here)
+    if row.purpose == "training":
+        page.wait_for_url("**/feedback/")
+        hand.go_on(page)
+        page.wait_for_url(lambda url: not url.endswith("/feedback/"))
+
+
+def answers(study: Study, row: Row) -> list[dict]:
+    """Return what is stored of each submitted slot, in the words of the page."""
+    slots = study.slots.filter(state=Slot.State.SUBMITTED, purpose=row.purpose)
+    return [of_slot(slot) for slot in slots.order_by("position")]
+
+
+def of_slot(slot: Slot) -> dict:
+    if slot.study.is_checklist:
+        rows = Rating.objects.filter(slot=slot, is_current=True)
+        shots = slot.unit.story.shots.values_list("number", flat=True)
+        assert rows.count() == len(shots) * slot.study.questions.count()
+        ticked = rows.filter(value=1).order_by("question__ordinal")
+        return {
+            shot: list(ticked.filter(shot=shot).values_list("question__key", flat=True))
+            for shot in shots
+        }
+    current = current_answers(slot, slot.annotator)
+    return {
+        question.key: as_side(str(current[question.pk].value), slot.a_is_left)
+        for question in slot.study.questions.all()
+    }
+
+
+def test_every_protocol_and_medium_has_its_row():
+    """What is new in the code is answered by every hand as well."""
+    rows = ROWS.values()
+    plain = {(row.protocol, row.medium) for row in rows if row.purpose == "real"}
+    assert plain == set(product(Study.Protocol.values, SHOWING))
+    assert {row.purpose for row in rows} == set(Purpose.values) - set(CHECKS)
+    templates = [path.stem for path in TEMPLATES.glob("*.yaml")]
+    assert {load_definition(name).protocol for name in templates} <= set(ANSWERING)
+    script = settings.BASE_DIR / "annotate/static/plumbline/seat/seat.js"
+    (parts,) = re.findall(r"Promise\.all\(\[(.*?)\]\s+\.filter", script.read_text())
+    named = set(re.findall(r'"(\w+)"', parts))
+    assert named == {*ANSWERING.values(), *SHOWING.values()}

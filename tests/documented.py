@@ -1,0 +1,363 @@
+"""The names that documentation, docstrings and comments mention, and what there is.
+
+Every check takes a text and yields the names in it that stand for nothing, each with
+its line, so that a page is told from its names.
+"""
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from django.core.management import get_commands, load_command_class
+
+from analysis.parsers import parser as analysis_parser
+from evalcore.settings import ENVIRONMENT
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("analysis", "annotate", "evalcore")
+FOLDERS = (*PACKAGES, "benchmarks", "docs", "fixtures", "templates", "tests")
+DOTTED = re.compile(
+    rf"(?<![\w./@-])(?:{'|'.join((*PACKAGES, 'fixtures', 'tests'))})(?:\.[A-Za-z_]\w*)+"
+)
+MEMBER = re.compile(r"(?<![\w./])([A-Z]\w*[a-z]\w*)\.([a-z_]\w*)\b(?!\.)")
+PATH = re.compile(
+    r"(?<![\w./<>*{-])(?:[\w.-]+/)*[\w.-]+\.(?:py|js|css)\b|(?<![\w./<>*{-])(?:[\w.-]+/)+[\w.-]*"
+)
+OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
+VARIABLE = re.compile(
+    r"(?<![\w./<-])(?:[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b|[A-Z]{3,}(?==))"
+)
+LINK = re.compile(r"\]\((?!https?://|#)([^)\s#]+)")
+SPAN = re.compile(r"`([^`]+)`")
+# Options of pytest and celery.
+FOREIGN = {"--hypothesis-profile", "--queues", "--concurrency"}
+
+
+@dataclass(frozen=True)
+class Name:
+    """A name that stands for nothing."""
+
+    line: int
+    name: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.line}: {self.name}: {self.why}"
+
+
+def wrong_names(text: str) -> list[Name]:
+    """Return every name in a page that stands for nothing, in order."""
+    checks = (
+        _dotted, _members, _paths, _targets, _commands, _scripts, _options, _variables,
+        _links,
+    )  # fmt: skip
+    found = {name for check in checks for name in check(text)}
+    return sorted(found, key=lambda one: (one.line, one.name))
+
+
+def wrong_places(text: str) -> list[Name]:
+    """Return the links and files in a page that are not there.
+
+    A decision tells of its day: its functions and options may be gone since.
+    """
+    return sorted({*_links(text), *_paths(text)}, key=lambda one: one.line)
+
+
+def wrong_in_source(source: str) -> list[Name]:
+    """Return the dotted names in docstrings and comments that stand for nothing."""
+    return [name for line, text in _prose(source) for name in _dotted(text, line)]
+
+
+def _line(text: str, position: int, first: int = 1) -> int:
+    return first + text.count("\n", 0, position)
+
+
+def _code(text: str) -> Iterator[tuple[int, str]]:
+    """Yield what is written as code, line by line, with the line's number."""
+    paragraph: list[str] = []
+    fenced = False
+    lines = [*text.splitlines(), ""]
+    for number, line in enumerate(lines, 1):
+        if line.startswith("```"):
+            fenced = not fenced
+        elif fenced or (line.startswith("    ") and not paragraph):
+            yield from _whole(number, lines)
+        elif line.strip() and line[0] not in "|#":
+            paragraph.append(line)
+            continue
+        else:
+            yield from _spans(line, number)
+        yield from _spans("\n".join(paragraph), number - len(paragraph))
+        paragraph = []
+
+
+def _whole(number: int, lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Yield a line of a block, with those it goes on in, and without its comment."""
+    if number > 1 and lines[number - 2].endswith("\\"):
+        return  # came with the line before
+    whole, following = lines[number - 1], number
+    while whole.endswith("\\") and following < len(lines):
+        whole = whole[:-1] + lines[following]
+        following += 1
+    yield number, re.split(r"\s#\s", whole)[0]
+
+
+def _spans(text: str, first: int) -> Iterator[tuple[int, str]]:
+    for span in SPAN.finditer(text):
+        yield _line(text, span.start(), first), " ".join(span[1].split())
+
+
+# Names of Python ---------------------------------------------------------------------
+
+
+def _dotted(text: str, first: int = 1) -> Iterator[Name]:
+    for match in DOTTED.finditer(text):
+        why = _unresolved(match[0])
+        if why:
+            yield Name(_line(text, match.start(), first), match[0], why)
+
+
+def _unresolved(name: str) -> str:
+    """Say what of a dotted name does not exist; empty where all of it does."""
+    parts = name.split(".")
+    if parts[-1] in ("py", "md", "html", "yaml"):
+        return ""  # a file's name, seen to as such
+    path = ROOT
+    while parts and ((path / parts[0]).is_dir() or _module(path / parts[0]).is_file()):
+        path = path / parts.pop(0)
+    if not parts:
+        return ""
+    module = ".".join(path.relative_to(ROOT).parts)
+    if path.is_dir():
+        return f"no module {parts[0]} in {module}"
+    defined = _definitions(ast.parse(_module(path).read_text("utf-8")).body)
+    if parts[0] not in defined:
+        return f"no {parts[0]} in {module}"
+    owner = defined[parts[0]]
+    if parts[1:] and isinstance(owner, ast.ClassDef) and not _has(owner, parts[1]):
+        return f"no {parts[1]} in {module}.{owner.name}"
+    return ""
+
+
+def _module(path: Path) -> Path:
+    return path.with_name(f"{path.name}.py")
+
+
+def _definitions(body: list[ast.stmt]) -> dict[str, ast.AST]:
+    """Return what statements define, imports and conditional ones included."""
+    found: dict[str, ast.AST] = {}
+    for node in body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            found[node.name] = node
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            found |= {a.asname or a.name.split(".")[0]: a for a in node.names}
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = [n for target in targets for n in ast.walk(target)]
+            found |= {n.id: node for n in names if isinstance(n, ast.Name)}
+        elif isinstance(node, ast.If | ast.Try):
+            found |= _definitions([*node.body, *node.orelse])
+    return found
+
+
+@cache
+def _classes() -> dict[str, list[ast.ClassDef]]:
+    found: dict[str, list[ast.ClassDef]] = {}
+    for path in sources():
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(node)
+    return found
+
+
+@cache
+def _related_names() -> frozenset[str]:
+    texts = [path.read_text("utf-8") for path in ROOT.glob("*/**/models.py")]
+    return frozenset(re.findall(r'related_name="(\w+)"', "".join(texts)))
+
+
+def _has(owner: ast.ClassDef, member: str) -> bool:
+    """Say whether a class, or one of our own that it is derived from, has a member."""
+    if member in _definitions(owner.body) or member in _related_names():
+        return True
+    own = {n.attr for n in ast.walk(owner) if isinstance(n, ast.Attribute)
+           and isinstance(n.value, ast.Name) and n.value.id == "self"}  # fmt: skip
+    bases = [b.id for b in owner.bases if isinstance(b, ast.Name)]
+    return member in own or any(
+        _has(base, member) for name in bases for base in _classes().get(name, [])
+    )
+
+
+def _members(text: str) -> Iterator[Name]:
+    for line, code in _code(text):
+        for match in MEMBER.finditer(code):
+            owners = _classes().get(match[1], [])
+            if owners and not any(_has(owner, match[2]) for owner in owners):
+                yield Name(line, match[0], f"no {match[2]} in {match[1]}")
+
+
+def sources() -> list[Path]:
+    """Return the modules of our packages."""
+    return [path for name in PACKAGES for path in sorted((ROOT / name).rglob("*.py"))]
+
+
+def _prose(source: str) -> Iterator[tuple[int, str]]:
+    """Yield docstrings and comments with the line on which each begins."""
+    for node in ast.walk(ast.parse(source)):
+        body = getattr(node, "body", None)
+        if isinstance(body, list) and body and isinstance(body[0], ast.Expr):
+            value = body[0].value
+            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                yield value.lineno, value.value
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+
+
+# Files -------------------------------------------------------------------------------
+
+
+@cache
+def _tree() -> frozenset[str]:
+    """Return every path of the tree, and every end of one that names a folder or file.
+
+    Pages name a module by its folder and name, or by its name alone.
+    """
+    found = {path.name for path in ROOT.iterdir()} | {
+        f"{path.name}/" for path in ROOT.iterdir() if path.is_dir()
+    }
+    for folder in (*FOLDERS, ".ci"):
+        for path in [ROOT / folder, *(ROOT / folder).rglob("*")]:
+            parts = path.relative_to(ROOT).parts
+            end = "/" if path.is_dir() else ""
+            found |= {"/".join(parts[i:]) + end for i in range(len(parts))}
+    return frozenset(found)
+
+
+def _paths(text: str) -> Iterator[Name]:
+    for line, code in _code(text):
+        for match in PATH.finditer(code):
+            path = match[0]
+            ours = path.split("/")[0] in FOLDERS or path.endswith((".py", ".js"))
+            # One beside placeholders, or in an address, is somebody else's.
+            around = next(word for word in code.split() if path in word)
+            if not ours or "://" in around or set(around) & set("<>*{}"):
+                continue
+            if path not in _tree() and f"{path}/" not in _tree():
+                yield Name(line, path, "no such file or folder in the tree")
+
+
+def _links(text: str) -> Iterator[Name]:
+    """Yield links that lead nowhere; pages lie in the root, in docs or below."""
+    folders = [ROOT, ROOT / "docs", ROOT / "docs" / "decisions"]
+    for match in LINK.finditer(text):
+        if not any((folder / match[1]).exists() for folder in folders):
+            line = _line(text, match.start())
+            yield Name(line, match[1], "the link leads nowhere")
+
+
+# Commands ----------------------------------------------------------------------------
+
+
+@cache
+def targets() -> frozenset[str]:
+    """Return the targets of the Makefile."""
+    text = (ROOT / "Makefile").read_text("utf-8")
+    return frozenset(re.findall(r"^([a-z]+):(?!=)", text, re.M))
+
+
+def _targets(text: str) -> Iterator[Name]:
+    for line, code in _code(text):
+        for match in re.finditer(r"(?:^|[\s`])make((?: [a-z]+)+)\b", code):
+            for word in match[1].split():
+                if word not in targets():
+                    yield Name(line, f"make {word}", "the Makefile has no such target")
+
+
+@cache
+def _options_of(command: str) -> frozenset[str]:
+    """Return the options of a command of manage.py."""
+    app = get_commands()[command]
+    loaded = load_command_class(app, command) if isinstance(app, str) else app
+    return _known(loaded.create_parser("manage.py", command))
+
+
+def _known(parser) -> frozenset[str]:
+    return frozenset(o for action in parser._actions for o in action.option_strings)
+
+
+@cache
+def _analyses() -> dict[str, frozenset[str]]:
+    """Return the commands of the analysis with their options."""
+    (choice,) = [a for a in analysis_parser()._actions if a.dest == "command"]
+    return {name: _known(parser) for name, parser in choice.choices.items()}
+
+
+def _commands(text: str) -> Iterator[Name]:
+    called = r"(?:^|[\s/])(manage\.py|plumbline|analysis) ([a-z][\w-]*)([^|;`]*)"
+    for line, code in _code(text):
+        for match in re.finditer(called, code):
+            program, command, rest = match.groups()
+            if program == "analysis":
+                known = _analyses().get(command)
+            else:
+                known = _options_of(command) if command in get_commands() else None
+                known = known or (frozenset() if command == "help" else None)
+            if known is None:
+                yield Name(line, f"{program} {command}", "no such command")
+                continue
+            for option in set(OPTION.findall(rest)) - known:
+                yield Name(line, option, f"{program} {command} has no such option")
+
+
+def _scripts(text: str) -> Iterator[Name]:
+    """Yield options that a script of the benchmarks or a module of tests lacks."""
+    called = r"(benchmarks/\w+\.py|-m tests(?:\.\w+)+)([^|;`]*)"
+    for line, code in _code(text):
+        for match in re.finditer(called, code):
+            name = match[1].removeprefix("-m ").removesuffix(".py").replace(".", "/")
+            path = ROOT / f"{name}.py"
+            source = path.read_text("utf-8") if path.is_file() else ""
+            own = match[2].split(" python ")[0]  # another program may follow
+            for option in set(OPTION.findall(own)) - set(OPTION.findall(source)):
+                yield Name(line, option, f"{name}.py has no such option")
+
+
+@cache
+def _all_options() -> frozenset[str]:
+    """Return the options of all that can be called here."""
+    own = [name for name, app in get_commands().items() if "django" not in str(app)]
+    found = {option for name in own for option in _options_of(name)}
+    found |= {option for known in _analyses().values() for option in known}
+    scripts = [*(ROOT / "benchmarks").glob("*.py"), *(ROOT / "tests").rglob("*.py")]
+    for path in scripts:
+        calls = re.findall(r'add_argument\(\s*"(--[\w-]+)"', path.read_text("utf-8"))
+        found |= set(calls)
+    return frozenset(found)
+
+
+def _options(text: str) -> Iterator[Name]:
+    for line, code in _code(text):
+        for option in OPTION.findall(code):
+            builtin = "dumpdata" in code and option in _options_of("dumpdata")
+            if option not in _all_options() | FOREIGN and not builtin:
+                yield Name(line, option, "nothing here has such an option")
+
+
+@cache
+def _words() -> frozenset[str]:
+    """Return the words in capitals of our own source, and the Makefile's."""
+    texts = [path.read_text("utf-8") for path in [ROOT / "Makefile", *sources()]]
+    return frozenset(re.findall(r"\b[A-Z][A-Z0-9_]{2,}\b", "\n".join(texts)))
+
+
+def _variables(text: str) -> Iterator[Name]:
+    for line, code in _code(text):
+        for name in VARIABLE.findall(code):
+            if name not in ENVIRONMENT and name not in _words():
+                yield Name(line, name, "no such setting, variable or constant")

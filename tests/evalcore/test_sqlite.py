@@ -1,0 +1,77 @@
+"""What SQLite promises of an acknowledged answer: it is on the disk."""
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from django.db import connection
+
+ROOT = Path(__file__).resolve().parents[2]
+FULL = 2
+# What a worker of Celery is: its application, set up as `celery worker` does it, and a
+# task that looks at the connection on which tasks work.
+IN_A_WORKER = """
+from evalcore.celery import app
+app.loader.init_worker()
+from django.db import connection
+
+@app.task
+def level():
+    with connection.cursor() as cursor:
+        return cursor.execute("PRAGMA synchronous").fetchone()[0]
+
+print("level", level.apply().get())
+"""
+WORKER = [sys.executable, "-c", IN_A_WORKER]
+COMMAND = [
+    sys.executable, "manage.py", "shell", "--verbosity", "0", "--command",
+    "from django.db import connection;"
+    "print('level', connection.cursor().execute('PRAGMA synchronous').fetchone()[0])",
+]  # fmt: skip
+
+
+def asked(pragma: str) -> int | str:
+    with connection.cursor() as cursor:
+        return cursor.execute(f"PRAGMA {pragma}").fetchone()[0]
+
+
+@pytest.fixture
+def sqlite(db):
+    if connection.vendor != "sqlite":
+        pytest.skip("asks SQLite")
+
+
+def test_what_was_acknowledged_is_on_the_disk(sqlite):
+    assert asked("journal_mode") == "wal"
+    assert asked("synchronous") == FULL
+    assert asked("fullfsync") == 1
+
+
+def test_threads_of_the_web_server_have_the_same_promise(sqlite):
+    found = []
+
+    def look():
+        found.append(asked("synchronous"))
+        connection.close()  # the thread's own
+
+    threads = [threading.Thread(target=look) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [FULL] * 3
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("named", [True, False], ids=["by an address", "by default"])
+@pytest.mark.parametrize("command", [WORKER, COMMAND], ids=["worker", "command"])
+def test_every_process_has_the_same_promise(tmp_path, command, named):
+    url = f"sqlite:///{tmp_path}/own.sqlite3" if named else ""
+    done = subprocess.run(
+        command, env=os.environ | {"DATA_DIR": str(tmp_path), "DATABASE_URL": url},
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stdout == f"level {FULL}\n", done.stderr

@@ -1,0 +1,137 @@
+"""What pages, docstrings and comments name exists: code, files, commands, settings."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests import documented
+from tests.documented import ROOT
+
+DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+PAGES = [
+    *(ROOT / f"{name}.md" for name in ("README", "ARCHITECTURE", "CONTRIBUTING")),
+    *sorted((ROOT / "docs").glob("*.md")),
+]
+
+
+def placed(path: Path, names: list[documented.Name]) -> str:
+    return "\n".join(f"{path.relative_to(ROOT)}:{name}" for name in names)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_a_page_names_what_exists(path):
+    wrong = documented.wrong_names(path.read_text("utf-8"))
+    assert not wrong, placed(path, wrong)
+
+
+@pytest.mark.parametrize("path", DECISIONS, ids=lambda path: path.stem)
+def test_a_decision_names_files_that_exist(path):
+    wrong = documented.wrong_places(path.read_text("utf-8"))
+    assert not wrong, placed(path, wrong)
+
+
+def test_docstrings_and_comments_name_what_exists():
+    wrong = {
+        path: documented.wrong_in_source(path.read_text("utf-8"))
+        for path in documented.sources()
+    }
+    told = [placed(path, names) for path, names in wrong.items() if names]
+    assert not told, "\n".join(told)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("`evalcore.scoring.measure`", "evalcore.scoring.measure: no measure in"),
+        ("so does\n`evalcore.gone`", "2: evalcore.gone: no module gone in evalcore"),
+        ("`evalcore.models.Output.gone`", "no gone in evalcore.models.Output"),
+        ("`Output.gone` is", "1: Output.gone: no gone in Output"),
+        ("`analysis/gone.py`", "1: analysis/gone.py: no such file"),
+        ("`panel/gone.py`", "1: panel/gone.py: no such file"),
+        ("[here](docs/gone.md)", "1: docs/gone.md: the link leads nowhere"),
+        ("`make gone`", "1: make gone: the Makefile has no such target"),
+        ("\n\n    make lint gone\n", "3: make gone: the Makefile has no such target"),
+        ("`manage.py gone`", "1: manage.py gone: no such command"),
+        ("`analysis gone`", "1: analysis gone: no such command"),
+        ("`manage.py invite --gone`", "--gone: manage.py invite has no such option"),
+        ("`plumbline score --list`", "--list: plumbline score has no such option"),
+        ("`analysis power --gone X`", "--gone: analysis power has no such option"),
+        (
+            "```\npython -m tests.pressure.drain \\\n  --gone 3\n```",
+            "2: --gone: tests/pressure/drain.py has no such option",
+        ),
+        ("`--gone`", "1: --gone: nothing here has such an option"),
+        ("`GONE_DIR` says", "1: GONE_DIR: no such setting"),
+        ("```\nGONE=1 make run\n```", "2: GONE: no such setting"),
+    ],
+)
+def test_a_name_that_stands_for_nothing_is_told_with_its_line(text, told):
+    found = [str(name) for name in documented.wrong_names(text)]
+    assert any(told in line for line in found), found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`evalcore.models.Output.twins`, `annotate.people.joining`, `analysis.web`",
+        "`Story.outputs` and `Output.everything`",
+        "`docs/`, `models.py`, `panel/reliability.py`, `seat/shots.js`",
+        "`<method>/gone.py`, `tests/*/gone.py`",
+        "`make lint test`, `PYTHON=python3 make setup`",
+        "`manage.py dumpdata --all`, `manage.py help`, `plumbline invite x --join 3`",
+        "`celery -A evalcore.celery worker --queues gpu`",
+        "    BROKER_URL=x make run\n\nand `python -m tests.pressure.drain --slots 3`",
+        "https://example.org/gone.py and `http://x/gone.py`",
+    ],
+)
+def test_names_that_stand_for_something_are_left_alone(text):
+    assert documented.wrong_names(text) == []
+
+
+def test_gone_names_in_docstrings_and_comments_are_told():
+    source = '"""See\n`analysis.gone`."""\nX = 1  # as annotate.gone.x has it\n'
+    told = [str(name) for name in documented.wrong_in_source(source)]
+    assert told == [
+        "2: analysis.gone: no module gone in analysis",
+        "3: annotate.gone.x: no module gone in annotate",
+    ]
+
+
+NAMED_BY_DJANGO = {"management", "commands", "migrations"}
+
+
+def test_architecture_names_the_folders_that_there_are():
+    """Besides Django's, and a folder a paper below the metrics, which follow a rule."""
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    named = {name.split("/")[-1] for name in re.findall(r"`([\w/]+)/`", text)}
+    folders = {
+        path.name
+        for name in documented.FOLDERS
+        for path in (ROOT / name).glob("**")
+        if path.is_dir()
+    }
+    assert named - folders == set()
+    packages = {
+        path.parent.name
+        for name in documented.PACKAGES
+        for path in (ROOT / name).rglob("__init__.py")
+    }
+    papers = {path.parent.name for path in ROOT.glob("evalcore/metrics/*/__init__.py")}
+    assert packages - papers - NAMED_BY_DJANGO - named == set()
+
+
+def test_architecture_names_modules_that_there_are():
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    modules = {path.stem for path in documented.sources()}
+    modules |= {path.parent.name for path in documented.sources()}
+    words = set(re.findall(r"`([a-z_]\w*)`", text))
+    assert words - modules == set()
+
+
+def test_tests_lie_in_folders_named_after_what_they_try():
+    """`tests/annotate/people` tries `annotate/people`."""
+    for name in (*documented.PACKAGES, "fixtures"):
+        for path in (ROOT / "tests" / name).rglob("__init__.py"):
+            tried = ROOT / path.parent.relative_to(ROOT / "tests")
+            assert tried.is_dir(), f"{path.parent} tries nothing"
