@@ -368,6 +368,7 @@ class Unit(models.Model):
 
     class Meta:
         ordering = ["study_id", "id"]
+        indexes = [models.Index(fields=["study", "story"], name="unit_of_story")]
         constraints = [
             models.UniqueConstraint(
                 fields=["study", "output_a", "purpose"],

@@ -38,11 +38,14 @@ LOOK_AGAIN_SECONDS = 1.0
 
 def totals(*, beside: int | None = None) -> tuple[Decimal, Decimal]:
     """Return what all runs have spent, and what those `beside` one have set aside."""
-    runs = MetricRun.objects.all()
-    spent = runs.aggregate(sum=Sum("dollars"))["sum"]
-    lately = Q(reserved_at__gte=timezone.now() - FORGOTTEN)
-    held = runs.filter(lately).exclude(pk=beside).aggregate(sum=Sum("reserved"))["sum"]
-    return _dollars(spent), _dollars(held)
+    counts = Q(reserved_at__gte=timezone.now() - FORGOTTEN)
+    if beside is not None:
+        counts &= ~Q(pk=beside)
+    # In one query: what is paid moves from the one sum to the other.
+    sums = MetricRun.objects.aggregate(
+        spent=Sum("dollars"), held=Sum("reserved", filter=counts)
+    )
+    return _dollars(sums["spent"]), _dollars(sums["held"])
 
 
 def of_all_runs() -> tuple[Decimal, Decimal] | None:

@@ -7,22 +7,26 @@ from django.db.models import Count, Max
 
 
 def take_looks_from_boxes(apps, schema_editor):
-    """Until now a shot counted as looked at when all its boxes had an answer."""
+    """Until now a shot counted as looked at when all its boxes had an answer.
+
+    In a story that was submitted all do, but for those of somebody who had skipped it.
+    """
     Rating, Study = apps.get_model("annotate", "Rating"), apps.get_model("annotate", "Study")
     Look = apps.get_model("annotate", "Look")
     for study in Study.objects.filter(protocol="checklist"):
         boxes = study.questions.count()
         given = (
             Rating.objects.filter(slot__study=study, is_current=True)
-            .values_list("slot", "slot__state", "annotator", "shot")
+            .values_list("slot", "slot__state", "slot__annotator", "annotator", "shot")
             .annotate(n=Count("pk"), at=Max("created_at"))
             .order_by()
         )
         Look.objects.bulk_create(
             (
                 Look(slot_id=slot, annotator_id=annotator, shot=shot, created_at=at)
-                for slot, state, annotator, shot, n, at in given
-                if n == boxes or state in ("submitted", "excluded")
+                for slot, state, holder, annotator, shot, n, at in given
+                if n == boxes
+                or (holder == annotator and state in ("submitted", "excluded"))
             ),
             batch_size=1000,
         )

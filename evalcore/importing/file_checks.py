@@ -114,6 +114,6 @@ def without(
         if left.pictures or left.video:
             kept.append(left)
         else:
-            what = "nothing of it is readable, so it has no output"
+            what = "none of its files is readable, so none is imported"
             warnings.append(f"{r.method}: story {r.story}: {what}")
     return kept

@@ -133,7 +133,9 @@ def import_outputs(
     problems += [one.problem() for one in bad if one not in left_out]
     found = without(found, {one.path for one in left_out}, warnings)
     if problems or not found:
-        raise InputError(problems or [one.problem() for one in left_out])
+        raise InputError(
+            problems or [Problem(str(one.path), one.expected) for one in left_out]
+        )
     reading.note_absent(found, warnings)
     prepared = prepare(
         path

@@ -56,8 +56,12 @@ class Stored:
         self.scores = found_in(own, *left)
         self.below = found_in(MetricScore.objects.all(), *left) if posted_to else {}
         self.absences = {} if posted_to else found_in(MetricAbsence.objects.all())
-        read = self.below | self.scores
-        self.directions = {key[:3]: row.higher_is_better for key, row in read.items()}
+        # What the study says of a metric goes before what the benchmark says.
+        self.directions = {
+            key[:3]: row.higher_is_better
+            for rows in (self.below, self.scores)
+            for key, row in rows.items()
+        }
 
 
 class Changes:

@@ -8,7 +8,16 @@ from django.utils import timezone
 from annotate import exclusion, leasing
 from annotate.choosing import handing
 from annotate.history.verifying import problems
-from annotate.models import Annotator, Event, Exclusion, Slot, Study, Unit
+from annotate.models import (
+    Annotator,
+    Event,
+    Exclusion,
+    Look,
+    Rating,
+    Slot,
+    Study,
+    Unit,
+)
 from tests.factories import make_study
 from tests.people import answer_everything
 
@@ -63,6 +72,38 @@ def test_an_older_study_goes_on_after_the_migration(older_study):
     )
     assert leasing.take(handing.next_slot(person), person) == free
     assert problems(study) == []
+
+
+@pytest.mark.parametrize("state", ["submitted", "open"])
+def test_whose_shots_were_looked_at_is_taken_from_boxes(state):
+    """Two boxes of the first shot have an answer of each; the slot is the second's."""
+    study = make_study(protocol="checklist")
+    slot = study.slots.exclude(annotator=None).first()
+    other = study.annotators.exclude(pk=slot.annotator_id).get()
+    boxes = list(study.questions.all())
+    assert len(boxes) > 2
+    for person in (other, slot.annotator):
+        for box in boxes[:2]:
+            Rating.objects.create(
+                slot=slot,
+                annotator=person,
+                question=box,
+                shot=1,
+                value=1,
+                scale_min=0,
+                scale_max=1,
+            )
+    if state == "submitted":
+        now = timezone.now()
+        Slot.objects.filter(pk=slot.pk).update(
+            state=state, started_at=now, submitted_at=now
+        )
+    try:
+        migrate([("annotate", "0013_benchmark_members")])
+    finally:
+        migrate(latest())
+    looked = Look.objects.values_list("annotator", "shot")
+    assert set(looked) == ({(slot.annotator_id, 1)} if state == "submitted" else set())
 
 
 def test_events_are_added_and_never_changed():

@@ -10,6 +10,7 @@ import pytest
 from django.apps import apps
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.db import connection
 from django.urls import reverse
 from rest_framework.authtoken.models import Token
 from rest_framework.test import APIClient
@@ -21,6 +22,7 @@ from annotate.changes.dealing import methods_of
 from annotate.models import Study, StudyMember, User
 from annotate.planning import plan_study
 from annotate.study_files.study_file import load_definition
+from annotate.study_scores import scores_of
 from evalcore import media, members, scoring
 from evalcore.models import (
     Benchmark,
@@ -240,6 +242,44 @@ def test_a_posted_score_stands_instead_of_the_benchmarks_and_the_report_says_so(
     assert "shots_present (1)" in page
     shown = eve(beside).get(reverse("study-scoring", args=["beside"])).content.decode()
     assert "Posted to this study, and read by no other: shots_present." in shown
+
+
+def test_the_direction_that_a_study_posted_stays_whatever_the_benchmark_says(beside):
+    """It posts one story; of the other one its benchmark has a value, too."""
+    stored_under = {"metric_version": "1", "backend": ""}
+    eve(beside)
+    run = scoring.queue_run(beside.benchmark, ["sharpness"])
+    for story in ("01", "02"):
+        MetricScore.objects.create(
+            benchmark=beside.benchmark,
+            story=beside.benchmark.stories.get(key=story),
+            method=Method.objects.get(name="Alder"),
+            metric="mine",
+            value=0.5,
+            run=run,
+            **stored_under,
+        )
+
+    def post(*, replace, method="Alder", **more):
+        row = score(0.2, method=method, metric="mine", **stored_under, **more)
+        return post_scores(beside, [row], replace=replace)
+
+    assert post(replace=True, higher_is_better=False).json()["replaced"] == 1
+    again = post(replace=False, higher_is_better=False)
+    assert (again.status_code, again.json()["replaced"]) == (200, 0)
+    assert post(replace=True, method="Birch").json()["created"] == 1
+    own = MetricScore.everything.filter(metric="mine", posted_to="beside")
+    assert set(own.values_list("method__name", "higher_is_better")) == {
+        ("Alder", False),
+        ("Birch", False),
+    }
+
+
+def test_scores_of_what_is_judged_are_found_by_study_and_story(beside):
+    """SQLite would look at every unit for every score."""
+    if connection.vendor != "sqlite":
+        pytest.skip("asks SQLite")
+    assert "unit_of_story (study_id=? AND story_id=?)" in scores_of(beside).explain()
 
 
 @pytest.mark.parametrize("protocol", ["likert", "pairwise"])

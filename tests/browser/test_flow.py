@@ -308,6 +308,20 @@ def test_a_key_pressed_twice_answers_no_story_that_nobody_has_seen(
     }
 
 
+def test_an_answer_taken_back_does_not_go_on_by_itself(page, live_server, study):
+    sit_down(page, live_server, study)
+    judge(page, "?")
+    page.check("[data-setting=auto]")
+    page.evaluate("document.activeElement.blur()")
+    fetched(page, 1)
+    judge(page, "3", "1", "u")
+    page.wait_for_timeout(600)
+    expect(page.locator("#problem")).to_be_hidden()
+    expect(page.locator("#place")).to_contain_text("Story 1 of 8")
+    judge(page, "2")
+    expect(page.locator("#place")).to_contain_text("Story 2 of 8")
+
+
 def test_enter_that_is_held_skips_no_page(page, live_server):
     """Agreeing leads to the instructions, whose button has the same key."""
     study = make_study(annotators=1)

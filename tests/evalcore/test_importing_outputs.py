@@ -569,7 +569,7 @@ def test_an_output_without_a_readable_picture_is_none(tmp_path, benchmark):
         (tmp_path / "UNO/02" / name).write_bytes(EMPTY)
     found, notes = imported(tmp_path, benchmark, skip_unreadable=True)
     assert found == [("DALL", "02"), ("UNO", "01")]
-    assert "UNO: story 02: nothing of it is readable, so it has no output" in notes
+    assert "UNO: story 02: none of its files is readable, so none is imported" in notes
     assert "UNO: no output of these stories, which others have: 02" in notes
 
 
@@ -578,10 +578,11 @@ def test_where_nothing_is_readable_nothing_is_imported(tmp_path):
     for name in ONE:
         (tmp_path / "UNO/01" / name).write_bytes(EMPTY)
     row = Benchmark(slug="new", title="new")
-    with pytest.raises(InputError, match="this file is empty"):
+    with pytest.raises(InputError, match="this file is empty") as refused:
         import_outputs(
             tmp_path, benchmark=row, create_stories=True, skip_unreadable=True
         )
+    assert "--skip-unreadable" not in str(refused.value)
     assert not Benchmark.objects.filter(slug="new").exists()
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
+from evalcore.management.commands import serve
 from tests.serving import Served, free_port, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -168,6 +169,21 @@ def test_beyond_this_machine_it_demands_its_address(
     settings.BASE_URL = "http://192.168.1.20"
     with pytest.raises(AssertionError, match="goes on"):
         call_command(command, **given)
+
+
+@pytest.mark.parametrize(
+    ("base", "proxies", "is_told"),
+    [
+        ("https://study.example.org", 0, True),
+        ("https://study.example.org", 1, False),
+        ("http://192.168.1.20", 0, False),
+    ],
+)
+def test_a_proxy_that_nobody_counts_is_told(settings, capsys, base, proxies, is_told):
+    settings.PRODUCTION = False
+    settings.BASE_URL, settings.TRUSTED_PROXIES = base, proxies
+    serve._tell_where("127.0.0.1", 8000)
+    assert ("TRUSTED_PROXIES is not set" in capsys.readouterr().out) is is_told
 
 
 def test_a_port_that_is_none_is_explained(tmp_path):

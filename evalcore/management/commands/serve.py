@@ -37,7 +37,8 @@ def run_server(*, port: int, bind: str) -> None:
 def _tell_where(bind: str, port: int) -> None:
     near = "127.0.0.1" if bind in ("0.0.0.0", "::") else _host(bind)
     print(f"Plumbline serves on http://{near}:{port}/  (Ctrl-C stops it)", flush=True)
-    if settings.PRODUCTION and not settings.TRUSTED_PROXIES:
+    has_proxy = settings.PRODUCTION or settings.BASE_URL.startswith("https:")
+    if has_proxy and not settings.TRUSTED_PROXIES:
         print(
             "TRUSTED_PROXIES is not set: whoever asks through the proxy counts as one "
             "address when wrong passwords and links are counted.",

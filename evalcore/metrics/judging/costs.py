@@ -164,9 +164,11 @@ class CostMeter:
         try:
             yield
         finally:
-            self.report()
-            self._set_aside = None
-            self._purse.put_back()
+            try:
+                self.report()
+            finally:
+                self._set_aside = None
+                self._purse.put_back()
 
     def reserve(self, tokens_in: int, tokens_out: int) -> Decimal:
         """Set aside the most a request can cost; wait for others if it may yet fit.

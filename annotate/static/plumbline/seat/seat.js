@@ -56,6 +56,7 @@ function open(page) {
   const controller = new AbortController();
   const { signal } = controller;
   let since = null;
+  let going;
   page.visible ??= 0; // ms
 
   function countTime() {
@@ -80,13 +81,13 @@ function open(page) {
     isGated,
     problem: showProblem,
     answer(answer) {
+      clearTimeout(going);
       byId("problem").hidden = true;
       opened.isTouched = true;
       queue.answer(opened, answer);
     },
     answered() {
-      // A double press is of this story.
-      if (setting("auto")) setTimeout(() => story === opened && complete(), 400);
+      if (setting("auto")) going = setTimeout(() => story === opened && complete(), 400);
     },
   };
   countTime();

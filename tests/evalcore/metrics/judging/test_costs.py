@@ -57,6 +57,33 @@ def test_what_was_spent_before_counts():
     dear("1", spent=Decimal(1)).reserve(0, 0)
 
 
+class Purse:
+    """One that gives what is asked for."""
+
+    def __init__(self) -> None:
+        self.held = Decimal(0)
+
+    def take(self, least: Decimal, most: Decimal) -> Decimal:
+        self.held = most
+        return most
+
+    def put_back(self) -> None:
+        self.held = Decimal(0)
+
+
+def test_what_was_set_aside_is_put_back_although_a_report_fails():
+    def fail(_dollars):
+        raise OSError("the database is away")
+
+    purse = Purse()
+    meter = dear("1", on_spending=fail, purse=purse)
+    spent = meter.reserve(100_000, 0)
+    with pytest.raises(OSError, match="away"), meter.setting_aside([Decimal("0.5")]):
+        meter.settle(spent, Decimal("0.1"))
+    assert purse.held == 0
+    meter.reserve(800_000, 0)  # the budget alone is the bound again
+
+
 def test_a_free_judge_has_no_bound():
     meter = CostMeter()
     meter.settle(meter.reserve(10**9, 10**9), meter.cost(10**9, 10**9))
