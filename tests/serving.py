@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -55,6 +56,8 @@ class Served:
             ],
             env=env, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             text=True, start_new_session=True,
+            # Tests that run under nohup ignore it, and what they start does, too.
+            preexec_fn=partial(signal.signal, signal.SIGHUP, signal.SIG_DFL),
         )  # fmt: skip
 
     def __enter__(self) -> "Served":
