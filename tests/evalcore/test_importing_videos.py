@@ -285,4 +285,4 @@ def test_an_unreadable_video_is_left_out_when_asked(tmp_path, benchmark, place, 
     assert [output.story.key for output in Output.objects.all()] == ["01"]
     told = capsys.readouterr()
     assert told.out.splitlines()[-1].startswith(f"  {bad}: expected a complete video")
-    assert "Loom: story 02: nothing of it is readable" in told.err
+    assert "Loom: story 02: none of its files is readable" in told.err
