@@ -55,9 +55,23 @@ def holders(study: Study) -> QuerySet[Annotator]:
 
 def presences(study: Study, now: datetime | None = None) -> list[Presence]:
     """Return how everybody stands who has unfinished slots."""
+    return _measured(study, holders(study), now)
+
+
+def _measured(
+    study: Study, people: QuerySet[Annotator], now: datetime | None = None
+) -> list[Presence]:
     at = now or timezone.now()
     measure = calendar(study, patience_days(answers_by_day(study)))
-    return [measure.presence(one, one.answered, at) for one in holders(study)]
+    return [measure.presence(one, one.answered, at) for one in people]
+
+
+def _takers(study: Study, dropped: Iterable[int]) -> list[Annotator]:
+    """Return who may be given more: not whom others are waiting for already."""
+    staying = study.annotators.filter(state__in=WORKING).exclude(pk__in=dropped)
+    people = staying.annotate(answered=Max("slots__submitted_at")).order_by("pk")
+    found = _measured(study, people.select_related("invitation"))
+    return [one.person for one in found if not one.is_missed]
 
 
 def idle(study: Study, days: int, now: datetime | None = None) -> list[Annotator]:
@@ -81,8 +95,8 @@ def redistribute(
     """Deal what people who dropped out have not submitted to those still working.
 
     Dropped out are those named, those not seen for so many days, and whoever was
-    revoked. Their drafts are kept. In an open study their slots become free. With
-    `dry_run` nothing is kept.
+    revoked. Their drafts are kept. Nobody who is missed gets anything. In an open
+    study their slots become free. With `dry_run` nothing is kept.
 
     Raises
     ------
@@ -101,8 +115,7 @@ def redistribute(
             for person in dropped
             if (freed := leasing.free_unfinished(person))
         }
-        workers = [p for p in people if p.pk not in named and p.state in WORKING]
-        dealt = [] if stored.is_open else dealing.deal(stored, workers)
+        dealt = [] if stored.is_open else dealing.deal(stored, _takers(stored, named))
         if not (given_up or dealt):
             raise RedistributingError(
                 _("There is nothing to give to others: nobody left open work behind.")

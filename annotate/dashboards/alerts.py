@@ -135,8 +135,7 @@ def _stalled(
     )
     since = last or study.created_at
     if is_long(since):
-        opened, _reopened = openings(study)
-        since = max(since, opened or since)
+        since = max(since, openings(study)[0] or since)
     if not is_long(since) or leases(study).filter(lease_until__gt=now).exists():
         return
     if last is None:
@@ -207,8 +206,6 @@ def _blocked(study: Study, blocked: list[int]) -> Iterator[Alert]:
     """Yield the units that nobody who is left may judge."""
     if study.state == Study.State.CLOSED or not blocked:
         return
-    if study.state == Study.State.DRAFT and not study.annotators.exists():
-        return  # Nobody is asked yet, so nobody has refused.
     units = study.units.filter(pk__in=blocked).select_related(
         "story", "output_a__method", "output_b__method"
     )

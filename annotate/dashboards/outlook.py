@@ -131,14 +131,21 @@ def waiting(
 def _somebody_comes(
     study: Study, measure: Calendar, counted: Mapping[str, Any], now: datetime
 ) -> bool:
-    """Say whether anybody is at work, or may join, who holds nothing."""
+    """Say whether anybody is at work, or may join, who may take a free slot."""
     if any(link.is_open for link in study.join_links.all()):
         return True
     active = study.annotators.filter(state=Annotator.State.ACTIVE)
     return any(
         measure.presence(person, answered(counted, person.pk), now).is_at_work
         for person in active.select_related("invitation")
+        if _has_room(study, person, counted["people"].get(str(person.pk), {}))
     )
+
+
+def _has_room(study: Study, person: Annotator, counted: Mapping[str, Any]) -> bool:
+    """Say whether somebody's cap lets them take one more slot."""
+    cap = person.cap or study.cap
+    return cap is None or counted.get("planned", 0) + counted.get("surplus", 0) < cap
 
 
 def outlook(

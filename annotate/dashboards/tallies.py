@@ -5,7 +5,7 @@ large one's by the worker (see `snapshots`), as plain values that JSON holds.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from statistics import median
@@ -199,13 +199,14 @@ def _expired(study: Study) -> Counter[int]:
     )
 
 
-def _blocked(study: Study, counted: Iterable[Person]) -> list[int]:
+def _blocked(study: Study, counted: Sequence[Person]) -> list[int]:
     """Return units with a free slot that none of those who may still work may take.
 
-    While people can still join or wait for an invitation nothing is blocked for good.
+    While people can still join or wait for an invitation nothing is blocked for good,
+    nor before anybody is there who could have refused.
     """
     able = _able(study, counted)
-    if able is None:
+    if able is None or not counted:
         return []
     free = study.slots.filter(
         annotator__isnull=True, state=State.OPEN, ordinal__isnull=False

@@ -4,15 +4,16 @@ Somebody is at work who has begun, may go on, and was seen within the study's pa
 That is as many days as nineteen in twenty of its pauses were no longer than; a pause
 lies between two days on which the same person answered. It is at least three days (a
 weekend) and at most fourteen (the forecast looks back no further), and seven while
-fewer than twenty pauses are known. After a study was paused it counts from the moment
-at which it was opened again.
+fewer than twenty pauses are known. Days on which a study is not open count against
+nobody: while it is paused everybody stands as at that moment, and after it was opened
+again it counts from there.
 """
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from django.db.models import Count
 from django.db.models.functions import TruncDay
@@ -43,22 +44,28 @@ class Presence:
 
 @dataclass(frozen=True)
 class Calendar:
-    """What presence is measured by: the patience, and since when a study is open."""
+    """What presence is measured by: the patience, and when a study was open.
+
+    `opened` is when it was opened last, `reopened` the same if it was open before, and
+    `shut` since when it is not open.
+    """
 
     patience: timedelta
     opened: datetime | None = None
     reopened: datetime | None = None
+    shut: datetime | None = None
 
     def presence(
         self, person: Annotator, answered: datetime | None, now: datetime
     ) -> Presence:
         """Say how somebody stands whose last answer came then."""
+        at = min(now, self.shut or now)
         seen = last_seen(person, answered)
         if seen is None:
             since = _invited(person)
-            waited = now - max(since, self.opened or since)
+            waited = at - max(since, self.opened or since)
             return Presence(person, since, False, False, waited > NOT_BEGUN)
-        away = now - max(seen, self.reopened or seen) > self.patience
+        away = at - max(seen, self.reopened or seen) > self.patience
         is_at_work = not away and person.state not in Annotator.STOPPED
         return Presence(person, seen, True, is_at_work, away)
 
@@ -79,15 +86,18 @@ def calendar(study: Study, patience: int) -> Calendar:
     return Calendar(timedelta(days=patience), *openings(study))
 
 
-def openings(study: Study) -> tuple[datetime | None, datetime | None]:
-    """Return since when a study is open, and the same once more if it was before."""
+def openings(study: Study) -> tuple[datetime | None, datetime | None, datetime | None]:
+    """Return when a study was opened and reopened, and since when it is shut."""
     moves = study.events.filter(
         kind__in=(Kind.STUDY_LAUNCHED, Kind.STUDY_PAUSED, Kind.STUDY_CLOSED)
     )
-    latest = list(moves.order_by("-id").values_list("kind", "at")[:2])
-    opened = next((at for kind, at in latest[:1] if kind == Kind.STUDY_LAUNCHED), None)
+    latest = list(moves.order_by("-id").values_list("kind", "at"))
+    stops = list(takewhile(lambda move: move[0] != Kind.STUDY_LAUNCHED, latest))
+    launches = latest[len(stops) :]
+    opened = launches[0][1] if launches else None
+    shut = study.created_at if study.state == Study.State.DRAFT else None
     # What comes before a launch, if anything does, is a pause or an end.
-    return opened, opened if latest[1:] else None
+    return opened, opened if launches[1:] else None, stops[-1][1] if stops else shut
 
 
 def answers_by_day(study: Study) -> list[tuple[int, datetime, int]]:

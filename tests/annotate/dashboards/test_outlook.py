@@ -10,6 +10,7 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from annotate import leasing, lifecycle
+from annotate.changes import redistributing
 from annotate.choosing import handing
 from annotate.dashboards.dashboard import standing
 from annotate.models import Annotator, Event, Invitation, Study, User
@@ -17,6 +18,7 @@ from annotate.people import holding, inviting
 from annotate.people.presence import calendar, patience_of
 from tests.factories import make_study
 from tests.people import alice, rob
+from tests.pressure.grids import make_grid
 from tests.studies import running_study, study_with_vanished
 
 pytestmark = pytest.mark.django_db
@@ -90,6 +92,22 @@ def test_once_others_have_it_there_is_a_date_again():
     assert found.has_date
     assert (found.waiting.slots, found.forecast.remaining) == (0, 45)
     assert away(study) is None
+
+
+def test_nothing_is_given_to_people_who_are_missed_themselves():
+    """They hold nothing any more, so that they would get most."""
+    study = study_with_vanished(timezone.now(), others_left=5)
+    two = study.annotators.filter(name__in=("A01", "A02"))
+    redistributing.redistribute(study, annotators=two)
+    third = study.annotators.filter(name="A03")
+    given = redistributing.redistribute(study, annotators=third)
+    assert given.given_up == {"A03": 11}
+    assert set(given.shares) == {"A04", "A05", "A06"}
+    two.update(last_seen_at=timezone.now())
+    fourth = study.annotators.filter(name="A04")
+    assert {"A01", "A02"} <= set(
+        redistributing.redistribute(study, annotators=fourth).shares
+    )
 
 
 def test_where_part_of_it_waits_the_date_is_that_of_the_rest():
@@ -220,6 +238,30 @@ def test_days_on_which_a_study_was_paused_count_against_nobody(vanished):
     assert outlook(vanished).waiting.slots == 0
 
 
+def test_while_a_study_is_paused_everybody_stands_as_at_that_moment(vanished):
+    """A month's pause makes nobody missed, and nobody's work is ticked for it."""
+    now = timezone.now()
+    lifecycle.pause(vanished)
+    later = now + timedelta(days=30)
+    carol = vanished.annotators.get(name="A03")
+    measure = calendar(vanished, 3)
+    assert measure.presence(carol, now - timedelta(hours=1), later).is_at_work
+    found = redistributing.presences(vanished, later)
+    assert [(one.person.name, one.is_missed) for one in found] == [
+        ("A01", True), ("A02", True),
+    ]  # fmt: skip
+    lifecycle.close(vanished)
+    assert calendar(vanished, 3).shut == measure.shut
+
+
+def test_whoever_is_invited_to_a_draft_is_not_missed():
+    study = make_study()
+    Study.objects.update(state="draft", created_at=timezone.now() - timedelta(days=9))
+    Invitation.objects.update(created_at=timezone.now() - timedelta(days=8))
+    study.refresh_from_db()
+    assert not any(one.is_missed for one in redistributing.presences(study))
+
+
 def test_whoever_has_a_story_in_hand_is_at_work(vanished):
     ann = vanished.annotators.get(name="A01")
     slot = leasing.take(handing.next_slot(ann), ann)
@@ -237,6 +279,29 @@ def test_free_slots_have_a_date_while_somebody_is_there(vanished):
     link.delete()
     Annotator.objects.filter(name="A03").update(state="active")
     assert outlook(vanished).waiting.free == 0
+
+
+def test_free_slots_have_no_date_where_all_have_reached_their_cap(vanished):
+    for person in vanished.annotators.filter(state="active"):
+        inviting.revoke(person)
+    carol = vanished.annotators.filter(name="A03")
+    carol.update(state="active", cap=26)
+    assert outlook(vanished).has_date
+    carol.update(cap=25)
+    assert outlook(vanished).waiting.free == 25
+    carol.update(cap=None)
+    Study.objects.update(cap=25)
+    assert outlook(vanished).waiting.slots == 25
+
+
+def test_free_slots_are_not_called_refused_before_anybody_was_there():
+    study = make_grid("crowd", stories=2, methods=2, redundancy=3)
+    found = standing(study)
+    assert found.outlook.text == (
+        "No date: all 12 slots that are left are free, and nobody is at work. Invite "
+        "people, or remind those whom you invited."
+    )
+    assert found.alerts == []
 
 
 def test_what_nobody_may_do_has_no_date():
