@@ -28,14 +28,16 @@ from pathlib import Path
 from tests.serving import Served, wait_until
 
 MOST_SECONDS = 300  # for scores that were asked for
-THINKING = 0.1
+# A story takes a person this long however fast the machine is, so that those of the
+# study last for more than five minutes.
+THINKING = 0.25
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=5)
     parser.add_argument("--people", type=int, default=2)
-    parser.add_argument("--stories", type=int, default=400, help="of the study")
+    parser.add_argument("--stories", type=int, default=1200, help="of the study")
     parser.add_argument(
         "--in-hand", action="store_true", help="kill one with a chunk, too (minutes)"
     )
@@ -174,6 +176,14 @@ def disturb(served: Served, options: argparse.Namespace) -> list[float]:
     return times
 
 
+def left_of(served: Served) -> list[int]:
+    """Return the processes that stay; a killed one takes a moment to be gone."""
+    patience = time.monotonic() + 20
+    while (left := served.pids()) and time.monotonic() < patience:
+        time.sleep(0.1)
+    return left
+
+
 def rate_and_kill(folder: Path, options: argparse.Namespace) -> int:
     """Run it; return how many requests failed and processes were left."""
     import django
@@ -185,7 +195,9 @@ def rate_and_kill(folder: Path, options: argparse.Namespace) -> int:
     from tests.pressure.grids import add_people, make_grid
 
     call_command("migrate", verbosity=0)
-    study = make_grid("kill", stories=options.stories, methods=1, redundancy=5)
+    study = make_grid(
+        "kill", stories=options.stories, methods=1, redundancy=options.people
+    )
     people = add_people(study, options.people)
     raters: list[Rater] = []
     left: list[int] = []
@@ -203,8 +215,7 @@ def rate_and_kill(folder: Path, options: argparse.Namespace) -> int:
             for rater in raters:
                 rater.join(60)
         told = served.stop() if served.process.poll() is None else ""
-        time.sleep(1)  # a killed process may take a moment to be gone
-        left = served.pids()
+        left = left_of(served)
     failed = [what for rater in raters for what in rater.failed]
     asked = [took for rater in raters for took in rater.times]
     stored = study.slots.filter(state="submitted").count()
