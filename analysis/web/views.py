@@ -125,11 +125,17 @@ def _list_page(
 @require_POST
 @login_required
 def report_create(request: HttpRequest, slug: str) -> HttpResponse:
-    """Queue a report and ring the worker's bell."""
+    """Queue a report and ring the worker's bell.
+
+    Nothing is queued where scores began to be computed after the form was shown, which
+    did not ask `when` then.
+    """
     study = get_study_for(request.user, slug)
     form = ReportForm(request.POST, study=study)
     if not form.is_valid():
         return _list_page(request, study, form, status=422)
+    if "when" not in request.POST and left_out.missing_now(study):
+        return _list_page(request, study, form, status=409)
     report = Report.objects.create(
         study=study,
         created_by=request.user,

@@ -106,6 +106,23 @@ def test_the_page_says_beforehand_what_a_report_would_lack(study):
     assert "A report built now would lack, wholly or in part: sharpness." in page
 
 
+def test_a_form_from_before_the_computation_builds_nothing_unseen(study):
+    create = reverse("report-create", args=[study.slug])
+    asked = {"levels": ["pooled"], "coefficients": ["kendall"], "resamples": "0"}
+    asked |= {"confidence": "0.9", "epsilon": "0", "seed": "0"}
+    half_done(study, "sharpness")
+    client = alice(study)
+    shown = client.post(create, asked)
+    assert shown.status_code == 409
+    assert not Report.objects.exists()
+    page = shown.content.decode()
+    assert "would lack, wholly or in part: sharpness." in page
+    assert 'value="computed" autofocus' in page
+    assert 'value="0.9"' in page
+    assert client.post(create, asked | {"when": "now"}).status_code == 302
+    assert not Report.objects.get().waits
+
+
 def test_the_command_says_it_too(study, tmp_path, capsys):
     half_done(study, "shots_present", "sharpness")
     call_command("report", study.slug, out=tmp_path / "out", resamples=0)
