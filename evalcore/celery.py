@@ -7,6 +7,7 @@ from celery import Celery
 from celery.app.utils import Settings
 from celery.signals import beat_embedded_init, beat_init, worker_ready
 from celery.worker.consumer import Consumer
+from kombu.transport import filesystem
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "evalcore.settings")
 
@@ -23,6 +24,20 @@ def make_queue_folders(source: Settings, **_kwargs: object) -> None:
     for folder in options.values():
         if isinstance(folder, str):
             Path(folder).mkdir(parents=True, exist_ok=True)
+            mend_queue_tables(Path(folder))
+
+
+def mend_queue_tables(folder: Path) -> None:
+    """Make the broker's empty tables of queues readable again.
+
+    One is empty for good where its writer was killed, or the disk was full, as it was
+    made, and then no bell rings any more.
+    """
+    for path in folder.glob("*.exchange"):
+        with path.open("rb+") as stream:
+            filesystem.lock(stream, filesystem.LOCK_EX)
+            if not stream.read():
+                stream.write(b"[]")
 
 
 @worker_ready.connect

@@ -1,0 +1,27 @@
+"""The filesystem broker after its writer was killed, or the disk was full."""
+
+from kombu import Connection, Queue
+
+from evalcore.celery import mend_queue_tables
+
+
+def test_an_empty_table_of_queues_does_not_silence_the_bell(tmp_path):
+    for name in ("messages", "control"):
+        (tmp_path / name).mkdir()
+    options = {
+        "data_folder_in": str(tmp_path / "messages"),
+        "data_folder_out": str(tmp_path / "messages"),
+        "control_folder": str(tmp_path / "control"),
+    }
+    table = tmp_path / "control" / "cpu.exchange"
+    table.write_bytes(b"")
+    mend_queue_tables(tmp_path / "control")
+    with Connection("filesystem://", transport_options=options) as connection:
+        queue = connection.SimpleQueue(Queue("cpu", exchange="cpu", routing_key="cpu"))
+        queue.put("ring")
+        message = queue.get(timeout=60)
+        message.ack()
+        assert message.payload == "ring"
+    kept = table.read_bytes()
+    mend_queue_tables(tmp_path / "control")
+    assert table.read_bytes() == kept != b"[]"
