@@ -13,7 +13,7 @@ from math import isfinite
 
 from django.db.models import Case, F, Q, When
 
-from annotate.models import Annotator, Slot
+from annotate.models import Annotator, Event, Slot
 
 LONGEST_SECONDS = 24 * 3600
 # Two clocks do not go alike.
@@ -52,12 +52,21 @@ def note_time(
     now = held.submitted_at
     known = [at for at in (held.offered_at, offered_at) if at is not None]
     held.offered_at = min(known, default=held.started_at)
-    done = Slot.objects.filter(annotator=person, submitted_at__isnull=False)
+    # What came "later" than now came before the server's clock was set back.
+    done = Slot.objects.filter(annotator=person, submitted_at__lte=now)
     timed = done.filter(offered_at__isnull=False, seconds__isnull=False)
-    most = room(held.offered_at, now, timed.values_list("offered_at", "seconds"))
+    before = list(timed.values_list("offered_at", "seconds"))
+    most = room(held.offered_at, now, before)
     held.claimed_seconds = (
         claimed if claimed is not None and isfinite(claimed) else None
     )
+    if (held.claimed_seconds or 0) > most:
+        # A lease may have run out, and the slot been taken again since.
+        begun = Event.objects.filter(
+            kind=Event.Kind.SLOT_TAKEN, annotator=person, slot=held
+        )
+        held.offered_at = min([held.offered_at, *begun.values_list("at", flat=True)])
+        most = room(held.offered_at, now, before)
     held.seconds = most
     if held.claimed_seconds is not None and held.claimed_seconds > 0:
         held.seconds = min(held.claimed_seconds, most)

@@ -43,8 +43,8 @@ class Sent:
 
     Each answer has `id`, `key`, and `question` and `value`, or of a checklist `shot`,
     `ticked` and `looked`; a comment has `id` and `text`, the report of a fault `id`,
-    `side` and `shot`. With the submission comes the time spent on the story and the
-    code of the one on the page by then.
+    `side` and `shot`. With the submission comes the time spent on the story, if the
+    browser knows it, and the code of the one on the page by then.
     """
 
     rows: list[dict[str, Any]]
@@ -104,7 +104,7 @@ def _read(request: HttpRequest) -> Sent:
         return Sent(
             [READ[row["kind"]](row) for row in rows if row["kind"] != "submit"],
             submit is not None,
-            float(submit["seconds"]) if submit else None,
+            _seconds(submit) if submit else None,
             _text(submit.get("shown", "")) if submit else "",
         )
     except (*MALFORMED, RawPostDataException) as error:
@@ -113,6 +113,12 @@ def _read(request: HttpRequest) -> Sent:
             "comment (id, text), a fault (id, side, shot) or a submit (seconds, "
             f"shown): {error!r}."
         ) from error
+
+
+def _seconds(submit: dict[str, Any]) -> float | None:
+    """Return the time on the page; where none is told, the answers are kept as well."""
+    told = submit.get("seconds")
+    return None if told is None else float(told)
 
 
 def _answer(row: dict[str, Any]) -> dict[str, Any]:

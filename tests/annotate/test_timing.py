@@ -170,6 +170,27 @@ def test_what_cannot_be_is_kept_and_not_believed(seconds):
     assert told == "impossible"
 
 
+@pytest.mark.django_db
+@pytest.mark.parametrize("told", [{}, {"seconds": None}, {"seconds": -5}])
+def test_no_answer_is_lost_over_a_time_that_is_none(client, told):
+    """Null is what JSON makes of a number that is none."""
+    person = join(ten_stories(), "A01")
+    browser = Browser(client, person)
+    browser.at = browser.post(browser.address("pause"))
+    rows = [
+        {"kind": "answer", "id": key, "key": key, "question": key, "value": "2"}
+        for key in ("character", "aesthetics")
+    ]
+    rows.append({"kind": "submit", "id": "submit", **told})
+    at = f"{browser.at}save/"
+    reply = client.post(at, {"rows": rows}, content_type="application/json").json()
+    assert reply["submitted"], reply
+    slot = person.slots.get(state="submitted")
+    assert 0 < slot.seconds < 10
+    found = timing.fault(slot.offered_at, slot.claimed_seconds, slot.seconds)
+    assert found == ("impossible" if told.get("seconds") else "missing")
+
+
 @pytest.fixture
 def later(monkeypatch):
     """Let time pass, also for signatures."""
@@ -252,6 +273,42 @@ def test_a_lease_that_ran_out_takes_no_time_away(client, later, taken):
     save(client, browser.at, beauty=3, submit=True, seconds=1200)
     slot = person.slots.get(state="submitted")
     assert (slot.seconds, slot.ordinal is None) == (1200, taken)
+
+
+@pytest.mark.django_db
+def test_the_time_before_a_break_counts_although_the_slot_was_free_meanwhile(
+    client, later
+):
+    """The page remembers it; the slot is taken anew by whoever comes back to it."""
+    study = make_planned(
+        "protocol: likert\nscale: [0, 4]\nassignment: open\nredundancy: 1\n"
+        "lease_minutes: 10\nquestions: [{key: beauty, title: B, text: t}]\n",
+        benchmark=make_benchmark(stories=1, methods=("Alder",)),
+    )
+    person = join(study)
+    browser = Browser(client, person)
+    first = browser.at = browser.post(browser.address("pause"))
+    later(3600)
+    assert leasing.release_expired() == 1
+    assert browser.post(browser.address("pause")) == first
+    later(5)
+    save(client, first, beauty=3, submit=True, seconds=45)
+    assert person.slots.get(state="submitted").seconds == 45
+
+
+@pytest.mark.django_db
+def test_a_servers_clock_that_is_set_back_takes_no_time_away(client, later):
+    person = join(ten_stories(rules="default"), "A01")
+    browser = Browser(client, person)
+    browser.at = browser.post(browser.address("pause"))
+    for story in range(8):
+        later(60 if story != 4 else 60 - 3600)
+        answers = {"character": story % 5, "aesthetics": story * 3 % 4}
+        reply = save(client, browser.at, submit=True, seconds=55, **answers).json()
+        browser.at = reply["next"]
+    times = list(person.slots.order_by("position").values_list("seconds", flat=True))
+    # Only the story that was on the page meanwhile cannot have been looked at.
+    assert times[:8] == [55, 55, 55, 55, 0, 55, 55, 55]
 
 
 @pytest.mark.django_db

@@ -166,6 +166,22 @@ def test_going_back_changes_an_answer(page, live_server):
     assert list(rows.values_list("value", "is_current")) == [(3, False), (0, True)]
 
 
+def test_the_time_before_a_page_is_loaded_anew_counts(page, live_server):
+    study = make_study(annotators=1)
+    start(page, live_server, study)
+    page.wait_for_timeout(1500)
+    page.reload()
+    page.wait_for_selector("html.js")
+    first = page.url
+    for key in ("3", "3", "Enter"):
+        page.keyboard.press(key)
+    page.wait_for_url(lambda url: url != first)
+    saved(page)
+    done = study.slots.get(state="submitted")
+    assert done.claimed_seconds >= 1.5
+    assert done.seconds == done.claimed_seconds
+
+
 def test_the_time_on_a_page_that_is_left_for_another_counts(page, live_server):
     study = make_study(annotators=1)
     start(page, live_server, study)

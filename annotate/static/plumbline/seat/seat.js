@@ -57,11 +57,13 @@ function open(page) {
   const { signal } = controller;
   let since = null;
   let going;
-  page.visible ??= 0; // ms
+  const memory = `visible ${code}`; // a page that is loaded anew goes on counting
+  page.visible ??= Number(sessionStorage.getItem(memory)); // ms
 
   function countTime() {
     if (since !== null) page.visible += performance.now() - since;
     since = document.hidden ? null : performance.now();
+    sessionStorage.setItem(memory, page.visible);
     return page.visible;
   }
 
