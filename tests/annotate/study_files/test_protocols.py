@@ -137,7 +137,8 @@ ASKED = {
         ("aesthetic_quality", "Aesthetic Quality",
          "the visual style is appropriate, consistent, and effectively supports the "
          "narrative through masterful execution of composition, color, and lighting",
-         "artistic;execution;style;composition;colour;light", "艺术;风格;构图;色彩"),
+         "appealing;art;execution;style;supports the story;composition;colour;light",
+         "吸引;艺术;风格;叙事;构图;色彩"),
         ("authenticity", "Authenticity",
          "Measures the believability and naturalness of the generated imagery",
          "believable;natural;traces of generation", "可信;自然;痕迹"),
@@ -159,15 +160,45 @@ LABELS = {
 }
 # Appendix E.4 of Envision.
 LEVELS = {
-    "0": ("Irrelevant, nonsensical, or non-compliant output.", "failure;senseless"),
-    "1": ("Fundamentally flawed, bearing little resemblance to a correct outcome.",
-          "wrong at the root;little"),
-    "2": ("Significant errors that violate causal narrative or visual consistency.",
-          "grave errors;break;consistency"),
-    "3": ("Noticeable errors that do not fundamentally undermine the causal chain or "
-          "primary objective.", "noticeable errors;course;aim;stand"),
-    "4": ("Minor, inconsequential deviations.", "minor deviations;consequence"),
-    "5": ("Flawless execution regarding the specific sub-dimension.", "flawless"),
+    "0": (
+        "Irrelevant, nonsensical, or non-compliant output.",
+        "failure;beside the point;senseless;not what was asked",
+        "失败;离题;毫无意义;不符合要求",
+    ),
+    "1": (
+        "Fundamentally flawed, bearing little resemblance to a correct outcome.",
+        "wrong at the root;little",
+        "根本错误;几乎没有",
+    ),
+    "2": (
+        "Significant errors that violate causal narrative or visual consistency.",
+        "grave errors;break;consistency",
+        "严重错误;破坏;一致性",
+    ),
+    "3": (
+        "Noticeable errors that do not fundamentally undermine the causal chain or "
+        "primary objective.",
+        "noticeable errors;course;aim;stand",
+        "明显错误;过程;目的;成立",
+    ),
+    "4": (
+        "Minor, inconsequential deviations.",
+        "minor deviations;consequence",
+        "无关紧要;小偏差",
+    ),
+    "5": (
+        "Flawless execution regarding the specific sub-dimension.",
+        "flawless",
+        "没有缺陷",
+    ),
+}
+# ViStoryBench gives the ends of the first scale only; more is better in all.
+ENDS = {
+    "character_identification": ("no character can be identified", "无法辨认",
+                                 "nearly perfect continuity", "几乎完全一致"),
+    "environment_consistency": ("no place can be recognised", "没有一个地点",
+                                "nearly perfect continuity", "几乎完全一致"),
+    "subjective_aesthetics": ("repellent", "不适", "excellent", "优秀"),
 }  # fmt: skip
 
 
@@ -257,21 +288,46 @@ def test_envisions_overall_weighs_its_three_dimensions():
 
 def test_the_levels_of_envisions_scale_mean_what_its_rubric_says():
     for one in load_definition("envision-expert").questions:
-        for level, (_quote, words) in LEVELS.items():
-            said = one.anchors[level]["en"]
-            assert [w for w in words.split(";") if w not in said] == [], said
+        for level, (_quote, *both) in LEVELS.items():
+            for language, words in zip(("en", "zh"), both, strict=True):
+                said = one.anchors[level][language]
+                assert [w for w in words.split(";") if w not in said] == [], said
 
 
 @pytest.mark.shared
 def test_the_levels_are_quoted_from_the_rubric(papers):
-    for quote, _words in LEVELS.values():
+    for quote, *_words in LEVELS.values():
         assert flat(quote) in papers["envision-expert"]
 
 
-def test_the_ends_of_vistorybenchs_scale_are_the_papers():
-    anchors = question("vistorybench-user-study", "character_identification").anchors
-    assert anchors["0"]["en"] == "no character can be identified"
-    assert anchors["4"]["en"] == "nearly perfect continuity"
+@pytest.mark.parametrize("key", ENDS)
+def test_the_scales_of_vistorybench_run_from_worst_to_best(key):
+    anchors = question("vistorybench-user-study", key).anchors
+    said = [anchors[level][language] for level in "04" for language in ("en", "zh")]
+    assert [end in text for end, text in zip(ENDS[key], said, strict=True)] == 4 * [
+        True
+    ]
+    assert list(anchors) == list("01234")
+
+
+def test_characters_are_held_against_each_other_as_self_cids_does():
+    """Whoever looks unlike the reference, and alike in all shots, is consistent."""
+    asked = question("vistorybench-user-study", "character_identification")
+    assert asked.metric == "cids_self"
+    assert "from shot to shot" in asked.help_texts["en"]
+    for language, only, against in (
+        ("en", "reference pictures only tell who is who", "with the reference"),
+        ("zh", "参考图仅用于说明谁是谁", "与参考图比较"),
+    ):
+        assert only in asked.help_texts[language]
+        assert against not in asked.help_texts[language]
+
+
+def test_a_crowd_is_asked_the_questions_of_the_user_study():
+    crowd, study = map(
+        load_definition, ("vistorybench-crowd", "vistorybench-user-study")
+    )
+    assert crowd.questions == study.questions
 
 
 def test_the_labels_are_storybenchs():
