@@ -92,6 +92,20 @@ def test_two_presses_of_enter_are_the_word_on_one_shot(page, live_server, study)
     assert page.is_visible("#sheet-2")
 
 
+def test_two_presses_of_space_tick_nothing_of_the_next_shot(page, live_server, study):
+    start(page, live_server, study)
+    button = page.locator(".sheet-bar button")
+    expect(button).to_be_enabled()
+    button.focus()
+    press(page, " ", " ")
+    saved(page)
+    assert page.is_visible("#sheet-2")
+    assert ticked(study) == []
+    press(page, "Tab", " ")  # the sheet's first box is next
+    saved(page)
+    assert ticked(study) == [(2, "static_shot|text")]
+
+
 def test_sending_is_offered_when_each_shot_is_done(page, live_server, study):
     start(page, live_server, study)
     for _shot in range(3):

@@ -27,11 +27,12 @@ export function open(main, seat) {
     sheet = of(shot) || sheet;
     sheets.forEach((each) => each.classList.toggle("current", each === sheet));
     offer(0);
-    return mark(0);
+    mark(0);
   }
 
   function openSheet({ dataset: { shot } }) {
-    turnTo(shot)[0].focus({ preventScroll: true });
+    turnTo(shot);
+    sheet.focus({ preventScroll: true }); // a second press of Space ticks nothing
     sheet.scrollIntoView();
     scrollTo(0, 0); // on a phone the shot is above
     seat.showShot?.(shot);
