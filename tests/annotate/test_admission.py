@@ -7,6 +7,7 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from annotate import leasing, rating
+from annotate.admission import lacking
 from annotate.checking import training
 from annotate.choosing import handing
 from annotate.models import Annotator, Choice, Invitation, Purpose, Rating, Slot
@@ -120,6 +121,12 @@ def test_who_has_not_agreed_or_read_takes_no_slot_by_any_function():
             leasing.take(person.slots.first(), person)
         assert handing.take_next(person).kind == handing.Next.STOPPED
     assert untouched(study)
+
+
+def test_reading_the_instructions_stands_for_no_consent():
+    person = agreed(make_study())
+    person.consented_at, person.instructed_at = None, timezone.now()
+    assert "agree to take part" in lacking(person)
 
 
 def test_nothing_that_counts_is_answered_before_the_training_round(client):
