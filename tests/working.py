@@ -97,7 +97,7 @@ def save(
     submit: bool = False,
     shown: str = "",
     proof: str = "",
-    seconds: float = 20,
+    seconds: float | None = 20,
     **answers: str | int,
 ):
     """Send what the page with JavaScript sends of a story; return the response."""
