@@ -96,6 +96,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "evalcore.views.health_middleware",
+    "evalcore.views.only_this_machine",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "annotate.middleware.refuse_nul",

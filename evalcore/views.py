@@ -1,10 +1,15 @@
 """Answers that belong to no study."""
 
 from collections.abc import Callable
+from ipaddress import ip_address
 
+from django.conf import settings
+from django.core.exceptions import MiddlewareNotUsed
 from django.db import connection
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseForbidden, JsonResponse
 from django.views.decorators.http import require_safe
+
+from evalcore.environment import LOCAL_HOSTS
 
 
 @require_safe
@@ -29,3 +34,33 @@ def health_middleware(
         return get_response(request)
 
     return middleware
+
+
+def only_this_machine(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
+    """Refuse other machines while no address is named by which they reach this one.
+
+    `serve` listens to none then, but gunicorn by itself does what it is told, and the
+    name of a host is easily written into a request.
+    """
+    if settings.BASE_URL or set(settings.ALLOWED_HOSTS) - set(LOCAL_HOSTS):
+        raise MiddlewareNotUsed
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        if _is_here(request.META.get("REMOTE_ADDR", "")):
+            return get_response(request)
+        return HttpResponseForbidden(
+            "Set BASE_URL to the address by which other machines reach this server.",
+            content_type="text/plain",
+        )
+
+    return middleware
+
+
+def _is_here(address: str) -> bool:
+    """Say whether a request comes from this machine; a socket's has no address."""
+    if not address:
+        return True
+    found = ip_address(address)
+    return (getattr(found, "ipv4_mapped", None) or found).is_loopback

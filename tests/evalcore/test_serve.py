@@ -171,6 +171,22 @@ def test_beyond_this_machine_it_demands_its_address(
         call_command(command, **given)
 
 
+def test_a_name_of_this_machine_may_be_one_of_the_network_too(settings, monkeypatch):
+    """gunicorn takes the address of IPv4, whichever comes first here."""
+    settings.BASE_URL = ""
+
+    def found(_host, port, **_how):
+        how = socket.SOCK_STREAM, 6, ""
+        return [
+            (socket.AF_INET6, *how, ("::1", port, 0, 0)),
+            (socket.AF_INET, *how, ("192.168.1.20", port)),
+        ]
+
+    monkeypatch.setattr(socket, "getaddrinfo", found)
+    with pytest.raises(CommandError, match="BIND=lab listens beyond this machine"):
+        serve.check_address("lab", free_port())
+
+
 @pytest.mark.parametrize(
     ("base", "proxies", "is_told"),
     [

@@ -72,7 +72,9 @@ def check_address(bind: str, port: int) -> None:
                 "write one of its addresses, or 0.0.0.0 for all."
             )
         raise CommandError(what, returncode=2) from error
-    if not (settings.BASE_URL or ip_address(address[0]).is_loopback):
+    # A name may have several addresses, and gunicorn takes another one of them.
+    is_here = all(ip_address(address[0]).is_loopback for *_how, address in found)
+    if not (settings.BASE_URL or is_here):
         raise CommandError(
             f"BIND={bind} listens beyond this machine, and BASE_URL is missing: set it "
             f"to the address that annotators reach, as in http://192.168.1.20:{port}.",
