@@ -70,9 +70,12 @@ def own_folder(name: str, default: Path) -> Path:
 
 
 def make_folder(name: str, path: Path) -> None:
-    """Make a folder that follows from the variable `name`."""
+    """Make a folder that follows from the variable `name`; it is this user's alone.
+
+    Whoever reads the database has everybody's links.
+    """
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise ImproperlyConfigured(
             f"{name}: {path} cannot be created ({error.strerror}); "

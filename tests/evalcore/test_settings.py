@@ -170,6 +170,17 @@ def test_without_a_key_every_data_folder_has_its_own(tmp_path):
     assert file.stat().st_mode & 0o777 == 0o600
 
 
+def test_a_data_folder_is_its_owners_alone(monkeypatch, tmp_path):
+    """Attack: another account of the machine reads the links in the database."""
+    monkeypatch.setenv("DATA_DIR", str(tmp_path / "var" / "lab"))
+    before = os.umask(0)
+    try:
+        made = environment.own_folder("DATA_DIR", tmp_path)
+    finally:
+        os.umask(before)
+    assert made.stat().st_mode & 0o777 == 0o700
+
+
 def test_cookies_travel_by_https_alone_where_the_address_says_so(tmp_path):
     tell = ("shell", "--no-imports", "-c", "from django.conf import settings as s;"
             "print(s.SESSION_COOKIE_SECURE, s.CSRF_COOKIE_SECURE)")  # fmt: skip
