@@ -44,6 +44,8 @@ class Refused(APIException):
 class ObtainToken(ObtainAuthToken):
     """The token of an account, for its name and password."""
 
+    serializer_class = serializers.AuthTokenSerializer
+
     def post(self, request: Request) -> Response:
         given = self.get_serializer(data=request.data)
         try:

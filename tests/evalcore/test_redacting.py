@@ -9,15 +9,21 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
+from axes.models import AccessAttempt
 from django.conf import settings as live
 from django.core import mail
+from django.core.signals import got_request_exception
+from django.db import OperationalError
 from django.http import HttpResponse
 from django.test import Client, RequestFactory
+from django.test.client import MULTIPART_CONTENT
 from django.urls import get_resolver, reverse
 from django.views.debug import get_exception_reporter_class
 
+from annotate.models import User
 from annotate.people import devices
 from evalcore.management.commands.serve import _web_command
 from evalcore.redacting import Line, redact
@@ -289,6 +295,33 @@ def test_a_report_of_an_error_has_nothing_that_a_browser_keeps(monkeypatch):
     assert "at_work" in told
     assert "in remember" in told
     assert proof not in told
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("sent_as", ["application/json", MULTIPART_CONTENT])
+def test_a_report_of_a_token_that_failed_has_no_password(monkeypatch, sent_as):
+    """Attack: whoever reads the report logs in; the database was locked, say."""
+    given = {"username": "alice", "password": "of somebody else"}
+    User.objects.create_user(**given)
+    told = []
+
+    def hear(request, **_given):
+        reporter = get_exception_reporter_class(request)(request, *sys.exc_info())
+        told.append(reporter.get_traceback_html() + reporter.get_traceback_text())
+
+    locked = Mock(side_effect=OperationalError("database is locked"))
+    monkeypatch.setattr(AccessAttempt.objects, "filter", locked)
+    got_request_exception.connect(hear)
+    try:
+        client = Client(raise_request_exception=False)
+        answer = client.post(reverse("api-token"), given, content_type=sent_as)
+    finally:
+        got_request_exception.disconnect(hear)
+    assert answer.status_code == 500
+    (report,) = told
+    assert "database is locked" in report
+    assert "is_valid" in report
+    assert given["password"] not in report
 
 
 @pytest.mark.django_db
