@@ -1,8 +1,22 @@
 """Who opens which address is what docs/access.md says."""
 
 import pytest
+from django.urls import reverse
 
-from tests.annotate.access import OPENS, PAGE, World, observed, page
+from annotate.models import User
+from evalcore.models import BenchmarkMember
+from tests.annotate.access import (
+    HIDDEN,
+    NEVER,
+    OPENS,
+    PAGE,
+    World,
+    addresses,
+    ask,
+    observed,
+    page,
+)
+from tests.people import log_in
 
 # What strangers open: nothing of any study.
 OPEN_TO_ALL = {
@@ -18,6 +32,8 @@ ONES_OWN = {
     "/api/v1/studies/",
     "/api/v1/slot/",
 }
+# Words of an address that name one thing of a study, a benchmark or an annotator.
+OF_ANOTHER = {"pk", "code", "run"}
 OTHERS = {"other lab's manager", "other study's link", "other annotator's link"}
 
 
@@ -43,3 +59,34 @@ def test_everybody_opens_what_the_documentation_says(tmp_path):
     assert page(tables) == PAGE.read_text(encoding="utf-8"), (
         "if that is meant: python -m tests.annotate.access"
     )
+
+
+@pytest.mark.once
+@pytest.mark.django_db
+def test_below_ones_own_study_or_link_nothing_of_another_is_found(tmp_path):
+    """Attack: Eve manages a study, has a link, and guesses ids of Alice's."""
+    world = World(tmp_path)
+    hills = world.hills
+    BenchmarkMember.objects.create(
+        benchmark=hills.benchmark,
+        user=User.objects.get(username="eve"),
+        role=BenchmarkMember.Role.OWNER,
+    )
+    client = log_in("eve")
+    link = hills.annotators.get(name="A01").invitation.token
+    asked = 0
+    for address in addresses():
+        words = world.words(address, link)
+        if not OF_ANOTHER & words.keys() or not {"slug", "token"} & words.keys():
+            continue
+        if "slug" in words:
+            words["slug"] = hills.slug  # its benchmark's, too
+        elif address.name.startswith("preview-"):
+            words["token"] = hills.benchmark.slug
+        answers = {
+            ask(client, method, reverse(address.name, kwargs=words))
+            for method in ("GET", "POST")
+        }
+        assert answers <= {HIDDEN, NEVER}, address
+        asked += 1
+    assert asked > 35
