@@ -149,7 +149,9 @@ AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_CLIENT_IP_CALLABLE = "annotate.guessing.client_address"
 AXES_USERNAME_CALLABLE = "annotate.guessing.username"
 AXES_LOCKOUT_CALLABLE = "annotate.guessing.login_refused"
-AXES_SENSITIVE_PARAMETERS = ["username"]  # somebody may have written a password there
+# Not kept with a wrong password: somebody may have written another one as the name, and
+# an address to go on to may be that of a link.
+AXES_SENSITIVE_PARAMETERS = ["username", "next", "csrfmiddlewaretoken"]
 AXES_VERBOSE = False
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "study-list"

@@ -156,6 +156,23 @@ def test_one_password_for_many_accounts_does_not_get_through(manager):
     assert is_in(try_password(at="198.51.100.1"))
 
 
+@pytest.mark.parametrize("door", ["login", "admin:login"])
+def test_what_is_counted_holds_nothing_that_lets_people_in(door):
+    """Attack: whoever reads the database finds passwords and links in it."""
+    sent = {
+        "username": "alice",
+        "password": "a password",
+        "csrfmiddlewaretoken": "a token",
+        "next": "/rate/a-link/",
+    }
+    address = reverse(door, query={"next": "/rate/a-link/"})
+    Client(REMOTE_ADDR="192.0.2.1").post(address, sent)
+    row = AccessAttempt.objects.get()
+    kept = row.get_data + row.post_data + row.path_info
+    assert "password=*" in kept
+    assert not [text for text in sent.values() if text in kept]
+
+
 @pytest.mark.parametrize("door", DOORS)
 def test_the_right_password_makes_good_for_slips(manager, door):
     for _day in range(3):
