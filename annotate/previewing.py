@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from annotate import same_size
 from annotate.drafting import Setup
@@ -18,18 +19,19 @@ from evalcore.models import Output
 
 
 @contextmanager
-def first_slot(setup: Setup) -> Iterator[Slot]:
+def first_slot(setup: Setup, among: QuerySet[Output] | None = None) -> Iterator[Slot]:
     """Lend the first story of a study as a slot; nothing of it stays stored.
 
     The slot's code names its outputs and the size in which they are shown, for the
-    addresses of pictures.
+    addresses of pictures. Only outputs `among` these are shown, by default any of the
+    benchmark.
 
     Raises
     ------
     annotate.units.PlanningError
         There is nothing to show.
     """
-    outputs = choose_outputs(setup.benchmark, setup.methods, setup.stories)
+    outputs = choose_outputs(setup.benchmark, setup.methods, setup.stories, among=among)
     shown = choose_units(setup.definition, outputs)[0]
     with transaction.atomic():
         study = plan_study(

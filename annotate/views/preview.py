@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from django.db.models import QuerySet
 from django.http import (
     Http404,
     HttpRequest,
@@ -20,6 +21,7 @@ from annotate.permissions import can_create, visible_outputs
 from annotate.previewing import first_slot
 from annotate.views.pictures import send_character, send_frame, send_side
 from evalcore import media
+from evalcore.models import Output
 
 LANGUAGES = {"en": "en", "zh": "zh-hans"}
 LARGEST = media.LONGEST_SIDE["display"]
@@ -27,11 +29,15 @@ NO_VALUES: Mapping[str, str] = {}
 
 
 def preview_page(
-    request: HttpRequest, setup: Setup, sent: Mapping[str, str] = NO_VALUES
+    request: HttpRequest,
+    setup: Setup,
+    sent: Mapping[str, str] = NO_VALUES,
+    among: QuerySet[Output] | None = None,
 ) -> HttpResponse:
     """Show the first story of a study that is not stored, in either language.
 
     `sent` are the form's values, which the button for the other language sends again.
+    Only outputs `among` these are shown, by default any of the benchmark.
 
     Raises
     ------
@@ -40,7 +46,7 @@ def preview_page(
     """
     wanted = (request.POST or request.GET).get("shown_in", "")
     language = LANGUAGES.get(wanted, translation.get_language())
-    with translation.override(language), first_slot(setup) as slot:
+    with translation.override(language), first_slot(setup, among) as slot:
         context = {
             "seat": "preview",
             "slot": slot,

@@ -28,6 +28,7 @@ from annotate.permissions import (
     visible_benchmarks,
 )
 from annotate.planning import SECONDS_PER_PICTURE, SECONDS_PER_QUESTION, PlanningError
+from annotate.same_size import outputs_of
 from annotate.study_files.definition import StudyDefinition, template_names
 from annotate.study_files.study_file import load_definition, read_definition
 from annotate.study_files.yaml_reading import LONGEST, DefinitionError
@@ -301,7 +302,8 @@ def study_preview(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the annotator's page of a study that is there, by what the study judges."""
     study = get_study_for(request.user, slug, role="manager")
     try:
-        return preview_page(request, drafting.as_judged(study, _setup_of(study)))
+        setup = drafting.as_judged(study, _setup_of(study))
+        return preview_page(request, setup, among=outputs_of(study))
     except PlanningError as error:
         raise Http404(str(error)) from error
 

@@ -382,6 +382,28 @@ def test_the_preview_of_a_study_shows_what_it_judges(hers):
     assert client.get(address).status_code == 200
 
 
+@pytest.mark.parametrize("template", [LIKERT, "storybench-side-by-side"])
+def test_the_preview_shows_outputs_that_the_study_shows(template):
+    """Of the first story the first method's output was imported later."""
+    woods = make_benchmark(stories=2)
+    (missing,) = Output.objects.filter(method__name="Alder", story__key="01")
+    method, pictures = missing.method, [one.media for one in missing.frames.all()]
+    missing.delete()
+    study = plan_study(
+        load_definition(template), benchmark=woods, slug="beside", annotators=2,
+        methods=["Alder", "Birch", "Cedar"], redundancy=1,
+    )  # fmt: skip
+    story = Story.objects.get(benchmark=woods, key="01")
+    later = Output.objects.create(story=story, method=method)
+    for shot, picture in zip(story.shots.all(), pictures, strict=True):
+        Frame.objects.create(output=later, shot=shot, number=shot.number, media=picture)
+    client = eve(study)
+    page = client.get(reverse("study-preview", args=["beside"])).content.decode()
+    addresses = set(re.findall(r'src="(/preview/[^"]+)"', page))
+    assert addresses
+    assert {client.get(one).status_code for one in addresses} == {200}
+
+
 @pytest.mark.parametrize(
     "named", [{"method": "Alder"}, {"story": "02"}, {"method": "Alder", "story": "02"}]
 )
