@@ -8,13 +8,16 @@ import pytest
 from django.conf import settings
 from django.utils import translation
 from hypothesis import settings as hypothesis_settings
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 from tests.page_errors import PageErrors
 
 # Playwright runs an event loop in the tests' own thread, and Django would refuse
 # to touch the database there.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+
+# A busy machine takes its time; what is expected may come as late as all else.
+expect.set_options(timeout=30_000)
 
 # Time on a busy machine is no property of the code, and a run that failed must fail
 # again; `--hypothesis-profile=explore` looks for new examples.

@@ -10,6 +10,7 @@ from annotate.study_files.study_file import load_definition
 from tests.browser.accessibility import violations
 from tests.browser.test_rate import address, enter, saved, start
 from tests.browser.test_video import TWO_SECONDS, make_reel
+from tests.browser.waiting import stop_time, wait_until
 from tests.factories import make_benchmark, make_study
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -82,11 +83,14 @@ def test_a_checklist_by_keyboard_alone(page, live_server, study):
 def test_two_presses_of_enter_are_the_word_on_one_shot(page, live_server, study):
     """Nobody has seen the second shot when the second press comes."""
     study.benchmark.stories.first().shots.filter(number=3).delete()
+    page.clock.install()
     start(page, live_server, study)
     expect(page.locator(".sheet-bar button")).to_be_enabled()
-    press(page, "Enter", "Enter", "Enter")
+    stop_time(page)
+    for _press in range(3):
+        press(page, "Enter")
+        page.clock.run_for(200)
     saved(page)
-    page.wait_for_timeout(200)
     assert not study.slots.filter(state=Slot.State.SUBMITTED).exists()
     assert set(Rating.objects.values_list("shot", flat=True)) == {1}
     assert page.is_visible("#sheet-2")
@@ -107,16 +111,21 @@ def test_two_presses_of_space_tick_nothing_of_the_next_shot(page, live_server, s
 
 
 def test_sending_is_offered_when_each_shot_is_done(page, live_server, study):
+    page.clock.install()
     start(page, live_server, study)
+    stop_time(page)
     for _shot in range(3):
         expect(page.locator("#submit")).to_be_hidden()
+        page.clock.run_for(600)
         confirm(page)
+    page.clock.run_for(400)
     press(page, "Enter")  # a second press: too soon to send
     expect(page.locator(".sheet-bar button")).to_be_hidden()
     saved(page)
     assert Rating.objects.count() == 3 * 68
     assert not study.slots.filter(state=Slot.State.SUBMITTED).exists()
     first = page.url
+    page.clock.run_for(600)
     send(page)
     page.wait_for_url(lambda url: url != first)
 
@@ -277,12 +286,8 @@ def test_by_touch_on_a_phone(chromium, live_server, study):
             for part in (f"#shot-{shot + 1} .pane", f"#sheet-{shot + 1} h2"):
                 expect(page.locator(part)).to_be_in_viewport()
     page.tap("#submit")
-    first = study.slots.order_by("position").first()
-    for _try in range(50):
-        first.refresh_from_db()
-        if first.state == Slot.State.SUBMITTED:
-            break
-        page.wait_for_timeout(100)
+    sent = study.slots.filter(state=Slot.State.SUBMITTED)
+    wait_until(page, sent.exists, True)
     assert [shot for shot, _key in ticked(study)] == [1, 2, 3]
     context.close()
 

@@ -119,7 +119,7 @@ def test_news_appear_and_leave_focus_menus_and_scrolling_alone(page, live_server
     exclusion.exclude(
         study.slots.filter(state="submitted").first(), reason="asleep", author=None
     )
-    page.wait_for_function("old => !old.isConnected", arg=old, timeout=15000)
+    page.wait_for_function("old => !old.isConnected", arg=old)
     expect(page.locator(".figures")).to_contain_text("excluded")
     focused = f"document.activeElement.parentElement.id === 'revoke-{person.pk}'"
     assert page.evaluate(focused)

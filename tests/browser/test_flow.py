@@ -4,6 +4,8 @@ import os
 import shutil
 import signal
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from playwright.sync_api import expect
 from annotate.history.verifying import problems
 from annotate.models import Fault, Invitation, Rating, Slot
 from tests.browser.test_rate import OFFLINE, saved
-from tests.browser.waiting import wait_until
+from tests.browser.waiting import stop_time, wait_until
 from tests.factories import make_benchmark, make_study
 from tests.working import LIKERT, join, make_planned
 
@@ -173,24 +175,23 @@ def test_five_stories_without_network_then_a_crash(
 
 
 def kill(profile):
-    """End a browser as a crash would: at once, without a last word."""
-    killed = []
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdecimal():
-            try:
-                words = (folder / "cmdline").read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if f"--user-data-dir={profile}".encode() in words and not any(
-                word.startswith(b"--type=") for word in words
-            ):
-                killed.append(int(folder.name))
-    assert killed
-    for pid in killed:
-        os.kill(pid, signal.SIGKILL)
+    """End a browser as a crash would, without a last word; return when it is gone."""
+    own = f"--user-data-dir={profile}"
+    (browser,) = [pid for pid, words in running() if own in words.split("\0")]
+    os.kill(browser, signal.SIGKILL)
+    while any(str(profile) in words for _pid, words in running()):
+        time.sleep(0.02)
     for name in ("SingletonLock", "SingletonCookie", "SingletonSocket"):
         (profile / name).unlink(missing_ok=True)
-    time.sleep(0.5)
+
+
+def running() -> Iterator[tuple[int, str]]:
+    """Return all processes with their words; those of one that has ended are none."""
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdecimal():
+            with suppress(OSError):
+                words = (folder / "cmdline").read_bytes().decode(errors="replace")
+                yield int(folder.name), words
 
 
 @pytest.mark.page_errors(OFFLINE, "ERR_FAILED .*/ahead/")
@@ -294,31 +295,38 @@ def test_a_key_pressed_twice_answers_no_story_that_nobody_has_seen(
     page, live_server, study
 ):
     """Going on by itself leaves the second press to the story of the first."""
+    page.clock.install()
     sit_down(page, live_server, study)
     judge(page, "?")
     page.check("[data-setting=auto]")
     page.evaluate("document.activeElement.blur()")
     fetched(page, 1)
-    judge(page, "3", "1", "1", "1")
+    stop_time(page)
+    for key in "3111":
+        judge(page, key)
+        page.clock.run_for(150)
+    page.clock.run_for(400)
     expect(page.locator("#place")).to_contain_text("Story 2 of 8")
     saved(page)
-    page.wait_for_timeout(200)
     assert set(Rating.objects.values_list("slot__position", flat=True)) == {
         study.slots.order_by("position").first().position
     }
 
 
 def test_an_answer_taken_back_does_not_go_on_by_itself(page, live_server, study):
+    page.clock.install()
     sit_down(page, live_server, study)
     judge(page, "?")
     page.check("[data-setting=auto]")
     page.evaluate("document.activeElement.blur()")
     fetched(page, 1)
+    stop_time(page)
     judge(page, "3", "1", "u")
-    page.wait_for_timeout(600)
+    page.clock.run_for(600)
     expect(page.locator("#problem")).to_be_hidden()
     expect(page.locator("#place")).to_contain_text("Story 1 of 8")
     judge(page, "2")
+    page.clock.run_for(600)
     expect(page.locator("#place")).to_contain_text("Story 2 of 8")
 
 

@@ -136,8 +136,7 @@ def test_coverage_refreshes_itself(page, live_server, study):
     assert "100 %" in page.inner_text(".figures")
     exclusion.exclude(study.slots.first(), reason="asleep", author=None)
     page.wait_for_function(
-        "() => document.querySelector('.figures').innerText.includes('91 %')",
-        timeout=15000,
+        "() => document.querySelector('.figures').innerText.includes('91 %')"
     )
 
 
@@ -152,7 +151,7 @@ def test_a_refresh_moves_neither_the_focus_nor_the_table(page, live_server, stud
     scrolled = page.evaluate("() => document.querySelector('.heatmap').scrollLeft")
     assert scrolled > 0
     exclusion.exclude(study.slots.last(), reason="asleep", author=None)
-    page.wait_for_function("cell => !cell.isConnected", arg=old, timeout=15000)
+    page.wait_for_function("cell => !cell.isConnected", arg=old)
     assert cell.evaluate("cell => cell === document.activeElement")
     left = page.evaluate("() => document.querySelector('.heatmap').scrollLeft")
     assert left == scrolled
@@ -162,7 +161,7 @@ def test_a_lost_login_is_asked_for_on_a_page_of_its_own(page, live_server, study
     log_in(page, live_server)
     page.goto(live_server.url + reverse("study-coverage", args=[study.slug]))
     page.context.clear_cookies()
-    page.wait_for_url("**/login/?next=**", timeout=15000)
+    page.wait_for_url("**/login/?next=**")
     assert page.locator("h1").count() == 1
 
 

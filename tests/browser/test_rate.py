@@ -7,16 +7,17 @@ from playwright.sync_api import expect
 from annotate import exclusion, leasing
 from annotate.models import Annotator, Choice, Invitation, Rating, Slot, Study, User
 from tests.browser.accessibility import violations
+from tests.browser.waiting import wait_until
 from tests.factories import make_study
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 ANSWERS = "**/save/"
 OFFLINE = "ERR_INTERNET_DISCONNECTED"  # what any request then says
-# How many rows wait in the browser's database.
+# The rows that wait in the browser's database.
 WAITING = """() => new Promise((resolve) => {
   indexedDB.open("plumbline").onsuccess = ({ target }) => {
-    const rows = target.result.transaction("waiting").objectStore("waiting").count();
+    const rows = target.result.transaction("waiting").objectStore("waiting").getAll();
     rows.onsuccess = () => resolve(rows.result);
   };
 })"""
@@ -271,9 +272,11 @@ def test_a_refusal_is_told_and_offered_again_by_enter(
     expect(page.locator("#problem")).to_contain_text(told)
     expect(page.locator("#problem")).to_be_in_viewport()
     expect(page.locator("#save-state")).to_have_text("Not saved")
-    page.wait_for_timeout(1500)
     # A page instead of a sentence may mean an old token; a new one is tried once.
-    assert len(asked) == (1 if body else 2)
+    times = 1 if body else 2
+    wait_until(page, lambda: len(asked), times)
+    page.wait_for_timeout(1500)
+    assert len(asked) == times
     page.unroute(ANSWERS)
     first = page.url
     page.keyboard.press("3")
@@ -306,7 +309,7 @@ def test_an_answer_to_a_story_that_is_gone_is_told_once_and_forgotten(
     page.keyboard.press("Enter")
     page.wait_for_url("**/pause/")
     saved(page)
-    assert page.evaluate(WAITING) == 0
+    assert page.evaluate(WAITING) == []
 
 
 @pytest.mark.page_errors("404 .*/elsewhere/save/")
@@ -319,7 +322,7 @@ def test_a_refused_row_does_not_spoil_the_stories_after_it(page, live_server):
     page.wait_for_timeout(500)
     saved(page)
     assert page.is_hidden("#problem")
-    assert page.evaluate(WAITING) == 1, "it is offered again later"
+    assert len(page.evaluate(WAITING)) == 1, "it is offered again later"
 
 
 @pytest.mark.page_errors("ERR_FAILED .*/save/", "403 .*/story/")
@@ -359,7 +362,7 @@ def test_what_is_lost_is_told_once_between_stories(page, live_server):
     told = page.locator("main .notice.error")
     expect(told).to_have_text("This story is now with somebody else.")
     saved(page)
-    assert page.evaluate(WAITING) == 0
+    assert page.evaluate(WAITING) == []
 
 
 def test_what_this_browser_cannot_keep_is_told(page, live_server):
@@ -382,11 +385,7 @@ def test_a_failure_for_one_story_holds_no_other_back(page, live_server):
     page.evaluate(LEAVE_ONE_BEHIND)
     page.keyboard.press("3")
     expect(page.locator("#save-state")).to_contain_text("Waiting for the network")
-    for _ in range(100):
-        if Rating.objects.filter(value=3).exists():
-            break
-        page.wait_for_timeout(50)
-    assert Rating.objects.get().value == 3
+    wait_until(page, lambda: list(Rating.objects.values_list("value")), [(3,)])
 
 
 @pytest.mark.page_errors("403 .*/story/")
@@ -638,8 +637,7 @@ def test_a_refused_answer_does_not_take_the_place_of_a_newer_one(page, live_serv
         page.keyboard.press("3")
     page.keyboard.press("ArrowUp")
     page.keyboard.press("4")
-    expect(page.locator("input[name=character][value='4']")).to_be_checked()
-    page.wait_for_timeout(300)  # until it is in the browser's database
+    wait_until(page, lambda: [row["value"] for row in page.evaluate(WAITING)], ["4"])
     held[0].fulfill(status=403, json={"error": "having a break"})
     saved(page)
     assert Rating.objects.get().value == 4

@@ -17,6 +17,7 @@ from analysis.options import AlignOptions
 from analysis.page.policy import content_security_policy
 from analysis.report import run_table, write_report
 from tests.browser.accessibility import violations
+from tests.browser.waiting import wait_until
 
 METHODS = [
     "UNO",
@@ -109,11 +110,7 @@ def draw_all(page):
 
 def wait(page, condition):
     """Wait for what is true in the page, whose policy admits no waiting script."""
-    for _ in range(200):
-        if page.evaluate(condition):
-            return
-        page.wait_for_timeout(50)
-    pytest.fail(f"never true: {condition}")
+    wait_until(page, lambda: page.evaluate(condition), True)
 
 
 @pytest.mark.browser

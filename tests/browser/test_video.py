@@ -144,11 +144,13 @@ def watched(page):
 
 
 def test_a_pair_is_watched_and_judged_by_keyboard_alone(page, live_server, tmp_path):
+    calm(page)
     study = make_pair(tmp_path, [SECOND, SECOND], must_watch=True)
     start(page, live_server, study)
     page.keyboard.press("1")
     assert not page.is_checked("input[name=character][value=left]")
     assert "Watch to the end before you answer" in page.inner_text("#problem")
+    page.keyboard.press(" ")
     watched(page)
     assert finish_by_keyboard(page, ["1", "2"]) == 1
     answers = Choice.objects.values_list("question__key", "value")
@@ -184,10 +186,11 @@ def test_a_step_is_one_frame_of_the_faster(page, live_server, tmp_path):
 
 
 def test_pausing_leaves_both_on_the_same_frame(page, live_server, tmp_path):
-    start(page, live_server, make_pair(tmp_path, [TWO_SECONDS, TWO_SECONDS]))
-    page.wait_for_function("() => document.querySelector('video').currentTime > 0.1")
-    for _ in range(3):
-        page.wait_for_timeout(150)
+    start(page, live_server, make_pair(tmp_path, [LONG, LONG]))
+    for seconds in (0.1, 0.3, 0.5):
+        page.wait_for_function(
+            "(to) => document.querySelector('video').currentTime > to", arg=seconds
+        )
         page.keyboard.press(" ")
         assert states(page, "paused") == [True, True]
         frame = int(place(page).rpartition(" ")[2]) - 1
@@ -257,8 +260,10 @@ def test_the_next_video_plays_without_network(page, live_server, tmp_path):
 
 
 def test_the_next_story_is_to_be_watched_too(page, live_server, tmp_path):
+    calm(page)
     reel = make_reel(tmp_path, [SECOND, TWO_SECONDS])
     start(page, live_server, make_study(benchmark=reel, annotators=1))
+    page.keyboard.press(" ")
     watched(page)
     page.wait_for_function("() => document.body.dataset.ahead === '1'")
     before = page.url
@@ -304,10 +309,18 @@ def test_drift_stays_under_a_frame(page, live_server, tmp_path):
 def test_the_shorter_one_waits_on_its_last_frame(page, live_server, tmp_path):
     study = make_pair(tmp_path, [SECOND, TWO_SECONDS], must_watch=True)
     start(page, live_server, study)
-    page.wait_for_function("() => document.querySelector('video').ended")
-    page.locator("video").nth(1).dispatch_event("canplay")
-    assert states(page, "ended") == [True, False]
-    assert "s left" in to_watch(page)
+    told = page.wait_for_function(
+        """() => {
+          const [left, right] = document.querySelectorAll("video");
+          if (!left.ended) return null;
+          right.dispatchEvent(new Event("canplay"));
+          const { value } = document.querySelector(".to-watch");
+          return [left.paused, left.ended, right.ended, value];
+        }"""
+    )
+    *states_then, to_watch_then = told.json_value()
+    assert states_then == [True, True, False]
+    assert "s left" in to_watch_then
     ended(page)
     assert_shown(page, [11, 23])
     assert place(page) == "1.92 s, frame 24"

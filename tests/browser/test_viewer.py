@@ -10,6 +10,7 @@ from annotate.models import Annotator, Fault, Invitation, Rating
 from evalcore import media
 from evalcore.models import Character, Frame, Shot
 from tests.browser.accessibility import violations
+from tests.browser.waiting import stop_time
 from tests.factories import make_benchmark, make_study, picture_bytes
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -190,7 +191,9 @@ def shown_first(page):
 
 def test_flicker_shows_the_right_picture_while_it_is_held(page, live_server):
     begin("pairwise")
+    page.clock.install()
     open_story(page, live_server)
+    stop_time(page)
     assert shown_first(page) == "left"
     page.keyboard.down("f")
     assert shown_first(page) == "right"
@@ -202,7 +205,7 @@ def test_flicker_shows_the_right_picture_while_it_is_held(page, live_server):
     button.hover()
     page.mouse.down()
     assert shown_first(page) == "right"
-    page.wait_for_timeout(400)
+    page.clock.run_for(400)
     page.mouse.up()
     assert shown_first(page) == "left"
     button.click()  # kept, for whoever cannot hold

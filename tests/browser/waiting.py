@@ -2,7 +2,7 @@
 
 import time
 
-SECONDS = 10
+SECONDS = 30  # as long as Playwright waits
 
 
 def wait_until(page, look, expected):
@@ -11,3 +11,8 @@ def wait_until(page, look, expected):
     while (seen := look()) != expected:
         assert time.monotonic() < patience, f"{seen} is seen for {expected}"
         page.wait_for_timeout(20)
+
+
+def stop_time(page):
+    """Let time pass in the page by `page.clock` alone, which is installed."""
+    page.clock.pause_at(page.evaluate("Date.now() / 1000") + 1)
