@@ -134,6 +134,14 @@ def after(before: Callable[[Page], object]) -> Callable[[Mouse, Locator], None]:
     return how
 
 
+def grows_old(page: Page) -> None:
+    page.evaluate("document.documentElement.classList.add('old')")
+
+
+def comes_anew(page: Page) -> None:
+    expect(page.locator("html.old")).to_have_count(0)
+
+
 SKIP_LINK = Use(
     ".skip-link", leads("**/#main"), after(lambda page: page.keyboard.press("Tab"))
 )
@@ -286,7 +294,7 @@ def nothing_just_now(seat: Seat) -> list[Use]:
     handing.take_next(bob)
     seat.open(ann, "done")
     return [
-        Use("main form button.primary", reads("h1", "Nothing to judge")),
+        Use("main form button.primary", comes_anew, after(grows_old)),
         Use("text=Finish here", shows(".completion-code")),
     ]
 
@@ -525,8 +533,9 @@ def test_every_control_does_something(chromium, live_server, clip, subtests, han
                 used |= places_of(page.locator(use.control))
                 use.how(hand, page.locator(use.control))
                 use.seen(page)
-    assert sorted(shown - used) == [], "shown, and used by nothing here"
-    assert sorted(marking.all_places(TEMPLATES) - shown) == [], "shown by no page here"
+    unused, unseen = shown - used, marking.all_places(TEMPLATES) - shown
+    assert not unused, f"shown, and used by nothing here: {unused}"
+    assert not unseen, f"shown by no page here: {unseen}"
 
 
 def controls_of(page: Page) -> set[str]:

@@ -101,6 +101,13 @@ def page_of(chromium):
         yield page
 
 
+@pytest.fixture
+def page(page_of, hand):
+    """The page of a hand, which asks for nothing once the study is gone."""
+    yield page_of(hand)
+    page_of(hand).goto("about:blank")
+
+
 def begin(row: Row, clip: Path) -> tuple[Study, str]:
     """Plan two units for somebody who has read the instructions; return their link."""
     methods = ["Alder", "Birch"] if row.protocol == "pairwise" else ["Alder"]
@@ -121,16 +128,14 @@ def begin(row: Row, clip: Path) -> tuple[Study, str]:
 
 @pytest.mark.parametrize("hand", HANDS.values(), ids=HANDS)
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
-def test_two_units_are_answered(page_of, live_server, clip, row, hand):
+def test_two_units_are_answered(page, live_server, clip, row, hand):
     study, link = begin(row, clip)
-    page = page_of(hand)
     page.goto(live_server.url + link)
     hand.go_on(page)
     for given in row.given:
         page.wait_for_url("**/story/**")
         answer_unit(page, hand, row, given)
     page.wait_for_url("**/story/**" if row.purpose == "training" else "**/done/")
-    page.goto("about:blank")  # asks for nothing once the study is gone
     assert answers(study, row) == row.given
     assert verifying.problems(study) == []
     if row.purpose == "training":
