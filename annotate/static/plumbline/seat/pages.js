@@ -45,6 +45,10 @@ export function openPages() {
 
   const next = () => kept.get(coming[0]);
 
+  function count() {
+    document.body.dataset.ahead = coming.filter((url) => kept.has(url)).length;
+  }
+
   // Browsers keep few pictures decoded.
   function decodeNext() {
     next()?.main.querySelectorAll("img").forEach((image) => image.decode().catch(() => {}));
@@ -62,7 +66,7 @@ export function openPages() {
       if (url !== wanted) return;
       const page = kept.get(pathOf(address)) ?? await fetchPage(address, i < 2);
       if (page) kept.set(page.url, page);
-      document.body.dataset.ahead = coming.filter((one) => kept.has(one)).length;
+      count();
       if (!i) decodeNext();
     }
   }
@@ -81,6 +85,7 @@ export function openPages() {
       kept.delete(here);
       kept.set(here, page);
       coming = coming.filter((url) => url !== here);
+      count();
       [...kept.keys()].filter((url) => !coming.includes(url)).slice(0, -MOST_BEHIND)
         .forEach((url) => kept.delete(url));
     },
