@@ -1,5 +1,5 @@
-// The next pages are fetched with their pictures, and kept when they are left: going on
-// and back needs no network.
+// The next pages are fetched with their pictures, and kept: going on and back needs no
+// network.
 
 const MOST_BEHIND = 8;
 
@@ -45,9 +45,9 @@ export function openPages() {
 
   const next = () => kept.get(coming[0]);
 
-  function count() {
+  const count = () => {
     document.body.dataset.ahead = coming.filter((url) => kept.has(url)).length;
-  }
+  };
 
   // Browsers keep few pictures decoded.
   function decodeNext() {
@@ -91,7 +91,7 @@ export function openPages() {
     },
     finished,
     next,
-    // Whoever goes back finds the story that is left as the next one.
+    // Whoever goes back finds this story next.
     turnBack() {
       coming.unshift(here);
     },

@@ -1,5 +1,4 @@
-// Answers wait in the browser's database until the server has them, which stores each of
-// them once, by its key.
+// Answers wait in the browser's database until the server has stored them, each once.
 
 const RETRY_FIRST = 1000;
 const RETRY_LAST = 30000;
@@ -60,8 +59,7 @@ async function send(rows) {
   return response.json().then((reply) => ({ gone, ...reply }), () => ({})); // it broke off
 }
 
-// `tell` hears of saved, saving, waiting (how many), refused (why; the story that `here`
-// names), lost (why, which).
+// `tell` hears of saved, saving, waiting (how many), refused (why), lost (why, which).
 export function openQueue(here, tell, onReply) {
   const others = new BroadcastChannel("plumbline");
   others.onmessage = ({ data }) => onReply(...data);
@@ -125,7 +123,7 @@ export function openQueue(here, tell, onReply) {
     if (lost) tell("lost", lost, code);
   }
 
-  // Sends what waits, also what was refused: the reason may have passed.
+  // What was refused is sent, too: the reason may have passed.
   function resume() {
     refused.clear();
     return flush();

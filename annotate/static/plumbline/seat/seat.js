@@ -1,4 +1,4 @@
-// Opens the parts of a story's page, hands keys to them, and puts the next story in its place.
+// A story's page: its parts, their keys, and the next story in its place.
 import { ask, openQueue } from "./queue.js";
 import { openPages, pageOf } from "./pages.js";
 import { teller } from "./state.js";
@@ -57,14 +57,14 @@ function open(page) {
   const { signal } = controller;
   let since = null;
   let going;
-  const memory = `visible ${code}`; // a page that is loaded anew goes on counting
-  page.visible ??= Number(sessionStorage.getItem(memory)); // ms
+  const memory = `visible ${code}`; // outlives the page
 
   function countTime() {
-    if (since !== null) page.visible += performance.now() - since;
+    let visible = Number(sessionStorage.getItem(memory)); // ms
+    if (since !== null) visible += performance.now() - since;
     since = document.hidden ? null : performance.now();
-    sessionStorage.setItem(memory, page.visible);
-    return page.visible;
+    sessionStorage.setItem(memory, visible);
+    return visible;
   }
 
   const opened = {
@@ -197,7 +197,7 @@ function onKey(event) {
   if (key === " " && target.closest("button, a, summary, input")) return;
   if (key.length === 1 && setting("keysOff")) return;
   const name = key.length === 1 ? key.toLowerCase() : key;
-  // A key that is held acts once, but for those that walk.
+  // Held keys act once, but for those that walk.
   const isIdle = event.repeat && !/^(Arrow.*|[,.])$/.test(key);
   const takes = ({ keys }) => keys[name] && (isIdle || keys[name](event) !== true);
   if ([...story.parts, { keys: ownKeys }].some(takes)) event.preventDefault();
@@ -218,15 +218,12 @@ for (const kind of ["pointermove", "keydown", "scroll", "touchstart"]) {
 setInterval(beat, 60000);
 addEventListener("popstate", () => {
   const page = pages.find(location.pathname);
-  if (!page) location.reload();
-  else if (page !== story.page) {
-    if (!story.isSubmitted) pages.turnBack();
-    show(page);
-  }
+  if (!page) return location.reload();
+  if (page === story.page) return;
+  if (!story.isSubmitted) pages.turnBack();
+  show(page);
 });
-addEventListener("beforeunload", (event) => {
-  if (standing === "waiting") event.preventDefault();
-});
+addEventListener("beforeunload", (e) => standing === "waiting" && e.preventDefault());
 document.documentElement.classList.add("js");
 open(pageOf(document, location.pathname));
 if (byId("problem").hidden) scrollTo(0, 0);

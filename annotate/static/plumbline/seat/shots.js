@@ -1,4 +1,4 @@
-// The story's shots: one at a time with all in a strip, or all at a glance.
+// Shots: one at a time with all in a strip, or all at a glance.
 import { openZoom } from "./zoom.js";
 
 const pair = document.querySelector("#flicker") && await import("./compare.js");

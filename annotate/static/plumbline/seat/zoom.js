@@ -1,4 +1,4 @@
-// One zoom for all pictures: they show the same part, equally enlarged.
+// One zoom for all pictures, which show the same part.
 
 const MOST = 8;
 
