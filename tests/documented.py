@@ -26,13 +26,16 @@ DOTTED = re.compile(
 )
 MEMBER = re.compile(r"(?<![\w./])([A-Z]\w*[a-z]\w*)\.([a-z_]\w*)\b(?!\.)")
 PATH = re.compile(
-    r"(?<![\w./<>*{-])(?:[\w.-]+/)*[\w.-]+\.(?:py|js|css)\b|(?<![\w./<>*{-])(?:[\w.-]+/)+[\w.-]*"
+    r"(?<![\w./<>*{-])(?:[\w.-]+/)*[\w.-]+\.(?:py|js|css|md|toml)\b|(?<![\w./<>*{-])(?:[\w.-]+/)+[\w.-]*"
 )
+# Endings of files that pages name without a folder only where they are ours.
+OURS = (".py", ".js", ".md", ".toml")
 OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 VARIABLE = re.compile(
     r"(?<![\w./<-])(?:[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b|[A-Z]{3,}(?==))"
 )
-LINK = re.compile(r"\]\((?!https?://|#)([^)\s#]+)")
+LINK = re.compile(r"\]\((?!https?://)([^)\s#]*)(?:#([^)\s]+))?\)")
+HEADING = re.compile(r"^#+ (.+)$", re.M)
 SPAN = re.compile(r"`([^`]+)`")
 # Options of pytest and celery.
 FOREIGN = {"--hypothesis-profile", "--queues", "--concurrency"}
@@ -243,7 +246,7 @@ def _paths(text: str) -> Iterator[Name]:
     for line, code in _code(text):
         for match in PATH.finditer(code):
             path = match[0]
-            ours = path.split("/")[0] in FOLDERS or path.endswith((".py", ".js"))
+            ours = path.split("/")[0] in FOLDERS or path.endswith(OURS)
             # One beside placeholders, or in an address, is somebody else's.
             around = next(word for word in code.split() if path in word)
             if not ours or "://" in around or set(around) & set("<>*{}"):
@@ -256,9 +259,20 @@ def _links(text: str) -> Iterator[Name]:
     """Yield links that lead nowhere; pages lie in the root, in docs or below."""
     folders = [ROOT, ROOT / "docs", ROOT / "docs" / "decisions"]
     for match in LINK.finditer(text):
-        if not any((folder / match[1]).exists() for folder in folders):
-            line = _line(text, match.start())
-            yield Name(line, match[1], "the link leads nowhere")
+        line, (target, anchor) = _line(text, match.start()), match.groups()
+        found = [folder / target for folder in folders if (folder / target).exists()]
+        if target and not found:
+            yield Name(line, target, "the link leads nowhere")
+        elif anchor:
+            page = found[0].read_text("utf-8") if target else text
+            if anchor not in _anchors(page):
+                yield Name(line, f"{target}#{anchor}", "the page has no such heading")
+
+
+def _anchors(page: str) -> set[str]:
+    """Return the names by which links reach the headings of a page."""
+    kept = (re.sub(r"[^\w\s-]", "", title.lower()) for title in HEADING.findall(page))
+    return {re.sub(r"\s", "-", title.strip()) for title in kept}
 
 
 # Commands ----------------------------------------------------------------------------
