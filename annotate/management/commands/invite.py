@@ -70,6 +70,11 @@ class Command(StudyCommand):
             writer.writerows(_listed(row, base))
         else:
             writer.writerows(self._made(row, base, options))
+        if row.state != Study.State.OPEN:
+            self.stderr.write(
+                f"note: the study is {row.state}: nobody can answer or join until "
+                f"`launch {row.slug}`"
+            )
         if urlsplit(base).hostname in ("127.0.0.1", "localhost", "::1"):
             self.stderr.write(
                 "note: these links work on this machine only; name the address that "

@@ -1,5 +1,7 @@
 """Inviting by list and by link, caps, and the page of the annotators."""
 
+from io import StringIO
+
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
@@ -269,8 +271,6 @@ def test_open_work_is_given_away_on_its_page():
 
 
 def run(*arguments):
-    from io import StringIO
-
     out = StringIO()
     call_command(*arguments, stdout=out, stderr=StringIO())
     return out.getvalue()
@@ -324,6 +324,23 @@ def test_the_command_says_what_is_left_once_all_are_invited():
     assert "Everybody who was planned is invited already" in told
     assert all(option in told for option in ("--new", "--list"))
     assert "--join" not in told
+
+
+@pytest.mark.parametrize("options", [["--count", "1"], ["--join", "3"], ["--list"]])
+def test_the_command_says_where_links_lead_nowhere_yet(options):
+    study = planned_study()
+
+    def told():
+        err = StringIO()
+        call_command("invite", "small", *options, stdout=StringIO(), stderr=err)
+        return err.getvalue()
+
+    assert "launch" not in told()
+    for move, state in ((lifecycle.pause, "paused"), (lifecycle.close, "closed")):
+        move(study)
+        assert (
+            f"the study is {state}: nobody can answer or join until `launch small`"
+        ) in told()
 
 
 def test_people_of_a_closed_study_can_still_be_listed():
