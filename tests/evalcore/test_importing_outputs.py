@@ -544,7 +544,7 @@ def test_an_unreadable_picture_is_refused_or_left_out(
     assert "note: missing: UNO: story 01: shot 2" in shown.err
     told = shown.out.splitlines()
     assert "2 pictures, 1 missing shots" in told[0]
-    assert told[-2] == "Left out 1 unreadable file; their shots are missing:"
+    assert told[-2] == "Left out 1 unreadable file; their shots or videos are missing:"
     assert told[-1].startswith(f"  {bad}: expected {why}")
     assert "--skip" not in told[-1]
     assert [f.media_id is None for f in Frame.objects.all()] == [False, True, False]
@@ -557,7 +557,7 @@ def test_every_file_that_was_left_out_is_listed(tmp_path, benchmark, capsys):
             (tmp_path / method / story / "shot_01.png").write_bytes(EMPTY)
     call_command("import_outputs", tmp_path, benchmark="vistory", skip_unreadable=True)
     told = capsys.readouterr().out.splitlines()
-    assert told[-7] == "Left out 6 unreadable files; their shots are missing:"
+    assert told[-7] == "Left out 6 unreadable files; their shots or videos are missing:"
     assert len({line for line in told[-6:] if "shot_01.png: expected" in line}) == 6
 
 
@@ -616,7 +616,7 @@ def test_a_stored_picture_stays_where_its_file_was_spoilt(tmp_path, benchmark, c
     shown = capsys.readouterr()
     assert "missing" not in shown.err
     assert "0 missing shots" in shown.out
-    assert "their shots are missing" not in shown.out
+    assert "their shots or videos are missing" not in shown.out
     assert "Left out 1 unreadable file; what is stored stays:" in shown.out
     assert not Frame.objects.filter(media=None).exists()
 
