@@ -18,6 +18,7 @@ from analysis.boards.composites import composites, part_cells
 from analysis.boards.weights import rank_weights
 from analysis.coefficients import comparison
 from analysis.coefficients.levels import level_estimates, level_values
+from analysis.coefficients.means import method_means
 from analysis.correlation import correlate
 from analysis.notes import Notes
 from analysis.options import COEFFICIENTS, AlignOptions
@@ -206,6 +207,23 @@ def test_methods_of_another_size_keep_their_order(exponent):
         assert found["pearson"][0, b] == pytest.approx(
             stats.pearsonr(h, x).statistic, abs=1e-9
         )
+
+
+def test_means_that_cancel_out_up_to_rounding_are_tied():
+    """The first sums to 6e-17 and the second to 0, of scores that are 0.3."""
+    scores = np.array([[0.1, 0.3, 1.0], [0.2, -0.3, 1.0], [-0.3, 0.0, 1.0]])
+    grid = small(n_stories=3, n_methods=3)
+    grid = type(grid)(
+        **{
+            **vars(grid),
+            "metrics": ("a", "b"),
+            "scores": np.stack([scores, scores / 7]),
+        }
+    )
+    once, cells = np.ones((1, 3), int), np.ones((1, 3, 3), int)
+    for draws in (Draws(once, once), Draws(once, once, units=cells)):
+        for first, second, third in method_means(grid, draws)[1][:, 0]:
+            assert first == second < third
 
 
 OPTIONS = AlignOptions(
