@@ -7,7 +7,6 @@ import numpy as np
 from analysis.coefficients.ranksums import FEW_POINTS
 from analysis.coefficients.weighted import EXACT, column_signs, tie_sums
 from analysis.correlation import correlate, quotient, ratio, tau_c
-from analysis.magnitude import near_one
 from analysis.results import Array
 
 # Comparisons of two points held at once.
@@ -24,7 +23,7 @@ def correlate_orders(
     human
         Shape (N,).
     scores
-        Shape (B, N).
+        Shape (B, N), standardised.
     coefficients
         Some of ``kendall``, ``kendall_c``, ``spearman``, ``pearson``.
 
@@ -85,7 +84,6 @@ def _ranked(
 
 
 def _pearson(human: Array, scores: Array) -> Array:
-    human, scores = near_one(human), near_one(scores)
     h = human - human.mean()
     x = scores - scores.mean(axis=1, keepdims=True)
     varies = np.ptp(scores, axis=1) > 0

@@ -148,13 +148,16 @@ def test_a_component_that_never_varies_gets_no_weight():
     assert found["composite", "ppa_half", ""]["value"] == 0.5
 
 
-def test_a_composite_of_one_score_twice_is_that_score():
+@pytest.mark.parametrize("size", [1.0, 2.0**-100])
+def test_a_composite_of_one_score_twice_is_that_score(size):
+    """Though the scores of some stories are small: they are no rounding errors."""
     pairs = study({"a": 1.0, "b": 0.0}, 60)
+    sizes = np.where(pairs.story < 20, size, 1.0)
     ties = np.abs(pairs.sides[0] - pairs.sides[1]) < 0.8
     same = pairs.__class__(
         **{
             **vars(pairs), "human": np.where(ties, 0.0, pairs.human),
-            "scores": pairs.scores[[0, 0]] * np.array([[1.0], [2.0]]),
+            "scores": pairs.scores[[0, 0]] * sizes * np.array([[1.0], [2.0]]),
         }
     )  # fmt: skip
     found = table(same)
