@@ -15,7 +15,7 @@ from scipy import stats
 from analysis.__main__ import main
 from analysis.alignment import align
 from analysis.boards.composites import composites, part_cells
-from analysis.boards.weights import rank_weights
+from analysis.boards.weights import rank_weights, weight_table
 from analysis.coefficients import comparison
 from analysis.coefficients.levels import level_estimates, level_values
 from analysis.coefficients.means import method_means
@@ -341,6 +341,14 @@ def test_ranks_of_small_scores_are_no_ties():
         cells, rank_weights(table.metrics), lower_is_better=lower, resamples=0
     )
     assert [row["value"] for row in found] == [1, 2, 3, 4]
+    means = composites(
+        cells, weight_table({"mean": ("tiny",)}), lower_is_better=lower, resamples=20
+    )
+    assert [row["rank"] for row in means] == [1, 2, 3, 4]
+    assert [row["value"] for row in means] == pytest.approx(
+        [4e-170, 3e-170, 2e-170, 1e-170]
+    )
+    assert {row["rank_high"] - row["rank_low"] for row in means} == {0}
 
 
 SIZES = ("1e-318", "4.9406564584124654e-324", "1e-300", "1e300", "-2.5e-310")
