@@ -24,7 +24,7 @@ from analysis.notes import Notes
 from analysis.options import COEFFICIENTS, AlignOptions
 from analysis.pairs.ties import level_accuracy
 from analysis.planning.best_subset import best_subsets
-from analysis.planning.boards import score_boards
+from analysis.planning.boards import score_boards, weighted_correlations
 from analysis.planning.forecasts import coefficients as forecasts
 from analysis.planning.pilots import pilot_study
 from analysis.planning.stability import judges, named_judge, score_trials, stability
@@ -314,6 +314,17 @@ def test_no_forecast_or_subset_depends_on_the_unit_of_the_scores(exponent):
             for column in set(OF_MEANS) & set(back):
                 back.loc[means, column] = np.ldexp(back.loc[means, column], -exponent)
         pd.testing.assert_frame_equal(back, expected, rtol=1e-6, atol=1e-9)
+
+
+def test_a_subset_may_come_in_another_unit_than_the_whole():
+    whole, part = np.array([[1.0, 2.0, 3.0, 4.0]]), np.array([[1.0, 3.0, 2.0, 4.0]])
+    once = np.ones(whole.shape)
+    expected = weighted_correlations(whole, part, once)
+    for found in (
+        weighted_correlations(whole, np.ldexp(part, -100), once),
+        weighted_correlations(np.ldexp(whole, -100), part, once),
+    ):
+        assert found == expected
 
 
 @pytest.mark.parametrize("unit", [1e-320, 1e-200, 1e200])
