@@ -471,6 +471,11 @@ class Annotator(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def most_slots(self) -> int | None:
+        """Return the cap that holds for this annotator: their own, or the study's."""
+        return self.cap or self.study.cap
+
 
 class Invitation(models.Model):
     """A link that lets one annotator in; the link is the annotator's identity."""

@@ -46,7 +46,7 @@ def first_slot(setup: Setup, among: QuerySet[Output] | None = None) -> Iterator[
         ).get()
         slot.annotator = Annotator.objects.create(study=study, name="A01")
         slot.a_is_left = True
-        box = _box(setup)
+        box = _box(setup, among)
         if box is not None:
             slot.study.presentation["box"] = list(box)
         slot.code = code(shown, box)
@@ -54,13 +54,15 @@ def first_slot(setup: Setup, among: QuerySet[Output] | None = None) -> Iterator[
         transaction.set_rollback(True)
 
 
-def _box(setup: Setup) -> Box | None:
+def _box(setup: Setup, among: QuerySet[Output] | None) -> Box | None:
     """Return the size in which the study would show its pictures."""
     if not setup.definition.presentation.same_size:
         return None
     outputs = Output.objects.filter(story__benchmark=setup.benchmark)
     if setup.methods:
         outputs = outputs.filter(method__name__in=setup.methods)
+    if among is not None:
+        outputs = outputs.filter(pk__in=among)
     return same_size.box_around(outputs)
 
 

@@ -60,7 +60,7 @@ def note_time(
     held.claimed_seconds = (
         claimed if claimed is not None and isfinite(claimed) else None
     )
-    if (held.claimed_seconds or 0) > most:
+    if held.claimed_seconds is None or held.claimed_seconds > most:
         # A lease may have run out, and the slot been taken again since.
         begun = Event.objects.filter(
             kind=Event.Kind.SLOT_TAKEN, annotator=person, slot=held

@@ -72,10 +72,12 @@ def own_folder(name: str, default: Path) -> Path:
 def make_folder(name: str, path: Path) -> None:
     """Make a folder that follows from the variable `name`; it is this user's alone.
 
-    Whoever reads the database has everybody's links.
+    Whoever reads the database has everybody's links. Folders above it are made alike:
+    the demo's folder lies in that of one's own data.
     """
     try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in (*reversed(path.parents), path):
+            folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise ImproperlyConfigured(
             f"{name}: {path} cannot be created ({error.strerror}); "

@@ -62,5 +62,8 @@ def _is_here(address: str) -> bool:
     """Say whether a request comes from this machine; a socket's has no address."""
     if not address:
         return True
-    found = ip_address(address)
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return False
     return (getattr(found, "ipv4_mapped", None) or found).is_loopback

@@ -67,11 +67,15 @@ def _measured(
 
 
 def _takers(study: Study, dropped: Iterable[int]) -> list[Annotator]:
-    """Return who may be given more: not whom others are waiting for already."""
+    """Return who may be given more: nobody who was asked and is missed."""
     staying = study.annotators.filter(state__in=WORKING).exclude(pk__in=dropped)
     people = staying.annotate(answered=Max("slots__submitted_at")).order_by("pk")
     found = _measured(study, people.select_related("invitation"))
-    return [one.person for one in found if not one.is_missed]
+    return [
+        one.person
+        for one in found
+        if not one.is_missed or one.person.state == State.PLANNED
+    ]
 
 
 def idle(study: Study, days: int, now: datetime | None = None) -> list[Annotator]:
@@ -95,7 +99,8 @@ def redistribute(
     """Deal what people who dropped out have not submitted to those still working.
 
     Dropped out are those named, those not seen for so many days, and whoever was
-    revoked. Their drafts are kept. Nobody who is missed gets anything. In an open
+    revoked. Their drafts are kept. Nobody gets anything who was
+    invited and is missed. In an open
     study their slots become free. With `dry_run` nothing is kept.
 
     Raises

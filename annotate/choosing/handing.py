@@ -165,7 +165,7 @@ def has_room(annotator: Annotator) -> bool:
     """Say whether the annotator may take slots beyond the own plan."""
     if annotator.study.adaptive.get("stopped"):
         return False
-    cap = annotator.cap or annotator.study.cap
+    cap = annotator.most_slots
     if cap is None:
         return True
     held = Slot.objects.filter(annotator=annotator, purpose=Purpose.REAL)
@@ -176,7 +176,7 @@ def session_room(annotator: Annotator, session: int) -> int:
     """Return how many free slots may still join a session."""
     real = leasing.own_slots(annotator).filter(purpose=Purpose.REAL)
     room = annotator.study.session_size - real.filter(session=session).count()
-    cap = annotator.cap or annotator.study.cap
+    cap = annotator.most_slots
     if cap is not None:
         room = min(room, cap - real.count())
     return max(0, room)

@@ -121,9 +121,7 @@ def waiting(
     away = [holder for holder in found if not holder.presence.is_at_work]
     away.sort(key=lambda holder: (-holder.slots, holder.name))
     free = max(left - stuck - sum(held.values()), 0)
-    if free and (
-        len(away) < len(found) or _somebody_comes(study, measure, counted, now)
-    ):
+    if free and _somebody_comes(study, measure, counted, now):
         free = 0
     return Waiting(tuple(away), stuck, free)
 
@@ -134,17 +132,17 @@ def _somebody_comes(
     """Say whether anybody is at work, or may join, who may take a free slot."""
     if any(link.is_open for link in study.join_links.all()):
         return True
-    active = study.annotators.filter(state=Annotator.State.ACTIVE)
+    people = study.annotators.exclude(state=Annotator.State.FINISHED)
     return any(
         measure.presence(person, answered(counted, person.pk), now).is_at_work
-        for person in active.select_related("invitation")
-        if _has_room(study, person, counted["people"].get(str(person.pk), {}))
+        for person in people.select_related("invitation")
+        if _has_room(person, counted["people"].get(str(person.pk), {}))
     )
 
 
-def _has_room(study: Study, person: Annotator, counted: Mapping[str, Any]) -> bool:
+def _has_room(person: Annotator, counted: Mapping[str, Any]) -> bool:
     """Say whether somebody's cap lets them take one more slot."""
-    cap = person.cap or study.cap
+    cap = person.most_slots
     return cap is None or counted.get("planned", 0) + counted.get("surplus", 0) < cap
 
 

@@ -205,8 +205,8 @@ def _blocked(study: Study, counted: Sequence[Person]) -> list[int]:
     While people can still join or wait for an invitation nothing is blocked for good,
     nor before anybody is there who could have refused.
     """
-    able = _able(study, counted)
-    if able is None or not counted:
+    able = _able(study, counted) if counted else None
+    if able is None:
         return []
     free = study.slots.filter(
         annotator__isnull=True, state=State.OPEN, ordinal__isnull=False
@@ -245,7 +245,7 @@ def _able(study: Study, counted: Iterable[Person]) -> dict[int, str] | None:
     able = {}
     for person in counted:
         row = person.annotator
-        cap = row.cap or study.cap
+        cap = row.most_slots
         has_room = cap is None or person.planned + person.surplus < cap
         if row.state not in Annotator.STOPPED and has_room:
             able[row.pk] = row.language

@@ -203,7 +203,7 @@ def set_cap(annotator: Annotator, cap: int | None, *, user: User | None = None) 
 
 def _beyond(person: Annotator) -> list[Slot]:
     """Free the last unbegun slots of somebody who has more than the cap."""
-    cap = person.cap or person.study.cap
+    cap = person.most_slots
     if cap is None:
         return []
     held = person.slots.filter(purpose=Purpose.REAL).exclude(state=Slot.State.EXCLUDED)

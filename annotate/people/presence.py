@@ -5,8 +5,8 @@ That is as many days as nineteen in twenty of its pauses were no longer than; a 
 lies between two days on which the same person answered. It is at least three days (a
 weekend) and at most fourteen (the forecast looks back no further), and seven while
 fewer than twenty pauses are known. Days on which a study is not open count against
-nobody: while it is paused everybody stands as at that moment, and after it was opened
-again it counts from there.
+nobody here: while it is paused everybody stands as at that moment, and after it was
+opened again it counts from there.
 """
 
 import math

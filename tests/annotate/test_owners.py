@@ -384,10 +384,10 @@ def test_the_preview_of_a_study_shows_what_it_judges(hers):
 
 @pytest.mark.parametrize("template", [LIKERT, "storybench-side-by-side"])
 def test_the_preview_shows_outputs_that_the_study_shows(template):
-    """Of the first story the first method's output was imported later."""
+    """Of the first story the first method's output was imported later, and larger."""
     woods = make_benchmark(stories=2)
     (missing,) = Output.objects.filter(method__name="Alder", story__key="01")
-    method, pictures = missing.method, [one.media for one in missing.frames.all()]
+    method = missing.method
     missing.delete()
     study = plan_study(
         load_definition(template), benchmark=woods, slug="beside", annotators=2,
@@ -395,13 +395,15 @@ def test_the_preview_shows_outputs_that_the_study_shows(template):
     )  # fmt: skip
     story = Story.objects.get(benchmark=woods, key="01")
     later = Output.objects.create(story=story, method=method)
-    for shot, picture in zip(story.shots.all(), pictures, strict=True):
-        Frame.objects.create(output=later, shot=shot, number=shot.number, media=picture)
+    large = media.store_picture(picture_bytes("large", (400, 300)))
+    for shot in story.shots.all():
+        Frame.objects.create(output=later, shot=shot, number=shot.number, media=large)
     client = eve(study)
     page = client.get(reverse("study-preview", args=["beside"])).content.decode()
     addresses = set(re.findall(r'src="(/preview/[^"]+)"', page))
     assert addresses
     assert {client.get(one).status_code for one in addresses} == {200}
+    assert all("_96x64/" in one for one in addresses)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from playwright.sync_api import expect
 from annotate.history.verifying import problems
 from annotate.models import Fault, Invitation, Rating, Slot
 from tests.browser.test_rate import OFFLINE, saved
-from tests.browser.waiting import stop_time, wait_until
+from tests.browser.waiting import SECONDS, stop_time, wait_until
 from tests.factories import make_benchmark, make_study
 from tests.working import LIKERT, join, make_planned
 
@@ -177,9 +177,15 @@ def test_five_stories_without_network_then_a_crash(
 def kill(profile):
     """End a browser as a crash would, without a last word; return when it is gone."""
     own = f"--user-data-dir={profile}"
-    (browser,) = [pid for pid, words in running() if own in words.split("\0")]
+    (browser,) = [
+        pid
+        for pid, words in running()
+        if own in words.split("\0") and "\0--type=" not in words
+    ]
     os.kill(browser, signal.SIGKILL)
+    patience = time.monotonic() + SECONDS
     while any(str(profile) in words for _pid, words in running()):
+        assert time.monotonic() < patience, "processes of the browser are left"
         time.sleep(0.02)
     for name in ("SingletonLock", "SingletonCookie", "SingletonSocket"):
         (profile / name).unlink(missing_ok=True)

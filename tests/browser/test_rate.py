@@ -2,13 +2,15 @@
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 from playwright.sync_api import expect
 
 from annotate import exclusion, leasing
 from annotate.models import Annotator, Choice, Invitation, Rating, Slot, Study, User
 from tests.browser.accessibility import violations
 from tests.browser.waiting import wait_until
-from tests.factories import make_study
+from tests.factories import make_benchmark, make_study
+from tests.working import LIKERT, join, make_planned
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -181,6 +183,30 @@ def test_the_time_before_a_page_is_loaded_anew_counts(page, live_server):
     done = study.slots.get(state="submitted")
     assert done.claimed_seconds >= 1.5
     assert done.seconds == done.claimed_seconds
+
+
+def test_the_time_of_somebody_else_in_the_same_tab_does_not_count(page, live_server):
+    """Two people at one computer are handed the same story, one after the other."""
+    one = make_benchmark(stories=1, methods=("Alder",))
+    study = make_planned(f"{LIKERT}\nassignment: open\nredundancy: 1", benchmark=one)
+    links = [
+        reverse("rate-pause", args=[join(study).invitation.token]) for _ in range(2)
+    ]
+    page.clock.install()
+    for link in links:
+        Slot.objects.filter(state="leased").update(lease_until=timezone.now())
+        leasing.release_expired()
+        page.goto(live_server.url + link)
+        enter(page)
+        page.wait_for_url("**/story/**")
+        page.wait_for_selector("html.js")
+        if link == links[0]:
+            with page.expect_response("**/heartbeat/"):
+                page.clock.fast_forward("01:00:00")
+    for key in ("3", "3", "Enter"):
+        page.keyboard.press(key)
+    page.wait_for_url("**/done/")
+    assert study.slots.get(state="submitted").claimed_seconds < 1800
 
 
 def test_the_time_on_a_page_that_is_left_for_another_counts(page, live_server):

@@ -293,7 +293,7 @@ def test_fast_does_not_count_and_a_reload_forgets_nothing(page, live_server, tmp
     saved(page)
 
 
-def test_drift_stays_under_a_frame(page, live_server, tmp_path):
+def test_both_stand_within_a_frame_of_each_other(page, live_server, tmp_path):
     clips = [{"frames": 72, "rate": 24, "size": (320, 192)}] * 2
     study = make_pair(tmp_path, clips)
     page.add_init_script(RECORD)

@@ -15,4 +15,5 @@ def wait_until(page, look, expected):
 
 def stop_time(page):
     """Let time pass in the page by `page.clock` alone, which is installed."""
-    page.clock.pause_at(page.evaluate("Date.now() / 1000") + 1)
+    # A time to come: a machine may be busy before the page hears of it.
+    page.clock.pause_at(page.evaluate("Date.now() / 1000") + SECONDS)

@@ -16,7 +16,9 @@ def ask(client, peer: str, address: str = "/login/") -> int:
     return client.get(address, REMOTE_ADDR=peer, HTTP_HOST="localhost").status_code
 
 
-@pytest.mark.parametrize("peer", ["192.0.2.1", "2001:db8::1", "::ffff:192.0.2.1"])
+@pytest.mark.parametrize(
+    "peer", ["192.0.2.1", "2001:db8::1", "::ffff:192.0.2.1", "localhost"]
+)
 def test_another_machine_that_names_this_one_as_the_host_is_refused(client, peer):
     """Attack: gunicorn listens for everybody, and a request names localhost."""
     assert ask(client, peer) == 403

@@ -13,11 +13,14 @@ def test_an_empty_table_of_queues_does_not_silence_the_bell(tmp_path):
         "data_folder_out": str(tmp_path / "messages"),
         "control_folder": str(tmp_path / "control"),
     }
-    table = tmp_path / "control" / "cpu.exchange"
+    table = tmp_path / "control" / "bell.exchange"
     table.write_bytes(b"")
     mend_queue_tables(tmp_path / "control")
     with Connection("filesystem://", transport_options=options) as connection:
-        queue = connection.SimpleQueue(Queue("cpu", exchange="cpu", routing_key="cpu"))
+        # A process binds queues of one name once, wherever the folders are.
+        queue = connection.SimpleQueue(
+            Queue("bell", exchange="bell", routing_key="bell")
+        )
         queue.put("ring")
         message = queue.get(timeout=60)
         message.ack()

@@ -110,6 +110,15 @@ def test_nothing_is_given_to_people_who_are_missed_themselves():
     )
 
 
+def test_whoever_is_planned_and_not_invited_yet_gets_open_work():
+    """Nobody can be missed who was not asked."""
+    now = timezone.now()
+    study = study_with_vanished(now, others_left=5)
+    study.annotators.create(name="spare", created_at=now - timedelta(days=13))
+    two = study.annotators.filter(name__in=("A01", "A02"))
+    assert "spare" in redistributing.redistribute(study, annotators=two).shares
+
+
 def test_where_part_of_it_waits_the_date_is_that_of_the_rest():
     now = timezone.now()
     study = study_with_vanished(now, others=18, others_left=5, redundancy=5)
@@ -292,6 +301,18 @@ def test_free_slots_have_no_date_where_all_have_reached_their_cap(vanished):
     carol.update(cap=None)
     Study.objects.update(cap=25)
     assert outlook(vanished).waiting.slots == 25
+
+
+def test_whoever_is_at_work_with_a_full_cap_takes_no_free_slot():
+    """They are at work on what is theirs; somebody who has finished has no cap."""
+    study = study_with_vanished(timezone.now(), others_left=5)
+    for person in study.annotators.filter(name__in=("A01", "A02")):
+        inviting.revoke(person)
+    study.annotators.update(cap=25)
+    study.annotators.filter(name="A03").update(state="finished", cap=None)
+    assert outlook(study).waiting.slots == 25
+    study.annotators.filter(name="A04").update(cap=26)
+    assert outlook(study).waiting.free == 0
 
 
 def test_free_slots_are_not_called_refused_before_anybody_was_there():

@@ -57,7 +57,7 @@ function open(page) {
   const { signal } = controller;
   let since = null;
   let going;
-  const memory = `visible ${code}`; // outlives the page
+  const memory = `visible ${page.url}`; // outlives the page
 
   function countTime() {
     let visible = Number(sessionStorage.getItem(memory)); // ms
