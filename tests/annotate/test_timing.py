@@ -259,6 +259,15 @@ def test_no_more_than_the_hour_is_believed(client, later):
     assert sum(filter(None, times)) == pytest.approx(3600, abs=2)
 
 
+def one_story_for_all():
+    """An open study with one slot, which is let go after ten minutes."""
+    return make_planned(
+        "protocol: likert\nscale: [0, 4]\nassignment: open\nredundancy: 1\n"
+        "lease_minutes: 10\nquestions: [{key: beauty, title: B, text: t}]\n",
+        benchmark=make_benchmark(stories=1, methods=("Alder",)),
+    )
+
+
 @pytest.mark.django_db
 @pytest.mark.parametrize("taken", [False, True])
 @pytest.mark.parametrize("told", [1200, None])
@@ -267,11 +276,7 @@ def test_a_lease_that_ran_out_takes_no_time_away(client, later, taken, told):
 
     Where no time is told, all the time since the slot was first taken is believed.
     """
-    study = make_planned(
-        "protocol: likert\nscale: [0, 4]\nassignment: open\nredundancy: 1\n"
-        "lease_minutes: 10\nquestions: [{key: beauty, title: B, text: t}]\n",
-        benchmark=make_benchmark(stories=1, methods=("Alder",)),
-    )
+    study = one_story_for_all()
     person = join(study)
     browser = Browser(client, person)
     browser.at = browser.post(browser.address("pause"))
@@ -296,11 +301,7 @@ def test_the_time_before_a_break_counts_although_the_slot_was_free_meanwhile(
 
     Where no time is told, nobody is called too fast for the time before the break.
     """
-    study = make_planned(
-        "protocol: likert\nscale: [0, 4]\nassignment: open\nredundancy: 1\n"
-        "lease_minutes: 10\nquestions: [{key: beauty, title: B, text: t}]\n",
-        benchmark=make_benchmark(stories=1, methods=("Alder",)),
-    )
+    study = one_story_for_all()
     person = join(study)
     browser = Browser(client, person)
     first = browser.at = browser.post(browser.address("pause"))
