@@ -61,7 +61,8 @@ def answer_with(page, handler):
     """Let `handler` take the answers on their way; to be called before `start`.
 
     Chromium tells a page that is open already a moment late that its requests are
-    intercepted, and one sent in that moment would reach the server.
+    intercepted, and one sent in that moment would reach the server. When they no longer
+    are, Playwright may miss the reply to one under way: no test waits for that.
     """
     page.route(ANSWERS, handler)
 
@@ -353,7 +354,16 @@ def test_a_refused_row_does_not_spoil_the_stories_after_it(page, live_server):
 
 @pytest.mark.page_errors("ERR_FAILED .*/save/", "403 .*/story/")
 def test_answers_of_a_story_before_wait_while_the_study_is_paused(page, live_server):
-    answer_with(page, lambda route: route.abort())
+    replies = []
+
+    def refuse_when_paused(route):
+        if not Study.objects.filter(state="paused").exists():
+            return route.abort()
+        reply = route.fetch()
+        replies.append(reply.status)
+        return route.fulfill(response=reply)
+
+    answer_with(page, refuse_when_paused)
     start(page, live_server, make_study(annotators=1))
     page.wait_for_function("() => document.body.dataset.ahead > 0")
     first = page.url
@@ -361,12 +371,12 @@ def test_answers_of_a_story_before_wait_while_the_study_is_paused(page, live_ser
         page.keyboard.press(key)
     page.wait_for_url(lambda url: url != first)
     Study.objects.update(state="paused")
-    with page.expect_response(ANSWERS):
-        page.unroute(ANSWERS)
+    wait_until(page, lambda: replies[:1], [403])
     page.wait_for_timeout(300)  # what must not show is not awaited
     expect(page.locator("#save-state")).to_contain_text("Waiting")
     assert page.is_hidden("#problem"), "it is another story's"
     assert not Rating.objects.exists()
+    page.unroute(ANSWERS)
     Study.objects.update(state="open")
     page.keyboard.press("2")
     saved(page)
