@@ -150,7 +150,7 @@ def test_the_story_on_the_page_is_the_one_that_is_taken(
     save(client, browser.at, character="1", beauty="2")
     # Twenty-three and the savepoints around them; PostgreSQL locks the unit, too.
     with django_assert_max_num_queries(28):
-        reply = save(client, browser.at, submit=True, shown=shown).json()
+        reply = save(client, browser.at, submit=True, seconds=1, shown=shown).json()
     assert reply["next"] == named[2].split("?")[0]
     assert Slot.objects.get(code=shown).annotator == person
 
