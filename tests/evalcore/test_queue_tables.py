@@ -1,21 +1,23 @@
 """The filesystem broker after its writer was killed, or the disk was full."""
 
+from types import SimpleNamespace
+
 from kombu import Connection, Queue
 
-from evalcore.celery import mend_queue_tables
+from evalcore.celery import make_queue_folders
 
 
 def test_an_empty_table_of_queues_does_not_silence_the_bell(tmp_path):
-    for name in ("messages", "control"):
-        (tmp_path / name).mkdir()
     options = {
         "data_folder_in": str(tmp_path / "messages"),
         "data_folder_out": str(tmp_path / "messages"),
         "control_folder": str(tmp_path / "control"),
     }
+    start = SimpleNamespace(broker_transport_options=options)
+    make_queue_folders(start)
     table = tmp_path / "control" / "bell.exchange"
     table.write_bytes(b"")
-    mend_queue_tables(tmp_path / "control")
+    make_queue_folders(start)
     with Connection("filesystem://", transport_options=options) as connection:
         # A process binds queues of one name once, wherever the folders are.
         queue = connection.SimpleQueue(
@@ -26,5 +28,5 @@ def test_an_empty_table_of_queues_does_not_silence_the_bell(tmp_path):
         message.ack()
         assert message.payload == "ring"
     kept = table.read_bytes()
-    mend_queue_tables(tmp_path / "control")
+    make_queue_folders(start)
     assert table.read_bytes() == kept != b"[]"
