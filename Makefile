@@ -35,10 +35,10 @@ $(FULL): $(WEB) requirements.txt requirements-standins.txt
 	@touch "$@"
 
 $(MO): $(PO) $(WEB)
-	$(BIN)/python -m annotate.catalogue --compile-only
+	$(BIN)/python -m annotate.translation --compile-only
 
 messages: $(WEB) ## collect new texts of pages for translation
-	$(BIN)/python -m annotate.catalogue
+	$(BIN)/python -m annotate.translation
 
 # exec: whoever stops make's shell stops Plumbline with it.
 demo: $(MO)   ## serve a filled study on http://127.0.0.1:$PORT
@@ -53,7 +53,7 @@ metrics: $(FULL) ## install the learned metrics' packages and list what is ready
 test: $(FULL) $(MO)  ## run every test
 	$(BIN)/python -m pytest -n auto -m "not browser" $(ARGS)
 	$(BIN)/python -m pytest -n auto tests/browser $(ARGS)
-	$(BIN)/python -m tests.with_postgres $(BIN)/python -m pytest -n auto -m "not browser and not once" tests/annotate tests/evalcore tests/analysis/web
+	$(BIN)/python -m tests.with_postgres $(BIN)/python -m pytest -n auto -m "not browser and not once" tests/annotate tests/evalcore
 
 lint: $(FULL)  ## formatting, rules, import directions, types, missing migrations
 	$(BIN)/ruff format --check .

@@ -1,0 +1,30 @@
+"""Do they agree? Statistics of agreement between people and metrics, without Django.
+
+Comes in: the tables of ratings, choices and scores, as files or frames.
+Goes out: tables with intervals, and a report made of them.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from analysis.commands.alignment import agreement, align, leaderboard
+    from analysis.commands.planning import power, stability, subset
+
+__all__ = ["agreement", "align", "leaderboard", "power", "stability", "subset"]
+
+_PLACES = {
+    "agreement": "analysis.commands.alignment",
+    "align": "analysis.commands.alignment",
+    "leaderboard": "analysis.commands.alignment",
+    "power": "analysis.commands.planning",
+    "stability": "analysis.commands.planning",
+    "subset": "analysis.commands.planning",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Load what is used, so that reading a table does not wait for scipy."""
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_PLACES[name]), name)

@@ -10,22 +10,28 @@ from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
-from analysis.dates import report_date
-from analysis.memory import keep_freed_memory
+from analysis.commands.dates import report_date
+from analysis.commands.memory import keep_freed_memory
+from analysis.commands.parsers import parser
 from analysis.options import AlignOptions, OptionError
-from analysis.parsers import parser
-from analysis.tables import InputError
+from analysis.problems import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from analysis.rows import Analysis
+    from analysis.result_tables.contract import Analysis
 
 # Options that name an input, in the order of the hashes of a report.
 INPUTS = (
-    "ratings", "choices", "scores", "stories", "weights", "subset", "people",
+    "ratings",
+    "choices",
+    "scores",
+    "stories",
+    "weights",
+    "subset",
+    "people",
     "other_scores",
-)  # fmt: skip
+)
 RESAMPLE_DEFAULTS = {
     "align": "stories+methods",
     "agreement": "units",
@@ -58,7 +64,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _report(options: argparse.Namespace, given: Sequence[str]) -> Path:
-    from analysis.report import check_folder, file_hashes, run_table, write_report
+    from analysis.report.writing import (
+        check_folder,
+        file_hashes,
+        run_table,
+        write_report,
+    )
 
     check_folder(options.out)
     options.remarks = []
@@ -87,7 +98,7 @@ def _report(options: argparse.Namespace, given: Sequence[str]) -> Path:
 
 
 def _align(options: argparse.Namespace) -> "Analysis":
-    from analysis.alignment import align
+    from analysis.commands.alignment import align
     from analysis.reading import inputs
     from analysis.reading.story_tags import read_stories
 
@@ -114,15 +125,15 @@ def _align(options: argparse.Namespace) -> "Analysis":
 
 def _weights(given: "Path | str | None") -> "pd.DataFrame | None":
     """Return a table of weights: of a file or of a paper."""
-    from analysis.boards import weights
+    from analysis.rankings import composite_weights
 
     if given is None:
         return None
     if isinstance(given, Path):
-        return weights.read_weights(given)
+        return composite_weights.read_weights(given)
     if given == "envision":
-        return weights.envision_weights()
-    return weights.vistar_weights()
+        return composite_weights.envision_weights()
+    return composite_weights.vistar_weights()
 
 
 def _refuse_names_of_columns(options: argparse.Namespace) -> None:
@@ -135,7 +146,7 @@ def _refuse_names_of_columns(options: argparse.Namespace) -> None:
 def _left_out(table: "pd.DataFrame", name: str) -> list[str]:
     """Note columns of a wide table that hold no numbers, and metrics without any."""
     from analysis.reading.inputs import metrics_without_scores
-    from analysis.reading.wide import left_out_columns
+    from analysis.reading.wide_tables import left_out_columns
 
     columns, metrics = left_out_columns(table), metrics_without_scores(table)
     told = [
@@ -161,23 +172,23 @@ def _turned(scores: "pd.DataFrame", lower_is_better: Sequence[str]) -> "pd.DataF
 
 
 def _agreement(options: argparse.Namespace) -> "Analysis":
-    from analysis.alignment import agree
+    from analysis.commands.alignment import agreement
     from analysis.reading import inputs
 
     if options.ratings is not None:
         ratings = inputs.read_ratings(options.ratings, scale=options.scale)
-        return agree(ratings=ratings, options=_options(options))
-    return agree(
+        return agreement(ratings=ratings, options=_options(options))
+    return agreement(
         choices=inputs.read_choices(options.choices), options=_options(options)
     )
 
 
 def _leaderboard(options: argparse.Namespace) -> "Analysis":
-    from analysis.alignment import rank
+    from analysis.commands.alignment import leaderboard
     from analysis.reading import inputs
 
     choices = inputs.read_choices(options.choices)
-    return rank(
+    return leaderboard(
         choices=choices,
         ties=options.ties,
         majority=options.majority,
@@ -187,35 +198,37 @@ def _leaderboard(options: argparse.Namespace) -> "Analysis":
 
 
 def _power(options: argparse.Namespace) -> "Analysis":
-    from analysis.planned import foretell
+    from analysis.commands.planning import power
 
     _refuse_names_of_columns(options)
     ratings = _ratings(options, options.ratings)
     scores = None if options.scores is None else _scores(options, options.scores)
-    return foretell(
-        ratings=ratings, scores=scores, options=_options(options),
+    return power(
+        ratings=ratings,
+        scores=scores,
+        options=_options(options),
         target=options.target,
-    )  # fmt: skip
+    )
 
 
 def _subset(options: argparse.Namespace) -> "Analysis":
-    from analysis.planned import reduce
+    from analysis.commands.planning import subset
     from analysis.planning.subset import tagged_stories
     from analysis.reading.story_tags import read_stories
 
     _refuse_names_of_columns(options)
     if options.subset is not None and options.stories is not None:
         raise OptionError("--subset, --stories: expected one of them")
-    subset: pd.DataFrame | list[str] | None = None
+    stories: pd.DataFrame | list[str] | None = None
     if options.subset is not None:
-        subset = _scores(options, options.subset)
+        stories = _scores(options, options.subset)
     elif options.stories is not None:
         tags = read_stories(options.stories)
-        subset = tagged_stories(tags, options.tag, options.value)
-    return reduce(
+        stories = tagged_stories(tags, options.tag, options.value)
+    return subset(
         scores=None if options.scores is None else _scores(options, options.scores),
         ratings=None if options.ratings is None else _ratings(options, options.ratings),
-        subset=subset,
+        subset=stories,
         name=options.value or "subset",
         sizes=options.sizes,
         options=_options(options),
@@ -223,14 +236,14 @@ def _subset(options: argparse.Namespace) -> "Analysis":
 
 
 def _stability(options: argparse.Namespace) -> "Analysis":
-    from analysis.planned import compare_judges, judge
+    from analysis.commands.planning import compare_judges, stability
 
     _refuse_names_of_columns(options)
     if options.ratings is not None:
         if options.other_scores is not None:
             raise OptionError("--other-scores: expected --scores beside it")
         people = options.people
-        return judge(
+        return stability(
             trials=_ratings(options, options.ratings),
             ratings=None if people is None else _ratings(options, people),
             options=_options(options),
@@ -278,9 +291,13 @@ def _options(options: argparse.Namespace) -> AlignOptions:
 
 
 COMMANDS = {
-    "align": _align, "agreement": _agreement, "leaderboard": _leaderboard,
-    "power": _power, "subset": _subset, "stability": _stability,
-}  # fmt: skip
+    "align": _align,
+    "agreement": _agreement,
+    "leaderboard": _leaderboard,
+    "power": _power,
+    "subset": _subset,
+    "stability": _stability,
+}
 
 
 if __name__ == "__main__":

@@ -11,17 +11,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from analysis.agreement import CHOICE_STATISTICS, RATING_STATISTICS
 from analysis.notes import Notes
-from analysis.pairs.forming import Pairs, choice_pairs, rating_pairs
-from analysis.panel.reliability import (
+from analysis.pairwise.output_pairs import Pairs, choice_pairs, rating_pairs
+from analysis.reading.cells import Grid, annotator_cells, common_grid
+from analysis.reading.kept_rows import kept_rows, without_methods
+from analysis.reading.scores import ScoreTable, score_table
+from analysis.reliability.agreement import CHOICE_STATISTICS, RATING_STATISTICS
+from analysis.reliability.matrices import (
     Reliability,
     choice_reliability,
     rating_reliability,
 )
-from analysis.reading.cells import Grid, annotator_cells, common_grid
-from analysis.reading.kept import kept_rows, without_methods
-from analysis.reading.scores import ScoreTable, score_table
 
 SCORE_KEYS = ("metric", "story", "method", "shot", "metric_version", "backend")
 

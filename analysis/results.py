@@ -72,10 +72,13 @@ class Groups:
     def columns(self) -> Row:
         """Return the columns of the table ``groups``."""
         return {
-            "n_groups": self.averaged, "n_left_out": self.left_out,
-            "too_few": self.too_few, "people_same": self.people_same,
-            "metric_same": self.metric_same, "reason": self.why,
-        }  # fmt: skip
+            "n_groups": self.averaged,
+            "n_left_out": self.left_out,
+            "too_few": self.too_few,
+            "people_same": self.people_same,
+            "metric_same": self.metric_same,
+            "reason": self.why,
+        }
 
 
 @dataclass(frozen=True)

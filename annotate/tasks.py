@@ -4,9 +4,10 @@ import time
 
 from celery import shared_task
 
-from annotate import leasing, same_size
-from annotate.dashboards import snapshots
+from annotate.coverage import snapshots
 from annotate.models import Study
+from annotate.presentation import same_size
+from annotate.slots import leasing
 
 
 @shared_task

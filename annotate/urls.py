@@ -3,24 +3,26 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import path, re_path
 
-from annotate.views import (
-    analysis_views,
+from annotate.pages import home
+from annotate.pages.manage import (
     benchmarks,
-    coverage,
-    events,
-    extend,
-    home,
-    join,
-    judging,
+    coverage_pages,
+    event_pages,
     lifecycle,
-    manage,
     people,
-    pictures,
     preview,
-    rate,
-    saving,
-    scoring,
     setup,
+    studies,
+    study_changes,
+    view_pages,
+)
+from annotate.pages.research import reports, scores
+from annotate.pages.seat import (
+    invitation,
+    join,
+    media_files,
+    saving,
+    slot,
 )
 
 account_urls = [
@@ -31,57 +33,57 @@ account_urls = [
 
 # /studies/...: what managers and researchers see
 study_urls = [
-    path("studies/", manage.study_list, name="study-list"),
-    path("studies/<slug:slug>/", manage.study_detail, name="study-detail"),
-    path("studies/<slug:slug>/slots/", manage.slot_list, name="slot-list"),
-    path("studies/<slug:slug>/slots/<code>/", manage.slot_detail, name="slot-detail"),
+    path("studies/", studies.study_list, name="study-list"),
+    path("studies/<slug:slug>/", studies.study_detail, name="study-detail"),
+    path("studies/<slug:slug>/slots/", studies.slot_list, name="slot-list"),
+    path("studies/<slug:slug>/slots/<code>/", studies.slot_detail, name="slot-detail"),
     path(
         "studies/<slug:slug>/slots/<code>/exclude/",
-        manage.slot_exclude,
+        studies.slot_exclude,
         name="slot-exclude",
     ),
     path(
         "studies/<slug:slug>/slots/<code>/restore/",
-        manage.slot_restore,
+        studies.slot_restore,
         name="slot-restore",
     ),
-    path("studies/<slug:slug>/views/", analysis_views.view_list, name="view-list"),
-    path("studies/<slug:slug>/views/add/", analysis_views.view_add, name="view-add"),
+    path("studies/<slug:slug>/views/", view_pages.view_list, name="view-list"),
+    path("studies/<slug:slug>/views/add/", view_pages.view_add, name="view-add"),
     path(
         "studies/<slug:slug>/views/choose/",
-        analysis_views.view_choose,
+        view_pages.view_choose,
         name="view-choose",
     ),
     path(
         "studies/<slug:slug>/annotators/exclude/",
-        analysis_views.annotator_exclude,
+        view_pages.annotator_exclude,
         name="annotator-exclude",
     ),
     path(
         "studies/<slug:slug>/annotators/restore/",
-        analysis_views.annotator_restore,
+        view_pages.annotator_restore,
         name="annotator-restore",
     ),
     path(
         "studies/<slug:slug>/frames/<int:pk>/",
-        manage.frame_picture,
+        studies.frame_picture,
         {"rendition": "thumb"},
         name="frame-thumb",
     ),
     path(
         "studies/<slug:slug>/frames/<int:pk>/display/",
-        manage.frame_picture,
+        studies.frame_picture,
         {"rendition": "display"},
         name="frame-display",
     ),
     path(
         "studies/<slug:slug>/outputs/<int:pk>/video/",
-        manage.output_video,
+        studies.output_video,
         name="output-video",
     ),
     path(
         "studies/<slug:slug>/outputs/<int:pk>/still/",
-        manage.output_still,
+        studies.output_still,
         name="output-still",
     ),
     path(
@@ -91,32 +93,34 @@ study_urls = [
 
 coverage_urls = [
     path(
-        "studies/<slug:slug>/coverage/", coverage.study_coverage, name="study-coverage"
+        "studies/<slug:slug>/coverage/",
+        coverage_pages.study_coverage,
+        name="study-coverage",
     ),
     path(
         "studies/<slug:slug>/coverage/<slug:table>.csv",
-        coverage.coverage_csv,
+        coverage_pages.coverage_csv,
         name="coverage-csv",
     ),
-    path("studies/<slug:slug>/events/", events.event_list, name="event-list"),
+    path("studies/<slug:slug>/events/", event_pages.event_list, name="event-list"),
     path(
         "studies/<slug:slug>/annotators/<int:pk>/do/<slug:action>/",
-        coverage.annotator_action,
+        coverage_pages.annotator_action,
         name="annotator-action",
     ),
     path(
         "studies/<slug:slug>/flags/<int:pk>/resolve/",
-        coverage.flag_resolve,
+        coverage_pages.flag_resolve,
         name="flag-resolve",
     ),
     path(
         "studies/<slug:slug>/faults/settle/",
-        coverage.faults_settle,
+        coverage_pages.faults_settle,
         name="faults-settle",
     ),
     path(
         "studies/<slug:slug>/units/<int:pk>/hand-out/",
-        coverage.unit_hand_out,
+        coverage_pages.unit_hand_out,
         name="unit-hand-out",
     ),
 ]
@@ -171,11 +175,13 @@ people_urls = [
         people.annotator_revoke,
         name="annotator-revoke",
     ),
-    path("studies/<slug:slug>/extend/", extend.extend, name="study-extend"),
-    path("studies/<slug:slug>/withdraw/", extend.withdraw, name="study-withdraw"),
+    path("studies/<slug:slug>/extend/", study_changes.extend, name="study-extend"),
+    path(
+        "studies/<slug:slug>/withdraw/", study_changes.withdraw, name="study-withdraw"
+    ),
     path(
         "studies/<slug:slug>/redistribute/",
-        extend.redistribute,
+        study_changes.redistribute,
         name="study-redistribute",
     ),
 ]
@@ -239,12 +245,12 @@ setup_urls = [
 ]
 
 scoring_urls = [
-    path("metrics/", scoring.metric_list, name="metric-list"),
-    path("studies/<slug:slug>/scoring/", scoring.study_scoring, name="study-scoring"),
-    path("studies/<slug:slug>/scoring/run/", scoring.study_score, name="study-score"),
+    path("metrics/", scores.metric_list, name="metric-list"),
+    path("studies/<slug:slug>/scoring/", scores.study_scoring, name="study-scoring"),
+    path("studies/<slug:slug>/scoring/run/", scores.study_score, name="study-score"),
     path(
         "studies/<slug:slug>/scoring/<int:run>/stop/",
-        scoring.scoring_stop,
+        scores.scoring_stop,
         name="scoring-stop",
     ),
 ]
@@ -252,42 +258,98 @@ scoring_urls = [
 # /rate/<token>/...: what an annotator sees
 rate_urls = [
     path("join/<token>/", join.join, name="join"),
-    path("rate/<token>/", rate.entry, name="rate-entry"),
+    path("rate/<token>/", invitation.entry, name="rate-entry"),
     path("rate/<token>/two-links/", join.second_link, name="rate-second-link"),
-    path("rate/<token>/consent/", rate.consent, name="rate-consent"),
-    path("rate/<token>/instructions/", rate.instructions, name="rate-instructions"),
-    path("rate/<token>/pause/", rate.pause, name="rate-pause"),
-    path("rate/<token>/done/", rate.done, name="rate-done"),
-    path("rate/<token>/stop/", rate.stop, name="rate-stop"),
-    path("rate/<token>/note/", rate.warning, name="rate-warning"),
-    path("rate/<token>/story/<code>/", judging.slot, name="rate-slot"),
+    path("rate/<token>/consent/", invitation.consent, name="rate-consent"),
+    path(
+        "rate/<token>/instructions/", invitation.instructions, name="rate-instructions"
+    ),
+    path("rate/<token>/pause/", invitation.pause, name="rate-pause"),
+    path("rate/<token>/done/", invitation.done, name="rate-done"),
+    path("rate/<token>/stop/", invitation.stop, name="rate-stop"),
+    path("rate/<token>/note/", invitation.warning, name="rate-warning"),
+    path("rate/<token>/story/<code>/", slot.slot, name="rate-slot"),
     path("rate/<token>/story/<code>/save/", saving.save, name="rate-save"),
     path("rate/<token>/story/<code>/ahead/", saving.ahead, name="rate-ahead"),
-    path("rate/<token>/story/<code>/submit/", judging.submit, name="rate-submit"),
+    path("rate/<token>/story/<code>/submit/", slot.submit, name="rate-submit"),
     path(
         "rate/<token>/story/<code>/heartbeat/",
-        judging.heartbeat,
+        slot.heartbeat,
         name="rate-heartbeat",
     ),
-    path("rate/<token>/story/<code>/skip/", judging.skip, name="rate-skip"),
-    path("rate/<token>/story/<code>/feedback/", judging.feedback, name="rate-feedback"),
+    path("rate/<token>/story/<code>/skip/", slot.skip, name="rate-skip"),
+    path("rate/<token>/story/<code>/feedback/", slot.feedback, name="rate-feedback"),
     re_path(
         r"^rate/(?P<token>[\w-]+)/story/(?P<code>[\w-]+)/(?P<side>only|left|right)/"
         r"(?P<number>[0-9]{1,4})/(?P<rendition>display|thumb)/$",
-        pictures.picture,
+        media_files.picture,
         name="rate-picture",
     ),
     re_path(
         r"^rate/(?P<token>[\w-]+)/story/(?P<code>[\w-]+)/(?P<side>only|left|right)/"
         r"video/$",
-        pictures.video,
+        media_files.video,
         name="rate-video",
     ),
     re_path(
         r"^rate/(?P<token>[\w-]+)/story/(?P<code>[\w-]+)/character/(?P<index>[0-9]{1,4})/"
         r"(?P<number>[0-9]{1,4})/(?P<rendition>display|thumb)/$",
-        pictures.character,
+        media_files.character,
         name="rate-character",
+    ),
+]
+
+# Reports and downloads, below a study's address
+report_urls = [
+    path(
+        "studies/<slug:slug>/ratings.csv",
+        reports.table_csv,
+        {"table": "ratings"},
+        name="study-ratings-csv",
+    ),
+    path(
+        "studies/<slug:slug>/choices.csv",
+        reports.table_csv,
+        {"table": "choices"},
+        name="study-choices-csv",
+    ),
+    path(
+        "studies/<slug:slug>/scores.csv",
+        reports.table_csv,
+        {"table": "scores"},
+        name="study-scores-csv",
+    ),
+    re_path(
+        r"^api/v1/studies/(?P<slug>[-\w]+)/(?P<table>ratings|choices|scores)\.csv$",
+        reports.api_table,
+        name="api-table",
+    ),
+    path("studies/<slug:slug>/reports/", reports.report_list, name="report-list"),
+    path(
+        "studies/<slug:slug>/reports/new/", reports.report_create, name="report-create"
+    ),
+    path(
+        "studies/<slug:slug>/reports/<int:pk>/", reports.report_page, name="report-page"
+    ),
+    path(
+        "studies/<slug:slug>/reports/<int:pk>/again/",
+        reports.report_again,
+        name="report-again",
+    ),
+    path(
+        "studies/<slug:slug>/reports/<int:pk>/disagreements/",
+        reports.report_disagreements,
+        name="report-disagreements",
+    ),
+    path(
+        "studies/<slug:slug>/reports/<int:pk>/all.zip",
+        reports.report_zip,
+        name="report-zip",
+    ),
+    path(
+        "studies/<slug:slug>/reports/<int:pk>/files/<name>",
+        reports.report_file,
+        name="report-file",
     ),
 ]
 
@@ -299,5 +361,6 @@ urlpatterns = (
     + coverage_urls
     + people_urls
     + scoring_urls
+    + report_urls
     + rate_urls
 )

@@ -27,8 +27,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from analysis.boards.bradley_terry import fit
-from annotate.choosing.adaptive import (
+from analysis.rankings.bradley_terry import fit
+from annotate.next_slot.adaptive import (
     Choice,
     StopRule,
     information,
@@ -157,16 +157,21 @@ def look(study: Study, known, order: np.ndarray, answers: int) -> None:
 
 
 def errors(
-    log: list[tuple[Choice, float]], wins: np.ndarray, ties: np.ndarray,
-    outcome: np.ndarray, ability: np.ndarray, order: np.ndarray,
-) -> dict[str, np.ndarray]:  # fmt: skip
+    log: list[tuple[Choice, float]],
+    wins: np.ndarray,
+    ties: np.ndarray,
+    outcome: np.ndarray,
+    ability: np.ndarray,
+    order: np.ndarray,
+) -> dict[str, np.ndarray]:
     """Estimate minus truth of every method, the truly best first."""
     expected = (outcome[0] + outcome[1] / 2).mean(axis=2)
     truth = (expected.sum(axis=1) - 0.5) / (METHODS - 1)
     weight = weights(
         [choice.per_slot for choice, _ in log],
-        [choice.available for choice, _ in log], SLOTS,
-    )  # fmt: skip
+        [choice.available for choice, _ in log],
+        SLOTS,
+    )
     place = np.argsort(order)
     theta, converged = fit(np.stack([wins, ties])[None], ties="davidson")
     found = {

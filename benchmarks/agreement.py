@@ -21,10 +21,13 @@ import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from analysis.agreement import RATING_STATISTICS, agreement
-from analysis.panel.annotators import rating_annotators
-from analysis.panel.consistency import panel_consistency, scale_consistency
-from analysis.panel.reliability import Reliability, rating_reliability
+from analysis.reliability.agreement import RATING_STATISTICS, agreement
+from analysis.reliability.annotators import rating_annotators
+from analysis.reliability.internal_consistency import (
+    panel_consistency,
+    scale_consistency,
+)
+from analysis.reliability.matrices import Reliability, rating_reliability
 
 RESAMPLES = 1000
 CALLS = 20
@@ -52,18 +55,28 @@ def laid_out(matrix: np.ndarray) -> Reliability:
     units = np.arange(U)[:, None]
     codes, values = pd.factorize(matrix.ravel(), sort=True)
     return Reliability(
-        values, np.repeat(np.arange(U), A), np.tile(np.arange(A), U), codes, U,
-        tuple(f"r{a}" for a in range(A)), {"units": units, "stories": units // 50},
-    )  # fmt: skip
+        values,
+        np.repeat(np.arange(U), A),
+        np.tile(np.arange(A), U),
+        codes,
+        U,
+        tuple(f"r{a}" for a in range(A)),
+        {"units": units, "stories": units // 50},
+    )
 
 
 def intervals(
     data: Reliability, statistics: tuple[str, ...], parts: tuple[str, ...]
 ) -> object:
     return agreement(
-        data, statistics, parts=parts, resamples=RESAMPLES, confidence=0.95, seed=0,
+        data,
+        statistics,
+        parts=parts,
+        resamples=RESAMPLES,
+        confidence=0.95,
+        seed=0,
         question="d",
-    )  # fmt: skip
+    )
 
 
 def against_the_package(rng: np.random.Generator) -> None:

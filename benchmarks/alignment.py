@@ -31,10 +31,10 @@ import pandas as pd
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from analysis.coefficients.comparison import swap_tests
-from analysis.coefficients.levels import level_values
+from analysis.correlation.levels import level_values
+from analysis.correlation.permutation_tests import swap_tests
+from analysis.inference.resampling import draw, stream
 from analysis.reading.cells import Grid
-from analysis.resampling import draw, stream
 
 METHODS, STORIES, DRAWS = 50, 200, 1000
 # Draws that the peer makes at each level; its time is scaled to DRAWS.
@@ -91,15 +91,22 @@ def against_nlpstats() -> None:
 
             def swaps(level: str = level, coefficient: str = coefficient) -> object:
                 return swap_tests(
-                    grid, level, coefficients=[coefficient], parts=parts,
-                    resamples=DRAWS, seed=0,
-                )  # fmt: skip
+                    grid,
+                    level,
+                    coefficients=[coefficient],
+                    parts=parts,
+                    resamples=DRAWS,
+                    seed=0,
+                )
 
             def resamples(level: str = level, coefficient: str = coefficient) -> object:
                 draws = draw(
-                    parts, cells=grid.cells, n_annotators=1, resamples=DRAWS,
+                    parts,
+                    cells=grid.cells,
+                    n_annotators=1,
+                    resamples=DRAWS,
                     rng=stream(0, "benchmark"),
-                )  # fmt: skip
+                )
                 one = grid.with_metrics(("a",))
                 return level_values(one, level, draws, [coefficient])
 
@@ -177,10 +184,18 @@ def write_study(folder: Path, rows: int) -> int:
 def aligned(folder: Path, out: Path, *options: str) -> tuple[float, float]:
     """Run the command line; return seconds, and the most memory it held, in MB."""
     command = [
-        sys.executable, "-m", "analysis", "align",
-        "--ratings", str(folder / "ratings.csv"),
-        "--scores", str(folder / "scores.csv"), "--out", str(out), *options,
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "analysis",
+        "align",
+        "--ratings",
+        str(folder / "ratings.csv"),
+        "--scores",
+        str(folder / "scores.csv"),
+        "--out",
+        str(out),
+        *options,
+    ]
     start = time.perf_counter()
     with tempfile.TemporaryFile("w+") as errors:
         child = subprocess.Popen(

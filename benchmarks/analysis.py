@@ -36,8 +36,9 @@ def run(python: Path | str, script: str, *options: str, one_thread: bool) -> Non
     print(f"\n== {script} {' '.join(options)}", flush=True)
     subprocess.run(
         [python, HERE / script, *options],
-        env=os.environ | (ONE_THREAD if one_thread else {}), check=True,
-    )  # fmt: skip
+        env=os.environ | (ONE_THREAD if one_thread else {}),
+        check=True,
+    )
 
 
 def main() -> None:

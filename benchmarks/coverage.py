@@ -33,22 +33,26 @@ from scipy import stats
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from analysis.agreement import PARTS as AGREEMENT_PARTS
-from analysis.agreement import STATISTICS, agreement
-from analysis.boards.bradley_terry import fit
-from analysis.boards.means import mean_ratings
-from analysis.coefficients.levels import (
+from analysis.correlation.levels import (
     is_bias_corrected,
     level_estimates,
     level_values,
 )
-from analysis.leaderboard import ELO_MEAN, ELO_SCALE, leaderboard
+from analysis.inference.resampling import interval, no_draws
 from analysis.options import COEFFICIENTS, LEVELS
-from analysis.pairs.forming import rating_pairs
-from analysis.pairwise import pair_agreement
-from analysis.panel.reliability import rating_reliability
-from analysis.reading.cells import Grid, annotator_cells, same_within_tolerance
-from analysis.resampling import interval, no_draws
+from analysis.pairwise.accuracy import pair_agreement
+from analysis.pairwise.output_pairs import rating_pairs
+from analysis.rankings.bradley_terry import fit
+from analysis.rankings.leaderboard import ELO_MEAN, ELO_SCALE, leaderboard
+from analysis.rankings.method_means import mean_ratings
+from analysis.reading.cells import (
+    Grid,
+    annotator_cells,
+    same_within_tolerance,
+)
+from analysis.reliability.agreement import PARTS as AGREEMENT_PARTS
+from analysis.reliability.agreement import STATISTICS, agreement
+from analysis.reliability.matrices import rating_reliability
 
 CONFIDENCE = 0.95
 CLAIM = (0.92, 0.98)
@@ -169,9 +173,13 @@ def grid_of(
         "quality",
         tuple(f"s{s:04d}" for s in range(opinions.shape[0])),
         tuple(f"m{m:04d}" for m in range(opinions.shape[1])),
-        METRICS, np.ones(opinions.shape, bool),
-        same_within_tolerance(ratings.mean(axis=0)), scores, votes, frozenset(),
-    )  # fmt: skip
+        METRICS,
+        np.ones(opinions.shape, bool),
+        same_within_tolerance(ratings.mean(axis=0)),
+        scores,
+        votes,
+        frozenset(),
+    )
 
 
 def frame_of(grid: Grid) -> pd.DataFrame:
@@ -320,9 +328,12 @@ def _levels_of(grid: Grid, levels: tuple[str, ...]) -> Truth:
 
 
 def correlation_study(
-    design: Design, drawn: tuple[str, ...], parts: tuple[str, ...],
-    resamples: int, study: int,
-) -> list[Found]:  # fmt: skip
+    design: Design,
+    drawn: tuple[str, ...],
+    parts: tuple[str, ...],
+    resamples: int,
+    study: int,
+) -> list[Found]:
     """Correlations at all levels, their differences, and PPA."""
     number = study // STUDIES_IN_A_WORLD
     here, rng = world(design, number), generator(4, study)
@@ -333,8 +344,11 @@ def correlation_study(
         truth, methods = methods_kept(design, number), here.methods
     grid = grid_of(here, methods[None], design.stories, rng)
     options = {
-        "parts": parts, "resamples": resamples, "confidence": CONFIDENCE, "seed": study,
-    }  # fmt: skip
+        "parts": parts,
+        "resamples": resamples,
+        "confidence": CONFIDENCE,
+        "seed": study,
+    }
     found = []
     for level in LEVELS:
         estimates, draws = level_estimates(
@@ -353,9 +367,10 @@ def correlation_study(
             gap = values[0] - values[1]
             corrected = is_bias_corrected(grid, level, name, parts)
             low, high, _ = interval(
-                draws[name][0] - draws[name][1], CONFIDENCE,
+                draws[name][0] - draws[name][1],
+                CONFIDENCE,
                 centre=gap if corrected else None,
-            )  # fmt: skip
+            )
             found.append(Found(f"{name}, difference", level, gap, low, high, true))
     for row in pair_agreement(rating_pairs(grid), epsilon="0", **options):
         if row.metric in METRICS:
@@ -373,9 +388,12 @@ def correlation_study(
 
 
 def means_study(
-    design: Design, drawn: tuple[str, ...], parts: tuple[str, ...],
-    resamples: int, study: int,
-) -> list[Found]:  # fmt: skip
+    design: Design,
+    drawn: tuple[str, ...],
+    parts: tuple[str, ...],
+    resamples: int,
+    study: int,
+) -> list[Found]:
     """Mean ratings of the methods: these methods, endless stories (and annotators)."""
     here, rng = world(design, study // STUDIES_IN_A_WORLD), generator(5, study)
     if "annotators" in drawn:
@@ -386,9 +404,14 @@ def means_study(
     truth = expected_rating(crowd, here.methods[:, 0])
     rows = frame_of(grid_of(here, here.methods[None], design.stories, rng))
     found = mean_ratings(
-        rows, annotator_cells(rows), dimension="quality", parts=parts,
-        resamples=resamples, confidence=CONFIDENCE, seed=study,
-    )  # fmt: skip
+        rows,
+        annotator_cells(rows),
+        dimension="quality",
+        parts=parts,
+        resamples=resamples,
+        confidence=CONFIDENCE,
+        seed=study,
+    )
     return [
         Found("mean rating", "method", r.mean.value, r.mean.low, r.mean.high, t)
         for r, t in zip(found, truth, strict=True)
@@ -398,9 +421,15 @@ def means_study(
 # --- Agreement ----------------------------------------------------------------------
 
 AGREEMENT = (
-    "alpha_nominal", "alpha_ordinal", "alpha_interval", "ac1", "ac2_quadratic",
-    "icc_2_1", "rater_vs_rest_spearman", "rater_vs_rest_kendall",
-)  # fmt: skip
+    "alpha_nominal",
+    "alpha_ordinal",
+    "alpha_interval",
+    "ac1",
+    "ac2_quadratic",
+    "icc_2_1",
+    "rater_vs_rest_spearman",
+    "rater_vs_rest_kendall",
+)
 SCALE = (0, 4)
 
 
@@ -443,9 +472,12 @@ def _rater_vs_rest(votes: np.ndarray, name: str) -> float:
 
 
 def agreement_study(
-    design: Design, drawn: tuple[str, ...], parts: tuple[str, ...],
-    resamples: int, study: int,
-) -> list[Found]:  # fmt: skip
+    design: Design,
+    drawn: tuple[str, ...],
+    parts: tuple[str, ...],
+    resamples: int,
+    study: int,
+) -> list[Found]:
     number = study // STUDIES_IN_A_WORLD
     truth = agreement_truth(design, number, drawn)
     here, rng = world(design, number), generator(8, study)
@@ -457,16 +489,25 @@ def agreement_study(
     rows = frame_of(_rated_by_all(here, methods[None], design.stories, rng))
     names = tuple(name for _, _, name in truth)
     found = agreement(
-        rating_reliability(rows, SCALE), names, parts=parts, resamples=resamples,
-        confidence=CONFIDENCE, seed=study, question="quality",
-    )  # fmt: skip
+        rating_reliability(rows, SCALE),
+        names,
+        parts=parts,
+        resamples=resamples,
+        confidence=CONFIDENCE,
+        seed=study,
+        question="quality",
+    )
     return [
         Found(
-            r.statistic, "units", r.estimate.value, r.estimate.low, r.estimate.high,
+            r.statistic,
+            "units",
+            r.estimate.value,
+            r.estimate.low,
+            r.estimate.high,
             truth["", "", r.statistic],
         )
         for r in found
-    ]  # fmt: skip
+    ]
 
 
 # --- Leaderboards -------------------------------------------------------------------
@@ -540,9 +581,14 @@ def arena_study(
         }
     )
     board, _ = leaderboard(
-        rows, criterion="quality", ties=ties, parts=parts, resamples=resamples,
-        confidence=CONFIDENCE, seed=study,
-    )  # fmt: skip
+        rows,
+        criterion="quality",
+        ties=ties,
+        parts=parts,
+        resamples=resamples,
+        confidence=CONFIDENCE,
+        seed=study,
+    )
     truth = dict(
         zip(
             np.char.mod("m%02d", range(M)),
@@ -597,8 +643,11 @@ BOTH, VOTES = "stories+methods", "stories+annotators"
 SIZE = Design()
 PANEL = Design(annotators=5, raters=5)
 DEFAULTS = {
-    "correlation": BOTH, "mean": "stories", "agreement": "units", "leaderboard": VOTES,
-}  # fmt: skip
+    "correlation": BOTH,
+    "mean": "stories",
+    "agreement": "units",
+    "leaderboard": VOTES,
+}
 
 
 def scenarios() -> Iterator[Scenario]:
@@ -665,14 +714,20 @@ def summarise(scenario: Scenario, found: list[list[Found]]) -> Iterator[Line]:
         # The methods of a study are not independent: average inside it first.
         inside = [np.mean([f.low <= f.truth <= f.high for f in one]) for one in own]
         yield Line(
-            scenario.family, *key, scenario.size, scenario.drawn, scenario.resample,
-            scenario.resample == DEFAULTS[scenario.family], len(found),
-            float(np.mean(inside)), float(np.std(inside) / np.sqrt(len(found))),
+            scenario.family,
+            *key,
+            scenario.size,
+            scenario.drawn,
+            scenario.resample,
+            scenario.resample == DEFAULTS[scenario.family],
+            len(found),
+            float(np.mean(inside)),
+            float(np.std(inside) / np.sqrt(len(found))),
             float(np.mean([f.high - f.low for f in rows])),
             float(np.mean([f.truth for f in rows])),
             float(np.mean([f.value - f.truth for f in rows])),
             sum(len(one) for one in own) - len(rows),
-        )  # fmt: skip
+        )
 
 
 def print_lines(scenario: Scenario, lines: list[Line], seconds: float) -> None:
@@ -695,13 +750,18 @@ def print_lines(scenario: Scenario, lines: list[Line], seconds: float) -> None:
 # --- The figure ---------------------------------------------------------------------
 
 SHOWN = (
-    ("kendall, close", "tau-b"), ("spearman, close", "Spearman"),
-    ("pearson, close", "Pearson"), ("kendall, difference", "difference of two tau-b"),
-    ("ppa strict, coarse", "PPA strict"), ("alpha_nominal", "alpha nominal"),
-    ("alpha_ordinal", "alpha ordinal"), ("alpha_interval", "alpha interval"),
-    ("ac2_quadratic", "AC2"), ("bradley-terry", "Bradley-Terry"),
+    ("kendall, close", "tau-b"),
+    ("spearman, close", "Spearman"),
+    ("pearson, close", "Pearson"),
+    ("kendall, difference", "difference of two tau-b"),
+    ("ppa strict, coarse", "PPA strict"),
+    ("alpha_nominal", "alpha nominal"),
+    ("alpha_ordinal", "alpha ordinal"),
+    ("alpha_interval", "alpha interval"),
+    ("ac2_quadratic", "AC2"),
+    ("bradley-terry", "Bradley-Terry"),
     ("mean rating", "mean rating"),
-)  # fmt: skip
+)
 LEFT, SCALE_WIDTH, STEP = 250, 420, 22
 LEAST = 0.3
 

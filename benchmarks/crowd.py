@@ -5,9 +5,9 @@
 Simulates the ViStoryBench user study (26 methods x 20 stories, ten answers each,
 sessions of seven) with people who come in random order and leave in mid-session one
 time in five, and prints what was reached beside what was possible at best. The rules
-are the real ones: `annotate.choosing.crowd` chooses, levels are handed out as by
-`annotate.choosing.handing`. Then a smaller study runs through the real functions on a
-database of its own (SQLite).
+are the real ones: `annotate.next_slot.slot_selection` chooses, levels are handed out as
+by `annotate.next_slot.choosing`. Then a smaller study runs through the real functions
+on a database of its own (SQLite).
 """
 
 import os
@@ -19,8 +19,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from annotate.choosing.crowd import Candidate, Seen, best, keeps_even
-from annotate.plans.balance import Assignment, DesignUnit, measure
+from annotate.assignment.designs.balance import Assignment, DesignUnit, measure
+from annotate.next_slot.slot_selection import Candidate, Seen, best, keeps_even
 
 METHODS, STORIES, REDUNDANCY, SESSION = 26, 20, 10, 7
 ARRIVALS, ABANDON = 60, 0.2
@@ -177,9 +177,11 @@ def in_the_database(dice: random.Random) -> None:
     django.setup()
     from django.core.management import call_command
 
-    from annotate import finishing, leasing, rating
-    from annotate.choosing import handing
+    from annotate.answers import writing
     from annotate.history.verifying import problems
+    from annotate.next_slot import choosing
+    from annotate.slots import leasing
+    from annotate.submission import consequences
     from tests.pressure.grids import add_people, make_grid
 
     call_command("migrate", verbosity=0)
@@ -188,17 +190,17 @@ def in_the_database(dice: random.Random) -> None:
     widest, waiting = 0, set()
     while len(waiting) < len(people):
         person = dice.choice([one for one in people if one.pk not in waiting])
-        slot = handing.take_next(person).slot
+        slot = choosing.take_next(person).slot
         if slot is None:
             waiting.add(person.pk)
         elif dice.random() < ABANDON / SESSION:
             study.slots.filter(pk=slot.pk).update(lease_until="2020-01-01T00:00Z")
             leasing.release_expired()
         else:
-            rating.record_answer(
+            writing.record_answer(
                 slot=slot, annotator=person, question=question, value=3
             )
-            finishing.submit(slot=slot, annotator=person)
+            consequences.submit(slot=slot, annotator=person)
         counts = list(study.units.values_list("submitted", flat=True))
         widest = max(widest, max(counts) - min(counts))
     done = study.slots.filter(state="submitted").select_related("unit__output_a")

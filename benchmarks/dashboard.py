@@ -73,8 +73,8 @@ def measure(answers: int) -> bool:
     from django.test import Client
     from django.urls import reverse
 
-    from annotate.dashboards import snapshots
-    from annotate.dashboards.dashboard import version
+    from annotate.coverage import snapshots
+    from annotate.coverage.dashboard import version
     from annotate.models import User
 
     study = build(answers)
@@ -121,8 +121,8 @@ def build(answers: int):
     """Store a study that is all but done, with its answers spread over two weeks."""
     from django.utils import timezone
 
+    from annotate.answers.writing import count_units
     from annotate.models import Annotator, Event, Flag, Rating, Slot, Unit
-    from annotate.rating import count_units
     from evalcore.postgresql import analyze
 
     study, units, questions = outline(answers)
@@ -142,11 +142,17 @@ def build(answers: int):
             done = n % 20 != 0
             at = start + n * step
             yield Slot(
-                study=study, unit=unit, ordinal=ordinal + 1, annotator=people[place],
-                position=100 + 10 * taken[place], session=1 + taken[place] // 7,
-                state="submitted" if done else "open", started_at=at if done else None,
-                submitted_at=at if done else None, seconds=30.0 if done else None,
-            )  # fmt: skip
+                study=study,
+                unit=unit,
+                ordinal=ordinal + 1,
+                annotator=people[place],
+                position=100 + 10 * taken[place],
+                session=1 + taken[place] // 7,
+                state="submitted" if done else "open",
+                started_at=at if done else None,
+                submitted_at=at if done else None,
+                seconds=30.0 if done else None,
+            )
 
     in_chunks(Slot, slots())
     submitted = study.slots.filter(state="submitted").order_by("pk")
@@ -156,18 +162,26 @@ def build(answers: int):
         for pk, annotator, unit in rows.iterator(CHUNK):
             for i, question in enumerate(questions):
                 yield Rating(
-                    slot_id=pk, question=question, annotator_id=annotator,
-                    value=(unit * 7 + (annotator + pk + i) % 3) % 5, scale_min=0,
+                    slot_id=pk,
+                    question=question,
+                    annotator_id=annotator,
+                    value=(unit * 7 + (annotator + pk + i) % 3) % 5,
+                    scale_min=0,
                     scale_max=4,
-                )  # fmt: skip
+                )
 
     in_chunks(Rating, ratings())
     count_units(study)
     for person in people[:3]:
         Flag.objects.create(
-            annotator=person, rule="fast", signal="seconds_per_unit", action="warn",
-            value=5, n=30, text="5 s a unit",
-        )  # fmt: skip
+            annotator=person,
+            rule="fast",
+            signal="seconds_per_unit",
+            action="warn",
+            value=5,
+            n=30,
+            text="5 s a unit",
+        )
     Event.objects.create(study=study, kind=Event.Kind.STUDY_LAUNCHED)
     analyze(Unit, Slot, Rating)
     return study
@@ -190,16 +204,25 @@ def outline(answers: int):
         Output, (Output(story=s, method=m) for s in stories for m in methods)
     )
     study = Study.objects.create(
-        slug=f"large-{answers}", title="Large", benchmark=benchmark, state="open",
-        protocol="likert", template="own", redundancy=REDUNDANCY,
-    )  # fmt: skip
+        slug=f"large-{answers}",
+        title="Large",
+        benchmark=benchmark,
+        state="open",
+        protocol="likert",
+        template="own",
+        redundancy=REDUNDANCY,
+    )
     questions = [
         Question.objects.create(
-            study=study, key=f"q{i}", ordinal=i, titles={"en": f"Question {i}"},
-            scale_min=0, scale_max=4,
+            study=study,
+            key=f"q{i}",
+            ordinal=i,
+            titles={"en": f"Question {i}"},
+            scale_min=0,
+            scale_max=4,
         )
         for i in range(1, QUESTIONS + 1)
-    ]  # fmt: skip
+    ]
     units = in_chunks(
         Unit,
         (

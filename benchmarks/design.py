@@ -20,8 +20,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from annotate.design import plan
-from annotate.plans.balance import BalanceReport, DesignUnit
+from annotate.assignment.designs.balance import BalanceReport, DesignUnit
+from annotate.assignment.designs.balanced import plan
 
 
 @dataclass(frozen=True)
@@ -90,9 +90,12 @@ def measure_one(number: int, runs: int) -> dict[str, float]:
     for seed in range(runs):
         start = time.perf_counter()
         made = plan(
-            units, annotators=design.annotators, redundancy=design.redundancy,
-            session_size=design.session_size, seed=seed,
-        )  # fmt: skip
+            units,
+            annotators=design.annotators,
+            redundancy=design.redundancy,
+            session_size=design.session_size,
+            seed=seed,
+        )
         times.append(time.perf_counter() - start)
     return {
         "slots": len(made.assignments),
@@ -129,9 +132,12 @@ def user_study() -> None:
     design = USER_STUDY
     units, people = design.units(), design.annotators
     balance = plan(
-        units, annotators=people, redundancy=design.redundancy,
-        session_size=design.session_size, seed=1,
-    ).balance  # fmt: skip
+        units,
+        annotators=people,
+        redundancy=design.redundancy,
+        session_size=design.session_size,
+        seed=1,
+    ).balance
     slots = len(units) * design.redundancy
     load = slots // people
     count = -(-load // design.session_size)

@@ -21,12 +21,12 @@ import pandas as pd
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from analysis.boards.means import mean_ratings
 from analysis.notes import Notes
 from analysis.options import AlignOptions
+from analysis.rankings.method_means import mean_ratings
 from analysis.reading.cells import annotator_cells, rated_grid
 from analysis.reading.inputs import read_ratings
-from analysis.reading.people import kept_people
+from analysis.reading.kept_answers import kept_people
 
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 METHODS, ANNOTATORS = 50, 50
@@ -67,9 +67,14 @@ def to_matrices(path: Path) -> dict[str, float]:
     for name, rows in cells.groupby("dimension"):
         rated_grid(str(name), rows)
         mean_ratings(
-            kept[kept["dimension"] == name], rows, dimension=str(name),
-            parts=("stories",), resamples=1000, confidence=0.95, seed=0,
-        )  # fmt: skip
+            kept[kept["dimension"] == name],
+            rows,
+            dimension=str(name),
+            parts=("stories",),
+            resamples=1000,
+            confidence=0.95,
+            seed=0,
+        )
     seconds["cells and means, 1000 resamples"] = time.perf_counter() - start
     seconds["all"] = sum(seconds.values())
     return seconds
@@ -114,8 +119,10 @@ def memory(kind: str) -> float:
 
 def curve(sizes: list[int], repeats: int) -> None:
     """Print one line a size."""
-    print(f"{'ratings':>9} {'file':>7} {'read':>7} {'sort':>7} {'cells':>7} {'all':>7} "
-          f"{'MB':>6} | {'read_csv':>8} {'MB':>6} | {'read/peer':>9}")  # fmt: skip
+    print(
+        f"{'ratings':>9} {'file':>7} {'read':>7} {'sort':>7} {'cells':>7} {'all':>7} "
+        f"{'MB':>6} | {'read_csv':>8} {'MB':>6} | {'read/peer':>9}"
+    )
     with tempfile.TemporaryDirectory() as folder:
         for n in sizes:
             path = Path(folder) / f"{n}.csv"

@@ -22,7 +22,7 @@ import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from analysis.leaderboard import leaderboard, side_effect
+from analysis.rankings.leaderboard import leaderboard, side_effect
 
 METHODS, STORIES, ANNOTATORS = 20, 400, 50
 LIMIT = 2.0  # seconds, for 1,000,000 votes and 1,000 resamples
@@ -92,8 +92,11 @@ def peer_seconds(python: str, rows: pd.DataFrame, resamples: int) -> list[float]
         ].assign(winner=winner).to_parquet(file)
         done = subprocess.run(
             [python, script, file, str(resamples)],
-            capture_output=True, text=True, check=False, timeout=300,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
     if done.returncode:
         raise SystemExit(f"arena-rank failed:\n{done.stderr[-2000:]}")
     return [float(word) for word in done.stdout.split()]

@@ -32,9 +32,11 @@ from django.core.management import call_command
 from django.db import connection
 from django.db.models import F
 
-from annotate import finishing, leasing, rating
-from annotate.choosing import handing
+from annotate.answers import writing
 from annotate.models import Annotator, Slot, Study, Unit
+from annotate.next_slot import choosing
+from annotate.slots import leasing
+from annotate.submission import consequences
 from evalcore.postgresql import analyze
 from tests.pressure.grids import add_people, make_grid
 
@@ -97,13 +99,13 @@ def work(study: Study, people: list[Annotator], watch: Stopwatch) -> None:
     for number in range(OPERATIONS):
         person = people[number % len(people)]
         with watch.of("next slot"):
-            slot = handing.take_next(person).slot
+            slot = choosing.take_next(person).slot
         with watch.of("answer"):
-            rating.record_answer(
+            writing.record_answer(
                 slot=slot, annotator=person, question=question, value=number % 5
             )
         with watch.of("submit"):
-            finishing.submit(slot=slot, annotator=person)
+            consequences.submit(slot=slot, annotator=person)
 
 
 SLOTS = """
@@ -138,9 +140,13 @@ def planned_study(size: int) -> tuple[Study, list[Annotator]]:
 
 def _units(slug: str, size: int, assignment: str) -> Study:
     return make_grid(
-        slug, stories=size // METHODS // REDUNDANCY, methods=METHODS,
-        redundancy=REDUNDANCY, assignment=assignment, slots=False,
-    )  # fmt: skip
+        slug,
+        stories=size // METHODS // REDUNDANCY,
+        methods=METHODS,
+        redundancy=REDUNDANCY,
+        assignment=assignment,
+        slots=False,
+    )
 
 
 def _execute(sql: str, parameters: list) -> None:

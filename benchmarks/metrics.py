@@ -43,7 +43,7 @@ from PIL import Image as Pillow
 from evalcore.metrics.base import Ask, Character, Image, Rendering, Shot, Source
 from evalcore.metrics.encoders import runtime
 from evalcore.metrics.engine import Engine, Job
-from evalcore.metrics.features import FeatureStore
+from evalcore.metrics.feature_cache import FeatureStore
 from evalcore.metrics.vistorybench.csd import StyleConsistency, StyleFaithfulness
 
 SHOTS = 16
@@ -55,9 +55,15 @@ PEER_SHOTS = 6
 # Seconds a pair that ViStoryBench's authors report (table S9, one H800).
 REPORTED = {"CSD": 0.046, "CIDS": 0.45}
 COLUMNS = (
-    "encoder", "device", "threads", "images", "bare images/s", "whole images/s",
-    "ratio", "again s",
-)  # fmt: skip
+    "encoder",
+    "device",
+    "threads",
+    "images",
+    "bare images/s",
+    "whole images/s",
+    "ratio",
+    "again s",
+)
 # Peak of dense bf16 matrix products, in TFLOP/s, by name of the device.
 PEAKS = {"NVIDIA H200": 989, "NVIDIA H100": 989, "NVIDIA A100": 312}
 # Multiplications and additions of one picture, in GFLOP.
@@ -107,9 +113,13 @@ def encoder_of(name: str, folder: Path):
     from evalcore.metrics.encoders import published, siglip
 
     config = SiglipVisionConfig(
-        hidden_size=1152, intermediate_size=4304, num_hidden_layers=27,
-        num_attention_heads=16, image_size=384, patch_size=14,
-    )  # fmt: skip
+        hidden_size=1152,
+        intermediate_size=4304,
+        num_hidden_layers=27,
+        num_attention_heads=16,
+        image_size=384,
+        patch_size=14,
+    )
     SiglipVisionModel(config).save_pretrained(folder / published.SIGLIP.path)
     torch.save(siglip.Head().state_dict(), folder / published.AESTHETIC_HEAD.path)
     return siglip.aesthetic_encoder("official")
@@ -260,12 +270,17 @@ def race(options: argparse.Namespace, encoder, paths: list[Path], folder: Path) 
         speed = images / taken
         print(
             row(
-                options.encoder, device, torch.get_num_threads(), images,
-                f"{alone:.2f} ({min(rates):.2f} to {max(rates):.2f})", f"{speed:.2f}",
-                f"{speed / alone:.0%}", f"{again:.2f}",
+                options.encoder,
+                device,
+                torch.get_num_threads(),
+                images,
+                f"{alone:.2f} ({min(rates):.2f} to {max(rates):.2f})",
+                f"{speed:.2f}",
+                f"{speed / alone:.0%}",
+                f"{again:.2f}",
             ),
             flush=True,
-        )  # fmt: skip
+        )
         shutil.rmtree(folder / "features")
 
 

@@ -55,7 +55,7 @@ def measure(folder: Path) -> None:
     django.setup()
     from django.core.management import call_command
 
-    from evalcore.importing.folder import import_outputs
+    from evalcore.importing.outputs import import_outputs
     from evalcore.models import Benchmark
 
     call_command("migrate", verbosity=0)
@@ -86,8 +86,11 @@ def main() -> None:
             }
             done = subprocess.run(
                 [sys.executable, __file__, "--measure", f"{folder}/outputs"],
-                env=env, stdout=subprocess.PIPE, text=True, check=True,
-            )  # fmt: skip
+                env=env,
+                stdout=subprocess.PIPE,
+                text=True,
+                check=True,
+            )
             before, most, seconds = done.stdout.split()
             print(f"{name:24}{before:>8}{most:>8}   {seconds:>8}", flush=True)
 

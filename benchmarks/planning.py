@@ -33,20 +33,24 @@ import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from analysis.agreement import agreement
-from analysis.coefficients.levels import level_estimates, level_values
+from analysis.correlation.levels import level_estimates, level_values
+from analysis.inference.resampling import no_draws
 from analysis.options import LEVELS, AlignOptions
-from analysis.panel.reliability import rating_reliability
-from analysis.planning.components import estimate_components, rating_design
-from analysis.planning.variance import (
+from analysis.planning.power import power_analysis
+from analysis.planning.sums_of_squares import estimate_components, rating_design
+from analysis.planning.variance_components import (
     expected_reliability,
     reliability,
     study_size,
     variance_components,
 )
-from analysis.power import power_analysis
-from analysis.reading.cells import Grid, annotator_cells, same_within_tolerance
-from analysis.resampling import no_draws
+from analysis.reading.cells import (
+    Grid,
+    annotator_cells,
+    same_within_tolerance,
+)
+from analysis.reliability.agreement import agreement
+from analysis.reliability.matrices import rating_reliability
 
 QUESTION, METRIC = "quality", "metric"
 COEFFICIENT = "kendall"
@@ -161,10 +165,16 @@ def study(
         votes[order >= model.raters] = np.nan
     human = same_within_tolerance(np.nanmean(votes, axis=0))
     return Grid(
-        QUESTION, tuple(f"s{s:05d}" for s in range(S)),
-        tuple(f"m{m:03d}" for m in range(M)), (METRIC,), np.ones((S, M), bool),
-        human, model.metric(values[1])[None], votes, frozenset(),
-    )  # fmt: skip
+        QUESTION,
+        tuple(f"s{s:05d}" for s in range(S)),
+        tuple(f"m{m:03d}" for m in range(M)),
+        (METRIC,),
+        np.ones((S, M), bool),
+        human,
+        model.metric(values[1])[None],
+        votes,
+        frozenset(),
+    )
 
 
 def fresh(model: Model, *key: int) -> Grid:
@@ -237,11 +247,13 @@ def real(model: Model, what: str, studies: int) -> float:
         return 1.96 * spread(model, studies)
     values = [
         level_values(
-            fresh(model, 2, i), what,
-            no_draws(model.stories, model.methods), (COEFFICIENT,),
+            fresh(model, 2, i),
+            what,
+            no_draws(model.stories, model.methods),
+            (COEFFICIENT,),
         )[COEFFICIENT][0, 0]
         for i in range(studies)
-    ]  # fmt: skip
+    ]
     return 1.96 * float(np.nanstd(values, ddof=1))
 
 
@@ -281,9 +293,14 @@ def alpha_spread(model: Model, studies: int) -> float:
 def alpha_of(grid: Grid, resamples: int):
     data = rating_reliability(ratings_of(grid), (0, 4))
     return agreement(
-        data, ("alpha_ordinal",), parts=("units",), resamples=resamples,
-        confidence=0.95, seed=0, question=QUESTION,
-    )[0].estimate  # fmt: skip
+        data,
+        ("alpha_ordinal",),
+        parts=("units",),
+        resamples=resamples,
+        confidence=0.95,
+        seed=0,
+        question=QUESTION,
+    )[0].estimate
 
 
 def printed(model: Model, what: str, resamples: int) -> float:
@@ -297,9 +314,14 @@ def printed(model: Model, what: str, resamples: int) -> float:
             e = alpha_of(grid, resamples)
         else:
             e = level_estimates(
-                grid, what, coefficients=(COEFFICIENT,), parts=("stories", "methods"),
-                resamples=resamples, confidence=0.95, seed=i,
-            )[0][METRIC, COEFFICIENT]  # fmt: skip
+                grid,
+                what,
+                coefficients=(COEFFICIENT,),
+                parts=("stories", "methods"),
+                resamples=resamples,
+                confidence=0.95,
+                seed=i,
+            )[0][METRIC, COEFFICIENT]
         halves.append((e.high - e.low) / 2)
     return float(np.mean(halves))
 
@@ -342,8 +364,11 @@ def covered(model: Model, resamples: int, number: int) -> dict[str, tuple[bool, 
     grid = study(model, methods, people, generator(6, number))
     cells = annotator_cells(ratings_of(grid))
     options = {
-        "question": QUESTION, "resamples": resamples, "confidence": 0.95, "seed": number
-    }  # fmt: skip
+        "question": QUESTION,
+        "resamples": resamples,
+        "confidence": 0.95,
+        "seed": number,
+    }
     found = {}
     for row in variance_components(cells, **options):
         found[row["component"]] = row["low"], row["high"]

@@ -23,20 +23,26 @@ from statistics import correlation, fmean, median
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from annotate.checking.rules import (
+from annotate.quality_rules.rules import (
     DEFAULT_RULES,
     always_valid_p,
     correlation_p,
     evaluate,
 )
-from annotate.checking.signals import Judged, measure, upper_tail
+from annotate.quality_rules.signals import Judged, measure, upper_tail
 
 METHODS, STORIES, TRAINING, SESSION, CHECKED = 26, 20, 5, 7, 0.1
 LOW, HIGH = 0, 4
 TWIN_LOSS, TIE_BAND, CHOICE_NOISE, SECONDS_PER_SHOT = 1.5, 0.45, 0.8, 2.5
 KINDS = (
-    "careful", "careless", "straight", "flat", "side", "fast", "part",
-)  # fmt: skip
+    "careful",
+    "careless",
+    "straight",
+    "flat",
+    "side",
+    "fast",
+    "part",
+)
 
 
 @dataclass(frozen=True)
@@ -209,9 +215,12 @@ class Sitting:
         answers = answers_of(self.person, shown, study, dice, left)
         pace = self.person.pace * dice.lognormvariate(0, 0.35)
         return Judged(
-            purpose, answers, shots=shots, seconds=pace * shots,
+            purpose,
+            answers,
+            shots=shots,
+            seconds=pace * shots,
             a_is_left=left if study.pairwise else None,
-        )  # fmt: skip
+        )
 
     def draw(self) -> tuple[int, tuple[float, ...]]:
         one = self.dice.choice(self.outputs)
@@ -290,8 +299,11 @@ def table(name: str, arguments: argparse.Namespace, pool: ProcessPoolExecutor) -
         count = arguments.careful if kind == "careful" else arguments.others
         job = partial(
             first_breaches,
-            study=study, kind=kind, units=arguments.units, seed=arguments.seed,
-        )  # fmt: skip
+            study=study,
+            kind=kind,
+            units=arguments.units,
+            seed=arguments.seed,
+        )
         found[kind] = list(pool.map(job, range(count), chunksize=10))
     print(f"\n{name}: share caught within {arguments.units} units (median of units)\n")
     heads = [f"{kind} ({len(found[kind])})" for kind in kinds]

@@ -91,9 +91,14 @@ def write(picture: Image.Image, media):
 
     name = media.digest(picture.tobytes())
     row = MediaFile(
-        sha256=name, source_sha256=name, content_type="image/png", extension="png",
-        bytes=1, width=SIDE, height=SIDE,
-    )  # fmt: skip
+        sha256=name,
+        source_sha256=name,
+        content_type="image/png",
+        extension="png",
+        bytes=1,
+        width=SIDE,
+        height=SIDE,
+    )
     path = media.original_path(row)
     path.parent.mkdir(parents=True, exist_ok=True)
     picture.save(path, compress_level=1)
@@ -114,15 +119,15 @@ def main() -> None:
         from django.core.management import call_command
         from django.db import connection
 
-        from evalcore import scoring
         from evalcore.models import MetricScore
+        from evalcore.scoring import metric_runs
 
         call_command("migrate", verbosity=0)
         benchmark, images = fill(options.images)
 
         def timed() -> float:
             begun = time.perf_counter()
-            run = scoring.run(scoring.queue_run(benchmark, METRICS).pk)
+            run = metric_runs.run(metric_runs.queue_run(benchmark, METRICS).pk)
             assert run.state == "done", run.error
             return time.perf_counter() - begun
 

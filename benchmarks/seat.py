@@ -104,8 +104,8 @@ def build(options: argparse.Namespace):
     import numpy as np
     from PIL import Image
 
-    from annotate import same_size
     from annotate.models import Invitation
+    from annotate.presentation import same_size
     from evalcore import media
     from evalcore.models import Benchmark, Frame, Method, Output, Shot, Story
     from tests.working import LIKERT, join, make_planned
@@ -209,11 +209,14 @@ def save(client, address: str, questions: list[str], shown: str | None = None) -
     """Send answers as the page does, or submit; return the next address."""
     rows: list[dict[str, object]] = [
         {
-            "kind": "answer", "id": name, "key": f"{address}{name}",
-            "question": name, "value": 3,
+            "kind": "answer",
+            "id": name,
+            "key": f"{address}{name}",
+            "question": name,
+            "value": 3,
         }
         for name in questions
-    ]  # fmt: skip
+    ]
     if shown is not None:
         rows.append({"kind": "submit", "id": "", "seconds": 30, "shown": shown})
     body = {"rows": rows}
@@ -228,12 +231,22 @@ def work(tokens: list[str], options: argparse.Namespace) -> bool:
     port = free_port()
     server = subprocess.Popen(
         [
-            sys.executable, "-m", "gunicorn", "evalcore.wsgi", "--bind",
-            f"127.0.0.1:{port}", "--workers", "2", "--threads", "4",
-            "--log-level", "critical", "--no-control-socket",
+            sys.executable,
+            "-m",
+            "gunicorn",
+            "evalcore.wsgi",
+            "--bind",
+            f"127.0.0.1:{port}",
+            "--workers",
+            "2",
+            "--threads",
+            "4",
+            "--log-level",
+            "critical",
+            "--no-control-socket",
         ],
         cwd=ROOT,
-    )  # fmt: skip
+    )
     try:
         wait_for(port)
         with sync_playwright() as playwright:
@@ -251,8 +264,10 @@ def work(tokens: list[str], options: argparse.Namespace) -> bool:
                 times, seen = session(browser, base, token, keys, ahead)
                 label = f"next story, {name} ({seen} pictures), p95 of {len(times)}"
                 failed |= show(label, p95(times), NEXT_MS if ahead else None, "ms")
-                print(f"    median {statistics.median(times):.0f}, "
-                      f"slowest {max(times):.0f} ms")  # fmt: skip
+                print(
+                    f"    median {statistics.median(times):.0f}, "
+                    f"slowest {max(times):.0f} ms"
+                )
             browser.close()
     finally:
         server.terminate()
@@ -305,8 +320,10 @@ def show(name: str, value: float, limit: float | None, unit: str) -> bool:
     """Print a figure with its limit; say whether it is missed."""
     missed = limit is not None and value > limit
     beside = "" if limit is None else f"  (limit {limit:,})"
-    print(f"  {name}: {value:,.1f} {unit}{beside}{'  MISSED' if missed else ''}",
-          flush=True)  # fmt: skip
+    print(
+        f"  {name}: {value:,.1f} {unit}{beside}{'  MISSED' if missed else ''}",
+        flush=True,
+    )
     return missed
 
 

@@ -13,8 +13,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "evalcore.settings")
 
 app = Celery("plumbline")
 app.config_from_object("django.conf:settings", namespace="CELERY")
-app.autodiscover_tasks()
-app.autodiscover_tasks(["analysis.web"])
+app.autodiscover_tasks(["annotate", "annotate.reports", "evalcore.scoring"])
 
 
 @app.on_after_configure.connect
@@ -50,7 +49,7 @@ def look_for_work(**_kwargs: object) -> None:
 @worker_ready.connect
 def show_that_a_worker_lives(sender: Consumer, **_kwargs: object) -> None:
     """Give signs of life for the queues that this worker serves."""
-    from evalcore import workers
+    from evalcore.serving import workers
 
     workers.give_signs(sender.app.amqp.queues.consume_from)
 
@@ -59,6 +58,6 @@ def show_that_a_worker_lives(sender: Consumer, **_kwargs: object) -> None:
 @beat_embedded_init.connect
 def show_that_the_beat_lives(**_kwargs: object) -> None:
     """Give signs of life of what rings every minute."""
-    from evalcore import workers
+    from evalcore.serving import workers
 
     workers.give_signs(["beat"])

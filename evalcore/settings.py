@@ -10,7 +10,7 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import gettext_lazy as _
 
-from evalcore import environment
+from evalcore.serving import environment
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -90,13 +90,12 @@ INSTALLED_APPS = [
     "axes",
     "evalcore.apps.EvalcoreConfig",
     "annotate.apps.AnnotateConfig",
-    "analysis.web.apps.AnalysisWebConfig",
     "fixtures",
 ]
 
 MIDDLEWARE = [
-    "evalcore.views.health_middleware",
-    "evalcore.views.only_this_machine",
+    "evalcore.serving.health.health_middleware",
+    "evalcore.serving.health.only_this_machine",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "annotate.middleware.refuse_nul",
@@ -123,7 +122,7 @@ TEMPLATES = [
                 "django.template.context_processors.i18n",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "evalcore.workers.context",
+                "evalcore.serving.workers.context",
             ],
         },
     }
@@ -139,16 +138,16 @@ AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
     "django.contrib.auth.backends.ModelBackend",
 ]
-# What is counted, and when a login is refused, stands in `annotate.guessing`.
-AXES_HANDLER = "annotate.guessing.Guard"
+# What is counted, and when a login is refused, stands in `annotate.access.rate_limits`.
+AXES_HANDLER = "annotate.access.rate_limits.Guard"
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_FAILURE_LIMIT = 5
 AXES_COOLOFF_TIME = timedelta(minutes=15)
 AXES_RESET_ON_SUCCESS = True
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
-AXES_CLIENT_IP_CALLABLE = "annotate.guessing.client_address"
-AXES_USERNAME_CALLABLE = "annotate.guessing.username"
-AXES_LOCKOUT_CALLABLE = "annotate.guessing.login_refused"
+AXES_CLIENT_IP_CALLABLE = "annotate.access.rate_limits.client_address"
+AXES_USERNAME_CALLABLE = "annotate.access.rate_limits.username"
+AXES_LOCKOUT_CALLABLE = "annotate.access.rate_limits.login_refused"
 # Not kept with a wrong password: somebody may have written another one as the name, and
 # an address to go on to may be that of a link.
 AXES_SENSITIVE_PARAMETERS = ["username", "next", "csrfmiddlewaretoken"]
@@ -234,8 +233,8 @@ CELERY_TASK_DEFAULT_QUEUE = "cpu"
 CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BEAT_SCHEDULE = {
-    "scores": {"task": "evalcore.tasks.sweep", "schedule": 60},
-    "reports": {"task": "analysis.web.tasks.sweep_reports", "schedule": 60},
+    "scores": {"task": "evalcore.scoring.tasks.sweep", "schedule": 60},
+    "reports": {"task": "annotate.reports.tasks.sweep_reports", "schedule": 60},
     "leases": {"task": "annotate.tasks.release_expired", "schedule": 60},
     "pictures": {"task": "annotate.tasks.draw_pictures", "schedule": 60},
     "snapshots": {"task": "annotate.tasks.refresh_snapshots", "schedule": 60},
@@ -250,9 +249,9 @@ if CELERY_BROKER_URL.startswith("filesystem"):
         "control_folder": str(_queue / "control"),
     }
 
-LOGGING_CONFIG = "evalcore.redacting.configure"
-DEFAULT_EXCEPTION_REPORTER = "evalcore.redacting.Report"
-DEFAULT_EXCEPTION_REPORTER_FILTER = "evalcore.redacting.ReportFilter"
+LOGGING_CONFIG = "evalcore.serving.redacting.configure"
+DEFAULT_EXCEPTION_REPORTER = "evalcore.serving.redacting.Report"
+DEFAULT_EXCEPTION_REPORTER_FILTER = "evalcore.serving.redacting.ReportFilter"
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

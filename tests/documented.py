@@ -15,7 +15,7 @@ from pathlib import Path
 
 from django.core.management import get_commands, load_command_class
 
-from analysis.parsers import parser as analysis_parser
+from analysis.commands.parsers import parser as analysis_parser
 from evalcore.settings import ENVIRONMENT
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -56,9 +56,16 @@ class Name:
 def wrong_names(text: str) -> list[Name]:
     """Return every name in a page that stands for nothing, in order."""
     checks = (
-        _dotted, _members, _paths, _targets, _commands, _scripts, _options, _variables,
+        _dotted,
+        _members,
+        _paths,
+        _targets,
+        _commands,
+        _scripts,
+        _options,
+        _variables,
         _links,
-    )  # fmt: skip
+    )
     found = {name for check in checks for name in check(text)}
     return sorted(found, key=lambda one: (one.line, one.name))
 
@@ -188,8 +195,13 @@ def _has(owner: ast.ClassDef, member: str) -> bool:
     """Say whether a class, or one of our own that it is derived from, has a member."""
     if member in _definitions(owner.body) or member in _related_names():
         return True
-    own = {n.attr for n in ast.walk(owner) if isinstance(n, ast.Attribute)
-           and isinstance(n.value, ast.Name) and n.value.id == "self"}  # fmt: skip
+    own = {
+        n.attr
+        for n in ast.walk(owner)
+        if isinstance(n, ast.Attribute)
+        and isinstance(n.value, ast.Name)
+        and n.value.id == "self"
+    }
     bases = [b.id for b in owner.bases if isinstance(b, ast.Name)]
     return member in own or any(
         _has(base, member) for name in bases for base in _classes().get(name, [])

@@ -5,8 +5,8 @@ import io
 from django.utils import timezone
 from PIL import Image, ImageDraw
 
-from annotate import log
-from annotate.analysis_views import add_views
+from annotate import event_log
+from annotate.answers.analysis_views import add_views
 from annotate.models import Annotator, Invitation, Question, Slot, Study, Unit
 from evalcore import media
 from evalcore.models import Benchmark, Frame, Method, Output, Shot, Story
@@ -108,7 +108,7 @@ def make_study(
                 position=position,
                 a_is_left=(a + position) % 2 == 0,
             )
-    log.list_slots(study, list(study.slots.all()))
+    event_log.list_slots(study, list(study.slots.all()))
     return study
 
 

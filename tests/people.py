@@ -37,17 +37,20 @@ def answer_everything(study: Study, value: int | str = 3) -> None:
     """Submit every open slot with one value (a number, or a, b, tie)."""
     from django.utils import timezone
 
-    from annotate.rating import Judgement, store_judgements
+    from annotate.answers.writing import Judgement, store_judgements
 
     answers = dict.fromkeys(study.questions.all(), value)
     slots = study.slots.filter(state="open", annotator__isnull=False)
     if study.is_checklist:
         store_judgements(
             Judgement(
-                slot, {}, timezone.now(), 20.0,
+                slot,
+                {},
+                timezone.now(),
+                20.0,
                 {shot.number: answers for shot in slot.unit.story.shots.all()},
             )
             for slot in slots
-        )  # fmt: skip
+        )
         return
     store_judgements(Judgement(slot, answers, timezone.now(), 20.0) for slot in slots)

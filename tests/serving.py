@@ -51,14 +51,22 @@ class Served:
         env = os.environ | {"DATA_DIR": str(folder), "DATABASE_URL": ""} | variables
         self.process = subprocess.Popen(
             [
-                sys.executable, "manage.py", "serve", "--port", str(self.port),
+                sys.executable,
+                "manage.py",
+                "serve",
+                "--port",
+                str(self.port),
                 *options,
             ],
-            env=env, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, start_new_session=True,
+            env=env,
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
             # Tests that run under nohup ignore it, and what they start does, too.
             preexec_fn=partial(signal.signal, signal.SIGHUP, signal.SIG_DFL),
-        )  # fmt: skip
+        )
 
     def __enter__(self) -> "Served":
         return self

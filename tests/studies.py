@@ -3,12 +3,12 @@
 import random
 from datetime import datetime, timedelta
 
-from annotate import lifecycle
+from annotate.answers.writing import Judgement, store_judgements
 from annotate.models import Annotator, Flag, Invitation, Purpose, Slot, Study
 from annotate.people import inviting
-from annotate.planning import plan_study
-from annotate.rating import Judgement, store_judgements
-from annotate.study_files.study_file import load_definition
+from annotate.studies import lifecycle
+from annotate.studies.planning import plan_study
+from annotate.studies.study_file import load_definition
 from evalcore import media
 from evalcore.models import Frame
 from tests.factories import make_benchmark, make_study, picture_bytes
@@ -68,9 +68,14 @@ def _work(study: Study, person: Annotator, last: datetime, dice: random.Random) 
 def flag(person: Annotator, action: str, text: str) -> Flag:
     """A finding about an annotator, in force."""
     return Flag.objects.create(
-        annotator=person, rule=f"{action} rule", signal="gold", action=action,
-        value=0.4, n=20, text=text,
-    )  # fmt: skip
+        annotator=person,
+        rule=f"{action} rule",
+        signal="gold",
+        action=action,
+        value=0.4,
+        n=20,
+        text=text,
+    )
 
 
 def set_aside(study: Study, now: datetime) -> None:
@@ -91,16 +96,22 @@ def study_with_vanished(
     `others_left` slots left, and has finished where that is none.
     """
     benchmark = make_benchmark(
-        slug=f"{slug}-woods", stories=5 * (others + 2) // redundancy, shots=1,
-        methods=tuple(QUALITY), pictures=False,
-    )  # fmt: skip
+        slug=f"{slug}-woods",
+        stories=5 * (others + 2) // redundancy,
+        shots=1,
+        methods=tuple(QUALITY),
+        pictures=False,
+    )
     # One picture for all is enough to plan with.
     frames = Frame.objects.filter(output__story__benchmark=benchmark)
     frames.update(media=media.store_picture(picture_bytes("any")))
     study = plan_study(
-        load_definition("vistorybench-user-study"), benchmark=benchmark, slug=slug,
-        annotators=others + 2, redundancy=redundancy,
-    )  # fmt: skip
+        load_definition("vistorybench-user-study"),
+        benchmark=benchmark,
+        slug=slug,
+        annotators=others + 2,
+        redundancy=redundancy,
+    )
     began = now - timedelta(days=13)
     inviting.invite(study, count=others + 2)
     Invitation.objects.filter(annotator__study=study).update(created_at=began)
@@ -112,8 +123,10 @@ def study_with_vanished(
         _answer_evenly(person, 25 - left, began, seen)
         Annotator.objects.filter(pk=person.pk).update(
             state=Annotator.State.ACTIVE if left else Annotator.State.FINISHED,
-            consented_at=began, instructed_at=began, last_seen_at=seen,
-        )  # fmt: skip
+            consented_at=began,
+            instructed_at=began,
+            last_seen_at=seen,
+        )
     study.refresh_from_db()
     return study
 

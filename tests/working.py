@@ -8,12 +8,14 @@ from django.db.models import Max
 from django.urls import reverse
 from django.utils import timezone
 
-from annotate import finishing, lifecycle, rating
-from annotate.choosing import handing
+from annotate.answers import writing
 from annotate.models import Annotator, Invitation, Slot, Study
+from annotate.next_slot import choosing
 from annotate.people import inviting
-from annotate.planning import plan_study
-from annotate.study_files.study_file import read_definition
+from annotate.studies import lifecycle
+from annotate.studies.planning import plan_study
+from annotate.studies.study_file import read_definition
+from annotate.submission import consequences
 from tests.factories import make_benchmark
 
 LIKERT = """
@@ -68,12 +70,12 @@ def answer(slot: Slot, person: Annotator, given: Answer, seconds: float = 30.0) 
     """Answer all questions of a slot as the page would, and submit it."""
     for question in slot.unit.questions:
         value = given(slot, question.key)
-        rating.record_answer(
+        writing.record_answer(
             slot=slot, annotator=person, question=question, value=value
         )
     # As if it had been fetched yesterday: time passes in tests in no time.
     yesterday = timezone.now() - timedelta(days=1)
-    return finishing.submit(
+    return consequences.submit(
         slot=slot, annotator=person, seconds=seconds, offered_at=yesterday
     )
 
@@ -82,7 +84,7 @@ def work(person: Annotator, given: Answer, most: int = 1000, **how) -> list[Slot
     """Take and answer slots until nothing comes or `most` are done; return them."""
     done: list[Slot] = []
     while len(done) < most:
-        slot = handing.take_next(person).slot
+        slot = choosing.take_next(person).slot
         if slot is None:
             break
         done.append(answer(slot, person, given, **how))

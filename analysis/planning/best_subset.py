@@ -8,15 +8,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analysis.magnitude import unit_of
+from analysis.inference.resampling import interval, stream
+from analysis.inference.scaling import unit_of
 from analysis.options import COEFFICIENTS
-from analysis.planning.boards import (
+from analysis.planning.benchmark_means import (
     Board,
     correlated_means,
     random_subsets,
     story_means,
 )
-from analysis.resampling import interval, stream
 from analysis.results import NAN, Array, Row
 
 # Splits of the methods into halves, and random subsets beside each choice.
@@ -72,8 +72,9 @@ def best_subsets(
     usable = [b for b in boards if not b.of_methods]
     rows: list[Row] = [
         _best_row(b, (NAN, NAN, NAN, "values are of whole methods, without stories"))
-        for b in boards if b.of_methods
-    ]  # fmt: skip
+        for b in boards
+        if b.of_methods
+    ]
     if not usable:
         return rows, []
     stories, methods, cube = _together(usable)
@@ -114,10 +115,17 @@ def _best_row(
 ) -> Row:
     value, low, high, reason = found
     return {
-        "question": board.question, "metric": board.metric, "value": value, "low": low,
-        "high": high, "n": n, "reason": reason, "size": size, "statistic": statistic,
+        "question": board.question,
+        "metric": board.metric,
+        "value": value,
+        "low": low,
+        "high": high,
+        "n": n,
+        "reason": reason,
+        "size": size,
+        "statistic": statistic,
         "source": source,
-    }  # fmt: skip
+    }
 
 
 def _together(
@@ -194,9 +202,10 @@ def _checked(
     K, S, M = cube.shape
     found = {
         (n, name, source): np.full((splits, K), np.nan)
-        for n in sizes for name in COEFFICIENTS
+        for n in sizes
+        for name in COEFFICIENTS
         for source in ("heldout", "insample", "random", "gain")
-    }  # fmt: skip
+    }
     chosen = {n: np.zeros(S) for n in sizes}
     for split in range(splits):
         order = rng.permutation(M)

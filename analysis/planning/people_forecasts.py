@@ -6,17 +6,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from analysis.agreement import agreement
-from analysis.coefficients.levels import can_vary
-from analysis.coefficients.means import method_means
-from analysis.panel.reliability import rating_reliability
-from analysis.planning.components import ANNOTATOR, METHOD, STORY
-from analysis.planning.curves import Curve, Point, law, undefined_curve
+from analysis.correlation.cell_means import method_means
+from analysis.correlation.levels import can_vary
+from analysis.inference.resampling import draw, no_draws, stream
+from analysis.planning.growth_curves import Curve, Point, law, undefined_curve
 from analysis.planning.pilots import GROWS, Pilot, extent, rating_noise
-from analysis.planning.studies import fit_model
-from analysis.planning.variance import Size
+from analysis.planning.simulated_studies import fit_model
+from analysis.planning.sums_of_squares import ANNOTATOR, METHOD, STORY
+from analysis.planning.variance_components import Size
 from analysis.reading.cells import rated_grid
-from analysis.resampling import draw, no_draws, stream
+from analysis.reliability.agreement import agreement
+from analysis.reliability.matrices import rating_reliability
 from analysis.results import Array, Estimate, undefined
 
 # Pairs of simulated studies of one size.
@@ -41,9 +41,12 @@ def gap(pilot: Pilot) -> Curve:
     value = float(means[first] - means[second])
     options = pilot.options
     draws = draw(
-        ("stories",), cells=grid.cells, n_annotators=len(grid.votes),
-        resamples=options.resamples, rng=stream(options.seed, "gap", pilot.question),
-    )  # fmt: skip
+        ("stories",),
+        cells=grid.cells,
+        n_annotators=len(grid.votes),
+        resamples=options.resamples,
+        rng=stream(options.seed, "gap", pilot.question),
+    )
     if not can_vary(("stories",), grid, draws):
         return undefined_curve("", "method", "gap", undefined("only one story"))
     drawn, _, weights = method_means(grid, draws)
@@ -62,9 +65,10 @@ def gap(pilot: Pilot) -> Curve:
         if not (grows == "annotators" and pilot.noise_reason)
     }
     reasons = {
-        "annotators": pilot.noise_reason, "stories": "",
+        "annotators": pilot.noise_reason,
+        "stories": "",
         "methods": "more methods do not narrow the difference of two",
-    }  # fmt: skip
+    }
     return Curve("", "method", "gap", estimate, points, reasons, target=value)
 
 
@@ -87,9 +91,14 @@ def alpha(pilot: Pilot) -> Curve:
     options = pilot.options
     data = rating_reliability(pilot.rows, options.scale)
     value = agreement(
-        data, ("alpha_ordinal",), parts=("stories",), resamples=options.resamples,
-        confidence=options.confidence, seed=options.seed, question=pilot.question,
-    )[0].estimate  # fmt: skip
+        data,
+        ("alpha_ordinal",),
+        parts=("stories",),
+        resamples=options.resamples,
+        confidence=options.confidence,
+        seed=options.seed,
+        question=pilot.question,
+    )[0].estimate
     reason = value.reason or pilot.noise_reason
     if np.isnan(value.value) or np.isnan(value.low):
         why = undefined(reason or "only one story")
@@ -129,9 +138,10 @@ def _alpha_points(
 ) -> list[Point]:
     sizes = [size for size in pilot.sizes(grows) if size.per_output > 1]
     small = [
-        size for i, size in enumerate(sizes)
+        size
+        for i, size in enumerate(sizes)
         if i < 2 or 2 * size.stories * size.methods * size.per_output <= MOST_RATINGS
-    ]  # fmt: skip
+    ]
     floor, slope = law([(extent(size, grows), ratio * at(size)[1]) for size in small])
     points, expected = [], value
     for size in sizes:
@@ -173,9 +183,11 @@ class Ratings:
         x = np.zeros((R, S, M, A))
         for source, deviation in self.parts.items():
             shape = (
-                R, S if STORY in source else 1, M if METHOD in source else 1,
+                R,
+                S if STORY in source else 1,
+                M if METHOD in source else 1,
                 A if ANNOTATOR in source else 1,
-            )  # fmt: skip
+            )
             x += deviation * rng.standard_normal(shape)
         half = S // 2
         return _alpha(x[:, :half]), _alpha(x[:, half:])

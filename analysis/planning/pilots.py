@@ -7,7 +7,7 @@ from scipy import stats
 
 from analysis.notes import Notes
 from analysis.options import AlignOptions
-from analysis.planning.components import (
+from analysis.planning.sums_of_squares import (
     ANNOTATOR,
     FACTORS,
     METHOD,
@@ -16,9 +16,14 @@ from analysis.planning.components import (
     estimate_components,
     rating_design,
 )
-from analysis.planning.variance import Size, study_size
-from analysis.reading.cells import Grid, annotator_cells, common_grid, rated_grid
-from analysis.reading.people import are_means
+from analysis.planning.variance_components import Size, study_size
+from analysis.reading.cells import (
+    Grid,
+    annotator_cells,
+    common_grid,
+    rated_grid,
+)
+from analysis.reading.kept_answers import are_means
 from analysis.reading.scores import ScoreTable
 
 GROWS = ("annotators", "stories", "methods")
@@ -170,10 +175,13 @@ def pilot_study(
     size = study_size(cells)
     k = max(1, round(size.per_output))
     size = replace(
-        size, per_output=k, annotators=max(k, size.annotators),
-        per_story=max(k, size.per_story), stories=round(size.stories),
+        size,
+        per_output=k,
+        annotators=max(k, size.annotators),
+        per_story=max(k, size.per_story),
+        stories=round(size.stories),
         methods=round(size.methods),
-    )  # fmt: skip
+    )
     reason, noise = "", Noise()
     if are_means(rows):
         reason = "the ratings are means over raters, whose noise cannot be told"
@@ -187,5 +195,7 @@ def pilot_study(
 def extent(size: Size, grows: str) -> float:
     """Return how many there are of what grows."""
     return {
-        "annotators": size.per_output, "stories": size.stories, "methods": size.methods
-    }[grows]  # fmt: skip
+        "annotators": size.per_output,
+        "stories": size.stories,
+        "methods": size.methods,
+    }[grows]

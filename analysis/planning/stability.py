@@ -12,29 +12,53 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.coefficients.levels import level_estimates
-from analysis.coefficients.means import merged_by_rounding
-from analysis.magnitude import unit_of
-from analysis.panel.raters import icc
-from analysis.panel.reliability import Reliability, rating_reliability
+from analysis.correlation.cell_means import merged_by_rounding
+from analysis.correlation.levels import level_estimates
+from analysis.inference.resampling import cluster_counts, interval, stream
+from analysis.inference.scaling import unit_of
 from analysis.reading.cells import common_grid
-from analysis.reading.kept import key_texts
+from analysis.reading.kept_rows import key_texts
 from analysis.reading.scores import ScoreTable, score_table
-from analysis.resampling import cluster_counts, interval, stream
+from analysis.reliability.icc import icc
+from analysis.reliability.matrices import Reliability, rating_reliability
 from analysis.results import NAN, Array, Estimate, Row, in_unit, undefined
 
 STABILITY_COLUMNS = (
-    "question", "metric", "value", "low", "high", "n", "reason", "method", "statistic",
-)  # fmt: skip
+    "question",
+    "metric",
+    "value",
+    "low",
+    "high",
+    "n",
+    "reason",
+    "method",
+    "statistic",
+)
 JUDGES_COLUMNS = (
-    "question", "metric_a", "metric_b", "coefficient", "level", "value", "low", "high",
-    "n", "reason", "n_groups", "left_out",
-)  # fmt: skip
+    "question",
+    "metric_a",
+    "metric_b",
+    "coefficient",
+    "level",
+    "value",
+    "low",
+    "high",
+    "n",
+    "reason",
+    "n_groups",
+    "left_out",
+)
 PEOPLE = "people"
 OVER_TRIALS = (
-    "mean", "sd", "sd_population", "minimum", "maximum", "coefficient_of_variation",
-    "sd_output", "same_share",
-)  # fmt: skip
+    "mean",
+    "sd",
+    "sd_population",
+    "minimum",
+    "maximum",
+    "coefficient_of_variation",
+    "sd_output",
+    "same_share",
+)
 # What is in units of the scores.
 IN_UNITS = ("mean", "sd", "sd_population", "minimum", "maximum", "sd_output")
 OF_OUTPUTS = ("icc_2_1", "icc_2_k", "noise_to_methods")
@@ -162,10 +186,16 @@ def _row(
     key: tuple[str, str], method: str, name: str, found: Estimate, n: int = 0
 ) -> Row:
     return {
-        "question": key[0], "metric": key[1], "value": found.value, "low": found.low,
-        "high": found.high, "n": n, "reason": found.reason, "method": method,
+        "question": key[0],
+        "metric": key[1],
+        "value": found.value,
+        "low": found.low,
+        "high": found.high,
+        "n": n,
+        "reason": found.reason,
+        "method": method,
         "statistic": name,
-    }  # fmt: skip
+    }
 
 
 UNDEFINED = {
@@ -246,9 +276,10 @@ def _deviation(values: Array) -> Array:
 def _between_trials(x: Array) -> dict[str, float]:
     constant = np.ptp(x, axis=0) == 0
     pairs = [
-        (a, b) for a, b in combinations(range(x.shape[1]), 2)
+        (a, b)
+        for a, b in combinations(range(x.shape[1]), 2)
         if not constant[a] and not constant[b]
-    ]  # fmt: skip
+    ]
     found = dict.fromkeys(BETWEEN, NAN)
     if pairs:
         values = [
@@ -317,7 +348,7 @@ def judges(
     levels, coefficients
         Some of `analysis.options.LEVELS` and `COEFFICIENTS`.
     parts, resamples, confidence, seed
-        As for `analysis.coefficients.levels.level_estimates`.
+        As for `analysis.correlation.levels.level_estimates`.
 
     Returns
     -------
@@ -341,21 +372,34 @@ def judges(
         for judge, rated, b in sides:
             scores = own[b].rename(columns={"value": "score"})
             pairs = _levels(
-                name, rated, score_table(scores), judge=judge, levels=levels,
-                coefficients=coefficients, parts=parts, resamples=resamples,
-                confidence=confidence, seed=seed,
-            )  # fmt: skip
+                name,
+                rated,
+                score_table(scores),
+                judge=judge,
+                levels=levels,
+                coefficients=coefficients,
+                parts=parts,
+                resamples=resamples,
+                confidence=confidence,
+                seed=seed,
+            )
             for (level, coefficient), value in pairs.items():
                 found.append(
                     {
-                        "question": name, "metric_a": judge or PEOPLE, "metric_b": b,
-                        "coefficient": coefficient, "level": level,
-                        "value": value.value, "low": value.low, "high": value.high,
-                        "n": value.n, "reason": value.reason,
+                        "question": name,
+                        "metric_a": judge or PEOPLE,
+                        "metric_b": b,
+                        "coefficient": coefficient,
+                        "level": level,
+                        "value": value.value,
+                        "low": value.low,
+                        "high": value.high,
+                        "n": value.n,
+                        "reason": value.reason,
                         "n_groups": value.n_groups,
                         "left_out": value.groups.why if value.groups else "",
                     }
-                )  # fmt: skip
+                )
     return found
 
 
@@ -384,9 +428,14 @@ def _levels(
             found |= {(level, name): undefined(reason) for name in coefficients}
             continue
         values, _ = level_estimates(
-            grid, level, coefficients=coefficients, parts=parts, resamples=resamples,
-            confidence=confidence, seed=seed,
-        )  # fmt: skip
+            grid,
+            level,
+            coefficients=coefficients,
+            parts=parts,
+            resamples=resamples,
+            confidence=confidence,
+            seed=seed,
+        )
         for name in coefficients:
             found[level, name] = values[grid.metrics[0], name]
     return found

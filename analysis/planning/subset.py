@@ -12,25 +12,41 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.magnitude import unit_of
+from analysis.inference.resampling import cluster_counts, interval, stream
+from analysis.inference.scaling import unit_of
 from analysis.options import COEFFICIENTS, OptionError
-from analysis.planning.boards import (
+from analysis.planning.benchmark_means import (
     Board,
     correlated_means,
     random_subsets,
     story_means,
     weighted_correlations,
 )
-from analysis.resampling import cluster_counts, interval, stream
 from analysis.results import NAN, Array, Mask, Row
 
 SUBSET_COLUMNS = (
-    "question", "metric", "value", "low", "high", "n", "reason", "subset", "statistic",
-)  # fmt: skip
+    "question",
+    "metric",
+    "value",
+    "low",
+    "high",
+    "n",
+    "reason",
+    "subset",
+    "statistic",
+)
 BEST_SUBSET_COLUMNS = (
-    "question", "metric", "value", "low", "high", "n", "reason", "size", "statistic",
+    "question",
+    "metric",
+    "value",
+    "low",
+    "high",
+    "n",
+    "reason",
+    "size",
+    "statistic",
     "source",
-)  # fmt: skip
+)
 SUBSET_STORIES_COLUMNS = ("size", "place", "story", "chosen")
 # Random subsets beside the given one.
 RANDOM = 200
@@ -117,11 +133,17 @@ def subset_rows(
         for statistic, (value, low, high, reason) in found.items():
             rows.append(
                 {
-                    "question": board.question, "metric": board.metric, "value": value,
-                    "low": low, "high": high, "n": n, "reason": reason,
-                    "subset": name, "statistic": statistic,
+                    "question": board.question,
+                    "metric": board.metric,
+                    "value": value,
+                    "low": low,
+                    "high": high,
+                    "n": n,
+                    "reason": reason,
+                    "subset": name,
+                    "statistic": statistic,
                 }
-            )  # fmt: skip
+            )
     return rows
 
 

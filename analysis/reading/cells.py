@@ -150,10 +150,17 @@ def common_grid(
     signs = np.array([1 if table.higher_is_better[m] else -1 for m in metrics])
     turned = cube[usable] * signs.reshape(-1, 1, 1)
     found = Grid(
-        question, grid.stories, grid.methods, metrics, cells,
-        np.where(cells, grid.human, 0.0), np.where(cells, turned, 0.0),
-        grid.votes, method_level & set(metrics), judge,
-    )  # fmt: skip
+        question,
+        grid.stories,
+        grid.methods,
+        metrics,
+        cells,
+        np.where(cells, grid.human, 0.0),
+        np.where(cells, turned, 0.0),
+        grid.votes,
+        method_level & set(metrics),
+        judge,
+    )
     return found, notes
 
 
@@ -187,14 +194,28 @@ def rated_grid(question: str, by_annotator: pd.DataFrame, *, judge: str = "") ->
     ] = by_annotator["rating"]
     cells = np.isfinite(rated)
     return Grid(
-        question, stories, methods, (), cells, np.where(cells, rated, 0.0),
-        np.zeros((0, *cells.shape)), votes, frozenset(), judge,
-    )  # fmt: skip
+        question,
+        stories,
+        methods,
+        (),
+        cells,
+        np.where(cells, rated, 0.0),
+        np.zeros((0, *cells.shape)),
+        votes,
+        frozenset(),
+        judge,
+    )
 
 
 CELL_COLUMNS = (
-    "question", "metric", "story", "method", "human", "score", "higher_is_better",
-)  # fmt: skip
+    "question",
+    "metric",
+    "story",
+    "method",
+    "human",
+    "score",
+    "higher_is_better",
+)
 
 
 def cell_frame(grid: Grid, table: ScoreTable) -> pd.DataFrame:
@@ -231,10 +252,14 @@ def cell_frame(grid: Grid, table: ScoreTable) -> pd.DataFrame:
         return pd.Series(pd.array(list(labels), dtype="str").take(codes))
 
     values = (
-        grid.question, named(grid.metrics, k), named(grid.stories, s),
-        named(grid.methods, m), grid.human[s, m],
-        np.where(better[k], 1, -1) * grid.scores[k, s, m], better[k],
-    )  # fmt: skip
+        grid.question,
+        named(grid.metrics, k),
+        named(grid.stories, s),
+        named(grid.methods, m),
+        grid.human[s, m],
+        np.where(better[k], 1, -1) * grid.scores[k, s, m],
+        better[k],
+    )
     return pd.DataFrame(dict(zip(CELL_COLUMNS, values, strict=True)))
 
 

@@ -8,9 +8,17 @@ from analysis.results import Array
 
 OUTCOMES = ("a", "b", "tie", "both_bad")
 WIN_RATE_COLUMNS = (
-    "criterion", "method_a", "method_b", "wins_a", "ties", "wins_b",
-    "majority_wins_a", "majority_ties", "majority_wins_b", "n_stories",
-)  # fmt: skip
+    "criterion",
+    "method_a",
+    "method_b",
+    "wins_a",
+    "ties",
+    "wins_b",
+    "majority_wins_a",
+    "majority_ties",
+    "majority_wins_b",
+    "n_stories",
+)
 
 
 def ordered_choices(choices: pd.DataFrame) -> pd.DataFrame:
@@ -101,10 +109,14 @@ def win_rates(choices: pd.DataFrame) -> pd.DataFrame:
         total = np.asarray(votes.sum(axis=0), float).reshape(len(pairs), len(OUTCOMES))
         verdict = majority(total)
         counts = pairs[["method_a", "method_b"]].assign(
-            wins_a=total[:, 0], ties=total[:, 2], wins_b=total[:, 1],
-            majority_wins_a=verdict == 1, majority_ties=verdict == 0,
-            majority_wins_b=verdict == -1, n_stories=1,
-        )  # fmt: skip
+            wins_a=total[:, 0],
+            ties=total[:, 2],
+            wins_b=total[:, 1],
+            majority_wins_a=verdict == 1,
+            majority_ties=verdict == 0,
+            majority_wins_b=verdict == -1,
+            n_stories=1,
+        )
         summed = counts.groupby(["method_a", "method_b"], as_index=False).sum()
         rows.append(summed.assign(criterion=criterion))
     table = pd.concat(rows, ignore_index=True)[list(WIN_RATE_COLUMNS)]

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pandas as pd
 from pyarrow import parquet
 
-from analysis.reading.delimited import LARGEST_WIDTH, read_plain_csv
+from analysis.problems import InputError, Problem, Problems
+from analysis.reading.csv_files import LARGEST_WIDTH, read_plain_csv
 from analysis.results import NAN
-from analysis.tables import InputError, Problem, Problems
 
 if TYPE_CHECKING:
     from _csv import Reader

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.reading.checking import LARGEST_RATING, LARGEST_SCORE, Check
 from analysis.reading.choices import ordered_choices
+from analysis.reading.column_checks import LARGEST_RATING, LARGEST_SCORE, Check
 from analysis.reading.files import read_file
 from analysis.reading.scores import BASELINES, OTHER_NAME
-from analysis.reading.wide import WideKeys, long_rows
+from analysis.reading.wide_tables import WideKeys, long_rows
 from analysis.tables import (
     CHOICE_COLUMNS,
     CHOICE_KEY,

@@ -12,8 +12,8 @@ import pandas as pd
 
 from analysis.options import OptionError
 from analysis.printing import counted
-from analysis.reading.coding import coded, combined
-from analysis.reading.kept import key_texts, true_flags
+from analysis.reading.column_cleaning import coded, combined
+from analysis.reading.kept_rows import key_texts, true_flags
 from analysis.results import Array
 
 # Beside the metrics stand one that ties every pair, and what a metric that guesses

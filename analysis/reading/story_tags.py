@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.reading.checking import Check
-from analysis.reading.coding import as_text, coded, numbers
+from analysis.problems import InputError, Problem
+from analysis.reading.column_checks import Check
+from analysis.reading.column_cleaning import as_text, coded, numbers
 from analysis.reading.files import read_file
 from analysis.results import Array
-from analysis.tables import InputError, Problem
 
 # OneIG-Bench, supplement, table 1: short is below 30 words, long above 60.
 SHORT_BELOW, LONG_ABOVE = 30, 60

@@ -17,7 +17,7 @@ from rest_framework.exceptions import AuthenticationFailed, Throttled
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
-from annotate import guessing
+from annotate.access import rate_limits
 from annotate.models import Annotator, Invitation, User
 
 if TYPE_CHECKING:  # views ask for their default authentication when they are loaded
@@ -60,7 +60,7 @@ class AccountTokenAuthentication(TokenAuthentication):
 
 def _count(request: Request) -> None:
     """Count a wrong link or token; raise if there are too many."""
-    if seconds := guessing.note_wrong(request):
+    if seconds := rate_limits.note_wrong(request):
         raise Throttled(wait=seconds)
 
 

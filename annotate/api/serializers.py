@@ -20,9 +20,18 @@ class StudySerializer(serializers.ModelSerializer):
     class Meta:
         model = Study
         fields = (
-            "slug", "title", "benchmark", "protocol", "template", "state", "redundancy",
-            "rounds", "session_size", "seed", "created_at",
-        )  # fmt: skip
+            "slug",
+            "title",
+            "benchmark",
+            "protocol",
+            "template",
+            "state",
+            "redundancy",
+            "rounds",
+            "session_size",
+            "seed",
+            "created_at",
+        )
 
 
 class CellSerializer(serializers.Serializer):

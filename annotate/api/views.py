@@ -12,16 +12,20 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from analysis.tables import InputError, Problem, Problems
-from annotate import checklists, finishing, guessing, rating, regaining, viewing
-from annotate.admission import lacking
+from analysis.problems import InputError, Problem, Problems
+from annotate.access import rate_limits
+from annotate.access.permissions import get_study_for, visible_studies
+from annotate.answers import checklists, writing
 from annotate.api import serializers
 from annotate.api.authentication import InvitationAuthentication, IsAnnotator
-from annotate.choosing import handing
-from annotate.coverage import units
-from annotate.dashboards.dashboard import standing
+from annotate.coverage.counts import units
+from annotate.coverage.dashboard import standing
 from annotate.models import Annotator, Slot, Study
-from annotate.permissions import get_study_for, visible_studies
+from annotate.next_slot import choosing
+from annotate.presentation import checklist_sheets, slot_view
+from annotate.slots import errors, locking
+from annotate.slots.admission import lacking
+from annotate.submission import consequences, late_answers
 from evalcore.importing.scores import import_scores
 
 LABELS = {"left": "left", "tie": "tie", "right": "right"}
@@ -52,11 +56,11 @@ class ObtainToken(ObtainAuthToken):
             given.is_valid(raise_exception=True)
         except ValidationError:
             if getattr(request, "axes_locked_out", False):
-                wait = guessing.seconds_for_login(request, request.axes_credentials)
+                wait = rate_limits.seconds_for_login(request, request.axes_credentials)
                 raise Throttled(wait=wait) from None
             raise
         user = given.validated_data["user"]
-        guessing.note_token_given(request._request, user)
+        rate_limits.note_token_given(request._request, user)
         token, _created = Token.objects.get_or_create(user=user)
         return Response({"token": token.key})
 
@@ -99,15 +103,20 @@ class StudyCoverage(APIView):
         ]
         return Response(
             {
-                "submitted": total.submitted, "wanted": total.wanted,
-                "leased": total.leased, "open": total.open,
-                "excluded": total.excluded, "surplus": total.surplus,
+                "submitted": total.submitted,
+                "wanted": total.wanted,
+                "leased": total.leased,
+                "open": total.open,
+                "excluded": total.excluded,
+                "surplus": total.surplus,
                 "expected_end": until.forecast.median,
                 "earliest_end": until.forecast.early,
                 "latest_end": until.forecast.late,
-                "waiting": until.waiting.slots, "outlook": until.text, "cells": cells,
+                "waiting": until.waiting.slots,
+                "outlook": until.text,
+                "cells": cells,
             }
-        )  # fmt: skip
+        )
 
 
 class StudyScores(APIView):
@@ -190,10 +199,10 @@ class NextSlot(APIView):
         if annotator.study.state != Study.State.OPEN:
             raise Conflict("The study does not take answers at the moment.")
         _refuse_unprepared(annotator)
-        following = handing.take_next(annotator)
-        if following.kind == handing.Next.STOPPED:
+        following = choosing.take_next(annotator)
+        if following.kind == choosing.Next.STOPPED:
             raise Conflict("This annotator's work is paused, or not wanted any more.")
-        if following.kind == handing.Next.TAKEN:
+        if following.kind == choosing.Next.TAKEN:
             minutes = following.minutes
             raise Conflict(f"All work is with others; ask again in {minutes} minutes.")
         if following.slot is None:
@@ -223,7 +232,7 @@ class SubmitSlot(APIView):
         annotator = request.auth
         _refuse_unprepared(annotator)
         slot = Slot.objects.filter(annotator=annotator, code=code).first()
-        slot = slot or regaining.regain(annotator, code, late=True)
+        slot = slot or late_answers.regain(annotator, code, late=True)
         if slot is None:
             raise Http404
         given = serializers.AnswersSerializer(data=request.data)
@@ -240,10 +249,10 @@ class SubmitSlot(APIView):
         def store(slot: Slot, annotator: Annotator) -> Slot:
             # Submitting locks the unit before the slot; so it is done here from the
             # first answer on.
-            rating.locked_annotator(annotator)
-            rating.lock_unit(slot.unit_id)
+            locking.locked_annotator(annotator)
+            locking.lock_unit(slot.unit_id)
             for key, value in given.validated_data["answers"].items():
-                rating.record_answer(
+                writing.record_answer(
                     slot=slot, annotator=annotator, question=questions[key], value=value
                 )
             for shot, ticked in given.validated_data["ticked"].items():
@@ -254,17 +263,17 @@ class SubmitSlot(APIView):
                     ticked=ticked,
                     looked=True,
                 )
-            return finishing.submit(
+            return consequences.submit(
                 slot=slot,
                 annotator=annotator,
                 seconds=given.validated_data.get("seconds"),
             )
 
         try:
-            submitted = regaining.despite_loss(store, slot=slot, annotator=annotator)
-        except rating.BadAnswerError as error:
+            submitted = late_answers.despite_loss(store, slot=slot, annotator=annotator)
+        except errors.BadAnswerError as error:
             raise Refused({"answers": str(error)}) from error
-        except rating.AnswerError as error:
+        except errors.AnswerError as error:
             raise Conflict(str(error)) from error
         return Response({"code": submitted.code, "state": submitted.state})
 
@@ -279,7 +288,7 @@ def _ticked(annotator: Annotator, slot: Slot) -> dict:
     """Return which boxes of a checklist are ticked, by shot; nothing of others."""
     if not slot.study.is_checklist:
         return {}
-    ticked = checklists.ticked_boxes(slot, annotator)
+    ticked = checklist_sheets.ticked_boxes(slot, annotator)
     return {"ticked": {str(shot): sorted(keys) for shot, keys in ticked.items()}}
 
 
@@ -298,11 +307,11 @@ def _shown(annotator: Annotator, slot: Slot) -> dict:
                 "options": [value for value, _label, _key in shown.options],
                 "answer": shown.answer,
             }
-            for shown in viewing.shown_questions(slot, LABELS)
+            for shown in slot_view.shown_questions(slot, LABELS)
         ],
         "videos": {
             video.side: reverse("rate-video", args=[token, slot.code, video.side])
-            for video in viewing.shown_videos(slot)
+            for video in slot_view.shown_videos(slot)
             if video.present
         },
         **_ticked(annotator, slot),
@@ -319,6 +328,6 @@ def _shown(annotator: Annotator, slot: Slot) -> dict:
                     if present
                 },
             }
-            for shot in viewing.shown_shots(slot)
+            for shot in slot_view.shown_shots(slot)
         ],
     }

@@ -74,8 +74,10 @@ def folded(findings: Iterable[Finding]) -> list[Finding]:
             listed.append(one.where)
     return [
         Finding(
-            what, where[0] + f", and {len(where) - 1} more places" * (len(where) > 1),
-            method, right,
+            what,
+            where[0] + f", and {len(where) - 1} more places" * (len(where) > 1),
+            method,
+            right,
         )
         for (what, method, right), where in places.items()
-    ]  # fmt: skip
+    ]

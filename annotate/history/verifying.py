@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from django.db.models import Count, Exists, F, OuterRef, Q
 
-from annotate.analysis_views import EVERYTHING, MAIN, in_force
-from annotate.history import moments, replaying
+from annotate.answers.analysis_views import EVERYTHING, MAIN, in_force
+from annotate.history import as_of_event, replaying
 from annotate.models import (
     Annotator,
     Choice,
@@ -44,8 +44,10 @@ def strays() -> list[str]:
     posted = MetricScore.everything.exclude(posted_to="")
     gone = posted.exclude(posted_to__in=Study.objects.values("slug"))
     counted = gone.order_by().values_list("posted_to").annotate(n=Count("pk"))
-    return [f"{n} scores were posted to {slug!r}, which is no study" for slug, n in
-            counted.order_by("posted_to")]  # fmt: skip
+    return [
+        f"{n} scores were posted to {slug!r}, which is no study"
+        for slug, n in counted.order_by("posted_to")
+    ]
 
 
 def _units(study: Study) -> Iterator[str]:
@@ -131,7 +133,7 @@ def _views(study: Study) -> Iterator[str]:
     for key in (MAIN, EVERYTHING):
         if key not in keys:
             yield f"study {study.slug}: has no view {key}"
-    told = moments.hidden_now(study)
+    told = as_of_event.hidden_now(study)
     for row in in_force(study).select_related("slot").prefetch_related("views"):
         hidden = {view.key for view in row.views.all()}
         if MAIN not in hidden or EVERYTHING in hidden:

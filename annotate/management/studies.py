@@ -6,8 +6,8 @@ from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError
 
-from annotate import lifecycle
 from annotate.models import Study
+from annotate.studies import lifecycle
 
 
 def find_study(slug: str) -> Study:

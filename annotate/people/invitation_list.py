@@ -8,7 +8,7 @@ from io import StringIO
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from analysis.tables import Problems, Told, without_numbers
+from analysis.problems import Problems, Told, without_numbers
 from annotate.models import Annotator, Invitation, Study, User
 from annotate.people import inviting
 from annotate.people.inviting import MOST_SLOTS, InvitingError
@@ -127,8 +127,9 @@ def _read(study: Study, text: str, problems: Problems[Told]) -> Iterator[Listed]
         if not reason and person in seen:
             kind = "twice"
             reason = _("%(person)s is on line %(before)d already") % {
-                "person": cells[0], "before": seen[person],
-            }  # fmt: skip
+                "person": cells[0],
+                "before": seen[person],
+            }
         if reason:
             problems.append(_problem(number, reason, kind))
             continue
@@ -154,8 +155,9 @@ def _fault(study: Study, columns: tuple[str, ...], cells: list[str]) -> str:
     """Return what is wrong with a line, or nothing."""
     if len(cells) > len(columns):
         return _("%(n)d columns; there are %(known)s") % {
-            "n": len(cells), "known": ", ".join(columns),
-        }  # fmt: skip
+            "n": len(cells),
+            "known": ", ".join(columns),
+        }
     given = dict(zip(columns, cells, strict=False))
     if not is_known_id(given["person"]):
         return _("a person is 1 to %(most)d letters, digits or signs") % {
@@ -181,8 +183,9 @@ def _language_fault(study: Study, language: str) -> str:
     known = ", ".join(study.languages)
     if study.languages and language not in study.languages:
         return _("%(given)s is no language of this study; there are %(known)s") % {
-            "given": repr(language), "known": known,
-        }  # fmt: skip
+            "given": repr(language),
+            "known": known,
+        }
     if language and not study.languages:
         return _("this study has no languages; leave the second column empty")
     return ""
@@ -194,5 +197,6 @@ def _cap_fault(cap: str) -> str:
     ):
         return ""
     return _("%(given)s is no cap; write a number from 1 to %(most)d, or nothing") % {
-        "given": repr(cap), "most": MOST_SLOTS,
-    }  # fmt: skip
+        "given": repr(cap),
+        "most": MOST_SLOTS,
+    }

@@ -6,8 +6,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotate import leasing, log
-from annotate.changes import dealing
+from annotate import event_log
+from annotate.assignment import reassignment
 from annotate.models import (
     Annotator,
     Event,
@@ -19,7 +19,8 @@ from annotate.models import (
     new_token,
 )
 from annotate.people.naming import name_people
-from annotate.rating import locked_annotator
+from annotate.slots import leasing
+from annotate.slots.locking import locked_annotator
 
 MOST_SLOTS = 100_000
 
@@ -68,7 +69,7 @@ def send(annotator: Annotator, note: str = "", user: User | None = None) -> Invi
     annotator.state = Annotator.State.INVITED
     annotator.save(update_fields=["state", "external_id", "language", "cap"])
     if annotator.cap is not None:
-        log.list_slots(annotator.study, _beyond(annotator), user=user)
+        event_log.list_slots(annotator.study, _beyond(annotator), user=user)
     invitation = Invitation.objects.create(
         annotator=annotator, note=note, created_by=user
     )
@@ -193,11 +194,14 @@ def set_cap(annotator: Annotator, cap: int | None, *, user: User | None = None) 
     annotator.cap = cap
     person.save(update_fields=["cap"])
     freed = _beyond(person)
-    log.list_slots(person.study, freed, user=user)
+    event_log.list_slots(person.study, freed, user=user)
     _log(
-        Event.Kind.STUDY_EDITED, person, user,
-        cap={"before": before, "after": cap}, freed_slots=len(freed),
-    )  # fmt: skip
+        Event.Kind.STUDY_EDITED,
+        person,
+        user,
+        cap={"before": before, "after": cap},
+        freed_slots=len(freed),
+    )
     return len(freed)
 
 
@@ -207,10 +211,10 @@ def _beyond(person: Annotator) -> list[Slot]:
     if cap is None:
         return []
     held = person.slots.filter(purpose=Purpose.REAL).exclude(state=Slot.State.EXCLUDED)
-    unbegun = dealing.unbegun(person.study).filter(annotator=person)
+    unbegun = reassignment.unbegun(person.study).filter(annotator=person)
     last = unbegun.select_for_update(no_key=True).order_by("-position")
-    return dealing.take_back(last[: max(0, held.count() - cap)])
+    return reassignment.take_back(last[: max(0, held.count() - cap)])
 
 
 def _log(kind: str, annotator: Annotator, user: User | None, **details: object) -> None:
-    log.note(kind, annotator.study_id, annotator=annotator, user=user, **details)
+    event_log.note(kind, annotator.study_id, annotator=annotator, user=user, **details)

@@ -16,7 +16,7 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotate import log
+from annotate import event_log
 from annotate.models import Annotator, Event, JoinLink, Study, User
 from annotate.people import inviting
 from annotate.people.inviting import MOST_SLOTS, InvitingError
@@ -129,10 +129,13 @@ def join(
         )
     JoinLink.objects.filter(pk=link.pk).update(joined=F("joined") + 1)
     inviting.send(place, link.note)
-    log.note(
-        Event.Kind.ANNOTATOR_JOINED, study.pk, annotator=place,
-        link=link.pk, page=_digest(page),
-    )  # fmt: skip
+    event_log.note(
+        Event.Kind.ANNOTATOR_JOINED,
+        study.pk,
+        annotator=place,
+        link=link.pk,
+        page=_digest(page),
+    )
     return place
 
 
@@ -186,10 +189,16 @@ def make_link(
         note=note,
         created_by=user,
     )
-    log.note(
-        Event.Kind.JOIN_LINK_MADE, study.pk, user=user,
-        link=link.pk, most=most, language=language, cap=cap, any_device=any_device,
-    )  # fmt: skip
+    event_log.note(
+        Event.Kind.JOIN_LINK_MADE,
+        study.pk,
+        user=user,
+        link=link.pk,
+        most=most,
+        language=language,
+        cap=cap,
+        any_device=any_device,
+    )
     return link
 
 
@@ -201,10 +210,13 @@ def trust_ids(link: JoinLink, *, any_device: bool, user: User | None = None) -> 
         .exclude(any_device=any_device)
         .update(any_device=any_device)
     ):
-        log.note(
-            Event.Kind.STUDY_EDITED, link.study_id, user=user,
-            link=link.pk, any_device=any_device,
-        )  # fmt: skip
+        event_log.note(
+            Event.Kind.STUDY_EDITED,
+            link.study_id,
+            user=user,
+            link=link.pk,
+            any_device=any_device,
+        )
 
 
 @transaction.atomic
@@ -214,5 +226,7 @@ def close_link(link: JoinLink, *, user: User | None = None) -> bool:
         closed_at=timezone.now()
     )
     if closed:
-        log.note(Event.Kind.JOIN_LINK_CLOSED, link.study_id, user=user, link=link.pk)
+        event_log.note(
+            Event.Kind.JOIN_LINK_CLOSED, link.study_id, user=user, link=link.pk
+        )
     return bool(closed)

@@ -3,17 +3,20 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from analysis.tables import InputError, Problem
-from evalcore.exporting import envision, oneig, storybench, vistar
-from evalcore.exporting.files import Files, Written, write_files
-from evalcore.exporting.originals import Extras
+from analysis.problems import InputError, Problem
+from evalcore.formats.envision import writing as envision_writing
+from evalcore.formats.oneig import writing as oneig_writing
+from evalcore.formats.originals import Extras
+from evalcore.formats.storybench import writing as storybench_writing
+from evalcore.formats.vistar import writing as vistar_writing
+from evalcore.formats.written_files import Files, Written, write_files
 from evalcore.models import Benchmark
 
 FORMATS: dict[str, Callable[[Extras], Files]] = {
-    "storybench": storybench.task_files,
-    "envision": envision.sequence_files,
-    "vistar": vistar.prompt_files,
-    "oneig": oneig.prompt_files,
+    "storybench": storybench_writing.task_files,
+    "envision": envision_writing.sequence_files,
+    "vistar": vistar_writing.prompt_files,
+    "oneig": oneig_writing.prompt_files,
 }
 
 

@@ -7,8 +7,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from analysis.tables import InputError, Problem
-from evalcore.exporting.files import Files
+from analysis.problems import InputError, Problem
+from evalcore.formats.written_files import Files
 from evalcore.metrics.vistar.generation import Told
 from evalcore.metrics.vistar.prompt_language import parse
 from evalcore.metrics.vistar.questionnaire import Questionnaire

@@ -8,16 +8,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from analysis.tables import InputError, Problem
-from evalcore.exporting.envision_results import Scored, kept_with
-from evalcore.exporting.envision_results import (
+from analysis.problems import InputError, Problem
+from evalcore.formats.envision.results_writing import Scored, kept_with
+from evalcore.formats.envision.results_writing import (
     result_files as result_files_of_envision,
 )
-from evalcore.exporting.files import Files, Written, write_files
-from evalcore.exporting.vistorybench import Results, Score, result_files
-from evalcore.importing.envision_shape import FORM as ENVISION
-from evalcore.importing.envision_shape import METRICS
-from evalcore.importing.vistorybench_shape import FORM, LANGUAGES, RunPath
+from evalcore.formats.envision.score_names import FORM as ENVISION
+from evalcore.formats.envision.score_names import METRICS
+from evalcore.formats.vistorybench.layout import FORM, LANGUAGES, RunPath
+from evalcore.formats.vistorybench.writing import Results, Score, result_files
+from evalcore.formats.written_files import Files, Written, write_files
 from evalcore.models import Benchmark, MetricAbsence, MetricScore, Output
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.core.validators import slug_re
 
-from analysis.tables import InputError, Problem, Problems, Told, without_numbers
+from analysis.problems import InputError, Problem, Problems, Told, without_numbers
 from evalcore import members
 from evalcore.members import UnknownAccountError
 from evalcore.models import Benchmark

@@ -2,7 +2,7 @@
 
 import difflib
 
-from analysis.tables import Problem
+from analysis.problems import Problem
 from evalcore.models import Benchmark, Method, Output, Story
 
 LONGEST_STORY = Story._meta.get_field("key").max_length

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from analysis.tables import Problem
+from analysis.problems import Problem
 from evalcore.models import Benchmark, MetricAbsence, MetricScore
 
 # Keys of a row that no column of a file can have: its line, the file that problems
@@ -20,9 +20,13 @@ Row = dict[str, Any]
 
 def key_of(row: Row) -> Key:
     return (
-        row["metric"], row["metric_version"], row.get("backend", ""), row["method"],
-        row["story"], "" if row["shot"] is None else str(row["shot"]),
-    )  # fmt: skip
+        row["metric"],
+        row["metric_version"],
+        row.get("backend", ""),
+        row["method"],
+        row["story"],
+        "" if row["shot"] is None else str(row["shot"]),
+    )
 
 
 class Stored:

@@ -4,15 +4,13 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.tables import InputError, Problem
-from evalcore.importing import (
-    envision_results,
-    storybench_results,
-    vistorybench_results,
-)
-from evalcore.importing.envision_shape import KEYS
-from evalcore.importing.found import Found
-from evalcore.importing.vistorybench_runs import is_results
+from analysis.problems import InputError, Problem
+from evalcore.formats.envision import results as envision_results
+from evalcore.formats.envision.score_names import KEYS
+from evalcore.formats.foreign_scores import Found
+from evalcore.formats.storybench import results as storybench_results
+from evalcore.formats.vistorybench import results as vistorybench_results
+from evalcore.formats.vistorybench.runs import is_results
 
 TABLE = "table"
 # Those that are no tables of ours: what they are, for messages and help.

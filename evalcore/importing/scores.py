@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 
-from analysis.tables import InputError, Problem, Problems
+from analysis.problems import InputError, Problem, Problems
 from evalcore.importing.names import Names
 from evalcore.importing.score_changes import (
     FILE,
@@ -216,10 +216,14 @@ def _unknown_metrics(
 ) -> list[Problem]:
     known = sorted({row["metric"] for row in rows})
     return [
-        Problem(file, f"for --lower-is-better a metric of the file: {', '.join(known)}",
-                1, value=name)
+        Problem(
+            file,
+            f"for --lower-is-better a metric of the file: {', '.join(known)}",
+            1,
+            value=name,
+        )
         for name in sorted(lower_is_better - set(known))
-    ]  # fmt: skip
+    ]
 
 
 def _unknown_shots(

@@ -8,11 +8,11 @@ from typing import Any
 from django.db import transaction
 from tqdm import tqdm
 
-from analysis.tables import InputError, Problem
-from evalcore import media, score_rows, twins
-from evalcore.importing.formats import read_stories
-from evalcore.importing.pictures import Prepared, prepare
-from evalcore.importing.scripts import ORIGIN, ReadCharacter, ReadStory
+from analysis.problems import InputError, Problem
+from evalcore import media
+from evalcore.formats.story_scripts import ORIGIN, ReadCharacter, ReadStory
+from evalcore.importing.benchmark_formats import read_stories
+from evalcore.importing.media_files import Prepared, prepare
 from evalcore.models import (
     Benchmark,
     Character,
@@ -21,6 +21,8 @@ from evalcore.models import (
     Shot,
     Story,
 )
+from evalcore.scoring import score_rows
+from evalcore.twins import twin_outputs
 
 # What files say beyond shots and characters, by format.
 Extra = dict[str, Any]
@@ -242,4 +244,4 @@ def _add_missing_frames(story: Story, shot: Shot) -> None:
     for output in story.outputs.filter(frames__isnull=False).distinct():
         Frame.objects.create(output=output, shot=shot, number=shot.number)
         score_rows.forget_computed(output)
-        twins.forget_twins(output)
+        twin_outputs.forget_twins(output)

@@ -1,0 +1,5 @@
+"""Commands on benchmarks, outputs, metrics and the server.
+
+Comes in: arguments.
+Goes out: messages, and a non-zero exit status where something is wrong.
+"""

@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from evalcore.metrics.errors import FeatureError
+
 if TYPE_CHECKING:
     from evalcore.metrics.weights import Lacks
 
@@ -273,14 +275,6 @@ class Run:
 
 
 # What looks --------------------------------------------------------------------------
-
-
-class FeatureError(ValueError):
-    """An item has no feature: it cannot be read, or a judge gave no usable answer."""
-
-
-class FatalError(Exception):
-    """Nothing can be computed any more: wrong weights, or the budget is spent."""
 
 
 class Encoder(Protocol):

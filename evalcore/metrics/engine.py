@@ -24,18 +24,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from evalcore.metrics.base import (
-    Ask,
-    Encoder,
-    Feature,
-    FeatureError,
-    Item,
-    Scoring,
-    Streaming,
-    Value,
-)
+from evalcore.metrics.base import Ask, Encoder, Feature, Item, Scoring, Streaming, Value
 from evalcore.metrics.decoding import MOST_BYTES, UNSCORABLE, Ahead, Prepared, words
-from evalcore.metrics.features import FeatureStore
+from evalcore.metrics.errors import FeatureError
+from evalcore.metrics.feature_cache import FeatureStore
 
 # What a metric may raise besides over one odd story: its data are other people's.
 ODD_STORY = (AttributeError, LookupError, TypeError)
@@ -148,7 +140,7 @@ class Engine:
 
         Raises
         ------
-        evalcore.metrics.base.FatalError
+        evalcore.metrics.errors.FatalError
             Nothing can be computed any more.
         """
         waiting = iter(jobs)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from evalcore.metrics.base import FatalError
+from evalcore.metrics.errors import FatalError
 
 VARIABLE = "EVALCORE_WEIGHTS_DIR"
 

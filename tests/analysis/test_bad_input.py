@@ -13,8 +13,10 @@ def ratings(stories=5, methods=4, annotators=3, seed=0):
     rng = np.random.default_rng(seed)
     rows = [
         (f"s{i}", f"m{j}", "q", f"a{k}", int(rng.integers(0, 5)))
-        for i in range(stories) for j in range(methods) for k in range(annotators)
-    ]  # fmt: skip
+        for i in range(stories)
+        for j in range(methods)
+        for k in range(annotators)
+    ]
     return pd.DataFrame(rows, columns=KEYS)
 
 
@@ -22,8 +24,10 @@ def scores(stories=5, methods=4):
     rng = np.random.default_rng(1)
     rows = [
         (f"s{i}", f"m{j}", metric, round(float(rng.normal()), 3))
-        for i in range(stories) for j in range(methods) for metric in ("k", "l")
-    ]  # fmt: skip
+        for i in range(stories)
+        for j in range(methods)
+        for metric in ("k", "l")
+    ]
     return pd.DataFrame(rows, columns=["story", "method", "metric", "score"])
 
 
@@ -38,11 +42,21 @@ def run(tmp_path, capsys):
             (tmp_path / name).write_bytes(table)
         out = tmp_path / "out"
         status = main(
-            ["align", "--ratings", str(tmp_path / "r.csv"), "--scores",
-             str(tmp_path / "s.csv"), "--resamples", "9", "--images", "none",
-             "--out", str(out),
-             *options]
-        )  # fmt: skip
+            [
+                "align",
+                "--ratings",
+                str(tmp_path / "r.csv"),
+                "--scores",
+                str(tmp_path / "s.csv"),
+                "--resamples",
+                "9",
+                "--images",
+                "none",
+                "--out",
+                str(out),
+                *options,
+            ]
+        )
         told = capsys.readouterr().err.splitlines()
         assert status == (2 if told else 0)
         assert out.exists() == (status == 0)  # nothing is written on failure
@@ -173,7 +187,7 @@ def with_line(text):
         (ratings().to_csv().encode("utf-16"), "r.csv:1: expected UTF-8 text"),
         (ratings().assign(is_gold=1), "ratings: no row is left to analyse"),
     ],
-)  # fmt: skip
+)
 def test_ratings_that_are_refused(run, rated, told):
     (problem,) = run(rated, scores(), "--scale", "0:4")
     assert problem.startswith(told)

@@ -191,8 +191,10 @@ def common():
 
 
 COEFFICIENTS = {
-    "kendall": stats.kendalltau, "spearman": stats.spearmanr, "pearson": stats.pearsonr,
-}  # fmt: skip
+    "kendall": stats.kendalltau,
+    "spearman": stats.spearmanr,
+    "pearson": stats.pearsonr,
+}
 
 
 def coefficient(name, x, y):

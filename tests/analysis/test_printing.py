@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from analysis.page.latex import table
 from analysis.printing import column_texts
+from analysis.report.latex import table
 
 NAN = float("nan")
 
@@ -32,8 +32,9 @@ def test_latex_sets_signs_bounds_and_powers_as_mathematics():
         {"p_value": [1e-6, 0.5], "e": [1.06e-13, -0.5], "flag": [True, False]}
     )
     assert table(frame).splitlines()[4:6] == [
-        r"$<0.001$ & $1.1 \times 10^{-13}$ & yes \\", r"0.500 & $-0.500$ & no \\",
-    ]  # fmt: skip
+        r"$<0.001$ & $1.1 \times 10^{-13}$ & yes \\",
+        r"0.500 & $-0.500$ & no \\",
+    ]
 
 
 def test_latex_leaves_missing_ranks_empty():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.tables import InputError, Problem, Problems, by_line
+from analysis.problems import InputError, Problem, Problems, by_line
 
 WORD = "one of a, b, tie, both_bad"
 

@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
-from analysis.boards.composites import composites
-from analysis.boards.weights import (
+from analysis.rankings.composite_weights import (
     VISTAR_ANGLES,
     rank_weights,
     vistar_weights,
     weight_table,
 )
+from analysis.rankings.composites import composites
 
 pytestmark = pytest.mark.shared
 
@@ -88,26 +88,41 @@ OVERALL = weight_table({"overall": {"CS": 0.4, "PS": 0.4, "AS": 0.2}})
         ("physics", ["Bagel"]),
         (
             "chemistry",
-            ["FLUX-dev", "FLUX-pro-1.1", "FLUX-pro-1.1-ultra", "FLUX-kontext-max",
-             "SD-3.5-medium", "Gemini-2.5-Flash-Image"],
+            [
+                "FLUX-dev",
+                "FLUX-pro-1.1",
+                "FLUX-pro-1.1-ultra",
+                "FLUX-kontext-max",
+                "SD-3.5-medium",
+                "Gemini-2.5-Flash-Image",
+            ],
         ),
         (
             "biology",
-            ["FLUX-kontext-pro", "SD-3.5-medium", "Hunyuan Image 3.0", "Bagel",
-             "Janus-Pro-7B"],
+            [
+                "FLUX-kontext-pro",
+                "SD-3.5-medium",
+                "Hunyuan Image 3.0",
+                "Bagel",
+                "Janus-Pro-7B",
+            ],
         ),
         ("geography", ["FLUX-dev", "FLUX-pro-1.1", "SD-3.5-large", "GPT-4o", "Bagel"]),
         (
             "meteorology",
-            ["FLUX-pro-1.1-ultra", "FLUX-kontext-pro", "SD-3.5-large",
-             "Hunyuan Image 3.0"],
+            [
+                "FLUX-pro-1.1-ultra",
+                "FLUX-kontext-pro",
+                "SD-3.5-large",
+                "Hunyuan Image 3.0",
+            ],
         ),
         (
             "culture",
             ["FLUX-dev", "FLUX-pro-1.1", "FLUX-pro-1.1-ultra", "Qwen-Image", "Bagel"],
         ),
     ],
-)  # fmt: skip
+)
 def test_envisions_overall_is_point_four_point_four_point_two(table, domain, rows):
     dimensions, printed = envision(table, domain)
     computed = found(dimensions[["CS", "PS", "AS"]], OVERALL)
@@ -116,8 +131,10 @@ def test_envisions_overall_is_point_four_point_four_point_two(table, domain, row
 
 # Its columns of sub-dimensions in the order of the questions of the released code.
 SUBDIMENSIONS = {
-    "CS": ("SC", "FC", "STC"), "AS": ("Exp", "AQ", "Auth"), "PS": ("BP", "DI", "PR"),
-}  # fmt: skip
+    "CS": ("SC", "FC", "STC"),
+    "AS": ("Exp", "AQ", "Auth"),
+    "PS": ("BP", "DI", "PR"),
+}
 
 
 @pytest.mark.parametrize(
@@ -125,15 +142,23 @@ SUBDIMENSIONS = {
     [
         (
             "CS",
-            ["all FLUX-kontext-max", "all SD-3.5-flash", "all SD-3.5-large",
-             "all SD-3.5-medium", "physics SD-3.5-flash", "chemistry SD-3.5-flash",
-             "chemistry SD-3.5-medium", "chemistry SD-3.5-large",
-             "geography FLUX-kontext-max", "culture SD-3.5-medium"],
+            [
+                "all FLUX-kontext-max",
+                "all SD-3.5-flash",
+                "all SD-3.5-large",
+                "all SD-3.5-medium",
+                "physics SD-3.5-flash",
+                "chemistry SD-3.5-flash",
+                "chemistry SD-3.5-medium",
+                "chemistry SD-3.5-large",
+                "geography FLUX-kontext-max",
+                "culture SD-3.5-medium",
+            ],
         ),
         ("AS", ["all FLUX-dev", "geography FLUX-dev"]),
         ("PS", []),
     ],
-)  # fmt: skip
+)
 def test_envisions_dimensions_have_the_weights_of_its_code(table, name, rows):
     # The paper says plain means; its tables have .33, .33, .34.
     frame = table("envision_dimensions", "domain")
@@ -204,9 +229,11 @@ def test_vistorybenchs_lite_split_against_the_full_one(table):
         assert len(whole) == part.notna().sum() == 22
         change = 100 * (part / whole - 1)
         computed = (
-            100 * (part.mean() / whole.mean() - 1), change.abs().max(),
-            kendalltau(whole, part)[0], spearmanr(whole, part)[0],
-        )  # fmt: skip
+            100 * (part.mean() / whole.mean() - 1),
+            change.abs().max(),
+            kendalltau(whole, part)[0],
+            spearmanr(whole, part)[0],
+        )
         np.testing.assert_allclose(computed[:2], expected[:2], atol=0.0501)
         np.testing.assert_allclose(computed[2:], expected[2:], atol=0.000501)
 

@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 
 from analysis.__main__ import main
+from analysis.commands.planning import stability
 from analysis.options import AlignOptions, OptionError
-from analysis.planned import judge
 
 TABLES = {
     "ratings": "story,method,dimension,annotator,rating\ns,m,q,a,1\ns,n,q,a,2\n",
@@ -51,9 +51,13 @@ def folder(tmp_path):
 
 @pytest.mark.parametrize(
     ("command", "option", "kind", "beside", "wide"),
-    [(*row, wide) for row in OPTIONS for wide in (False, True)
-     if not (wide and row[0] in NEVER_WIDE)],
-)  # fmt: skip
+    [
+        (*row, wide)
+        for row in OPTIONS
+        for wide in (False, True)
+        if not (wide and row[0] in NEVER_WIDE)
+    ],
+)
 def test_a_wrong_file_is_named(folder, capsys, command, option, kind, beside, wide):
     for wrong in TABLES.keys() - {kind}:
         path = folder / f"{wrong}.csv"
@@ -72,4 +76,4 @@ def test_a_wrong_file_is_named(folder, capsys, command, option, kind, beside, wi
 def test_choices_are_no_trials_of_a_judge():
     choices = pd.DataFrame([{"story": "s", "criterion": "q", "choice": "a"}])
     with pytest.raises(OptionError, match="expected a column 'dimension'; found story"):
-        judge(trials=choices, ratings=None, options=AlignOptions(resamples=0))
+        stability(trials=choices, ratings=None, options=AlignOptions(resamples=0))

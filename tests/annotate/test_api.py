@@ -75,8 +75,11 @@ def test_posting_scores(study):
     rows = [{"story": "01", "method": "Alder", "metric": "cids", "score": 0.5}]
     response = api("alice").post(url, {"scores": rows}, format="json")
     assert response.json() == {
-        "rows": 1, "created": 1, "replaced": 0, "guessed": ["cids"]
-    }  # fmt: skip
+        "rows": 1,
+        "created": 1,
+        "replaced": 0,
+        "guessed": ["cids"],
+    }
     stored = MetricScore.everything.get()
     assert (stored.value, stored.posted_to) == (0.5, study.slug)
 
@@ -191,8 +194,12 @@ def test_a_checklist_is_ticked_shot_by_shot():
     assert "shot 3" in str(response.json())
     assert not Rating.objects.exists()  # all or nothing
     for wrong in (
-        {"1": ["fish|text"]}, {"9": []}, {"one": []}, {"9" * 5000: []}, {"²": []},
-    ):  # fmt: skip
+        {"1": ["fish|text"]},
+        {"9": []},
+        {"one": []},
+        {"9" * 5000: []},
+        {"²": []},
+    ):
         response = client.post(url, {"ticked": wrong}, format="json")
         assert response.status_code == 400, wrong
     ticked["3"] = ["people|video"]

@@ -8,17 +8,20 @@ from django.core.management import call_command
 from django.urls import reverse
 from django.utils import timezone
 
-from annotate import checklists, quality, rating
-from annotate.dashboards import coverage_tables, snapshots
-from annotate.dashboards.dashboard import dashboard
-from annotate.drafting import Setup
-from annotate.forms.study import StudyForm
+from annotate.answers import checklists
+from annotate.answers.writing import Judgement, store_judgements
+from annotate.coverage import coverage_tables, snapshots
+from annotate.coverage.dashboard import dashboard
 from annotate.history import verifying
 from annotate.models import Purpose, Slot
-from annotate.planning import PlanningError, plan_study, prepare
-from annotate.previewing import first_slot
-from annotate.rating import Judgement, store_judgements
-from annotate.study_files.study_file import load_definition
+from annotate.presentation import checklist_sheets
+from annotate.quality import monitoring
+from annotate.setup_form.study import StudyForm
+from annotate.slots import locking
+from annotate.studies.drafting import Setup
+from annotate.studies.planning import PlanningError, plan_study, prepare
+from annotate.studies.previewing import first_slot
+from annotate.studies.study_file import load_definition
 from evalcore import media
 from tests.factories import make_benchmark, make_study, picture_bytes
 from tests.people import alice, answer_everything
@@ -57,8 +60,10 @@ def test_planning_makes_two_boxes_of_each_label():
     boxes = list(study.questions.all())
     assert len(boxes) == 68
     assert [box.key for box in boxes[:3]] == [
-        "static_shot|text", "static_shot|video", "pan|text",
-    ]  # fmt: skip
+        "static_shot|text",
+        "static_shot|video",
+        "pan|text",
+    ]
     assert {(box.scale_min, box.scale_max) for box in boxes} == {(0, 1)}
     assert boxes[0].category == "Camera movements"
     assert boxes[0].title == boxes[1].title == "Static shot"
@@ -91,8 +96,9 @@ def test_the_form_says_the_same_as_the_template():
     form = StudyForm.of(Setup("signs", benchmark, definition, 3))
     assert len(form.cards) == 34
     assert [one.name for one in form.cards[0].groups[-1].fields] == [
-        "questions.0.category.en", "questions.0.category.zh",
-    ]  # fmt: skip
+        "questions.0.category.en",
+        "questions.0.category.zh",
+    ]
     assert form.setup().definition.questions == definition.questions
     assert form.setup().definition.checks == definition.checks
     assert form.as_file().as_form().setup().definition == form.setup().definition
@@ -102,11 +108,16 @@ def test_the_preview_shows_the_sheets():
     benchmark = make_benchmark(stories=1, methods=("Alder",))
     definition = load_definition("storybench-diagnostics")
     with first_slot(Setup("signs", benchmark, definition, 3)) as slot:
-        page = checklists.on_page(slot)
+        page = checklist_sheets.on_page(slot)
     assert [sheet.number for sheet in page["sheets"]] == [1, 2, 3]
     assert [len(labels) for _name, labels in page["sheets"][0].categories] == [
-        7, 6, 6, 5, 4, 6,
-    ]  # fmt: skip
+        7,
+        6,
+        6,
+        5,
+        4,
+        6,
+    ]
 
 
 # Checking
@@ -118,15 +129,15 @@ def test_an_annotator_who_ticks_nothing_is_seen(study):
     person = study.annotators.get(name="A01")
     for slot in person.slots.all():
         tick(slot)
-    (flag,) = quality.look(person)
+    (flag,) = monitoring.look(person)
     assert flag.sentence.startswith("Nothing is ticked in 100 % of 18 shots")
-    assert quality.warning_text(flag).startswith("You ticked nothing in many shots")
+    assert monitoring.warning_text(flag).startswith("You ticked nothing in many shots")
 
 
 def test_signals_that_mean_nothing_for_boxes_are_undefined(study):
     for slot in study.slots.all():
         tick(slot, "pan|text", "people|video")
-    signals = quality.signals_of(study.annotators.get(name="A01"))
+    signals = monitoring.signals_of(study.annotators.get(name="A01"))
     assert signals["flat"].value == 0
     assert signals["seconds_per_shot"].value == pytest.approx(40 / 3)
     for name in ("straight_line", "same_answer", "side_bias", "twin", "majority"):
@@ -138,7 +149,7 @@ def test_the_others_ticks_are_compared(study):
     for slot in study.slots.select_related("annotator"):
         same = slot.annotator.name == "A01" or slot.unit_id % 3
         tick(slot, keys[slot.unit_id % 2] if same else keys[1 - slot.unit_id % 2])
-    signal = quality.signals_of(study.annotators.get(name="A01"))["agreement"]
+    signal = monitoring.signals_of(study.annotators.get(name="A01"))["agreement"]
     assert signal.n == 18
     assert 0 < signal.value < 1
 
@@ -147,13 +158,18 @@ def test_a_repeat_is_compared_by_what_is_ticked(study):
     person = study.annotators.get(name="A01")
     slot = person.slots.first()
     again = Slot.objects.create(
-        study=study, unit=slot.unit, purpose=Purpose.REPEAT, repeat_of=slot,
-        annotator=person, session=9, position=99,
-    )  # fmt: skip
+        study=study,
+        unit=slot.unit,
+        purpose=Purpose.REPEAT,
+        repeat_of=slot,
+        annotator=person,
+        session=9,
+        position=99,
+    )
     then = timezone.now() - timedelta(minutes=5)
     tick(slot, "pan|text", "people|video", at=then)
     tick(again, "pan|text")
-    signal = quality.signals_of(person)["repeat"]
+    signal = monitoring.signals_of(person)["repeat"]
     assert (signal.value, signal.n) == (0.5, 3)
 
 
@@ -184,20 +200,26 @@ def test_agreement_is_told_by_category(study):
 
 def test_the_slot_page_says_what_is_ticked_in_each_shot(study):
     slot = study.slots.select_related("annotator").first()
-    rating.start_lease(slot)
+    locking.start_lease(slot)
     for shot in (1, 2):
         checklists.record_shot(
-            slot=slot, annotator=slot.annotator, shot=shot,
-            ticked=["pan|text", "people|text", "people|video"], looked=True,
-        )  # fmt: skip
+            slot=slot,
+            annotator=slot.annotator,
+            shot=shot,
+            ticked=["pan|text", "people|text", "people|video"],
+            looked=True,
+        )
     checklists.record_shot(
-        slot=slot, annotator=slot.annotator, shot=2, ticked=["animals|video"],
+        slot=slot,
+        annotator=slot.annotator,
+        shot=2,
+        ticked=["animals|video"],
         looked=True,
-    )  # fmt: skip
+    )
     checklists.record_shot(
         slot=slot, annotator=slot.annotator, shot=3, ticked=["pan|text"], looked=False
     )
-    first, second, third = checklists.told_shots(slot)
+    first, second, third = checklist_sheets.told_shots(slot)
     assert (first.text, first.both, first.seen) == (["Pan"], ["People"], [])
     assert (second.text, second.both, second.seen) == ([], [], ["Animals"])
     assert (first.changes, second.changes) == (0, 4)
@@ -212,9 +234,14 @@ def test_every_page_of_the_manager_opens(study):
     answer_everything(study, 1)
     client = alice(study)
     for name in (
-        "study-detail", "study-coverage", "annotator-list", "slot-list", "view-list",
-        "event-list", "report-list",
-    ):  # fmt: skip
+        "study-detail",
+        "study-coverage",
+        "annotator-list",
+        "slot-list",
+        "view-list",
+        "event-list",
+        "report-list",
+    ):
         page = client.get(reverse(name, args=[study.slug]))
         assert page.status_code == 200, name
     text = client.get(reverse("study-detail", args=[study.slug])).content.decode()

@@ -16,7 +16,7 @@ from tests.people import answer_everything
 
 pytestmark = pytest.mark.django_db
 
-OURS = ("annotate", "evalcore", "analysis.web", "fixtures")
+OURS = ("annotate", "evalcore", "annotate.reports", "fixtures")
 COMMANDS = sorted(name for name, app in get_commands().items() if app in OURS)
 
 

@@ -8,12 +8,15 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from annotate import exclusion, finishing, leasing, rating
-from annotate.choosing import handing
-from annotate.choosing.handing import Next
+from annotate.answers import writing
 from annotate.history.verifying import problems
 from annotate.models import Annotator, Rating, Slot, Study
+from annotate.next_slot import choosing
+from annotate.next_slot.choosing import Next
 from annotate.people import inviting
+from annotate.quality import exclusion
+from annotate.slots import errors, leasing
+from annotate.submission import consequences
 from tests.factories import make_benchmark, make_study
 from tests.people import answer_everything
 from tests.pressure.grids import add_people, make_grid
@@ -42,7 +45,7 @@ def test_one_free_slot_goes_to_one_of_many():
     def grab(person):
         try:
             leasing.take(Slot.objects.get(pk=slot.pk), person)
-        except leasing.SlotTakenError:
+        except errors.SlotTakenError:
             return False
         return True
 
@@ -53,7 +56,7 @@ def test_one_free_slot_goes_to_one_of_many():
 def test_a_slot_that_two_choose_at_once_goes_to_one(monkeypatch):
     """What was chosen is locked before anything is said of it."""
     study = make_grid("trial", stories=1, methods=1, redundancy=1)
-    choose, both = handing._choose, Barrier(2)
+    choose, both = choosing._choose, Barrier(2)
 
     def together(*known):
         chosen = choose(*known)
@@ -61,8 +64,8 @@ def test_a_slot_that_two_choose_at_once_goes_to_one(monkeypatch):
             both.wait(timeout=1)
         return chosen
 
-    monkeypatch.setattr(handing, "_choose", together)
-    got = at_once(lambda person: handing.take_next(person).kind, add_people(study, 2))
+    monkeypatch.setattr(choosing, "_choose", together)
+    got = at_once(lambda person: choosing.take_next(person).kind, add_people(study, 2))
     assert sorted(got) == [Next.TAKEN, Next.WORK]
     assert study.events.filter(kind="slot taken").count() == 1
     assert problems(study) == []
@@ -71,11 +74,11 @@ def test_a_slot_that_two_choose_at_once_goes_to_one(monkeypatch):
 def test_two_tabs_sending_the_same_answer_store_it_once():
     study = make_study(annotators=1, consented=True)
     ann = study.annotators.get()
-    slot = leasing.take(handing.next_slot(ann), ann)
+    slot = leasing.take(choosing.next_slot(ann), ann)
     question = study.questions.first()
 
     def send(value):
-        return rating.record_answer(
+        return writing.record_answer(
             slot=slot, annotator=ann, question=question, value=value
         ).value
 
@@ -89,10 +92,10 @@ def test_two_tabs_sending_the_same_answer_store_it_once():
 def test_submitting_from_two_tabs_submits_once():
     study = make_study(annotators=1, consented=True)
     ann = study.annotators.get()
-    slot = leasing.take(handing.next_slot(ann), ann)
+    slot = leasing.take(choosing.next_slot(ann), ann)
     for question in study.questions.all():
-        rating.record_answer(slot=slot, annotator=ann, question=question, value=2)
-    at_once(lambda _i: rating.submit_slot(slot=slot, annotator=ann), range(5))
+        writing.record_answer(slot=slot, annotator=ann, question=question, value=2)
+    at_once(lambda _i: writing.submit_slot(slot=slot, annotator=ann), range(5))
     assert study.events.filter(kind="slot submitted").count() == 1
     assert Study.objects.get().slots.filter(state="submitted").count() == 1
 
@@ -116,12 +119,12 @@ def test_the_last_two_slots_submitted_at_once_finish_the_annotator():
     for slot in slots:
         leasing.take(slot, ann)
         for question in study.questions.all():
-            rating.record_answer(slot=slot, annotator=ann, question=question, value=2)
+            writing.record_answer(slot=slot, annotator=ann, question=question, value=2)
     for slot in slots[:-2]:
-        finishing.submit(slot=slot, annotator=ann)
+        consequences.submit(slot=slot, annotator=ann)
 
     def finish(slot):
-        finishing.submit(slot=slot, annotator=Annotator.objects.get(pk=ann.pk))
+        consequences.submit(slot=slot, annotator=Annotator.objects.get(pk=ann.pk))
 
     at_once(finish, slots[-2:])
     assert Annotator.objects.get(pk=ann.pk).state == "finished"
@@ -131,18 +134,20 @@ def test_the_last_two_slots_submitted_at_once_finish_the_annotator():
 def test_revoking_while_submitting_neither_fails_nor_loses_a_submitted_answer():
     for _ in range(5):
         study = make_study(
-            annotators=1, consented=True, slug=f"s{_}",
+            annotators=1,
+            consented=True,
+            slug=f"s{_}",
             benchmark=make_benchmark(slug=f"b{_}"),
-        )  # fmt: skip
+        )
         ann = study.annotators.get()
-        slot = leasing.take(handing.next_slot(ann), ann)
+        slot = leasing.take(choosing.next_slot(ann), ann)
         for question in study.questions.all():
-            rating.record_answer(slot=slot, annotator=ann, question=question, value=2)
+            writing.record_answer(slot=slot, annotator=ann, question=question, value=2)
 
         def submit(slot=slot, ann=ann):
             try:
-                finishing.submit(slot=slot, annotator=ann)
-            except rating.AnswerError:
+                consequences.submit(slot=slot, annotator=ann)
+            except errors.AnswerError:
                 return False
             return True
 
@@ -173,13 +178,13 @@ def test_undoing_an_exclusion_never_loses_what_is_submitted_meanwhile():
 
         def work(carol=carol, study=study):
             try:
-                slot = leasing.take(handing.next_slot(carol), carol)
+                slot = leasing.take(choosing.next_slot(carol), carol)
                 for question in study.questions.all():
-                    rating.record_answer(
+                    writing.record_answer(
                         slot=slot, annotator=carol, question=question, value=1
                     )
-                finishing.submit(slot=slot, annotator=carol)
-            except (leasing.SlotTakenError, rating.AnswerError, AttributeError):
+                consequences.submit(slot=slot, annotator=carol)
+            except (errors.SlotTakenError, errors.AnswerError, AttributeError):
                 return False
             return True
 

@@ -12,12 +12,14 @@ from django.db import connection, transaction
 from django.urls import reverse
 from rest_framework.test import APIClient
 
-from annotate import exclusion, finishing, leasing, quality, rating
-from annotate.changes import dealing
-from annotate.changes.extending import extend
-from annotate.choosing import adaptive, adaptive_pairs, handing
+from annotate.assignment import reassignment
 from annotate.history.verifying import problems
 from annotate.models import Study
+from annotate.next_slot import adaptive, adaptive_pairs, choosing
+from annotate.quality import exclusion, monitoring
+from annotate.slots import leasing, locking
+from annotate.studies.extending import extend
+from annotate.submission import consequences
 from tests.factories import make_benchmark
 from tests.studies import flag
 from tests.working import LIKERT, PAIRWISE, always, answer, join, make_planned, work
@@ -44,7 +46,7 @@ def test_a_stop_rule_is_met_while_the_study_is_extended(monkeypatch):
     study = make_planned(PAIRWISE + ADAPTIVE, benchmark=benchmark, redundancy=3)
     person = join(study)
     held = threading.Event()
-    lock_people, stop = dealing.lock_people, adaptive_pairs._stop
+    lock_people, stop = reassignment.lock_people, adaptive_pairs._stop
 
     def lock_late(row):
         held.set()
@@ -55,15 +57,15 @@ def test_a_stop_rule_is_met_while_the_study_is_extended(monkeypatch):
         assert held.wait(10)
         return stop(*arguments)
 
-    monkeypatch.setattr(dealing, "lock_people", lock_late)
+    monkeypatch.setattr(reassignment, "lock_people", lock_late)
     monkeypatch.setattr(adaptive_pairs, "_stop", stop_late)
     monkeypatch.setattr(adaptive.StopRule, "holds", lambda *_arguments: True)
     with ThreadPoolExecutor(2) as pool:
-        asked = pool.submit(run, handing.take_next, person)
+        asked = pool.submit(run, choosing.take_next, person)
         extended = pool.submit(run, lambda: extend(study, redundancy=4))
         assert extended.result().slots
         assert asked.result().slot is None
-    handing.take_next(person)
+    choosing.take_next(person)
     assert Study.objects.get().adaptive["stopped"]
     assert study.events.filter(kind="stop rule met").count() == 1
 
@@ -73,7 +75,7 @@ def test_answers_by_the_api_are_changed_while_their_slot_is_excluded(monkeypatch
     person = join(study, "A01")
     (slot,) = work(person, always("3"), most=1)
     begun, held = threading.Event(), threading.Event()
-    submit = finishing.submit
+    submit = consequences.submit
 
     def submit_late(**given):
         begun.set()
@@ -91,12 +93,12 @@ def test_answers_by_the_api_are_changed_while_their_slot_is_excluded(monkeypatch
     def leave_out():
         assert begun.wait(10)
         with transaction.atomic():
-            rating.lock_unit(slot.unit_id)
+            locking.lock_unit(slot.unit_id)
             held.set()
             sleep(0.3)
             exclusion.exclude(slot, reason="x", author=None)
 
-    monkeypatch.setattr(finishing, "submit", submit_late)
+    monkeypatch.setattr(consequences, "submit", submit_late)
     with ThreadPoolExecutor(2) as pool:
         sent, excluded = pool.submit(run, send), pool.submit(run, leave_out)
         assert sent.result() == 200
@@ -133,7 +135,7 @@ def test_a_rule_excludes_somebody_while_an_exclusion_is_undone(monkeypatch):
 
     def leave_out():
         with transaction.atomic():
-            quality._stop(rating.locked_annotator(person), found)
+            monitoring._stop(locking.locked_annotator(person), found)
 
     def undo():
         freed.wait(1)

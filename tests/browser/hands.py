@@ -11,8 +11,10 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 DESK = {"viewport": {"width": 1440, "height": 900}}
 PHONE = {
-    "viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True,
-}  # fmt: skip
+    "viewport": {"width": 390, "height": 844},
+    "has_touch": True,
+    "is_mobile": True,
+}
 
 
 class Mouse:
@@ -150,6 +152,9 @@ class NoScript(Mouse):
 
 
 HANDS = {
-    "mouse": Mouse(), "finger": Finger(), "digits": Digits(), "tab": Keyboard(),
+    "mouse": Mouse(),
+    "finger": Finger(),
+    "digits": Digits(),
+    "tab": Keyboard(),
     "no script": NoScript(),
-}  # fmt: skip
+}

@@ -9,8 +9,8 @@ import pytest
 from django.urls import Resolver404, resolve, reverse
 from django.utils import timezone
 
-from annotate.choosing import handing
 from annotate.models import Annotator, Invitation, JoinLink
+from annotate.next_slot import choosing
 from fixtures import demo
 from tests.browser.accessibility import violations
 
@@ -25,13 +25,32 @@ STARTS = ("/studies/", f"/studies/{demo.CROWD}/", f"/studies/{demo.LIKERT}/repor
 # The pages of a training and of warnings are judged in test_quality; a report, whose
 # figures axe would walk through for minutes, in test_report.
 PAGES = {
-    "annotator-list", "event-list", "home", "join", "login", "metric-list",
-    "rate-consent", "rate-done", "rate-instructions", "rate-pause",
-    "report-disagreements", "report-list", "setup-form",
-    "setup-start", "slot-detail", "slot-list", "study-coverage", "study-detail",
-    "study-extend", "study-list", "study-preview", "study-redistribute",
-    "study-scoring", "study-version", "view-list",
-}  # fmt: skip
+    "annotator-list",
+    "event-list",
+    "home",
+    "join",
+    "login",
+    "metric-list",
+    "rate-consent",
+    "rate-done",
+    "rate-instructions",
+    "rate-pause",
+    "report-disagreements",
+    "report-list",
+    "setup-form",
+    "setup-start",
+    "slot-detail",
+    "slot-list",
+    "study-coverage",
+    "study-detail",
+    "study-extend",
+    "study-list",
+    "study-preview",
+    "study-redistribute",
+    "study-scoring",
+    "study-version",
+    "view-list",
+}
 SEATS = (demo.LIKERT, demo.PAIRWISE, demo.VIDEO)
 NOWHERE = "/nothing-here/"
 CONTRAST = ["color-contrast"]
@@ -79,9 +98,11 @@ class Looker:
         if name in self.seen or not is_page(response):
             return False
         for language, theme, rules in (
-            ("zh-hans", "dark", CONTRAST), ("zh-hans", "light", ()),
-            ("en", "dark", CONTRAST), ("en", "light", ()),
-        ):  # fmt: skip
+            ("zh-hans", "dark", CONTRAST),
+            ("zh-hans", "light", ()),
+            ("en", "dark", CONTRAST),
+            ("en", "light", ()),
+        ):
             self.page.emulate_media(color_scheme=theme)
             self.page.context.add_cookies(
                 [{"name": "django_language", "value": language, "url": self.home}]
@@ -160,7 +181,7 @@ def test_every_page_in_both_languages_and_themes(page, live_server):
     looker.look(NOWHERE)
     for slug in SEATS:
         seat = free_seat(slug)
-        code = handing.take_next(seat).slot.code
+        code = choosing.take_next(seat).slot.code
         looker.look(address(seat, "slot", code), slug)
     visit(looker, seat, "pause")
     assert not looker.wrong

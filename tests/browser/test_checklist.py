@@ -5,8 +5,8 @@ from playwright.sync_api import expect
 
 from annotate.history import verifying
 from annotate.models import Annotator, Invitation, Rating, Slot, Study
-from annotate.planning import plan_study
-from annotate.study_files.study_file import load_definition
+from annotate.studies.planning import plan_study
+from annotate.studies.study_file import load_definition
 from tests.browser.accessibility import violations
 from tests.browser.test_rate import address, enter, saved, start
 from tests.browser.test_video import TWO_SECONDS, make_reel
@@ -21,9 +21,12 @@ def study() -> Study:
     """Two stories of three shots, with the 34 labels of the template."""
     benchmark = make_benchmark(stories=2, shots=3, methods=("Alder",))
     study = plan_study(
-        load_definition("storybench-diagnostics"), benchmark=benchmark, slug="signs",
-        annotators=1, redundancy=1,
-    )  # fmt: skip
+        load_definition("storybench-diagnostics"),
+        benchmark=benchmark,
+        slug="signs",
+        annotators=1,
+        redundancy=1,
+    )
     study.state = Study.State.OPEN
     study.save()
     study.annotators.update(state=Annotator.State.INVITED, name="A01")
@@ -72,9 +75,11 @@ def test_a_checklist_by_keyboard_alone(page, live_server, study):
         page.wait_for_function("url => location.href !== url", arg=before)
     page.wait_for_url("**/done/")
     assert ticked(study, slot=first) == [
-        (1, "pan|text"), (1, "pan|video"), (1, "static_shot|text"),
+        (1, "pan|text"),
+        (1, "pan|video"),
+        (1, "static_shot|text"),
         (3, "static_shot|video"),
-    ]  # fmt: skip
+    ]
     assert Rating.objects.filter(slot=first, is_current=True).count() == 3 * 68
     assert study.slots.filter(state=Slot.State.SUBMITTED).count() == 2
     assert verifying.problems(study) == []
@@ -163,9 +168,11 @@ def unwatched(page, folder, live_server, **kw) -> Study:
     """Open a video of two shots of which nothing plays by itself."""
     page.emulate_media(reduced_motion="reduce")
     study = make_study(
-        protocol="checklist", benchmark=make_reel(folder, [TWO_SECONDS], **kw),
-        annotators=1, presentation={"must_watch": False},
-    )  # fmt: skip
+        protocol="checklist",
+        benchmark=make_reel(folder, [TWO_SECONDS], **kw),
+        annotators=1,
+        presentation={"must_watch": False},
+    )
     start(page, live_server, study)
     return study
 

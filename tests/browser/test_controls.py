@@ -13,8 +13,8 @@ from django.conf import settings as project
 from django.urls import reverse
 from playwright.sync_api import Locator, Page, expect
 
-from annotate.choosing import handing
 from annotate.models import Annotator, Fault, Flag, Rating, Skip, Slot, Study
+from annotate.next_slot import choosing
 from annotate.people import joining
 from evalcore import media
 from evalcore.models import Character
@@ -167,7 +167,7 @@ class Seat:
 
     def open_next(self, person: Annotator) -> Slot:
         """Open the story that is next."""
-        slot = handing.take_next(person).slot
+        slot = choosing.take_next(person).slot
         self.open(person, "slot", slot.code)
         return slot
 
@@ -184,9 +184,13 @@ class Seat:
                     picture = media.store_picture(picture_bytes(f"fox {n}"))
                     fox.images.create(ordinal=n, media=picture)
         study = make_study(
-            protocol=protocol, benchmark=benchmark, annotators=people, slug=self.name,
-            presentation={"comments": True, "must_watch": False}, **kw,
-        )  # fmt: skip
+            protocol=protocol,
+            benchmark=benchmark,
+            annotators=people,
+            slug=self.name,
+            presentation={"comments": True, "must_watch": False},
+            **kw,
+        )
         study.questions.update(help_texts={"en": "Look at the hat."})
         return study
 
@@ -201,9 +205,10 @@ def consent(seat: Seat) -> list[Use]:
     person = seat.study().annotators.first()
     seat.open(person)
     return [
-        TO_CHINESE, TO_ENGLISH,
+        TO_CHINESE,
+        TO_ENGLISH,
         Use("main form button", leads("**/instructions/")),
-    ]  # fmt: skip
+    ]
 
 
 def instructions(seat: Seat) -> list[Use]:
@@ -228,11 +233,14 @@ def joining_by_a_link(seat: Seat) -> list[Use]:
         hand.press(control)
 
     return [
-        Use(select, lambda page: expect(page.locator(select)).to_have_value("en"),
-            choose),
+        Use(
+            select,
+            lambda page: expect(page.locator(select)).to_have_value("en"),
+            choose,
+        ),
         Use("main form button", leads("**/consent/"), choose_and_press),
         Use("main a.button", leads("**/consent/")),
-    ]  # fmt: skip
+    ]
 
 
 def a_link_that_is_closed(seat: Seat) -> list[Use]:
@@ -291,7 +299,7 @@ def nothing_just_now(seat: Seat) -> list[Use]:
     study = seat.open_study(redundancy=1)
     ann, bob = join(study), join(study)
     work(ann, always("3"), most=1)
-    handing.take_next(bob)
+    choosing.take_next(bob)
     seat.open(ann, "done")
     return [
         Use("main form button.primary", comes_anew, after(grows_old)),
@@ -302,9 +310,12 @@ def nothing_just_now(seat: Seat) -> list[Use]:
 def training(seat: Seat) -> list[Use]:
     benchmark = make_benchmark(slug=seat.name)
     study = make_planned(
-        LIKERT + TRAINING, benchmark=benchmark, slug=seat.name, annotators=1,
+        LIKERT + TRAINING,
+        benchmark=benchmark,
+        slug=seat.name,
+        annotators=1,
         redundancy=1,
-    )  # fmt: skip
+    )
     person = join(study, "A01")
     (slot,) = work(person, always("3"), most=1)
     seat.open(person, "feedback", slot.code)
@@ -323,8 +334,14 @@ def training_story_again(seat: Seat) -> list[Use]:
 
 def warning(seat: Seat) -> list[Use]:
     person = join(seat.study(), "A01")
-    Flag.objects.create(annotator=person, rule="x", n=3, text="x",
-                        signal="seconds_per_shot", action="warn")  # fmt: skip
+    Flag.objects.create(
+        annotator=person,
+        rule="x",
+        n=3,
+        text="x",
+        signal="seconds_per_shot",
+        action="warn",
+    )
     seat.open(person, "warning")
     return [Use("main form button", leads("**/story/**"))]
 
@@ -360,7 +377,9 @@ def story(seat: Seat) -> list[Use]:
         stored(Slot.objects, annotator=person, position=3, state="leased")(page)
 
     return [
-        SKIP_LINK, TO_CHINESE, TO_ENGLISH,
+        SKIP_LINK,
+        TO_CHINESE,
+        TO_ENGLISH,
         Use("#strip li:nth-child(2) a", shows("#shot-2")),
         Use("[data-key=ArrowRight]", shows("#shot-3")),
         Use("[data-key=ArrowLeft]", shows("#shot-2")),
@@ -372,8 +391,10 @@ def story(seat: Seat) -> list[Use]:
         Use("[data-key='+']", reads("#zoom", "1.3×")),
         Use("[data-key='-']", reads("#zoom", "1×")),
         Use("[data-key=z]", reads("#zoom", "2×")),
-        Use(".question.current details > summary",
-            has(".question.current details", "open", "")),
+        Use(
+            ".question.current details > summary",
+            has(".question.current details", "open", ""),
+        ),
         Use("[name=character][value='3']", stored(answers, value=3)),
         opened("details:has(textarea)"),
         Use("textarea", stored(comments, comment="Dark."), types("Dark.")),
@@ -384,7 +405,7 @@ def story(seat: Seat) -> list[Use]:
         Use("#break", leads("**/pause/")),
         opened(".keys-help"),
         Use("[data-setting=auto]", goes_on),
-    ]  # fmt: skip
+    ]
 
 
 def sending(seat: Seat) -> list[Use]:
@@ -407,10 +428,13 @@ def skipping(seat: Seat) -> list[Use]:
     return [
         opened(".skip"),
         Use(".skip [value=unclear]", checked(".skip [value=unclear]")),
-        Use(field, lambda page: expect(page.locator(field)).to_have_value("Why"),
-            types("Why")),
+        Use(
+            field,
+            lambda page: expect(page.locator(field)).to_have_value("Why"),
+            types("Why"),
+        ),
         Use(".skip button", stored(skips)),
-    ]  # fmt: skip
+    ]
 
 
 def pair(seat: Seat) -> list[Use]:
@@ -433,10 +457,12 @@ def broken_picture(seat: Seat) -> list[Use]:
     faults = Fault.objects.filter(slot=slot, side="only", shot=1)
     return [
         Use("#shots .report-fault", stored(faults)),
-        Use("#shots .retry",
+        Use(
+            "#shots .retry",
             lambda page: expect(page.locator(".shot .fault")).to_have_count(0),
-            after(lambda page: page.unroute(broken))),
-    ]  # fmt: skip
+            after(lambda page: page.unroute(broken)),
+        ),
+    ]
 
 
 def broken_video(seat: Seat) -> list[Use]:
@@ -502,11 +528,28 @@ def checklist_without_scripts(seat: Seat) -> list[Use]:
 
 
 STATES = [
-    consent, instructions, joining_by_a_link, a_link_that_is_closed, two_links, pause,
-    done, nothing_just_now, training, training_story_again, warning,
-    somebody_elses_story, story, sending, skipping, pair, broken_picture, video,
-    broken_video, checklist, checklist_without_scripts,
-]  # fmt: skip
+    consent,
+    instructions,
+    joining_by_a_link,
+    a_link_that_is_closed,
+    two_links,
+    pause,
+    done,
+    nothing_just_now,
+    training,
+    training_story_again,
+    warning,
+    somebody_elses_story,
+    story,
+    sending,
+    skipping,
+    pair,
+    broken_picture,
+    video,
+    broken_video,
+    checklist,
+    checklist_without_scripts,
+]
 
 
 # The pages of a closed link and of somebody else's story say so by their status.

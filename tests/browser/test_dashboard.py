@@ -5,10 +5,10 @@ from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from annotate import exclusion, leasing
-from annotate.dashboards import snapshots
+from annotate.coverage import snapshots
 from annotate.models import StudyMember, User
-from annotate.people import holding
+from annotate.quality import exclusion, pausing
+from annotate.slots import leasing
 from tests.browser.accessibility import violations
 from tests.factories import make_benchmark, make_study
 from tests.studies import flag, running_study, set_aside, study_with_vanished
@@ -42,7 +42,7 @@ def busy_study():
     people = list(study.annotators.order_by("name"))
     flag(people[2], "warn", "gold: 40 % right of 20, at least 60 % are wanted")
     flag(people[3], "pause", "seconds per unit: 6 s, at least 10 s are wanted")
-    holding.pause(people[3])
+    pausing.pause(people[3])
     set_aside(study, now)
     slot = people[0].slots.filter(state="open").order_by("position").first()
     leasing.take(slot, people[0])

@@ -404,8 +404,12 @@ def test_the_time_that_is_left_is_told_once_it_is_known(page, live_server, study
     person = study.annotators.get()
     Slot.objects.filter(annotator=person).exclude(state="leased").filter(
         position__gt=140
-    ).update(state="submitted", submitted_at="2026-01-01T00:00Z", seconds=95,
-             started_at="2026-01-01T00:00Z")  # fmt: skip
+    ).update(
+        state="submitted",
+        submitted_at="2026-01-01T00:00Z",
+        seconds=95,
+        started_at="2026-01-01T00:00Z",
+    )
     page.reload()
     assert "about 8 minutes left" in page.inner_text("#place")
 

@@ -17,12 +17,12 @@ from django.conf import settings
 from django.urls import reverse
 from playwright.sync_api import expect
 
+from annotate.answers.writing import current_answers
 from annotate.history import verifying
 from annotate.models import CHECKS, Invitation, Purpose, Rating, Slot, Study
-from annotate.rating import current_answers
-from annotate.study_files.definition import TEMPLATES
-from annotate.study_files.study_file import load_definition
-from annotate.viewing import as_side
+from annotate.presentation.slot_view import as_side
+from annotate.studies.definition import TEMPLATES
+from annotate.studies.study_file import load_definition
 from tests.browser.hands import HANDS
 from tests.browser.reels import make_same_reel
 from tests.clips import write_clip
@@ -48,14 +48,20 @@ training:
 """
 # What is answered of the first unit, and of the second one.
 GIVEN = {
-    "likert": [{"character": "3", "aesthetics": "1"},
-               {"character": "0", "aesthetics": "4"}],
-    "pairwise": [{"character": "left", "aesthetics": "right"},
-                 {"character": "tie", "aesthetics": "left"}],
-    "checklist": [{1: ["pan|text", "people|video"], 2: ["animals|text"]},
-                  {1: ["animals|video"], 2: []}],
+    "likert": [
+        {"character": "3", "aesthetics": "1"},
+        {"character": "0", "aesthetics": "4"},
+    ],
+    "pairwise": [
+        {"character": "left", "aesthetics": "right"},
+        {"character": "tie", "aesthetics": "left"},
+    ],
+    "checklist": [
+        {1: ["pan|text", "people|video"], 2: ["animals|text"]},
+        {1: ["animals|video"], 2: []},
+    ],
     "training": [{"character": "3", "beauty": "1"}, {"character": "0", "beauty": "4"}],
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)

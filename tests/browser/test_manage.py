@@ -4,11 +4,10 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import expect
 
-from analysis.web import building
-from analysis.web.models import Report
-from annotate import exclusion
-from annotate.models import Invitation, Rating, StudyMember, User
-from evalcore import scoring
+from annotate.models import Invitation, Rating, Report, StudyMember, User
+from annotate.quality import exclusion
+from annotate.reports import building
+from evalcore.scoring import metric_runs
 from tests.browser.accessibility import violations
 from tests.factories import make_study
 from tests.people import answer_everything
@@ -169,7 +168,7 @@ def test_the_report_draws_its_figures_and_asks_nobody(page, live_server, study):
     for place, rating in enumerate(Rating.objects.order_by("pk")):
         Rating.objects.filter(pk=rating.pk).update(value=place * 7 % 5)
     names = ["sharpness", "colourfulness", "palette_consistency"]
-    scoring.run(scoring.queue_run(study.benchmark, names).pk)
+    metric_runs.run(metric_runs.queue_run(study.benchmark, names).pk)
     report = building.build_report(
         Report.objects.create(study=study, options={"resamples": 20}).pk
     )
@@ -193,15 +192,24 @@ def test_the_report_draws_its_figures_and_asks_nobody(page, live_server, study):
 
 
 PAGES = [
-    "study-list", "study-detail", "study-coverage", "slot-list", "annotator-list",
-    "study-scoring", "view-list", "report-list", "metric-list", "event-list",
-    "study-extend", "study-redistribute",
-]  # fmt: skip
+    "study-list",
+    "study-detail",
+    "study-coverage",
+    "slot-list",
+    "annotator-list",
+    "study-scoring",
+    "view-list",
+    "report-list",
+    "metric-list",
+    "event-list",
+    "study-extend",
+    "study-redistribute",
+]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_and_nothing_overflows(page, live_server, study, scheme):
-    scoring.run(scoring.queue_run(study.benchmark, ["sharpness"]).pk)
+    metric_runs.run(metric_runs.queue_run(study.benchmark, ["sharpness"]).pk)
     report = building.build_report(
         Report.objects.create(study=study, options={"resamples": 0}).pk
     )

@@ -8,7 +8,7 @@ from annotate.history.verifying import problems
 from annotate.models import StudyMember, User
 from annotate.people import joining
 from evalcore import members
-from tests.annotate.changes.test_extending import planned_study
+from tests.annotate.studies.test_extending import planned_study
 from tests.browser.accessibility import violations
 from tests.browser.test_manage import log_in
 

@@ -4,8 +4,8 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from annotate.choosing import handing
 from annotate.models import Annotator, Flag, Rating, Skip, Slot
+from annotate.next_slot import choosing
 from tests.browser.accessibility import violations
 from tests.factories import make_study
 from tests.working import LIKERT, always, join, make_planned, work
@@ -27,7 +27,7 @@ def link(live_server, person, page=""):
 
 def open_story(page, live_server, study):
     person = join(study, "A01")
-    slot = handing.take_next(person).slot
+    slot = choosing.take_next(person).slot
     page.goto(link(live_server, person, f"story/{slot.code}/"))
     page.wait_for_selector("html.js")
     return person, slot
@@ -108,7 +108,7 @@ def test_the_reasons_for_skipping_come_into_sight(page, live_server):
 def test_without_scripts_a_story_can_be_skipped(chromium, live_server):
     study = make_study(annotators=2)
     person = join(study, "A01")
-    slot = handing.take_next(person).slot
+    slot = choosing.take_next(person).slot
     context = chromium.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(link(live_server, person, f"story/{slot.code}/"))
@@ -146,8 +146,14 @@ def test_a_warning_and_a_pause_are_plain_pages(page, live_server):
     study = make_planned(LIKERT + "session_size: 3\n", annotators=1, redundancy=1)
     person = join(study, "A01")
     work(person, always("3"), most=1)
-    flag = Flag.objects.create(annotator=person, rule="x", n=3, text="x",
-                               signal="seconds_per_shot", action="warn")  # fmt: skip
+    flag = Flag.objects.create(
+        annotator=person,
+        rule="x",
+        n=3,
+        text="x",
+        signal="seconds_per_shot",
+        action="warn",
+    )
     page.goto(link(live_server, person, "pause/"))
     enter(page)
     page.wait_for_url("**/note/")

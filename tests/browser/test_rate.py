@@ -5,8 +5,9 @@ from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from annotate import exclusion, leasing
 from annotate.models import Annotator, Choice, Invitation, Rating, Slot, Study, User
+from annotate.quality import exclusion
+from annotate.slots import leasing
 from tests.browser.accessibility import violations
 from tests.browser.waiting import wait_until
 from tests.factories import make_benchmark, make_study

@@ -12,10 +12,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.alignment import align
+from analysis.commands.alignment import align
 from analysis.options import AlignOptions
-from analysis.page.policy import content_security_policy
-from analysis.report import run_table, write_report
+from analysis.report.content_security import content_security_policy
+from analysis.report.writing import run_table, write_report
 from tests.browser.accessibility import violations
 from tests.browser.waiting import wait_until
 
@@ -48,24 +48,36 @@ def tables():
             ratings, columns=["story", "method", "dimension", "annotator", "rating"]
         ),
         "choices": pd.DataFrame(
-            choices, columns=["story", "method_a", "method_b", "criterion", "annotator",
-                              "choice"]
+            choices,
+            columns=[
+                "story",
+                "method_a",
+                "method_b",
+                "criterion",
+                "annotator",
+                "choice",
+            ],
         ),
         "scores": pd.DataFrame(scores, columns=["story", "method", "metric", "score"]),
-    }  # fmt: skip
+    }
 
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
     options = AlignOptions(resamples=40, scale=(0, 4))
     run = run_table(
-        options, hashes={}, date="2026-01-01T00:00:00+00:00", command="as here",
+        options,
+        hashes={},
+        date="2026-01-01T00:00:00+00:00",
+        command="as here",
         resample_default="stories",
-    )  # fmt: skip
+    )
     return write_report(
-        align(**tables(), options=options), title="A report", run=run,
+        align(**tables(), options=options),
+        title="A report",
+        run=run,
         out=tmp_path_factory.mktemp("report"),
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture(scope="module")

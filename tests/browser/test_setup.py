@@ -6,9 +6,9 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import expect
 
-from annotate import planning
 from annotate.models import Event, Rating, Study, User
 from annotate.people import joining
+from annotate.studies import planning
 from tests.browser.accessibility import violations
 from tests.factories import make_benchmark
 from tests.working import LIKERT, make_planned

@@ -3,8 +3,8 @@
 import pytest
 
 from annotate.models import Choice
-from evalcore import video
 from evalcore.models import Benchmark, Method, Output, Shot, Story
+from evalcore.video import storing
 from tests.browser import test_rate
 from tests.browser.accessibility import violations
 from tests.browser.test_rate import OFFLINE, finish_by_keyboard, saved
@@ -39,16 +39,21 @@ def make_reel(folder, clips, *, name="clip.mp4", given=None, times=None) -> Benc
     )
     for number, (start_, end) in enumerate(times or [(0, 1), (1, 2)], start=1):
         Shot.objects.create(
-            story=story, number=number, start_seconds=start_, end_seconds=end,
-            text={"en": {"caption": f"Fox walks {number}"},
-                  "zh": {"caption": f"狐狸走路 {number}"}},
-        )  # fmt: skip
+            story=story,
+            number=number,
+            start_seconds=start_,
+            end_seconds=end,
+            text={
+                "en": {"caption": f"Fox walks {number}"},
+                "zh": {"caption": f"狐狸走路 {number}"},
+            },
+        )
     for place, clip in enumerate(clips):
         method = Method.objects.create(name=f"Method {place}")
         stored = None
         if clip is not None:
             path = write_clip(folder / str(place) / name, **clip)
-            stored = video.store_video(path)
+            stored = storing.store_video(path)
         Output.objects.create(story=story, method=method, video=stored)
     return benchmark
 

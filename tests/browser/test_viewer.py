@@ -34,9 +34,11 @@ def begin(protocol="likert", *, shots=3, characters=0, size=(96, 64), **kw):
     for i in range(characters):
         for story in benchmark.stories.all():
             person = Character.objects.create(
-                story=story, key=f"c{i}", names={"en": f"Fox {i}"},
+                story=story,
+                key=f"c{i}",
+                names={"en": f"Fox {i}"},
                 descriptions={"en": "A red fox."},
-            )  # fmt: skip
+            )
             for n in (1, 2):
                 stored = media.store_picture(picture_bytes(f"ref {i} {n}"))
                 person.images.create(ordinal=n, media=stored)
@@ -417,9 +419,15 @@ def test_a_telephone_compares_in_one_place(phone, live_server):
 
 @pytest.mark.page_errors("ERR_FAILED .*/display/")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize(("protocol", "keys"), [
-    ("likert", "z"), ("likert", "atc"), ("pairwise", "sz"), ("pairwise", "at"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("protocol", "keys"),
+    [
+        ("likert", "z"),
+        ("likert", "atc"),
+        ("pairwise", "sz"),
+        ("pairwise", "at"),
+    ],
+)
 def test_axe_finds_nothing(page, live_server, protocol, keys, scheme):
     page.emulate_media(color_scheme=scheme)
     begin(protocol, characters=2)

@@ -205,8 +205,11 @@ def test_a_large_picture_is_in_memory_once(tmp_path, fmt, to_check, to_store):
             "DJANGO_SETTINGS_MODULE": "evalcore.settings",
             "DATA_DIR": str(tmp_path / "data"),
         },
-        cwd=settings.BASE_DIR, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        cwd=settings.BASE_DIR,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     checked, stored = (int(number) / side**2 for number in done.stdout.split())
     assert checked < to_check
     assert stored < to_store

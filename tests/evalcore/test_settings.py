@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from evalcore import environment
 from evalcore import settings as settings_file
+from evalcore.serving import environment
 
 ROOT = Path(__file__).resolve().parents[2]
 KEY = "a-long-random-text-that-nobody-could-guess"
@@ -21,8 +21,12 @@ def manage(tmp_path: Path, *arguments: str, **variables: str):
     env = os.environ | {"DATA_DIR": str(tmp_path), "DATABASE_URL": ""} | variables
     return subprocess.run(
         [sys.executable, "manage.py", *arguments],
-        env=env, cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        env=env,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 @pytest.mark.parametrize(
@@ -119,7 +123,7 @@ def test_no_hosts(monkeypatch, value):
         ("a.org", "http://lab.example.org:8000", ["a.org", "lab.example.org"]),
         ("", "http://[2001:db8::1]:8000", ["[2001:db8::1]"]),
     ],
-)  # fmt: skip
+)
 def test_hosts_with_this_machine_among_them(monkeypatch, value, base, hosts):
     monkeypatch.setenv("ALLOWED_HOSTS", value)
     monkeypatch.setenv("BASE_URL", base)
@@ -157,8 +161,12 @@ def test_a_given_key_is_taken_if_nobody_guesses_it(monkeypatch, tmp_path, produc
 
 def test_without_a_key_every_data_folder_has_its_own(tmp_path):
     """Attack: whoever reads the code knows the key that signs."""
-    tell = ("shell", "--no-imports", "-c", "from django.conf import settings as s;"
-            "print(s.SECRET_KEY)")  # fmt: skip
+    tell = (
+        "shell",
+        "--no-imports",
+        "-c",
+        "from django.conf import settings as s;print(s.SECRET_KEY)",
+    )
     one, again, other = (
         manage(tmp_path / folder, *tell, SECRET_KEY="", PRODUCTION="").stdout.strip()
         for folder in ("one", "one", "other")
@@ -184,8 +192,13 @@ def test_a_data_folder_is_its_owners_alone(monkeypatch, tmp_path):
 
 
 def test_cookies_travel_by_https_alone_where_the_address_says_so(tmp_path):
-    tell = ("shell", "--no-imports", "-c", "from django.conf import settings as s;"
-            "print(s.SESSION_COOKIE_SECURE, s.CSRF_COOKIE_SECURE)")  # fmt: skip
+    tell = (
+        "shell",
+        "--no-imports",
+        "-c",
+        "from django.conf import settings as s;"
+        "print(s.SESSION_COOKIE_SECURE, s.CSRF_COOKIE_SECURE)",
+    )
     for url, secure in (("https://lab.example.org", "True"), ("http://lab", "False")):
         told = manage(tmp_path, *tell, BASE_URL=url, PRODUCTION="").stdout.split()
         assert told == [secure, secure]
@@ -224,8 +237,11 @@ def test_every_variable_is_documented():
 def test_a_reader_that_has_seen_enough_is_no_error():
     command = subprocess.Popen(
         [sys.executable, "manage.py", "metrics"],
-        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     command.stdout.close()
     assert command.stderr.read() == ""
     assert command.wait() == 128 + signal.SIGPIPE

@@ -27,10 +27,15 @@ print("level", level.apply().get())
 """
 WORKER = [sys.executable, "-c", IN_A_WORKER]
 COMMAND = [
-    sys.executable, "manage.py", "shell", "--verbosity", "0", "--command",
+    sys.executable,
+    "manage.py",
+    "shell",
+    "--verbosity",
+    "0",
+    "--command",
     "from django.db import connection;"
     "print('level', connection.cursor().execute('PRAGMA synchronous').fetchone()[0])",
-]  # fmt: skip
+]
 
 
 def asked(pragma: str) -> int | str:
@@ -71,7 +76,11 @@ def test_threads_of_the_web_server_have_the_same_promise(sqlite):
 def test_every_process_has_the_same_promise(tmp_path, command, named):
     url = f"sqlite:///{tmp_path}/own.sqlite3" if named else ""
     done = subprocess.run(
-        command, env=os.environ | {"DATA_DIR": str(tmp_path), "DATABASE_URL": url},
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        command,
+        env=os.environ | {"DATA_DIR": str(tmp_path), "DATABASE_URL": url},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.stdout == f"level {FULL}\n", done.stderr

@@ -8,8 +8,13 @@ STAMP = "20260102_030405"
 
 
 def run_info(method="UNO", mode="base", language="en", stamp=STAMP) -> dict[str, str]:
-    return {"method": method, "mode": mode, "language": language, "dataset": "ViStory",
-            "timestamp": stamp}  # fmt: skip
+    return {
+        "method": method,
+        "mode": mode,
+        "language": language,
+        "dataset": "ViStory",
+        "timestamp": stamp,
+    }
 
 
 def record(run, name, story, data, status="complete", **more) -> dict[str, Any]:
@@ -65,8 +70,9 @@ def cids(
     }
 
 
-def write_run(root: Path, method="UNO", mode="base", language="en", stamp=STAMP,
-              shots=(1, 2, 3)) -> Path:  # fmt: skip
+def write_run(
+    root: Path, method="UNO", mode="base", language="en", stamp=STAMP, shots=(1, 2, 3)
+) -> Path:
     """Write the results of two stories, 01 and 02, of three shots each."""
     run = run_info(method, mode, language, stamp)
     folder = root / method / mode / language / stamp
@@ -76,63 +82,105 @@ def write_run(root: Path, method="UNO", mode="base", language="en", stamp=STAMP,
             "02": cids(0.9, 0.6, 0.4375, 77.8801, 2, shots=shots),
         },
         "csd": {
-            s: {"metrics": {"self_csd": 0.5 + i / 8, "cross_csd": 0.1 + 0.2},
+            s: {
+                "metrics": {"self_csd": 0.5 + i / 8, "cross_csd": 0.1 + 0.2},
                 "shot_details": [
-                    {"index": n, "score": 0.31, "ref_image": "a.jpg",
-                     "gen_image": "狐.png", "elapsed_time(seconds)": 0.0123,
-                     "character_scores": [{"character_key": "Mira", "score": 0.3}]}
-                    for n in shots]}
+                    {
+                        "index": n,
+                        "score": 0.31,
+                        "ref_image": "a.jpg",
+                        "gen_image": "狐.png",
+                        "elapsed_time(seconds)": 0.0123,
+                        "character_scores": [{"character_key": "Mira", "score": 0.3}],
+                    }
+                    for n in shots
+                ],
+            }
             for i, s in enumerate(("01", "02"))
         },
         "prompt_align": {
-            s: {"metrics": {"scene": 3.5, "character_action": 2.0, "camera": 4 / 3},
+            s: {
+                "metrics": {"scene": 3.5, "character_action": 2.0, "camera": 4 / 3},
                 "detailed_scores": {
                     str(n): {"scene": 3, "character_action": 2, "camera": 1}
-                    for n in shots}}
+                    for n in shots
+                },
+            }
             for s in ("01", "02")
         },
         "aesthetic": {
-            s: {"metrics": {"aesthetic_score": 5.59765625},
-                "per_image_scores": [{"shot_index": n, "score": 5.6} for n in shots]}
+            s: {
+                "metrics": {"aesthetic_score": 5.59765625},
+                "per_image_scores": [{"shot_index": n, "score": 5.6} for n in shots],
+            }
             for s in ("01", "02")
         },
-    }  # fmt: skip
+    }
     manifest: dict[str, Any] = {"version": 1, "resume_default": "verify", "metrics": {}}
     for name, records in stories.items():
         results = {s: record(run, name, s, data) for s, data in records.items()}
         put(folder / f"metrics/{name}/story_results.json", results)
         manifest["metrics"][name] = {
-            s: {"status": "complete", "version": None, "outputs_hash": None,
-                "last_updated": "2026-01-02T03:04:05.678901Z", "duration_ms": 1234}
+            s: {
+                "status": "complete",
+                "version": None,
+                "outputs_hash": None,
+                "last_updated": "2026-01-02T03:04:05.678901Z",
+                "duration_ms": 1234,
+            }
             for s in records
-        }  # fmt: skip
+        }
     lines = {
         "cids": [
             line
             for s in ("01", "02")
             for n in shots
             for line in (
-                item("cids", "cross_sim", s, n, 0.61, character_key="Mira",
-                     unit="cosine_similarity", extras={"box": "null"}),
-                item("prompt_align", "single_character_action", s, str(n), 3,
-                     character_name="Mira"),
+                item(
+                    "cids",
+                    "cross_sim",
+                    s,
+                    n,
+                    0.61,
+                    character_key="Mira",
+                    unit="cosine_similarity",
+                    extras={"box": "null"},
+                ),
+                item(
+                    "prompt_align",
+                    "single_character_action",
+                    s,
+                    str(n),
+                    3,
+                    character_name="Mira",
+                ),
             )
         ],
         "csd": [
-            item("csd", "cross_csd", s, n, 0.31 + n / 100, unit="cosine_similarity",
-                 extras={"ref_image": "a.jpg", "gen_image": "狐.png"})
-            for s in ("01", "02") for n in shots
+            item(
+                "csd",
+                "cross_csd",
+                s,
+                n,
+                0.31 + n / 100,
+                unit="cosine_similarity",
+                extras={"ref_image": "a.jpg", "gen_image": "狐.png"},
+            )
+            for s in ("01", "02")
+            for n in shots
         ],
         "prompt_align": [
             item("prompt_align", key, s, str(n), value)
-            for s in ("01", "02") for n in shots
+            for s in ("01", "02")
+            for n in shots
             for key, value in (("scene", 3), ("character_action", 2), ("camera", 1))
         ],
         "aesthetic": [
             item("aesthetic", "aesthetic_score", s, n, 5.6)
-            for s in ("01", "02") for n in shots
+            for s in ("01", "02")
+            for n in shots
         ],
-    }  # fmt: skip
+    }
     for name, rows in lines.items():
         text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         (folder / f"metrics/{name}/items.jsonl").write_text(text, encoding="utf-8")

@@ -85,13 +85,22 @@ class Crowd:
         self.replaced: set[str] = set()
         self.server = subprocess.Popen(
             [
-                sys.executable, "-m", "gunicorn", "evalcore.wsgi",
-                "--bind", f"127.0.0.1:{self.port}",
-                "--workers", str(options.workers), "--threads", str(options.threads),
-                "--log-level", "critical", "--no-control-socket",
+                sys.executable,
+                "-m",
+                "gunicorn",
+                "evalcore.wsgi",
+                "--bind",
+                f"127.0.0.1:{self.port}",
+                "--workers",
+                str(options.workers),
+                "--threads",
+                str(options.threads),
+                "--log-level",
+                "critical",
+                "--no-control-socket",
             ],
             cwd=ROOT,
-        )  # fmt: skip
+        )
 
     def wait_for_server(self) -> None:
         end = time.monotonic() + 60
@@ -182,7 +191,7 @@ class Trouble:
     def _end_leases(self) -> None:
         from django.utils import timezone
 
-        from annotate import leasing
+        from annotate.slots import leasing
 
         leased = self.study.slots.filter(state="leased").values_list("pk", flat=True)
         some = [pk for pk in leased if self.dice.random() < ENDED]
@@ -214,9 +223,12 @@ def make_study(options: argparse.Namespace):
     # More people than a unit needs, so that some can drop out.
     redundancy = min(MOST_REDUNDANCY, options.clients * 2 // 3)
     study = make_grid(
-        "pressure", stories=max(1, options.slots // redundancy // METHODS),
-        methods=METHODS, redundancy=redundancy, assignment=options.assignment,
-    )  # fmt: skip
+        "pressure",
+        stories=max(1, options.slots // redundancy // METHODS),
+        methods=METHODS,
+        redundancy=redundancy,
+        assignment=options.assignment,
+    )
     people = add_people(study, options.clients)
     if options.assignment == "planned":
         deal_out(study, people)

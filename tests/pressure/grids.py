@@ -6,9 +6,9 @@ No pictures, texts or plan: what is tried here is who gets which slot.
 from django.db import transaction
 from django.utils import timezone
 
-from annotate import log
+from annotate import event_log
 from annotate.models import Annotator, Invitation, Question, Slot, Study, Unit
-from annotate.planning import add_views
+from annotate.studies.planning import add_views
 from evalcore.models import Benchmark, Method, Output, Story
 from evalcore.postgresql import analyze
 
@@ -33,15 +33,25 @@ def make_grid(
     """
     benchmark = Benchmark.objects.create(slug=slug, title=slug)
     study = Study.objects.create(
-        slug=slug, title=slug, benchmark=benchmark, protocol=protocol, template="grid",
-        assignment=assignment, redundancy=redundancy, state=Study.State.OPEN,
+        slug=slug,
+        title=slug,
+        benchmark=benchmark,
+        protocol=protocol,
+        template="grid",
+        assignment=assignment,
+        redundancy=redundancy,
+        state=Study.State.OPEN,
         **{"session_size": 7} | fields,
-    )  # fmt: skip
+    )
     likert = protocol == "likert"
     Question.objects.create(
-        study=study, key="quality", ordinal=1, titles={"en": "Quality"},
-        scale_min=0 if likert else None, scale_max=4 if likert else None,
-    )  # fmt: skip
+        study=study,
+        key="quality",
+        ordinal=1,
+        titles={"en": "Quality"},
+        scale_min=0 if likert else None,
+        scale_max=4 if likert else None,
+    )
     add_views(study)
     _make_units(study, stories, methods)
     if slots:
@@ -64,14 +74,17 @@ def _make_units(study: Study, stories: int, methods: int) -> None:
     Unit.objects.bulk_create(
         (
             Unit(
-                study=study, story_id=a.story_id, output_a=a, output_b=b,
+                study=study,
+                story_id=a.story_id,
+                output_a=a,
+                output_b=b,
                 redundancy=study.redundancy,
             )
             for start in range(0, len(outputs), methods)
             for a, b in _shown(outputs[start : start + methods], study.is_pairwise)
         ),
         batch_size=CHUNK,
-    )  # fmt: skip
+    )
 
 
 def _shown(outputs: list[Output], pairwise: bool) -> list[tuple[Output, Output | None]]:
@@ -84,7 +97,10 @@ def _make_slots(study: Study) -> None:
     made = Slot.objects.bulk_create(
         (
             Slot(
-                study=study, unit=unit, round=round_, ordinal=ordinal,
+                study=study,
+                unit=unit,
+                round=round_,
+                ordinal=ordinal,
                 level=ordinal + (round_ - 1) * study.redundancy,
                 a_is_left=(ordinal + number) % 2 == 0,
             )
@@ -93,8 +109,8 @@ def _make_slots(study: Study) -> None:
             for ordinal in range(1, study.redundancy + 1)
         ),
         batch_size=CHUNK,
-    )  # fmt: skip
-    log.list_slots(study, made)
+    )
+    event_log.list_slots(study, made)
 
 
 def deal_out(study: Study, people: list[Annotator]) -> None:
@@ -107,7 +123,7 @@ def deal_out(study: Study, people: list[Annotator]) -> None:
         slot.position = 100 + 10 * place
     fields = ["annotator", "session", "position"]
     Slot.objects.bulk_update(slots, fields, batch_size=500)
-    log.list_slots(study, slots)
+    event_log.list_slots(study, slots)
 
 
 def add_people(study: Study, count: int, **fields: object) -> list[Annotator]:
@@ -115,10 +131,14 @@ def add_people(study: Study, count: int, **fields: object) -> list[Annotator]:
     known = study.annotators.count()
     people = Annotator.objects.bulk_create(
         Annotator(
-            study=study, name=f"P{known + number:04}", state=Annotator.State.ACTIVE,
-            consented_at=timezone.now(), instructed_at=timezone.now(), **fields,
+            study=study,
+            name=f"P{known + number:04}",
+            state=Annotator.State.ACTIVE,
+            consented_at=timezone.now(),
+            instructed_at=timezone.now(),
+            **fields,
         )
         for number in range(1, count + 1)
-    )  # fmt: skip
+    )
     Invitation.objects.bulk_create(Invitation(annotator=one) for one in people)
     return people

@@ -38,11 +38,11 @@ WORKER = """
 import os, uuid
 import django
 django.setup()
-from evalcore import chunk_work, scoring
-chunk_work.STORED_TOGETHER = 8
-scoring.MOST_LOST = 30_000
-scoring.uuid.uuid4 = lambda: uuid.UUID(int=os.getpid())
-scoring.work()
+from evalcore.scoring import chunks, metric_runs
+chunks.STORED_TOGETHER = 8
+metric_runs.MOST_LOST = 30_000
+metric_runs.uuid.uuid4 = lambda: uuid.UUID(int=os.getpid())
+metric_runs.work()
 """
 
 
@@ -159,7 +159,7 @@ def disturb(workers: Workers, options: argparse.Namespace, run) -> int:
 
 def unfinished(run, failed: int) -> list[str]:
     """Return what is wrong with a run that has ended."""
-    from evalcore import scoring
+    from evalcore.scoring import metric_runs
 
     broken = []
     if run.done != run.total:
@@ -167,8 +167,8 @@ def unfinished(run, failed: int) -> list[str]:
     states = Counter(run.chunks.values_list("state", flat=True))
     if set(states) != {"done"}:
         broken.append(f"chunks are {dict(states)}")
-    again = scoring.queue_run(run.benchmark, run.metrics)
-    scoring.plan(again)
+    again = metric_runs.queue_run(run.benchmark, run.metrics)
+    metric_runs.plan(again)
     again.refresh_from_db()
     if again.total != failed:
         broken.append(f"{again.total} pieces are left, though {failed} failed")
@@ -204,23 +204,23 @@ def main() -> int:
         from django.core.management import call_command
         from django.db import connection
 
-        from evalcore import scoring
         from evalcore.metrics import registry
+        from evalcore.scoring import metric_runs
         from tests.factories import make_benchmark
 
         call_command("migrate", verbosity=0)
-        scoring.CHUNK = 16
+        metric_runs.CHUNK = 16
         names = [m for m in METRICS if not registry.load(m).missing()]
         benchmark = make_benchmark(stories=options.stories, shots=options.shots)
         spoil(benchmark)
-        run = scoring.queue_run(benchmark, names)
-        scoring.plan(run)
+        run = metric_runs.queue_run(benchmark, names)
+        metric_runs.plan(run)
         run.refresh_from_db()
         begun = time.monotonic()
         with Workers(options.workers) as workers:
             kills = disturb(workers, options, run)
             workers.finish()
-        run = scoring.run(run.pk)
+        run = metric_runs.run(run.pk)
         seconds = time.monotonic() - begun
         found = results(run)
         lost = list(run.chunks.values_list("lost", flat=True))
@@ -236,7 +236,7 @@ def main() -> int:
 
         run.delete()
         settings.FEATURES_ROOT = Path(name) / "undisturbed"
-        undisturbed = scoring.run(scoring.queue_run(benchmark, names).pk)
+        undisturbed = metric_runs.run(metric_runs.queue_run(benchmark, names).pk)
         expected = results(undisturbed)
         for what, rows in found.items():
             print(f"{what}: {rows.total()}, undisturbed {expected[what].total()}")

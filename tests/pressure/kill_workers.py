@@ -75,9 +75,12 @@ class Rater(threading.Thread):
     def rate(self, at: str) -> str:
         """Answer a story, and return the address of the next one."""
         answer = {
-            "kind": "answer", "id": "quality", "key": at[-40:-1],
-            "question": "quality", "value": 3,
-        }  # fmt: skip
+            "kind": "answer",
+            "id": "quality",
+            "key": at[-40:-1],
+            "question": "quality",
+            "value": 3,
+        }
         self.save(at, answer)
         self.over.wait(THINKING)
         reply = self.save(at, {"kind": "submit", "id": "", "seconds": 30, "shown": ""})
@@ -119,12 +122,12 @@ class Scores:
 
     def ask(self, stories: int):
         """Ask for scores that do not exist; return the run."""
-        from evalcore import scoring, tasks
+        from evalcore.scoring import metric_runs, tasks
         from tests.factories import make_benchmark
 
         self.asked += 1
         benchmark = make_benchmark(slug=f"scored-{self.asked}", stories=stories)
-        run = scoring.queue_run(benchmark, ["sharpness"])
+        run = metric_runs.queue_run(benchmark, ["sharpness"])
         tasks.ring()
         return run
 

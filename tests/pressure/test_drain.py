@@ -19,10 +19,19 @@ def test_a_study_is_drained_while_processes_are_killed(assignment):
     size = ["--clients", "10", "--slots", "120", "--workers", "2", "--killed", "0.2"]
     done = subprocess.run(
         [
-            sys.executable, "-m", "tests.pressure.drain", *size,
-            "--assignment", assignment,
+            sys.executable,
+            "-m",
+            "tests.pressure.drain",
+            *size,
+            "--assignment",
+            assignment,
         ],
-        cwd=ROOT, env=env, capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+        cwd=ROOT,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr[-3000:]
     assert "0 promises broken" in done.stdout

@@ -13,9 +13,13 @@ from tests.serving import ROOT
 def test_killed_workers_cost_no_request_and_leave_no_process():
     done = subprocess.run(
         [sys.executable, "-m", "tests.pressure.kill_workers", "--kills", "5"],
-        cwd=ROOT, env=os.environ, capture_output=True, text=True, timeout=290,
+        cwd=ROOT,
+        env=os.environ,
+        capture_output=True,
+        text=True,
+        timeout=290,
         check=False,
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stdout + done.stderr[-3000:]
     assert "0 requests failed, 0 processes left" in done.stdout
     assert "5 processes started again" in done.stdout

@@ -4,7 +4,7 @@ import json
 from django.core.management.base import CommandError
 from tqdm import tqdm
 
-from annotate.blinding.checking import SLOTS, BlindingCheck
+from annotate.blinding.blinding_check import SLOTS, BlindingCheck
 from annotate.blinding.findings import Report
 from annotate.management.studies import StudyCommand, find_study
 

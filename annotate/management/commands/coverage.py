@@ -1,10 +1,10 @@
 import argparse
 
-from annotate.coverage import units
-from annotate.dashboards import coverage_tables
-from annotate.dashboards.dashboard import standing
-from annotate.dashboards.heat_map import Cell, Grid, grid
-from annotate.dashboards.tallies import people
+from annotate.coverage import coverage_tables
+from annotate.coverage.counts import units
+from annotate.coverage.dashboard import standing
+from annotate.coverage.heat_map import Cell, Grid, grid
+from annotate.coverage.slot_counts import people
 from annotate.management.studies import StudyCommand, find_study
 from annotate.models import Study
 from annotate.spreadsheet import csv_lines

@@ -2,11 +2,11 @@ import argparse
 
 from django.core.management.base import CommandError
 
-from annotate.changes.extending import ExtendingError, Extension, extend
-from annotate.changes.withdrawing import withdraw_units
+from annotate.assignment.designs.balance import BalanceReport
 from annotate.management.commands.plan_study import names
 from annotate.management.studies import StudyCommand, find_study
-from annotate.plans.balance import BalanceReport
+from annotate.studies.extending import ExtendingError, Extension, extend
+from annotate.studies.withdrawing import withdraw_units
 
 
 def numbers(text: str) -> int | dict[str, int]:

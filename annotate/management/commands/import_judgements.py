@@ -1,9 +1,9 @@
 import argparse
 from pathlib import Path
 
-from analysis.arguments import scale
-from analysis.tables import InputError
-from annotate.importing import import_choices, import_ratings
+from analysis.commands.arguments import scale
+from analysis.problems import InputError
+from annotate.imported_judgements.importing import import_choices, import_ratings
 from evalcore.importing.commands import ImportCommand, short_name
 
 

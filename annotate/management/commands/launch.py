@@ -1,5 +1,5 @@
-from annotate import lifecycle
 from annotate.management.studies import LifecycleCommand
+from annotate.studies import lifecycle
 
 
 class Command(LifecycleCommand):

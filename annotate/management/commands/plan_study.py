@@ -4,11 +4,16 @@ from pathlib import Path
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
-from annotate import lifecycle
-from annotate.design import ImpossibleDesignError
+from annotate.access.permissions import can_use_benchmark
+from annotate.assignment.designs.balanced import ImpossibleDesignError
 from annotate.models import User
-from annotate.permissions import can_use_benchmark
-from annotate.planning import (
+from annotate.studies import lifecycle
+from annotate.studies.definition import (
+    StorySample,
+    StudyDefinition,
+    template_names,
+)
+from annotate.studies.planning import (
     SECONDS_PER_PICTURE,
     SECONDS_PER_QUESTION,
     Draft,
@@ -18,22 +23,30 @@ from annotate.planning import (
     store,
     with_twins,
 )
-from annotate.study_files.definition import StorySample, StudyDefinition, template_names
-from annotate.study_files.study_file import (
+from annotate.studies.study_file import (
     ASSIGNMENTS,
     PAIRINGS,
     DefinitionError,
     load_definition,
     read_definition,
 )
-from annotate.study_files.study_writing import write_definition
+from annotate.studies.study_writing import write_definition
 from evalcore.models import Benchmark
 
 # Options that take the place of a value of the template or study file.
 CHANGES = (
-    "title", "redundancy", "session_size", "seed", "assignment", "cap", "rounds",
-    "lease_minutes", "pairs", "languages", "stories_drawn",
-)  # fmt: skip
+    "title",
+    "redundancy",
+    "session_size",
+    "seed",
+    "assignment",
+    "cap",
+    "rounds",
+    "lease_minutes",
+    "pairs",
+    "languages",
+    "stories_drawn",
+)
 
 
 def names(text: str) -> list[str]:

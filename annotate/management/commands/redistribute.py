@@ -2,9 +2,9 @@ import argparse
 
 from django.core.management.base import CommandError
 
-from annotate.changes.redistributing import RedistributingError, redistribute
 from annotate.management.commands.plan_study import names
 from annotate.management.studies import StudyCommand, find_study
+from annotate.studies.redistributing import RedistributingError, redistribute
 
 
 class Command(StudyCommand):

@@ -6,9 +6,9 @@ from tqdm import tqdm
 
 from analysis.printing import counted
 from annotate.models import Study
-from evalcore import scoring
 from evalcore.metrics import registry
 from evalcore.models import Benchmark, MetricChunk, MetricRun
+from evalcore.scoring import metric_runs
 
 MOST_REASONS = 20
 KEPT = "What is stored stays; asking for the same again goes on from there."
@@ -51,7 +51,7 @@ class Command(BaseCommand):
     def handle(self, *, name: str, **options: object) -> None:
         benchmark = _benchmark(name)
         if options["stop"]:
-            stopped = scoring.stop(benchmark.metric_runs.all())
+            stopped = metric_runs.stop(benchmark.metric_runs.all())
             self.stdout.write(f"{counted(stopped, 'run')} stopped. {KEPT}")
             return
         wanted = _wanted(str(options["metrics"] or ""))
@@ -60,8 +60,8 @@ class Command(BaseCommand):
         try:
             if not options["background"]:
                 _check_ready(wanted)
-            run = scoring.queue_run(benchmark, wanted, truth=str(options["truth"]))
-        except (registry.UnknownMetricError, scoring.ScoringError) as error:
+            run = metric_runs.queue_run(benchmark, wanted, truth=str(options["truth"]))
+        except (registry.UnknownMetricError, metric_runs.ScoringError) as error:
             raise CommandError(str(error), returncode=2) from error
         if options["background"]:
             self.stdout.write("Queued; the workers take it within a minute.")
@@ -75,9 +75,9 @@ class Command(BaseCommand):
                 bar.update(done - bar.n)
 
             try:
-                run = scoring.run(run.pk, show)
+                run = metric_runs.run(run.pk, show)
             except KeyboardInterrupt as error:
-                scoring.stop(MetricRun.objects.filter(pk=run.pk))
+                metric_runs.stop(MetricRun.objects.filter(pk=run.pk))
                 raise CommandError(f"Stopped. {KEPT}", returncode=130) from error
         if run.state == MetricRun.State.FAILED:
             raise CommandError(run.error)
@@ -117,7 +117,7 @@ def _wanted(text: str) -> list[str]:
 def _check_ready(names: list[str]) -> None:
     """Refuse at once what cannot be computed on this machine."""
     if lacking := _lacking(names):
-        raise scoring.ScoringError(
+        raise metric_runs.ScoringError(
             f"Not ready here: {lacking}. Leave it to workers elsewhere with "
             "--background; see manage.py metrics."
         )

@@ -3,7 +3,7 @@ import argparse
 from django.core.management.base import CommandError
 from django.db import transaction
 
-from analysis.arguments import split_names
+from analysis.commands.arguments import split_names
 from evalcore import members
 from evalcore.importing.commands import ImportCommand
 from evalcore.members import Role, UnknownAccountError

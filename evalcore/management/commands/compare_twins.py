@@ -4,10 +4,10 @@ from contextlib import nullcontext
 from django.core.management.base import CommandError
 
 from evalcore.importing.commands import ImportCommand
-from evalcore.judge_money import asking_for_command
 from evalcore.metrics import registry
 from evalcore.models import Output
-from evalcore.sensitivity import Sensitivity, sensitivities
+from evalcore.scoring.judge_budget import asking_for_command
+from evalcore.twins.sensitivity import Sensitivity, sensitivities
 
 
 class Command(ImportCommand):

@@ -1,7 +1,7 @@
 import argparse
 from pathlib import Path
 
-from analysis.tables import InputError
+from analysis.problems import InputError
 from evalcore.exporting.benchmark import FORMATS, export_benchmark
 from evalcore.importing.commands import ImportCommand
 

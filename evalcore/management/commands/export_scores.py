@@ -2,8 +2,8 @@ import argparse
 import re
 from pathlib import Path
 
-from analysis.arguments import split_names
-from analysis.tables import InputError
+from analysis.commands.arguments import split_names
+from analysis.problems import InputError
 from evalcore.exporting.scores import FORMATS, Choice, export_scores
 from evalcore.importing.commands import ImportCommand
 

@@ -1,9 +1,9 @@
 import argparse
 from pathlib import Path
 
-from analysis.tables import InputError
+from analysis.problems import InputError
+from evalcore.importing.benchmark_formats import FORMATS
 from evalcore.importing.commands import ImportCommand, short_name
-from evalcore.importing.formats import FORMATS
 from evalcore.importing.stories import import_benchmark
 from evalcore.models import Benchmark
 

@@ -1,11 +1,11 @@
 import argparse
 from pathlib import Path
 
-from analysis.tables import InputError
-from evalcore import scoring
+from analysis.problems import InputError
 from evalcore.importing.commands import ImportCommand, short_name
-from evalcore.importing.folder import import_outputs
+from evalcore.importing.outputs import import_outputs
 from evalcore.metrics import registry
+from evalcore.scoring import metric_runs
 
 
 class Command(ImportCommand):
@@ -66,7 +66,7 @@ class Command(ImportCommand):
         self.stdout.write(summary.line())
         self.give(slug, owner, is_new=is_new)
         if summary.new_outputs and not options["without_baselines"]:
-            scoring.queue_run(benchmark, registry.ready_baselines())
+            metric_runs.queue_run(benchmark, registry.ready_baselines())
             self.stdout.write(
                 f"Baselines are queued for the worker; `score {slug}` does them now."
             )

@@ -1,10 +1,10 @@
 import argparse
 from pathlib import Path
 
-from analysis.arguments import split_names
-from analysis.tables import InputError, Problem
+from analysis.commands.arguments import split_names
+from analysis.problems import InputError, Problem
 from evalcore.importing.commands import ImportCommand, short_name
-from evalcore.importing.found import store_found
+from evalcore.importing.foreign_scores import store_found
 from evalcore.importing.score_formats import FORMATS, TABLE, Told, guess, read_found
 from evalcore.importing.scores import Summary, import_scores
 from evalcore.models import Benchmark, Method, Story

@@ -3,11 +3,11 @@ from collections.abc import Sequence
 
 from django.db.models import QuerySet
 
-from analysis.arguments import split_names
-from analysis.tables import InputError, Problem
+from analysis.commands.arguments import split_names
+from analysis.problems import InputError, Problem
 from evalcore.importing.commands import ImportCommand
 from evalcore.models import Benchmark, Output
-from evalcore.twins import Degradation, make_twins
+from evalcore.twins.twin_outputs import Degradation, make_twins
 
 
 class Command(ImportCommand):

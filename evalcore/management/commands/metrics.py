@@ -91,10 +91,13 @@ class Command(BaseCommand):
 
     def _indented(self, text: str, indent: int = 11) -> None:
         for line in textwrap.wrap(
-            text, WIDTH, initial_indent=" " * indent,
-            subsequent_indent=" " * (indent + 2), break_long_words=False,
+            text,
+            WIDTH,
+            initial_indent=" " * indent,
+            subsequent_indent=" " * (indent + 2),
+            break_long_words=False,
             break_on_hyphens=False,
-        ):  # fmt: skip
+        ):
             self.stdout.write(line)
 
 

@@ -10,8 +10,8 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from evalcore import supervising
-from evalcore.environment import parse_port
+from evalcore.serving import supervisor
+from evalcore.serving.environment import parse_port
 
 # A worker a queue: hours of scoring keep nothing else waiting.
 QUEUES = ("cpu", "gpu")
@@ -25,7 +25,7 @@ def run_server(*, port: int, bind: str) -> None:
     """
     work = {queue: _worker_command(queue) for queue in QUEUES}
     _tell_where(bind, port)
-    status = supervising.run(_web_command(bind, port), work | {"beat": BEAT})
+    status = supervisor.run(_web_command(bind, port), work | {"beat": BEAT})
     if status is not None:
         # A shell reports who died of a signal in the same way.
         raise CommandError(
@@ -96,11 +96,20 @@ def _port(text: str) -> int:
 
 def _web_command(bind: str, port: int) -> list[str]:
     return [
-        sys.executable, "-m", "gunicorn", "evalcore.wsgi", "--bind",
+        sys.executable,
+        "-m",
+        "gunicorn",
+        "evalcore.wsgi",
+        "--bind",
         f"{_host(bind)}:{port}",
-        "--workers", "2", "--threads", "4", "--log-level", "warning",
+        "--workers",
+        "2",
+        "--threads",
+        "4",
+        "--log-level",
+        "warning",
         "--no-control-socket",
-    ]  # fmt: skip
+    ]
 
 
 CELERY = [sys.executable, "-m", "celery", "--quiet", "-A", "evalcore.celery"]
@@ -111,10 +120,20 @@ BEAT = [*CELERY, "beat", "--loglevel", "warning"]
 def _worker_command(queue: str) -> list[str]:
     # One process that works by itself: no child outlives it when it is killed.
     return [
-        *CELERY, "worker", "--pool", "solo", "--queues", queue,
-        "--hostname", f"{queue}@%h", "--loglevel", "warning",
-        "--without-gossip", "--without-mingle", "--without-heartbeat",
-    ]  # fmt: skip
+        *CELERY,
+        "worker",
+        "--pool",
+        "solo",
+        "--queues",
+        queue,
+        "--hostname",
+        f"{queue}@%h",
+        "--loglevel",
+        "warning",
+        "--without-gossip",
+        "--without-mingle",
+        "--without-heartbeat",
+    ]
 
 
 class Command(BaseCommand):

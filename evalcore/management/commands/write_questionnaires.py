@@ -4,26 +4,27 @@ from pathlib import Path
 
 from django.core.management.base import CommandError
 
-from analysis.arguments import split_names
+from analysis.commands.arguments import split_names
 from analysis.printing import counted
-from analysis.tables import InputError
-from evalcore.chunk_work import feature_store
-from evalcore.exporting.files import write_files
+from analysis.problems import InputError
 from evalcore.exporting.questionnaires import (
     FILE,
     prompts_without,
     questionnaire_file,
     told,
 )
+from evalcore.formats.written_files import write_files
 from evalcore.importing.commands import ImportCommand
-from evalcore.judge_money import asking_for_command
-from evalcore.metrics.base import FatalError, Scoring
+from evalcore.metrics.base import Scoring
 from evalcore.metrics.engine import Engine, Job
+from evalcore.metrics.errors import FatalError
 from evalcore.metrics.judging.asking import Refusal
 from evalcore.metrics.judging.client import missing_judge
 from evalcore.metrics.vistar.generation import Told, generate
 from evalcore.metrics.vistar.questionnaire import Questionnaire
 from evalcore.models import Benchmark
+from evalcore.scoring.chunks import feature_store
+from evalcore.scoring.judge_budget import asking_for_command
 
 Made = dict[str, Questionnaire | Refusal]
 

@@ -27,9 +27,12 @@ def sharpness(grey: Floats) -> float:
     0.0
     """
     laplacian = (
-        grey[:-2, 1:-1] + grey[2:, 1:-1] + grey[1:-1, :-2] + grey[1:-1, 2:]
+        grey[:-2, 1:-1]
+        + grey[2:, 1:-1]
+        + grey[1:-1, :-2]
+        + grey[1:-1, 2:]
         - 4 * grey[1:-1, 1:-1]
-    )  # fmt: skip
+    )
     return float(laplacian.var())
 
 

@@ -17,8 +17,9 @@ from typing import Any
 import dlib
 import numpy as np
 
-from evalcore.metrics.base import Feature, FeatureError, Picture
-from evalcore.metrics.encoders.faces import DLIB_LENGTH, of_faces
+from evalcore.metrics.base import Feature, Picture
+from evalcore.metrics.encoders.face_features import DLIB_LENGTH, of_faces
+from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.weights import AnyWeights, WeightsError, fingerprint
 
 BATCH = 32

@@ -15,17 +15,17 @@ This module imports no network library until an encoder is made, so that a metri
 ask what is lacking: `missing(ARCFACE, ADAFACE, FACENET)`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy as np
-
-from evalcore.metrics.base import Encoder, Feature, FeatureError, Floats, Picture
+from evalcore.metrics.base import Encoder, Feature, Floats, Picture
 from evalcore.metrics.encoders.face_alignment import ARCFACE as ARCFACE_TEMPLATE
 from evalcore.metrics.encoders.face_alignment import FFHQ, Template, aligned
+from evalcore.metrics.encoders.face_features import LENGTH, of_faces
+from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.weights import (
     AnyWeights,
     Lacks,
@@ -35,7 +35,6 @@ from evalcore.metrics.weights import (
 )
 
 CODE, PAPER = "vsb-code-2026.02", "vsb-paper"
-LENGTH, DLIB_LENGTH = 512, 128
 SIDE, FACENET_SIDE = 112, 160
 
 
@@ -189,44 +188,6 @@ class FaceEncoder:
     def encode(self, prepared: Sequence[Any]) -> list[Feature | FeatureError]:
         """Return one feature a picture."""
         return of_faces(prepared, self.network.encode, self.length)
-
-
-def of_faces(
-    prepared: Sequence[Any],
-    encode: Callable[[Sequence[Any]], Sequence[Feature | FeatureError]],
-    length: int,
-) -> list[Feature | FeatureError]:
-    """Encode the faces that there are.
-
-    Parameters
-    ----------
-    prepared
-        A face, or None where there is none.
-    encode
-        Turns faces into vectors.
-    length
-        Of a vector.
-
-    Returns
-    -------
-    list
-        float32, 1 x length and of length 1 for a face, 0 x length for None.
-    """
-    faces = [face for face in prepared if face is not None]
-    vectors = iter(encode(faces) if faces else ())
-    return [
-        np.empty((0, length), np.float32) if face is None else _unit(next(vectors))
-        for face in prepared
-    ]
-
-
-def _unit(vector: Feature | FeatureError) -> Feature | FeatureError:
-    if isinstance(vector, FeatureError):
-        return vector
-    length = float(np.linalg.norm(vector.astype(np.float64)))
-    if not 0 < length < np.inf:
-        return FeatureError(f"the network gave a face a vector of length {length}")
-    return (vector / length).astype(np.float32)[None]
 
 
 @cache

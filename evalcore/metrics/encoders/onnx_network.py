@@ -17,10 +17,15 @@ from evalcore.metrics.weights import Weights, WeightsError, fingerprint
 
 # What onnxruntime raises; they have no common parent of their own.
 ERRORS = (
-    states.EPFail, states.Fail, states.InvalidArgument, states.InvalidGraph,
-    states.InvalidProtobuf, states.NoSuchFile, states.NotImplemented,
+    states.EPFail,
+    states.Fail,
+    states.InvalidArgument,
+    states.InvalidGraph,
+    states.InvalidProtobuf,
+    states.NoSuchFile,
+    states.NotImplemented,
     states.RuntimeException,
-)  # fmt: skip
+)
 
 
 class OnnxNetwork:

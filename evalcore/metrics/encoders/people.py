@@ -12,7 +12,7 @@ from torch import nn
 from transformers import ViTForImageClassification, VitPoseForPoseEstimation
 
 from evalcore.metrics.base import Picture
-from evalcore.metrics.encoders.figures import EXPRESSIONS, HEIGHT, WIDTH, place
+from evalcore.metrics.encoders.character_crops import EXPRESSIONS, HEIGHT, WIDTH, place
 from evalcore.metrics.encoders.preprocessing import (
     BILINEAR,
     HALF,
@@ -41,9 +41,10 @@ def pose() -> NetworkEncoder:
     """Return an encoder of cut-out people into joints.
 
     A feature is 17 x 3: x and y as shares of the frame, and a score of about 0 to 1,
-    for COCO's keypoints in their order. `evalcore.metrics.encoders.figures.unframed`
-    finds the way back to pixels. A joint is the middle of the cell in which its heat
-    map is highest, of 48 x 64: finer than the postures need.
+    for COCO's keypoints in their order.
+    `evalcore.metrics.encoders.character_crops.unframed` finds the way back to pixels. A
+    joint is the middle of the cell in which its heat map is highest, of 48 x 64: finer
+    than the postures need.
     """
     return NetworkEncoder(
         "ViTPose joints, framed, maximum",

@@ -22,8 +22,9 @@ Half = Literal["rounded", "floored"]
 THINNEST = 100
 Statistics = tuple[Sequence[float], Sequence[float]]  # mean and deviation by channel
 CLIP: Statistics = (
-    (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711),
-)  # fmt: skip
+    (0.48145466, 0.4578275, 0.40821073),
+    (0.26862954, 0.26130258, 0.27577711),
+)
 IMAGENET: Statistics = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 HALF: Statistics = ((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
 

@@ -21,7 +21,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import nn
 
-from evalcore.metrics.base import FatalError, Feature, FeatureError
+from evalcore.metrics.base import Feature
+from evalcore.metrics.errors import FatalError, FeatureError
 from evalcore.metrics.weights import AnyWeights, WeightsError, fingerprint
 
 PRECISIONS = ("fp32", "bf16")
@@ -32,8 +33,13 @@ SHOWN_KEYS = 5
 COUNTER = "num_batches_tracked"  # what training counts; torch did not always
 GPU_BATCH, CPU_BATCH = 256, 16
 UNREADABLE = (
-    OSError, RuntimeError, ValueError, EOFError, KeyError, pickle.UnpicklingError,
-)  # fmt: skip
+    OSError,
+    RuntimeError,
+    ValueError,
+    EOFError,
+    KeyError,
+    pickle.UnpicklingError,
+)
 
 
 class DeviceError(FatalError):
@@ -90,9 +96,7 @@ def describe() -> dict[str, str]:
     """Return on what networks run here."""
     where = device()
     name = torch.cuda.get_device_name(where) if where.type == "cuda" else "processor"
-    return {
-        "torch": torch.__version__, "device": name, "precision": precision()
-    }  # fmt: skip
+    return {"torch": torch.__version__, "device": name, "precision": precision()}
 
 
 def load_strictly(
@@ -285,7 +289,7 @@ class Network:
 
         Raises
         ------
-        evalcore.metrics.base.FatalError
+        evalcore.metrics.errors.FatalError
             The network cannot be loaded, or the device is lost.
         """
         features: list[Feature | FeatureError] = []

@@ -13,7 +13,7 @@ from torch import nn
 from torch.nn import functional
 from transformers import DPTForDepthEstimation, RfDetrForInstanceSegmentation
 
-from evalcore.metrics.base import Feature, FeatureError
+from evalcore.metrics.base import Feature
 from evalcore.metrics.encoders.instances import SIDE, Instance, packed
 from evalcore.metrics.encoders.preprocessing import (
     BILINEAR,
@@ -24,6 +24,7 @@ from evalcore.metrics.encoders.preprocessing import (
 )
 from evalcore.metrics.encoders.published import DEPTH, OBJECTS
 from evalcore.metrics.encoders.runtime import Network, NetworkEncoder, load_pretrained
+from evalcore.metrics.errors import FeatureError
 
 DEPTH_SIDE = 384
 # The first fusion has nothing before it to add, so it was published without this part.
@@ -98,8 +99,10 @@ def _objects(network: nn.Module, batch: torch.Tensor) -> torch.Tensor:
     centre, size = boxes[..., :2], boxes[..., 2:]
     masks = functional.interpolate(
         _chosen(found.pred_masks.float(), order),
-        (SIDE, SIDE), mode="bilinear", align_corners=False,
-    )  # fmt: skip
+        (SIDE, SIDE),
+        mode="bilinear",
+        align_corners=False,
+    )
     return torch.cat(
         [
             labels.gather(1, order)[..., None].float(),

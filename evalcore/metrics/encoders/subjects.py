@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn import functional
 from transformers import Dinov2Model, SamModel
 
-from evalcore.metrics.base import Feature, FeatureError, Picture
+from evalcore.metrics.base import Feature, Picture
 from evalcore.metrics.encoders.boxed import Share
 from evalcore.metrics.encoders.preprocessing import (
     BILINEAR,
@@ -19,6 +19,7 @@ from evalcore.metrics.encoders.preprocessing import (
 )
 from evalcore.metrics.encoders.published import APPEARANCE, CUT_OUT
 from evalcore.metrics.encoders.runtime import Network, device, load_pretrained
+from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.weights import fingerprint
 
 SIDE = 1024  # SAM's; the picture lies in its upper left corner
@@ -93,9 +94,11 @@ class SubjectEncoder:
 def _corners(box: Share, width: int, height: int) -> list[float]:
     x, y, w, h = box
     return [
-        (x - w / 2) * width, (y - h / 2) * height,
-        (x + w / 2) * width, (y + h / 2) * height,
-    ]  # fmt: skip
+        (x - w / 2) * width,
+        (y - h / 2) * height,
+        (x + w / 2) * width,
+        (y + h / 2) * height,
+    ]
 
 
 def squared(picture: Picture, mask: Picture) -> Picture:

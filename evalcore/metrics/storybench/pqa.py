@@ -21,8 +21,10 @@ AESTHETIC = (0.1107, 0.07355)
 TECHNICAL = (-0.08285, 0.03774)
 SHARES = (0.6104, 0.3896)  # aesthetic, technical
 NAMES: dict[Part, str] = {
-    "overall": "pqa", "aesthetic": "pqa_aesthetic", "technical": "pqa_technical"
-}  # fmt: skip
+    "overall": "pqa",
+    "aesthetic": "pqa_aesthetic",
+    "technical": "pqa_technical",
+}
 MISSING = unobtainable(
     "DOVER", "it has no maintained package; StoryBench's program writes its TSV"
 )

@@ -20,7 +20,7 @@ from evalcore.metrics.base import (
     Shot,
     Value,
 )
-from evalcore.metrics.encoders.figures import EXPRESSIONS, unframed
+from evalcore.metrics.encoders.character_crops import EXPRESSIONS, unframed
 from evalcore.metrics.encoders.instances import unpacked
 from evalcore.metrics.encoders.published import (
     EXPRESSION,
@@ -29,7 +29,7 @@ from evalcore.metrics.encoders.published import (
     TRANSFORMERS,
 )
 from evalcore.metrics.vistar.posture import POSTURES, face_box, posture
-from evalcore.metrics.vistar.wanted import parameter
+from evalcore.metrics.vistar.story_request import parameter
 from evalcore.metrics.weights import Lacks, lacking
 
 PERSON = 1  # COCO's number
@@ -242,13 +242,15 @@ class CharacterPortrayal:
         things, bodies, faces = self.encoders
         found = yield Ask(things, images)
         seen = [
-            Seen([
-                _part(image, _pixels(one.box, image.size))
-                for one in unpacked(feature)
-                if one.label == PERSON
-            ])
+            Seen(
+                [
+                    _part(image, _pixels(one.box, image.size))
+                    for one in unpacked(feature)
+                    if one.label == PERSON
+                ]
+            )
             for image, feature in zip(images, found, strict=True)
-        ]  # fmt: skip
+        ]
         if not wanted.posture and not wanted.expression:
             return seen
         people = [(one, person) for one in seen for person in one.people]

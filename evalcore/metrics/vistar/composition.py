@@ -11,7 +11,6 @@ import numpy as np
 from evalcore.metrics.base import (
     Ask,
     Encoder,
-    FeatureError,
     Floats,
     Image,
     MetricInfo,
@@ -30,7 +29,8 @@ from evalcore.metrics.encoders.published import (
     LARGE,
     clip_weights,
 )
-from evalcore.metrics.vistar.wanted import parameter
+from evalcore.metrics.errors import FeatureError
+from evalcore.metrics.vistar.story_request import parameter
 from evalcore.metrics.weights import Lacks, lacking
 
 # What is looked for where the prompt names no subject: the word with which ViStoryBench

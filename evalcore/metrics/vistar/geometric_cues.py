@@ -67,9 +67,7 @@ def normals_score(depth: Floats) -> float:
     normals = np.stack([-right, -down, np.ones_like(depth)], axis=-1)
     normals /= np.linalg.norm(normals, axis=-1, keepdims=True)
     count = side // TILE
-    tiles = normals[: count * TILE, : count * TILE].reshape(
-        count, TILE, count, TILE, 3
-    )  # fmt: skip
+    tiles = normals[: count * TILE, : count * TILE].reshape(count, TILE, count, TILE, 3)
     means = tiles.mean(axis=(1, 3))
     return min(1.0, float(np.linalg.norm(means, axis=-1).mean()))
 
@@ -88,9 +86,12 @@ def curvature_score(depth: Floats) -> float:
     1.0
     """
     laplacian = (
-        depth[:-2, 1:-1] + depth[2:, 1:-1] + depth[1:-1, :-2] + depth[1:-1, 2:]
+        depth[:-2, 1:-1]
+        + depth[2:, 1:-1]
+        + depth[1:-1, :-2]
+        + depth[1:-1, 2:]
         - 4 * depth[1:-1, 1:-1]
-    )  # fmt: skip
+    )
     return math.exp(-float(np.abs(laplacian).mean()) / CURVED)
 
 

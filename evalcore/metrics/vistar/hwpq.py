@@ -11,7 +11,7 @@ from evalcore.metrics.vistar.questionnaire import (
     QuestionnaireError,
     read_questionnaire,
 )
-from evalcore.metrics.vistar.wanted import vistar_of
+from evalcore.metrics.vistar.story_request import vistar_of
 from evalcore.metrics.weights import Lacks
 
 

@@ -17,7 +17,7 @@ from evalcore.metrics.base import (
     Value,
 )
 from evalcore.metrics.encoders.unobtainable import Unobtainable
-from evalcore.metrics.vistar.wanted import parameter
+from evalcore.metrics.vistar.story_request import parameter
 from evalcore.metrics.weights import Lack, Lacks
 
 # Where the light stands, seen from the scene, in degrees around it; front is where the

@@ -134,8 +134,9 @@ class Prompt:
 
     def __post_init__(self) -> None:
         for what, code, known in (
-            ("role", self.role, ROLES), ("angle", self.angle, ANGLES),
-        ):  # fmt: skip
+            ("role", self.role, ROLES),
+            ("angle", self.angle, ANGLES),
+        ):
             if code not in known:
                 raise ValueError(f"no {what} {code!r}; there are {', '.join(known)}")
         if not self.text or self.text != self.text.strip():
@@ -318,11 +319,7 @@ def _did_you_mean(word: str, known: Mapping[str, str]) -> str:
     by_name = {name.casefold(): code for code, name in known.items()}
     by_code = {code.casefold(): code for code in known}
     wanted = word.casefold()
-    code = (
-        by_code.get(wanted)
-        or _closest(wanted, by_name)
-        or _closest(wanted, by_code)
-    )  # fmt: skip
+    code = by_code.get(wanted) or _closest(wanted, by_name) or _closest(wanted, by_code)
     return f"did you mean {code!r} ({known[code]})?" if code else ""
 
 

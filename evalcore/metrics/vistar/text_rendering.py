@@ -16,7 +16,7 @@ from evalcore.metrics.base import (
 from evalcore.metrics.baselines.clip_only import wording
 from evalcore.metrics.edit_distance import edit_distance
 from evalcore.metrics.encoders.published import OCR, OCR_PACKAGES
-from evalcore.metrics.vistar.wanted import parameter
+from evalcore.metrics.vistar.story_request import parameter
 from evalcore.metrics.weights import Lacks, lacking
 
 CHARACTERS, TOKENS = 0.5, 0.5  # the paper's weights are unpublished; these are ours

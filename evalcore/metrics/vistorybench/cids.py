@@ -21,9 +21,9 @@ from typing import Any, Literal
 import numpy as np
 
 from evalcore.metrics.base import Floats, MetricInfo, Rendering, Scoring, Value
-from evalcore.metrics.vistorybench import casting
-from evalcore.metrics.vistorybench.casting import Cast, Profile
-from evalcore.metrics.vistorybench.matching import similarities
+from evalcore.metrics.vistorybench import character_matching
+from evalcore.metrics.vistorybench.character_matching import Cast, Profile
+from evalcore.metrics.vistorybench.identity_matching import similarities
 from evalcore.metrics.weights import Lacks
 
 Variant = Literal["cross", "self", "cross_strict", "self_strict", "matched"]
@@ -151,31 +151,36 @@ def of_character(cast: Cast, key: str, variant: Variant) -> float | None:
 # What a variant is called, and what its number tells.
 TITLES: Mapping[Variant, tuple[str, str, str]] = {
     "cross": (
-        "cids_cross", "CIDS, cross",
+        "cids_cross",
+        "CIDS, cross",
         "Whether characters look like their reference pictures. A character missed in "
         "some shots costs nothing.",
     ),
     "self": (
-        "cids_self", "CIDS, self",
+        "cids_self",
+        "CIDS, self",
         "Whether characters look the same in all shots. A character found in one shot "
         "only counts as perfect.",
     ),
     "cross_strict": (
-        "cids_cross_strict", "CIDS, cross, strict",
+        "cids_cross_strict",
+        "CIDS, cross, strict",
         "Whether characters look like their reference pictures; a shot without an "
         "expected character counts 0.",
     ),
     "self_strict": (
-        "cids_self_strict", "CIDS, self, strict",
+        "cids_self_strict",
+        "CIDS, self, strict",
         "Whether characters look the same in all shots; a pair of shots one of which "
         "lacks the character counts 0.",
     ),
     "matched": (
-        "matched_rate", "Characters found",
+        "matched_rate",
+        "Characters found",
         "The share of expected characters that were found in the shots that expect "
         "them. It does not ask who they are.",
     ),
-}  # fmt: skip
+}
 
 
 class CharacterConsistency:
@@ -215,14 +220,14 @@ class CharacterConsistency:
 
     def missing(self) -> Lacks:
         """Return what is lacking of detector and identity encoders."""
-        return casting.missing()
+        return character_matching.missing()
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value, with each character's in the trace."""
         if (reason := why_no_cast(rendering)) is not None:
             return [Value(None, reason=reason)]
-        eyes = casting.the_eyes(self.profile)
-        cast = yield from casting.find_cast(rendering, eyes)
+        eyes = character_matching.the_eyes(self.profile)
+        cast = yield from character_matching.find_cast(rendering, eyes)
         return [scored(cast, self.variant)]
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from evalcore.metrics.base import Ask, MetricInfo, Rendering, Scoring, Value
-from evalcore.metrics.vistorybench import casting
-from evalcore.metrics.vistorybench.casting import Cast, Profile
+from evalcore.metrics.vistorybench import character_matching
+from evalcore.metrics.vistorybench.character_matching import Cast, Profile
 from evalcore.metrics.vistorybench.cids import BACKEND, why_no_cast, why_no_value
-from evalcore.metrics.vistorybench.matching import Identity, similarity
+from evalcore.metrics.vistorybench.identity_matching import Identity, similarity
 from evalcore.metrics.weights import Lacks
 
 TAU = 0.01
@@ -90,14 +90,14 @@ class CopyPaste:
 
     def missing(self) -> Lacks:
         """Return what is lacking of detector and identity encoders."""
-        return casting.missing()
+        return character_matching.missing()
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value."""
         if (reason := why_no_cast(rendering)) is not None:
             return [Value(None, reason=reason)]
-        eyes = casting.the_eyes(self.profile)
-        cast = yield from casting.find_cast(rendering, eyes)
+        eyes = character_matching.the_eyes(self.profile)
+        cast = yield from character_matching.find_cast(rendering, eyes)
         if (reason := why_no_value(cast)) is not None:
             return [Value(None, reason=reason)]
         if self.profile == "vsb-paper":
@@ -108,14 +108,16 @@ class CopyPaste:
 
 
 def mirrored_anchors(
-    cast: Cast, rendering: Rendering, eyes: casting.Eyes
+    cast: Cast, rendering: Rendering, eyes: character_matching.Eyes
 ) -> Generator[Ask, list[Any], dict[str, list[Identity]]]:
     """Return how each character's anchor looks with left and right exchanged."""
     mirrored: dict[str, list[Identity]] = {}
     for key, anchor in cast.anchors.items():
         encoders = eyes.of(rendering.characters[key])
         flipped = replace(anchor, mirrored=not anchor.mirrored)
-        (seen,) = yield from casting.identities([flipped], encoders, cast.tallies)
+        (seen,) = yield from character_matching.identities(
+            [flipped], encoders, cast.tallies
+        )
         mirrored[key] = [seen] if seen else []
     return mirrored
 

@@ -4,7 +4,7 @@ import math
 from typing import Literal
 
 from evalcore.metrics.base import MetricInfo, Rendering, Scoring, Value
-from evalcore.metrics.vistorybench import casting
+from evalcore.metrics.vistorybench import character_matching
 from evalcore.metrics.vistorybench.cids import (
     BACKEND,
     FINDER,
@@ -92,8 +92,8 @@ class CharacterCount:
     def missing(self) -> Lacks:
         """Return what is lacking of the detector, and of encoders if they are asked."""
         if self.profile == "vsb-code-2026.02":
-            return casting.missing_detector()
-        return casting.missing()
+            return character_matching.missing_detector()
+        return character_matching.missing()
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value a shot; undefined as CIDS is, save for what is said above.
@@ -109,10 +109,12 @@ class CharacterCount:
 
 def _boxes(rendering: Rendering) -> Scoring:
     """Score all boxes of each shot."""
-    shots = casting.expecting(rendering)
+    shots = character_matching.expecting(rendering)
     if not shots:
         return [Value(None, reason=NOBODY_EXPECTED)]
-    figures = yield from casting.find_figures(shots, casting.the_detector())
+    figures = yield from character_matching.find_figures(
+        shots, character_matching.the_detector()
+    )
     return [
         Value(occm(len(figures[shot.number]), len(shot.characters)), shot.number)
         for shot in shots
@@ -121,8 +123,8 @@ def _boxes(rendering: Rendering) -> Scoring:
 
 def _matched(rendering: Rendering) -> Scoring:
     """Score the expected characters that received a box in each shot."""
-    eyes = casting.the_eyes("vsb-code-2026.02")
-    cast = yield from casting.find_cast(rendering, eyes)
+    eyes = character_matching.the_eyes("vsb-code-2026.02")
+    cast = yield from character_matching.find_cast(rendering, eyes)
     if (reason := why_no_value(cast)) is not None:
         return [Value(None, reason=reason)]
     return [

@@ -30,8 +30,8 @@ from evalcore.metrics.judging.asking import Answer, Refusal, ask_judge
 from evalcore.metrics.judging.client import judge_name, missing_judge
 from evalcore.metrics.judging.questions import Question
 from evalcore.metrics.judging.scores import Unclear, scores_after
-from evalcore.metrics.vistorybench import casting, rubrics
-from evalcore.metrics.vistorybench.casting import Cast, Profile
+from evalcore.metrics.vistorybench import character_matching, rubrics
+from evalcore.metrics.vistorybench.character_matching import Cast, Profile
 from evalcore.metrics.weights import Lacks
 
 Aspect = Literal["scene", "camera", "interaction"]
@@ -71,21 +71,29 @@ class Judgement:
 
 JUDGEMENTS: Mapping[Aspect, Judgement] = {
     "scene": Judgement(
-        "pa_scene", "Prompt alignment: scene", "setting", rubrics.SCENE,
+        "pa_scene",
+        "Prompt alignment: scene",
+        "setting",
+        rubrics.SCENE,
         "Whether the place is the one in the script. It does not look at the "
         "characters.",
     ),
     "camera": Judgement(
-        "pa_camera", "Prompt alignment: shot", "camera", rubrics.CAMERA,
+        "pa_camera",
+        "Prompt alignment: shot",
+        "camera",
+        rubrics.CAMERA,
         "Whether distance and angle of the camera are those in the script.",
     ),
     "interaction": Judgement(
-        "pa_interaction", "Prompt alignment: character interaction", "static",
+        "pa_interaction",
+        "Prompt alignment: character interaction",
+        "static",
         rubrics.INTERACTION,
         "Whether the characters do with one another what the script says. It does not "
         "ask whether they are the right ones.",
     ),
-}  # fmt: skip
+}
 
 
 def parse_score(text: str, *, whole: bool) -> float:
@@ -258,14 +266,14 @@ class IndividualAction:
 
     def missing(self) -> Lacks:
         """Return what is lacking of judge, detector and identity encoders."""
-        return Lacks([*missing_judge(), *casting.missing()])
+        return Lacks([*missing_judge(), *character_matching.missing()])
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value, with each character's in the trace."""
         if not rendering.characters:
             return [Value(None, reason="the story names no characters")]
-        eyes = casting.the_eyes(self.profile)
-        cast = yield from casting.find_cast(rendering, eyes)
+        eyes = character_matching.the_eyes(self.profile)
+        cast = yield from character_matching.find_cast(rendering, eyes)
         if cast.nameless and self.profile == CODE:
             nameless = ", ".join(cast.nameless)
             return [Value(None, reason=f"no reference of {nameless} is recognised")]

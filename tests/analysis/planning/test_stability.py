@@ -5,9 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from analysis.agreement import icc
 from analysis.options import COEFFICIENTS
-from analysis.panel.reliability import rating_reliability
 from analysis.planning.stability import (
     JUDGES_COLUMNS,
     STABILITY_COLUMNS,
@@ -19,30 +17,45 @@ from analysis.planning.stability import (
     stability,
 )
 from analysis.reading.cells import annotator_cells
-from analysis.reading.kept import kept_rows
+from analysis.reading.kept_rows import kept_rows
 from analysis.reading.scores import score_table
+from analysis.reliability.agreement import icc
+from analysis.reliability.matrices import rating_reliability
 
 OPTIONS = {
     "levels": ("method", "story", "pooled"),
     "coefficients": ("kendall", "spearman", "pearson"),
-    "parts": ("stories", "methods"), "confidence": 0.95, "seed": 0,
-}  # fmt: skip
+    "parts": ("stories", "methods"),
+    "confidence": 0.95,
+    "seed": 0,
+}
 # Shrout and Fleiss (1979), table 2: six targets, four judges; ICC(2,1) = .29 and
 # ICC(2,4) = .62 (their table 4).
 SHROUT_FLEISS = [
-    [9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7],
-]  # fmt: skip
+    [9, 2, 5, 8],
+    [6, 1, 3, 2],
+    [8, 4, 6, 8],
+    [7, 1, 2, 6],
+    [10, 5, 6, 9],
+    [6, 2, 4, 7],
+]
 
 
 def answers(cube, judge="gpt"):
     """Ratings of a rounds-by-stories-by-methods array."""
     return pd.DataFrame(
         [
-            {"story": f"s{s}", "method": f"m{m}", "dimension": "scene", "round": k + 1,
-             "annotator": judge, "rating": float(value)}
+            {
+                "story": f"s{s}",
+                "method": f"m{m}",
+                "dimension": "scene",
+                "round": k + 1,
+                "annotator": judge,
+                "rating": float(value),
+            }
             for (k, s, m), value in np.ndenumerate(cube)
         ]
-    )  # fmt: skip
+    )
 
 
 def table(trials, resamples=0):
@@ -63,11 +76,13 @@ def test_mean_deviation_and_bounds_over_trials():
     over_all, of_one = cube.mean(axis=(1, 2)), cube[:, :, 1].mean(axis=1)
     for method, means in (("", over_all), ("m1", of_one)):
         expected = {
-            "mean": means.mean(), "sd": np.std(means, ddof=1),
-            "sd_population": np.std(means), "minimum": means.min(),
+            "mean": means.mean(),
+            "sd": np.std(means, ddof=1),
+            "sd_population": np.std(means),
+            "minimum": means.min(),
             "maximum": means.max(),
             "coefficient_of_variation": np.std(means, ddof=1) / means.mean(),
-        }  # fmt: skip
+        }
         for name, value in expected.items():
             assert found["gpt", method, name]["value"] == pytest.approx(value), name
     each = np.sqrt(cube.var(axis=0, ddof=1).mean())
@@ -88,9 +103,10 @@ def test_trials_are_correlated_two_by_two():
     found = table(rating_trials(answers(cube)))
     flat = cube.reshape(3, -1)
     for name, function in (
-        ("kendall", stats.kendalltau), ("spearman", stats.spearmanr),
+        ("kendall", stats.kendalltau),
+        ("spearman", stats.spearmanr),
         ("pearson", stats.pearsonr),
-    ):  # fmt: skip
+    ):
         expected = np.mean(
             [function(flat[a], flat[b])[0] for a, b in ((0, 1), (0, 2), (1, 2))]
         )
@@ -210,7 +226,7 @@ def test_two_published_judges_of_vistorybench_agree(shared):
 
 @pytest.mark.shared
 def test_agreement_with_people_is_that_of_the_metric(shared):
-    from analysis.coefficients.levels import level_estimates
+    from analysis.correlation.levels import level_estimates
     from analysis.reading.cells import common_grid
 
     folder = shared / "data/dsg"
@@ -228,9 +244,14 @@ def test_agreement_with_people_is_that_of_the_metric(shared):
     assert found["pooled", "kendall"]["value"] == pytest.approx(0.458, abs=5e-4)
     grid, _ = common_grid("alignment", people, score_table(one))
     direct, _ = level_estimates(
-        grid, "story", coefficients=["kendall"], parts=("stories",), resamples=0,
-        confidence=0.95, seed=0,
-    )  # fmt: skip
+        grid,
+        "story",
+        coefficients=["kendall"],
+        parts=("stories",),
+        resamples=0,
+        confidence=0.95,
+        seed=0,
+    )
     expected = direct["dsg|pali17b", "kendall"].value
     assert found["story", "kendall"]["value"] == pytest.approx(expected)
 
@@ -259,9 +280,14 @@ def two_judges(n_stories=5, n_methods=5):
 
 def correlated(a, b, parts=("stories",)):
     rows = judges(
-        pd.concat([a, b]), levels=("story", "within_method", "method"),
-        coefficients=COEFFICIENTS, parts=parts, resamples=20, confidence=0.9, seed=0,
-    )  # fmt: skip
+        pd.concat([a, b]),
+        levels=("story", "within_method", "method"),
+        coefficients=COEFFICIENTS,
+        parts=parts,
+        resamples=20,
+        confidence=0.9,
+        seed=0,
+    )
     return {(r["level"], r["coefficient"]): r for r in rows}
 
 

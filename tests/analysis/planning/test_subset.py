@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from analysis.magnitude import unit_of
+from analysis.inference.scaling import unit_of
 from analysis.options import OptionError
 from analysis.planning import best_subset
+from analysis.planning.benchmark_means import rating_boards, score_boards
 from analysis.planning.best_subset import best_subsets
-from analysis.planning.boards import rating_boards, score_boards
 from analysis.planning.subset import (
     BEST_SUBSET_COLUMNS,
     SUBSET_COLUMNS,
@@ -20,15 +20,18 @@ from analysis.planning.subset import (
     tagged_stories,
 )
 from analysis.reading.cells import annotator_cells
-from analysis.reading.kept import kept_rows
+from analysis.reading.kept_rows import kept_rows
 from analysis.reading.scores import score_table
 
 # ViStoryBench, table S2: full, Lite, and their difference in per cent.
 TABLE_S2 = {
-    "csd_cross": (0.325, 0.373, 13.78), "csd_self": (0.569, 0.626, 9.55),
-    "cids_self": (0.600, 0.620, 3.21), "occm": (62.487, 65.351, 4.48),
-    "aesthetic": (4.894, 5.027, 2.68), "inception_score": (11.510, 9.787, -16.17),
-}  # fmt: skip
+    "csd_cross": (0.325, 0.373, 13.78),
+    "csd_self": (0.569, 0.626, 9.55),
+    "cids_self": (0.600, 0.620, 3.21),
+    "occm": (62.487, 65.351, 4.48),
+    "aesthetic": (4.894, 5.027, 2.68),
+    "inception_score": (11.510, 9.787, -16.17),
+}
 
 
 def scores(values, metric="k", **columns):
@@ -96,9 +99,10 @@ def test_order_of_methods_as_scipy_correlates_published_columns(shared):
     for metric in ("csd_self", "pa_average", "aesthetic"):
         x, y = full[metric].dropna().align(lite[metric].dropna(), join="inner")
         for name, function in (
-            ("kendall", stats.kendalltau), ("spearman", stats.spearmanr),
+            ("kendall", stats.kendalltau),
+            ("spearman", stats.spearmanr),
             ("pearson", stats.pearsonr),
-        ):  # fmt: skip
+        ):
             expected = function(x, y)[0]
             assert found[metric, name]["value"] == pytest.approx(expected), metric
 
@@ -273,9 +277,14 @@ def test_method_level_values_and_means_of_raters_have_rows():
     assert listed == []
     assert all("without stories" in row["reason"] for row in rows)
     rated = pd.DataFrame(
-        {"dimension": "d", "story": ["a", "a", "b", "b"], "method": ["m", "n"] * 2,
-         "annotator": "mean", "rating": [1.5, 2.5, 2.0, 3.0]}
-    )  # fmt: skip
+        {
+            "dimension": "d",
+            "story": ["a", "a", "b", "b"],
+            "method": ["m", "n"] * 2,
+            "annotator": "mean",
+            "rating": [1.5, 2.5, 2.0, 3.0],
+        }
+    )
     found = subset_rows(
         rating_boards(rated), ["a"], name="x", resamples=0, confidence=0.95, seed=0
     )

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.boards.means import mean_ratings
 from analysis.notes import Notes
 from analysis.options import AlignOptions, OptionError
 from analysis.questions import SCORE_KEYS
+from analysis.rankings.method_means import mean_ratings
 from analysis.reading.cells import (
     CELL_COLUMNS,
     annotator_cells,
@@ -21,8 +21,8 @@ from analysis.reading.cells import (
     rated_grid,
     same_within_tolerance,
 )
-from analysis.reading.kept import kept_rows
-from analysis.reading.people import kept_people
+from analysis.reading.kept_answers import kept_people
+from analysis.reading.kept_rows import kept_rows
 from analysis.reading.scores import score_table
 
 RATING_KEYS = ("dimension", "story", "method", "annotator", "shot", "round")
@@ -56,10 +56,12 @@ def test_a_false_text_is_not_true():
 
 def test_a_cell_averages_within_an_annotator_first():
     frame = ratings(
-        ("s", "m", "Ann", "1", 0), ("s", "m", "Ann", "2", 2), ("s", "m", "Ann", "3", 4),
+        ("s", "m", "Ann", "1", 0),
+        ("s", "m", "Ann", "2", 2),
+        ("s", "m", "Ann", "3", 4),
         ("s", "m", "Bob", "1", 4),
         columns=("story", "method", "annotator", "shot", "rating"),
-    )  # fmt: skip
+    )
     cells = human_cells(annotator_cells(kept_rows(frame, RATING_KEYS)))
     assert cells["human"].tolist() == [3.0]  # (2 + 4) / 2, not 10 / 4
 
@@ -100,9 +102,11 @@ def test_the_common_subset_is_what_all_metrics_cover():
     )
     scored = scores(
         *[(s, m, "full", 1.0) for s in "stu" for m in "xy"],
-        ("s", "x", "part", 1.0), ("s", "y", "part", np.nan), ("t", "x", "part", 0.0),
+        ("s", "x", "part", 1.0),
+        ("s", "y", "part", np.nan),
+        ("t", "x", "part", 0.0),
         ("z", "x", "other", 1.0),
-    )  # fmt: skip
+    )
     found, notes = grid(rated, scored)
     assert found.metrics == ("full", "part")
     assert found.cells.tolist() == [[True, False], [True, False], [False, False]]
@@ -154,10 +158,13 @@ def test_a_metric_without_a_version_in_some_rows_is_named_so():
 def test_the_score_of_a_whole_output_stands_for_its_shots():
     columns = ("story", "method", "metric", "shot", "score")
     scored = scores(
-        ("s", "x", "k", "", 10.0), ("s", "x", "k", "1", 1.0), ("s", "x", "k", "2", 2.0),
-        ("s", "y", "k", "1", 3.0), ("s", "y", "k", "2", 5.0),
+        ("s", "x", "k", "", 10.0),
+        ("s", "x", "k", "1", 1.0),
+        ("s", "x", "k", "2", 2.0),
+        ("s", "y", "k", "1", 3.0),
+        ("s", "y", "k", "2", 5.0),
         columns=columns,
-    )  # fmt: skip
+    )
     table = score_table(scored)
     assert table.cells["score"].tolist() == [10.0, 4.0]
     assert table.notes == (
@@ -170,8 +177,9 @@ def test_scores_of_methods_beside_scores_of_stories_are_named():
     scored = scores(("s", "x", "k", 1.0), ("", "x", "k", 77.0), ("", "x", "fid", 3.0))
     table = score_table(scored)
     assert table.cells[["metric", "score"]].to_numpy().tolist() == [
-        ["fid", 3.0], ["k", 1.0],
-    ]  # fmt: skip
+        ["fid", 3.0],
+        ["k", 1.0],
+    ]
     assert table.notes == (
         "Metric k: 1 score without a story left out, since others name one.",
     )
@@ -213,10 +221,13 @@ def shuffled_tables(draw):
     """Draw ratings with rounds, scores with versions, and an order of each."""
     number = st.floats(-9, 9, allow_subnormal=False)
     pick = st.tuples(
-        st.sampled_from(["s", "狐", "狐", ""]), st.sampled_from("xxy"),
-        st.sampled_from(["Ann", "Ann", "Bob"]), st.sampled_from(["", "1", "2"]),
-        st.sampled_from("123"), st.sampled_from("pppq"),
-    )  # fmt: skip
+        st.sampled_from(["s", "狐", "狐", ""]),
+        st.sampled_from("xxy"),
+        st.sampled_from(["Ann", "Ann", "Bob"]),
+        st.sampled_from(["", "1", "2"]),
+        st.sampled_from("123"),
+        st.sampled_from("pppq"),
+    )
     keys = draw(st.lists(pick, unique=True, min_size=8, max_size=25))
     rated = pd.DataFrame(
         [(*key, draw(number)) for key in keys],
@@ -231,9 +242,12 @@ def shuffled_tables(draw):
         ],
     )
     pick = st.tuples(
-        st.sampled_from(["s", "狐", ""]), st.sampled_from("xy"), st.sampled_from("kl"),
-        st.sampled_from(["", "1", "2"]), st.sampled_from(["", "1"]),
-    )  # fmt: skip
+        st.sampled_from(["s", "狐", ""]),
+        st.sampled_from("xy"),
+        st.sampled_from("kl"),
+        st.sampled_from(["", "1", "2"]),
+        st.sampled_from(["", "1"]),
+    )
     keys = draw(st.lists(pick, unique=True, min_size=1, max_size=16))
     scored = pd.DataFrame(
         [(*key, draw(number)) for key in keys],
@@ -253,9 +267,14 @@ def all_grids(rated, scored):
         labels = (grid.stories, grid.methods, grid.metrics, grid.method_level)
         rows = people[people["dimension"] == name]
         means = mean_ratings(
-            rows, cells, dimension=name, parts=("annotators",), resamples=5,
-            confidence=0.9, seed=0,
-        )  # fmt: skip
+            rows,
+            cells,
+            dimension=name,
+            parts=("annotators",),
+            resamples=5,
+            confidence=0.9,
+            seed=0,
+        )
         told = repr(means)  # floats in full, NaN equal to itself
         found.append((labels, notes, told, *(a.tobytes() for a in arrays)))
     return table.notes, found
@@ -294,7 +313,11 @@ def test_rows_of_cells_say_what_the_grid_says(tables):
     found, _ = common_grid("p", by_annotator[by_annotator["dimension"] == "p"], table)
     expected = [
         (
-            "p", metric, story, method, found.human[s, m],
+            "p",
+            metric,
+            story,
+            method,
+            found.human[s, m],
             found.scores[k, s, m] * (1 if table.higher_is_better[metric] else -1),
             table.higher_is_better[metric],
         )
@@ -302,7 +325,7 @@ def test_rows_of_cells_say_what_the_grid_says(tables):
         for s, story in enumerate(found.stories)
         for m, method in enumerate(found.methods)
         if found.cells[s, m]
-    ]  # fmt: skip
+    ]
     rows = cell_frame(found, table)
     assert tuple(rows.columns) == CELL_COLUMNS
     assert list(rows.itertuples(index=False, name=None)) == expected
@@ -310,8 +333,10 @@ def test_rows_of_cells_say_what_the_grid_says(tables):
 
 def test_votes_stand_at_their_annotator_story_and_method():
     rated = ratings(
-        ("t", "y", "Bob", 1), ("s", "x", "Ann", 2), ("s", "x", "Bob", 3),
-    )  # fmt: skip
+        ("t", "y", "Bob", 1),
+        ("s", "x", "Ann", 2),
+        ("s", "x", "Bob", 3),
+    )
     votes = rated_grid("d", annotator_cells(kept_rows(rated, RATING_KEYS))).votes
     nan = np.nan
     np.testing.assert_array_equal(
@@ -324,8 +349,11 @@ def test_versions_and_backends_name_a_metric_together():
     scored["metric_version"] = ["1", "1", "", ""]
     scored["backend"] = ["a", "", "a", ""]
     assert score_table(scored).metrics == (
-        "k (1)", "k (1, a)", "k (a)", "k (no version)",
-    )  # fmt: skip
+        "k (1)",
+        "k (1, a)",
+        "k (a)",
+        "k (no version)",
+    )
 
 
 def test_kept_rows_are_sorted_by_what_letters_are():

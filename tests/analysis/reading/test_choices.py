@@ -35,12 +35,18 @@ def test_win_rates_by_votes_and_by_majority():
     )
     assert table.to_dict("records") == [
         {
-            "criterion": "q", "method_a": "x", "method_b": "y",
-            "wins_a": 3, "ties": 3, "wins_b": 4,
-            "majority_wins_a": 1, "majority_ties": 3, "majority_wins_b": 0,
+            "criterion": "q",
+            "method_a": "x",
+            "method_b": "y",
+            "wins_a": 3,
+            "ties": 3,
+            "wins_b": 4,
+            "majority_wins_a": 1,
+            "majority_ties": 3,
+            "majority_wins_b": 0,
             "n_stories": 4,
         }
-    ]  # fmt: skip
+    ]
 
 
 @given(answers)
@@ -75,30 +81,38 @@ def test_votes_by_annotator():
 # no automatic scores. "=" marks a tie of people.
 SIGNS = {
     "standard": {
-        "fid": "++- ++= +++ +++ +++", "fvd": "++- ++= +++ +++ +++",
-        "sim": "++- ++= +++ +++ +++", "vtm": "--+ --= --- --- ---",
+        "fid": "++- ++= +++ +++ +++",
+        "fvd": "++- ++= +++ +++ +++",
+        "sim": "++- ++= +++ +++ +++",
+        "vtm": "--+ --= --- --- ---",
         "pqa": "-++ -+= -+- -+- -+-",
     },
     # With CLIP and InternVideo, FVD prefers the zero-shot model (its section E.2).
     "clip_internvideo": {
-        "fid": "++- ++= +++ +++ +++", "fvd": "-++ -+= -+- -+- -+-",
-        "sim": "++- ++= +++ +++ +++", "vtm": "--+ --= --- --- ---",
+        "fid": "++- ++= +++ +++ +++",
+        "fvd": "-++ -+= -+- -+- -+-",
+        "sim": "++- ++= +++ +++ +++",
+        "vtm": "--+ --= --- --- ---",
         "pqa": "-++ -+= -+- -+- -+-",
     },
-}  # fmt: skip
+}
 CRITERIA = (
-    "visual_quality", "text_adherence", "entity_consistency", "background_consistency",
+    "visual_quality",
+    "text_adherence",
+    "entity_consistency",
+    "background_consistency",
     "action_realism",
-)  # fmt: skip
+)
 LOWER = ("fid", "fvd")
 
 
 def storybench_votes(folder):
     """One answer a per cent: 100 people a pair and criterion, as the table has them."""
     table = pd.read_csv(folder / "storybench_oops_story_continuation_human.csv")
-    answer = np.repeat(np.tile(["a", "tie", "b"], len(table)), table[
-        ["left_wins_pct", "tie_pct", "right_wins_pct"]
-    ].to_numpy(int).reshape(-1))  # fmt: skip
+    answer = np.repeat(
+        np.tile(["a", "tie", "b"], len(table)),
+        table[["left_wins_pct", "tie_pct", "right_wins_pct"]].to_numpy(int).reshape(-1),
+    )
     total = table[["left_wins_pct", "tie_pct", "right_wins_pct"]].sum(axis=1)
     assert (total == 100).all()
     rows = table.loc[table.index.repeat(100), ["left", "right", "criterion"]]
@@ -117,9 +131,10 @@ def test_storybench_signs(shared, features):
     here = (auto["task"] == "story_continuation") & (auto["dataset"] == "Oops-CSV")
     auto = auto[here & (auto["features"] == features)].set_index("model")
     pairs = [
-        ("Phenaki-Cont-ST", "Phenaki-Gen-ZS"), ("Phenaki-Cont-ST", "Phenaki-Gen-ST"),
+        ("Phenaki-Cont-ST", "Phenaki-Gen-ZS"),
+        ("Phenaki-Cont-ST", "Phenaki-Gen-ST"),
         ("Phenaki-Cont-MT", "Phenaki-Gen-ZS"),
-    ]  # fmt: skip
+    ]
     rates = rates.set_index(["criterion", "method_a", "method_b"])
     assert len(rates) == 20
     for metric, signs in SIGNS[features].items():

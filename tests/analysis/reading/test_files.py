@@ -6,11 +6,11 @@ import json
 import pandas as pd
 import pytest
 
+from analysis.problems import InputError
 from analysis.reading import files
 from analysis.reading.files import read_file
 from analysis.reading.inputs import read_ratings, read_scores
-from analysis.reading.wide import left_out_columns
-from analysis.tables import InputError
+from analysis.reading.wide_tables import left_out_columns
 
 HEAD = "story,method,dimension,annotator,rating\n"
 
@@ -115,8 +115,10 @@ def test_json_rows_need_not_have_the_same_columns(tmp_path):
     assert frame.columns.tolist() == ["b", "a", "c", "d"]
     assert frame.index.tolist() == [1, 3, 5]
     assert frame.fillna("").to_numpy().tolist() == [
-        [1, "x", "", ""], ["", "", "", ""], ["", "x", "", 2.5],
-    ]  # fmt: skip
+        [1, "x", "", ""],
+        ["", "", "", ""],
+        ["", "x", "", 2.5],
+    ]
 
 
 def test_a_list_in_a_json_cell_is_named(tmp_path):
@@ -139,8 +141,10 @@ def test_a_wide_table_is_the_same_in_every_kind_of_file(tmp_path, suffix):
         rows.to_parquet(path)
     found = read_scores(path, wide=True)
     assert found[["method", "metric", "score"]].to_numpy().tolist() == [
-        ["a", "k", 1.5], ["a", "j", 2.0], ["b", "j", 1.0],
-    ]  # fmt: skip
+        ["a", "k", 1.5],
+        ["a", "j", 2.0],
+        ["b", "j", 1.0],
+    ]
 
 
 def test_columns_of_a_wide_table_that_are_no_numbers_can_be_told(tmp_path):
@@ -153,11 +157,15 @@ def test_typed_columns_of_parquet_are_checked_like_text(tmp_path):
     path = tmp_path / "r.parquet"
     frame = pd.DataFrame(
         {
-            "story": pd.Categorical(["s", "s", "t"]), "method": [1, 1, 2],
-            "dimension": "d", "annotator": ["a", "b", None], "rating": [1, 2, 9],
-            "round": [1.0, 2.0, None], "is_gold": [True, False, False],
+            "story": pd.Categorical(["s", "s", "t"]),
+            "method": [1, 1, 2],
+            "dimension": "d",
+            "annotator": ["a", "b", None],
+            "rating": [1, 2, 9],
+            "round": [1.0, 2.0, None],
+            "is_gold": [True, False, False],
         }
-    )  # fmt: skip
+    )
     frame.to_parquet(path)
     with pytest.raises(InputError) as caught:
         read_ratings(path, scale=(0, 4))

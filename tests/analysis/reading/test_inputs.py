@@ -4,8 +4,9 @@ import json
 
 import pytest
 
+from analysis.problems import InputError
 from analysis.reading.inputs import read_choices, read_ratings, read_scores
-from analysis.tables import InputError, defused
+from analysis.tables import defused
 
 HEAD = "story,method,dimension,annotator,rating\n"
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.problems import InputError
 from analysis.reading.story_tags import (
     binned,
     read_stories,
@@ -17,7 +18,6 @@ from analysis.reading.story_tags import (
     with_classes,
     word_count_class,
 )
-from analysis.tables import InputError
 
 PUBLISHED = Path(__file__).resolve().parents[4] / "shared" / "published"
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 
-from annotate import viewing
 from annotate.models import Slot
+from annotate.presentation import slot_view
 
 Plant = Callable[[HttpRequest, HttpResponse, Slot | None], HttpResponse | None]
 
@@ -28,4 +28,4 @@ def middleware(get_response):
 def output_of(request: HttpRequest, slot: Slot | None):
     """Return the output whose picture was asked for."""
     side = request.resolver_match.kwargs.get("side")
-    return viewing.sides(slot).get(side) if slot else None
+    return slot_view.sides(slot).get(side) if slot else None

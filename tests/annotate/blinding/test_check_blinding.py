@@ -10,16 +10,16 @@ from django.core.management import CommandError, call_command
 from django.http import HttpResponse
 from PIL import Image
 
-from annotate import same_size
-from annotate.blinding import checking
-from annotate.blinding.checking import BlindingCheck
+from annotate.blinding import blinding_check
+from annotate.blinding.blinding_check import BlindingCheck
 from annotate.blinding.findings import Report
 from annotate.models import Annotator, Event, Slot, Study
+from annotate.presentation import same_size
 from evalcore import media
 from evalcore.models import Frame, Method, Output, Shot
 from tests.annotate.blinding import planting
 from tests.annotate.blinding.planting import output_of
-from tests.annotate.test_same_size import uneven
+from tests.annotate.presentation.test_same_size import uneven
 from tests.factories import make_benchmark
 from tests.working import LIKERT, PAIRWISE, make_planned
 
@@ -43,7 +43,7 @@ def check(study: Study, slots: int | None = 4, *, around: bool = False) -> Repor
     looked = BlindingCheck(Study.objects.get(pk=study.pk), slots=slots)
     with pytest.MonkeyPatch.context() as patched:
         if not around:
-            patched.setattr(checking, "visit_pages", lambda *_given: [])
+            patched.setattr(blinding_check, "visit_pages", lambda *_given: [])
         for _unit in looked.run():
             pass
     return looked.report
@@ -64,8 +64,9 @@ def study():
 def plant(settings):
     """Return what lets a change of answers take part in every request."""
     settings.MIDDLEWARE = [
-        *settings.MIDDLEWARE, "tests.annotate.blinding.planting.middleware",
-    ]  # fmt: skip
+        *settings.MIDDLEWARE,
+        "tests.annotate.blinding.planting.middleware",
+    ]
     yield planting.planted.append
     planting.planted.clear()
 
@@ -183,8 +184,13 @@ def test_a_name_in_an_alt_text(study, plant):
     ],
 )
 def test_a_name_anywhere_in_a_page(study, plant, written, place):
-    plant(in_page(lambda s, h: h.replace("</main>", written.format(named(s).lower())
-                                         + "</main>")))  # fmt: skip
+    plant(
+        in_page(
+            lambda s, h: h.replace(
+                "</main>", written.format(named(s).lower()) + "</main>"
+            )
+        )
+    )
     only(check(study), "name “", place)
 
 
@@ -319,8 +325,11 @@ def test_bytes_after_the_end(study):
 def test_sizes_that_differ(study):
     for output in Output.objects.filter(method__name="Birch"):
         rewrite(output, size=(48, 32))
-    only(check(study), "Birch: picture (display) are 48 x 32 pixels, elsewhere 96 x 64",
-         "all in one size, 96 x 64")  # fmt: skip
+    only(
+        check(study),
+        "Birch: picture (display) are 48 x 32 pixels, elsewhere 96 x 64",
+        "all in one size, 96 x 64",
+    )
 
 
 def test_sizes_are_a_warning_where_each_keeps_its_own():
@@ -387,14 +396,21 @@ def test_an_address_that_two_assignments_share(study, plant):
         return html.replace(at, f'src="/rate/pictures/{slot.unit_id}/')
 
     plant(in_page(change))
-    only(check(study), "the same address of a picture in two assignments",
-         "at /rate/pictures/")  # fmt: skip
+    only(
+        check(study),
+        "the same address of a picture in two assignments",
+        "at /rate/pictures/",
+    )
 
 
 def test_a_twin_that_an_address_tells(plant):
     text = LIKERT + CHECKED
-    made = make_planned(text, benchmark=uneven(stories=5, shots=3), annotators=3,
-                        stories=["01", "02", "03"])  # fmt: skip
+    made = make_planned(
+        text,
+        benchmark=uneven(stories=5, shots=3),
+        annotators=3,
+        stories=["01", "02", "03"],
+    )
     plant(in_address(lambda o: o.degradation or "own"))
     lines = [one.line() for one in check(made, None).leaks]
     assert any("kind of check “blurred”; in href of <a>" in one for one in lines)

@@ -7,13 +7,14 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from annotate import leasing, lifecycle
 from annotate.history.verifying import problems
 from annotate.models import Annotator, Study
 from annotate.people import inviting, joining
 from annotate.people.invitation_list import ListError, invite_list
 from annotate.people.naming import name_people
-from tests.annotate.changes.test_extending import planned_study
+from annotate.slots import leasing
+from annotate.studies import lifecycle
+from tests.annotate.studies.test_extending import planned_study
 from tests.factories import make_study
 from tests.people import alice, eve, rob
 
@@ -87,9 +88,16 @@ def test_a_long_list_says_each_thing_three_times_and_how_often():
         invite_list(planned_study(), "\n".join(lines))
     said = error.value.problems
     assert [text.partition(":")[0] for text in said] == [
-        "Line 1", "Line 2", "Line 3", "... and 397 more",
-        "Line 401", "Line 403", "Line 404", "Line 405", "... and 1 more",
-    ]  # fmt: skip
+        "Line 1",
+        "Line 2",
+        "Line 3",
+        "... and 397 more",
+        "Line 401",
+        "Line 403",
+        "Line 404",
+        "Line 405",
+        "... and 1 more",
+    ]
 
 
 def test_listed_people_of_an_open_study_are_new():
@@ -370,8 +378,10 @@ def test_a_heading_counts_wherever_it_stands():
     invite_list(study, text)
     rows = study.annotators.exclude(external_id="").order_by("external_id")
     assert list(rows.values_list("external_id", "cap", "invitation__note")) == [
-        ("anna", 4, ""), ("berta", 2, "later"), ("cleo", 3, ""),
-    ]  # fmt: skip
+        ("anna", 4, ""),
+        ("berta", 2, "later"),
+        ("cleo", 3, ""),
+    ]
     with pytest.raises(ListError, match="Line 2: unknown column phone"):
         invite_list(study, "dora\nperson,phone\nedda,7\n")
     assert not study.annotators.filter(external_id="dora").exists()
@@ -384,8 +394,9 @@ def test_a_heading_is_recognised_between_what_was_typed_and_the_file():
     alice(study).post(url, {"people": "anna", "file": file})
     known = study.annotators.exclude(external_id="")
     assert sorted(known.values_list("external_id", "cap")) == [
-        ("anna", None), ("berta", 3),
-    ]  # fmt: skip
+        ("anna", None),
+        ("berta", 3),
+    ]
 
 
 def people_page(study) -> str:

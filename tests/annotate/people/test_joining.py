@@ -11,14 +11,14 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from annotate import lifecycle
-from annotate.choosing import handing
 from annotate.history.verifying import problems
 from annotate.models import Annotator, Invitation, JoinLink, Rating, Slot
+from annotate.next_slot import choosing
 from annotate.people import inviting, joining
 from annotate.people.invitation_list import invite_list
 from annotate.people.joining import JoiningError
-from tests.annotate.changes.test_extending import planned_study
+from annotate.studies import lifecycle
+from tests.annotate.studies.test_extending import planned_study
 from tests.factories import make_study
 from tests.people import alice, rob
 from tests.working import join, save
@@ -51,7 +51,7 @@ def test_whoever_joins_an_open_study_is_new_and_gets_work():
     study = planned_study(assignment="open")
     person = joining.join(joining.make_link(study, most=3))
     assert person.name == "A01"
-    assert handing.next_slot(join(study, "A01")) is not None
+    assert choosing.next_slot(join(study, "A01")) is not None
 
 
 def test_when_no_place_is_left_free_slots_are_taken_over():
@@ -86,8 +86,11 @@ def test_an_id_alone_lets_nobody_in_on_another_device(client):
     link = joining.make_link(study, most=3)
     own = address(link, rater="5f3a")
     answer = client.post(own)
-    for guess in (Client().get(own), Client().post(own),
-                  Client().post(own, {"page": "5f3a"})):  # fmt: skip
+    for guess in (
+        Client().get(own),
+        Client().post(own),
+        Client().post(own, {"page": "5f3a"}),
+    ):
         assert guess.status_code == 403
         text = guess.content.decode()
         assert "on another device or in another browser" in text
@@ -252,7 +255,7 @@ def test_the_language_of_the_page_is_stored_as_studies_name_it(client):
     )
     client.post(reverse("rate-instructions", args=[token]))
     person.refresh_from_db()
-    assert handing.next_slot(person) is not None
+    assert choosing.next_slot(person) is not None
 
 
 @pytest.mark.django_db(transaction=True)

@@ -7,7 +7,7 @@ import numpy as np
 
 from evalcore.metrics.base import Character, Image, Metric, Rendering, Shot, Source
 from evalcore.metrics.engine import Engine, Job
-from evalcore.metrics.features import FeatureStore
+from evalcore.metrics.feature_cache import FeatureStore
 
 
 def image_of(picture: np.ndarray) -> Image:

@@ -8,10 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from evalcore.metrics.base import Ask, Clip, FeatureError, Image, Source, Text, Value
+from evalcore.metrics.base import Ask, Clip, Image, Source, Text, Value
 from evalcore.metrics.decoding import Ahead
 from evalcore.metrics.engine import Engine, Job
-from evalcore.metrics.features import FeatureStore
+from evalcore.metrics.errors import FeatureError
+from evalcore.metrics.feature_cache import FeatureStore
 
 THREADS = 2
 
@@ -99,8 +100,10 @@ def test_a_clip_keeps_its_own_frames_until_it_is_complete(pool):
     ahead = Ahead(pool, most_loads=4)
     found = list(ahead.prepare((Whole(), clip) for clip in clips))
     assert [one.input[:, 0, 0, 0].tolist() for one in found] == [
-        [2, 3, 4], [4, 5, 6, 7], [30, 31, 32],
-    ]  # fmt: skip
+        [2, 3, 4],
+        [4, 5, 6, 7],
+        [30, 31, 32],
+    ]
     assert film.most <= 6  # four of a clip, and the next one on its way
 
 

@@ -196,11 +196,13 @@ def test_probabilities(folder, as_trained):
     # The same by torchvision's own preprocessing; its switch is told apart by hand.
     whole = v2.Compose(
         [
-            v2.Resize(299), v2.CenterCrop(299), v2.PILToTensor(),
+            v2.Resize(299),
+            v2.CenterCrop(299),
+            v2.PILToTensor(),
             v2.ToDtype(torch.float32, scale=True),
             v2.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
         ]
-    )  # fmt: skip
+    )
     inputs = whole(PillowImage.fromarray(picture))[None]
     if as_trained:
         deviation = torch.tensor([0.229, 0.224, 0.225]).view(3, 1, 1)
@@ -289,9 +291,12 @@ class LikeI3D(nn.Module):
         self.layer = nn.Linear(3, 400)
 
     def forward(
-        self, x: torch.Tensor, rescale: bool = False, resize: bool = False,
+        self,
+        x: torch.Tensor,
+        rescale: bool = False,
+        resize: bool = False,
         return_features: bool = False,
-    ) -> torch.Tensor:  # fmt: skip
+    ) -> torch.Tensor:
         if rescale:
             x = 2.0 * x / 255.0 - 1.0
         if resize:

@@ -8,9 +8,12 @@ from evalcore.metrics.weights import PackagedWeights, Weights, WeightsError, lac
 
 FILE = Weights("some/file.pth", "MIT", "from its authors", sha256="2c26b46b")
 FOLDER = Weights(
-    "some-repo", "MIT", "hf download a/some-repo", hub="a/some-repo",
+    "some-repo",
+    "MIT",
+    "hf download a/some-repo",
+    hub="a/some-repo",
     hub_file="model.safetensors",
-)  # fmt: skip
+)
 
 
 @pytest.fixture

@@ -30,9 +30,13 @@ CLIP = "tiny-plumbline-quickgelu"
 def forget_loaded() -> None:
     """Have the encoders load their networks again."""
     for load in (
-        clip.load_clip, csd.load_csd, siglip.load_predictor, detector.load_detector,
-        detector.detector, detector.load_tokeniser,
-    ):  # fmt: skip
+        clip.load_clip,
+        csd.load_csd,
+        siglip.load_predictor,
+        detector.load_detector,
+        detector.detector,
+        detector.load_tokeniser,
+    ):
         load.cache_clear()
 
 
@@ -44,10 +48,13 @@ def know_clip(folder: Path, monkeypatch) -> None:
         "quick_gelu": True,
         "vision_cfg": {"image_size": 224, **tower},
         "text_cfg": {
-            "context_length": 77, "vocab_size": 49408, "width": 32, "heads": 4,
+            "context_length": 77,
+            "vocab_size": 49408,
+            "width": 32,
+            "heads": 4,
             "layers": 1,
         },
-    }  # fmt: skip
+    }
     path = folder / f"{CLIP}.json"
     path.write_text(json.dumps(config))
     open_clip.add_model_config(path)
@@ -77,9 +84,13 @@ def save_siglip(folder: Path) -> siglip.Predictor:
     """A tower of 7 x 7 patches at 384 and at 378 pixels, and the head for it."""
     torch.manual_seed(3)
     config = SiglipVisionConfig(
-        hidden_size=16, intermediate_size=16, num_hidden_layers=1,
-        num_attention_heads=2, image_size=384, patch_size=54,
-    )  # fmt: skip
+        hidden_size=16,
+        intermediate_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        image_size=384,
+        patch_size=54,
+    )
     tower = SiglipVisionModel(config).eval()
     head = siglip.Head(16).eval()
     tower.save_pretrained(folder / published.SIGLIP.path)
@@ -101,18 +112,31 @@ def save_detector(folder: Path) -> GroundingDinoForObjectDetection:
     BertTokenizerFast(str(place / "vocab.txt")).save_pretrained(place)
     config = GroundingDinoConfig(
         backbone_config=SwinConfig(
-            image_size=64, patch_size=4, embed_dim=8, depths=[1, 1, 1, 1],
-            num_heads=[1, 1, 2, 2], window_size=4,
+            image_size=64,
+            patch_size=4,
+            embed_dim=8,
+            depths=[1, 1, 1, 1],
+            num_heads=[1, 1, 2, 2],
+            window_size=4,
             out_features=["stage2", "stage3", "stage4"],
         ),
         text_config=BertConfig(
-            vocab_size=len(words), hidden_size=16, num_hidden_layers=1,
-            num_attention_heads=2, intermediate_size=16,
+            vocab_size=len(words),
+            hidden_size=16,
+            num_hidden_layers=1,
+            num_attention_heads=2,
+            intermediate_size=16,
         ),
-        d_model=32, encoder_layers=1, decoder_layers=2, encoder_ffn_dim=16,
-        decoder_ffn_dim=16, encoder_attention_heads=2, decoder_attention_heads=2,
-        num_queries=12, max_text_len=16,
-    )  # fmt: skip
+        d_model=32,
+        encoder_layers=1,
+        decoder_layers=2,
+        encoder_ffn_dim=16,
+        decoder_ffn_dim=16,
+        encoder_attention_heads=2,
+        decoder_attention_heads=2,
+        num_queries=12,
+        max_text_len=16,
+    )
     network = GroundingDinoForObjectDetection(config).eval()
     network.save_pretrained(place)
     return network

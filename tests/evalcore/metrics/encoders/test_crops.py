@@ -35,9 +35,13 @@ def weights(tmp_path, monkeypatch):
 
 
 SIZES = [
-    (SIDE, SIDE), (SIDE + 1, SIDE), (SIDE, SIDE + 3), (SIDE + 5, SIDE + 2),
-    (SIDE + 7, SIDE + 3), (SIDE + 100, SIDE + 11),
-]  # fmt: skip
+    (SIDE, SIDE),
+    (SIDE + 1, SIDE),
+    (SIDE, SIDE + 3),
+    (SIDE + 5, SIDE + 2),
+    (SIDE + 7, SIDE + 3),
+    (SIDE + 100, SIDE + 11),
+]
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -130,15 +130,25 @@ def test_the_templates_are_those_of_the_reference_programs():
     # insightface's, for 112 x 112: eyes 35.2 apart, mouth 29.2 wide.
     assert np.array(ARCFACE.points) == pytest.approx(
         np.array(
-            [[38.2946, 51.6963], [73.5318, 51.5014], [56.0252, 71.7366],
-             [41.5493, 92.3655], [70.7299, 92.2041]]
+            [
+                [38.2946, 51.6963],
+                [73.5318, 51.5014],
+                [56.0252, 71.7366],
+                [41.5493, 92.3655],
+                [70.7299, 92.2041],
+            ]
         )
-    )  # fmt: skip
+    )
     # facexlib's in 112 x 112: eyes 27.5 apart, mouth 24.5 wide.
     assert np.array(FFHQ.resized(112).points) == pytest.approx(
         np.array(
-            [[42.2147, 52.4884], [69.7600, 52.5424], [56.1387, 68.6917],
-             [44.0259, 81.2460], [68.4882, 81.1893]]
+            [
+                [42.2147, 52.4884],
+                [69.7600, 52.5424],
+                [56.1387, 68.6917],
+                [44.0259, 81.2460],
+                [68.4882, 81.1893],
+            ]
         ),
         abs=1e-4,
-    )  # fmt: skip
+    )

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 import torch
 
-from evalcore.metrics.base import Ask, FeatureError, Value
-from evalcore.metrics.encoders import faces
+from evalcore.metrics.base import Ask, Value
+from evalcore.metrics.encoders import face_features, faces
 from evalcore.metrics.encoders.adaface import AdaFaceNetwork, adaface
 from evalcore.metrics.encoders.arcface import ArcFace
 from evalcore.metrics.encoders.face_alignment import ARCFACE, aligned
 from evalcore.metrics.engine import Engine, Job
-from evalcore.metrics.features import FeatureStore
+from evalcore.metrics.errors import FeatureError
+from evalcore.metrics.feature_cache import FeatureStore
 from evalcore.metrics.weights import WeightsError
 from tests.evalcore.metrics.asking import image_of, noise
 from tests.evalcore.metrics.encoders.face_files import (
@@ -82,8 +83,12 @@ def test_a_feature_is_1_x_512_with_a_face_and_0_x_512_without(
     pictures = [DARK, bright(1), GREY, bright(2), np.full((1, 1, 3), 9, np.uint8)]
     features, _counts = asked(arcface, [image_of(p) for p in pictures], tmp_path / "f")
     assert [f.shape for f in features] == [
-        (0, 512), (1, 512), (0, 512), (1, 512), (0, 512),
-    ]  # fmt: skip
+        (0, 512),
+        (1, 512),
+        (0, 512),
+        (1, 512),
+        (0, 512),
+    ]
     assert {f.dtype for f in features} == {np.dtype(np.float32)}
     for feature, seed in ((features[1], 1), (features[3], 2)):
         assert np.linalg.norm(feature) == pytest.approx(1, abs=1e-6)
@@ -188,14 +193,14 @@ def test_points_that_coincide_are_an_error_of_that_picture(
 
 @pytest.mark.parametrize("bad", [np.zeros(4), np.array([1, np.nan, 0, 0])])
 def test_a_vector_without_direction_is_an_error(bad):
-    made = faces.of_faces(["face", None], lambda found: [bad], 4)
+    made = face_features.of_faces(["face", None], lambda found: [bad], 4)
     assert "vector of length" in str(made[0])
     assert made[1].shape == (0, 4)
 
 
 def test_errors_of_a_network_are_passed_on():
     error = FeatureError("does not fit")
-    assert faces.of_faces([None, "face"], lambda found: [error], 4)[1] is error
+    assert face_features.of_faces([None, "face"], lambda found: [error], 4)[1] is error
 
 
 # What is made of the published files --------------------------------------------------
@@ -207,9 +212,11 @@ def afresh(monkeypatch, tmp_path):
     monkeypatch.setenv("EVALCORE_WEIGHTS_DIR", str(tmp_path))
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
     made = (
-        faces.scrfd, faces.arcface_encoder, faces.adaface_encoder,
+        faces.scrfd,
+        faces.arcface_encoder,
+        faces.adaface_encoder,
         faces.facenet_encoder,
-    )  # fmt: skip
+    )
     for make in made:
         make.cache_clear()
     yield tmp_path
@@ -236,9 +243,11 @@ def test_profiles_place_the_face_differently(afresh):
 
 def test_all_three_say_that_scrfd_finds_the_face(afresh, monkeypatch):
     for weights in (
-        faces.SCRFD_WEIGHTS, faces.ARCFACE_WEIGHTS, faces.ADAFACE_WEIGHTS,
+        faces.SCRFD_WEIGHTS,
+        faces.ARCFACE_WEIGHTS,
+        faces.ADAFACE_WEIGHTS,
         faces.FACENET_WEIGHTS,
-    ):  # fmt: skip
+    ):
         path = afresh / weights.path
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(weights.path.encode())
@@ -271,9 +280,11 @@ def test_what_is_lacking_is_named_once(afresh):
     said = str(faces.missing(faces.ARCFACE, faces.ADAFACE, faces.FACENET))
     assert said.count("scrfd_10g_bnkps.onnx (") == 1
     for name in (
-        "antelopev2/glintr100.onnx", "adaface_ir101_webface12m.ckpt",
-        "20180402-114759-vggface2.pt", "non-commercial research only",
-    ):  # fmt: skip
+        "antelopev2/glintr100.onnx",
+        "adaface_ir101_webface12m.ckpt",
+        "20180402-114759-vggface2.pt",
+        "non-commercial research only",
+    ):
         assert name in said
     assert not faces.missing()
 

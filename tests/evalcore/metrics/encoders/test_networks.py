@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 from transformers import BertTokenizerFast, GroundingDinoImageProcessorPil
 
-from evalcore.metrics.base import FeatureError, Text
+from evalcore.metrics.base import Text
 from evalcore.metrics.encoders import preprocessing as pre
 from evalcore.metrics.encoders import published, runtime
 from evalcore.metrics.encoders.clip import clip_image_encoder, clip_text_encoder
@@ -22,6 +22,7 @@ from evalcore.metrics.encoders.detector import DETECTOR, Detector
 from evalcore.metrics.encoders.mobilenet import mobilenet_encoder
 from evalcore.metrics.encoders.runtime import DeviceError, Network
 from evalcore.metrics.encoders.siglip import aesthetic_encoder
+from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.weights import WeightsError
 from tests.evalcore.metrics import tiny
 from tests.evalcore.metrics.asking import noise
@@ -188,10 +189,12 @@ class TestCsd:
     def test_its_keys_are_the_published_ones(self, weights):
         keys = set(tiny.save_csd(weights).state_dict())
         assert keys >= {
-            "backbone.class_embedding", "backbone.ln_post.weight",
+            "backbone.class_embedding",
+            "backbone.ln_post.weight",
             "backbone.transformer.resblocks.0.attn.in_proj_weight",
-            "last_layer_style", "last_layer_content",
-        }  # fmt: skip
+            "last_layer_style",
+            "last_layer_content",
+        }
         assert "backbone.proj" not in keys
 
     @pytest.mark.parametrize("numpy_s", ["numpy.core", "numpy._core"])
@@ -218,8 +221,10 @@ class TestCsd:
 
     def test_a_checkpoint_of_something_else(self, weights):
         (weights / "csd").mkdir()
-        torch.save({"model_state_dict": {"weight": torch.zeros(1)}},
-                   weights / published.CSD.path)  # fmt: skip
+        torch.save(
+            {"model_state_dict": {"weight": torch.zeros(1)}},
+            weights / published.CSD.path,
+        )
         with pytest.raises(WeightsError, match="missing: "):
             encoded(csd_encoder("squash", tiny.CLIP), WIDE)
 

@@ -18,9 +18,11 @@ from evalcore.metrics.weights import WeightsError
 from tests.evalcore.metrics.vistar.networks import depth_network
 
 SMALL = {
-    "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1,
+    "hidden_size": 16,
+    "intermediate_size": 16,
+    "num_hidden_layers": 1,
     "num_attention_heads": 2,
-}  # fmt: skip
+}
 TOWER = {**SMALL, "image_size": 64, "patch_size": 32}
 
 

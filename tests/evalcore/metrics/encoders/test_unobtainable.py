@@ -9,7 +9,7 @@ import pytest
 from evalcore.metrics.base import Ask, Text
 from evalcore.metrics.encoders.unobtainable import Unobtainable
 from evalcore.metrics.engine import Engine, Job
-from evalcore.metrics.features import FeatureStore
+from evalcore.metrics.feature_cache import FeatureStore
 from evalcore.metrics.weights import WeightsError, unobtainable
 
 LACKS = unobtainable("Oracle", "nobody ever published it")

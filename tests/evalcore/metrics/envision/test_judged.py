@@ -10,7 +10,7 @@ from evalcore.metrics.envision.dimensions import CODE, PAPER, PARTS, SUB_SCORES
 from evalcore.metrics.envision.judged import EnvisionScore
 from evalcore.metrics.envision.reading import read_trial
 from evalcore.metrics.envision.rubric import NAMES, rubric
-from evalcore.metrics.features import FeatureStore
+from evalcore.metrics.feature_cache import FeatureStore
 from evalcore.metrics.judging.client import asking
 from tests.evalcore.metrics.asking import noise, rendering_of, score
 from tests.evalcore.metrics.judging.serving import answers, judge_at, serving

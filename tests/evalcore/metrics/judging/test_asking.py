@@ -4,7 +4,7 @@ import pytest
 
 from evalcore.metrics.base import Image, Source
 from evalcore.metrics.engine import Engine, Job
-from evalcore.metrics.features import FeatureStore
+from evalcore.metrics.feature_cache import FeatureStore
 from evalcore.metrics.judging.asking import Answer, Refusal, ask_judge
 from evalcore.metrics.judging.attempts import NoAnswerError
 from evalcore.metrics.judging.client import asking

@@ -6,8 +6,8 @@ import logging
 import numpy as np
 import pytest
 
-from evalcore.metrics.base import FeatureError
-from evalcore.metrics.features import FeatureStore
+from evalcore.metrics.errors import FeatureError
+from evalcore.metrics.feature_cache import FeatureStore
 from evalcore.metrics.judging.attempts import MOST_TRIES, JudgeError
 from evalcore.metrics.judging.client import Judge, NotAskedError
 from evalcore.metrics.judging.questions import Question

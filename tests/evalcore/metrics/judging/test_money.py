@@ -5,9 +5,10 @@ from decimal import Decimal
 
 import pytest
 
-from evalcore.metrics.base import Ask, FeatureError
+from evalcore.metrics.base import Ask
 from evalcore.metrics.engine import Engine, Job
-from evalcore.metrics.features import FeatureStore
+from evalcore.metrics.errors import FeatureError
+from evalcore.metrics.feature_cache import FeatureStore
 from evalcore.metrics.judging.attempts import JudgeError
 from evalcore.metrics.judging.client import Judge, NotAskedError
 from evalcore.metrics.judging.costs import BudgetExceededError, CostMeter

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image as Pillow
 
-from evalcore.metrics.base import FeatureError, Image, Source
+from evalcore.metrics.base import Image, Source
+from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.judging.payloads import payload
 from evalcore.metrics.judging.questions import Question
 from tests.evalcore.metrics.asking import image_of, noise

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from evalcore.metrics.base import FeatureError
+from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.judging.client import asking
 from evalcore.metrics.oneig.alignment import Alignment, read_answer
 from tests.evalcore.metrics.asking import noise, rendering_of, score
@@ -128,12 +128,21 @@ def test_a_wrong_questionnaire_is_an_error(server, tmp_path):
 @pytest.mark.parametrize(
     ("reply", "is_yes"),
     [
-        ("Yes", True), ("yes.", True), ("**Yes**, there is no doubt", True),
-        ("YES\n", True), ("是", True), ("是的。", True), ("有", True),
-        ("No", False), (" no, it is red", False), ("Not at all", False),
-        ("否", False), ("不是", False), ("没有", False),
+        ("Yes", True),
+        ("yes.", True),
+        ("**Yes**, there is no doubt", True),
+        ("YES\n", True),
+        ("是", True),
+        ("是的。", True),
+        ("有", True),
+        ("No", False),
+        (" no, it is red", False),
+        ("Not at all", False),
+        ("否", False),
+        ("不是", False),
+        ("没有", False),
     ],
-)  # fmt: skip
+)
 def test_replies(reply, is_yes):
     assert read_answer(reply) is is_yes
 

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from PIL import Image as PillowImage
 from PIL import ImageDraw, ImageFont
 
-from evalcore.metrics.base import FeatureError, Run
+from evalcore.metrics.base import Run
 from evalcore.metrics.edit_distance import edit_distance
 from evalcore.metrics.encoders.ocr import ocr
+from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.judging.client import asking
 from evalcore.metrics.oneig.rendering import PooledTextRendering, TextRendering
 from evalcore.metrics.oneig.text import (
@@ -40,9 +41,16 @@ def test_punctuation_goes(text, wanted):
 
 @pytest.mark.parametrize(
     ("a", "b", "edits"),
-    [("", "", 0), ("", "abc", 3), ("abc", "", 3), ("abc", "abc", 0), ("abc", "b", 2),
-     ("flaw", "lawn", 2), ("Saturday", "Sunday", 3)],
-)  # fmt: skip
+    [
+        ("", "", 0),
+        ("", "abc", 3),
+        ("abc", "", 3),
+        ("abc", "abc", 0),
+        ("abc", "b", 2),
+        ("flaw", "lawn", 2),
+        ("Saturday", "Sunday", 3),
+    ],
+)
 def test_edits(a, b, edits):
     assert edit_distance(a, b) == edits
 
@@ -112,12 +120,14 @@ def test_nothing_to_score():
     st.lists(
         st.builds(
             lambda d, m, w: Comparison(d, min(m, w), w),
-            st.integers(0, 300), st.integers(0, 20), st.integers(1, 20),
+            st.integers(0, 300),
+            st.integers(0, 20),
+            st.integers(1, 20),
         ),
         min_size=1,
     ),
     st.sampled_from(["en", "zh"]),
-)  # fmt: skip
+)
 def test_the_score_is_a_share(comparisons, language):
     scored = text_score(comparisons, language)
     assert 0 <= scored.score <= 1
@@ -151,9 +161,12 @@ def test_a_judge_reads(server, tmp_path):
     wanted = text_score([compare("Open late", "Open all day")], "en")
     assert value.value == wanted.score
     assert value.trace == {
-        "score": wanted.score, "edit_distance": 6.0, "completion_rate": 0.0,
-        "word_accuracy": 1 / 3, "pictures": 1,
-    }  # fmt: skip
+        "score": wanted.score,
+        "edit_distance": 6.0,
+        "completion_rate": 0.0,
+        "word_accuracy": 1 / 3,
+        "pictures": 1,
+    }
     (asked,) = server.asked
     # What should be read is not told, else it would be read.
     assert "day" not in asked.text
@@ -212,9 +225,13 @@ def test_undefined_without_a_text_or_a_picture(server, tmp_path, subject):
 
 @pytest.mark.parametrize(
     ("text", "told", "most"),
-    [("营业", {}, 50), ("Open", {}, 100), ("Open", {"language": "zh"}, 50),
-     ("营业", {"language": "en"}, 100)],
-)  # fmt: skip
+    [
+        ("营业", {}, 50),
+        ("Open", {}, 100),
+        ("Open", {"language": "zh"}, 50),
+        ("营业", {"language": "en"}, 100),
+    ],
+)
 def test_the_language_decides_the_bound(server, tmp_path, text, told, most):
     server.then = answers("xyz " * 10)
     subject = poster(1, text, **told)
@@ -226,9 +243,11 @@ def test_the_language_decides_the_bound(server, tmp_path, text, told, most):
 def test_an_unknown_language_is_an_error(server, tmp_path):
     with pytest.raises(ValueError, match="the language is en or zh, not 'ch'"):
         read_by(
-            server, TextRendering("oneig-judge"), poster(1, "Open", language="ch"),
+            server,
+            TextRendering("oneig-judge"),
+            poster(1, "Open", language="ch"),
             tmp_path,
-        )  # fmt: skip
+        )
 
 
 def test_a_method_is_scored_over_all_its_pictures(server, tmp_path):
@@ -237,13 +256,16 @@ def test_a_method_is_scored_over_all_its_pictures(server, tmp_path):
 
     server.by_question = behave
     outputs = (
-        poster(1, "Open late"), poster(2, "Open all day and all night"),
+        poster(1, "Open late"),
+        poster(2, "Open all day and all night"),
         rendering_of([noise(3)], story="3"),
-    )  # fmt: skip
+    )
     run = Run("Alder", outputs)
     value = read_by(server, PooledTextRendering("oneig-judge"), run, tmp_path)
-    pooled = [compare("Open late", text) for text in
-              ("Open late", "Open all day and all night")]  # fmt: skip
+    pooled = [
+        compare("Open late", text)
+        for text in ("Open late", "Open all day and all night")
+    ]
     assert value.value == text_score(pooled, "en").score
     single = [text_score([one], "en").score for one in pooled]
     assert value.value != pytest.approx(np.mean(single), abs=1e-6)

@@ -58,15 +58,19 @@ def test_lengths(words, length):
 def test_a_table():
     rows = word_counts(
         [
-            ("Portrait", of_words(10)), (REASONING, of_words(70)),
-            ("Portrait", of_words(30)), ("Portrait", of_words(60)),
+            ("Portrait", of_words(10)),
+            (REASONING, of_words(70)),
+            ("Portrait", of_words(30)),
+            ("Portrait", of_words(60)),
         ]
-    )  # fmt: skip
+    )
     told = [(r.category, r.prompts, r.average) for r in rows]
     assert told == [
-        ("Portrait", 3, pytest.approx(100 / 3)), (REASONING, 1, 70),
-        (TOTAL, 4, 42.5), (TOTAL_WITHOUT, 3, pytest.approx(100 / 3)),
-    ]  # fmt: skip
+        ("Portrait", 3, pytest.approx(100 / 3)),
+        (REASONING, 1, 70),
+        (TOTAL, 4, 42.5),
+        (TOTAL_WITHOUT, 3, pytest.approx(100 / 3)),
+    ]
     shares = [(r.short, r.middle, r.long) for r in rows]
     assert shares[0] == pytest.approx((1 / 3, 2 / 3, 0))
     assert shares[2] == pytest.approx((1 / 4, 2 / 4, 1 / 4))

@@ -6,7 +6,7 @@ import numpy as np
 
 from evalcore.metrics.base import Image, Rendering, Shot
 from evalcore.metrics.baselines.pixels import PixelFormula
-from evalcore.metrics.film import RATE, film, frame_count, segments
+from evalcore.metrics.video_sampling import RATE, film, frame_count, segments
 from tests.clips import numbered, write_clip
 from tests.evalcore.metrics.asking import image_of
 

@@ -7,8 +7,9 @@ import torch
 from PIL import Image as PillowImage
 
 from evalcore.metrics import registry
-from evalcore.metrics.base import FeatureError, Pair, Run
+from evalcore.metrics.base import Pair, Run
 from evalcore.metrics.encoders import published
+from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.storybench import features
 from evalcore.metrics.storybench.fid import FrechetImageDistance
 from evalcore.metrics.storybench.frechet import frechet_distance, moments
@@ -71,13 +72,19 @@ def test_fid_pools_the_frames_of_all_stories(tmp_path):
 def test_fid_says_which_stories_it_left_out(tmp_path):
     # The same distance as above; 03 to 06 have frames on one side only, or are absent.
     outputs = (
-        told([0], story="01"), told([2], story="02"), told([7], story="06"),
-        told([], story="04"), told([9], story="05"),
-    )  # fmt: skip
+        told([0], story="01"),
+        told([2], story="02"),
+        told([7], story="06"),
+        told([], story="04"),
+        told([9], story="05"),
+    )
     truths = (
-        told([10], story="02"), told([4], story="01"), told([99], story="03"),
-        told([1], story="04"), told([], story="05"),
-    )  # fmt: skip
+        told([10], story="02"),
+        told([4], story="01"),
+        told([99], story="03"),
+        told([1], story="04"),
+        told([], story="05"),
+    )
     metric = seeing_colours(FrechetImageDistance("inception"))
     (value,) = score(metric, Run("Alder", outputs, truths), tmp_path)
     assert value.value == pytest.approx(132, abs=1e-3)
@@ -232,9 +239,11 @@ def tiny_clip(tmp_path, monkeypatch):
 def seen_by_hand(network, pictures, texts, *, normalize=True):
     """Features by open_clip's own preprocessing."""
     prepare = open_clip.image_transform(
-        224, is_train=False, mean=open_clip.OPENAI_DATASET_MEAN,
+        224,
+        is_train=False,
+        mean=open_clip.OPENAI_DATASET_MEAN,
         std=open_clip.OPENAI_DATASET_STD,
-    )  # fmt: skip
+    )
     stacked = torch.stack([prepare(PillowImage.fromarray(p)) for p in pictures])
     with torch.inference_mode():
         frames = network.encode_image(stacked, normalize=normalize).numpy()
@@ -260,9 +269,13 @@ def test_vtm_of_a_picture_story(tmp_path, tiny_clip):
 
 def test_vtm_of_a_video_leaves_out_what_was_given(tmp_path, tiny_clip):
     story = filmed(
-        tmp_path, [(0.5, 1.0), (1.0, 2.0)], given=0.5, frames=16,
-        pictures=lambda i: noise(i, (96, 64)), captions=["a fox", "a red barn"],
-    )  # fmt: skip
+        tmp_path,
+        [(0.5, 1.0), (1.0, 2.0)],
+        given=0.5,
+        frames=16,
+        pictures=lambda i: noise(i, (96, 64)),
+        captions=["a fox", "a red barn"],
+    )
     (value,) = score(VideoTextMatching("storybench-code"), story, tmp_path)
     decoded = list(story.frames[0].source.pictures())
     frames, words = seen_by_hand(tiny_clip, decoded, ["a fox", "a red barn"])
@@ -302,8 +315,9 @@ def test_fid_and_sim_by_clip_use_its_features_unnormalised(tmp_path, tiny_clip):
 
 LARGE = "CLIP ViT-L-14-quickgelu picture", "CLIP ViT-L/14 (OpenAI)"
 LARGE_336 = (
-    "CLIP ViT-L-14-336-quickgelu picture", "CLIP ViT-L/14 at 336 pixels (OpenAI)"
-)  # fmt: skip
+    "CLIP ViT-L-14-336-quickgelu picture",
+    "CLIP ViT-L/14 at 336 pixels (OpenAI)",
+)
 INCEPTION = "Inception v3 of FID", "Inception v3 of FID"
 
 

@@ -146,6 +146,9 @@ def test_a_value_says_whether_a_covariance_is_rank_deficient(count, is_deficient
     for outputs, truths in ((few, many), (many, few)):
         trace = distance_value(outputs, truths, "frames", ["04"]).trace
         assert trace == {
-            "outputs": len(outputs), "truths": len(truths), "dimensions": 3,
-            "rank_deficient": is_deficient, "left_out": ["04"],
-        }  # fmt: skip
+            "outputs": len(outputs),
+            "truths": len(truths),
+            "dimensions": 3,
+            "rank_deficient": is_deficient,
+            "left_out": ["04"],
+        }

@@ -62,9 +62,13 @@ def by_hand(story):
 def test_fvd_compares_videos_without_what_was_given(tmp_path, archive):
     def story(number, method):
         return filmed(
-            tmp_path, TIMES, story=str(number), method=method, given=0.5,
+            tmp_path,
+            TIMES,
+            story=str(number),
+            method=method,
+            given=0.5,
             pictures=lambda i: numbered((i + number) * len(method) % 256),
-        )  # fmt: skip
+        )
 
     outputs = [story(number, "Alder") for number in range(3)]
     truths = [story(number, "true one") for number in range(3)]
@@ -77,9 +81,12 @@ def test_fvd_compares_videos_without_what_was_given(tmp_path, archive):
     assert value.value == pytest.approx(wanted, rel=1e-2, abs=1e-4)
     assert wanted > 0.01  # else it tests nothing
     assert value.trace == {
-        "outputs": 3, "truths": 3, "dimensions": 400, "rank_deficient": True,
+        "outputs": 3,
+        "truths": 3,
+        "dimensions": 400,
+        "rank_deficient": True,
         "left_out": [],
-    }  # fmt: skip
+    }
 
 
 def test_fvd_says_which_stories_it_left_out(tmp_path, archive):

@@ -34,9 +34,12 @@ class TinyWeights:
 def forget_loaded():
     tiny.forget_loaded()
     for encoder in (
-        scenes.depth, scenes.objects, people.pose, people.expression,
+        scenes.depth,
+        scenes.objects,
+        people.pose,
+        people.expression,
         subjects.subject_encoder,
-    ):  # fmt: skip
+    ):
         encoder.cache_clear()
 
 

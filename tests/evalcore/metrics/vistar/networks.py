@@ -22,7 +22,7 @@ from transformers import (
 from transformers.models.rf_detr import RfDetrDinov2Config
 from transformers.models.vitpose_backbone import VitPoseBackboneConfig
 
-from evalcore.metrics.encoders.figures import EXPRESSIONS
+from evalcore.metrics.encoders.character_crops import EXPRESSIONS
 
 SMALL = {
     "hidden_size": 16,
@@ -127,15 +127,20 @@ def cut_out_network():
                 "window_size": 4,
             },
             prompt_encoder_config={
-                "hidden_size": 16, "image_size": 1024, "patch_size": 64,
+                "hidden_size": 16,
+                "image_size": 1024,
+                "patch_size": 64,
                 "mask_input_channels": 4,
             },
             mask_decoder_config={
-                "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2,
-                "mlp_dim": 16, "iou_head_hidden_dim": 16,
+                "hidden_size": 16,
+                "num_hidden_layers": 1,
+                "num_attention_heads": 2,
+                "mlp_dim": 16,
+                "iou_head_hidden_dim": 16,
             },
         )
-    )  # fmt: skip
+    )
 
 
 def appearance_network():

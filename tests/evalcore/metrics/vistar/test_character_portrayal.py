@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalcore.metrics.base import FeatureError
-from evalcore.metrics.encoders.figures import EXPRESSIONS
+from evalcore.metrics.encoders.character_crops import EXPRESSIONS
 from evalcore.metrics.encoders.instances import SIDE, Instance, packed
+from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.registry import load
 from evalcore.metrics.vistar.character_portrayal import (
     CharacterPortrayal,
@@ -50,10 +50,14 @@ class TestFormulas:
     @given(LABELS, LABELS.filter(bool))
     def test_labels_against_the_best_assignment(self, found, wanted):
         padded = found + ["nobody"] * len(wanted)
-        best = max(
-            sum(a == b for a, b in zip(order, wanted, strict=False))
-            for order in permutations(padded, len(wanted))
-        ) if len(padded) <= 7 else None  # fmt: skip
+        best = (
+            max(
+                sum(a == b for a, b in zip(order, wanted, strict=False))
+                for order in permutations(padded, len(wanted))
+            )
+            if len(padded) <= 7
+            else None
+        )
         if best is not None:
             assert label_match(found, wanted) == pytest.approx(best / len(wanted))
 
@@ -164,14 +168,22 @@ class TestSteps:
         joints = np.zeros((17, 3))
         joints[[0, 1, 2]] = [[0.5, 0.2, 1], [0.55, 0.17, 1], [0.45, 0.17, 1]]
         joints[[5, 6, 11, 12, 13, 14]] = [
-            [0.4, 0.3, 1], [0.6, 0.3, 1], [0.4, 0.5, 1], [0.6, 0.5, 1],
-            [0.4, 0.75, 1], [0.6, 0.75, 1],
-        ]  # fmt: skip
+            [0.4, 0.3, 1],
+            [0.6, 0.3, 1],
+            [0.4, 0.5, 1],
+            [0.6, 0.5, 1],
+            [0.4, 0.75, 1],
+            [0.6, 0.75, 1],
+        ]
         dog = person(0.1, 0.1, 0.2, 0.2, label=18)
         value, shown, picture = self.seen(
-            [dog, person(0.2, 0.25, 0.6, 0.75)], joints, tmp_path,
-            count="1", posture="standing", expression="happy",
-        )  # fmt: skip
+            [dog, person(0.2, 0.25, 0.6, 0.75)],
+            joints,
+            tmp_path,
+            count="1",
+            posture="standing",
+            expression="happy",
+        )
         # 20..60 of 100 wide and 20..60 of 80 high, an eighth more on each side.
         assert value.trace["people"] == [(15, 15, 65, 65)]
         (body,) = shown["pose"]
@@ -188,11 +200,16 @@ class TestSteps:
     def test_boxes_end_at_the_edges(self, tmp_path):
         value, _shown, _picture = self.seen(
             [person(0, 0, 1, 1), person(0.5, 0.5, 0.5, 0.5), person(1, 1, 1, 1)],
-            np.zeros((17, 3)), tmp_path, count="3", posture="lying",
-        )  # fmt: skip
+            np.zeros((17, 3)),
+            tmp_path,
+            count="3",
+            posture="lying",
+        )
         assert value.trace["people"] == [
-            (0, 0, 100, 80), (50, 40, 51, 41), (99, 79, 100, 80),
-        ]  # fmt: skip
+            (0, 0, 100, 80),
+            (50, 40, 51, 41),
+            (99, 79, 100, 80),
+        ]
         # Nobody's posture can be told: counted right, not seen lying.
         assert value.trace["postures"] == ["", "", ""]
         assert value.value == 0.5
@@ -221,8 +238,10 @@ class TestMetric:
         weights.save("pose", "expression")
         told = story(
             [noise(1), None, noise(2, (40, 90))],
-            count="5", posture="standing", expression="happy, sad",
-        )  # fmt: skip
+            count="5",
+            posture="standing",
+            expression="happy, sad",
+        )
         values = score(CharacterPortrayal(), told, tmp_path)
         assert [value.shot for value in values] == [1, 3]
         for value in values:

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from evalcore.metrics.base import FeatureError
 from evalcore.metrics.encoders import detector
 from evalcore.metrics.encoders.boxed import Boxed
 from evalcore.metrics.encoders.subjects import GREY, VIEW, squared, subject_encoder
+from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.registry import load
 from evalcore.metrics.vistar.composition import (
     Composition,
@@ -69,9 +69,16 @@ class TestConsistency:
 class TestScore:
     @pytest.mark.parametrize(
         ("covered", "consistent", "value"),
-        [(0.25, 1, 0.5), (0.3, 0.8, sqrt(0.24)), (0, 1, 0), (1, 1, 1),
-         (-0.1, 0.9, 0), (0.3, -0.2, 0), (-0.5, -0.5, 0)],
-    )  # fmt: skip
+        [
+            (0.25, 1, 0.5),
+            (0.3, 0.8, sqrt(0.24)),
+            (0, 1, 0),
+            (1, 1, 1),
+            (-0.1, 0.9, 0),
+            (0.3, -0.2, 0),
+            (-0.5, -0.5, 0),
+        ],
+    )
     def test_by_hand(self, covered, consistent, value):
         assert composition(covered, consistent) == pytest.approx(value)
 

@@ -4,7 +4,7 @@ import pytest
 
 from evalcore.metrics.base import Value
 from evalcore.metrics.engine import Engine, Job
-from evalcore.metrics.features import FeatureStore
+from evalcore.metrics.feature_cache import FeatureStore
 from evalcore.metrics.judging.asking import Refusal
 from evalcore.metrics.judging.client import asking
 from evalcore.metrics.vistar.generation import (

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from evalcore.metrics.encoders.figures import HEIGHT, WIDTH, place, unframed
+from evalcore.metrics.encoders.character_crops import HEIGHT, WIDTH, place, unframed
 from evalcore.metrics.vistar.posture import face_box, posture
 
 SIZE = (100, 200)
@@ -10,18 +10,30 @@ SIZE = (100, 200)
 def person(**joints):
     """Joints by name; those not named are hidden."""
     names = {
-        "nose": 0, "left_eye": 1, "right_eye": 2, "left_ear": 3, "right_ear": 4,
-        "left_shoulder": 5, "right_shoulder": 6, "left_hip": 11, "right_hip": 12,
-        "left_knee": 13, "right_knee": 14,
-    }  # fmt: skip
+        "nose": 0,
+        "left_eye": 1,
+        "right_eye": 2,
+        "left_ear": 3,
+        "right_ear": 4,
+        "left_shoulder": 5,
+        "right_shoulder": 6,
+        "left_hip": 11,
+        "right_hip": 12,
+        "left_knee": 13,
+        "right_knee": 14,
+    }
     found = np.zeros((17, 3))
     for name, (x, y, *score) in joints.items():
         found[names[name]] = x, y, score[0] if score else 0.9
     return found
 
 
-UPRIGHT = {"left_shoulder": (40, 40), "right_shoulder": (60, 40),
-           "left_hip": (40, 80), "right_hip": (60, 80)}  # fmt: skip
+UPRIGHT = {
+    "left_shoulder": (40, 40),
+    "right_shoulder": (60, 40),
+    "left_hip": (40, 80),
+    "right_hip": (60, 80),
+}
 
 
 @pytest.mark.parametrize(
@@ -62,9 +74,12 @@ def test_too_little_to_see():
 
 def test_a_face_between_the_ears():
     figure = person(
-        nose=(50, 50), left_eye=(55, 45), right_eye=(45, 45), left_ear=(60, 45),
+        nose=(50, 50),
+        left_eye=(55, 45),
+        right_eye=(45, 45),
+        left_ear=(60, 45),
         right_ear=(40, 45),
-    )  # fmt: skip
+    )
     # Middle (50, 46), side 1.6 x 20.
     assert face_box(figure, SIZE) == (34, 30, 66, 62)
 
@@ -102,9 +117,11 @@ def test_joints_find_their_way_back_from_the_frame(size):
     assert 0 <= left <= WIDTH - width
     assert 0 <= top <= HEIGHT - height
     assert WIDTH in (width, width + 1) or HEIGHT in (height, height + 1)
-    corners = np.array([
-        [left / WIDTH, top / HEIGHT, 0.5],
-        [(left + width) / WIDTH, (top + height) / HEIGHT, 0.7],
-    ])  # fmt: skip
+    corners = np.array(
+        [
+            [left / WIDTH, top / HEIGHT, 0.5],
+            [(left + width) / WIDTH, (top + height) / HEIGHT, 0.7],
+        ]
+    )
     found = unframed(corners, size)
     np.testing.assert_allclose(found, [[0, 0, 0.5], [*size, 0.7]], atol=1e-9)

@@ -44,9 +44,7 @@ def test_any_text_is_read_or_refused_with_a_place_in_it(text):
 
 def test_the_papers_examples():
     prompt = parse('[GD—TR] A poster of a jazz night {font="Futura"}')
-    assert prompt == Prompt(
-        "GD", "TR", "A poster of a jazz night", {"font": "Futura"}
-    )  # fmt: skip
+    assert prompt == Prompt("GD", "TR", "A poster of a jazz night", {"font": "Futura"})
 
 
 def test_the_ontology_has_the_papers_size():

@@ -105,8 +105,13 @@ class TestFormula:
 
     def test_tokens(self):
         assert tokens(normalised_text("Café №5, 東京!")) == {
-            "café", "no5", ",", "東", "京", "!",
-        }  # fmt: skip
+            "café",
+            "no5",
+            ",",
+            "東",
+            "京",
+            "!",
+        }
 
 
 class TestWanted:

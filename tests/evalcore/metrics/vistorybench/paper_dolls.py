@@ -8,7 +8,7 @@ cosine of their colours, and every match can be told in advance.
 import numpy as np
 
 from evalcore.metrics.base import Character
-from evalcore.metrics.vistorybench.casting import Eyes
+from evalcore.metrics.vistorybench.character_matching import Eyes
 from tests.evalcore.metrics.asking import image_of, rendering_of
 
 SIZE = 80, 40  # width, height
@@ -45,9 +45,14 @@ class FindColours:
             left, right = xs.min() / width, (xs.max() + 1) / width
             top, bottom = ys.min() / height, (ys.max() + 1) / height
             boxes.append(
-                ((left + right) / 2, (top + bottom) / 2, right - left, bottom - top,
-                 len(xs) / (width * height))
-            )  # fmt: skip
+                (
+                    (left + right) / 2,
+                    (top + bottom) / 2,
+                    right - left,
+                    bottom - top,
+                    len(xs) / (width * height),
+                )
+            )
         found = np.array(boxes, np.float64).reshape(-1, 5)
         return found[np.argsort(-found[:, 4], kind="stable")]
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from evalcore.metrics.base import Value
 from evalcore.metrics.engine import Engine, Job
-from evalcore.metrics.features import FeatureStore
-from evalcore.metrics.vistorybench import casting, cids, copy_paste
+from evalcore.metrics.feature_cache import FeatureStore
+from evalcore.metrics.vistorybench import character_matching, cids, copy_paste
 from evalcore.metrics.vistorybench.cids import CharacterConsistency
 from evalcore.metrics.vistorybench.copy_paste import CopyPaste, copy_paste_rate
 from evalcore.metrics.vistorybench.occm import CharacterCount, occm
@@ -34,13 +34,13 @@ OWL = character("Owl", scene(doll(GREEN)))
 
 @pytest.fixture(autouse=True)
 def eyes(monkeypatch):
-    monkeypatch.setattr(casting, "the_eyes", lambda profile: EYES)
-    monkeypatch.setattr(casting, "the_detector", lambda: EYES.detector)
+    monkeypatch.setattr(character_matching, "the_eyes", lambda profile: EYES)
+    monkeypatch.setattr(character_matching, "the_detector", lambda: EYES.detector)
 
 
 def cast_of(rendering, tmp_path):
     def scoring():
-        cast = yield from casting.find_cast(rendering, EYES)
+        cast = yield from character_matching.find_cast(rendering, EYES)
         return [Value(None, trace={"cast": cast})]
 
     (outcome,) = Engine(FeatureStore(tmp_path)).run([Job(0, scoring())])
@@ -152,9 +152,10 @@ class TestReferences:
     def test_a_character_without_reference_is_named(self, tmp_path):
         rendering = story([scene(doll(RED))], [("Fox",)], [FOX, character("Ann")])
         metrics = (
-            CharacterCount("vsb-code-2026.02"), CharacterCount("vsb-code-2025.11"),
+            CharacterCount("vsb-code-2026.02"),
+            CharacterCount("vsb-code-2025.11"),
             CopyPaste("vsb-paper"),
-        )  # fmt: skip
+        )
         for metric in metrics:
             (one,) = score(metric, rendering, tmp_path)
             assert (one.value, one.reason) == (None, "no reference picture of Ann")
@@ -235,8 +236,10 @@ class TestCids:
         (one,) = score(metric, rendering, tmp_path)
         assert "errors" not in one.trace
         assert one.trace["characters"]["Fox"] == {
-            "value": pytest.approx(1), "found": 1, "expected": 2,
-        }  # fmt: skip
+            "value": pytest.approx(1),
+            "found": 1,
+            "expected": 2,
+        }
         assert one.trace["shots"]["1"]["Fox"]["box"] == [0.25, 0.5, 0.25, 0.75]
         assert one.trace["shots"]["2"] == {}
 
@@ -267,8 +270,9 @@ class TestOccm:
         rendering = story([shot, scene()], [("Fox",)] * 2, [FOX])
         boxes = score(CharacterCount("vsb-code-2026.02"), rendering, tmp_path)
         assert [(v.shot, round(v.value, 2)) for v in boxes] == [
-            (1, round(100 * math.exp(-2), 2)), (2, 36.79),
-        ]  # fmt: skip
+            (1, round(100 * math.exp(-2), 2)),
+            (2, 36.79),
+        ]
         matched = score(CharacterCount("vsb-code-2025.11"), rendering, tmp_path)
         assert [round(v.value, 2) for v in matched] == [100, 36.79]
 
@@ -301,9 +305,10 @@ class TestCopyPaste:
             copy_paste_rate(0.5, [])
 
     @given(
-        st.floats(-1, 1), st.lists(st.floats(-1, 1), min_size=1, max_size=4),
+        st.floats(-1, 1),
+        st.lists(st.floats(-1, 1), min_size=1, max_size=4),
         st.floats(0, 0.05),
-    )  # fmt: skip
+    )
     def test_nearer_to_the_anchor_is_more(self, anchor, others, nearer):
         rate = copy_paste_rate(anchor, others)
         assert 0 <= rate <= 1
@@ -337,7 +342,7 @@ class TestCopyPaste:
         seen = []
 
         def scoring():
-            cast = yield from casting.find_cast(rendering, EYES)
+            cast = yield from character_matching.find_cast(rendering, EYES)
             asked = copy_paste.mirrored_anchors(cast, rendering, EYES)
             ask = next(asked)
             seen.extend(ask.items)
@@ -363,5 +368,6 @@ class TestCopyPaste:
         (one,) = score(CopyPaste("vsb-paper"), rendering, tmp_path)
         assert one.value == pytest.approx(0.75, abs=1e-6)
         assert one.trace["characters"] == {
-            "Fox": pytest.approx(0.5, abs=1e-6), "Owl": pytest.approx(1, abs=1e-6),
-        }  # fmt: skip
+            "Fox": pytest.approx(0.5, abs=1e-6),
+            "Owl": pytest.approx(1, abs=1e-6),
+        }

@@ -91,8 +91,10 @@ def test_the_papers_definition_takes_ten_splits(tmp_path):
     # Five parts of red and green, five of blue twice: mean of five 2 and five 1.
     assert value.value == pytest.approx(1.5)
     assert value.trace == {
-        "pictures": 20, "splits": 10, "deviation": pytest.approx(0.5),
-    }  # fmt: skip
+        "pictures": 20,
+        "splits": 10,
+        "deviation": pytest.approx(0.5),
+    }
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from PIL import Image as Pillow
 
 from evalcore.metrics import registry
 from evalcore.metrics.judging.client import asking
-from evalcore.metrics.vistorybench import casting, rubrics
+from evalcore.metrics.vistorybench import character_matching, rubrics
 from evalcore.metrics.vistorybench.prompt_alignment import (
     CODE,
     PAPER,
@@ -233,7 +233,7 @@ class TestIndividualAction:
 
     @pytest.fixture(autouse=True)
     def eyes(self, monkeypatch):
-        monkeypatch.setattr(casting, "the_eyes", lambda profile: EYES)
+        monkeypatch.setattr(character_matching, "the_eyes", lambda profile: EYES)
 
     def story(self, shots, expected, texts=None):
         return rendering_of(
@@ -289,7 +289,9 @@ class TestIndividualAction:
         self, server, tmp_path, monkeypatch, profile
     ):
         asked = []
-        monkeypatch.setattr(casting, "the_eyes", lambda p: asked.append(p) or EYES)
+        monkeypatch.setattr(
+            character_matching, "the_eyes", lambda p: asked.append(p) or EYES
+        )
         rendering = self.story([scene(doll(RED))], [("Fox",)])
         judged(server, IndividualAction(profile), rendering, tmp_path)
         assert asked == [profile]
@@ -379,7 +381,7 @@ class TestDeclaring:
         monkeypatch.setenv("JUDGE_BASE_URL", "http://localhost:11434")
         monkeypatch.setenv("JUDGE_NAME", "owl")
         assert not PromptAlignment("scene").missing()
-        assert IndividualAction().missing() == casting.missing()
+        assert IndividualAction().missing() == character_matching.missing()
 
     @pytest.mark.parametrize(
         "rubric",

@@ -1,0 +1,271 @@
+"""Every table of a report, from ratings, choices and scores."""
+
+import pandas as pd
+
+from analysis.options import (
+    AlignOptions,
+    OptionError,
+    Progress,
+    check_known,
+    resample_parts,
+    silent,
+    supported_parts,
+)
+from analysis.questions import (
+    Question,
+    chosen_questions,
+    kept_scores,
+    rated_questions,
+)
+from analysis.rankings import leaderboard as boards
+from analysis.reading.cells import cell_frame
+from analysis.reading.kept_answers import (
+    People,
+    kept_people,
+    note_directions,
+    note_exclusions,
+)
+from analysis.reading.scores import ScoreTable
+from analysis.reliability.agreement import CHOICE_STATISTICS, RATING_STATISTICS
+from analysis.reliability.agreement import PARTS as AGREEMENT_PARTS
+from analysis.reliability.matrices import (
+    Reliability,
+    choice_reliability,
+    rating_reliability,
+)
+from analysis.result_tables.contract import (
+    Analysis,
+    Tables,
+    add_agreement,
+    add_leaderboard,
+    add_levels,
+    add_means,
+    add_pairs,
+)
+from analysis.result_tables.supplementary import (
+    add_clusters,
+    add_composites,
+    add_pairs_further,
+    add_people,
+    add_rated,
+    add_sides,
+    add_strata,
+)
+
+# What is drawn for comparisons of metrics with people unless options say otherwise.
+DRAWN = "stories+methods"
+
+
+def align(
+    *,
+    ratings: pd.DataFrame | None,
+    choices: pd.DataFrame | None,
+    scores: pd.DataFrame,
+    options: AlignOptions,
+    tags: pd.DataFrame | None = None,
+    weights: pd.DataFrame | None = None,
+    progress: Progress = silent,
+) -> Analysis:
+    """Compare every metric with people.
+
+    Parameters
+    ----------
+    ratings, choices
+        What people say, with the columns of `analysis.tables`; at least one.
+    scores
+        What metrics say.
+    options
+        The options of the command line.
+    tags
+        Tags of the stories (`story_tags.read_stories`), which split the
+        tables into strata.
+    weights
+        Composites of questions and metrics
+        (`analysis.rankings.composite_weights.read_weights`).
+    progress
+        Is told each step before it begins.
+
+    Returns
+    -------
+    Analysis
+        Tables method_means, correlations, metric_comparisons (with ratings),
+        leaderboard, win_rates (with choices), pairwise_accuracy and agreement.
+
+    Raises
+    ------
+    OptionError
+        When an option does not fit the data, or nothing is left to analyse or to
+        compare.
+
+    Notes
+    -----
+    Rows marked as gold, repeated or excluded enter no table. All metrics of a
+    question are compared on the cells that people and every metric cover.
+    Tables do not depend on the order of the rows.
+    """
+    if ratings is None and choices is None:
+        raise OptionError("--ratings, --choices: expected one of them, or both")
+    found = Tables(options)
+    note_exclusions([ratings, choices, scores], options, found.notes)
+    people = kept_people(ratings, choices, options, found.notes)
+    table = kept_scores(scores, options.exclude_methods)
+    note_directions(table, found.notes)
+    found.notes.extend(table.notes)
+    questions = _questions(people, table, found, progress)
+    if not any(question.is_compared for question in questions):
+        raise OptionError("scores: no metric has a score of an output that was judged")
+    progress("agreement of annotators")
+    parts = supported_parts(options.resample, "units", AGREEMENT_PARTS)
+    add_agreement(_reliability(people, options), found, parts)
+    add_people(people, (ratings, choices), found)
+    add_clusters(found)
+    add_composites(people, table, weights, found)
+    if tags is not None:
+        add_strata(questions, table, tags, found, progress)
+    return found.finished()
+
+
+def agreement(
+    *,
+    ratings: pd.DataFrame | None = None,
+    choices: pd.DataFrame | None = None,
+    options: AlignOptions,
+) -> Analysis:
+    """Measure how well people agree with one another.
+
+    Parameters
+    ----------
+    ratings, choices
+        What people say; one of them or both.
+    options
+        The options of the command line. `resample` may name stories, methods
+        and units; the default is units.
+
+    Returns
+    -------
+    Analysis
+        The table agreement.
+    """
+    if ratings is None and choices is None:
+        raise OptionError("expected ratings or choices")
+    found = Tables(options)
+    note_exclusions([ratings, choices], options, found.notes)
+    people = kept_people(ratings, choices, options, found.notes)
+    parts = resample_parts(options.resample, default="units", allowed=AGREEMENT_PARTS)
+    add_agreement(_reliability(people, options), found, parts)
+    add_people(people, (ratings, choices), found)
+    return found.finished()
+
+
+def leaderboard(
+    *,
+    choices: pd.DataFrame,
+    ties: str = "half",
+    majority: bool = False,
+    side: bool = False,
+    options: AlignOptions,
+) -> Analysis:
+    """Rank methods by side-by-side answers.
+
+    Parameters
+    ----------
+    choices
+        What people say.
+    ties
+        ``"half"``, ``"drop"`` or ``"davidson"``.
+    majority
+        Count the majority of each story's annotators instead of single votes.
+    side
+        Adjust for the side on which outputs stood, where `left_method` tells.
+    options
+        The options of the command line. `resample` may name stories, annotators
+        and units; the default is stories and annotators, or stories with
+        `majority`.
+
+    Returns
+    -------
+    Analysis
+        The tables leaderboard and win_rates.
+    """
+    check_known("--ties", (ties,), boards.TIES)
+    found = Tables(options)
+    note_exclusions([choices], options, found.notes)
+    people = kept_people(None, choices, options, found.notes)
+    allowed = ("stories", "units") if majority else boards.PARTS
+    default = "stories" if majority else "stories+annotators"
+    parts = resample_parts(options.resample, default=default, allowed=allowed)
+    if people.choices is not None:
+        add_leaderboard(
+            people.choices, found, parts, ties=ties, by_majority=majority, side=side
+        )
+        add_sides(people.choices, found, ties)
+    return found.finished()
+
+
+def _questions(
+    people: People, table: ScoreTable, found: Tables, progress: Progress
+) -> list[Question]:
+    """Add the tables of every question, and return the questions."""
+    options, notes = found.options, found.notes
+    questions: list[Question] = []
+    if people.ratings is not None:
+        rated = rated_questions(people.ratings, table, options.scale, notes)
+        for question in rated:
+            _add_rated(question, table, found, progress)
+            questions.append(question)
+    if people.choices is not None:
+        for question in chosen_questions(people.choices, table, notes):
+            _add_pairs(question, table, found, progress)
+            questions.append(question)
+        progress("leaderboard")
+        parts = supported_parts(options.resample, "stories+annotators", boards.PARTS)
+        add_leaderboard(people.choices, found, parts, ties="half", by_majority=False)
+        add_sides(people.choices, found)
+    return questions
+
+
+def _add_rated(
+    question: Question, table: ScoreTable, found: Tables, progress: Progress
+) -> None:
+    assert question.by_annotator is not None
+    assert question.grid is not None
+    parts = resample_parts(found.options.resample, default=DRAWN)
+    progress(f"{question.name}: means")
+    add_means(question.answers, question.by_annotator, question.name, parts, found)
+    found.cells.append(cell_frame(question.grid, table))
+    progress(f"{question.name}: correlations")
+    add_levels(question.grid, table.metrics, parts, found)
+    if question.is_method_level:
+        found.notes.add(
+            "ratings are method-level values, so only the method level is computed "
+            "and no pairs inside stories.",
+            question.name,
+        )
+    else:
+        _add_pairs(question, table, found, progress)
+    progress(f"{question.name}: people and leaderboards")
+    add_rated(question, table, found)
+
+
+def _add_pairs(
+    question: Question, table: ScoreTable, found: Tables, progress: Progress
+) -> None:
+    if question.pairs.metrics:
+        progress(f"{question.name}: pairwise accuracy")
+        parts = resample_parts(found.options.resample, default=DRAWN)
+        add_pairs(question.pairs, parts, found)
+        add_pairs_further(question, table, found)
+
+
+def _reliability(
+    people: People, options: AlignOptions
+) -> list[tuple[str, Reliability, tuple[str, ...]]]:
+    found: list[tuple[str, Reliability, tuple[str, ...]]] = []
+    if people.ratings is not None:
+        for name, rows in people.ratings.groupby("dimension", sort=True):
+            data = rating_reliability(rows, options.scale)
+            found.append((str(name), data, RATING_STATISTICS))
+    if people.choices is not None:
+        for name, rows in people.choices.groupby("criterion", sort=True):
+            found.append((str(name), choice_reliability(rows), CHOICE_STATISTICS))
+    return found

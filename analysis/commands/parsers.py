@@ -1,0 +1,213 @@
+"""What the command line takes: one parser a subcommand."""
+
+import argparse
+from pathlib import Path
+from typing import TypeAlias
+
+from analysis.commands.arguments import (
+    add_alignment,
+    add_exclusion,
+    add_images,
+    add_levels,
+    add_resampling,
+    counts,
+    scale,
+    share,
+    split_names,
+)
+
+TABLE = ".csv, .jsonl or .parquet"
+# Weights of the papers, by the names of their questions and metrics.
+PRESETS = ("envision", "vistar")
+SCALE = "refuse ratings outside it, as in 0:4"
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+
+def weights(text: str) -> Path | str:
+    """Parse what names a table of weights: a preset or a file."""
+    return text if text in PRESETS else Path(text)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the whole command line."""
+    whole = argparse.ArgumentParser(
+        prog="python -m analysis",
+        description="Does your metric agree with people?",
+    )
+    commands = whole.add_subparsers(dest="command", required=True)
+    _add_align(commands)
+    _add_agreement(commands)
+    _add_leaderboard(commands)
+    _add_power(commands)
+    _add_subset(commands)
+    _add_stability(commands)
+    return whole
+
+
+def _add_align(commands: Commands) -> None:
+    command = _command(
+        commands,
+        "align",
+        "how well metrics agree with people",
+        "python -m analysis align --ratings ratings.csv --scores scores.csv "
+        "--scale 0:4 --out report/",
+    )
+    command.add_argument("--ratings", type=Path, help=TABLE)
+    command.add_argument("--choices", type=Path, help=TABLE)
+    command.add_argument("--scores", type=Path, required=True, help=TABLE)
+    _add_wide(command)
+    command.add_argument(
+        "--lower-is-better",
+        type=split_names,
+        default=(),
+        metavar='"A,B"',
+        help="metrics whose direction the table does not tell",
+    )
+    command.add_argument("--scale", type=scale, metavar="LOW:HIGH", help=SCALE)
+    command.add_argument(
+        "--stories", type=Path, help=f"tags of the stories, which split tables; {TABLE}"
+    )
+    command.add_argument(
+        "--weights",
+        type=weights,
+        help=f"composites: columns composite, part, weight; {TABLE}; or one of "
+        f"{', '.join(PRESETS)}",
+    )
+    add_alignment(command)
+
+
+def _add_agreement(commands: Commands) -> None:
+    command = _command(
+        commands,
+        "agreement",
+        "how well people agree with one another",
+        "python -m analysis agreement --ratings ratings.csv --out agreement/",
+    )
+    table = command.add_mutually_exclusive_group(required=True)
+    table.add_argument("--ratings", type=Path, help=TABLE)
+    table.add_argument("--choices", type=Path, help=TABLE)
+    command.add_argument("--scale", type=scale, metavar="LOW:HIGH", help=SCALE)
+
+
+def _add_leaderboard(commands: Commands) -> None:
+    command = _command(
+        commands,
+        "leaderboard",
+        "a ranking from side-by-side answers",
+        "python -m analysis leaderboard --choices choices.csv --out leaderboard/",
+    )
+    command.add_argument("--choices", type=Path, required=True, help=TABLE)
+    command.add_argument(
+        "--ties",
+        choices=("half", "drop", "davidson"),
+        default="half",
+        help="how ties count; default half",
+    )
+    command.add_argument(
+        "--majority", action="store_true", help="count the majority of each story"
+    )
+    command.add_argument(
+        "--side",
+        action="store_true",
+        help="adjust for the side on which outputs stood (column left_method)",
+    )
+
+
+def _add_power(commands: Commands) -> None:
+    command = _command(
+        commands,
+        "power",
+        "what larger studies than a pilot would show",
+        "python -m analysis power --ratings pilot.csv --scores scores.csv --out plan/",
+    )
+    command.add_argument("--ratings", type=Path, required=True, help=TABLE)
+    command.add_argument("--scores", type=Path, help=TABLE)
+    _add_wide(command)
+    command.add_argument("--scale", type=scale, metavar="LOW:HIGH", help=SCALE)
+    command.add_argument(
+        "--target",
+        type=share,
+        default=0.05,
+        help="half-width of an interval that is asked for; default 0.05",
+    )
+    add_levels(command)
+
+
+def _add_subset(commands: Commands) -> None:
+    command = _command(
+        commands,
+        "subset",
+        "whether fewer stories keep the means and the order of the methods",
+        "python -m analysis subset --scores full.csv --stories tags.csv --tag split "
+        "--value lite --out subset/",
+    )
+    command.add_argument("--scores", type=Path, help=TABLE)
+    command.add_argument("--ratings", type=Path, help=TABLE)
+    command.add_argument(
+        "--subset",
+        type=Path,
+        help=f"scores of the subset as an own table; {TABLE}",
+    )
+    command.add_argument("--stories", type=Path, help=f"tags of the stories; {TABLE}")
+    command.add_argument("--tag", help="the tag that names the subset")
+    command.add_argument("--value", help="its value for the stories of the subset")
+    command.add_argument(
+        "--sizes",
+        type=counts,
+        default=(5, 10, 20, 40, 80),
+        metavar="5,10,20",
+        help="numbers of stories to look for; default 5,10,20,40,80",
+    )
+    _add_wide(command)
+    command.add_argument("--scale", type=scale, metavar="LOW:HIGH", help=SCALE)
+    add_exclusion(command)
+
+
+def _add_stability(commands: Commands) -> None:
+    command = _command(
+        commands,
+        "stability",
+        "how stable a judge is over repeated trials, and whom it agrees with",
+        "python -m analysis stability --ratings judge.csv --people ratings.csv "
+        "--out stability/",
+    )
+    trials = command.add_mutually_exclusive_group(required=True)
+    trials.add_argument(
+        "--ratings",
+        type=Path,
+        help=f"of judges (column annotator), trials as rounds; {TABLE}",
+    )
+    trials.add_argument("--scores", type=Path, help=f"of one judge; {TABLE}")
+    command.add_argument("--people", type=Path, help=f"ratings of people; {TABLE}")
+    command.add_argument(
+        "--other-scores", type=Path, help=f"of another judge, same metrics; {TABLE}"
+    )
+    _add_wide(command)
+    command.add_argument("--scale", type=scale, metavar="LOW:HIGH", help=SCALE)
+    add_levels(command)
+
+
+def _add_wide(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--wide", action="store_true", help="one column a dimension or metric"
+    )
+    command.add_argument("--method-column", default="method", help="of a wide table")
+    command.add_argument("--story-column", default="story", help="of a wide table")
+
+
+def _command(
+    commands: Commands,
+    name: str,
+    does: str,
+    example: str,
+) -> argparse.ArgumentParser:
+    command = commands.add_parser(
+        name, help=does, description=f"Report {does}.", epilog=f"Example: {example}"
+    )
+    command.add_argument("--out", type=Path, required=True, help="folder of the report")
+    add_resampling(command)
+    add_images(command)
+    command.add_argument(
+        "--title", default=f"Report: {does}", help="heading of the report"
+    )
+    return command

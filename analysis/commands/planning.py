@@ -1,0 +1,210 @@
+"""What to do next: larger studies, smaller benchmarks, stable judges.
+
+The tables of the commands `power`, `subset` and `stability`.
+"""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from analysis.options import AlignOptions, OptionError, resample_parts
+from analysis.planning.benchmark_means import Board, rating_boards, score_boards
+from analysis.planning.best_subset import SIZES, best_subsets
+from analysis.planning.power import power_analysis
+from analysis.planning.stability import (
+    judge_values,
+    judges,
+    named_judge,
+    rating_trials,
+)
+from analysis.planning.stability import (
+    stability as trial_stability,
+)
+from analysis.planning.subset import subset_rows
+from analysis.questions import kept_scores
+from analysis.reading.cells import annotator_cells
+from analysis.reading.kept_answers import kept_people
+from analysis.result_tables.contract import Analysis, Tables
+
+
+def power(
+    *,
+    ratings: pd.DataFrame,
+    scores: pd.DataFrame | None,
+    options: AlignOptions,
+    target: float,
+) -> Analysis:
+    """Foretell what larger studies would show: tables power, needed, variance.
+
+    Parameters
+    ----------
+    ratings, scores
+        The pilot.
+    options
+        The options of the command line.
+    target
+        Half-width of an interval that is asked for.
+    """
+    found = Tables(options)
+    rows = power_analysis(
+        ratings=ratings,
+        scores=scores,
+        options=options,
+        target=target,
+        notes=found.notes,
+    )
+    for name, table in rows.items():
+        found.extend(name, table)
+    for name in ("variance", "reliability"):
+        found.resample(name, ("stories",))
+    return found.finished()
+
+
+def subset(
+    *,
+    scores: pd.DataFrame | None,
+    ratings: pd.DataFrame | None,
+    subset: Sequence[str] | pd.DataFrame | None,
+    name: str,
+    sizes: Sequence[int] = SIZES,
+    options: AlignOptions,
+) -> Analysis:
+    """Hold a subset of a benchmark against the whole, and look for better ones.
+
+    Parameters
+    ----------
+    scores, ratings
+        Of the whole benchmark; at least one.
+    subset
+        Its stories, or the scores of its own; None only looks for subsets.
+    name
+        What the subset is called.
+    sizes
+        Numbers of stories to look for.
+    options
+        The options of the command line.
+
+    Returns
+    -------
+    Analysis
+        Tables subset, best_subset and subset_stories.
+    """
+    if any(size < 1 for size in sizes):
+        raise OptionError(f"--sizes: {min(sizes)}: expected whole numbers from 1")
+    if scores is None and ratings is None:
+        raise OptionError("--scores, --ratings: expected one of them, or both")
+    found = Tables(options)
+    whole: list[Board] = []
+    if scores is not None:
+        whole += score_boards(kept_scores(scores, options.exclude_methods))
+    if ratings is not None:
+        kept = kept_people(ratings, None, options, found.notes).ratings
+        assert kept is not None  # ratings were given
+        whole += rating_boards(annotator_cells(kept))
+    if subset is not None:
+        part: Sequence[Board] | Sequence[str] = (
+            score_boards(kept_scores(subset, options.exclude_methods))
+            if isinstance(subset, pd.DataFrame)
+            else subset
+        )
+        rows = subset_rows(
+            whole,
+            part,
+            name=name,
+            **options.sampling,
+        )
+        found.extend("subset", rows)
+        found.resample("subset", ("stories", "methods"))
+    best, stories = best_subsets(
+        whole, sizes=sizes, confidence=options.confidence, seed=options.seed
+    )
+    found.extend("best_subset", best)
+    found.extend("subset_stories", stories)
+    return found.finished()
+
+
+def stability(
+    *,
+    trials: pd.DataFrame,
+    ratings: pd.DataFrame | None,
+    options: AlignOptions,
+) -> Analysis:
+    """Tell how stable judges are over repeated trials, and whom they agree with.
+
+    Parameters
+    ----------
+    trials
+        A judge's ratings, its name for an annotator, trials as rounds.
+    ratings
+        People's, for the agreement of each judge with them.
+    options
+        The options of the command line.
+
+    Returns
+    -------
+    Analysis
+        Tables stability and judges.
+    """
+    found = Tables(options)
+    kept = kept_people(trials, None, options, found.notes).ratings
+    assert kept is not None  # trials were given
+    rows = rating_trials(kept)
+    found.extend(
+        "stability",
+        trial_stability(
+            rows,
+            **options.sampling,
+        ),
+    )
+    found.resample("stability", ("stories",))
+    people = None
+    if ratings is not None:
+        people = kept_people(ratings, None, options, found.notes).ratings
+        people = None if people is None else annotator_cells(people)
+    _add_judges(judge_values(rows), people, found)
+    return found.finished()
+
+
+def compare_judges(
+    *, named: Sequence[tuple[str, pd.DataFrame]], options: AlignOptions
+) -> Analysis:
+    """Correlate the scores of several judges, metric by metric.
+
+    Parameters
+    ----------
+    named
+        Names of judges with their tables of scores, which share names of metrics.
+    options
+        The options of the command line.
+
+    Returns
+    -------
+    Analysis
+        The table judges.
+    """
+    found = Tables(options)
+    values = [
+        named_judge(kept_scores(scores, options.exclude_methods), name)
+        for name, scores in named
+    ]
+    _add_judges(pd.concat(values), None, found)
+    return found.finished()
+
+
+def _add_judges(
+    values: pd.DataFrame, people: pd.DataFrame | None, found: Tables
+) -> None:
+    options = found.options
+    parts = resample_parts(options.resample, default="stories+methods")
+    found.extend(
+        "judges",
+        judges(
+            values,
+            people,
+            levels=options.levels,
+            coefficients=options.coefficients,
+            parts=parts,
+            **options.sampling,
+        ),
+    )
+    found.resample("judges", parts)

@@ -1,0 +1,354 @@
+"""Kendall tau-b and tau-c, Spearman and Pearson, for many weighted resamples at once.
+
+A bootstrap resample is the same data with whole-number weights. All coefficients
+are written as sums over weighted points or pairs of points, so a thousand resamples
+are a few matrix products instead of a thousand sorts.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+from scipy import special
+
+from analysis.correlation.kendall import rank_sums
+from analysis.correlation.weighted_sums import CellWeights, Floats
+from analysis.inference.scaling import near_one
+from analysis.results import NAN, Array, Counts, Mask
+
+# Below this share of the group's own variance, the sums of a resample have lost digits:
+# its values are equal, or, where the group has values near each other, it is
+# standardised by itself.
+LEAST_VARIANCE = 1e-6
+# Values held at once when Pearson's sums are made.
+CHUNK = 4_000_000
+RANKED = ("kendall", "kendall_c", "spearman")
+
+
+def correlate(
+    human: Array,
+    scores: Array,
+    weights: Floats | CellWeights,
+    coefficients: Sequence[str],
+) -> dict[str, Array]:
+    r"""Correlate scores with human values, in groups and under many weights.
+
+    Parameters
+    ----------
+    human
+        Shape (G, N): N points in each of G groups. Values at points of weight
+        0 are ignored, but must be finite.
+    scores
+        Shape (K, G, N): K metrics.
+    weights
+        Shape (G, B, N), whole numbers: how often each point occurs in each of
+        B resamples. 0 leaves a point out; that is also how a missing cell is
+        written. `CellWeights` are made where they are needed.
+    coefficients
+        Some of ``kendall``, ``kendall_c``, ``spearman``, ``pearson``.
+
+    Returns
+    -------
+    dict
+        Coefficient to an array of shape (K, G, B); NaN where either side is
+        constant or fewer than two points have weight. Constant means that all values
+        are equal, however small their differences are.
+
+    Notes
+    -----
+    With :math:`s_{ij} = w_i w_j \operatorname{sgn}(x_i - x_j)
+    \operatorname{sgn}(y_i - y_j)` summed over all i, j,
+
+    - Kendall's tau-b is :math:`(C - D) / \sqrt{(C + D + T_m)(C + D + T_h)}`:
+      pairs tied in one variable only stay in the other's factor, pairs tied in
+      both leave everything. A point drawn twice ties with itself in both.
+    - Kendall's tau-c (Stuart 1953) is :math:`2 (C - D) / (n^2 (m - 1) / m)`, where
+      n is the sum of the weights (a point drawn twice counts twice) and m the
+      smaller number of distinct values among the points that have weight (drawn
+      twice it is one value).
+    - Spearman is Pearson's r of the mid-ranks, here
+      :math:`r_i = \sum_j w_j \operatorname{sgn}(x_i - x_j)`, an affine function
+      of them.
+    - Pearson's r is computed from values standardised in their group, whatever their
+      unit: scores of 1e-318 or 1e300 correlate as their multiples do.
+
+    Sums of the first three are whole numbers and therefore exact: the result
+    does not depend on the order of the points.
+
+    References
+    ----------
+    Kendall, M. G. (1945), The treatment of ties in ranking problems,
+    Biometrika 33(3). Stuart, A. (1953), The estimation and comparison of strengths
+    of association in contingency tables, Biometrika 40(1/2). Values equal
+    ``scipy.stats.kendalltau`` (variants b and c), ``spearmanr`` and ``pearsonr``.
+
+    Examples
+    --------
+    >>> human = np.array([[1.0, 2, 3, 4]])
+    >>> scores = np.array([[[1.0, 2, 4, 3]]])
+    >>> from analysis.options import COEFFICIENTS
+    >>> found = correlate(human, scores, np.ones((1, 1, 4)), COEFFICIENTS)
+    >>> {name: round(float(values[0, 0, 0]), 3) for name, values in found.items()}
+    {'kendall': 0.667, 'spearman': 0.8, 'pearson': 0.8}
+    """
+    found = {}
+    if set(RANKED) & set(coefficients):
+        sums = rank_sums(human, scores, weights, spearman="spearman" in coefficients)
+        h, x = sums.human, sums.metric
+        if "kendall" in coefficients:
+            found["kendall"] = ratio(sums.pairs, h.pairs, x.pairs)
+        if "kendall_c" in coefficients:
+            found["kendall_c"] = tau_c(
+                sums.pairs, np.minimum(h.values, x.values), h.total
+            )
+        if "spearman" in coefficients:
+            found["spearman"] = ratio(sums.ranks, h.ranks, x.ranks)
+    if "pearson" in coefficients:
+        found["pearson"] = _pearson(human, scores, np.asarray(weights))
+    return {name: found[name] for name in coefficients}
+
+
+def tau_c(pairs: Array, values: Array, total: Array) -> Array:
+    """Return C - D (ordered pairs) / (n^2 (m - 1) / m); NaN where m is below 2.
+
+    Parameters
+    ----------
+    pairs
+        C - D over ordered pairs: twice that of unordered ones.
+    values
+        The smaller number of distinct values, m.
+    total
+        The number of points, n.
+    """
+    size = total**2 * (values - 1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = pairs * values / size
+    return np.where(size > 0, value, np.nan)
+
+
+def ratio(product: Array, human: Array, metric: Array) -> Array:
+    """Return product / sqrt(human metric) between -1 and 1; NaN without variation."""
+    return np.clip(quotient(product, human, metric), -1, 1)
+
+
+def quotient(product: Array, human: Array, metric: Array) -> Array:
+    """Return product / sqrt(human metric); NaN where a side has no variation."""
+    square = human * metric
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # sqrt(a) * sqrt(a) is not a: a perfect order must give exactly 1.
+        value = product / np.sqrt(square)
+    return np.where(square > 0, value, np.nan)
+
+
+def standardise(values: Array, used: Array | Mask) -> Array:
+    """Subtract the mean and divide by the deviation over the used points.
+
+    Parameters
+    ----------
+    values
+        Shape (..., N).
+    used
+        Same shape or broadcast to it; weight of each point, 0 for unused.
+
+    Returns
+    -------
+    array
+        All 0 in a group whose used values are equal, and only there.
+    """
+    w = np.broadcast_to(used, values.shape).astype(float)
+    values = near_one(values, w)
+    total = np.maximum(w.sum(axis=-1, keepdims=True), 1)
+    mean = (w * values).sum(axis=-1, keepdims=True) / total
+    centred = values - mean
+    # A mean is rounded, which is much of values that differ in their last digits.
+    centred -= (w * centred).sum(axis=-1, keepdims=True) / total
+    deviation = np.sqrt((w * centred**2).sum(axis=-1, keepdims=True) / total)
+    spread = _varied(values, w)[..., None]
+    varied = spread & (w > 0)
+    return np.where(varied, centred / np.where(spread, deviation, 1.0), 0.0)
+
+
+def _pearson(human: Array, scores: Array, weights: Floats) -> Array:
+    used = np.asarray((weights > 0).any(axis=1))
+    features = pearson_features(human, scores, used)
+    K, (G, B, N) = len(scores), weights.shape
+    values = np.empty((K, G, B))
+    step = max(1, CHUNK // max(B * max(N, 2 + 3 * K), 1))
+    for start in range(0, G, step):
+        groups = slice(start, start + step)
+        w = weights[groups].astype(float)
+        total = w.sum(axis=2)  # (g, B)
+        sums = np.matmul(w, features[groups])
+        found, small = pearson_of(sums.transpose(2, 0, 1), total)
+        values[:, groups] = found
+        sides = human[groups], scores[:, groups]
+        unsure = lacking_digits(small, *sides, used[groups], total)
+        for k, g, b in places(unsure, N):
+            values[k, start + g, b] = pearson_alone(
+                human[start + g], scores[k, start + g], w[g, b]
+            )
+    return values
+
+
+def pearson_features(human: Array, scores: Array, used: Mask) -> Array:
+    """Return h, h^2, and x, x^2, h x of every metric, (..., N, 2 + 3 K).
+
+    Both sides are standardised in their group first; shapes as in `correlate`.
+    """
+    h, x = standardise(human, used), standardise(scores, used)
+    sums = [h[None], h[None] ** 2, x, x**2, h * x]
+    return np.moveaxis(np.concatenate(sums), 0, -1)
+
+
+def pearson_of(sums: Array, total: Array) -> tuple[Array, Mask]:
+    """Return Pearson's r from weighted sums of features, (2 + 3 K, ...).
+
+    Returns
+    -------
+    values
+        Shape (K, ...); NaN where a side varies too little for its sums to tell.
+    small
+        Shape (1 + K, ...), people's values first: which sides those are.
+    """
+    K = (len(sums) - 2) // 3
+    means = sums / np.maximum(total, 1)
+    mh, sh, mx, sx, product = np.split(means, [1, 2, 2 + K, 2 + 2 * K])
+    vh, vx = sh - mh**2, sx - mx**2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = (product - mh * mx) / np.sqrt(vh * vx)
+    small = np.concatenate([vh <= LEAST_VARIANCE, vx <= LEAST_VARIANCE])
+    value = np.where(small[:1] | small[1:], np.nan, np.clip(value, -1, 1))
+    return value, small & (total > 1)
+
+
+def lacking_digits(
+    small: Mask, human: Array, scores: Array, used: Mask, total: Array
+) -> Mask:
+    """Tell where a variance may be small for want of digits: `pearson_alone` knows.
+
+    Parameters
+    ----------
+    small
+        Shape (1 + K, ..., B), from `pearson_of`.
+    human, scores, used
+        Shapes (..., N), (K, ..., N) and (..., N).
+    total
+        Number of points of each resample, shape (..., B).
+
+    Returns
+    -------
+    array
+        Shape (K, ..., B). Where it is False, a side that is small has equal values.
+
+    Notes
+    -----
+    Values in a range R have a deviation of at most R/2. If n of them are not all
+    equal, and differ by d or more where they do, their variance is at least
+    :math:`d^2 (n - 1)/n^2`, and so :math:`2 (d/R)^2/n` of the group's own.
+    """
+    if not small.any():
+        return small[1:]
+    differences = [
+        _least_difference(human, used)[None],
+        _least_difference(scores, used),
+    ]
+    # Twice the least variance: sums are rounded.
+    near = np.concatenate(differences) ** 2 < LEAST_VARIANCE * total.max(axis=-1)
+    possible = near[..., None] | ~small
+    return np.asarray((small[:1] | small[1:]) & possible[:1] & possible[1:])
+
+
+def _least_difference(values: Array, used: Mask) -> Array:
+    """Return the least difference of unequal values as a share of the largest one."""
+    ordered = np.sort(np.where(used, values, np.nan))
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        gaps = np.diff(ordered)
+        least = np.where(gaps > 0, gaps, np.inf).min(axis=-1, initial=np.inf)
+        return np.asarray(least / np.where(gaps > 0, gaps, 0.0).sum(axis=-1))
+
+
+def places(unsure: Mask, size: int) -> Iterator[tuple[Counts, ...]]:
+    """Yield indexes of what is unsure, as many as fit when each has `size` values."""
+    found = np.nonzero(unsure)
+    step = max(1, CHUNK // max(size, 1))
+    for start in range(0, len(found[0]), step):
+        yield tuple(index[start : start + step] for index in found)
+
+
+def pearson_alone(human: Array, scores: Array, weights: Array) -> Array:
+    """Return Pearson's r of each row by itself, shapes (R, N); NaN if constant."""
+    found = np.full(len(weights), np.nan)
+    varied = np.logical_and(*(_varied(side, weights) for side in (human, scores)))
+    w = weights[varied]
+    h, x = standardise(human[varied], w), standardise(scores[varied], w)
+    total = np.maximum(w.sum(axis=1), 1)
+    found[varied] = np.clip((w * h * x).sum(axis=1) / total, -1, 1)
+    return found
+
+
+def _varied(values: Array, weights: Array) -> Mask:
+    """Tell in which rows two points that have weight have different values."""
+    high = np.where(weights > 0, values, -np.inf).max(axis=-1, initial=-np.inf)
+    low = np.where(weights > 0, values, np.inf).min(axis=-1, initial=np.inf)
+    return np.asarray(high > low)
+
+
+# b and c^2 of the interval atanh(r) +- z c / sqrt(n - b).
+FISHER: dict[str, Callable[[float], tuple[int, float]]] = {
+    "pearson": lambda r: (3, 1.0),
+    "spearman": lambda r: (3, 1 + r * r / 2),
+    "kendall": lambda r: (4, 0.437),
+}
+
+
+def fisher_interval(
+    coefficient: str, r: float, n: int, confidence: float = 0.95
+) -> tuple[float, float]:
+    r"""Return the interval by Fisher's z, for comparison with resampled ones.
+
+    Parameters
+    ----------
+    coefficient
+        ``"pearson"``, ``"spearman"`` or ``"kendall"`` (tau-b).
+    r
+        Its value.
+    n
+        Number of points. They must be independent, which cells of the same stories
+        and methods are not: the interval is too narrow for them.
+    confidence
+        Coverage.
+
+    Returns
+    -------
+    tuple of float
+        Low and high; both NaN when `r` is NaN or 1 in absolute value, or with too
+        few points (four, five for Kendall).
+
+    Raises
+    ------
+    ValueError
+        When the coefficient has no such interval.
+
+    Notes
+    -----
+    :math:`\tanh(\operatorname{atanh} r \pm z c / \sqrt{n - b})`, where (b, c^2) is
+    (3, 1) for Pearson, (3, 1 + r^2 / 2) for Spearman and (4, 0.437) for Kendall.
+
+    References
+    ----------
+    Bonett, D. G. and Wright, T. A. (2000), Sample size requirements for estimating
+    Pearson, Kendall and Spearman correlations, Psychometrika 65(1), equation 3.
+
+    Examples
+    --------
+    >>> [round(end, 4) for end in fisher_interval("pearson", 0.5, 28)]
+    [0.156, 0.7358]
+    """
+    if coefficient not in FISHER:
+        raise ValueError(f"coefficient: {coefficient!r}: expected {', '.join(FISHER)}")
+    b, square = FISHER[coefficient](r)
+    if math.isnan(r) or abs(r) >= 1 or n <= b:
+        return NAN, NAN
+    half = float(special.ndtri((1 + confidence) / 2)) * math.sqrt(square / (n - b))
+    middle = math.atanh(r)
+    return math.tanh(middle - half), math.tanh(middle + half)

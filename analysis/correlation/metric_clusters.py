@@ -1,0 +1,145 @@
+"""Which metrics cannot be told apart from the best, and which form one cluster."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from analysis.results import NAN, Row
+
+CLUSTER_COLUMNS = (
+    "question",
+    "metric",
+    "value",
+    "low",
+    "high",
+    "n",
+    "reason",
+    "level",
+    "coefficient",
+    "cluster",
+    "not_worse_than_best",
+)
+KEYS = ("dimension", "level", "coefficient")
+
+
+def cluster_rows(
+    correlations: pd.DataFrame, comparisons: pd.DataFrame, *, significance: float = 0.05
+) -> list[Row]:
+    """Sort the metrics of every question, level and coefficient into clusters.
+
+    Parameters
+    ----------
+    correlations, comparisons
+        The tables ``correlations`` and ``metric_comparisons``.
+    significance
+        A metric is worse than another when its coefficient is smaller and the
+        adjusted p-value of the pair is at most this.
+
+    Returns
+    -------
+    list of dict
+        Rows of the table ``clusters``, best metric first in each family. `cluster`
+        counts from 1; `not_worse_than_best` is true where the swap test does not
+        find the metric worse than the best one. Both are empty with a reason where
+        the coefficient is undefined or no tests were made.
+
+    Notes
+    -----
+    In decreasing order of the coefficient, a metric opens a new cluster when it is
+    significantly worse than all metrics of the current one (the rank clusters of
+    WMT). A metric of a lower cluster is therefore worse than every metric of the
+    cluster just above; inside a cluster the order means little, and two of its
+    members may still differ. `p_adjusted` is used, Holm's over all pairs of the same
+    question, level and coefficient, because every pair is looked at: with 45 pairs
+    and plain p-values of 0.05 about two pairs of equal metrics would be split. A
+    pair without a p-value counts as not different.
+
+    References
+    ----------
+    Freitag, M. et al. (2023), Results of WMT23 Metrics Shared Task, section 6;
+    Holm, S. (1979), A simple sequentially rejective multiple test procedure,
+    Scandinavian Journal of Statistics 6(2).
+    """
+    worse = _significantly_worse(comparisons, significance)
+    rows: list[Row] = []
+    for key, family in correlations.groupby(list(KEYS), sort=False):
+        rows.extend(_family(family, worse.get(tuple(key)), key))
+    return rows
+
+
+Family = dict[tuple[str, str], bool]
+
+
+def _significantly_worse(
+    comparisons: pd.DataFrame, significance: float
+) -> Mapping[tuple[object, ...], Family]:
+    """Map each family to (worse, better) pairs; empty where nothing was tested."""
+    found: dict[tuple[object, ...], Family] = {}
+    for row in comparisons.to_dict("records"):
+        family = found.setdefault(tuple(row[key] for key in KEYS), {})
+        p, difference = float(row["p_adjusted"]), float(row["difference"])
+        if math.isnan(p):
+            continue
+        a, b = str(row["metric_a"]), str(row["metric_b"])
+        family[a, b] = p <= significance and difference < 0
+        family[b, a] = p <= significance and difference > 0
+    return found
+
+
+def _family(
+    family: pd.DataFrame, worse: Family | None, key: Sequence[object]
+) -> list[Row]:
+    dimension, level, coefficient = key
+    records = [{str(k): v for k, v in r.items()} for r in family.to_dict("records")]
+    defined = [r for r in records if not math.isnan(float(r["value"]))]
+    others = [r for r in records if math.isnan(float(r["value"]))]
+    defined.sort(key=lambda r: (-float(r["value"]), str(r["metric"])))
+    names = [str(r["metric"]) for r in defined]
+    tested = bool(worse) or len(names) == 1
+    clusters = _clusters(names, worse or {})
+    rows: list[Row] = []
+    for i, record in enumerate([*defined, *others]):
+        ranked = i < len(defined) and tested
+        rows.append(
+            {
+                "question": dimension,
+                "metric": record["metric"],
+                "value": record["value"],
+                "low": record["low"],
+                "high": record["high"],
+                "n": record["n"],
+                "reason": _reason(record, i < len(defined), tested),
+                "level": level,
+                "coefficient": coefficient,
+                "cluster": clusters[i] if ranked else NAN,
+                "not_worse_than_best": (
+                    not (worse or {}).get((names[i], names[0]), False)
+                    if ranked
+                    else None
+                ),
+            }
+        )
+    return rows
+
+
+def _clusters(names: list[str], worse: Family) -> list[int]:
+    """Return the cluster number of each metric; the best come first."""
+    numbers: list[int] = []
+    current: list[str] = []
+    for name in names:
+        if current and all(worse.get((name, other), False) for other in current):
+            current = []
+        if not current:
+            numbers.append(numbers[-1] + 1 if numbers else 1)
+        else:
+            numbers.append(numbers[-1])
+        current.append(name)
+    return numbers
+
+
+def _reason(record: Mapping[str, object], defined: bool, tested: bool) -> str:
+    if defined and not tested:
+        return "no tests between metrics were made"
+    return str(record["reason"]) if not pd.isna(np.asarray(record["reason"])) else ""

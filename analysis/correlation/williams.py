@@ -1,0 +1,160 @@
+"""Williams' test of equal correlation with people, for independent points."""
+
+import itertools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from analysis.correlation.cell_means import method_means
+from analysis.inference.resampling import no_draws
+from analysis.inference.scaling import near_one
+from analysis.inference.significance import holm
+from analysis.reading.cells import Grid
+from analysis.results import NAN, Row
+
+WILLIAMS_COLUMNS = (
+    "question",
+    "metric_a",
+    "metric_b",
+    "level",
+    "r_a",
+    "r_b",
+    "r_ab",
+    "n",
+    "value",
+    "p_value",
+    "p_adjusted",
+    "reason",
+)
+
+
+@dataclass(frozen=True)
+class Williams:
+    """Williams' t with its degrees of freedom and p-values.
+
+    Attributes
+    ----------
+    t
+        NaN where it is undefined.
+    df
+        n - 3.
+    p_one_sided
+        For "the first correlation is larger".
+    p_two_sided
+        For "the correlations differ".
+    """
+
+    t: float
+    df: int
+    p_one_sided: float
+    p_two_sided: float
+
+
+def williams_t(r12: float, r13: float, r23: float, n: int) -> Williams:
+    r"""Compare two correlations with the same third variable.
+
+    Parameters
+    ----------
+    r12, r13
+        Pearson's r of people (variable 1) with each of two metrics.
+    r23
+        Pearson's r of the two metrics.
+    n
+        Number of independent points.
+
+    Returns
+    -------
+    Williams
+        NaN with fewer than four points, with an undefined correlation, or where the
+        two metrics are the same up to scale.
+
+    Notes
+    -----
+    :math:`t = (r_{12} - r_{13}) \sqrt{(n-1)(1+r_{23}) / (2 \frac{n-1}{n-3} K +
+    \bar r^2 (1-r_{23})^3)}` with :math:`K = 1 - r_{12}^2 - r_{13}^2 - r_{23}^2 +
+    2 r_{12} r_{13} r_{23}` and :math:`\bar r = (r_{12} + r_{13}) / 2`.
+
+    References
+    ----------
+    Williams, E. J. (1959), The comparison of regression variables, JRSS B 21(2);
+    Steiger, J. H. (1980), Tests for comparing elements of a correlation matrix,
+    Psychological Bulletin 87(2), equation 7.
+
+    Examples
+    --------
+    >>> round(williams_t(0.79097, 0.69887, 0.91451, 10).t, 3)
+    0.967
+    """
+    nothing = Williams(NAN, n - 3, NAN, NAN)
+    if n < 4 or any(math.isnan(r) for r in (r12, r13, r23)):
+        return nothing
+    k = max(1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23, 0.0)
+    mean = (r12 + r13) / 2
+    below = 2 * (n - 1) / (n - 3) * k + mean**2 * (1 - r23) ** 3
+    if below < 1e-15 or r23 >= 1:
+        return nothing
+    t = (r12 - r13) * math.sqrt((n - 1) * (1 + r23) / below)
+    p = float(stats.t.sf(t, n - 3))
+    return Williams(t, n - 3, p, min(1.0, 2 * float(stats.t.sf(abs(t), n - 3))))
+
+
+def williams_rows(grid: Grid) -> list[Row]:
+    """Test every pair of metrics at method level, the one with independent points.
+
+    Parameters
+    ----------
+    grid
+        The common subset of one question.
+
+    Returns
+    -------
+    list of dict
+        Rows of the table ``williams``, one a pair. `value` is t, `p_value` two-sided,
+        `p_adjusted` Holm's over the pairs of the question. Cells share stories and
+        methods, so no other level is tested; methods are taken as independent.
+    """
+    human, scores, weights = method_means(grid, no_draws(*grid.cells.shape))
+    used = weights[0] > 0
+    n = int(used.sum())
+    points = near_one(np.vstack([human[:, used], scores[:, 0, used]]))
+    varies = np.ptp(points, axis=1) > 0 if n else np.zeros(len(points), bool)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        r = np.corrcoef(points) if n > 1 else np.full((len(points),) * 2, NAN)
+    r = np.where(varies[:, None] & varies, r, NAN)
+    rows: list[Row] = []
+    for a, b in itertools.combinations(range(len(grid.metrics)), 2):
+        r12, r13, r23 = (float(r[0, a + 1]), float(r[0, b + 1]), float(r[a + 1, b + 1]))
+        found = williams_t(r12, r13, r23, n)
+        rows.append(
+            {
+                "question": grid.question,
+                "metric_a": grid.metrics[a],
+                "metric_b": grid.metrics[b],
+                "level": "method",
+                "r_a": r12,
+                "r_b": r13,
+                "r_ab": r23,
+                "n": n,
+                "value": found.t,
+                "p_value": found.p_two_sided,
+                "reason": _reason(found, n, varies[[0, a + 1, b + 1]].tolist()),
+            }
+        )
+    adjusted = holm(np.array([row["p_value"] for row in rows], float))
+    return [
+        {**row, "p_adjusted": float(p)} for row, p in zip(rows, adjusted, strict=True)
+    ]
+
+
+def _reason(found: Williams, n: int, varies: list[bool]) -> str:
+    if not math.isnan(found.t):
+        return ""
+    if n < 4:
+        return f"{n} methods: four at least are needed"
+    if not varies[0]:
+        return "people's values are all the same"
+    if not all(varies):
+        return "the metric's scores are all the same"
+    return "the two metrics are the same up to scale"

@@ -1,0 +1,273 @@
+"""Does a metric prefer what people prefer? Pairs of outputs of one story."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.inference.parallel import in_threads
+from analysis.inference.resampling import cluster_counts, interval, stream
+from analysis.pairwise.output_pairs import Pairs
+from analysis.pairwise.pair_sums import (
+    CHUNK,
+    can_vary,
+    draw_clusters,
+    resampled_sums,
+    weighted_sums,
+)
+from analysis.pairwise.tie_calibration import accuracy_with_ties, story_folds
+from analysis.reading.scores import BASELINE, RANDOM
+from analysis.results import NAN, Array, Estimate
+
+
+@dataclass(frozen=True)
+class PairAgreement:
+    """How one metric predicts people's preferences.
+
+    Attributes
+    ----------
+    metric
+        Its name.
+    strict, half
+        Pairwise prediction accuracy: a metric tie is a miss, or half a hit.
+    tie_rate
+        Share of the pairs which the metric ties.
+    n_pairs
+        Pairs in which people have a preference.
+    acc_eq
+        Share of all pairs predicted, ties included; NaN when not computed.
+    epsilon
+        Largest difference of scores that acc_eq takes for a tie.
+    in_sample
+        Whether epsilon was tuned on the same pairs.
+    """
+
+    metric: str
+    strict: Estimate
+    half: Estimate
+    tie_rate: float
+    n_pairs: int
+    acc_eq: float
+    epsilon: float
+    in_sample: bool
+
+
+def pair_agreement(
+    pairs: Pairs,
+    *,
+    epsilon: str,
+    parts: tuple[str, ...],
+    resamples: int,
+    confidence: float,
+    seed: int,
+) -> list[PairAgreement]:
+    r"""Measure how every metric predicts people's preferences inside stories.
+
+    Parameters
+    ----------
+    pairs
+        From `rating_pairs` or `choice_pairs`.
+    epsilon
+        Tie threshold of acc_eq. ``"heldout"``: stories fall into five folds, and
+        each fold uses the threshold that is best on the other four; the median
+        of the five is reported. ``"insample"``: the best one on the same pairs,
+        which flatters. ``"0"``: equal scores only.
+    parts
+        Clusters to draw; ``units`` are pairs here.
+    resamples, confidence, seed
+        Number of resamples (0 for no intervals), coverage, seed.
+
+    Returns
+    -------
+    list of PairAgreement
+        One a metric, then two baselines: ``constant`` ties every pair, and
+        ``random (expected)`` is what a metric that guesses reaches on average. The
+        latter is computed, not drawn: a drawn one would be lucky or unlucky, and
+        change with the seed.
+
+    Notes
+    -----
+    With C concordant and D discordant pairs, Th tied by people only, Tm by the
+    metric only, Thm by both, and N their sum:
+
+    - strict PPA :math:`C / (C + D + T_m)`: pairs which people tie are dropped, a
+      metric tie is a miss (VISTAR);
+    - half PPA :math:`(C + T_m / 2) / (C + D + T_m)`: chance is 0.5 for every
+      metric, the constant one included;
+    - acc_eq :math:`(C + T_{hm}) / N` with metric ties up to epsilon (Deutsch,
+      Foster and Freitag 2023, Ties Matter, arXiv 2305.14324).
+
+    Values are NaN where no pair counts.
+    """
+    names = (*pairs.metrics, BASELINE)
+    scores = np.vstack([pairs.scores, np.zeros((1, len(pairs.human)))])
+    rng = stream(seed, "pairs", pairs.question, pairs.source)
+    point = _Sums.of(_features(pairs.human, pairs.scores).sum(axis=0)[None])
+    drawn = _Sums.of(_drawn_sums(pairs, parts, resamples, rng))
+    folds = story_folds(pairs.story, stream(seed, "folds", pairs.question))
+    n = int(point.decided[0, 0])
+    with_ties = in_threads(
+        lambda k: accuracy_with_ties(
+            pairs.human, scores[k], "0" if names[k] == BASELINE else epsilon, folds
+        ),
+        range(len(names)),
+    )
+    found = []
+    for k, (name, (acc_eq, threshold)) in enumerate(zip(names, with_ties, strict=True)):
+        strict, half = (
+            _estimate(float(value[0, k]), values[:, k], confidence, n)
+            for value, values in zip(point.ppa(), drawn.ppa(), strict=True)
+        )
+        found.append(
+            PairAgreement(
+                name,
+                strict,
+                half,
+                float(point.tie_rate()[0, k]),
+                n,
+                acc_eq,
+                threshold,
+                epsilon == "insample" and name != BASELINE,
+            )
+        )
+    return [*found, random_agreement(pairs, intervals=len(drawn.decided) > 0)]
+
+
+def _estimate(value: float, draws: Array, confidence: float, n: int) -> Estimate:
+    low, high, reason = interval(draws, confidence)
+    return Estimate(value, low, high, n=n, reason=reason)
+
+
+def random_agreement(pairs: Pairs, *, intervals: bool = True) -> PairAgreement:
+    """Return what a metric without ties that guesses reaches on average.
+
+    Parameters
+    ----------
+    pairs
+        Only how often people have a preference matters.
+    intervals
+        Whether to give the expected value as both bounds: it is the same in every
+        resample, since nothing is drawn.
+
+    Notes
+    -----
+    Of the pairs with a preference half are right, of the others none, so acc_eq is
+    (C + D) / 2N at epsilon 0.
+    """
+    decided = int((pairs.human != 0).sum())
+    value = 0.5 if decided else NAN
+    bound = value if intervals else NAN
+    chance = Estimate(value, bound, bound, n=decided)
+    acc_eq = decided / 2 / len(pairs.human) if len(pairs.human) else NAN
+    ties, epsilon = (0.0 if n else NAN for n in (decided, len(pairs.human)))
+    return PairAgreement(RANDOM, chance, chance, ties, decided, acc_eq, epsilon, False)
+
+
+def ppa_by_story_weights(
+    pairs: Pairs, stories: Array, methods: Array | None = None
+) -> tuple[Array, Array]:
+    """Compute both accuracies where stories and methods count a number of times.
+
+    Parameters
+    ----------
+    pairs
+        Their `stories` and `methods` name the columns of the weights.
+    stories
+        Shape (B, S): whole numbers.
+    methods
+        Shape (B, M); None for once each.
+
+    Returns
+    -------
+    strict, half
+        Shapes (B, K), one column a metric; NaN where no pair counts.
+    """
+    features = _features(pairs.human, pairs.scores)
+    sums = _Sums.of(weighted_sums(pairs.clusters, features, stories, methods))
+    strict, half = sums.ppa()
+    return strict[:, :-1], half[:, :-1]
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """C and Tm, each (B, K + 1) with the baseline last, and C + D + Tm, (B, 1)."""
+
+    hits: Array
+    ties: Array
+    decided: Array
+
+    @classmethod
+    def of(cls, sums: Array) -> "_Sums":
+        """Take apart sums of `_features`, (B, 2K + 1)."""
+        decided = sums[:, :1]
+        hits, ties = np.split(sums[:, 1:], 2, axis=1)
+        return cls(
+            np.hstack([hits, np.zeros_like(decided)]),
+            np.hstack([ties, decided]),
+            decided,
+        )
+
+    def ppa(self) -> tuple[Array, Array]:
+        """Return strict and half accuracy."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return self.hits / self.decided, (self.hits + self.ties / 2) / self.decided
+
+    def tie_rate(self) -> Array:
+        """Return the share of pairs which the metric ties."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(self.ties / self.decided)
+
+
+def _features(human: Array, scores: Array) -> Array:
+    """Return what is counted of each pair: decided, then hits, then ties of metrics."""
+    decided = human != 0
+    signs = np.sign(scores)
+    return np.vstack([decided, decided & (signs == human), decided & (signs == 0)]).T
+
+
+def _drawn_sums(
+    pairs: Pairs, parts: tuple[str, ...], resamples: int, rng: np.random.Generator
+) -> Array:
+    if "annotators" in parts:
+        return _annotator_sums(pairs, parts, resamples, rng)
+    features = _features(pairs.human, pairs.scores)
+    return resampled_sums(pairs.clusters, features, parts, resamples, rng)
+
+
+def _annotator_sums(
+    pairs: Pairs, parts: tuple[str, ...], resamples: int, rng: np.random.Generator
+) -> Array:
+    """Draw annotators, which changes what people prefer, and perhaps a second part."""
+    K, P = pairs.scores.shape
+    clusters = pairs.clusters
+    if not (resamples and P and can_vary(clusters, parts, pairs.n_annotators)):
+        return np.empty((0, 2 * K + 1))
+    stories, methods = draw_clusters(clusters, parts, resamples, rng)
+    first, second, neither = (
+        (np.sign(pairs.scores) == sign).T.astype(np.float32) for sign in (1, -1, 0)
+    )
+    found = []
+    step = max(1, CHUNK // P)
+    for start in range(0, resamples, step):
+        rows = slice(start, min(start + step, resamples))
+        size = rows.stop - start
+        human, judged = pairs.redraw(cluster_counts(pairs.n_annotators, size, rng))
+        weights = judged.astype(np.float32)
+        if stories is not None:
+            weights *= stories[rows][:, clusters.story]
+        if methods is not None:
+            weights *= methods[rows][:, clusters.first]
+            weights *= methods[rows][:, clusters.second]
+        if "units" in parts:
+            weights *= cluster_counts(P, size, rng)
+        ahead, behind = weights * (human > 0), weights * (human < 0)
+        clear = ahead + behind
+        found.append(
+            np.hstack(
+                [
+                    clear.sum(axis=1, keepdims=True, dtype=float),
+                    ahead @ first + behind @ second,
+                    clear @ neither,
+                ]
+            )
+        )
+    return np.concatenate(found)

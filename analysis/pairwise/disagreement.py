@@ -1,0 +1,159 @@
+"""Where a metric and people disagree most: outputs and pairs worth looking at."""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from scipy.stats import rankdata
+
+from analysis.inference.parallel import in_threads
+from analysis.pairwise.output_pairs import Pairs
+from analysis.reading.cells import Grid
+from analysis.results import NAN, Array, Counts, Row
+
+DISAGREEMENT_COLUMNS = (
+    "question",
+    "metric",
+    "value",
+    "n",
+    "kind",
+    "source",
+    "story",
+    "method",
+    "other_method",
+    "human",
+    "human_other",
+    "score",
+    "score_other",
+)
+MOST = 10
+DECIMALS = 12
+
+
+def cell_disagreement(
+    grid: Grid, higher_is_better: Mapping[str, bool], *, most: int = MOST
+) -> list[Row]:
+    """Find the outputs that a metric ranks furthest from where people rank them.
+
+    Parameters
+    ----------
+    grid
+        The common subset of one dimension.
+    higher_is_better
+        By metric, from `ScoreTable`: scores are written as they were given.
+    most
+        How many rows a metric gets at most.
+
+    Returns
+    -------
+    list of Row
+        With `DISAGREEMENT_COLUMNS`, kind ``cell``. `value` is the metric's rank
+        minus people's, each the share of the `n` cells below (mid-ranks of ties, in
+        0 to 1): positive where the metric thinks better of the output than people
+        do. Largest differences first, then by story and method. A metric with the
+        same score everywhere ranks nothing and has no row.
+    """
+    rows: list[Row] = []
+    story, method = np.nonzero(grid.cells)
+    human = grid.human[story, method]
+    for k, metric in enumerate(grid.metrics):
+        scores = grid.scores[k, story, method]
+        if not len(scores) or np.ptp(scores) == 0 or metric in grid.method_level:
+            continue
+        value = np.round(_ranks(scores) - _ranks(human), DECIMALS)
+        sign = 1.0 if higher_is_better[metric] else -1.0
+        for c in _largest(np.abs(value), (method, story), most):
+            rows.append(
+                {
+                    "question": grid.question,
+                    "metric": metric,
+                    "value": float(value[c]),
+                    "n": len(value),
+                    "kind": "cell",
+                    "source": "ratings",
+                    "story": grid.stories[story[c]],
+                    "method": grid.methods[method[c]],
+                    "other_method": "",
+                    "human": float(human[c]),
+                    "human_other": NAN,
+                    "score": sign * float(scores[c]),
+                    "score_other": NAN,
+                }
+            )
+    return rows
+
+
+def pair_disagreement(
+    pairs: Pairs, higher_is_better: Mapping[str, bool], *, most: int = MOST
+) -> list[Row]:
+    """Find the pairs in which a metric strongly prefers what people reject.
+
+    Parameters
+    ----------
+    pairs
+        From `rating_pairs` or `choice_pairs`.
+    higher_is_better
+        By metric, from `ScoreTable`: scores are written as they were given.
+    most
+        How many rows a metric gets at most.
+
+    Returns
+    -------
+    list of Row
+        With `DISAGREEMENT_COLUMNS`, kind ``pair``: the metric prefers `method`,
+        people `other_method`. `value` is how strongly the metric does plus how
+        strongly people do (0 to 2), each the share of the `n` pairs with a smaller
+        difference (mid-ranks of ties). `human` is a mean rating, or the share of
+        votes. Largest first, then by story and methods.
+    """
+    people = _ranks(np.abs(pairs.sides[0] - pairs.sides[1]))
+
+    def of_metric(k: int) -> list[Row]:
+        against = np.flatnonzero(np.sign(pairs.scores[k]) == -pairs.human)
+        against = against[pairs.human[against] != 0]
+        if not len(against):
+            return []
+        value = np.round(_ranks(np.abs(pairs.scores[k])) + people, DECIMALS)
+        keys = tuple(x[against] for x in (pairs.second, pairs.first, pairs.story))
+        sign = 1.0 if higher_is_better[pairs.metrics[k]] else -1.0
+        return [
+            _pair_row(pairs, k, int(p), float(value[p]), sign)
+            for p in against[list(_largest(value[against], keys, most))]
+        ]
+
+    found = in_threads(of_metric, range(len(pairs.metrics)))
+    return [row for rows in found for row in rows]
+
+
+def _pair_row(pairs: Pairs, k: int, p: int, value: float, sign: float) -> Row:
+    story, ends = pairs.story[p], (pairs.first[p], pairs.second[p])
+    liked = 0 if pairs.scores[k, p] > 0 else 1  # by the metric
+    own, other = ends[liked], ends[1 - liked]
+    return {
+        "question": pairs.question,
+        "metric": pairs.metrics[k],
+        "value": value,
+        "n": len(pairs.human),
+        "kind": "pair",
+        "source": pairs.source,
+        "story": pairs.stories[story],
+        "method": pairs.methods[own],
+        "other_method": pairs.methods[other],
+        "human": float(pairs.sides[liked, p]),
+        "human_other": float(pairs.sides[1 - liked, p]),
+        "score": sign * float(pairs.cells[k, story, own]),
+        "score_other": sign * float(pairs.cells[k, story, other]),
+    }
+
+
+def _ranks(values: Array) -> Array:
+    """Return the share of values below each, ties at the middle."""
+    return np.asarray((rankdata(values) - 0.5) / max(len(values), 1), float)
+
+
+def _largest(values: Array, keys: tuple[Counts, ...], most: int) -> Iterator[int]:
+    """Yield where the largest values stand; among equal ones the last key decides."""
+    kept = np.arange(len(values))
+    if len(values) > most:
+        kept = np.flatnonzero(values >= np.partition(values, -most)[-most])
+    order = np.lexsort((*(key[kept] for key in keys), -values[kept]))
+    yield from kept[order[:most]].tolist()

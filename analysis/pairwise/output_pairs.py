@@ -1,0 +1,274 @@
+"""Pairs of outputs of one story: what people prefer in each, and what metrics do."""
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from analysis.correlation.cell_means import HUMAN_DIGITS
+from analysis.pairwise.pair_sums import Clusters
+from analysis.printing import counted
+from analysis.reading.cells import Grid, lacking_scores
+from analysis.reading.choices import OUTCOMES, annotator_votes, majority
+from analysis.reading.scores import ScoreTable, score_cube
+from analysis.results import Array, Counts, Mask
+
+# Pairs, what one annotator prefers in them, and what all others do.
+LeftOut = tuple[Counts, Array, Array]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """All pairs of outputs inside stories that people and all metrics cover.
+
+    Attributes
+    ----------
+    question
+        A dimension or a criterion.
+    source
+        ``"ratings"`` (differences of mean ratings) or ``"choices"`` (majority).
+    stories, methods
+        S and M names; some may have no pair.
+    story, first, second
+        Shape (P,): indexes of the story and of the two methods.
+    human
+        Shape (P,): 1 where people prefer the first, -1 the second, 0 neither.
+    sides
+        Shape (2, P): what people gave the first and the second: their mean rating,
+        or its share of the votes.
+    scores
+        Shape (K, P): score of the first minus score of the second, more is
+        better.
+    cells
+        Shape (K, S, M): the scores themselves, more is better.
+    metrics
+        K names.
+    n_annotators
+        Number of annotators behind `human`.
+    redraw
+        From annotator counts (B, A) to resampled `human` (B, P) and whether any
+        drawn annotator judged the pair (B, P).
+    left_out
+        Yields for each annotator the pairs which both he or she and somebody else
+        judged, as indexes, and what he or she and what all others prefer in them:
+        1, -1 or 0.
+    notes
+        Which pairs and metrics were dropped, in sentences.
+    """
+
+    question: str
+    source: str
+    stories: tuple[str, ...]
+    methods: tuple[str, ...]
+    story: Counts
+    first: Counts
+    second: Counts
+    human: Array
+    sides: Array
+    scores: Array
+    cells: Array
+    metrics: tuple[str, ...]
+    n_annotators: int
+    redraw: Callable[[Counts], tuple[Array, Mask]]
+    left_out: Callable[[], Iterator[LeftOut]]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def clusters(self) -> Clusters:
+        """Which story and methods each pair belongs to."""
+        return Clusters(
+            self.story, self.first, self.second, len(self.stories), len(self.methods)
+        )
+
+
+def restricted(pairs: Pairs, stories: Collection[str]) -> Pairs:
+    """Return the pairs of some stories, for a stratum.
+
+    Parameters
+    ----------
+    pairs
+        From `rating_pairs` or `choice_pairs`.
+    stories
+        Names; those without a pair change nothing.
+    """
+    wanted = np.array([name in stories for name in pairs.stories], bool)
+    kept = np.asarray(wanted[pairs.story], bool)
+
+    def redraw(annotators: Counts) -> tuple[Array, Mask]:
+        human, judged = pairs.redraw(annotators)
+        return human[:, kept], judged[:, kept]
+
+    number = np.cumsum(kept) - 1
+
+    def left_out() -> Iterator[LeftOut]:
+        for judged, own, others in pairs.left_out():
+            here = kept[judged]
+            yield number[judged[here]], own[here], others[here]
+
+    return replace(
+        pairs,
+        stories=tuple(np.array(pairs.stories, object)[wanted]),
+        story=(np.cumsum(wanted) - 1)[pairs.story[kept]],
+        first=pairs.first[kept],
+        second=pairs.second[kept],
+        human=pairs.human[kept],
+        sides=pairs.sides[:, kept],
+        scores=pairs.scores[:, kept],
+        cells=pairs.cells[:, wanted],
+        redraw=redraw,
+        left_out=left_out,
+    )
+
+
+def rating_pairs(grid: Grid) -> Pairs:
+    """Compare mean ratings of all pairs of methods inside each story.
+
+    Parameters
+    ----------
+    grid
+        The common subset of one dimension. People's means are equal when they
+        differ by rounding only; scores are compared as given. Metrics with
+        method-level scores only are left out: they say nothing of a story.
+    """
+    i, j = np.triu_indices(len(grid.methods), 1)
+    story, pair = np.nonzero(grid.cells[:, i] & grid.cells[:, j])
+    first, second = i[pair], j[pair]
+    present = np.isfinite(grid.votes)
+    given = np.where(present, grid.votes, 0.0)
+
+    def redraw(annotators: Counts) -> tuple[Array, Mask]:
+        drawn = annotators.astype(float)
+        count = np.einsum("ba,asm->bsm", drawn, present.astype(float), optimize=True)
+        mean = np.einsum("ba,asm->bsm", drawn, given, optimize=True)
+        mean /= np.maximum(count, 1)
+        difference = mean[:, story, first] - mean[:, story, second]
+        judged = (count[:, story, first] > 0) & (count[:, story, second] > 0)
+        return np.sign(np.round(difference, HUMAN_DIGITS)), judged
+
+    def left_out() -> Iterator[LeftOut]:
+        total, count = given.sum(axis=0), present.sum(axis=0)
+        for own, has in zip(given, present, strict=True):
+            both = has & (count > 1)
+            judged = np.flatnonzero(both[story, first] & both[story, second])
+            rest = (total - own) / np.maximum(count - has, 1)
+            s, i, j = story[judged], first[judged], second[judged]
+            yield (
+                judged,
+                np.sign(np.round(own[s, i] - own[s, j], HUMAN_DIGITS)),
+                np.sign(np.round(rest[s, i] - rest[s, j], HUMAN_DIGITS)),
+            )
+
+    kept = [k for k, name in enumerate(grid.metrics) if name not in grid.method_level]
+    scores = grid.scores[kept]
+    sides = np.stack([grid.human[story, first], grid.human[story, second]])
+    return Pairs(
+        grid.question,
+        "ratings",
+        grid.stories,
+        grid.methods,
+        story,
+        first,
+        second,
+        np.sign(sides[0] - sides[1]),
+        sides,
+        scores[:, story, first] - scores[:, story, second],
+        scores,
+        tuple(grid.metrics[k] for k in kept),
+        len(grid.votes),
+        redraw,
+        left_out,
+    )
+
+
+def choice_pairs(criterion: str, choices: pd.DataFrame, table: ScoreTable) -> Pairs:
+    """Compare metrics with the majority of side-by-side answers.
+
+    Parameters
+    ----------
+    criterion
+        The question.
+    choices
+        Its rows, methods in alphabetical order.
+    table
+        The scores. Pairs are kept where every metric that scores any of the
+        compared pairs scores both outputs.
+    """
+    pairs, votes = annotator_votes(choices)
+    stories, story = np.unique(pairs["story"].to_numpy(str), return_inverse=True)
+    methods, both = np.unique(
+        pairs[["method_a", "method_b"]].to_numpy(str), return_inverse=True
+    )
+    first, second = both.reshape(-1, 2).T
+    cube, method_level = score_cube(
+        table, table.metrics, tuple(map(str, stories)), tuple(map(str, methods))
+    )
+    differences = cube[:, story, first] - cube[:, story, second]
+    covered: Mask = np.isfinite(differences)
+    by_story = np.array([metric not in method_level for metric in table.metrics], bool)
+    usable = covered.any(axis=1) & by_story
+    kept = np.asarray(covered[usable].all(axis=0) & usable.any())
+    metrics = tuple(np.array(table.metrics, object)[usable])
+    signs = np.array([1 if table.higher_is_better[m] else -1 for m in metrics])
+    cube = cube[usable] * signs.reshape(-1, 1, 1)
+    votes = votes[:, np.repeat(kept, len(OUTCOMES))]
+    total = _by_pair(np.asarray(votes.sum(axis=0), float)[None])[0]
+    shares = total / np.maximum(total.sum(axis=1, keepdims=True), 1)
+
+    def redraw(annotators: Counts) -> tuple[Array, Mask]:
+        drawn = _by_pair(np.asarray(annotators.astype(float) @ votes))
+        return majority(drawn), drawn.sum(axis=2) > 0
+
+    def left_out() -> Iterator[LeftOut]:
+        for row in range(votes.shape[0]):
+            own = _by_pair(votes[[row]].toarray())[0]
+            others = total - own
+            judged = np.flatnonzero((own.sum(axis=1) > 0) & (others.sum(axis=1) > 0))
+            yield judged, majority(own[judged]), majority(others[judged])
+
+    return Pairs(
+        criterion,
+        "choices",
+        tuple(map(str, stories)),
+        tuple(map(str, methods)),
+        story[kept],
+        first[kept],
+        second[kept],
+        majority(total),
+        shares[:, :2].T,
+        cube[:, story, first][:, kept] - cube[:, story, second][:, kept],
+        cube,
+        metrics,
+        votes.shape[0],
+        redraw,
+        left_out,
+        _dropped(table.metrics, covered, by_story, kept),
+    )
+
+
+def _by_pair(votes: Array) -> Array:
+    """Lay out the four outcomes of each pair: (B, 4 P) to (B, P, 4)."""
+    return votes.reshape(len(votes), -1, len(OUTCOMES))
+
+
+def _dropped(
+    metrics: tuple[str, ...], covered: Mask, by_story: Mask, kept: Mask
+) -> tuple[str, ...]:
+    """Say which metrics and pairs a comparison with choices leaves out."""
+    notes = []
+    for k, metric in enumerate(metrics):
+        if not by_story[k]:
+            notes.append(
+                f"metric {metric} has method-level scores, which say nothing of a "
+                "pair inside a story."
+            )
+        elif not covered[k].any():
+            notes.append(f"metric {metric} scores no compared pair of outputs.")
+    names = tuple(np.array(metrics, object)[by_story])
+    lacking = lacking_scores(names, covered[by_story])
+    if lacking:
+        notes.append(
+            f"{int(kept.sum())} of {counted(len(kept), 'compared pair')} used, those "
+            f"with scores of every metric ({lacking})."
+        )
+    return tuple(notes)

@@ -1,0 +1,169 @@
+"""Soft pairwise accuracy: whether a metric is as sure of method pairs as people."""
+
+import numpy as np
+from scipy.special import ndtr
+
+from analysis.inference.parallel import in_threads
+from analysis.inference.resampling import cluster_counts, interval, stream
+from analysis.inference.scaling import near_one
+from analysis.reading.cells import Grid
+from analysis.results import NAN, Array, Counts, Mask, Row
+
+SPA_COLUMNS = ("question", "metric", "value", "low", "high", "n", "reason", "n_stories")
+DRAWS = 1000
+# Sums this close to the observed one, in relation to their size, are equal to it.
+SLACK = 1e-9
+# Pairs of methods of which all resamples are held at once.
+PAIRS_AT_ONCE = 256
+
+
+def soft_pairwise_accuracy(
+    grid: Grid,
+    *,
+    resamples: int,
+    confidence: float,
+    seed: int,
+    draws: int = DRAWS,
+) -> list[Row]:
+    r"""Compare how sure people and each metric are that one method beats another.
+
+    Parameters
+    ----------
+    grid
+        The common subset of one dimension. Two methods are compared on the stories
+        which both rendered.
+    resamples, confidence, seed
+        Number of resamples for the intervals (0 for none), coverage, seed.
+    draws
+        Number of random sign flips behind every p-value.
+
+    Returns
+    -------
+    list of Row
+        One a metric, with `SPA_COLUMNS`; `n` is the number of pairs of methods that
+        share a story, `n_stories` that of stories with two methods.
+
+    Notes
+    -----
+    .. math:: SPA = 1 - \frac{1}{n} \sum_{i<j} |p^{human}_{ij} - p^{metric}_{ij}|
+
+    where :math:`p_{ij}` is the one-sided p-value of a paired permutation test that
+    flips the sign of each story's difference (Thompson, Mathur, Deutsch and
+    Khayrallah 2024, Improving Statistical Significance in Human Evaluation of
+    Automatic Metrics via Soft Pairwise Accuracy, WMT). All pairs and metrics
+    share the flips. With g flips above and e equal to the observed difference,
+    itself included, :math:`p = (g + e/2) / (k + 1)`: ties count half, so that the
+    order of the methods does not matter, and a metric that ties all methods is 0.5
+    sure of every pair.
+
+    The interval draws stories. Flipping signs again in every resample would take k
+    times as long, so :math:`p = \Phi(-\sum d / \sqrt{\sum d^2})` stands for its
+    p-values there. p-values of resamples scatter more than those of the data, which
+    lowers SPA a little: simulated 95 % intervals held the expected value in 93 to
+    99 % of studies, with 30 stories and 20 methods in 88 %.
+    """
+    usable = [k for k, m in enumerate(grid.metrics) if m not in grid.method_level]
+    together = grid.cells.astype(int).T @ grid.cells
+    i, j = np.triu_indices(len(grid.methods), 1)
+    shared = together[i, j] > 0
+    pair = (i[shared], j[shared])
+    n, n_stories = int(shared.sum()), int((grid.cells.sum(axis=1) > 1).sum())
+    reason = "" if n else "no two methods have a story in common"
+    if grid.human_is_method_level:
+        n, reason = 0, "ratings are method-level values, without stories"
+    values, drawn = np.full(len(usable), NAN), np.empty((len(usable), 0))
+    if not reason:
+        sides = [grid.human, *grid.scores[usable]]
+        values = _values(sides, grid, pair, draws, stream(seed, "spa", grid.question))
+        if resamples and n_stories > 1:
+            rng = stream(seed, "spa stories", grid.question)
+            drawn = _drawn(sides, grid, pair, resamples, rng)
+    rows: list[Row] = []
+    for k, value, own in zip(usable, values, drawn, strict=True):
+        low, high, why = interval(own, confidence)
+        rows.append(
+            {
+                "question": grid.question,
+                "metric": grid.metrics[k],
+                "value": float(value),
+                "low": low,
+                "high": high,
+                "n": n,
+                "reason": reason or why,
+                "n_stories": n_stories,
+            }
+        )
+    return rows
+
+
+Pair = tuple[Counts, Counts]
+
+
+def _values(
+    sides: list[Array], grid: Grid, pair: Pair, draws: int, rng: np.random.Generator
+) -> Array:
+    """Return the SPA of every side but the first, which is people's."""
+    flips = rng.integers(0, 2, (draws, len(grid.stories))) * 2 - 1
+    signs = flips.astype(float)
+    human, *metrics = in_threads(
+        lambda values: _flipped_p(values, grid.cells, pair, signs), sides
+    )
+    return np.array([1 - np.abs(human - p).mean() for p in metrics])
+
+
+def _flipped_p(values: Array, cells: Mask, pair: Pair, flips: Array) -> Array:
+    """Return the p-value of each pair of methods: how rarely flips reach the sum."""
+    i, j = pair
+    observed, size = np.zeros((2, len(i)))
+    for m in np.unique(i):
+        here = i == m
+        shared = cells[:, [m]] & cells[:, j[here]]
+        differences = np.where(shared, values[:, [m]] - values[:, j[here]], 0.0)
+        observed[here] = differences.sum(axis=0)
+        size[here] = np.abs(differences).sum(axis=0)
+    flipped = _flipped_sums(values, cells, pair, flips)
+    slack = SLACK * size
+    above = (flipped > observed + slack).sum(axis=0)
+    equal = (np.abs(flipped - observed) <= slack).sum(axis=0)
+    return np.asarray((above + (equal + 1) / 2) / (len(flips) + 1))
+
+
+def _flipped_sums(values: Array, cells: Mask, pair: Pair, flips: Array) -> Array:
+    """Sum the flipped differences of each pair over its stories: (draws, n)."""
+    i, j = pair
+    known = np.where(cells, values, 0.0)
+    if cells.all():
+        sums = flips @ known
+        return np.asarray(sums[:, i] - sums[:, j])
+    found = np.empty((len(flips), len(i)))
+    for m in np.unique(i):
+        here = i == m
+        first = known[:, [m]] * cells[:, j[here]]
+        second = cells[:, [m]] * known[:, j[here]]
+        found[:, here] = flips @ (first - second)
+    return found
+
+
+def _drawn(
+    sides: list[Array], grid: Grid, pair: Pair, resamples: int, rng: np.random.Generator
+) -> Array:
+    """Return SPA in resamples of stories, (K, B), with normal p-values."""
+    counts = cluster_counts(len(grid.stories), resamples, rng).astype(float)
+    total = np.zeros((len(sides) - 1, resamples))
+    for start in range(0, len(pair[0]), PAIRS_AT_ONCE):
+        i, j = (side[start : start + PAIRS_AT_ONCE] for side in pair)
+        shared = grid.cells[:, i] & grid.cells[:, j]
+        here = [np.where(shared, v[:, i] - v[:, j], 0.0) for v in sides]
+        human, *metrics = in_threads(lambda v: _normal_p(v, counts), here)
+        for k, p in enumerate(metrics):
+            total[k] += np.abs(human - p).sum(axis=1)
+    return 1 - total / len(pair[0])
+
+
+def _normal_p(differences: Array, counts: Array) -> Array:
+    """Return the p-value of each column of differences in each resample."""
+    differences = near_one(differences, axis=0)
+    sums = counts @ differences
+    size = np.sqrt(counts @ differences**2)
+    ratio = np.divide(sums, size, out=np.zeros_like(sums), where=size > 0)
+    return np.asarray(ndtr(-ratio))

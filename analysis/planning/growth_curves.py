@@ -1,0 +1,139 @@
+"""A statistic as a study grows, and the law by which its interval shrinks."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import optimize
+
+from analysis.planning.pilots import GROWS, extent
+from analysis.planning.variance_components import Size
+from analysis.results import NAN, Estimate
+
+# Needing more times the pilot than this is as good as never.
+FARTHEST = 1000
+_WORDS = {"annotators": "noise of ratings", "stories": "stories", "methods": "methods"}
+
+
+@dataclass(frozen=True)
+class Point:
+    """What one size of study is expected to show.
+
+    Attributes
+    ----------
+    size, value, low, high
+        The study, its expected value, and the bounds around it.
+    half
+        Half the interval: that of the statistic over studies like this one.
+    n
+        Number of simulated studies.
+    printed
+        Half the interval that a report would print, which draws stories and methods
+        again; NaN where that is not another one.
+    """
+
+    size: Size
+    value: float
+    low: float
+    high: float
+    half: float
+    n: int
+    printed: float = NAN
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A statistic as the study grows.
+
+    Attributes
+    ----------
+    metric, level, statistic
+        What it is.
+    pilot
+        Its estimate on the pilot.
+    points
+        What grows to the sizes, the smallest first; none where it is undefined.
+    reasons
+        What grows to why it is not foretold.
+    bounds
+        Least and largest possible value.
+    target
+        The half-width asked for, where it is not the common one.
+    """
+
+    metric: str
+    level: str
+    statistic: str
+    pilot: Estimate
+    points: dict[str, list[Point]]
+    reasons: dict[str, str]
+    target: float | None = None
+
+
+def undefined_curve(metric: str, level: str, name: str, why: Estimate) -> Curve:
+    """Return the curve of a statistic that has no value, with the reason why."""
+    return Curve(metric, level, name, why, {}, dict.fromkeys(GROWS, why.reason))
+
+
+def law(known: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Fit ``half^2 = floor^2 + slope^2 / n``, both squares at least 0.
+
+    Parameters
+    ----------
+    known
+        Pairs of n and half-width; NaN ones are left out.
+
+    Returns
+    -------
+    tuple of float
+        Floor and slope; NaN without a pair. Relative errors are least squared.
+
+    Examples
+    --------
+    >>> floor, slope = law([(4, 0.5), (16, 0.25)])
+    >>> round(floor, 6), round(slope, 6)
+    (0.0, 1.0)
+    """
+    pairs = np.array([p for p in known if np.isfinite(p[1]) and p[1] > 0], float)
+    if len(pairs) == 0:
+        return (0.0, 0.0) if known and all(h == 0 for _, h in known) else (NAN, NAN)
+    n, squares = pairs[:, 0], pairs[:, 1] ** 2
+    sides = np.stack([np.ones(len(n)), 1 / n], axis=1) / squares[:, None]
+    found, _ = optimize.nnls(sides, np.ones(len(n)))
+    return float(np.sqrt(found[0])), float(np.sqrt(found[1]))
+
+
+def needed(points: Sequence[Point], grows: str, target: float) -> tuple[float, str]:
+    """Return the smallest number that brings the half-width down to a target.
+
+    Parameters
+    ----------
+    points
+        Sizes and half-widths.
+    grows
+        What grows.
+    target
+        The half-width asked for.
+
+    Returns
+    -------
+    tuple
+        The number, and the reason why there is none.
+    """
+    known = [(extent(point.size, grows), point.half) for point in points]
+    floor, slope = law(known)
+    if np.isnan(floor):
+        return NAN, "the half-width is not defined at these sizes"
+    if target <= 0:
+        return NAN, "the two means are equal: no interval can tell them apart"
+    others = [_WORDS[name] for name in GROWS if name != grows]
+    if floor >= target:
+        return NAN, (
+            f"more {grows} alone never reach it: {floor:.3f} remain, from the "
+            f"{' and '.join(others)} of the study"
+        )
+    n = slope**2 / (target**2 - floor**2)
+    most = FARTHEST * extent(points[-1].size, grows)
+    if n > most:
+        return NAN, f"more than {most:.0f} {grows}, which is as good as never"
+    return float(max(1, np.ceil(round(n, 6)))), ""

@@ -1,0 +1,257 @@
+"""What studies of other sizes than the pilot's are expected to show of a metric.
+
+Every coefficient as the study grows; `analysis.planning.power` says why they are
+simulated.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.correlation.levels import level_estimates
+from analysis.inference.resampling import stream
+from analysis.planning.growth_curves import Curve, Point, undefined_curve
+from analysis.planning.pilots import GROWS, Pilot
+from analysis.planning.simulated_studies import (
+    Model,
+    correlated,
+    fit_model,
+    level_points,
+)
+from analysis.planning.variance_components import Size
+from analysis.reading.cells import Grid
+from analysis.results import Array, Estimate, undefined
+
+# Cells of one simulated study: more stories are foretold by the law of their mean.
+CELLS, LEAST_STORIES = 800, 10
+# Times that four studies of one size are drawn, while those have so many cells in all;
+# and at method level, where a study is nothing but its methods.
+TIMES, LEAST_TIMES, AT_ONCE = 120, 25, 400_000
+OF_MEANS = 250
+Key = tuple[str, str, str]  # metric, level, statistic
+
+
+def coefficients(pilot: Pilot) -> list[Curve]:
+    """Foretell every coefficient of every metric at every level."""
+    options, grid = pilot.options, pilot.grid
+    if not pilot.metrics:
+        return []
+    found = _pilot_estimates(pilot)
+    usable = {key: e for key, e in found.items() if np.isfinite(e.value)}
+    simulated = _simulated(pilot, list(usable)) if usable else {}
+    curves = []
+    for metric in pilot.metrics:
+        for level in options.levels:
+            for name in options.coefficients:
+                key = (metric, level, name)
+                if key not in usable:
+                    why = found.get(key, undefined(_no_metric(grid, level, metric)))
+                    curves.append(undefined_curve(metric, level, name, why))
+                    continue
+                curves.append(_curve(pilot, key, usable[key], simulated))
+    return curves
+
+
+def _curve(pilot: Pilot, key: Key, value: Estimate, found: "Simulated") -> Curve:
+    reasons = dict.fromkeys(GROWS, "")
+    reasons["annotators"] = pilot.noise_reason
+    for grows, one, n in (
+        ("stories", "story", pilot.size.stories),
+        ("methods", "method", pilot.size.methods),
+    ):
+        if n == 1:
+            reasons[grows] = f"only one {one}: what others would change is unknown"
+    if pilot.grid.human_is_method_level:
+        why = "ratings are method-level values, without stories"
+        reasons |= {"stories": why, "annotators": pilot.noise_reason or why}
+    base = found[key, pilot.size]
+    ratio = _anchor(pilot, key, value, base)
+    points = {
+        grows: [
+            _point(pilot, size, key[1], value, base, found[key, size], ratio)
+            for size in pilot.sizes(grows)
+        ]
+        for grows in GROWS
+        if not reasons[grows]
+    }
+    return Curve(*key, value, points, reasons)
+
+
+def _no_metric(grid: Grid, level: str, metric: str) -> str:
+    if metric not in grid.metrics:
+        return "no rated output has a score of this metric"
+    side = "ratings" if grid.human_is_method_level else "scores"
+    return f"{side} are method-level values, without stories"
+
+
+def _pilot_estimates(pilot: Pilot) -> dict[Key, Estimate]:
+    """Correlate the pilot, with intervals over stories."""
+    options, grid = pilot.options, pilot.grid
+    found: dict[Key, Estimate] = {}
+    for level in options.levels:
+        names = tuple(
+            m
+            for m in grid.metrics
+            if level == "method"
+            or not (grid.human_is_method_level or m in grid.method_level)
+        )
+        if not names or not grid.cells.any():
+            continue
+        here, _ = level_estimates(
+            grid.with_metrics(names),
+            level,
+            coefficients=options.coefficients,
+            parts=("stories",),
+            resamples=0 if level == "method" else options.resamples,
+            confidence=options.confidence,
+            seed=options.seed,
+        )
+        found |= {(m, level, name): value for (m, name), value in here.items()}
+    return found
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A statistic in simulated studies of one size.
+
+    Attributes
+    ----------
+    values
+        Shape (2, 2, R): along the first axis other stories but the same methods, along
+        the second other methods but the same stories.
+    shrink
+        What variance due to stories is multiplied by, since fewer were drawn.
+    """
+
+    values: Array
+    shrink: float = 1.0
+
+    @property
+    def mean(self) -> float:
+        """What the statistic is expected to be."""
+        return float(np.nanmean(self.values))
+
+    @property
+    def over_stories(self) -> float:
+        """Return the variance that other stories make, the methods being the same."""
+        return self.shrink * self._between(0)
+
+    @property
+    def over_methods(self) -> float:
+        """Return the variance that other methods make, in endless stories."""
+        whole = float(np.nanvar(self.values, ddof=1))
+        return max(0.0, whole - self._between(0))
+
+    @property
+    def of_both(self) -> float:
+        """Return the part of the stories' variance that other methods change."""
+        whole = float(np.nanvar(self.values, ddof=1))
+        both = self._between(0) + self._between(1) - whole
+        return self.shrink * min(max(0.0, both), self._between(0))
+
+    def _between(self, axis: int) -> float:
+        return float(np.nanmean(np.diff(self.values, axis=axis) ** 2)) / 2
+
+    def middle(self, confidence: float) -> float:
+        """Return half the central interval; few methods make values skewed."""
+        tail = (1 - confidence) / 2
+        low, high = np.nanquantile(self.values, [tail, 1 - tail])
+        return float(high - low) / 2
+
+
+Simulated = dict[tuple[Key, Size], Drawn]
+
+
+def _simulated(pilot: Pilot, keys: list[Key]) -> Simulated:
+    """Draw studies of every size and correlate them."""
+    metrics = tuple(dict.fromkeys(key[0] for key in keys))
+    model = fit_model(pilot.grid.with_metrics(metrics), pilot.noise, pilot.size)
+    of_methods = [key for key in keys if key[1] == "method"]
+    of_cells = [key for key in keys if key[1] != "method"]
+    found: Simulated = {}
+    # Studies that differ by their stories alone are drawn once.
+    drawn: dict[tuple[float, float], dict[Key, Array]] = {}
+    for size in dict.fromkeys(s for grows in GROWS for s in pilot.sizes(grows)):
+        values = _correlated(pilot, model, metrics, size, 1, of_methods)
+        found |= {(key, size): Drawn(x) for key, x in values.items()}
+        stories, same = _stories(pilot, size), (size.per_output, size.methods)
+        if same not in drawn:
+            drawn[same] = _correlated(pilot, model, metrics, size, stories, of_cells)
+        shrink = stories / size.stories
+        found |= {(key, size): Drawn(x, shrink) for key, x in drawn[same].items()}
+    return found
+
+
+def _stories(pilot: Pilot, size: Size) -> int:
+    """Return the stories that are drawn for a size, whatever stories it has."""
+    room = max(LEAST_STORIES, CELLS // int(size.methods))
+    return int(min(pilot.size.stories, room))
+
+
+def _correlated(
+    pilot: Pilot,
+    model: Model,
+    metrics: tuple[str, ...],
+    size: Size,
+    stories: int,
+    keys: list[Key],
+) -> dict[Key, Array]:
+    """Correlate simulated studies of one size: shapes (2, 2, R).
+
+    At method level a single story is drawn, the mean of all.
+    """
+    if not keys:
+        return {}
+    of_methods = keys[0][1] == "method"
+    each = size.stories if of_methods else 1
+    cells = 4 * stories * int(size.methods)
+    times = OF_MEANS if of_methods else min(TIMES, max(LEAST_TIMES, AT_ONCE // cells))
+    # The same numbers whatever the annotators and stories: such sizes differ smoothly.
+    names = pilot.question, "method" if of_methods else "cells", str(size.methods)
+    rng = stream(pilot.options.seed, "power", *names)
+    human, scores = model.blocks(
+        size, stories=stories, each=each, studies=times, rng=rng
+    )
+    found: dict[Key, Array] = {}
+    for level in dict.fromkeys(key[1] for key in keys):
+        h = level_points(human, level)
+        for k, metric in enumerate(metrics):
+            wanted = [name for m, at, name in keys if (m, at) == (metric, level)]
+            if wanted:
+                values = correlated(h, level_points(scores[k], level), wanted)
+                found |= {(metric, level, name): x for name, x in values.items()}
+    return found
+
+
+def _anchor(pilot: Pilot, key: Key, value: Estimate, drawn: Drawn) -> float:
+    """Return the pilot's own deviation over stories as a multiple of the simulated.
+
+    Never below 1: ties and odd distributions widen it, while a bootstrap of few stories
+    alone is narrow.
+    """
+    own = (value.high - value.low) / 2 / pilot.z
+    if key[1] == "method" or not own > 0 or not drawn.over_stories > 0:
+        return 1.0
+    return max(1.0, float(own / np.sqrt(drawn.over_stories)))
+
+
+def _point(
+    pilot: Pilot,
+    size: Size,
+    level: str,
+    value: Estimate,
+    base: Drawn,
+    drawn: Drawn,
+    ratio: float,
+) -> Point:
+    z = pilot.z
+    half = z * float(np.sqrt(ratio**2 * drawn.over_stories + drawn.over_methods))
+    if level == "method":
+        half = drawn.middle(pilot.options.confidence)
+    # Drawing both stories and methods again counts what is of both three times.
+    printed = float(np.sqrt(half**2 + 2 * (z * ratio) ** 2 * drawn.of_both))
+    printed = max(half, min(1.0, printed))
+    expected = float(np.clip(value.value + drawn.mean - base.mean, -1, 1))
+    low, high = np.clip([expected - half, expected + half], -1, 1)
+    n = drawn.values.size
+    return Point(size, expected, float(low), float(high), half, n, printed)

@@ -1,0 +1,222 @@
+"""What a larger study would show: intervals foretold from a pilot.
+
+Three routes, each where it is sound.
+
+*Coefficients* are simulated: a normal model with the pilot's variance and covariance
+components (`simulated_studies`) draws studies with new stories, methods and annotators.
+Redrawing the pilot's own would not do: copies of a method are no new information on an
+order of methods, five methods in perfect order would seem to stay so, and means over
+the pilot's annotators would never become more reliable than they are. Studies are drawn
+four at a time, two sets of stories by two of methods, so that the variances that
+stories, methods, and both together make are known apart. That of the stories falls as
+1/n, so that few stories are drawn however many a study has. Within stories and over all
+cells, where ties and odd distributions matter, it is scaled to the pilot's own
+bootstrap over stories; the part of the methods, of which a pilot has too few to be
+redrawn, is the model's. At method level, where the points are means over stories and
+nearly normal, such means are drawn, and the model stands alone.
+
+*The difference of the two best methods* follows from the components in closed form, on
+the pilot's own bootstrap over stories.
+
+*Alpha* is simulated from the components of the ratings' mid-ranks, with the same
+methods and people, on the pilot's own bootstrap over stories.
+
+A report draws stories and methods again. Its interval is wider: variance that belongs
+to stories and methods together is counted three times, once in each draw and once as
+it is (Owen 2007, The pigeonhole bootstrap, Annals of Applied Statistics 1). `printed`
+foretells that interval.
+
+Half-widths of a growing study follow ``h^2 = floor^2 + c^2 / n``: what stays, and what
+shrinks. The law is fitted to the sizes; it says how much is needed, or that more of
+this alone can never be enough.
+"""
+
+from dataclasses import replace
+
+import pandas as pd
+
+from analysis.notes import Notes
+from analysis.options import AlignOptions, OptionError
+from analysis.planning.growth_curves import Curve, Point, needed
+from analysis.planning.metric_forecasts import coefficients
+from analysis.planning.people_forecasts import alpha, gap
+from analysis.planning.pilots import GROWS, Pilot, pilot_study
+from analysis.planning.variance_components import (
+    expected_reliability,
+    variance_components,
+)
+from analysis.questions import kept_scores
+from analysis.reading.kept_answers import are_means, kept_people
+from analysis.results import NAN, Row
+
+POWER_COLUMNS = (
+    "question",
+    "metric",
+    "value",
+    "low",
+    "high",
+    "n",
+    "reason",
+    "statistic",
+    "level",
+    "grows",
+    "n_annotators",
+    "n_stories",
+    "n_methods",
+    "half_width",
+    "printed",
+)
+NEEDED_COLUMNS = (
+    "question",
+    "metric",
+    "statistic",
+    "level",
+    "grows",
+    "target",
+    "value",
+    "reason",
+    "printed",
+)
+# Half-width of a coefficient that is asked for where nothing else is said.
+TARGET = 0.05
+
+
+def power_analysis(
+    *,
+    ratings: pd.DataFrame,
+    scores: pd.DataFrame | None,
+    options: AlignOptions,
+    target: float = TARGET,
+    notes: Notes | None = None,
+) -> dict[str, list[Row]]:
+    """Foretell the intervals of larger and smaller studies from a pilot.
+
+    Parameters
+    ----------
+    ratings, scores
+        The pilot, with the columns of `analysis.tables`; without scores there are no
+        coefficients.
+    options
+        The options of the command line. Stories and methods are drawn, whatever
+        `resample` says; `resamples` is the number of the pilot's own resamples.
+    target
+        Half-width of a coefficient, and of alpha, that is asked for.
+    notes
+        Is told what was left out.
+
+    Returns
+    -------
+    dict
+        Rows of the tables power (`POWER_COLUMNS`), needed (`NEEDED_COLUMNS`), variance
+        and reliability (`analysis.planning.variance_components`).
+
+    Raises
+    ------
+    OptionError
+        When nothing is left, ratings are choices, there are fewer than two resamples,
+        or the target is not positive.
+
+    Notes
+    -----
+    In the table power, `value` is what the statistic is expected to be, `n` the number
+    of simulated studies (0 where the law or a formula foretells), `n_annotators` the
+    annotators of each output, `half_width` that of the statistic over studies of this
+    size, `printed` that of the wider interval that `align` prints (coefficients alone).
+    The pilot's own size stands in each of the three series. In the table needed,
+    `value` brings `half_width` down to the target, `printed` the printed interval.
+    """
+    if options.resamples < 2:
+        raise OptionError(
+            f"--resamples: {options.resamples}: expected 2 or more, for the intervals "
+            "of the pilot"
+        )
+    if "dimension" not in ratings:
+        raise OptionError(
+            "--ratings: expected ratings of single outputs; studies of choices are not "
+            "planned"
+        )
+    if not target > 0:
+        raise OptionError(f"--target: {target}: expected a number above 0")
+    notes = Notes() if notes is None else notes
+    kept = kept_people(ratings, None, options, notes).ratings
+    assert kept is not None  # ratings were given
+    table = None
+    if scores is not None:
+        table = kept_scores(scores, options.exclude_methods)
+    found: dict[str, list[Row]] = {
+        name: [] for name in ("power", "needed", "variance", "reliability")
+    }
+    for name, rows in kept.groupby("dimension", sort=True):
+        pilot = pilot_study(str(name), rows, table, options, notes)
+        curves = [*coefficients(pilot), gap(pilot), alpha(pilot)]
+        for curve in curves:
+            found["power"] += _power_rows(pilot, curve)
+            found["needed"] += _needed_rows(pilot, curve, target)
+        name = pilot.question
+        found["variance"] += variance_components(
+            pilot.cells, question=name, **options.sampling
+        )
+        found["reliability"] += expected_reliability(
+            pilot.cells, question=name, **options.sampling
+        )
+    return found
+
+
+def _power_rows(pilot: Pilot, curve: Curve) -> list[Row]:
+    rows = []
+    for grows in GROWS:
+        for point in curve.points.get(grows, []):
+            rows.append(_power_row(pilot, curve, grows, point, ""))
+        if not curve.points.get(grows):
+            point = Point(pilot.size, NAN, NAN, NAN, NAN, 0)
+            rows.append(_power_row(pilot, curve, grows, point, curve.reasons[grows]))
+    return rows
+
+
+def _power_row(
+    pilot: Pilot, curve: Curve, grows: str, point: Point, reason: str
+) -> Row:
+    of_means = are_means(pilot.rows)
+    return {
+        "question": pilot.question,
+        "metric": curve.metric,
+        "value": point.value,
+        "low": point.low,
+        "high": point.high,
+        "n": point.n,
+        "reason": reason,
+        "statistic": curve.statistic,
+        "level": curve.level,
+        "grows": grows,
+        "n_annotators": NAN if of_means else point.size.per_output,
+        "n_stories": point.size.stories,
+        "n_methods": point.size.methods,
+        "half_width": point.half,
+        "printed": point.printed,
+    }
+
+
+def _needed_rows(pilot: Pilot, curve: Curve, target: float) -> list[Row]:
+    wanted = target if curve.target is None else curve.target
+    rows = []
+    for grows in GROWS:
+        value, reason, printed = NAN, curve.reasons[grows], NAN
+        if not reason:
+            points = curve.points[grows]
+            value, reason = needed(points, grows, wanted)
+            wider = [replace(point, half=point.printed) for point in points]
+            printed, _ = needed(wider, grows, wanted)
+        rows.append(
+            {
+                "question": pilot.question,
+                "metric": curve.metric,
+                "statistic": curve.statistic,
+                "level": curve.level,
+                "grows": grows,
+                "target": wanted,
+                "value": value,
+                "reason": reason,
+                "printed": printed,
+            }
+        )
+    return rows

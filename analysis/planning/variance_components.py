@@ -1,0 +1,408 @@
+"""How much of the variance of ratings is method, story, annotator, and the rest.
+
+Generalizability theory: each source of variance has a component, and from the
+components follows how reliable means of ratings become with more annotators.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from analysis.inference.resampling import cluster_counts, interval, stream
+from analysis.planning.sums_of_squares import (
+    FACTORS,
+    Design,
+    Source,
+    component_name,
+    estimate_components,
+    rating_design,
+    resampled_components,
+)
+from analysis.reading.kept_answers import are_means
+from analysis.results import NAN, Array, Row
+
+VARIANCE_COLUMNS = (
+    "question",
+    "component",
+    "value",
+    "share",
+    "low",
+    "high",
+    "n",
+    "reason",
+)
+RELIABILITY_COLUMNS = (
+    "question",
+    "statistic",
+    "value",
+    "low",
+    "high",
+    "n",
+    "reason",
+    "n_annotators",
+    "n_stories",
+)
+DRAWN = {"stories": "story", "annotators": "annotator", "methods": "method"}
+# Numbers of annotators an output for which reliability is foretold.
+PLANNED = (1, 2, 3, 5, 10, 20)
+# A variance estimated with fewer degrees of freedom is near zero.
+LEAST_DF = 4
+
+
+def variance_components(
+    by_annotator: pd.DataFrame,
+    *,
+    question: str,
+    resamples: int,
+    confidence: float,
+    seed: int,
+    drawn: str = "stories",
+) -> list[Row]:
+    """Divide the variance of one question's ratings among its sources.
+
+    Parameters
+    ----------
+    by_annotator
+        Rows of `analysis.reading.cells.annotator_cells` of this dimension only.
+    question
+        The dimension.
+    resamples, confidence, seed
+        Number of resamples (0 for no intervals), coverage, seed.
+    drawn
+        The clusters drawn for the intervals: ``"stories"``, ``"annotators"`` or
+        ``"methods"``; what is not drawn is taken as it is.
+
+    Returns
+    -------
+    list of dict
+        Columns `VARIANCE_COLUMNS`. `share` is of the sum of all components, negative
+        ones counted as 0; `n` is the number of groups of the source.
+
+    Notes
+    -----
+    A negative estimate is shown as estimated, with its reason. Intervals are those of
+    `variance_interval`.
+    """
+    if reason := _why_not(by_annotator):
+        return [
+            _row(question, source, NAN, NAN, (NAN, NAN), 0, reason)
+            for source in _ordered(FACTORS)
+        ]
+    design, y = _data(by_annotator)
+    found = estimate_components(design, y[:, None])
+    draws = _drawn(design, y, question, resamples, confidence, seed, DRAWN[drawn])
+    total = sum(found.variance(*source) for source in found.values)
+    rows = []
+    for source in _ordered(FACTORS):
+        n = found.levels[source]
+        if source in found.reasons:
+            reason = found.reasons[source]
+            rows.append(_row(question, source, NAN, NAN, (NAN, NAN), n, reason))
+            continue
+        value = float(found.values[source][0, 0])
+        share = max(0.0, value) / total if total > 0 else NAN
+        low, high, reason = variance_interval(value, draws.get(source), confidence)
+        if np.ptp(y) == 0:
+            reason = "all ratings are the same"
+        elif value < 0:
+            reason = "estimated below zero: too small to be told from none"
+        rows.append(_row(question, source, value, share, (low, high), n, reason))
+    return rows
+
+
+def _row(
+    question: str,
+    source: Source,
+    value: float,
+    share: float,
+    bounds: tuple[float, float],
+    n: int,
+    reason: str,
+) -> Row:
+    return {
+        "question": question,
+        "component": component_name(source),
+        "value": value,
+        "share": share,
+        "low": bounds[0],
+        "high": bounds[1],
+        "n": n,
+        "reason": reason,
+    }
+
+
+def _ordered(factors: Source) -> list[Source]:
+    pairs = [(a, b) for i, a in enumerate(factors) for b in factors[i + 1 :]]
+    return [*((name,) for name in factors), *pairs, factors]
+
+
+def _why_not(by_annotator: pd.DataFrame) -> str:
+    if are_means(by_annotator):
+        return "the ratings are means over raters, who cannot be told apart"
+    if (by_annotator["story"] == "").all():
+        return "ratings are method-level values, without stories"
+    if len(by_annotator) < 2:
+        return "fewer than two ratings"
+    return ""
+
+
+def _data(by_annotator: pd.DataFrame) -> tuple[Design, Array]:
+    rows = by_annotator.sort_values(list(FACTORS), kind="stable")
+    return rating_design(rows), rows["rating"].to_numpy(float)
+
+
+def _drawn(
+    design: Design,
+    y: Array,
+    question: str,
+    resamples: int,
+    confidence: float,
+    seed: int,
+    factor: str,
+) -> dict[Source, Array]:
+    """Estimate the components again where the levels of one factor are drawn.
+
+    Resamples of n levels are narrow: their variance lacks the factor n / (n - 1), and
+    an interval from so few is Student's. Values are spread by both.
+    """
+    n = int(design.codes[factor].max()) + 1
+    if resamples == 0 or n < 2:
+        return {}
+    rng = stream(seed, "variance", question, factor)
+    counts = cluster_counts(n, resamples, rng)
+    draws = resampled_components(design, y, drawn=factor, counts=counts)
+    tail = (1 + confidence) / 2
+    wider = np.sqrt(n / (n - 1)) * stats.t.ppf(tail, n - 1) / stats.norm.ppf(tail)
+    return {source: _spread(values, wider) for source, values in draws.items()}
+
+
+def _spread(values: Array, times: float) -> Array:
+    defined = np.isfinite(values)
+    middle = values[defined].mean() if defined.any() else 0.0
+    return np.asarray(middle + times * (values - middle))
+
+
+def variance_interval(
+    value: float, draws: Array | None, confidence: float
+) -> tuple[float, float, str]:
+    r"""Return the interval of a variance component, and the reason when it has none.
+
+    Parameters
+    ----------
+    value
+        The estimate.
+    draws
+        Its values in resamples.
+    confidence
+        Coverage.
+
+    Notes
+    -----
+    Percentiles of a resampled variance lie too low, since variances are skewed. With
+    the bootstrap's standard error the estimate has
+    :math:`\nu = 2 (\hat\sigma^2 / se)^2` degrees of freedom, and the interval is
+    :math:`\nu\hat\sigma^2/\chi^2_\nu` (Satterthwaite). An estimate with fewer than
+    four of them is near zero; it gets percentiles, moved so that their mean is the
+    estimate: copies of a story repeat its noise, which would count as variance of
+    what is not drawn.
+
+    References
+    ----------
+    Brennan, R. L. (2001), Generalizability Theory, sections 6.2.2 and 6.4.
+    """
+    if draws is None or not np.isfinite(draws).any():
+        return interval(np.empty(0) if draws is None else draws, confidence)
+    error = float(np.nanstd(draws))
+    df = 2 * (value / error) ** 2 if error > 0 and value > 0 else 0.0
+    if df < LEAST_DF:
+        return interval(_centred(draws, value), confidence)
+    tail = (1 - confidence) / 2
+    bounds = df * value / np.asarray(stats.chi2.ppf([1 - tail, tail], df), float)
+    return float(bounds[0]), float(bounds[1]), ""
+
+
+def _centred(draws: Array | None, value: float) -> Array:
+    """Move resampled values so that their mean is the estimate."""
+    if draws is None:
+        return np.empty(0)
+    defined = np.isfinite(draws)
+    return draws - (draws[defined].mean() if defined.any() else 0.0) + value
+
+
+@dataclass(frozen=True)
+class Size:
+    """The size of a study.
+
+    Attributes
+    ----------
+    annotators
+        People in the study.
+    stories, methods
+        Stories and methods.
+    per_output
+        Annotators of each output, on average.
+    per_story
+        Annotators who rate anything of one story, on average.
+    """
+
+    annotators: float
+    stories: float
+    methods: float
+    per_output: float
+    per_story: float
+
+
+def study_size(by_annotator: pd.DataFrame) -> Size:
+    """Return the size of the study behind rows of `annotator_cells`."""
+    rows = by_annotator
+    outputs = rows[["story", "method"]].drop_duplicates()
+    pairs = rows[["story", "annotator"]].drop_duplicates()
+    stories = rows["story"].nunique()
+    return Size(
+        float(rows["annotator"].nunique()),
+        float(stories),
+        float(rows["method"].nunique()),
+        len(rows) / len(outputs),
+        len(pairs) / stories,
+    )
+
+
+def reliability(parts: Mapping[Source, Array], size: Size) -> dict[str, Array]:
+    r"""Foretell how reliable means are in a study of a given size.
+
+    Parameters
+    ----------
+    parts
+        Source to its variance component, any shape; absent ones count as 0.
+    size
+        The study.
+
+    Returns
+    -------
+    dict
+        ``generalizability_output``, ``dependability_output``,
+        ``generalizability_method``, ``dependability_method``; NaN where the
+        universe variance and the error are both 0.
+
+    Notes
+    -----
+    The share of the variance of observed means that is universe variance. With k
+    ratings an output, A annotators and S stories, for an output's mean:
+    universe :math:`\sigma_m^2 + \sigma_s^2 + \sigma_{ms}^2`, error
+    :math:`(\sigma_{ma}^2 + \sigma_{sa}^2 + \sigma_e^2)/k` (generalizability
+    :math:`E\rho^2`, for comparing outputs that the same annotators rate; as a
+    function of k it is Spearman and Brown's formula), and :math:`+ \sigma_a^2/k`
+    (dependability :math:`\Phi`, ICC(2,k)). For a method's mean: universe
+    :math:`\sigma_m^2`, error :math:`\sigma_{ms}^2/S + \sigma_{ma}^2/A +
+    \sigma_e^2/(Sk)`, and :math:`+ \sigma_s^2/S + \sigma_a^2/A +
+    \sigma_{sa}^2/(S b)` with b annotators a story. Negative components count as 0.
+
+    References
+    ----------
+    Brennan, R. L. (2001), Generalizability Theory, section 4.1.
+    """
+
+    def part(*source: str) -> Array:
+        return np.maximum(0.0, parts.get(source, np.zeros(())))
+
+    k, A, S = size.per_output, size.annotators, size.stories
+    m, s, a = (part(name) for name in FACTORS)
+    ms, ma, sa = (
+        part("method", "story"),
+        part("method", "annotator"),
+        part(*FACTORS[1:]),
+    )
+    rest = part(*FACTORS)
+    output, relative = m + s + ms, (ma + sa + rest) / k
+    of_method = ms / S + ma / A + rest / (S * k)
+    absolute = of_method + s / S + a / A + sa / (S * size.per_story)
+    return {
+        "generalizability_output": _share(output, relative),
+        "dependability_output": _share(output, relative + a / k),
+        "generalizability_method": _share(m, of_method),
+        "dependability_method": _share(m, absolute),
+    }
+
+
+def _share(universe: Array, error: Array) -> Array:
+    total = universe + error
+    return np.where(total > 0, universe / np.where(total > 0, total, 1.0), np.nan)
+
+
+def expected_reliability(
+    by_annotator: pd.DataFrame,
+    *,
+    question: str,
+    resamples: int,
+    confidence: float,
+    seed: int,
+    annotators: Sequence[int] = PLANNED,
+) -> list[Row]:
+    """Foretell the reliability of means with more or fewer annotators an output.
+
+    Parameters
+    ----------
+    by_annotator, question, resamples, confidence, seed
+        As for `variance_components`; stories are drawn for the intervals.
+    annotators
+        Numbers of annotators, each of whom rates every output.
+
+    Returns
+    -------
+    list of dict
+        Columns `RELIABILITY_COLUMNS`; `n` is the number of outputs or methods of the
+        pilot. Statistics are those of `reliability`.
+    """
+    outputs = by_annotator[["story", "method"]].drop_duplicates()
+    names = tuple(reliability({}, Size(1, 1, 1, 1, 1)))
+    reason = _why_not(by_annotator) or _one_rating_each(by_annotator)
+    stories = by_annotator["story"].nunique()
+    found: dict[Source, Array] = {}
+    draws: dict[Source, Array] = {}
+    if not reason:
+        design, y = _data(by_annotator)
+        fit = estimate_components(design, y[:, None])
+        found = {source: matrix[0, 0] for source, matrix in fit.values.items()}
+        draws = _drawn(design, y, question, resamples, confidence, seed, "story")
+        draws = {s: _centred(d, float(found[s])) for s, d in draws.items()}
+    rows: list[Row] = []
+    for k in annotators:
+        size = Size(k, stories, by_annotator["method"].nunique(), k, k)
+        values = reliability(found, size)
+        resampled = reliability(draws, size) if draws else {}
+        for name in names:
+            why = reason or _undefined(found, name)
+            value = NAN if why else float(values[name])
+            low, high, missing = interval(resampled.get(name, np.empty(0)), confidence)
+            if np.isnan(value):
+                low, high, missing = NAN, NAN, why or "all ratings are the same"
+            n = len(outputs) if name.endswith("output") else size.methods
+            rows.append(
+                {
+                    "question": question,
+                    "statistic": name,
+                    "value": value,
+                    "low": low,
+                    "high": high,
+                    "n": int(n),
+                    "reason": missing,
+                    "n_annotators": k,
+                    "n_stories": stories,
+                }
+            )
+    return rows
+
+
+def _one_rating_each(by_annotator: pd.DataFrame) -> str:
+    if by_annotator.duplicated(["story", "method"]).any():
+        return ""
+    return "no output has two ratings, so that their noise cannot be told"
+
+
+def _undefined(found: Mapping[Source, Array], name: str) -> str:
+    if name.endswith("method") and ("method",) not in found:
+        return "only one method"
+    return ""

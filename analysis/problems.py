@@ -1,0 +1,188 @@
+"""What is wrong with an input, where, and what would be right.
+
+It imports nothing, so that any part of the project may use it.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol, Self, TypeVar
+
+# Of one kind of problem so many are told, and so many kept; of kinds so many.
+SHOWN_OF_A_KIND, KEPT_OF_A_KIND, KEPT_KINDS = 3, 100, 100
+OTHER_KINDS = ""
+_NUMBER = re.compile(r"[-+]?\d[\d.,]*(e[-+]?\d+)?")
+
+
+def without_numbers(text: str) -> str:
+    """Return a message with its numbers left open.
+
+    Examples
+    --------
+    >>> without_numbers("3 columns as in the header, not 5")
+    '# columns as in the header, not #'
+    """
+    return _NUMBER.sub("#", text)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong with an input, and what would be right.
+
+    Parameters
+    ----------
+    file
+        File name or path.
+    expected
+        What was expected, in words that go on after "expected".
+    line
+        Line in the file, 1 being the header; None where lines do not apply.
+    column
+        Column name, or empty.
+    value
+        The offending text, or empty.
+    rule
+        `expected` as it would be in any other place; by default without its numbers.
+    """
+
+    file: str
+    expected: str
+    line: int | None = None
+    column: str = ""
+    value: str = ""
+    rule: str = ""
+
+    def __str__(self) -> str:
+        where = self.file if self.line is None else f"{self.file}:{self.line}"
+        parts = [where, self.column, self.value, f"expected {self.expected}"]
+        text = ": ".join(part for part in parts if part)
+        return " ".join(text.splitlines())  # one line a problem, whatever a cell holds
+
+    @property
+    def kind(self) -> str:
+        """Return what problems share that say the same of different places."""
+        return f"{self.column}: {self.rule or without_numbers(self.expected)}"
+
+
+@dataclass(frozen=True)
+class Told:
+    """Something wrong in a text of its own, and what such texts share: their kind."""
+
+    text: str
+    kind: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class HasKind(Protocol):
+    """Something that is wrong in one of many places."""
+
+    @property
+    def kind(self) -> str:
+        """Return what it shares with those that say the same of other places."""
+
+
+K = TypeVar("K", bound=HasKind)
+
+
+class Problems(list[K]):
+    """What is wrong with an input: the first problems of each kind, and all counted.
+
+    A file of ten million bad rows says few different things; what is kept of them is
+    bounded.
+    """
+
+    def __init__(self, problems: Iterable[K] = ()) -> None:
+        super().__init__()
+        self._counts: Counter[str] = Counter()
+        self.extend(problems)
+
+    @property
+    def total(self) -> int:
+        """Return how many problems there are, those that were not kept included."""
+        return self._counts.total()
+
+    def append(self, problem: K) -> None:
+        """Count a problem, and keep it if it is among the first of its kind."""
+        kind = self._known(problem.kind)
+        if kind != OTHER_KINDS and self._counts[kind] < KEPT_OF_A_KIND:
+            super().append(problem)
+        self._counts[kind] += 1
+
+    def extend(self, problems: Iterable[K]) -> None:
+        """Add problems; of `Problems` those that were only counted, too."""
+        for problem in problems:
+            self.append(problem)
+        if isinstance(problems, Problems):
+            kept = Counter(problem.kind for problem in problems)
+            for kind, number in (problems._counts - kept).items():
+                self._counts[self._known(kind)] += number
+
+    def __iadd__(self, problems: Iterable[K]) -> Self:  # type: ignore[override, misc]
+        self.extend(problems)
+        return self
+
+    def repeat(self, problem: K, number: int) -> None:
+        """Count so many more that say the same of other places."""
+        self._counts[self._known(problem.kind)] += number
+
+    def _known(self, kind: str) -> str:
+        is_new = kind not in self._counts
+        return OTHER_KINDS if is_new and len(self._counts) >= KEPT_KINDS else kind
+
+    def kept(self) -> list[str]:
+        """Return every problem that was kept, and at last how many there are more."""
+        rest = self.total - len(self)
+        return [*map(str, self), *([f"... and {rest:,} more"] if rest else [])]
+
+    def lines(
+        self, shown: int = SHOWN_OF_A_KIND, more: str = "... and {n} more"
+    ) -> list[str]:
+        """Return the first problems of each kind, one a line, and how many more.
+
+        A list of which everything is told stays in its order.
+        """
+        if self.total == len(self) and max(self._counts.values(), default=0) <= shown:
+            return list(map(str, self))
+        by_kind: dict[str, list[K]] = defaultdict(list)
+        for problem in self:
+            by_kind[problem.kind].append(problem)
+        lines: list[str] = []
+        for kind, kept in by_kind.items():
+            told = list(map(str, kept[:shown]))
+            lines += told
+            if rest := self._counts[kind] - len(told):
+                lines.append(more.format(n=f"{rest:,}"))
+        if others := self.total - sum(self._counts[kind] for kind in by_kind):
+            lines.append(more.format(n=f"{others:,}"))
+        return lines
+
+
+def by_line(problems: Iterable[Problem]) -> Problems[Problem]:
+    """Return the problems of one file in the order of its lines."""
+    found = Problems(problems)
+    found.sort(key=lambda problem: problem.line or 0)
+    return found
+
+
+class InputError(ValueError):
+    """An input was refused.
+
+    Parameters
+    ----------
+    problems
+        Every reason.
+    table
+        What could be read of the input, for whoever can find more in it.
+    """
+
+    def __init__(self, problems: Iterable[Problem], table: object = None) -> None:
+        self.problems = Problems(problems)
+        self.table = table
+        super().__init__("\n".join(self.lines()))
+
+    def lines(self) -> list[str]:
+        """Return what is wrong, each kind at its first places."""
+        return self.problems.lines()

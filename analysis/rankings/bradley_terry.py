@@ -1,0 +1,336 @@
+"""Strengths of methods by maximum likelihood: Bradley-Terry, Davidson, the side.
+
+Many tables of counts, as a bootstrap makes them, are fitted at once.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from analysis.results import Array, Mask
+
+TIES = ("half", "drop", "davidson")
+# Planes of a table of counts (methods x methods each).
+WINS, TIED, WINS_ON_LEFT, WINS_ON_RIGHT, TIED_LEFT_FIRST = range(5)
+STEPS = 100
+CONVERGED = 1e-10
+# Largest change of a parameter in one step: Newton overshoots far from the top.
+LONGEST_STEP = 2.0
+# A side effect beyond this many log odds has no finite maximum.
+LARGEST_SIDE = 15.0
+# The share of what is known of the side that must remain beside the methods.
+LEAST_KNOWN = 1e-9
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Parameters of B tables of counts.
+
+    Attributes
+    ----------
+    theta
+        Shape (B, M), mean 0: log strengths.
+    log_nu
+        Shape (B,): Davidson's tie parameter; 0 where it is not fitted.
+    side
+        Shape (B,): log odds for the left output; 0 where it is not fitted.
+    converged
+        Shape (B,): whether the maximum was found.
+    """
+
+    theta: Array
+    log_nu: Array
+    side: Array
+    converged: Mask
+
+
+@dataclass(frozen=True)
+class _Statistics:
+    """What the likelihood needs of the counts.
+
+    Attributes
+    ----------
+    unsided
+        Shape (B, M, M), symmetric: answers with an unknown side.
+    sided
+        Shape (B, M, M): answers with i on the left and j on the right, or None.
+    observed
+        Shape (B, M + 2): wins and half the ties of every method, number of ties,
+        wins and half the ties of the left.
+    free
+        Shape (B, M + 2): parameters that are fitted.
+    some_ties
+        Shape (B,): where ties have a probability of their own.
+    """
+
+    unsided: Array
+    sided: Array | None
+    observed: Array
+    free: Mask
+    some_ties: Mask
+
+    def of(self, rows: Mask) -> "_Statistics":
+        """Return some of the tables."""
+        sided = None if self.sided is None else self.sided[rows]
+        return _Statistics(
+            self.unsided[rows],
+            sided,
+            self.observed[rows],
+            self.free[rows],
+            self.some_ties[rows],
+        )
+
+
+def fit(counts: Array, *, ties: str = "half") -> tuple[Array, Mask]:
+    """Return the log strengths (B, M), mean 0, and whether each fit converged.
+
+    See `fit_model`, which also returns the other parameters.
+
+    Examples
+    --------
+    >>> counts = np.zeros((1, 2, 2, 2))
+    >>> counts[0, 0] = [[0, 3], [1, 0]]
+    >>> theta, converged = fit(counts)
+    >>> round(float(theta[0, 0] - theta[0, 1]), 6), bool(converged[0])
+    (1.098612, True)
+    """
+    found = fit_model(counts, ties=ties)
+    return found.theta, found.converged
+
+
+def fit_model(counts: Array, *, ties: str = "half", start: Fit | None = None) -> Fit:
+    r"""Fit strengths to many tables of counts by Newton's method.
+
+    Parameters
+    ----------
+    counts
+        Shape (B, 2, M, M): wins of i over j, and ties of i and j in either triangle.
+        Or shape (B, 5, M, M), with a side effect: these two where the side is unknown,
+        wins of i over j with i on the left, with i on the right, and ties with i on
+        the left. The graph of wins and ties must be strongly connected.
+    ties
+        ``"half"``, ``"drop"`` or ``"davidson"``.
+    start
+        One fit near the tables, B = 1; every table starts from it.
+
+    Returns
+    -------
+    Fit
+        Not converged where the side effect has no finite maximum, or cannot be told
+        from the methods.
+
+    Notes
+    -----
+    With i on the left, :math:`\eta = \theta_i - \theta_j + \delta`, and without a
+    known side :math:`\eta = \theta_i - \theta_j`:
+
+    .. math:: P(i) : P(tie) : P(j) = e^{\eta/2} : \nu : e^{-\eta/2}
+
+    with :math:`\nu = 0` except for Davidson. The side effect is one factor on the odds
+    of the left output (Davidson and Beaver 1977, Biometrics 33, whose tie parameter
+    is :math:`\nu e^{\delta/2}`). Log nu is one more parameter: a table without ties
+    has no finite maximum in it and is fitted without; one of ties only has equal
+    strengths.
+    """
+    data = _statistics(counts, ties)
+    B, M = len(counts), counts.shape[-1]
+    parameters = np.zeros((B, M + 2))
+    if start is not None:
+        parameters[:, :M] = start.theta
+        parameters[:, M], parameters[:, M + 1] = start.log_nu, start.side
+    parameters[~data.free] = 0
+    converged = np.zeros(B, bool)
+    active = np.ones(B, bool) if data.sided is None else _side_is_known(data)
+    for _ in range(STEPS):
+        if not active.any():
+            break
+        here = data if active.all() else data.of(active)
+        gradient, information = _derivatives(parameters[active], here)
+        step = _solved(information, gradient)
+        largest = np.abs(step).max(axis=1, keepdims=True)
+        parameters[active] += np.nan_to_num(
+            step * np.minimum(1, LONGEST_STEP / (largest + 1e-300))
+        )
+        converged[active] = largest[:, 0] < CONVERGED
+        still = largest[:, 0] >= CONVERGED
+        still &= np.abs(parameters[active, M + 1]) < LARGEST_SIDE
+        active[active] = still
+    theta = parameters[:, :M] - parameters[:, :M].mean(axis=1, keepdims=True)
+    return Fit(theta, parameters[:, M], parameters[:, M + 1], converged)
+
+
+def _solved(information: Array, gradient: Array) -> Array:
+    """Return each table's Newton step; nan where its information is singular.
+
+    That happens where answers follow the side so closely that strengths cannot be told
+    from it any more.
+    """
+    try:
+        return np.asarray(np.linalg.solve(information, gradient[:, :, None])[:, :, 0])
+    except np.linalg.LinAlgError:
+        step = np.full(gradient.shape, np.nan)
+        for table, (matrix, slope) in enumerate(
+            zip(information, gradient, strict=True)
+        ):
+            try:
+                step[table] = np.linalg.solve(matrix, slope)
+            except np.linalg.LinAlgError:
+                continue
+        return step
+
+
+def covariance(counts: Array, found: Fit, *, ties: str = "half") -> Array:
+    """Return the inverse of the Fisher information, answers being independent.
+
+    Parameters
+    ----------
+    counts, ties
+        As given to `fit_model`.
+    found
+        What it returned.
+
+    Returns
+    -------
+    array of shape (B, M + 2, M + 2)
+        Of log strengths with mean 0, log nu and side effect; 0 for a parameter that
+        is not fitted. Differences of strengths have the variances
+        ``c[i, i] + c[j, j] - 2 c[i, j]``.
+
+    Notes
+    -----
+    Answers of one story or annotator are not independent, so that intervals from this
+    matrix are too narrow: leaderboards use the cluster bootstrap.
+    """
+    data = _statistics(counts, ties)
+    parameters = np.column_stack([found.theta, found.log_nu, found.side])
+    inverse = np.linalg.inv(_derivatives(parameters, data)[1])
+    M = counts.shape[-1]
+    inverse[:, :M, :M] -= 1 / M  # of the sum of the strengths, which is fixed
+    both = data.free[:, :, None] & data.free[:, None, :]
+    return np.asarray(np.where(both, inverse, 0.0))
+
+
+def without_side(counts: Array) -> Array:
+    """Add the planes of a table up to wins and ties, (..., 2, M, M)."""
+    if counts.shape[-3] == 2:
+        return counts
+    wins = (WINS, WINS_ON_LEFT, WINS_ON_RIGHT)
+    return np.stack(
+        [
+            counts[..., wins, :, :].sum(axis=-3),
+            counts[..., TIED, :, :] + counts[..., TIED_LEFT_FIRST, :, :],
+        ],
+        axis=-3,
+    )
+
+
+def side_is_known(counts: Array) -> bool:
+    """Tell whether the side can be told from the methods in one table (5, M, M).
+
+    It cannot where, for example, one method always stands on the left.
+    """
+    return bool(_side_is_known(_statistics(counts[None], "half"))[0])
+
+
+def _statistics(counts: Array, ties: str) -> _Statistics:
+    counts = np.asarray(counts, float)
+    if ties == "drop":
+        counts = counts.copy()
+        counts[:, TIED] = 0
+        counts[:, TIED_LEFT_FIRST:] = 0
+    wins, tied = without_side(counts).transpose(1, 0, 2, 3)
+    B, M = len(wins), wins.shape[-1]
+    n_ties = tied.sum(axis=(1, 2))
+    observed = np.zeros((B, M + 2))
+    observed[:, :M] = wins.sum(axis=2) + (tied.sum(axis=2) + tied.sum(axis=1)) / 2
+    free = np.ones((B, M + 2), bool)
+    some_ties = (n_ties > 0) & (ties == "davidson")
+    free[:, M] = some_ties & (wins.sum(axis=(1, 2)) > 0)
+    observed[:, M] = n_ties
+    unsided = counts[:, WINS] + counts[:, TIED]
+    sided = None
+    if counts.shape[1] == 5:
+        left, right, even = counts[:, WINS_ON_LEFT:].transpose(1, 0, 2, 3)
+        sided = left + right.transpose(0, 2, 1) + even
+        observed[:, M + 1] = left.sum(axis=(1, 2)) + even.sum(axis=(1, 2)) / 2
+    free[:, M + 1] = sided is not None
+    return _Statistics(
+        unsided + unsided.transpose(0, 2, 1), sided, observed, free, some_ties
+    )
+
+
+def _side_is_known(data: _Statistics) -> Mask:
+    """Tell where the side is no sum of effects of methods: its residual is not 0."""
+    plain = replace(data, some_ties=np.zeros_like(data.some_ties))
+    _, information = _derivatives(np.zeros(data.observed.shape), plain)
+    M = data.observed.shape[1] - 2
+    own, with_methods = information[:, M + 1, M + 1], information[:, :M, M + 1]
+    with np.errstate(invalid="ignore"):
+        explained = np.linalg.solve(information[:, :M, :M], with_methods[:, :, None])
+    rest = own - (with_methods * explained[:, :, 0]).sum(axis=1)
+    return np.asarray((own > 0) & (rest > LEAST_KNOWN * own))
+
+
+def _derivatives(parameters: Array, data: _Statistics) -> tuple[Array, Array]:
+    """Return the gradient of the log likelihood and the information matrix."""
+    B, M = len(parameters), parameters.shape[1] - 2
+    half = np.exp(parameters[:, :M] / 2)
+    ratio = half[:, :, None] / half[:, None, :]
+    nu = np.where(data.some_ties, np.exp(parameters[:, M]), 0.0)[:, None, None]
+    mean, variance, tie, cross, both = _moments(data.unsided, ratio, nu)
+    expected = np.zeros((B, M + 2))
+    expected[:, :M] = mean.sum(axis=2)
+    expected[:, M] = tie.sum(axis=(1, 2)) / 2
+    information = np.zeros((B, M + 2, M + 2))
+    information[:, :M, M] = cross.sum(axis=2)
+    information[:, M, M] = both.sum(axis=(1, 2)) / 2
+    if data.sided is not None:
+        ratio = ratio * np.exp(parameters[:, M + 1] / 2)[:, None, None]
+        mean, sided, tie, cross, both = _moments(data.sided, ratio, nu)
+        variance = variance + sided + sided.transpose(0, 2, 1)
+        # The right output scores what the left one does not.
+        expected[:, :M] += mean.sum(axis=2) + (data.sided - mean).sum(axis=1)
+        expected[:, M] += tie.sum(axis=(1, 2))
+        expected[:, M + 1] = mean.sum(axis=(1, 2))
+        information[:, :M, M] += cross.sum(axis=2) - cross.sum(axis=1)
+        information[:, M, M] += both.sum(axis=(1, 2))
+        information[:, :M, M + 1] = sided.sum(axis=2) - sided.sum(axis=1)
+        information[:, M, M + 1] = cross.sum(axis=(1, 2))
+        information[:, M + 1, M + 1] = sided.sum(axis=(1, 2))
+    information[:, M:, :M] = information[:, :M, M:].transpose(0, 2, 1)
+    information[:, M + 1, M] = information[:, M, M + 1]
+    # Only differences of strengths matter: fix their sum.
+    information[:, :M, :M] = 1 / M - variance
+    diagonal = np.arange(M)
+    information[:, diagonal, diagonal] += variance.sum(axis=2)
+    gradient = np.where(data.free, data.observed - expected, 0.0)
+    if not data.free.all():
+        fixed = ~data.free
+        information[fixed[:, :, None] | fixed[:, None, :]] = 0
+        information[:, range(M + 2), range(M + 2)] += fixed
+    return gradient, information
+
+
+def _moments(
+    total: Array, ratio: Array, nu: Array
+) -> tuple[Array, Array, Array, Array, Array]:
+    """Return moments of the score of i against j and of the tie, times the answers.
+
+    A win scores 1, a tie 1/2: expected score, its variance, expected ties, covariance,
+    variance of the tie. `ratio` is the square root of the odds.
+    """
+    down = 1 / ratio
+    if not nu.any():
+        win = total / (1 + down * down)
+        none = np.zeros((len(total), 1, 1))
+        return win, win / (1 + ratio * ratio), none, none, none
+    mass = ratio + down + nu
+    win, tie = ratio / mass, nu / mass
+    mean = win + tie / 2
+    return (
+        total * mean,
+        total * (win + tie / 4 - mean * mean),
+        total * tie,
+        total * (tie / 2 - mean * tie),
+        total * (tie * (1 - tie)),
+    )

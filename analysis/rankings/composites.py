@@ -1,0 +1,269 @@
+"""Composites: one number of several questions or metrics a method.
+
+What belongs together a table of weights says (`analysis.rankings.composite_weights`).
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from analysis.inference.resampling import (
+    DECIMALS,
+    cluster_counts,
+    interval,
+    stream,
+)
+from analysis.inference.scaling import unit_of
+from analysis.rankings.composite_weights import Composite, composites_of, inside
+from analysis.rankings.rank_intervals import rank_intervals, ranks
+from analysis.reading.scores import ScoreTable
+from analysis.results import NAN, Array, Row
+
+COMPOSITE_COLUMNS = (
+    "composite",
+    "method",
+    "value",
+    "low",
+    "high",
+    "rank",
+    "rank_low",
+    "rank_high",
+    "n_parts",
+    "reason",
+)
+# Values that differ by less are equal up to rounding.
+SAME = 1e-9
+# Numbers held at once while resampling: resamples x cells.
+CHUNK = 4_000_000
+
+
+def part_cells(
+    human: pd.DataFrame | None = None, table: ScoreTable | None = None
+) -> tuple[pd.DataFrame, frozenset[str]]:
+    """Return the cells of dimensions and metrics as parts of composites.
+
+    Parameters
+    ----------
+    human
+        Cells of `analysis.reading.cells.human_cells`.
+    table
+        Scores.
+
+    Returns
+    -------
+    DataFrame
+        Columns part, story, method, value; a metric with the name of a dimension
+        stands as ``name (metric)``.
+    frozenset
+        Parts of which less is better.
+    """
+    frames, lower = [], set()
+    dimensions: set[str] = set()
+    if human is not None:
+        dimensions = set(human["dimension"])
+        names = {"dimension": "part", "human": "value"}
+        frames.append(human.rename(columns=names))
+    if table is not None:
+        names = {"metric": "part", "score": "value"}
+        cells = table.cells.rename(columns=names)
+        called = {m: f"{m} (metric)" if m in dimensions else m for m in table.metrics}
+        frames.append(cells.assign(part=cells["part"].map(called)))
+        lower = {called[m] for m in table.metrics if not table.higher_is_better[m]}
+    columns = ["part", "story", "method", "value"]
+    return pd.concat(frames, ignore_index=True)[columns], frozenset(lower)
+
+
+def composites(
+    cells: pd.DataFrame,
+    weights: pd.DataFrame,
+    *,
+    lower_is_better: frozenset[str] = frozenset(),
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> list[Row]:
+    r"""Join several questions or metrics into one number a method.
+
+    Parameters
+    ----------
+    cells
+        Columns part, story, method, value, at most one row of each; see `part_cells`.
+        An empty story is a value of the whole method.
+    weights
+        Columns composite, part, weight, kind; see `check_weights`.
+    lower_is_better
+        Parts of which less is better. Their sign is turned before they enter a mean;
+        in ranks and drops they are turned as far as better and worse go.
+    resamples, confidence, seed
+        Number of resamples of stories (0 for no intervals), coverage, seed.
+
+    Returns
+    -------
+    list of Row
+        Rows of `COMPOSITE_COLUMNS`, composites in the order of the weights, their
+        methods best first. Rank 1 is best. Intervals are empty where no part has two
+        stories.
+
+    Notes
+    -----
+    With :math:`v_p` a method's mean of part p over its stories, or its value of the
+    composite p:
+
+    - ``mean``: :math:`\sum_p w_p v_p / \sum_p w_p`. A binary mask of roles and angles
+      is weights of 1 (VISTAR); Envision's overall has weights of .4, .4 and .2.
+    - ``ranks``: the same mean of the method's ranks over the parts, 1 being best and
+      ties sharing the middle (ViStoryBench's leaderboard); less is better. Only
+      methods with all parts are ranked.
+    - ``drop``: :math:`100 (v_1 - v_2) / v_1` of the two parts in their order, in per
+      cent (VISTAR, from core to hard); less is better.
+
+    A method that lacks a part has no value, and a reason that names what it lacks.
+    """
+    known = composites_of(weights)
+    methods = tuple(sorted(cells["method"].unique()))
+    names = tuple(sorted(cells["part"].unique()))
+    turned = frozenset(lower_is_better)
+    cube = _Cube(cells, names, methods)
+    parts = cube.means(np.ones((1, cube.n_stories)))
+    values = _evaluated(known, parts, turned)
+    drawn: dict[str, list[Array]] = {name: [] for name in known}
+    rng = stream(seed, "composites")
+    step = max(1, CHUNK // cube.size)
+    for start in range(0, resamples if cube.n_stories > 1 else 0, step):
+        b = min(step, resamples - start)
+        means = cube.means(cluster_counts(cube.n_stories, b, rng).astype(float))
+        for name, found in _evaluated(known, means, turned).items():
+            drawn[name].append(found)
+    rows: list[Row] = []
+    for name, composite in known.items():
+        draws = np.concatenate(drawn[name]) if drawn[name] else None
+        lacking = _lacking(known, name, parts, methods)
+        rows += _rows(
+            name, composite, values[name][0], draws, methods, lacking, confidence
+        )
+    return rows
+
+
+class _Cube:
+    """Values of parts by story and method."""
+
+    def __init__(
+        self, cells: pd.DataFrame, names: tuple[str, ...], methods: tuple[str, ...]
+    ) -> None:
+        self._names = names
+        stories = sorted(set(cells["story"]) - {""})
+        self.n_stories = len(stories)
+        P, M = len(names), len(methods)
+        place = [
+            pd.Index(labels).get_indexer(pd.Index(cells[column]))
+            for labels, column in (
+                (names, "part"),
+                (["", *stories], "story"),
+                (methods, "method"),
+            )
+        ]
+        values = np.full((P, 1 + self.n_stories, M), np.nan)
+        values[place[0], place[1], place[2]] = cells["value"].to_numpy(float)
+        self._whole = values[:, 0]
+        by_story = values[:, 1:].transpose(1, 0, 2).reshape(self.n_stories, P * M)
+        self._known = np.isfinite(by_story)
+        self._values = np.where(self._known, by_story, 0.0)
+        self.size = max(by_story.size, P * M)
+
+    def means(self, weights: Array) -> dict[str, Array]:
+        """Return the mean of every part under weights of stories (b, S): (b, M)."""
+        total = weights @ self._known
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found = (weights @ self._values) / total
+        found = found.reshape(len(weights), *self._whole.shape)
+        # A part of whole methods has no stories to draw.
+        found = np.where(np.isnan(self._whole), found, self._whole)
+        return {name: found[:, k] for k, name in enumerate(self._names)}
+
+
+def _evaluated(
+    known: Mapping[str, Composite], parts: Mapping[str, Array], lower: frozenset[str]
+) -> dict[str, Array]:
+    """Return each composite by resample and method, (b, M)."""
+    absent = np.full(next(iter(parts.values())).shape, np.nan)
+
+    def signed(part: str) -> Array:
+        """Return a part so that more is better."""
+        if part in known:
+            composite = known[part]
+            return formed(composite) if composite.kind == "mean" else -formed(composite)
+        found = parts.get(part, absent)
+        return -found if part in lower else found
+
+    def formed(composite: Composite) -> Array:
+        found = np.stack([signed(part) for part in composite.parts])
+        if composite.kind == "drop":
+            with np.errstate(invalid="ignore", divide="ignore"):
+                drop = 100 * (found[0] - found[1]) / np.abs(found[0])
+            return np.where(found[0] == 0, np.nan, drop)
+        if composite.kind == "ranks":
+            found[:, np.isnan(found).any(axis=0)] = np.nan
+            found = np.stack([part / unit_of(part) for part in found])
+            found = ranks(found, tolerance=SAME, ties="middle")
+        total = np.tensordot(composite.weights, found, 1)
+        return np.asarray(total / composite.weights.sum())
+
+    return {name: formed(composite) for name, composite in known.items()}
+
+
+def _lacking(
+    known: Mapping[str, Composite],
+    name: str,
+    parts: Mapping[str, Array],
+    methods: tuple[str, ...],
+) -> list[str]:
+    """Say for each method which parts, not composites, it lacks."""
+    leaves = [part for part in sorted(inside(known, name)) if part not in known]
+    found = []
+    for i in range(len(methods)):
+        gone = [p for p in leaves if p not in parts or np.isnan(parts[p][0, i])]
+        found.append(f"no value of {', '.join(gone)}" if gone else "")
+    return found
+
+
+def _rows(
+    name: str,
+    composite: Composite,
+    values: Array,
+    draws: Array | None,
+    methods: tuple[str, ...],
+    lacking: list[str],
+    confidence: float,
+) -> list[Row]:
+    """Return the rows of one composite, best first."""
+    sign = 1.0 if composite.kind == "mean" else -1.0
+    if draws is None:
+        draws = np.empty((0, len(methods)))
+    unit = unit_of(values)
+    values, draws = values / unit, draws / unit
+    place = ranks(sign * values, tolerance=SAME)
+    best, worst = rank_intervals(
+        sign * values, sign * draws, confidence, tolerance=SAME
+    )
+    rows = []
+    for i in np.lexsort((np.arange(len(methods)), place)):
+        low, high, reason = interval(draws[:, i], confidence)
+        if np.isnan(values[i]):
+            low, high = NAN, NAN
+            reason = lacking[i] or "its first part is 0"
+        value = round(float(values[i]), DECIMALS)
+        found = (
+            name,
+            methods[i],
+            unit * value,
+            unit * low,
+            unit * high,
+            float(place[i]),
+            float(best[i]),
+            float(worst[i]),
+            len(composite.parts),
+            reason,
+        )
+        rows.append(dict(zip(COMPOSITE_COLUMNS, found, strict=True)))
+    return rows

@@ -1,0 +1,390 @@
+"""Ranking methods by side-by-side answers: Bradley-Terry and Davidson."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from analysis.inference.resampling import bootstrap_p, interval
+from analysis.rankings.bradley_terry import (
+    TIES,
+    WINS_ON_LEFT,
+    Fit,
+    fit_model,
+    side_is_known,
+    without_side,
+)
+from analysis.rankings.choice_counts import (
+    PARTS,
+    Votes,
+    choice_votes,
+    resampled_counts,
+)
+from analysis.rankings.rank_intervals import rank_intervals, ranks
+from analysis.results import NAN, Array, Counts, Mask, Row
+
+__all__ = [
+    "ELO_SCALE",
+    "PARTS",
+    "SIDE_EFFECT_COLUMNS",
+    "TIES",
+    "Standing",
+    "leaderboard",
+    "side_effect",
+]
+
+ELO_SCALE = 400 / np.log(10)
+ELO_MEAN = 1000.0
+SIDE_EFFECT_COLUMNS = (
+    "question",
+    "value",
+    "low",
+    "high",
+    "n",
+    "reason",
+    "elo",
+    "p_value",
+)
+# Ratings on the Elo scale that differ by less are equal up to rounding.
+SAME_RATING = 1e-6
+MAJORITY_HAS_NO_SIDE = (
+    "a majority joins answers of both sides; single votes have one each"
+)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One method of a leaderboard.
+
+    Attributes
+    ----------
+    method
+        Its name.
+    rating, low, high
+        On the Elo scale, mean 1000; NaN when the maximum does not exist.
+    rank, rank_low, rank_high
+        1 is best; equal ratings share the better rank. NaN without a rating.
+    n_comparisons
+        Answers in which it takes part, as far as they enter the fit.
+    """
+
+    method: str
+    rating: float
+    low: float
+    high: float
+    rank: float
+    rank_low: float
+    rank_high: float
+    n_comparisons: int
+
+
+@dataclass(frozen=True)
+class _Ask:
+    """What is asked for: the arguments of `leaderboard`."""
+
+    criterion: str
+    ties: str
+    parts: tuple[str, ...]
+    resamples: int
+    seed: int
+
+
+def leaderboard(
+    choices: pd.DataFrame,
+    *,
+    criterion: str,
+    ties: str = "half",
+    by_majority: bool = False,
+    side: bool = False,
+    parts: tuple[str, ...] = ("stories", "annotators"),
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> tuple[list[Standing], list[str]]:
+    r"""Rank the methods of one criterion by maximum likelihood.
+
+    Parameters
+    ----------
+    choices
+        Kept rows of the criterion, in any order. ``both_bad`` counts as a tie.
+    criterion
+        Named in the random stream.
+    ties
+        ``"half"``: half a win to each; ``"drop"``: left out; ``"davidson"``: a
+        tie model with one parameter.
+    by_majority
+        Replace the answers of each story and pair by their majority; without
+        one, a tie.
+    side
+        Adjust for the side on which outputs stood, as `left_method` says; see
+        `side_effect`. Where the effect cannot be estimated a remark says why, and
+        ratings are not adjusted. Answers with an unknown side count without it.
+    parts
+        Clusters to draw, of `PARTS`; units are pairs of outputs of one story.
+        Methods are not drawn: a resample without one cannot rank it.
+    resamples, confidence, seed
+        Number of resamples (0 for no intervals), coverage, seed.
+
+    Returns
+    -------
+    list of Standing
+        Best first, equal ones by name.
+    list of str
+        Remarks: why there is no rating, how many resamples had none.
+
+    Notes
+    -----
+    Bradley-Terry: :math:`P(i > j) = \operatorname{sigmoid}(\theta_i - \theta_j)`,
+    without a prior. Davidson: :math:`P(tie) \propto \nu \sqrt{\pi_i \pi_j}` with
+    :math:`\pi = e^\theta`. Rating :math:`1000 + 400/\ln 10\,(\theta - \bar\theta)`.
+
+    The maximum exists where from every method a chain of wins (or ties that
+    count) leads to every other (Ford 1957); otherwise ratings are empty and a
+    remark says who stands apart. Resamples without a maximum are left out.
+
+    Ratings have percentile intervals. Those of ranks come from the differences
+    between methods, see `analysis.rankings.rank_intervals.rank_intervals`.
+
+    References
+    ----------
+    Bradley and Terry (1952), Biometrika 39; Davidson (1970), JASA 65.
+    """
+    ask = _Ask(criterion, ties, parts, resamples, seed)
+    notes = []
+    board = None
+    if side:
+        why = MAJORITY_HAS_NO_SIDE
+        if not by_majority:
+            board = _sided_board(choices, ask)
+            why = board.why
+        if why:
+            notes.append(f"ratings are not adjusted for the side: {why}.")
+    if board is None or board.point is None:
+        board = _plain_board(choices, ask, by_majority=by_majority)
+    if board.point is None:
+        rows = [
+            Standing(m, NAN, NAN, NAN, NAN, NAN, NAN, int(board.n[i]))
+            for i, m in enumerate(board.votes.methods)
+        ]
+        return rows, [f"{board.why}."]
+    if resamples and not len(board.ratings):
+        names = {"stories": "story", "annotators": "annotator", "units": "unit"}
+        only = " and ".join(f"one {names[part]}" for part in parts)
+        notes.append(f"no intervals: only {only} to draw from.")
+    if board.lost:
+        notes.append(
+            f"{board.lost} of {resamples} resamples left out for want of finite "
+            "ratings, since a method always wins or always loses there."
+        )
+    return _standings(board, board.point, confidence), notes
+
+
+def side_effect(
+    choices: pd.DataFrame,
+    *,
+    criterion: str,
+    ties: str = "half",
+    parts: tuple[str, ...] = ("stories", "annotators"),
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> list[Row]:
+    r"""Estimate how much standing on the left helps an output.
+
+    Parameters
+    ----------
+    choices, criterion, ties, parts, resamples, confidence, seed
+        As given to `leaderboard`. `left_method` names the output on the left; answers
+        without it inform the strengths only.
+
+    Returns
+    -------
+    list of Row
+        One row of `SIDE_EFFECT_COLUMNS`: value is the log odds for the left output
+        between equal methods, above 0 in favour of the left; elo the same in points;
+        n the answers with a known side; p_value for "no effect", from the resamples.
+
+    Notes
+    -----
+    :math:`P(left\ wins) = \operatorname{sigmoid}(\theta_l - \theta_r + \delta)`,
+    estimated together with the strengths, so that strong methods that stand on the
+    left more often are not mistaken for an effect of the side.
+    """
+    board = _sided_board(choices, _Ask(criterion, ties, parts, resamples, seed))
+    row: Row = dict.fromkeys(("value", "low", "high", "elo", "p_value"), NAN)
+    if board.point is not None:
+        value = float(board.point.side[0])
+        low, high, reason = interval(board.sides, confidence)
+        row |= {"value": value, "low": low, "high": high, "elo": value * ELO_SCALE}
+        row |= {"p_value": bootstrap_p(board.sides), "reason": reason}
+    else:
+        row["reason"] = board.why
+    n = int(board.votes.counts()[WINS_ON_LEFT:].sum())
+    row |= {"question": criterion, "n": n}
+    return [{column: row[column] for column in SIDE_EFFECT_COLUMNS}]
+
+
+@dataclass(frozen=True)
+class _Board:
+    """A fit and those of its resamples, or why there is none.
+
+    Attributes
+    ----------
+    votes, n
+        The answers, and the number of those of each method.
+    point
+        The fit of all answers.
+    ratings, sides
+        Shape (B, M) and (B,): of the resamples, NaN where there is no maximum.
+    why
+        Why there is no fit.
+    """
+
+    votes: Votes
+    n: Counts
+    point: Fit | None
+    ratings: Array
+    sides: Array
+    why: str = ""
+
+    @property
+    def lost(self) -> int:
+        """The number of resamples without a maximum."""
+        return int(np.isnan(self.sides).sum())
+
+
+def _plain_board(choices: pd.DataFrame, ask: _Ask, *, by_majority: bool) -> _Board:
+    """Fit the answers without their sides."""
+    votes = choice_votes(choices, by_majority=by_majority, side=False)
+    return _fitted(votes, ask)
+
+
+def _sided_board(choices: pd.DataFrame, ask: _Ask) -> _Board:
+    """Fit the answers with their sides."""
+    if "left_method" not in choices:
+        choices = choices.assign(left_method=None)
+    return _fitted(choice_votes(choices, by_majority=False, side=True), ask)
+
+
+def _fitted(votes: Votes, ask: _Ask) -> _Board:
+    M = len(votes.methods)
+    if ask.ties == "drop":
+        votes = votes.without_ties()
+    counts = votes.counts()
+    plain = without_side(counts).sum(axis=0)
+    n = (plain.sum(axis=0) + plain.sum(axis=1)).astype(int)
+    none = _Board(votes, n, None, np.empty((0, M)), np.empty(0))
+    never = (
+        "have no answer but ties between them"
+        if ask.ties == "drop"
+        else "were never compared"
+    )
+    connected, apart = _components(without_side(counts), votes.methods, never)
+    if not connected:
+        return replace(none, why=f"no ratings, since {apart}")
+    if votes.planes == 5:
+        if not counts[WINS_ON_LEFT:].any():
+            return replace(none, why="no answer says which output stood on the left")
+        if not side_is_known(counts):
+            return replace(
+                none,
+                why="the side cannot be told from the methods, since too few pairs "
+                "were shown in both orders",
+            )
+    point = fit_model(counts[None], ties=ask.ties)
+    if not point.converged[0]:
+        return replace(
+            none, why="one side wins so regularly that its effect has no finite value"
+        )
+    ratings, sides = _resampled(votes, point, ask)
+    return replace(none, point=point, ratings=ratings, sides=sides)
+
+
+def _resampled(votes: Votes, point: Fit, ask: _Ask) -> tuple[Array, Array]:
+    """Return ratings (B, M) and side effects (B,) of the resamples."""
+    M = len(votes.methods)
+    ratings, sides = [np.empty((0, M))], [np.empty(0)]
+    varied = any(votes.clusters[part][1] > 1 for part in ask.parts)
+    for counts in resampled_counts(
+        votes,
+        ask.parts,
+        resamples=ask.resamples * varied,
+        seed=ask.seed,
+        name=f"bt {ask.criterion}",
+    ):
+        defined = _strong(without_side(counts))
+        found = fit_model(counts[defined], ties=ask.ties, start=point)
+        defined[defined] = found.converged
+        rating, side = np.full((len(counts), M), np.nan), np.full(len(counts), np.nan)
+        rating[defined] = _elo(found.theta[found.converged])
+        side[defined] = found.side[found.converged]
+        ratings.append(rating)
+        sides.append(side)
+    return np.concatenate(ratings), np.concatenate(sides)
+
+
+def _standings(board: _Board, point: Fit, confidence: float) -> list[Standing]:
+    ratings = _elo(point.theta)[0]
+    place = ranks(ratings, tolerance=SAME_RATING)
+    best, worst = rank_intervals(
+        ratings, board.ratings, confidence, tolerance=SAME_RATING
+    )
+    rows = []
+    for i, method in enumerate(board.votes.methods):
+        low, high, _ = interval(board.ratings[:, i], confidence)
+        rows.append(
+            Standing(
+                method,
+                float(ratings[i]),
+                low,
+                high,
+                float(place[i]),
+                float(best[i]),
+                float(worst[i]),
+                int(board.n[i]),
+            )
+        )
+    return sorted(rows, key=lambda row: (row.rank, row.method))
+
+
+def _elo(theta: Array) -> Array:
+    centred = theta - theta.mean(axis=-1, keepdims=True)
+    return np.asarray(ELO_MEAN + ELO_SCALE * centred)
+
+
+def _components(
+    counts: Array, methods: tuple[str, ...], never: str
+) -> tuple[bool, str]:
+    """Tell whether the graph of wins is strongly connected, else what is not."""
+    wins, ties = counts
+    beats = sparse.csr_array(wins + ties + ties.T)
+    n, label = sparse.csgraph.connected_components(beats, connection="strong")
+    if n == 1:
+        return len(methods) > 1, "there is one method only"
+    loose, island = sparse.csgraph.connected_components(beats, directed=False)
+    if loose > 1:
+        groups = "; ".join(
+            ", ".join(m for m, g in zip(methods, island, strict=True) if g == k)
+            for k in range(loose)
+        )
+        return False, f"these groups of methods {never}: {groups}"
+    linked = beats.toarray() > 0
+    unbeaten = [
+        ", ".join(np.array(methods, object)[label == k])
+        for k in range(n)
+        if not linked[label != k][:, label == k].any()
+    ]
+    return False, " and ".join(
+        f"{names} never lost to the others" for names in unbeaten
+    )
+
+
+def _strong(counts: Array) -> Mask:
+    """Tell which resamples have a strongly connected graph of wins."""
+    wins, ties = counts[:, 0], counts[:, 1]
+    M = wins.shape[1]
+    reach = (wins + ties + ties.transpose(0, 2, 1) > 0) | np.eye(M, dtype=bool)
+    for _ in range(int(np.ceil(np.log2(max(M, 2))))):
+        reach = np.matmul(reach.astype(np.float32), reach.astype(np.float32)) > 0
+    return np.asarray(reach.all(axis=(1, 2)))

@@ -1,0 +1,295 @@
+"""A linear mixed model of ratings: methods fixed; annotators, stories, outputs random.
+
+The likelihood is restricted maximum likelihood as in R's lme4 and in statsmodels'
+MixedLM; what grows with the number of ratings is summed once, so that a million of
+them take a second, where MixedLM builds a matrix in the square of their number.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.optimize import minimize
+
+from analysis.results import Array, Counts
+
+# Methods and annotators together: one step of the search factors a square of that
+# size, about 0.1 s at the limit.
+LARGEST_BLOCK = 1500
+# Roots of variance ratios, where the search begins, and its tolerances.
+START, X_TOLERANCE, F_TOLERANCE = 0.5, 1e-6, 1e-12
+# An effect with so many times the spread of the residual leaves none.
+LARGEST_ROOT = 1000.0
+
+
+@dataclass(frozen=True)
+class MixedModel:
+    """A fitted model.
+
+    Attributes
+    ----------
+    means
+        Shape (M,): estimated marginal means of the methods.
+    errors, freedom
+        Shape (M,): their standard errors, for other annotators and stories, and the
+        degrees of freedom of these.
+    annotator, story, output, residual
+        Variances; `output` is NaN where no output has two ratings.
+    log_likelihood
+        Restricted, at its maximum.
+    reason
+        Why there is no model; empty otherwise, and then all else holds.
+    """
+
+    means: Array
+    errors: Array
+    freedom: Array
+    annotator: float = np.nan
+    story: float = np.nan
+    output: float = np.nan
+    residual: float = np.nan
+    log_likelihood: float = np.nan
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Cross-products of all ratings, and of the sums of outputs with k ratings.
+
+    First axis: 0 for single ratings, then one entry for each number of ratings that an
+    output can have. F = M + A columns: methods, then annotators.
+
+    Attributes
+    ----------
+    n
+        Number of ratings; `times` (K,): ratings of an output, `outputs` (K,): how
+        many outputs have as many.
+    fixed
+        Shape (1 + K, F, F).
+    across
+        Shape (1 + K, F, S).
+    story
+        Shape (1 + K, S): the diagonal block of stories.
+    fixed_y, story_y, y_y
+        Shapes (1 + K, F), (1 + K, S), (1 + K,): with the ratings.
+    """
+
+    n: int
+    times: Array
+    outputs: Array
+    fixed: Array
+    across: Array
+    story: Array
+    fixed_y: Array
+    story_y: Array
+    y_y: Array
+
+
+def fit_mixed(
+    rating: Array,
+    method: Counts,
+    story: Counts,
+    annotator: Counts,
+    *,
+    outputs: bool = True,
+) -> MixedModel:
+    r"""Fit methods as fixed, annotators, stories and outputs as random effects.
+
+    Parameters
+    ----------
+    rating
+        Shape (n,): at most one of each annotator for an output.
+    method, story, annotator
+        Shape (n,): codes 0, 1, ... of each.
+    outputs
+        Whether an output (story and method) has an effect of its own. It is left out
+        where no output has two ratings.
+
+    Returns
+    -------
+    MixedModel
+        With a reason where the data tell no model.
+
+    Notes
+    -----
+    :math:`y = \mu_m + a_u + s_t + o_{tm} + e`, all but :math:`\mu` normal with mean 0
+    and variances of their own, estimated by REML. Without :math:`o` the ratings of one
+    output would count as independent given their story, and intervals would be too
+    narrow. With :math:`V_o = I + \gamma_o Z_o Z_o'` of blocks
+    :math:`(I + \gamma_o 11')^{-1} = I - \gamma_o / (1 + n \gamma_o) 11'`, outputs leave
+    the equations of Henderson by sums over outputs with the same number n of ratings;
+    stories, whose block stays diagonal, by a Schur complement.
+
+    Annotators are few, so that their variance is uncertain: means have t intervals
+    with Satterthwaite's degrees of freedom, as if each method had been rated by its
+    annotators in equal shares,
+    :math:`(\sum_k v_k)^2 / \sum_k (v_k^2 / f_k)`, where v are the variances of the mean
+    of annotators, of stories with their outputs, and of single ratings.
+
+    References
+    ----------
+    Searle, Casella and McCulloch (1992), Variance Components, sections 6.6 and 7.6;
+    Bates et al. (2015), Journal of Statistical Software 67(1), section 3;
+    Satterthwaite (1946), Biometrics Bulletin 2(6).
+    """
+    M, S, A = (int(codes.max()) + 1 for codes in (method, story, annotator))
+    none = np.full(M, np.nan)
+    reason = _why_none(rating, M, S, A)
+    if reason:
+        return MixedModel(none, none, none, reason=reason)
+    centre = rating.mean()
+    scale = rating.std()
+    y = (rating - centre) / scale
+    sums = _sums(y, method, story, annotator, outputs=outputs)
+    several = outputs and bool((sums.times > 1).any())
+    roots = np.full(3 if several else 2, START)
+    begin = _deviance(roots, sums, M)
+    found = minimize(  # type: ignore[call-overload]
+        lambda x: _deviance(_bounded(x), sums, M),
+        roots,
+        method="Nelder-Mead",
+        options={
+            "xatol": X_TOLERANCE,
+            "fatol": F_TOLERANCE * (1000 + abs(begin)),
+            "maxfev": 1000,
+        },
+    )
+    best = _bounded(found.x)
+    means, errors, residual = _effects(best, sums, M)
+    if best.max() > LARGEST_ROOT / 2:
+        why = "the ratings leave no rest beside the effects of the model"
+        return MixedModel(none, none, none, reason=why)
+    variances = best**2 * residual * scale**2
+    likelihood = -_deviance(best, sums, M) / 2 - (sums.n - M) * np.log(scale)
+    freedom = _freedom(best, method, story, annotator)
+    return MixedModel(
+        means * scale + centre,
+        errors * scale,
+        freedom,
+        float(variances[0]),
+        float(variances[1]),
+        float(variances[2]) if several else np.nan,
+        float(residual * scale**2),
+        float(likelihood),
+    )
+
+
+def _freedom(roots: Array, method: Counts, story: Counts, annotator: Counts) -> Array:
+    """Return Satterthwaite's degrees of freedom of every method's mean."""
+    M = int(method.max()) + 1
+
+    def behind(codes: Counts) -> Array:
+        pairs = np.unique(method.astype(np.int64) * (codes.max() + 1) + codes)
+        return np.bincount(pairs // (codes.max() + 1), minlength=M).astype(float)
+
+    people, stories = behind(annotator), behind(story)
+    ratings = np.bincount(method, minlength=M)
+    parts = np.stack(
+        [roots[0] ** 2 / people, (roots[1:] ** 2).sum() / stories, 1 / ratings]
+    )
+    freedom = np.array([annotator.max(), story.max(), len(method) - M], float)
+    return np.asarray(parts.sum(axis=0) ** 2 / (parts.T**2 / freedom).sum(axis=1))
+
+
+def _bounded(roots: Array) -> Array:
+    return np.asarray(np.minimum(np.abs(roots), LARGEST_ROOT))
+
+
+def _why_none(rating: Array, M: int, S: int, A: int) -> str:
+    if A < 2:
+        return "the mixed model needs two annotators"
+    if S < 2:
+        return "the mixed model needs two stories"
+    if np.ptp(rating) == 0:
+        return "all ratings are the same"
+    if len(rating) <= M + 3:
+        return "too few ratings for the mixed model"
+    if M + A > LARGEST_BLOCK:
+        return f"more than {LARGEST_BLOCK} methods and annotators for the mixed model"
+    return ""
+
+
+def _sums(
+    y: Array, method: Counts, story: Counts, annotator: Counts, *, outputs: bool
+) -> _Sums:
+    M, S, A = (int(codes.max()) + 1 for codes in (method, story, annotator))
+    n = len(y)
+    key = story.astype(np.int64) * M + method
+    cells, cell = np.unique(key, return_inverse=True)
+    number = np.bincount(cell)
+    times = np.unique(number) if outputs else np.empty(0, int)
+    rows = np.arange(n)
+    ones = np.ones(n)
+    single = [
+        sparse.csr_array((ones, (rows, method)), shape=(n, M)),
+        sparse.csr_array((ones, (rows, annotator)), shape=(n, A)),
+        sparse.csr_array((ones, (rows, story)), shape=(n, S)),
+    ]
+    add = sparse.csr_array((ones, (cell, rows)), shape=(len(cells), n))
+    by_cell = [add @ table for table in single]
+    total = add @ y
+    groups = [(single, y)]
+    groups += [
+        ([table[number == k] for table in by_cell], total[number == k]) for k in times
+    ]
+    found: list[tuple[Array, ...]] = []
+    for (of_method, of_annotator, of_story), values in groups:
+        both = sparse.hstack([of_method, of_annotator]).tocsr()
+        found.append(
+            (
+                (both.T @ both).toarray(),
+                (both.T @ of_story).toarray(),
+                np.asarray(of_story.multiply(of_story).sum(axis=0)),
+                np.asarray(both.T @ values),
+                np.asarray(of_story.T @ values),
+                np.asarray(values @ values),
+            )
+        )
+    sizes = np.array([(number == k).sum() for k in times], float)
+    tables = [np.stack(column) for column in zip(*found, strict=True)]
+    return _Sums(n, times.astype(float), sizes, *tables)
+
+
+def _deviance(roots: Array, sums: _Sums, M: int) -> float:
+    """Return -2 log restricted likelihood at standard deviations of the effects.
+
+    `roots` are relative to the residual's: annotator, story, and output where there is
+    one.
+    """
+    lower, _, residual, log_det = _solved(roots, sums, M)
+    log_det += 2 * float(np.log(np.diag(lower)).sum())
+    return float((sums.n - M) * (1 + np.log(2 * np.pi * residual)) + log_det)
+
+
+def _effects(roots: Array, sums: _Sums, M: int) -> tuple[Array, Array, float]:
+    """Return means of the methods, their standard errors, and the residual variance."""
+    lower, right, residual, _ = _solved(roots, sums, M)
+    inverse = cho_solve((lower, True), np.eye(len(lower), M))[:M]
+    means = cho_solve((lower, True), right)[:M]
+    return means, np.sqrt(residual * np.diag(inverse)), residual
+
+
+def _solved(roots: Array, sums: _Sums, M: int) -> tuple[Array, Array, float, float]:
+    """Return the factored equations of methods and annotators, and their right side.
+
+    Also the residual variance, and the log determinant of what left the equations.
+    """
+    A = sums.fixed.shape[1] - M
+    ratio = roots[2] ** 2 if len(roots) == 3 else 0.0
+    weights = np.append(1.0, -ratio / (1 + sums.times * ratio))
+    log_det = float(sums.outputs @ np.log1p(sums.times * ratio))
+    scale = np.append(np.ones(M), np.full(A, roots[0]))
+    with_story = np.tensordot(weights, sums.across, 1) * scale[:, None] * roots[1]
+    story = 1 + roots[1] ** 2 * (weights @ sums.story)
+    story_y = roots[1] * (weights @ sums.story_y)
+    log_det += float(np.log(story).sum())
+    block = np.tensordot(weights, sums.fixed, 1) * np.outer(scale, scale)
+    block[range(M, M + A), range(M, M + A)] += 1
+    block -= (with_story / story) @ with_story.T
+    right = scale * (weights @ sums.fixed_y) - with_story @ (story_y / story)
+    lower = cholesky(block, lower=True, check_finite=False)
+    solved = solve_triangular(lower, right, lower=True, check_finite=False)
+    rest = weights @ sums.y_y - story_y @ (story_y / story) - solved @ solved
+    residual = max(float(rest) / (sums.n - M), np.finfo(float).tiny)
+    return lower, right, residual, log_det

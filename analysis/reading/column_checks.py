@@ -1,0 +1,204 @@
+"""Make the columns of one table clean, and collect what is wrong with its cells."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.problems import KEPT_OF_A_KIND, InputError, Problem, Problems, by_line
+from analysis.reading.column_cleaning import (
+    as_text,
+    coded,
+    combined,
+    numbers,
+    plain,
+)
+from analysis.tables import FLAGS, is_text
+
+Mask = Any  # a boolean array or series, one entry a row
+
+TRUE, FALSE = {"true", "1", "yes"}, {"false", "0", "no", ""}
+# Squares of larger ratings would soon be infinite, and sums of larger scores: what is
+# squared of these is scaled before.
+LARGEST_RATING, LARGEST_SCORE = 1e100, 1e300
+_WHOLE = re.compile("[0-9]{1,9}")
+
+
+def _shown(value: Any) -> str:
+    """Return a cell as a message shows it."""
+    empty = pd.api.types.is_scalar(value) and pd.isna(value)
+    return "(empty)" if empty else str(value) or "(empty)"
+
+
+def _is_nested(value: object) -> bool:
+    return not pd.api.types.is_scalar(value) or isinstance(value, bytes)
+
+
+class Check:
+    """Collects the problems of one table while its columns are made clean."""
+
+    def __init__(self, frame: pd.DataFrame, file: str, columns: Sequence[str]) -> None:
+        self.file = file
+        self.frame = frame.copy(deep=False)
+        self.problems: Problems[Problem] = Problems()
+        missing = [column for column in columns if column not in frame]
+        if missing:
+            found = ", ".join(map(str, frame.columns)) or "none"
+            raise InputError(
+                Problem(file, f"a column of this name; found {found}", 1, column)
+                for column in missing
+            )
+
+    def refuse(self, bad: Mask, column: str, expected: str) -> None:
+        """Note a problem for each marked row; of very many the first ones."""
+        cells = self.frame.loc[np.asarray(bad), column]
+        self._note(
+            (
+                Problem(self.file, expected, int(str(line)), column, _shown(value))
+                for line, value in cells.items()
+            ),
+            len(cells),
+        )
+
+    def _note(self, problems: Iterator[Problem], number: int) -> None:
+        """Note so many problems that say the same; only the first ones are formed."""
+        problem = None
+        for problem in islice(problems, KEPT_OF_A_KIND):
+            self.problems.append(problem)
+        if problem is not None:
+            self.problems.repeat(problem, max(0, number - KEPT_OF_A_KIND))
+
+    def text(self, columns: Iterable[str], *, required: bool) -> None:
+        """Make columns text without surrounding blanks."""
+        for column in columns:
+            if column not in self.frame:
+                continue
+            cells = coded(self.frame[column])
+            nested = cells.mask(_is_nested)
+            self.refuse(nested, column, "text, no list, record or bytes")
+            clean = cells.texts()
+            self.frame[column] = clean.column(self.frame.index)
+            self.refuse(
+                ~nested & ~clean.mask(is_text),
+                column,
+                "text without NUL or broken letters",
+            )
+            if required:
+                self.refuse(clean.mask(lambda text: text == ""), column, "a name")
+
+    def number(
+        self,
+        column: str,
+        *,
+        required: bool,
+        largest: float,
+        limits: tuple[int, int] | None = None,
+    ) -> None:
+        """Make a column numbers: finite, no separators, inside the limits."""
+        values, empty = numbers(self.frame[column])
+        finite = np.isfinite(values)
+        expected = "a number such as 3 or 0.75, without separators"
+        self.refuse(~empty & ~finite, column, expected)
+        if required:
+            self.refuse(empty, column, expected)
+        if limits is None:
+            giant = finite & (np.abs(values) > largest)
+            bounds = f"from -{largest:g} to {largest:g}"
+            self.refuse(giant, column, f"a number {bounds}")
+        else:
+            low, high = limits
+            outside = finite & ((values < low) | (values > high))
+            self.refuse(outside, column, f"a value from {low} to {high}")
+        self.frame[column] = values
+
+    def whole(self, column: str, *, least: int, empty: str = "") -> None:
+        """Make an optional column text of whole numbers, written in one way.
+
+        A column with empty cells often comes as 1.0 instead of 1.
+        """
+        if column not in self.frame:
+            return
+        given = coded(self.frame[column]).texts()
+        texts = given.mapped(lambda text: re.sub(r"\.0+\Z", "", text or empty))
+
+        def right(text: str) -> bool:
+            return text == "" or (bool(_WHOLE.fullmatch(text)) and int(text) >= least)
+
+        self.refuse(~texts.mask(right), column, f"a whole number from {least}")
+        written = texts.mapped(
+            lambda text: str(int(text)) if text and right(text) else text
+        )
+        self.frame[column] = written.column(self.frame.index)
+
+    def word(self, column: str, words: Sequence[str]) -> None:
+        """Accept certain words only."""
+        given = coded(self.frame[column]).texts()
+        self.frame[column] = given.column(self.frame.index)
+        wrong = given.mask(lambda text: text not in words)
+        self.refuse(wrong, column, f"one of {', '.join(words)}")
+
+    def flags(self) -> None:
+        """Make the flags of answers booleans."""
+        for column in FLAGS:
+            self.flag(column, default=False)
+
+    def flag(self, column: str, *, default: bool) -> None:
+        """Make a column booleans; an empty cell takes the default."""
+        if column not in self.frame:
+            return
+        words = coded(self.frame[column]).mapped(lambda value: as_text(value).lower())
+        unknown = words.mask(lambda word: word not in TRUE | FALSE)
+        self.refuse(unknown, column, "true or false")
+        self.frame[column] = words.mask(
+            lambda word: word in TRUE or (default and word == "")
+        )
+
+    def one_direction(self) -> None:
+        """Refuse a metric that is better when higher in one row and not in another."""
+        data = self.frame
+        if "higher_is_better" not in data:
+            return
+        key = [c for c in ("metric", "metric_version", "backend") if c in data]
+        first = data.groupby(key, sort=False)["higher_is_better"].transform("first")
+        turned = data["higher_is_better"] != first
+        self.refuse(
+            turned, "higher_is_better", "the direction of the metric's rows above"
+        )
+
+    def unique(self, key: Sequence[str], *, unless: str = "") -> None:
+        """Refuse rows whose key occurred before."""
+        columns = [column for column in key if column in self.frame]
+        data = self.frame
+        if unless and unless in data:
+            data = data[~data[unless]]
+        keys = pd.Series(combined(data[column] for column in columns))
+        repeated = keys.duplicated(keep="first").to_numpy()
+        if not repeated.any():
+            return
+        first = pd.Series(data.index[~repeated], keys[~repeated])
+        earlier = first[keys[repeated]].to_numpy()
+        rows = data.loc[repeated, columns]
+        self._note(
+            (
+                Problem(
+                    self.file,
+                    f"a row that is there once; line {before} has the same "
+                    f"{', '.join(columns)}",
+                    int(str(line)),
+                    value=" / ".join(map(str, row)),
+                )
+                for (line, row), before in zip(rows.iterrows(), earlier, strict=True)
+            ),
+            len(rows),
+        )
+
+    def result(self) -> pd.DataFrame:
+        """Return the clean frame, or raise what was collected, by line."""
+        for column in self.frame:
+            self.frame[column] = plain(self.frame[column])
+        if self.problems:
+            raise InputError(by_line(self.problems), table=self.frame)
+        return self.frame

@@ -1,0 +1,131 @@
+"""Answers that enter a report: kept rows, and remarks on what was left out."""
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from analysis.notes import Notes
+from analysis.options import AlignOptions, OptionError
+from analysis.printing import counted
+from analysis.reading.choices import OUTCOMES, ordered_choices
+from analysis.reading.kept_rows import kept_rows, without_methods
+from analysis.reading.scores import ScoreTable
+from analysis.tables import MEAN_OF_RATERS
+
+RATING_KEYS = ("dimension", "story", "method", "annotator", "shot", "round")
+CHOICE_KEYS = ("criterion", "story", "method_a", "method_b", "annotator", "round")
+
+
+@dataclass(frozen=True)
+class People:
+    """Kept and sorted answers."""
+
+    ratings: pd.DataFrame | None
+    choices: pd.DataFrame | None
+
+
+def kept_people(
+    ratings: pd.DataFrame | None,
+    choices: pd.DataFrame | None,
+    options: AlignOptions,
+    notes: Notes,
+) -> People:
+    """Drop rows that enter no table, put the rest in order, and note what went."""
+    kept: list[pd.DataFrame | None] = []
+    for name, frame, keys, columns in (
+        ("ratings", ratings, RATING_KEYS, ("method",)),
+        ("choices", choices, CHOICE_KEYS, ("method_a", "method_b")),
+    ):
+        if frame is None:
+            kept.append(None)
+            continue
+        if keys[0] not in frame:
+            found = ", ".join(map(str, frame.columns))
+            raise OptionError(f"{name}: expected a column {keys[0]!r}; found {found}")
+        rows = kept_rows(frame, keys)
+        if len(rows) < len(frame):
+            notes.add(
+                f"{len(frame) - len(rows)} of {len(frame)} {name} left out of every "
+                "table as gold, repeated or excluded."
+            )
+        rows = without_methods(rows, options.exclude_methods, columns)
+        if rows.empty:
+            raise OptionError(f"{name}: no row is left to analyse")
+        kept.append(rows)
+    rated, chosen = kept
+    if rated is not None:
+        rated = _one_kind_of_row(rated, notes)
+        if are_means(rated):
+            notes.add(
+                "Ratings are means over raters: how many there were, and how well "
+                "they agree, cannot be told from them."
+            )
+    if chosen is not None:
+        chosen = kept_rows(ordered_choices(chosen), CHOICE_KEYS)
+        _note_both_bad(chosen, notes)
+    return People(rated, chosen)
+
+
+def _one_kind_of_row(ratings: pd.DataFrame, notes: Notes) -> pd.DataFrame:
+    """Where some ratings of a dimension name a story, drop those that do not."""
+    named = ratings["story"] != ""
+    if named.all():
+        return ratings
+    stray = ~named & named.groupby(ratings["dimension"]).transform("any")
+    for dimension, count in stray.groupby(ratings["dimension"]).sum().items():
+        if count:
+            notes.add(
+                f"{counted(count, 'rating')} without a story left out, since others "
+                "name one.",
+                str(dimension),
+            )
+    return ratings[~stray].reset_index(drop=True)
+
+
+def are_means(ratings: pd.DataFrame) -> bool:
+    """Say whether the ratings are means over raters, each given by nobody."""
+    return bool((ratings["annotator"] == MEAN_OF_RATERS).all())
+
+
+def _note_both_bad(choices: pd.DataFrame, notes: Notes) -> None:
+    bad = choices[choices["choice"] == OUTCOMES[3]].groupby("criterion").size()
+    for criterion, count in bad.items():
+        notes.add(
+            f"both bad in {counted(count, 'answer')}, counted as neither win nor tie "
+            "in win rates, and as a tie in the leaderboard.",
+            str(criterion),
+        )
+
+
+def note_exclusions(
+    frames: list[pd.DataFrame | None], options: AlignOptions, notes: Notes
+) -> None:
+    """Note which methods are left out; refuse names that no table knows."""
+    if not options.exclude_methods:
+        return
+    columns = ("method", "method_a", "method_b")
+    known = {
+        str(name)
+        for frame in frames
+        if frame is not None
+        for column in columns
+        if column in frame
+        for name in frame[column].unique()
+    }
+    for name in options.exclude_methods:
+        if name not in known:
+            raise OptionError(
+                f"--exclude-methods: {name!r}: expected one of "
+                f"{', '.join(sorted(known))}"
+            )
+    notes.add(f"Left out as asked: {', '.join(options.exclude_methods)}.")
+
+
+def note_directions(table: ScoreTable, notes: Notes) -> None:
+    """Note which metrics have their sign turned."""
+    lower = [m for m in table.metrics if not table.higher_is_better[m]]
+    if lower:
+        notes.add(
+            f"Lower is better for {', '.join(lower)}: the sign is turned before "
+            "comparing, so that positive always means agreement with people."
+        )

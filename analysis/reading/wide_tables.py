@@ -1,0 +1,109 @@
+"""Turn tables with one column a dimension or metric into one row a value."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.problems import InputError, Problem, by_line
+from analysis.reading.column_checks import Check
+from analysis.reading.column_cleaning import as_text, coded
+from analysis.tables import ANSWER_OPTIONAL, SCORE_OPTIONAL
+
+# 3, -0.5, 1e-3, and what is meant as a number: 0,5 or 1,000.25 or 12 %.
+LOOKS_NUMERIC = re.compile(
+    r"[+-]?[0-9.,]*[0-9][0-9.,]*([eE][+-]?[0-9]+)?\s*%?|nan|[+-]?inf"
+)
+# Tables with both columns have one row a value.
+LONG = (("dimension", "rating"), ("metric", "score"))
+LEFT_OUT = "columns left out"
+
+
+@dataclass(frozen=True)
+class WideKeys:
+    """Where a wide table has its keys."""
+
+    file: str
+    method: str
+    story: str
+
+
+def long_rows(
+    raw: pd.DataFrame,
+    keys: WideKeys,
+    name: str,
+    value: str,
+    largest: float,
+    limits: tuple[int, int] | None = None,
+) -> pd.DataFrame:
+    """Turn one column a dimension or metric into one row a value.
+
+    A column counts as values when at least half of its filled cells look like numbers;
+    other columns (family, base model) describe the method and are left out.
+    """
+    for pair in LONG:
+        if set(pair) <= set(raw.columns):
+            both = " and ".join(pair)
+            what = f"one column a {name}; a table with {both} needs no --wide"
+            raise InputError([Problem(keys.file, what, 1)])
+    found = ", ".join(map(str, raw.columns))
+    wanted = [(keys.method, "methods")]
+    if keys.story != "story":
+        wanted.append((keys.story, "stories"))
+    absent = [
+        Problem(keys.file, f"the column of the {what}; found {found}", 1, column)
+        for column, what in wanted
+        if column not in raw
+    ]
+    absent += [
+        Problem(keys.file, f"no column {usual!r} beside {name!r}", 1, usual)
+        for usual, name in (("method", keys.method), ("story", keys.story))
+        if name != usual and name in raw and usual in raw
+    ]
+    if absent:
+        raise InputError(absent)
+    raw = raw.rename(columns={keys.method: "method", keys.story: "story"})
+    if "story" not in raw:
+        raw["story"] = ""
+    known = ["story", "method"]
+    known += [c for c in ("annotator", *ANSWER_OPTIONAL, *SCORE_OPTIONAL) if c in raw]
+    values = [c for c in raw.columns if c not in known and _is_numeric(raw[c])]
+    if not values:
+        raise InputError([Problem(keys.file, "at least one column of numbers", 1)])
+    check = Check(raw, keys.file, ())
+    for column in values:
+        check.number(column, required=False, largest=largest, limits=limits)
+    if check.problems:
+        raise InputError(by_line(check.problems))
+    kept = check.frame[list(dict.fromkeys(known))]
+    parts = []
+    for column in values:
+        part = kept.copy(deep=False)
+        part[name] = column
+        part[value] = check.frame[column]
+        parts.append(part[part[value].notna()])
+    long: pd.DataFrame = pd.concat(parts)
+    long.attrs[LEFT_OUT] = tuple(
+        str(column) for column in raw if column not in (*known, *values)
+    )
+    return long
+
+
+def left_out_columns(table: pd.DataFrame) -> tuple[str, ...]:
+    """Return the columns of a wide table that were taken for descriptions.
+
+    Whoever reads the report should learn of them: a column of ratings in words would
+    be among them.
+    """
+    return tuple(table.attrs.get(LEFT_OUT, ()))
+
+
+def _is_numeric(column: "pd.Series[Any]") -> bool:
+    """Say whether a column is meant as numbers, those with separators included."""
+    cells = coded(column)
+    texts = [as_text(value) for value in cells.values]
+    filled = cells.mask(lambda value: as_text(value) != "")
+    numeric = np.array([bool(LOOKS_NUMERIC.fullmatch(text)) for text in texts], bool)
+    return bool(filled.any()) and 2 * numeric[cells.codes].sum() >= filled.sum()

@@ -1,0 +1,403 @@
+"""Agreement of people with one another: every statistic, with cluster intervals."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import stats
+
+from analysis.inference.resampling import cluster_counts, estimate, stream
+from analysis.reliability.chance_corrected import (
+    CHUNK,
+    alike,
+    alpha,
+    alpha_value,
+    category_values,
+    gwet,
+    majority_share,
+)
+from analysis.reliability.icc import has_rest, icc, rater_vs_rest
+from analysis.reliability.matrices import Reliability
+from analysis.results import NAN, Array, Counts, Estimate, undefined
+
+RATING_STATISTICS = (
+    "alpha_nominal",
+    "alpha_ordinal",
+    "alpha_interval",
+    "ac1",
+    "ac2_quadratic",
+    "icc_2_1",
+    "icc_2_k",
+    "rater_vs_rest_spearman",
+    "rater_vs_rest_kendall",
+)
+CHOICE_STATISTICS = ("alpha_nominal", "fleiss_kappa", "ac1", "majority_share")
+PARTS = ("stories", "methods", "units", "annotators")
+# Fewer annotators make too few different panels, and too many of one person.
+LEAST_DRAWN = 5
+# Units with equal answers are drawn together while answers take few values.
+FEW_VALUES = 64
+
+STATISTICS: dict[str, Callable[..., Array]] = {
+    "alpha_nominal": lambda data, w, v=None: alpha(data, w, "nominal", v),
+    "alpha_ordinal": lambda data, w, v=None: alpha(data, w, "ordinal", v),
+    "alpha_interval": lambda data, w, v=None: alpha(data, w, "interval", v),
+    "alpha_ratio": lambda data, w, v=None: alpha(data, w, "ratio", v),
+    "ac1": lambda data, w, v=None: gwet(data, w, "ac1", v),
+    "ac2_quadratic": lambda data, w, v=None: gwet(data, w, "ac2_quadratic", v),
+    "fleiss_kappa": lambda data, w, v=None: gwet(data, w, "fleiss_kappa", v),
+    "majority_share": majority_share,
+    "icc_2_1": lambda data, w, v=None: icc(data, w, "icc_2_1", v),
+    "icc_2_k": lambda data, w, v=None: icc(data, w, "icc_2_k", v),
+    "rater_vs_rest_spearman": lambda data, w, v=None: rater_vs_rest(
+        data, w, "spearman", v
+    ),
+    "rater_vs_rest_kendall": lambda data, w, v=None: rater_vs_rest(
+        data, w, "kendall", v
+    ),
+}
+COMPLETE_ONLY = (
+    "icc_2_1",
+    "icc_2_k",
+    "rater_vs_rest_spearman",
+    "rater_vs_rest_kendall",
+)
+NO_VALUE = "undefined for these answers"
+NEGATIVE = "the estimated variance of the ratings is not positive"
+ONE_SIDED = (
+    "for each annotator, the own ratings or the means of the others are all the same"
+)
+# Why a statistic has no value although the answers differ.
+WITHOUT_VALUE = {
+    "icc_2_1": NEGATIVE,
+    "icc_2_k": NEGATIVE,
+    "rater_vs_rest_spearman": ONE_SIDED,
+    "rater_vs_rest_kendall": ONE_SIDED,
+}
+# Statistics that are no means over pairs of annotators, so that these cannot be drawn.
+SMALLER_PANEL = (
+    "no interval: the mean of fewer different annotators is noisier, so annotators "
+    "cannot be drawn; draw units or stories"
+)
+NOT_OF_PAIRS = {
+    "majority_share": (
+        "no interval: the largest share grows when some annotators count twice, so "
+        "annotators cannot be drawn; draw units or stories"
+    ),
+    "rater_vs_rest_spearman": SMALLER_PANEL,
+    "rater_vs_rest_kendall": SMALLER_PANEL,
+}
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """One statistic of one question, with the data behind it.
+
+    Attributes
+    ----------
+    statistic
+        A key of `STATISTICS`.
+    estimate
+        Value, interval, reason; `n` is the number of units that enter.
+    n_annotators, n_answers
+        People and answers in these units; None where only their mean is known. Of
+        ``rater_vs_rest`` the people averaged over.
+    """
+
+    statistic: str
+    estimate: Estimate
+    n_annotators: int | None
+    n_answers: int | None
+
+
+def agreement(
+    data: Reliability,
+    statistics: tuple[str, ...],
+    *,
+    parts: tuple[str, ...],
+    resamples: int,
+    confidence: float,
+    seed: int,
+    question: str,
+) -> list[Agreement]:
+    """Compute agreement statistics with cluster intervals.
+
+    Parameters
+    ----------
+    data
+        Answers of one question, from `analysis.reliability.matrices`.
+    statistics
+        Keys of `STATISTICS`.
+    parts
+        Clusters to draw, of `PARTS`. An annotator drawn twice counts twice but is
+        never paired with himself (see `chance_corrected`), and as annotators are few,
+        their percentile intervals are `expanded`; but not those of alpha where units
+        are drawn as well, which are wide enough (``docs/coverage.md``).
+    resamples, confidence, seed
+        Number of resamples (0 for no intervals), coverage, seed.
+    question
+        Names the random streams, one a part.
+
+    Returns
+    -------
+    list of Agreement
+        In the order of `statistics`. An interval that cannot be drawn stays empty,
+        and the reason says why.
+    """
+    reasons = {name: _why_undefined(data, name) for name in statistics}
+    values = {name: NAN if reasons[name] else _value(data, name) for name in statistics}
+    for name, value in values.items():
+        if not reasons[name] and not np.isfinite(value):
+            reasons[name] = WITHOUT_VALUE.get(name, NO_VALUE)
+    drawn: dict[str, Array] = {}
+    for complete in (False, True):
+        names = tuple(
+            name
+            for name in statistics
+            if not reasons[name]
+            and (name in COMPLETE_ONLY) == complete
+            and not _why_not_drawn(data, name, parts)
+        )
+        if names and resamples:
+            sample = _Sample(
+                data, parts, resamples, complete=complete, seed=seed, question=question
+            )
+            drawn |= sample.draws(names)
+    by_people = "annotators" in parts and data.n_annotators > 1
+    found = []
+    for name in statistics:
+        units = _units(data, name)
+        if reasons[name]:
+            result = undefined(reasons[name], n=len(units))
+        else:
+            draws = drawn.get(name, np.empty(0))
+            coverage = confidence
+            if by_people and not (len(parts) > 1 and name.startswith("alpha")):
+                coverage = expanded(confidence, data.n_annotators)
+            result = estimate(values[name], draws, coverage, n=len(units))
+            if resamples and not result.reason:
+                why = _why_not_drawn(data, name, parts)
+                result = replace(result, reason=why)
+        people, answers = (None, None) if data.of_means else _counted(data, units)
+        if name.startswith("rater") and not reasons[name]:
+            people = int(has_rest(data).sum())
+        found.append(Agreement(name, result, people, answers))
+    return found
+
+
+def expanded(confidence: float, n: int) -> float:
+    r"""Widen a percentile interval for the few clusters behind it.
+
+    Parameters
+    ----------
+    confidence
+        Coverage that is wanted.
+    n
+        Number of clusters; annotators are few.
+
+    Returns
+    -------
+    float
+        Coverage to take percentiles at.
+
+    Notes
+    -----
+    The bootstrap distribution of n clusters is narrower than the truth by
+    :math:`\sqrt{(n-1)/n}`, and its percentiles are those of a normal where t is due:
+    take the tails at :math:`\Phi(-\sqrt{n/(n-1)}\, t_{\alpha/2, n-1})`.
+
+    References
+    ----------
+    Hesterberg, T. C. (2015), What teachers should know about the bootstrap, The
+    American Statistician 69(4), "expanded percentile interval".
+
+    Examples
+    --------
+    >>> round(expanded(0.95, 5), 4), round(expanded(0.95, 1000), 3)
+    (0.9981, 0.95)
+    """
+    t = stats.t.ppf((1 + confidence) / 2, n - 1)
+    return float(1 - 2 * stats.norm.cdf(-t * np.sqrt(n / (n - 1))))
+
+
+def _units(data: Reliability, name: str) -> Counts:
+    """Return the units that enter a statistic."""
+    used = data.pairable
+    return np.flatnonzero(used & data.complete if name in COMPLETE_ONLY else used)
+
+
+def _counted(data: Reliability, units: Counts) -> tuple[int, int]:
+    """Return the number of annotators and of answers in some units."""
+    entered = np.zeros(data.n_units, bool)
+    entered[units] = True
+    rows = entered[data.units]
+    return int((np.bincount(data.annotators[rows]) > 0).sum()), int(rows.sum())
+
+
+def _value(data: Reliability, name: str) -> float:
+    kind, _, metric = name.partition("_")
+    if kind == "alpha":
+        return alpha_value(data, metric)
+    return float(STATISTICS[name](data, np.ones((1, data.n_units)))[0])
+
+
+class _Sample:
+    """Resamples of units and annotators.
+
+    Units whose answers and clusters are the same are exchangeable, so one of them
+    stands for all, and counts as often as they do together. When units are all that
+    is drawn, how often each kind of unit comes is multinomial: the distribution of
+    the resamples is exactly that of drawing unit by unit.
+    """
+
+    def __init__(
+        self,
+        data: Reliability,
+        parts: tuple[str, ...],
+        resamples: int,
+        *,
+        complete: bool,
+        seed: int,
+        question: str,
+    ) -> None:
+        if complete:
+            data = data.take(np.flatnonzero(data.complete))
+        self.resamples = resamples
+        self.by_people = "annotators" in parts
+        self.streams = {
+            part: stream(seed, "agreement", question, part) for part in parts
+        }
+        clusters = {
+            part: _renumbered(data.clusters[part])
+            for part in parts
+            if part != "annotators"
+        }
+        self.sizes = {part: int(codes.max()) + 1 for part, codes in clusters.items()}
+        # Nothing but single units is drawn: their clusters need not be told apart.
+        self.alone = set(parts) == {"units"} and self.sizes["units"] == data.n_units
+        tell_apart = [] if self.alone else list(clusters.values())
+        first, self.times = _kinds(data, tell_apart, answers=self.by_people or complete)
+        self.clusters = {part: codes[first] for part, codes in clusters.items()}
+        self.data = data.take(first)
+
+    def draws(self, names: tuple[str, ...]) -> dict[str, Array]:
+        """Compute statistics in every resample: arrays of shape (B,)."""
+        found: dict[str, list[Array]] = {name: [] for name in names}
+        for weights, people in self._weights():
+            for name in names:
+                found[name].append(STATISTICS[name](self.data, weights, people))
+        return {name: np.concatenate(values) for name, values in found.items()}
+
+    def _weights(self) -> Iterator[tuple[Array, Array | None]]:
+        """Yield weights of units (b, U) and of annotators (b, A), some b at a time."""
+        data = self.data
+        cells = data.counts.nnz if self.by_people else data.n_units
+        step = max(1, CHUNK // max(cells, len(data.values), *self.sizes.values(), 1))
+        for start in range(0, self.resamples, step):
+            b = min(step, self.resamples - start)
+            people = None
+            if self.by_people:
+                drawn = cluster_counts(data.n_annotators, b, self.streams["annotators"])
+                people = drawn.astype(float)
+            yield self._of_units(b), people
+
+    def _of_units(self, b: int) -> Array:
+        if self.alone:
+            n = int(self.times.sum())
+            drawn = self.streams["units"].multinomial(n, self.times / n, size=b)
+            return np.asarray(drawn, float)
+        weights = np.tile(self.times, (b, 1))
+        for part, codes in self.clusters.items():
+            counts = cluster_counts(self.sizes[part], b, self.streams[part])
+            for column in codes.T:
+                weights *= counts[:, column]
+        return weights
+
+
+def _renumbered(codes: Counts) -> Counts:
+    return np.unique(codes, return_inverse=True)[1].reshape(codes.shape)
+
+
+def _kinds(
+    data: Reliability, clusters: list[Counts], *, answers: bool
+) -> tuple[Counts, Array]:
+    """Find units that are alike in answers and clusters.
+
+    Parameters
+    ----------
+    data
+        Answers.
+    clusters
+        Arrays of shape (U, c).
+    answers
+        Whether it matters who gave which answer, or only how many did.
+
+    Returns
+    -------
+    first, times
+        One unit of each kind, in ascending order, and how many there are.
+    """
+    units = np.arange(data.n_units)
+    if len(data.values) > FEW_VALUES or (answers and not data.complete.all()):
+        return units, np.ones(data.n_units)
+    if answers:
+        keys = np.searchsorted(data.values, data.matrix)
+    else:
+        keys = data.counts.toarray().astype(int)
+    kinds = alike([*keys.T, *(column for codes in clusters for column in codes.T)])
+    times = np.bincount(kinds)
+    first = np.empty(len(times), int)
+    first[kinds[::-1]] = units[::-1]
+    return first, times.astype(float)
+
+
+def _why_not_drawn(data: Reliability, name: str, parts: tuple[str, ...]) -> str:
+    """Say in words why an interval cannot be drawn; empty when it can."""
+    if "annotators" in parts:
+        if name in NOT_OF_PAIRS:
+            return NOT_OF_PAIRS[name]
+        n = data.n_annotators
+        if n < LEAST_DRAWN:
+            return f"no interval: {n} annotators are too few to draw from"
+    units = _units(data, name)
+    others = [part for part in parts if part != "annotators"]
+    if others and "annotators" not in parts:
+        sizes = [len(np.unique(data.clusters[part][units])) for part in others]
+        if max(sizes) == 1:
+            only = " and ".join(f"one {part.rstrip('s')}" for part in others)
+            only = only.replace("storie", "story")
+            return f"no interval: only {only} to draw from"
+    return ""
+
+
+def _why_undefined(data: Reliability, name: str) -> str:
+    """Say in words why a statistic cannot be computed; empty when it can."""
+    if data.of_means:
+        return "the ratings are means over raters, who cannot be told apart"
+    if not data.pairable.any():
+        return "no unit has two answers"
+    if name in COMPLETE_ONLY:
+        return _why_incomplete(data, name)
+    if name.startswith("ac") and (data.values != np.round(data.values)).any():
+        return "ratings are not whole categories"
+    if name.startswith("ac") and len(category_values(data)) < 2:
+        return "all answers are the same, and no scale names other categories"
+    if name == "alpha_ratio" and (data.values < 0).any():
+        return "ratios need ratings of 0 or more"
+    answered = np.asarray(data.counts[data.pairable].sum(axis=0))
+    if name.startswith(("alpha", "fleiss")) and (answered > 0).sum() < 2:
+        return "all answers are the same"
+    return ""
+
+
+def _why_incomplete(data: Reliability, name: str) -> str:
+    """Say why units that all annotators answered give no value."""
+    x = data.matrix
+    if len(x) < 2:
+        which = "only one" if len(x) else "no"
+        return f"{which} unit was rated by all {data.n_annotators} annotators"
+    if np.ptp(x) == 0:
+        return "all ratings are the same"
+    if name.startswith("rater") and (np.ptp(x, axis=0) == 0).all():
+        return "each annotator gave one rating throughout"
+    return ""

@@ -1,0 +1,175 @@
+"""Checklists: what the text asks for held against what is shown, label by label."""
+
+import numpy as np
+import pandas as pd
+
+from analysis.inference.resampling import cluster_counts, estimate, stream
+from analysis.reading.kept_answers import are_means
+from analysis.results import NAN, Array, Estimate, Row, undefined
+
+LABEL_COLUMNS = (
+    "label",
+    "method",
+    "n",
+    "in_text",
+    "in_video",
+    "in_both",
+    "recall",
+    "recall_low",
+    "recall_high",
+    "precision",
+    "precision_low",
+    "precision_high",
+    "reason",
+)
+ALL = "all labels"
+TEXT, VIDEO = "|text", "|video"
+KEYS = ("story", "method", "shot", "round", "annotator")
+
+
+def box_dimensions(ratings: pd.DataFrame) -> list[str]:
+    """Return the dimensions that are boxes of a label with both its boxes.
+
+    Examples
+    --------
+    >>> names = ["pan|text", "pan|video", "zoom|text", "look"]
+    >>> box_dimensions(pd.DataFrame({"dimension": names}))
+    ['pan|text', 'pan|video']
+    """
+    names = set(map(str, ratings["dimension"].unique()))
+    labels = {name.removesuffix(TEXT) for name in names if name.endswith(TEXT)}
+    both = sorted(label for label in labels if label + VIDEO in names)
+    return [label + box for label in both for box in (TEXT, VIDEO)]
+
+
+def label_rows(
+    ratings: pd.DataFrame, *, resamples: int, confidence: float, seed: int
+) -> list[Row]:
+    """Hold the video against the text, for every label and method.
+
+    Parameters
+    ----------
+    ratings
+        Kept ratings: columns story, method, annotator, dimension, rating, and perhaps
+        shot and round. Dimensions ``label|text`` and ``label|video`` with ratings of 0
+        or 1 are boxes; other dimensions are left out.
+    resamples, confidence, seed
+        Number of resamples (0 for no intervals), coverage, seed.
+
+    Returns
+    -------
+    list of dict
+        Columns `LABEL_COLUMNS`; for each label, and for all of them together, one row
+        a method. Empty without boxes.
+
+    Notes
+    -----
+    An answer is what one annotator ticked for one label of one shot; n counts them,
+    where both boxes have one. With T and V the numbers of answers in which the label
+    is in the text, and in the video, and B of those in which it is in both, recall is
+    B / T (how much of what the text asks for is shown), and precision is B / V (how
+    much of what is shown was asked for). A label that nobody ticked in the text has no
+    recall, and one that nobody ticked in the video no precision. Intervals draw
+    stories.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"story": list("ssss"), "method": list("mmmm"),
+    ...     "annotator": list("aabb"), "rating": [1, 1, 1, 0],
+    ...     "dimension": ["pan|text", "pan|video"] * 2})
+    >>> [(r["label"], r["recall"], r["precision"]) for r in
+    ...  label_rows(rows, resamples=0, confidence=0.95, seed=1)]
+    [('all labels', 0.5, 1.0), ('pan', 0.5, 1.0)]
+    """
+    boxes = box_dimensions(ratings)
+    if not boxes or are_means(ratings):
+        return []
+    answers = _answers(ratings[ratings["dimension"].isin(boxes)])
+    if answers.empty:
+        return []
+    methods = sorted(answers["method"].unique())
+    labels = [ALL, *sorted(answers["label"].unique())]
+    counts = _by_story(answers, methods, labels)
+    rng = stream(seed, "labels")
+    drawn = cluster_counts(len(counts), resamples, rng) if len(counts) > 1 else None
+    if drawn is None:
+        drawn = np.empty((0, len(counts)), np.int64)
+    # Resamples x methods x labels x (n, text, video, both).
+    resampled = np.tensordot(drawn.astype(float), counts, axes=1)
+    total = counts.sum(axis=0)
+    return [
+        _row(label, method, total[j, i], resampled[:, j, i], confidence)
+        for i, label in enumerate(labels)
+        for j, method in enumerate(methods)
+        if total[j, i, 0]
+    ]
+
+
+def _answers(ratings: pd.DataFrame) -> pd.DataFrame:
+    """Return one row an answer: label, and whether each box is ticked."""
+    keys = [key for key in KEYS if key in ratings]
+    names = ratings["dimension"].astype(str)
+    rows = (
+        ratings[keys]
+        .astype(str)
+        .assign(
+            label=names.str.rpartition("|")[0],
+            box=names.str.rpartition("|")[2],
+            rating=ratings["rating"].astype(float),
+        )
+    )
+    wide = rows.pivot_table(index=[*keys, "label"], columns="box", values="rating")
+    return wide.dropna().reset_index()
+
+
+def _by_story(answers: pd.DataFrame, methods: list[str], labels: list[str]) -> Array:
+    """Count answers by story, method and label: all, in text, in video, in both."""
+    stories = sorted(answers["story"].unique())
+    counts = np.zeros((len(stories), len(methods), len(labels), 4))
+    story, method, label = (
+        pd.Categorical(answers[column], categories=names).codes.astype(np.int64)
+        for column, names in (
+            ("story", stories),
+            ("method", methods),
+            ("label", labels),
+        )
+    )
+    text, video = answers["text"].to_numpy(float), answers["video"].to_numpy(float)
+    for i, ticked in enumerate((np.ones(len(text)), text, video, text * video)):
+        np.add.at(counts[..., i], (story, method, label), ticked)
+    counts[:, :, 0] = counts.sum(axis=2)
+    return counts
+
+
+def _row(
+    label: str, method: str, total: Array, resampled: Array, confidence: float
+) -> Row:
+    n, text, video, both = total
+    recall = _share(both, text, resampled[:, [3, 1]], confidence, "text")
+    precision = _share(both, video, resampled[:, [3, 2]], confidence, "video")
+    reasons = dict.fromkeys(filter(None, (recall.reason, precision.reason)))
+    return {
+        "label": label,
+        "method": method,
+        "n": int(n),
+        "in_text": text / n,
+        "in_video": video / n,
+        "in_both": both / n,
+        "recall": recall.value,
+        "recall_low": recall.low,
+        "recall_high": recall.high,
+        "precision": precision.value,
+        "precision_low": precision.low,
+        "precision_high": precision.high,
+        "reason": "; ".join(reasons),
+    }
+
+
+def _share(
+    both: float, of: float, drawn: Array, confidence: float, box: str
+) -> Estimate:
+    if not of:
+        return undefined(f"nobody ticked it in the {box}")
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = np.where(drawn[:, 1] > 0, drawn[:, 0] / drawn[:, 1], NAN)
+    return estimate(float(both / of), shares, confidence, n=int(of))

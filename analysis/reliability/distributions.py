@@ -1,0 +1,64 @@
+"""How often each rating was given to each method."""
+
+import pandas as pd
+
+from analysis.reading.kept_answers import are_means
+from analysis.results import Row
+
+DISTRIBUTION_COLUMNS = ("question", "method", "rating", "n", "share")
+# More different ratings than this are a continuous scale, which bars do not show.
+MOST_RATINGS = 21
+
+
+def rating_distribution(ratings: pd.DataFrame) -> list[Row]:
+    """Count the ratings of every method, question by question.
+
+    Parameters
+    ----------
+    ratings
+        Kept ratings: columns dimension, method, rating; one row an answer.
+
+    Returns
+    -------
+    list of dict
+        Columns question, method, rating, n (answers) and share (of the method's
+        answers to that question; they sum to 1). Every rating that anybody gave to
+        any method of the question has a row for each method, with n = 0 where this
+        method did not get it. Sorted by question, method and rating. A question with
+        more than `MOST_RATINGS` different ratings has no rows, since it is a
+        continuous scale; means over raters are no answers and have none either.
+
+    Notes
+    -----
+    Missing ratings count nowhere. A question without any rating has no rows.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"dimension": "q", "method": list("AAB"),
+    ...                      "rating": [1, 4, 4]})
+    >>> [(r["method"], r["rating"], r["share"]) for r in rating_distribution(rows)]
+    [('A', 1.0, 0.5), ('A', 4.0, 0.5), ('B', 1.0, 0.0), ('B', 4.0, 1.0)]
+    """
+    found: list[Row] = []
+    known = ratings.dropna(subset=["rating"])
+    for question, rows in known.groupby("dimension", sort=True):
+        given = rows["rating"].astype(float)
+        if given.nunique() > MOST_RATINGS or _are_means(rows):
+            continue
+        counts = pd.crosstab(rows["method"].astype(str), given)
+        for method, row in zip(counts.index, counts.to_numpy(), strict=True):
+            for rating, n in zip(counts.columns, row, strict=True):
+                found.append(
+                    {
+                        "question": str(question),
+                        "method": method,
+                        "rating": float(rating),
+                        "n": int(n),
+                        "share": float(n / row.sum()),
+                    }
+                )
+    return found
+
+
+def _are_means(rows: pd.DataFrame) -> bool:
+    return "annotator" in rows and are_means(rows)

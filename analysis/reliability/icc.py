@@ -1,0 +1,220 @@
+"""Agreement of annotators who all answered the same units: ICC, and rater vs rest."""
+
+import numpy as np
+from scipy import sparse
+
+from analysis.correlation.coefficients import correlate, ratio
+from analysis.reading.cells import same_within_tolerance
+from analysis.reliability.chance_corrected import ROUNDING
+from analysis.reliability.matrices import Reliability
+from analysis.results import Array, Mask
+
+# Rating values times values of the rest: a table of at most so many cells replaces
+# the units, whatever their number.
+LARGEST_TABLE = 20_000
+
+
+def icc(
+    data: Reliability, weights: Array, kind: str, people: Array | None = None
+) -> Array:
+    r"""Intraclass correlation, two-way random effects, absolute agreement.
+
+    Parameters
+    ----------
+    data
+        Ratings; only units rated by all annotators enter.
+    weights
+        Shape (B, U).
+    kind
+        ``"icc_2_1"`` (one rater) or ``"icc_2_k"`` (the mean of the k raters).
+    people
+        Shape (B, A): how often each annotator counts; None for once each.
+
+    Returns
+    -------
+    Array
+        Shape (B,); NaN where the estimated variance in the denominator is not positive.
+
+    Notes
+    -----
+    With mean squares of units (R), raters (C) and error (E):
+    :math:`(R - E)/(R + (k-1)E + k(C - E)/n)` and
+    :math:`(R - E)/(R + (C - E)/n)`.
+
+    All three are means over pairs of different raters a, b of the covariance over
+    units :math:`c_{ab}`, the variances and the means :math:`m_a`:
+    :math:`(R - E)/k = \overline{c_{ab}}`,
+    :math:`E = \overline{(c_{aa} + c_{bb})/2 - c_{ab}}` and
+    :math:`C/n = \overline{(m_a - m_b)^2/2}`. Drawn raters weight these pairs by
+    :math:`v_a v_b`, so that nobody is paired with himself (see `chance_corrected`);
+    k stays the number of raters in the study.
+
+    References
+    ----------
+    Shrout, P. E. and Fleiss, J. L. (1979), Intraclass correlations, Psychological
+    Bulletin 86(2).
+    """
+    x = data.matrix - data.matrix.mean()
+    w = weights[:, data.complete]
+    k, n = x.shape[1], w.sum(axis=1)
+    v = np.ones((1, k)) if people is None else people
+    V, Q = v.sum(axis=1), v.sum(axis=1) ** 2 - (v**2).sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = w @ x / n[:, None]
+        own = (w @ x**2 / n[:, None] - means**2) * (n / (n - 1))[:, None]
+        joint = _variance(x @ v.T, w, n)
+        units = (joint - (v**2 * own).sum(axis=1)) / Q
+        error = (v * (V[:, None] - v) * own).sum(axis=1) / Q - units
+        raters = (V * (v * means**2).sum(axis=1) - (v * means).sum(axis=1) ** 2) / Q
+        rest = raters - error / n + error
+        rest = rest / k if kind == "icc_2_k" else rest
+        value = units / (units + rest)
+        total = (v * (own + means**2)).sum(axis=1) / V
+    # Estimated variances may be negative: then there is no share of them.
+    least = ROUNDING * np.maximum(total, 1)
+    return np.where((total > least) & (units + rest > least), value, np.nan)
+
+
+def _variance(y: Array, w: Array, n: Array) -> Array:
+    """Weighted variance over units of y, shape (C, 1 or B): shape (B,)."""
+    if y.shape[1] == 1:
+        mean, square = w @ y[:, 0] / n, w @ y[:, 0] ** 2 / n
+    else:
+        mean = np.einsum("bu,ub->b", w, y) / n
+        square = np.einsum("bu,ub->b", w, y**2) / n
+    return np.asarray((square - mean**2) * n / (n - 1))
+
+
+def rater_vs_rest(
+    data: Reliability, weights: Array, coefficient: str, people: Array | None = None
+) -> Array:
+    """Correlate each annotator with the mean of the others, and average.
+
+    The human ceiling: how well one person predicts the others.
+
+    Parameters
+    ----------
+    data
+        Ratings; only units rated by all annotators enter.
+    weights
+        Shape (B, U).
+    coefficient
+        ``"spearman"`` or ``"kendall"`` (tau-b).
+    people
+        Must be None: a panel with fewer different people has a noisier mean of the
+        others, so resampled correlations would be too low throughout.
+
+    Notes
+    -----
+    Averaged over the annotators for whom it is defined, not over Fisher's z.
+    """
+    if people is not None:
+        raise ValueError("rater_vs_rest: annotators cannot be drawn")
+    w = weights[:, data.complete]
+    total = data.matrix.sum(axis=1)
+    values = []
+    for own in data.matrix.T:
+        rest = same_within_tolerance((total - own) / (data.n_annotators - 1))
+        values.append(correlate_weighted(own, rest, w)[coefficient])
+    defined = np.isfinite(values)
+    count = defined.sum(axis=0)
+    summed = np.where(defined, values, 0.0).sum(axis=0)
+    return np.where(count > 0, summed / np.maximum(count, 1), np.nan)
+
+
+def has_rest(data: Reliability) -> Mask:
+    """Tell for which annotators a correlation with the mean of the others exists.
+
+    It takes two different own ratings, and two different means, of complete units.
+    """
+    total = data.matrix.sum(axis=1)
+    rests = [
+        same_within_tolerance((total - own) / (data.n_annotators - 1))
+        for own in data.matrix.T
+    ]
+    return np.array(
+        [
+            bool(np.ptp(own) > 0 and np.ptp(rest) > 0)
+            for own, rest in zip(data.matrix.T, rests, strict=True)
+        ]
+    )
+
+
+def correlate_weighted(x: Array, y: Array, weights: Array) -> dict[str, Array]:
+    """Tau-b and Spearman of two columns under many weights of their rows.
+
+    Parameters
+    ----------
+    x, y
+        Shape (N,).
+    weights
+        Shape (B, N), whole numbers.
+
+    Returns
+    -------
+    dict
+        ``"kendall"`` and ``"spearman"`` to arrays of shape (B,).
+
+    Examples
+    --------
+    >>> x, y = np.array([1.0, 2, 3, 4]), np.array([1.0, 2, 4, 3])
+    >>> found = correlate_weighted(x, y, np.ones((1, 4)))
+    >>> {name: value.round(3).tolist() for name, value in found.items()}
+    {'kendall': [0.667], 'spearman': [0.8]}
+    """
+    levels_x, i = np.unique(x, return_inverse=True)
+    levels_y, j = np.unique(y, return_inverse=True)
+    shape = (len(levels_x), len(levels_y))
+    if shape[0] * shape[1] > LARGEST_TABLE:
+        found = correlate(
+            x[None], y[None, None], weights[None], ["kendall", "spearman"]
+        )
+        return {name: values[0, 0] for name, values in found.items()}
+    into = sparse.coo_array(
+        (np.ones(len(x)), (i * shape[1] + j, np.arange(len(x)))),
+        shape=(shape[0] * shape[1], len(x)),
+    ).tocsr()
+    return correlate_tables((into @ weights.T).reshape(*shape, -1))
+
+
+def correlate_tables(tables: Array) -> dict[str, Array]:
+    r"""Tau-b and Spearman of contingency tables whose rows and columns are ordered.
+
+    Parameters
+    ----------
+    tables
+        Shape (I, J, B): how often each pair of values occurs.
+
+    Returns
+    -------
+    dict
+        ``"kendall"`` and ``"spearman"`` to arrays of shape (B,); NaN where a side has
+        one value only.
+
+    Notes
+    -----
+    :math:`C - D = \sum_{ij} t_{ij} (L_{ij} - R_{ij})` with the sums L of the cells
+    above and to the left and R above and to the right. Whole numbers, so exact.
+    """
+    if tables.shape[0] > tables.shape[1]:
+        tables = tables.transpose(1, 0, 2)
+    rows, columns = tables.sum(axis=1), tables.sum(axis=0)
+    n = rows.sum(axis=0)
+    pairs = np.zeros(tables.shape[2])
+    above = np.zeros(tables.shape[1:])
+    for row, total in zip(tables, rows, strict=True):
+        up_to = np.cumsum(above, axis=0)
+        # Up to the left neighbour, less what lies to the right.
+        pairs += np.einsum("jb,jb->b", row, 2 * up_to - above) - total * up_to[-1]
+        above += row
+    untied_rows = (n**2 - (rows**2).sum(axis=0)) / 2
+    untied_columns = (n**2 - (columns**2).sum(axis=0)) / 2
+    R = np.cumsum(rows, axis=0) - rows / 2 - n / 2
+    C = np.cumsum(columns, axis=0) - columns / 2 - n / 2
+    product = (R * np.einsum("ijb,jb->ib", tables, C)).sum(axis=0)
+    return {
+        "kendall": ratio(pairs, untied_rows, untied_columns),
+        "spearman": ratio(
+            product, (rows * R**2).sum(axis=0), (columns * C**2).sum(axis=0)
+        ),
+    }

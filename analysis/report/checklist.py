@@ -1,0 +1,346 @@
+"""What reviewers ask of a human evaluation, answered from the report's own numbers."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from analysis.printing import counted
+from analysis.reading.scores import BASELINE, BASELINES
+from analysis.report.claims import interval, number
+from analysis.report.figure_layout import (
+    COEFFICIENT_NAMES,
+    LEVEL_NAMES,
+    human_ceiling,
+)
+from analysis.report.wording import per_cent
+
+Tables = Mapping[str, pd.DataFrame]
+Answer = tuple[str, str]
+# A list of questions longer than this is told as a range.
+MOST_LISTED = 6
+
+
+def answers(
+    tables: Tables,
+    notes: Sequence[str],
+    run: Mapping[str, str],
+    drawn: Sequence[str],
+) -> list[Answer]:
+    """Return what a reviewer asks and what this report answers, in a fixed order.
+
+    Parameters
+    ----------
+    tables
+        The tables of the report; what a table would answer is left out without it.
+    notes
+        Its remarks: exclusions stand there.
+    run
+        The run table as key to value.
+    drawn
+        What was resampled, in words.
+
+    Returns
+    -------
+    list of (str, str)
+        Question and answer.
+    """
+    return [
+        *_people(tables),
+        *_exclusions(notes, run),
+        *_agreement(tables),
+        *_coefficients(tables),
+        *_pairs(tables),
+        *_uncertainty(drawn, run),
+        *_tests(tables),
+        *_board(tables),
+        *_other(tables, run),
+    ]
+
+
+def _records(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    return [
+        {str(key): value for key, value in row.items()}
+        for row in rows.astype(object).to_dict("records")
+    ]
+
+
+def _some(table: pd.DataFrame | None) -> bool:
+    return table is not None and len(table) > 0
+
+
+def _spread(pairs: Sequence[tuple[object, str, float]]) -> str:
+    """Return each question's value, or the range of many."""
+    known = [(name, text, value) for name, text, value in pairs if value == value]
+    if not known:
+        return ""
+    if len(known) <= MOST_LISTED:
+        return "; ".join(f"{name} {text}" for name, text, _value in known)
+    low = min(known, key=lambda one: one[2])
+    high = max(known, key=lambda one: one[2])
+    return (
+        f"from {low[1]} ({low[0]}) to {high[1]} ({high[0]}) over "
+        f"{counted(len(known), 'question')}"
+    )
+
+
+def _people(tables: Tables) -> Iterator[Answer]:
+    agreement = tables.get("agreement")
+    if agreement is not None and len(agreement):
+        first = agreement.drop_duplicates("question")
+        if not (first["n_units"].astype(float) > 0).any():
+            yield (
+                "How many annotators, units, answers?",
+                "Not known: no unit has two answers that can be told apart.",
+            )
+            return
+        yield (
+            "How many annotators, units, answers?",
+            _spread(
+                [
+                    (
+                        row["question"],
+                        f"{_count(row['n_annotators'], 'annotator')}, "
+                        f"{_count(row['n_units'], 'unit')} with two or more answers, "
+                        f"{_count(row['n_answers'], 'answer')}",
+                        float(row["n_units"]),
+                    )
+                    for _i, row in first.iterrows()
+                ]
+            ),
+        )
+        share = first["n_answers"].astype(float) / first["n_units"].astype(float)
+        if share.notna().any() and share.max() < math.inf:
+            low, high = share.min(), share.max()
+            text = f"{low:.1f}" if high - low < 0.05 else f"{low:.1f} to {high:.1f}"
+            yield "How much overlap?", f"{text} answers for each unit with two or more"
+
+
+def _count(n: object, noun: str) -> str:
+    return (
+        f"no {noun} known"
+        if str(n) in ("nan", "<NA>")
+        else counted(float(str(n)), noun)
+    )
+
+
+def _exclusions(notes: Sequence[str], run: Mapping[str, str]) -> Iterator[Answer]:
+    said = [note for note in notes if "left out" in note.lower()]
+    methods = run.get("excluded methods", "")
+    text = " ".join(said) or (
+        f"Methods left out: {methods}." if methods else "Nothing was left out."
+    )
+    if "view" in run:
+        text = f"Seen through the view {run['view']} as of {run['as of']}. {text}"
+    yield "What was excluded?", f"{text} Rules belong in the paper, fixed beforehand."
+
+
+def _agreement(tables: Tables) -> Iterator[Answer]:
+    agreement = tables.get("agreement")
+    if agreement is None:
+        return
+    for statistic, asks in (
+        ("alpha_ordinal", "How well do people agree (ordinal alpha)?"),
+        ("alpha_nominal", "How well do people agree (nominal alpha)?"),
+        ("ac2_quadratic", "And where answers are skewed (AC2)?"),
+        ("icc_2_1", "ICC(2,1) of one annotator?"),
+        ("majority_share", "How large is the majority of a unit?"),
+    ):
+        if statistic == "alpha_nominal" and _has(agreement, "alpha_ordinal"):
+            continue
+        rows = agreement[agreement["statistic"] == statistic]
+        text = _spread(
+            [
+                (
+                    row["question"],
+                    f"{number(row['value'])}{interval(row)}",
+                    float(row["value"]),
+                )
+                for row in _records(rows)
+                if pd.notna(row["value"])
+            ]
+        )
+        if text:
+            yield asks, text
+    names = sorted(agreement["question"].unique())
+    ceilings = [
+        (name, f"{value:.2f}", value)
+        for name in names
+        if (value := human_ceiling(agreement, str(name), "kendall")) is not None
+    ]
+    if ceilings:
+        yield "The human ceiling (one against the rest, tau-b)?", _spread(ceilings)
+
+
+def _has(agreement: pd.DataFrame, statistic: str) -> bool:
+    return bool(
+        agreement.loc[agreement["statistic"] == statistic, "value"].notna().any()
+    )
+
+
+def _coefficients(tables: Tables) -> Iterator[Answer]:
+    correlations = tables.get("correlations")
+    if correlations is None:
+        return
+    known = correlations[correlations["value"].notna()]
+    names = [
+        COEFFICIENT_NAMES[c]
+        for c in COEFFICIENT_NAMES
+        if (known["coefficient"] == c).any()
+    ]
+    levels = [LEVEL_NAMES[x] for x in LEVEL_NAMES if (known["level"] == x).any()]
+    yield (
+        "Which tau, and at which level?",
+        f"{', '.join(names) or 'no coefficient'} at {', '.join(levels) or 'no level'}; "
+        "every row of the table names both.",
+    )
+    yield (
+        "The same items for all metrics?",
+        "Yes: each question's metrics are compared on the cells that people and all of "
+        "them cover; remarks list what was dropped.",
+    )
+    yield (
+        "Which sign is good?",
+        "Positive always means agreement: lower-is-better metrics are turned first.",
+    )
+
+
+def _pairs(tables: Tables) -> Iterator[Answer]:
+    pairwise = tables.get("pairwise_accuracy")
+    if pairwise is None or pairwise.empty:
+        return
+    real = pairwise[~pairwise["metric"].isin(BASELINES)]
+    if real["metric_tie_rate"].notna().any():
+        low, high = real["metric_tie_rate"].min(), real["metric_tie_rate"].max()
+        yield (
+            "How often does a metric tie?",
+            f"{per_cent(low)} to {per_cent(high)} of the pairs; accuracy is given "
+            "strict and half.",
+        )
+    base = pairwise[(pairwise["metric"] == BASELINE) & pairwise["ppa_half"].notna()]
+    if len(base):
+        yield (
+            "What is chance?",
+            f"The constant baseline: {per_cent(base['ppa_half'].mean())} half, "
+            f"{per_cent(base['ppa_strict'].mean())} strict, acc_eq up to "
+            f"{per_cent(base['acc_eq'].max())}. Guessing: 50 % both ways.",
+        )
+    sources = sorted(set(pairwise["source"]))
+    words = {"ratings": "mean ratings", "choices": "the majority of annotators"}
+    yield (
+        "Who says which of a pair is better?",
+        " and ".join(words.get(source, source) for source in sources).capitalize()
+        + ".",
+    )
+    if pairwise["epsilon_in_sample"].astype(bool).any():
+        yield "Is the tie threshold tuned on the same data?", "Yes, and flagged."
+    else:
+        yield "Is the tie threshold tuned on the same data?", "No."
+
+
+def _uncertainty(drawn: Sequence[str], run: Mapping[str, str]) -> Iterator[Answer]:
+    if drawn:
+        yield (
+            "What do the intervals resample?",
+            f"Whole clusters, {run['resamples']} times at {run['confidence']}: "
+            f"{'; '.join(drawn)}.",
+        )
+    else:
+        yield "What do the intervals resample?", "There are none: --resamples 0."
+
+
+def _tests(tables: Tables) -> Iterator[Answer]:
+    comparisons = tables.get("metric_comparisons")
+    if comparisons is not None and comparisons["p_adjusted"].notna().any():
+        known = comparisons["p_adjusted"].dropna()
+        yield (
+            "Are metrics compared by paired tests, and adjusted?",
+            f"Yes, Holm: {int((known <= 0.05).sum())} of {len(known)} differences have "
+            "an adjusted p of .05 or less.",
+        )
+    clusters = tables.get("clusters")
+    if clusters is not None and len(clusters):
+        yield "Which metrics are not worse than the best?", _not_worse(clusters)
+
+
+def _not_worse(clusters: pd.DataFrame) -> str:
+    """Count them at the first level and coefficient of the page."""
+    known = clusters[clusters["cluster"].notna()]
+    for coefficient in COEFFICIENT_NAMES:
+        for level in ("story", "pooled", "method"):
+            rows = known[
+                (known["coefficient"] == coefficient) & (known["level"] == level)
+            ]
+            if rows.empty:
+                continue
+            counts = [
+                (
+                    str(question),
+                    f"{int(own['not_worse_than_best'].astype(bool).sum())} "
+                    f"of {len(own)}",
+                    float(own["not_worse_than_best"].mean()),
+                )
+                for question, own in rows.groupby("question", sort=True)
+            ]
+            name = f"{COEFFICIENT_NAMES[coefficient]}, {LEVEL_NAMES[level]}"
+            return f"{name}: {_spread(counts)}; the table of clusters names them."
+    return "Not known: no test was made."
+
+
+def _board(tables: Tables) -> Iterator[Answer]:
+    board = tables.get("leaderboard")
+    if board is not None and len(board):
+        yield (
+            "Which model of ties has the leaderboard?",
+            "The remarks and the command say; the default counts a tie as half a win "
+            "for each.",
+        )
+        rated = board.groupby("criterion")["rating"].apply(lambda x: x.notna().all())
+        yield (
+            "Are all methods connected by comparisons?",
+            "Yes, in every question."
+            if rated.all()
+            else f"Not in {', '.join(map(str, rated[~rated].index))}: see the remarks.",
+        )
+        known = board.dropna(subset=["rank_low", "rank_high"])
+        settled = int((known["rank_low"] == known["rank_high"]).sum())
+        yield (
+            "Do ranks have intervals?",
+            f"Yes: {settled} of {len(known)} ranks are settled, their interval being "
+            "one rank."
+            if len(known)
+            else "No.",
+        )
+    bias = tables.get("position_bias")
+    if bias is not None and len(bias):
+        text = _spread(
+            [
+                (
+                    row["question"],
+                    f"{number(row['value'])}"
+                    f"{interval(row) or ', no interval that draws clusters'}",
+                    float(row["value"]),
+                )
+                for row in _records(bias)
+                if pd.notna(row["value"])
+            ]
+        )
+        yield (
+            "Does the side decide?",
+            text or "Not known: see the reasons in the table.",
+        )
+    elif board is not None and len(board):
+        yield "Does the side decide?", "Not known: left_method is not in the table."
+
+
+def _other(tables: Tables, run: Mapping[str, str]) -> Iterator[Answer]:
+    if not _some(tables.get("agreement")) and not _some(tables.get("method_means")):
+        yield "Raw data by annotator?", "Not in this report."
+    yield (
+        "Can it be made again?",
+        f"Seed {run['seed']}, versions and hashes of the inputs in run.csv; the "
+        "command stands at the end of this page."
+        if run.get("command")
+        else f"Seed {run['seed']}, versions and hashes of the inputs in run.csv.",
+    )

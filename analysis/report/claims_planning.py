@@ -1,0 +1,228 @@
+"""What can be claimed of subsets, of judges, and of where ratings differ."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+
+from analysis.printing import counted
+from analysis.report.wording import (
+    FEW_METHODS,
+    LEVELS,
+    NAMES,
+    Claim,
+    first_row,
+    interval,
+    number,
+    per_cent,
+    records,
+)
+
+# Components of variance in words.
+COMPONENTS = {
+    "method": "the method",
+    "story": "the story",
+    "annotator": "the annotator",
+    "method x story": "what a method makes of a story",
+    "method x annotator": "an annotator's liking of a method",
+    "story x annotator": "an annotator's liking of a story",
+    "rest": "what is left over",
+}
+RANDOM = "kendall_random"
+
+
+def variance_claims(variance: pd.DataFrame) -> Iterator[Claim]:
+    """Say what the ratings of a pilot differ by, the largest three shares first."""
+    for question, rows in variance.groupby("question", sort=False):
+        # The interval is that of the component; the share is one of their sum.
+        total = rows["value"].clip(lower=0).sum()
+        known = rows[rows["share"].notna()]
+        if known.empty or not total > 0:
+            continue
+        largest = known.sort_values("share", ascending=False, kind="stable").head(3)
+        if "method" not in set(largest["component"]):
+            own = known[known["component"] == "method"]
+            largest = pd.concat([largest, own])
+        told = [
+            f"{per_cent(row['share'], row['low'] / total, row['high'] / total)} "
+            f"{'comes ' if i == 0 else ''}with {COMPONENTS[row['component']]}"
+            for i, row in enumerate(records(largest))
+        ]
+        yield True, f"{question}: of the variance of ratings, {_joined(told)}."
+
+
+def subset_claims(subset: pd.DataFrame) -> Iterator[Claim]:
+    """Say whether a part of the stories keeps the order and the means of methods."""
+    for name, rows in subset.groupby("subset", sort=False):
+        yield from _order_claims(str(name), rows)
+        yield from _mean_claims(str(name), rows)
+
+
+def _order_claims(name: str, rows: pd.DataFrame) -> Iterator[Claim]:
+    """Say by which scores the order of the methods goes with that of the whole.
+
+    An interval above 0 shows a likeness, not that the order is kept; and of a few
+    methods every resample repeats the same few.
+    """
+    order = rows[(rows["statistic"] == "kendall") & rows["value"].notna()]
+    with_interval = order[order["low"].notna()]
+    like = with_interval[
+        (with_interval["low"] > 0) & (with_interval["n"] >= FEW_METHODS)
+    ]
+    for shown, own in ((True, like), (False, order.drop(like.index))):
+        if own.empty:
+            continue
+        own = own.sort_values("value", kind="stable")
+        verb = "orders" if shown else "is not shown to order"
+        few = ", too few to show it" if own["n"].max() < FEW_METHODS else ""
+        yield (
+            shown,
+            f"{name} {verb} the methods like the whole by "
+            f"{_of(len(own), len(order))}: {_from_to(own)}{few}.",
+        )
+    yield from _random_claims(name, rows, order)
+
+
+def _from_to(rows: pd.DataFrame) -> str:
+    """Word the lowest and the highest of sorted coefficients."""
+    ends = records(rows.iloc[[0, -1]])
+    low, high = (
+        f"{number(row['value'])}{interval(row)} ({_board(row)})" for row in ends
+    )
+    n = counted(int(ends[0]["n"]), "method")
+    if len(rows) == 1:
+        return f"Kendall's tau-b {low}, n = {n}"
+    return f"Kendall's tau-b from {low} to {high}, n = {n}"
+
+
+def _random_claims(
+    name: str, rows: pd.DataFrame, order: pd.DataFrame
+) -> Iterator[Claim]:
+    """Say whether the subset beats nearly all random ones of its size."""
+    keys = ["question", "metric"]
+    random = rows[rows["statistic"] == RANDOM].set_index(keys)["high"]
+    own = order.set_index(keys)["value"]
+    both = pd.concat([own, random], axis=1, keys=["own", "random"]).dropna()
+    better = int((both["own"] > both["random"]).sum())
+    for shown, n in ((True, better), (False, len(both) - better)):
+        if n:
+            yield (
+                shown,
+                f"{name} {'keeps' if shown else 'is not shown to keep'} the order "
+                "better than random subsets of its size by "
+                f"{_of(n, len(both))}.",
+            )
+
+
+def _mean_claims(name: str, rows: pd.DataFrame) -> Iterator[Claim]:
+    moved = rows[(rows["statistic"] == "difference_percent") & rows["low"].notna()]
+    if moved.empty:
+        return
+    apart = moved[(moved["low"] > 0) | (moved["high"] < 0)]
+    if len(apart):
+        far = first_row(apart.loc[[apart["value"].abs().idxmax()]])
+        yield (
+            True,
+            f"{name} moves the mean of {_of(len(apart), len(moved))}: by "
+            f"{number(far['value'])} %{interval(far)} at most ({_board(far)}).",
+        )
+    if len(apart) < len(moved):
+        bounds = moved.drop(apart.index)[["low", "high"]].abs().max(axis=1)
+        yield (
+            False,
+            f"{name} is not shown to move the mean of "
+            f"{_of(len(moved) - len(apart), len(moved))}; by up to "
+            f"{number(float(bounds.max()))} % remains possible.",
+        )
+
+
+def choice_claims(best: pd.DataFrame) -> Iterator[Claim]:
+    """Say whether chosen stories do better than random ones for other methods."""
+    gain = best[
+        (best["source"] == "gain")
+        & (best["statistic"] == "kendall")
+        & best["value"].notna()
+    ]
+    if gain.empty:
+        return
+    better = gain[gain["low"] > 0]
+    for row in records(better):
+        yield (
+            True,
+            f"{row['size']:.0f} chosen stories keep the order by {_board(row)} better "
+            f"than random ones, for methods that had no part in the choice: "
+            f"{number(row['value'])}{interval(row)} of Kendall's tau-b.",
+        )
+    if len(better) < len(gain):
+        yield (
+            False,
+            "Choosing stories is not shown to beat random ones for methods that had no "
+            f"part in the choice, in {len(gain) - len(better)} of {len(gain)} sizes "
+            "and orders.",
+        )
+
+
+def stability_claims(stability: pd.DataFrame) -> Iterator[Claim]:
+    """Say how far the scores of a judge move from trial to trial."""
+    whole = stability[stability["method"].fillna("") == ""]
+    for (question, judge), rows in whole.groupby(["question", "metric"], sort=False):
+        known = {row["statistic"]: row for row in records(rows[rows["value"].notna()])}
+        if "sd_output" not in known:
+            continue
+        sd, same = known["sd_output"], known.get("same_share")
+        text = (
+            f"{question}: from trial to trial {judge} moves the score of an output by "
+            f"{number(sd['value'])}{interval(sd)} (standard deviation)"
+        )
+        if same is not None:
+            text += (
+                " and gives one and the same in "
+                f"{per_cent(same['value'], same['low'], same['high'])} of outputs"
+            )
+        noise = known.get("noise_to_methods")
+        if noise is not None:
+            text += (
+                "; of the mean of a method this is "
+                f"{per_cent(noise['value'], noise['low'], noise['high'])} of how far "
+                "methods stand apart"
+            )
+        yield True, f"{text}."
+
+
+def judge_claims(judges: pd.DataFrame) -> Iterator[Claim]:
+    """Say which judges agree with people, and with one another."""
+    known = judges[(judges["coefficient"] == "kendall") & judges["value"].notna()]
+    for (question, one, other), rows in known.groupby(
+        ["question", "metric_a", "metric_b"], sort=False
+    ):
+        levels = {row["level"]: row for row in records(rows)}
+        level = next(x for x in ("story", "pooled", "method") if x in levels)
+        row = levels[level]
+        few = level == "method" and row["n"] < FEW_METHODS
+        shown = row["low"] > 0 and not few
+        verb = "agree" if shown else "are not shown to agree"
+        yield (
+            bool(shown),
+            f"{question}: {one} and {other} {verb} {LEVELS[level]}: {NAMES['kendall']} "
+            f"{number(row['value'])}{interval(row)}, n = {row['n']:.0f}"
+            f"{', too few methods to show it' if few else ''}.",
+        )
+
+
+def _board(row: Mapping[str, Any]) -> str:
+    """Name what methods are ordered by: a question, a metric, or both."""
+    named = [row[key] for key in ("question", "metric") if isinstance(row[key], str)]
+    return ": ".join(name for name in named if name) or "all"
+
+
+def _of(n: int, total: int) -> str:
+    if total == 1:
+        return "the one score"
+    if n == total:
+        return "both scores" if total == 2 else f"all {total} scores"
+    return f"{n} of {total} scores"
+
+
+def _joined(parts: list[str]) -> str:
+    *first, last = parts
+    return f"{', '.join(first)} and {last}" if first else last

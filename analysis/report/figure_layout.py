@@ -1,0 +1,231 @@
+"""What a figure shows, in which order and where; it draws nothing."""
+
+import re
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from analysis.reading.scores import BASELINES
+from analysis.results import Array
+
+COEFFICIENT_NAMES = {
+    "kendall": "Kendall's tau-b",
+    "spearman": "Spearman",
+    "pearson": "Pearson",
+    "kendall_c": "Kendall's tau-c",
+}
+LEVEL_NAMES = {
+    "method": "method level",
+    "story": "story level",
+    "pooled": "pooled",
+    "within_method": "within methods",
+}
+SCATTER_METRICS = 6
+# With more plots than this only the best metric of each question is drawn.
+MOST_SCATTERS = 24
+# With more points than this only those that tell most have a name.
+MOST_LABELS = 12
+FEW_LABELS = 6
+# Points this near to one another, in shares of the plot, would share a label's room.
+NEAR = (0.35, 0.12)
+MOST_NEAR = 3
+# Labels of points in this share of a plot's width stand towards its middle.
+EDGE = 0.25
+# Part of a question to the metrics that papers expect to measure it: ViStoryBench
+# (section 4.1, table 3) and StoryBench (D.4).
+NAMED_METRICS = {
+    "character": ("cids_self", "cids"),
+    "environment": ("csd_self", "csd"),
+    "aesthetic": ("aesthetic", "aesthetics"),
+    "visual_quality": ("fid", "sim", "pqa"),
+    "entity_consistency": ("fvd", "sim"),
+    "background_consistency": ("sim",),
+    "text_adherence": ("sim", "vtm"),
+    "action_realism": ("fvd", "pqa"),
+}
+
+
+def is_named_metric(question: str, metric: str) -> bool:
+    """Say whether the papers expect this metric to measure this question.
+
+    Examples
+    --------
+    >>> is_named_metric("Visual quality", "FID"), is_named_metric("beauty", "fid")
+    (True, False)
+    """
+    asked = _plain(question)
+    return any(
+        part in asked and _plain(metric) in names
+        for part, names in NAMED_METRICS.items()
+    )
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+
+
+def main_coefficient(correlations: pd.DataFrame) -> str:
+    """Return the coefficient that figures show: Kendall's where it was computed."""
+    present = set(correlations["coefficient"])
+    return next((c for c in COEFFICIENT_NAMES if c in present), min(present))
+
+
+def human_ceiling(
+    agreement: pd.DataFrame | None, question: str, coefficient: str
+) -> float | None:
+    """Return how well one annotator agrees with the rest, where it is known."""
+    if agreement is None or coefficient == "pearson":
+        return None
+    rows = agreement[
+        (agreement["question"] == question)
+        & (agreement["statistic"] == f"rater_vs_rest_{coefficient}")
+    ]
+    if rows.empty or pd.isna(rows["value"].iloc[0]):
+        return None
+    return float(rows["value"].iloc[0])
+
+
+def by_value(rows: pd.DataFrame) -> list[str]:
+    """Return the metrics, best first, by their mean over levels."""
+    order = (
+        rows.groupby("metric")["value"]
+        .mean()
+        .sort_values(ascending=False, kind="stable")
+    )
+    return [str(metric) for metric in order.index]
+
+
+def forest_caption(
+    rows: pd.DataFrame, ceilings: Mapping[str, float], *, bold: bool
+) -> str:
+    """Say what to see in coefficients with intervals, of what is there."""
+    text = "Right of 0 means agreement."
+    if rows["low"].notna().any():
+        text += " Bars are bootstrap intervals; one that crosses 0 shows no agreement."
+    if len(ceilings) == 1:
+        text += (
+            f" The dashed line at {next(iter(ceilings.values())):.2f} is one annotator "
+            "against the rest, the human ceiling."
+        )
+    elif ceilings:
+        listed = ", ".join(f"{question} {x:.2f}" for question, x in ceilings.items())
+        text += (
+            " Dashed lines are one annotator against the rest, the human ceiling: "
+            f"{listed}."
+        )
+    if bold:
+        text += " Metrics in bold are those that the papers name for this question."
+    return text
+
+
+def drawn_metrics(
+    question: str,
+    cells: pd.DataFrame,
+    correlations: pd.DataFrame | None,
+    *,
+    most: int = SCATTER_METRICS,
+) -> list[str]:
+    """Return the metrics to draw, best first; none without a coefficient."""
+    metrics = sorted(cells["metric"].unique())
+    if correlations is not None and len(correlations):
+        own = correlations[correlations["dimension"] == question]
+        metrics = [m for m in by_value(own.dropna(subset=["value"])) if m in metrics]
+    named = [m for m in metrics if is_named_metric(question, m)]
+    chosen = list(dict.fromkeys([*named, *metrics]))[:most]
+    return [m for m in metrics if m in chosen]
+
+
+def label_places(part: pd.DataFrame) -> list[str]:
+    """Put each label away from the nearest other point, and inside the plot."""
+    x, y = _unit_square(part)
+    places = []
+    for i in range(len(part)):
+        away = (x - x[i]) ** 2 + (y - y[i]) ** 2
+        away[i] = np.inf
+        nearest = away.argmin()
+        above = (y[nearest], nearest) > (y[i], i)
+        side = "right" if x[i] < EDGE else "left" if x[i] > 1 - EDGE else "center"
+        places.append(f"{'bottom' if above else 'top'} {side}")
+    return places
+
+
+def labelled_points(part: pd.DataFrame) -> list[str]:
+    """Return the name of each point, empty for those that go without.
+
+    Of many, those stand out that people rank highest and lowest, and those where people
+    and metric differ most in rank.
+    """
+    names = [str(name) for name in part["method"]]
+    if len(part) <= MOST_LABELS:
+        return names
+    people, metric = part["human"].rank(), part["score"].rank()
+    if not part["higher_is_better"].all():
+        metric = -metric
+    apart = (people - people.mean() - metric + metric.mean()).abs()
+    chosen = {int(people.argmax()), int(people.argmin())}
+    x, y = _unit_square(part)
+    near = (abs(x[:, None] - x) < NEAR[0]) & (abs(y[:, None] - y) < NEAR[1])
+    # A name where many points stand would cover them: such points go without.
+    lonely = near.sum(axis=1) <= MOST_NEAR
+    for i in map(int, np.argsort(-apart.to_numpy(), kind="stable")):
+        if len(chosen) < FEW_LABELS and lonely[i] and not near[i, list(chosen)].any():
+            chosen.add(i)
+    return [name if i in chosen else "" for i, name in enumerate(names)]
+
+
+def _unit_square(part: pd.DataFrame) -> tuple[Array, Array]:
+    """Return scores and people's values, each from 0 to 1."""
+    points = part[["score", "human"]].to_numpy(float)
+    spread = np.ptp(points, axis=0)
+    points = (points - points.min(axis=0)) / np.where(spread > 0, spread, 1.0)
+    return points[:, 0], points[:, 1]
+
+
+def of_ratings(pairwise: pd.DataFrame | None, question: str) -> pd.DataFrame | None:
+    """Return the rows that were derived from ratings, without the baselines."""
+    if pairwise is None:
+        return None
+    rows = pairwise[
+        (pairwise["question"] == question)
+        & (pairwise["source"] == "ratings")
+        & ~pairwise["metric"].isin(BASELINES)
+    ]
+    return rows if len(rows) else None
+
+
+def metric_ranks(
+    correlations: pd.DataFrame, pairwise: pd.DataFrame | None
+) -> pd.DataFrame:
+    """Rank the metrics of one question in every column, 1 being best.
+
+    Parameters
+    ----------
+    correlations
+        Rows of one question.
+    pairwise
+        Its rows of pairwise accuracy, or None.
+
+    Returns
+    -------
+    DataFrame
+        Metrics in rows, ways of asking in columns; metrics that are undefined in one
+        of them are left out, equal ones share the best rank.
+    """
+    columns: dict[str, pd.Series[float]] = {}
+    for level, title in LEVEL_NAMES.items():
+        for name in [c for c in COEFFICIENT_NAMES if c != "spearman"]:
+            here = (correlations["level"] == level) & (
+                correlations["coefficient"] == name
+            )
+            own = correlations[here].set_index("metric")["value"]
+            if own.notna().any():
+                letter = {"kendall": "τ", "pearson": "r"}.get(name, name)
+                columns[f"{title.removesuffix(' level')} {letter}"] = own
+    if pairwise is not None:
+        pairs = pairwise.set_index("metric")
+        for column, title in (("ppa_half", "PPA half"), ("acc_eq", "acc_eq")):
+            if pairs[column].notna().any():
+                columns[title] = pairs[column]
+    known = pd.DataFrame(columns).dropna()
+    return known.rank(ascending=False, method="min").astype(int)

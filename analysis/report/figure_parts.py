@@ -1,0 +1,346 @@
+"""What every figure is made of: panels, colours, axes, error bars; it draws nothing.
+
+A panel is data and layout for plotly.js, as plain values: figures are then quick to
+make, small, and alike in every run. Panels of one figure share its caption; the page
+sets them side by side as its width allows. Colours are those of Okabe and Ito, which
+people with any colour vision can tell apart; shape or position repeats what they say.
+Text and background follow the reader's light or dark page.
+"""
+
+import html
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pandas as pd
+
+PALETTE = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#56B4E9",
+    "#8A8A00",
+)
+SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "x", "star")
+GREY = "#808080"
+# Brewer's RdBu, red low and blue high: plotly's own of that name is another.
+RED_BLUE = (
+    (0, "#b2182b"),
+    (0.25, "#f4a582"),
+    (0.5, "#f7f7f7"),
+    (0.75, "#92c5de"),
+    (1, "#2166ac"),
+)
+# Names longer than this are shortened on an axis; the tables have them whole.
+LONGEST_NAME = 28
+# Numbers of a figure need no more digits than a screen can show.
+DIGITS = 5
+# Rows that one panel shows at most; a caption says when there are more.
+MOST_ROWS = 60
+# What fits on a sheet of A4 between its margins, in CSS pixels.
+PAGE = (690, 1000)
+LEGEND = {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0}
+Trace = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One plot: its heading, its height in pixels, and what plotly.js draws."""
+
+    title: str
+    height: int
+    data: list[Trace]
+    layout: Trace
+
+    @property
+    def plot(self) -> str:
+        """Return data and layout as JSON that no script element ends in."""
+        text = json.dumps(
+            {"data": self.data, "layout": self.layout},
+            sort_keys=True,
+            ensure_ascii=False,
+            separators=(",", ":"),
+            allow_nan=False,
+        )
+        return text.replace("<", "\\u003c")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of the report.
+
+    Attributes
+    ----------
+    key
+        Its fixed name: the id in the page and the name of its file.
+    section
+        Where it stands: one of the keys of `analysis.report.figures.SECTIONS`.
+    title, caption
+        Heading, and what to see.
+    alt
+        What it shows in words, with its main numbers, for who cannot see it.
+    panels
+        Plots side by side.
+    width
+        The least width of a panel in rem.
+    tables
+        The tables whose rows are drawn.
+    """
+
+    key: str
+    section: str
+    title: str
+    caption: str
+    alt: str
+    panels: tuple[Panel, ...]
+    width: int = 20
+    tables: tuple[str, ...] = ()
+
+    @property
+    def fits_a_page(self) -> bool:
+        """Say whether all panels stand on one sheet of A4."""
+        columns = max(1, PAGE[0] // (16 * self.width + 20))
+        rows = [
+            max(panel.height for panel in self.panels[i : i + columns]) + 40
+            for i in range(0, len(self.panels), columns)
+        ]
+        return sum(rows) + 120 <= PAGE[1]
+
+
+def of_table(name: str, figures: Iterable[Figure]) -> list[Figure]:
+    """Note which table the figures are drawn from, where they do not say."""
+    return [
+        figure if figure.tables else replace(figure, tables=(name,))
+        for figure in figures
+    ]
+
+
+def as_text(name: object) -> str:
+    """Return a name that plotly draws as it stands, not as markup.
+
+    Examples
+    --------
+    >>> as_text("<b>")
+    '&lt;b&gt;'
+    """
+    return html.escape(str(name), quote=False)
+
+
+def short(name: object, length: int = LONGEST_NAME) -> str:
+    """Return a name as plotly draws it, its middle left out if it is long.
+
+    Examples
+    --------
+    >>> short("a name that goes on and on and on", 12)
+    'a name…nd on'
+    """
+    text = str(name)
+    if len(text) > length:
+        half = length // 2
+        text = f"{text[:half]}…{text[half + 1 - length :]}"
+    return as_text(text)
+
+
+def values(column: Iterable[Any]) -> list[float | None]:
+    """Return numbers as a figure needs them; None where there is none."""
+    found = pd.to_numeric(pd.Series(list(column)), errors="coerce").to_numpy(float)
+    return [None if x != x else float(f"{x:.{DIGITS}g}") + 0.0 for x in found]
+
+
+def error_bars(rows: pd.DataFrame, value: str = "value") -> Trace:
+    """Return the bars from `low` to `high`; none where there is no interval."""
+    return {
+        "type": "data",
+        "symmetric": False,
+        "thickness": 1.5,
+        "width": 0,
+        "array": values((rows["high"] - rows[value]).astype(float).fillna(0)),
+        "arrayminus": values((rows[value] - rows["low"]).astype(float).fillna(0)),
+    }
+
+
+def row_axis(names: Sequence[object], *, bold: Sequence[bool] = ()) -> Trace:
+    """Return a vertical axis with one named row each, the first on top."""
+    texts = [short(name) for name in names]
+    marked = list(bold) or [False] * len(texts)
+    return {
+        "tickmode": "array",
+        "tickvals": list(range(len(texts))),
+        "ticktext": [
+            f"<b>{text}</b>" if is_bold else text
+            for text, is_bold in zip(texts, marked, strict=True)
+        ],
+        "range": [len(texts) - 0.4, -0.6],
+        "automargin": True,
+        "zeroline": False,
+        "showgrid": True,
+        "fixedrange": True,
+    }
+
+
+def column_axis(names: Sequence[object]) -> Trace:
+    """Return a horizontal axis with one named column each."""
+    return {
+        "tickmode": "array",
+        "tickvals": list(range(len(names))),
+        "ticktext": [short(name, 22) for name in names],
+        "automargin": True,
+        "showgrid": False,
+        "zeroline": False,
+        "fixedrange": True,
+        # Names that do not fit would be left out on a narrow screen.
+        "tickangle": -35 if sum(map(len, map(str, names))) > 24 else 0,
+    }
+
+
+def row_height(n_rows: int, *, lines: int = 1, extra: int = 90) -> int:
+    """Return the height of a panel with rows of so many marks above one another."""
+    each = 12 + 12 * lines if n_rows <= 15 else 9 + 8 * lines
+    return extra + max(each, 17) * n_rows
+
+
+def vertical(x: float, *, dash: str = "solid", width: float = 1) -> Trace:
+    """Return a line from bottom to top."""
+    return {
+        "type": "line",
+        "x0": x,
+        "x1": x,
+        "y0": 0,
+        "y1": 1,
+        "yref": "paper",
+        "line": {"color": GREY, "width": width, "dash": dash},
+        "layer": "below",
+    }
+
+
+def band(low: float, high: float) -> Trace:
+    """Return a shaded range from bottom to top."""
+    return {
+        "type": "rect",
+        "x0": low,
+        "x1": high,
+        "y0": 0,
+        "y1": 1,
+        "yref": "paper",
+        "line": {"width": 0},
+        "fillcolor": "rgba(128,128,128,0.18)",
+        "layer": "below",
+    }
+
+
+def dots(
+    rows: pd.DataFrame,
+    positions: Iterable[float],
+    *,
+    name: str = "",
+    value: str = "value",
+    color: str = PALETTE[0],
+    symbol: str = "circle",
+    labels: Iterable[object] = (),
+) -> Trace:
+    """Return points with their intervals, at the given rows of an axis."""
+    trace: Trace = {
+        "type": "scatter",
+        "mode": "markers",
+        "name": as_text(name),
+        "x": values(rows[value]),
+        "y": [round(float(y), 3) for y in positions],
+        "marker": {"color": color, "symbol": symbol, "size": 7},
+        "hovertemplate": "%{text}%{x:.3g}<extra></extra>",
+        "text": [f"{as_text(label)}: " for label in labels] or "",
+    }
+    if {"low", "high"} <= set(rows) and rows["low"].notna().any():
+        trace["error_x"] = error_bars(rows, value) | {"color": color}
+    return trace
+
+
+def dot_panel(
+    title: str,
+    rows: pd.DataFrame,
+    *,
+    names: str,
+    axis: str,
+    groups: str = "",
+    value: str = "value",
+    shapes: Sequence[Trace] = (),
+    order: Sequence[object] = (),
+    span: Sequence[float] = (),
+) -> Panel:
+    """Draw one row for each name; groups stand below one another inside it.
+
+    Parameters
+    ----------
+    rows
+        With the columns `names`, `value`, low, high and, if given, `groups`.
+    order
+        Names from top to bottom; those of the rows in their order if empty.
+    span
+        Numbers that the axis shows in any case.
+    """
+    order = list(order) or list(dict.fromkeys(rows[names]))
+    place = {name: i for i, name in enumerate(order)}
+    parts = list(dict.fromkeys(rows[groups])) if groups else [""]
+    data = []
+    for i, part in enumerate(parts):
+        own = rows[rows[groups] == part] if groups else rows
+        shift = 0.7 * ((i + 0.5) / len(parts) - 0.5)
+        data.append(
+            dots(
+                own,
+                [place[name] + shift for name in own[names]],
+                name=str(part),
+                value=value,
+                color=PALETTE[i % len(PALETTE)],
+                symbol=SYMBOLS[i % len(SYMBOLS)],
+                labels=own[names],
+            )
+        )
+    layout = {
+        "xaxis": {
+            "title": {"text": as_text(axis)},
+            "zeroline": False,
+            "range": axis_range(rows, value, span),
+        },
+        "yaxis": row_axis(order),
+        "shapes": list(shapes),
+        "showlegend": bool(groups),
+        "legend": LEGEND,
+    }
+    lines = max(1, round(len(parts) * 0.7))
+    extra = 70 + (30 if groups else 0)
+    return Panel(title, row_height(len(order), lines=lines, extra=extra), data, layout)
+
+
+def axis_range(
+    rows: pd.DataFrame, value: str = "value", span: Sequence[float] = ()
+) -> list[float]:
+    """Return the ends of an axis that holds values, intervals and `span`."""
+    known = [rows[name] for name in (value, "low", "high") if name in rows]
+    ends = pd.concat([*known, pd.Series(list(span), dtype=float)]).astype(float)
+    ends = ends.dropna()
+    if ends.empty:
+        return [0.0, 1.0]
+    room = 0.06 * (ends.max() - ends.min()) or 0.5
+    return [float(f"{x:.4g}") for x in (ends.min() - room, ends.max() + room)]
+
+
+def said(rows: pd.DataFrame, names: str, value: str = "value", most: int = 5) -> str:
+    """Return names with their values, best first: for who cannot see the figure.
+
+    Examples
+    --------
+    >>> said(pd.DataFrame({"m": ["a", "b"], "value": [0.1, 0.5]}), "m")
+    'b 0.5, a 0.1'
+    """
+    known = rows.dropna(subset=[value]).sort_values(
+        value, ascending=False, kind="stable"
+    )
+    listed = [
+        f"{name} {float(x):.3g}"
+        for name, x in zip(known[names][:most], known[value][:most], strict=True)
+    ]
+    rest = len(known) - len(listed)
+    return ", ".join(listed) + (f" and {rest} more" if rest > 0 else "")

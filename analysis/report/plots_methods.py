@@ -1,0 +1,496 @@
+"""Figures of methods: means, rankings, wins, and their profile over metrics."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from analysis.report.figure_layout import drawn_metrics
+from analysis.report.figure_parts import (
+    LEGEND,
+    MOST_ROWS,
+    PALETTE,
+    RED_BLUE,
+    Figure,
+    Panel,
+    Trace,
+    as_text,
+    column_axis,
+    dot_panel,
+    of_table,
+    row_axis,
+    row_height,
+    said,
+    short,
+    values,
+    vertical,
+)
+from analysis.report.wording import per_cent
+
+SECTION = "methods"
+Tables = Mapping[str, pd.DataFrame]
+# With more pairs than this a matrix is drawn in place of bars.
+MOST_BARS = 21
+# A profile has at most as many metrics, and as many methods have one.
+MOST_SPOKES, MOST_PROFILES, FEWEST_SPOKES = 16, 12, 3
+# Longer names of metrics stand in the caption of profiles, not around them.
+SHORT_NAME = 9
+MEASURES = {
+    "mean": "mean of cells",
+    "standardised": "standardised by annotator",
+    "mixed": "mixed model",
+}
+
+
+def method_figures(tables: Tables, cells: pd.DataFrame) -> list[Figure]:
+    """Return the figures of methods that the tables allow."""
+    found: list[Figure] = []
+    for name, draw in (
+        ("method_means", mean_dots),
+        ("rating_leaderboard", standing_dots),
+        ("leaderboard", ladders),
+        ("win_rates", wins),
+        ("composites", composite_dots),
+    ):
+        if len(tables.get(name, ())):
+            found += of_table(name, draw(tables[name]))
+    if cells is not None and len(cells):
+        found += profiles(cells, tables.get("correlations"))
+    return found
+
+
+def mean_dots(means: pd.DataFrame) -> list[Figure]:
+    """Draw what people think of each method, question by question."""
+    panels, told = [], []
+    for question, rows in means.groupby("dimension", sort=True):
+        rows = rows.sort_values(["mean", "method"], ascending=[False, True])
+        rows = rows.head(MOST_ROWS)
+        panels.append(
+            dot_panel(
+                str(question), rows, names="method", axis="mean rating", value="mean"
+            )
+        )
+        told.append(f"{question}: {said(rows, 'method', 'mean')}")
+    return (
+        [
+            Figure(
+                "means",
+                SECTION,
+                "What people say of each method",
+                f"Mean ratings of the methods{_with_intervals(means)}, best on top.",
+                f"Mean ratings. {'; '.join(told)}.",
+                tuple(panels),
+                20,
+            )
+        ]
+        if panels
+        else []
+    )
+
+
+def standing_dots(standings: pd.DataFrame) -> list[Figure]:
+    """Draw means, standardised means and mixed-model effects side by side.
+
+    Only where the ways do not give the same order: else the means say it all.
+    """
+    panels, told, alike = [], [], []
+    for question, rows in standings.groupby("question", sort=True):
+        shown = {
+            c: t for c, t in MEASURES.items() if c in rows and rows[c].notna().any()
+        }
+        ranks = rows[[f"{c}_rank" for c in shown if f"{c}_rank" in rows]]
+        differ = int((ranks.nunique(axis=1) > 1).sum())
+        if len(shown) < 2:
+            continue
+        if not differ:
+            alike.append(str(question))
+            continue
+        order = list(
+            rows.sort_values(["mean", "method"], ascending=[False, True])["method"]
+        )[:MOST_ROWS]
+        for column, title in shown.items():
+            own = rows[rows["method"].isin(order)].rename(
+                columns={f"{column}_low": "low", f"{column}_high": "high"}
+            )
+            panels.append(
+                dot_panel(
+                    f"{question}: {title}",
+                    own,
+                    names="method",
+                    axis=title,
+                    value=column,
+                    order=order,
+                )
+            )
+        told.append(f"{question}: the rank of {differ} of {len(rows)} methods differs")
+    if not panels:
+        return []
+    caption = (
+        "Methods in the order of their means. Where the next columns leave that order, "
+        "strict or mild annotators, or who rated what, had made a difference."
+    )
+    if alike:
+        caption += f" The three ways give one order for {', '.join(alike)}."
+    return [
+        Figure(
+            "standings",
+            SECTION,
+            "The same ratings, ranked in three ways",
+            caption,
+            f"Rankings from ratings. {'; '.join(told)}.",
+            tuple(panels),
+            18,
+        )
+    ]
+
+
+def ladders(board: pd.DataFrame) -> list[Figure]:
+    """Draw the Bradley-Terry ratings with intervals, and the intervals of ranks."""
+    panels, told = [], []
+    for criterion, rows in board.groupby("criterion", sort=True):
+        rows = rows.dropna(subset=["rating"]).sort_values(
+            ["rating", "method"], ascending=[False, True]
+        )
+        if rows.empty:
+            continue
+        rows = rows.head(MOST_ROWS)
+        panel = dot_panel(
+            str(criterion),
+            rows,
+            names="method",
+            value="rating",
+            axis="rating (mean 1000)",
+            shapes=[vertical(1000)],
+        )
+        panel.layout["yaxis2"] = _rank_axis(rows, panel.layout["yaxis"]["range"])
+        # An axis without a trace is not drawn.
+        panel.data.append(
+            {
+                "type": "scatter",
+                "x": [1000],
+                "y": [None],
+                "yaxis": "y2",
+                "hoverinfo": "skip",
+                "showlegend": False,
+            }
+        )
+        panels.append(panel)
+        told.append(f"{criterion}: {said(rows, 'method', 'rating')}")
+    if not panels:
+        return []
+    caption = (
+        f"Bradley-Terry ratings{_with_intervals(board)}; 400 points are odds of ten to "
+        "one."
+    )
+    if board.get("rank_low", pd.Series(dtype=float)).notna().any():
+        caption += (
+            " On the right the ranks that each method may have: overlapping ranges are "
+            "places that are not settled."
+        )
+    return [
+        Figure(
+            "ladder",
+            SECTION,
+            "Leaderboard",
+            caption,
+            f"Leaderboards. {'; '.join(told)}.",
+            tuple(panels),
+            22,
+        )
+    ]
+
+
+def _rank_axis(rows: pd.DataFrame, ends: list[float]) -> Trace:
+    texts = []
+    for low, high in zip(
+        rows.get("rank_low", [pd.NA] * len(rows)),
+        rows.get("rank_high", [pd.NA] * len(rows)),
+        strict=True,
+    ):
+        known = not (pd.isna(low) or pd.isna(high))
+        same = known and low == high
+        texts.append("" if not known else f"{low}" if same else f"{low}–{high}")
+    return {
+        "overlaying": "y",
+        "side": "right",
+        "range": ends,
+        "tickmode": "array",
+        "tickvals": list(range(len(rows))),
+        "ticktext": texts,
+        "showgrid": False,
+        "automargin": True,
+        "zeroline": False,
+        "fixedrange": True,
+    }
+
+
+def wins(rates: pd.DataFrame) -> list[Figure]:
+    """Draw wins, ties and losses by single votes: bars of few pairs, else a matrix."""
+    panels, told = [], []
+    few = bool((rates.groupby("criterion").size() <= MOST_BARS).all())
+    for criterion, rows in rates.groupby("criterion", sort=True):
+        draw = _win_bars if few else _win_matrix
+        panels.append(draw(str(criterion), rows))
+        share = rows["ties"].sum() / max(
+            1, rows[["wins_a", "ties", "wins_b"]].to_numpy().sum()
+        )
+        told.append(f"{criterion}: {per_cent(share)} of {_votes(rows)} votes are ties")
+    if few:
+        caption = (
+            "Single votes, a row for each pair of methods; the table has the "
+            "majorities, too."
+        )
+    else:
+        caption = (
+            "Per cent of votes that the method of the row wins against the method of "
+            "the column, a tie being half a win; blue wins, red loses. Methods in the "
+            "order of their wins."
+        )
+    return (
+        [
+            Figure(
+                "wins",
+                SECTION,
+                "Side by side",
+                caption,
+                f"Wins, ties and losses. {'; '.join(told)}.",
+                tuple(panels),
+                26,
+            )
+        ]
+        if panels
+        else []
+    )
+
+
+def _votes(rows: pd.DataFrame) -> int:
+    return int(rows[["wins_a", "ties", "wins_b"]].to_numpy().sum())
+
+
+def _win_bars(criterion: str, rows: pd.DataFrame) -> Panel:
+    parts = (
+        ("wins_a", PALETTE[0], "first"),
+        ("ties", "#A0A0A0", "tie"),
+        ("wins_b", PALETTE[1], "second"),
+    )
+    total = rows[[name for name, _colour, _label in parts]].sum(axis=1)
+    pairs = [
+        f"{short(a, 18)} / {short(b, 18)}"
+        for a, b in zip(rows["method_a"], rows["method_b"], strict=True)
+    ]
+    data: list[Trace] = [
+        {
+            "type": "bar",
+            "orientation": "h",
+            "name": label,
+            "x": values(100 * rows[name] / total),
+            "y": list(range(len(rows))),
+            "marker": {"color": colour},
+            "customdata": values(rows[name]),
+            "hovertemplate": f"{label}: %{{customdata}} votes<extra></extra>",
+        }
+        for name, colour, label in parts
+    ]
+    axis = row_axis([""] * len(rows)) | {"ticktext": pairs}
+    layout = {
+        "barmode": "stack",
+        "bargap": 0.25,
+        "yaxis": axis,
+        "showlegend": True,
+        "xaxis": {"title": {"text": "per cent of votes"}, "range": [0, 100]},
+        "legend": LEGEND | {"traceorder": "normal"},
+        "shapes": [vertical(50) | {"layer": "above"}],
+    }
+    return Panel(criterion, row_height(len(rows), extra=110), data, layout)
+
+
+def _win_matrix(criterion: str, rows: pd.DataFrame) -> Panel:
+    methods = sorted({*rows["method_a"], *rows["method_b"]})
+    place = {name: i for i, name in enumerate(methods)}
+    won = np.zeros((len(methods), len(methods)))
+    a = rows["method_a"].map(place).to_numpy()
+    b = rows["method_b"].map(place).to_numpy()
+    half = rows["ties"].to_numpy(float) / 2
+    np.add.at(won, (a, b), rows["wins_a"].to_numpy(float) + half)
+    np.add.at(won, (b, a), rows["wins_b"].to_numpy(float) + half)
+    total = won + won.T
+    with np.errstate(invalid="ignore"):
+        share = 100 * won / np.where(total > 0, total, np.nan)
+    score = np.nan_to_num(np.nanmean(np.where(total > 0, share, np.nan), axis=1))
+    order = np.argsort(-score, kind="stable")
+    names = [methods[i] for i in order]
+    grid = share[np.ix_(order, order)]
+    small = len(names) <= 12
+    data: list[Trace] = [
+        {
+            "type": "heatmap",
+            "z": [values(row) for row in grid],
+            "zmin": 0,
+            "zmax": 100,
+            "colorscale": RED_BLUE,
+            "showscale": False,
+            "xgap": 1,
+            "ygap": 1,
+            "texttemplate": "%{z:.0f}" if small else "",
+            "hovertemplate": "%{z:.0f} %<extra></extra>",
+        }
+    ]
+    layout = {
+        "yaxis": row_axis(names) | {"showgrid": False},
+        "xaxis": column_axis(names) | {"tickangle": -60},
+    }
+    return Panel(criterion, 170 + 19 * len(names), data, layout)
+
+
+def composite_dots(composites: pd.DataFrame) -> list[Figure]:
+    """Draw scores that are put together from several, composite by composite."""
+    panels, told = [], []
+    known = composites[composites["value"].notna()]
+    for composite, rows in known.groupby("composite", sort=True):
+        rows = rows.sort_values(["rank", "method"], kind="stable").head(MOST_ROWS)
+        panels.append(
+            dot_panel(str(composite), rows, names="method", axis=str(composite))
+        )
+        told.append(f"{composite}: first {rows['method'].iloc[0]}")
+    return (
+        [
+            Figure(
+                "composites",
+                SECTION,
+                "Composite scores",
+                "Methods by scores that weigh several parts, best on top (of ranks, 1 "
+                "is best); other weights may give another order.",
+                f"Composite scores. {'; '.join(told)}.",
+                tuple(panels),
+                20,
+            )
+        ]
+        if panels
+        else []
+    )
+
+
+def profiles(cells: pd.DataFrame, correlations: pd.DataFrame | None) -> list[Figure]:
+    """Draw every method over all metrics, each divided by the best of the methods."""
+    shares = metric_shares(cells)
+    if len(shares.columns) > MOST_SPOKES:
+        question = str(sorted(cells["question"].unique())[0])
+        rows = cells[cells["question"] == question]
+        best = drawn_metrics(question, rows, correlations, most=MOST_SPOKES)
+        shares = shares[[m for m in shares if m in best]]
+    if len(shares.columns) < FEWEST_SPOKES or len(shares) < 2:
+        return []
+    people = cells.groupby("method")["human"].mean()
+    order = list(people.sort_values(ascending=False, kind="stable").index)
+    order = [method for method in order if method in shares.index]
+    typical = shares.median()
+    panels = tuple(
+        _profile(method, shares.loc[method], typical)
+        for method in order[:MOST_PROFILES]
+    )
+    caption = (
+        "Each metric divided by the best of the methods (turned round where lower is "
+        "better): the rim is the best. Grey is the median method. Methods in the order "
+        "of people's ratings."
+    )
+    if any(len(str(metric)) > SHORT_NAME for metric in shares):
+        listed = ", ".join(f"{i + 1} {metric}" for i, metric in enumerate(shares))
+        caption += f" Clockwise from the top: {listed}."
+    if len(order) > MOST_PROFILES:
+        caption += f" The first {MOST_PROFILES} of {len(order)} are drawn."
+    firsts = shares.idxmax()
+    told = ", ".join(f"{metric}: {method}" for metric, method in firsts.items())
+    return [
+        Figure(
+            "profiles",
+            SECTION,
+            "Profiles of methods over metrics",
+            caption,
+            f"Polar charts; the best method by metric is {told}.",
+            panels,
+            15,
+        )
+    ]
+
+
+def metric_shares(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean score of each method as a share of the best method's.
+
+    Parameters
+    ----------
+    cells
+        Columns question, metric, story, method, score, higher_is_better.
+
+    Returns
+    -------
+    DataFrame
+        Methods in rows, metrics in columns, 1 for the best method. Where lower is
+        better the best score is divided by the method's (ViStoryBench, E.2). Metrics
+        with a mean of 0 or below have no shares and are left out.
+    """
+    unique = cells.drop_duplicates(["metric", "story", "method"])
+    means = unique.pivot_table(index="method", columns="metric", values="score")
+    higher = unique.groupby("metric")["higher_is_better"].first().astype(bool)
+    means = means.loc[:, (means > 0).all() & means.notna().all()]
+    found = {}
+    for metric in map(str, means.columns):
+        own = means[metric]
+        found[metric] = own / own.max() if higher[metric] else own.min() / own
+    return pd.DataFrame(found, index=means.index)
+
+
+def _profile(
+    method: str, row: "pd.Series[float]", typical: "pd.Series[float]"
+) -> Panel:
+    names = [as_text(name) for name in row.index]
+    numbered = any(len(name) > SHORT_NAME for name in map(str, row.index))
+    # Long names would leave no room for the plot: the caption has them then.
+    ticks = [str(i + 1) for i in range(len(names))] if numbered else names
+    angles = [round(360 * i / len(names), 2) for i in range(len(names))]
+    data: list[Trace] = []
+    for trace, color, fill in (
+        (typical, "#A0A0A0", "none"),
+        (row, PALETTE[0], "toself"),
+    ):
+        data.append(
+            {
+                "type": "scatterpolar",
+                "mode": "lines",
+                "fill": fill,
+                "r": values([*trace, trace.iloc[0]]),
+                "theta": [*angles, angles[0]],
+                "line": {"color": color, "width": 1.5},
+                "text": [*names, names[0]],
+                "hovertemplate": "%{text}: %{r:.2f}<extra></extra>",
+            }
+        )
+    low = float(np.floor(10 * min(row.min(), typical.min())) / 10)
+    layout = {
+        "showlegend": False,
+        "margin": {"l": 45, "r": 45, "t": 22, "b": 22},
+        "polar": {
+            "bgcolor": "rgba(0,0,0,0)",
+            "radialaxis": {
+                "range": [min(low, 0.9), 1.0],
+                "nticks": 3,
+                "angle": 90,
+                "gridcolor": "rgba(128,128,128,0.3)",
+                "tickfont": {"size": 9},
+                "linecolor": "rgba(0,0,0,0)",
+            },
+            "angularaxis": {
+                "tickmode": "array",
+                "tickvals": angles,
+                "ticktext": ticks,
+                "gridcolor": "rgba(128,128,128,0.3)",
+                "direction": "clockwise",
+                "rotation": 90,
+                "tickfont": {"size": 9},
+            },
+        },
+    }
+    return Panel(method, 230, data, layout)
+
+
+def _with_intervals(rows: pd.DataFrame) -> str:
+    return " with their intervals" if rows["low"].notna().any() else ""

@@ -1,0 +1,437 @@
+"""Figures of metrics against people: coefficients, ranks, method means."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from analysis.report.claims import number
+from analysis.report.figure_layout import (
+    COEFFICIENT_NAMES,
+    LEVEL_NAMES,
+    MOST_SCATTERS,
+    by_value,
+    drawn_metrics,
+    forest_caption,
+    human_ceiling,
+    is_named_metric,
+    label_places,
+    labelled_points,
+    main_coefficient,
+    metric_ranks,
+    of_ratings,
+)
+from analysis.report.figure_parts import (
+    GREY,
+    LEGEND,
+    MOST_ROWS,
+    PALETTE,
+    RED_BLUE,
+    SYMBOLS,
+    Figure,
+    Panel,
+    Trace,
+    as_text,
+    axis_range,
+    column_axis,
+    dots,
+    error_bars,
+    of_table,
+    row_axis,
+    row_height,
+    said,
+    short,
+    values,
+    vertical,
+)
+
+SECTION = "metrics"
+Tables = Mapping[str, pd.DataFrame]
+# With more lines than this only those that move, or stand first somewhere, are named.
+MOST_NAMED_LINES = 40
+# A metric that moves by as many ranks is drawn in colour.
+FLIP = 3
+
+
+def metric_figures(tables: Tables, cells: pd.DataFrame) -> list[Figure]:
+    """Return the figures of metrics that the tables allow."""
+    found: list[Figure] = []
+    correlations = tables.get("correlations")
+    if correlations is not None and correlations["value"].notna().any():
+        found += of_table(
+            "correlations",
+            [
+                *forests(correlations, tables.get("agreement")),
+                *metric_matrix(correlations),
+                *rank_flips(correlations, tables.get("pairwise_accuracy")),
+            ],
+        )
+    else:
+        correlations = None
+    if cells is not None and len(cells):
+        found += scatters(cells, correlations, tables.get("method_means"))
+    return found
+
+
+def forests(correlations: pd.DataFrame, agreement: pd.DataFrame | None) -> list[Figure]:
+    """Draw each question's coefficients with intervals and the human ceiling."""
+    name = main_coefficient(correlations)
+    data = correlations[correlations["coefficient"] == name]
+    data = data[data["value"].notna()]
+    panels, ceilings, bold, told = [], {}, False, []
+    for question, rows in data.groupby("dimension", sort=True):
+        metrics = by_value(rows)[:MOST_ROWS]
+        ceiling = human_ceiling(agreement, str(question), name)
+        if ceiling is not None:
+            ceilings[str(question)] = ceiling
+        panels.append(_forest(str(question), rows, metrics, name, ceiling))
+        bold |= any(is_named_metric(str(question), m) for m in metrics)
+        first = next(level for level in LEVEL_NAMES if level in set(rows["level"]))
+        told.append(
+            f"{question}, {LEVEL_NAMES[first]}: "
+            f"{said(rows[rows['level'] == first], 'metric')}"
+        )
+    if not panels:
+        return []
+    caption = forest_caption(data, ceilings, bold=bold)
+    if (data.groupby("dimension")["metric"].nunique() > MOST_ROWS).any():
+        caption += f" The {MOST_ROWS} highest metrics are drawn; the table has all."
+    return [
+        Figure(
+            "forest",
+            SECTION,
+            f"Agreement with people ({COEFFICIENT_NAMES[name]})",
+            caption,
+            f"Coefficients with intervals. {'; '.join(told)}.",
+            tuple(panels),
+            26,
+        )
+    ]
+
+
+def _forest(
+    question: str,
+    rows: pd.DataFrame,
+    metrics: list[str],
+    name: str,
+    ceiling: float | None,
+) -> Panel:
+    levels = [level for level in LEVEL_NAMES if level in set(rows["level"])]
+    place = {metric: i for i, metric in enumerate(metrics)}
+    data: list[Trace] = []
+    for i, level in enumerate(levels):
+        part = rows[(rows["level"] == level) & rows["metric"].isin(metrics)]
+        shift = 0.7 * ((i + 0.5) / len(levels) - 0.5)
+        color = list(LEVEL_NAMES).index(level)
+        data.append(
+            dots(
+                part,
+                [place[m] + shift for m in part["metric"]],
+                name=LEVEL_NAMES[level],
+                color=PALETTE[color],
+                symbol=SYMBOLS[color],
+                labels=part["metric"],
+            )
+        )
+    shapes = [vertical(0)]
+    if ceiling is not None:
+        shapes.append(vertical(ceiling, dash="dash"))
+    span = [0.0, *([] if ceiling is None else [ceiling])]
+    layout = {
+        "xaxis": {
+            "title": {"text": COEFFICIENT_NAMES.get(name, name)},
+            "range": axis_range(rows, span=span),
+            "zeroline": False,
+        },
+        "yaxis": row_axis(
+            metrics, bold=[is_named_metric(question, m) for m in metrics]
+        ),
+        "shapes": shapes,
+        "showlegend": True,
+        "legend": LEGEND,
+    }
+    height = row_height(len(metrics), lines=len(levels), extra=100)
+    return Panel(question, height, data, layout)
+
+
+def metric_matrix(correlations: pd.DataFrame) -> list[Figure]:
+    """Draw all metrics by all questions, one panel for each level."""
+    if correlations["dimension"].nunique() < 2:
+        return []
+    name = main_coefficient(correlations)
+    data = correlations[correlations["coefficient"] == name]
+    data = data[data["value"].notna()]
+    order = by_value(data)
+    panels = []
+    for level in [x for x in LEVEL_NAMES if x in set(data["level"])]:
+        rows = data[data["level"] == level]
+        panels.append(_matrix(rows, [m for m in order if m in set(rows["metric"])]))
+    if not panels:
+        return []
+    caption = (
+        f"{COEFFICIENT_NAMES.get(name, name)}. Blue agrees with people, red disagrees; "
+        "read a row to see whether a metric measures what it is meant to, or just "
+        "quality at large."
+    )
+    if data["low"].notna().any():
+        caption += " In parentheses: the interval includes 0."
+    best = data.loc[data.groupby("dimension")["value"].idxmax()]
+    told = ", ".join(
+        f"{q}: {m} {number(v)}"
+        for q, m, v in zip(
+            best["dimension"], best["metric"], best["value"], strict=True
+        )
+    )
+    return [
+        Figure(
+            "matrix",
+            SECTION,
+            "Every metric by every question",
+            caption,
+            f"Matrix of coefficients; the highest of each question are {told}.",
+            tuple(panels),
+            20,
+        )
+    ]
+
+
+def _matrix(rows: pd.DataFrame, metrics: list[str]) -> Panel:
+    questions = sorted(rows["dimension"].unique())
+    at = rows.set_index(["metric", "dimension"])
+    grid, texts = [], []
+    for metric in metrics:
+        cells = [
+            at.loc[(metric, q)] if (metric, q) in at.index else None for q in questions
+        ]
+        grid.append(values(np.nan if c is None else c["value"] for c in cells))
+        texts.append(["" if c is None else _with_doubt(c) for c in cells])
+    level = str(rows["level"].iloc[0])
+    layout = {
+        "yaxis": row_axis(metrics) | {"showgrid": False},
+        "xaxis": column_axis(questions),
+        "margin": {"t": 10},
+    }
+    data: list[Trace] = [
+        {
+            "type": "heatmap",
+            "z": grid,
+            "text": texts,
+            "texttemplate": "%{text}",
+            "zmin": -1,
+            "zmax": 1,
+            "colorscale": RED_BLUE,
+            "showscale": False,
+            "hoverinfo": "text",
+            "xgap": 1,
+            "ygap": 1,
+            "textfont": {"size": 11},
+        }
+    ]
+    return Panel(LEVEL_NAMES[level], 135 + 22 * len(metrics), data, layout)
+
+
+def _with_doubt(row: "pd.Series[float]") -> str:
+    text = number(row["value"])
+    return f"({text})" if row["low"] <= 0 <= row["high"] else text
+
+
+def rank_flips(
+    correlations: pd.DataFrame, pairwise: pd.DataFrame | None
+) -> list[Figure]:
+    """Draw the rank of every metric under every way of asking."""
+    panels, told = [], []
+    for question, rows in correlations.groupby("dimension", sort=True):
+        ranks = metric_ranks(rows, of_ratings(pairwise, str(question)))
+        if len(ranks) < 3 or ranks.shape[1] < 2:
+            continue
+        panels.append(_bumps(str(question), ranks))
+        firsts = {column: str(ranks[column].idxmin()) for column in ranks}
+        told.append(
+            f"{question}: " + ", ".join(f"{m} by {c}" for c, m in firsts.items())
+        )
+    if not panels:
+        return []
+    return [
+        Figure(
+            "ranks",
+            SECTION,
+            "Does the best metric depend on how one asks?",
+            "Rank of each metric (1 is best) by level and coefficient. Level lines: "
+            "the choice does not matter. Lines that cross: it does, and one column "
+            "alone would mislead. Coloured are metrics that move by "
+            f"{FLIP} ranks or more.",
+            f"Rank charts. First stand, {'; '.join(told)}.",
+            tuple(panels),
+            26,
+        )
+    ]
+
+
+def _bumps(question: str, ranks: pd.DataFrame) -> Panel:
+    ranks = ranks.sort_values(list(ranks.columns), kind="stable")
+    moving = (ranks.max(axis=1) - ranks.min(axis=1)) >= FLIP
+    named = moving | (ranks == 1).any(axis=1) | (len(ranks) <= MOST_NAMED_LINES)
+    # A colour for each line that can be told by it; the rest stay grey.
+    coloured = [m for m in ranks.index if moving[m]][: len(PALETTE)]
+    # Equal ranks would hide one another: the later metric stands a little lower.
+    shown = ranks + ranks.apply(lambda column: 0.25 * column.groupby(column).cumcount())
+    data: list[Trace] = []
+    x = list(range(ranks.shape[1]))
+    for metric, row in shown.iterrows():
+        color = GREY
+        if metric in coloured:
+            color = PALETTE[coloured.index(str(metric))]
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "lines+markers",
+                "x": x,
+                "y": values(row),
+                "line": {"color": color, "width": 2.5 if color != GREY else 1},
+                "marker": {"size": 7},
+                "name": as_text(metric),
+                "hovertemplate": as_text(metric) + ": %{y:d}<extra></extra>",
+            }
+        )
+    last = shown.iloc[:, -1]
+    layout = {
+        "xaxis": column_axis([])
+        | {"tickvals": x, "ticktext": list(ranks.columns)}
+        | {"range": [-0.15, len(x) - 0.85], "tickangle": -45},
+        "yaxis": {
+            "range": [len(ranks) + 0.7, 0.3],
+            "title": {"text": "rank"},
+            "automargin": True,
+            "dtick": max(1, len(ranks) // 10),
+            "tick0": 1,
+            "zeroline": False,
+        },
+        "yaxis2": {
+            "overlaying": "y",
+            "side": "right",
+            "range": [len(ranks) + 0.7, 0.3],
+            "tickmode": "array",
+            "showgrid": False,
+            "automargin": True,
+            "tickvals": values(last[named[named].index]),
+            "zeroline": False,
+            "ticktext": [short(metric, 22) for metric in named[named].index],
+        },
+        "showlegend": False,
+    }
+    # An axis without a trace is not drawn.
+    data.append(
+        {"type": "scatter", "x": [0], "y": [None], "yaxis": "y2", "hoverinfo": "skip"}
+    )
+    return Panel(
+        question, 130 + (26 if len(ranks) <= 15 else 17) * len(ranks), data, layout
+    )
+
+
+def scatters(
+    cells: pd.DataFrame,
+    correlations: pd.DataFrame | None,
+    means: pd.DataFrame | None = None,
+) -> list[Figure]:
+    """Draw method means: people against the metrics that agree best."""
+    points = method_points(cells, means)
+    ranked = {
+        str(question): drawn_metrics(str(question), rows, correlations)
+        for question, rows in points.groupby("question", sort=True)
+    }
+    ranked = {question: metrics for question, metrics in ranked.items() if metrics}
+    caption = "Each point is a method: the mean of its cells."
+    if points["low"].notna().any():
+        caption += " Bars are the intervals of what people say."
+    if sum(len(metrics) for metrics in ranked.values()) <= MOST_SCATTERS:
+        return [
+            _scatters(
+                f"scatter-{i}",
+                f"{question}: people and the nearest metrics",
+                caption,
+                points,
+                [(question, m) for m in metrics],
+            )
+            for i, (question, metrics) in enumerate(ranked.items())
+        ]
+    best = [(question, metrics[0]) for question, metrics in ranked.items()]
+    caption += " Of each question only the best metric is drawn."
+    found = _scatters(
+        "scatter", "People and the best metric of each question", caption, points, best
+    )
+    return [found] if best else []
+
+
+def method_points(cells: pd.DataFrame, means: pd.DataFrame | None) -> pd.DataFrame:
+    """Return the mean of people and metrics for every method, with people's interval.
+
+    The interval is that of the method's mean rating; it is left out where that mean is
+    over other cells than those the metrics cover.
+    """
+    keys = ["question", "metric", "method"]
+    numbers = ["human", "score", "higher_is_better"]
+    points = cells.groupby(keys, sort=True)[numbers].mean().reset_index()
+    points["low"] = points["high"] = np.nan
+    if means is None:
+        return points
+    known = means.rename(columns={"dimension": "question", "low": "l", "high": "h"})
+    points = points.merge(
+        known[["question", "method", "mean", "l", "h"]],
+        on=["question", "method"],
+        how="left",
+    )
+    same = np.isclose(points["mean"].astype(float), points["human"], atol=1e-6)
+    points["low"] = points["l"].astype(float).where(same)
+    points["high"] = points["h"].astype(float).where(same)
+    return points.drop(columns=["mean", "l", "h"])
+
+
+def _scatters(
+    key: str,
+    title: str,
+    caption: str,
+    points: pd.DataFrame,
+    drawn: list[tuple[str, str]],
+) -> Figure:
+    panels = []
+    several = len({question for question, _metric in drawn}) > 1
+    for question, metric in drawn:
+        here = (points["question"] == question) & (points["metric"] == metric)
+        heading = f"{question}: {metric}" if several else metric
+        panels.append(_scatter(heading, points[here], metric))
+    n = int(points["method"].nunique())
+    alt = f"Scatter of {n} methods, people by metric: " + ", ".join(
+        panel.title for panel in panels
+    )
+    return Figure(key, SECTION, title, caption, f"{alt}.", tuple(panels), 17)
+
+
+def _scatter(title: str, part: pd.DataFrame, metric: str) -> Panel:
+    part = part.reset_index(drop=True)
+    axis = metric
+    if not part["higher_is_better"].all():
+        axis += " (lower is better)"
+    names = labelled_points(part)
+    trace: Trace = {
+        "type": "scatter",
+        "mode": "markers+text",
+        "x": values(part["score"]),
+        "y": values(part["human"]),
+        "text": [short(name, 18) if name else "" for name in names],
+        "textposition": label_places(part),
+        "textfont": {"size": 10},
+        "cliponaxis": False,
+        "marker": {"size": 8, "color": PALETTE[0]},
+        "customdata": [as_text(name) for name in part["method"]],
+        "hovertemplate": "%{customdata}<br>metric %{x:.3g}<br>people %{y:.3g}"
+        "<extra></extra>",
+    }
+    if part["low"].notna().any():
+        bars = error_bars(part, "human")
+        trace["error_y"] = bars | {"color": PALETTE[0], "thickness": 1}
+    layout = {
+        "xaxis": {"title": {"text": short(axis, 44)}, "zeroline": False, "nticks": 5},
+        "yaxis": {"title": {"text": "people"}, "zeroline": False, "automargin": True},
+        "showlegend": False,
+    }
+    return Panel(title, 300, [trace], layout)

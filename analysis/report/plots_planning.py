@@ -1,0 +1,435 @@
+"""Figures of strata, and of what a further study would need."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from analysis.report.figure_layout import (
+    COEFFICIENT_NAMES,
+    LEVEL_NAMES,
+    by_value,
+    main_coefficient,
+)
+from analysis.report.figure_parts import (
+    GREY,
+    LEGEND,
+    MOST_ROWS,
+    PALETTE,
+    SYMBOLS,
+    Figure,
+    Panel,
+    Trace,
+    as_text,
+    dot_panel,
+    of_table,
+    said,
+    values,
+    vertical,
+)
+
+Tables = Mapping[str, pd.DataFrame]
+# The statistics of strata that are drawn, and what their axis is called.
+STRATA = {
+    **COEFFICIENT_NAMES,
+    "ppa_half": "pairwise accuracy, a tie is half",
+    "mean": "mean rating",
+    "alpha_ordinal": "ordinal alpha",
+}
+MOST_METRICS, MOST_PANELS = 8, 12
+# Numbers on an axis of small and large ones.
+TICKS = tuple(step * 10**power for power in range(5) for step in (1, 3))
+# Statistics of subsets and of trials that draw, and what they are called.
+KEPT = {
+    "kendall": "with the whole",
+    "kendall_others": "with the other stories",
+    "kendall_random": "random subsets, with the whole",
+}
+CHOSEN = {"heldout": "chosen, other methods", "random": "at random"}
+TRIALS = {
+    "sd": "standard deviation of the trials' means",
+    "sd_output": "standard deviation of one output",
+    "same_share": "share of outputs with one score",
+    "icc_2_1": "ICC(2,1) of one trial",
+    "noise_to_methods": "noise by differences of methods",
+}
+GROWS = {"annotators": "n_annotators", "stories": "n_stories", "methods": "n_methods"}
+
+
+def planning_figures(tables: Tables) -> list[Figure]:
+    """Return the figures of strata, subsets, planning and trials."""
+    return [
+        figure
+        for name, draw in (
+            ("strata", strata_dots),
+            ("subset", subset_dots),
+            ("best_subset", best_subset_curves),
+            ("power", lambda power: power_curves(power, tables.get("needed"))),
+            ("stability", stability_dots),
+            ("judges", judge_dots),
+        )
+        if len(tables.get(name, ()))
+        for figure in of_table(name, draw(tables[name]))
+    ]
+
+
+def strata_dots(strata: pd.DataFrame) -> list[Figure]:
+    """Draw each statistic by stratum; of coefficients one at one level."""
+    known = strata[strata["value"].notna()]
+    coefficients = [c for c in COEFFICIENT_NAMES if (known["statistic"] == c).any()]
+    shown = [*coefficients[:1], "ppa_half", "mean", "alpha_ordinal"]
+    found: list[Figure] = []
+    for statistic in shown:
+        rows = known[known["statistic"] == statistic]
+        if statistic == "mean":
+            # Means of metrics, which have no question, are on other scales.
+            rows = rows[rows["question"].fillna("") != ""]
+        if statistic in COEFFICIENT_NAMES:
+            level = next(
+                (
+                    x
+                    for x in ("story", "pooled", "method")
+                    if (rows["level"] == x).any()
+                ),
+                "",
+            )
+            rows = rows[rows["level"] == level]
+        found += _strata(statistic, rows)
+    return found
+
+
+def _strata(statistic: str, rows: pd.DataFrame) -> list[Figure]:
+    column = "method" if statistic == "mean" else "metric"
+    panels: list[Panel] = []
+    told = []
+    for (question, tag), own in rows.groupby(["question", "tag"], sort=True):
+        heading = f"{question}, by {tag}"
+        if own[column].fillna("").eq("").all():
+            panel = dot_panel(heading, own, names="stratum", axis=STRATA[statistic])
+        else:
+            most = MOST_METRICS if column == "metric" else MOST_ROWS
+            order = by_value(own.assign(metric=own[column]))[:most]
+            own = own[own[column].isin(order)]
+            panel = dot_panel(
+                heading,
+                own,
+                names=column,
+                groups="stratum",
+                order=order,
+                axis=STRATA[statistic],
+            )
+        if statistic != "mean":
+            zero = 0.5 if statistic == "ppa_half" else 0
+            panel.layout["shapes"] = [vertical(zero)]
+        panels.append(panel)
+        told.append(f"{heading}: " + said(own, "stratum"))
+    if not panels:
+        return []
+    caption = (
+        "Groups of stories apart. A difference between two groups counts where the "
+        "table of differences says so, not where two intervals look apart."
+    )
+    if column == "metric":
+        caption += f" At most {MOST_METRICS} metrics, the highest."
+    if len(panels) > MOST_PANELS:
+        caption += f" The first {MOST_PANELS} of {len(panels)} panels are drawn."
+    title = STRATA[statistic]
+    if statistic not in COEFFICIENT_NAMES:
+        title = title[:1].lower() + title[1:]
+    return [
+        Figure(
+            f"strata-{statistic.replace('_', '-')}",
+            "strata",
+            f"By group of stories: {title}",
+            caption,
+            f"By stratum. {'; '.join(told[:6])}.",
+            tuple(panels[:MOST_PANELS]),
+            24,
+        )
+    ]
+
+
+def power_curves(
+    power: pd.DataFrame, needed: pd.DataFrame | None = None
+) -> list[Figure]:
+    """Draw how intervals shrink with more stories, annotators or methods."""
+    known = power[power["half_width"].notna()]
+    target = math.nan
+    if needed is not None and len(needed):
+        target = float(needed["target"].iloc[0])
+    panels, told, several = [], [], False
+    for (question, statistic, level), rows in known.groupby(
+        ["question", "statistic", "level"], sort=True, dropna=False
+    ):
+        metrics = list(dict.fromkeys(rows["metric"]))[:1]
+        own = rows[rows["metric"].isin(metrics)]
+        several = several or len(own) < len(rows)
+        title = _power_title(question, statistic, level, metrics)
+        panels.append(_curves(title, own, target))
+        narrow = float(own["half_width"].min())
+        wide = float(own["printed"].min())
+        also = "" if math.isnan(wide) else f", printed {wide:.3g}"
+        told.append(f"{panels[-1].title}: down to {narrow:.3g}{also}")
+    if not panels:
+        return []
+    caption = (
+        "Half the width of the interval, expected from this study's own variance, when "
+        "one thing grows and the rest stays. A curve that levels off says that "
+        "something else limits the study."
+    )
+    if not math.isnan(target):
+        caption += f" The dotted line is {target:g}."
+    if several:
+        caption += " One metric is drawn; the table has the others."
+    if known["printed"].notna().any():
+        caption += (
+            " The solid line is how far such studies differ from one another; the "
+            "dashed line of its colour is the interval that a report of one of them "
+            "would print, which is wider."
+        )
+    if len(panels) > MOST_PANELS:
+        caption += f" The first {MOST_PANELS} of {len(panels)} panels are drawn."
+    return [
+        Figure(
+            "power",
+            "planning",
+            "What more stories, annotators or methods buy",
+            caption,
+            f"Expected half-widths. {'; '.join(told[:6])}.",
+            tuple(panels[:MOST_PANELS]),
+            20,
+        )
+    ]
+
+
+def _power_title(
+    question: object, statistic: object, level: object, metrics: list[str]
+) -> str:
+    name = COEFFICIENT_NAMES.get(str(statistic), str(statistic).replace("_", " "))
+    parts = [str(question), name]
+    if isinstance(level, str) and level:
+        parts.append(LEVEL_NAMES.get(level, level))
+    if metrics and isinstance(metrics[0], str) and metrics[0]:
+        parts.append(metrics[0])
+    return ", ".join(parts)
+
+
+def _curves(title: str, rows: pd.DataFrame, target: float) -> Panel:
+    data: list[Trace] = []
+    numbers: list[float] = []
+    for i, (grows, own) in enumerate(rows.groupby("grows", sort=True)):
+        column = GROWS.get(str(grows), "n")
+        own = own.sort_values(column, kind="stable")
+        unit = str(grows)
+        numbers += [float(number) for number in own[column]]
+        data.append(_line(i, unit, own[column], own["half_width"], unit))
+        if own["printed"].notna().any():
+            wider = _line(i, unit, own[column], own["printed"], f"{unit}, printed")
+            wider["line"]["dash"] = "dash"
+            data.append(wider | {"showlegend": False})
+    highest = float(rows[["half_width", "printed"]].max().max())
+    top = highest * 1.08
+    if not math.isnan(target):
+        top = max(top, 1.2 * target)
+    ticks = [tick for tick in TICKS if min(numbers) <= tick <= max(numbers)]
+    layout = _curve_layout("number", "half-width", [0, top], ticks)
+    if not math.isnan(target):
+        layout["shapes"] = [
+            {
+                "type": "line",
+                "x0": 0,
+                "x1": 1,
+                "xref": "paper",
+                "y0": target,
+                "y1": target,
+                "line": {"color": GREY, "width": 1, "dash": "dot"},
+            }
+        ]
+    return Panel(title, 300, data, layout)
+
+
+def subset_dots(subset: pd.DataFrame) -> list[Figure]:
+    """Draw how well the order of methods in a subset keeps that of the whole."""
+    known = subset[subset["value"].notna() & subset["statistic"].isin(KEPT)]
+    panels, told = [], []
+    for name, rows in known.groupby("subset", sort=True):
+        rows = rows.assign(board=_boards(rows), kind=rows["statistic"].map(KEPT))
+        order = list(dict.fromkeys(rows["board"]))[:MOST_ROWS]
+        rows = rows[rows["board"].isin(order)]
+        panels.append(
+            dot_panel(
+                str(name),
+                rows,
+                names="board",
+                groups="kind",
+                order=order,
+                axis="Kendall's tau-b of method means",
+                span=(0.0, 1.0),
+                shapes=[vertical(0)],
+            )
+        )
+        whole = rows[rows["statistic"] == "kendall"]
+        told.append(f"{name}: {said(whole, 'board')}")
+    if not panels:
+        return []
+    return [
+        Figure(
+            "subset",
+            "strata",
+            "Does a part of the stories keep the ranking?",
+            "Order of the methods in the subset against the whole, which holds the "
+            "subset and so flatters it, and against the stories outside it. A "
+            "subset is worth its name where it beats random ones of its size.",
+            f"Rank correlations of a subset with the whole. {'; '.join(told)}.",
+            tuple(panels[:MOST_PANELS]),
+            24,
+        )
+    ]
+
+
+def best_subset_curves(best: pd.DataFrame) -> list[Figure]:
+    """Draw how chosen and random subsets of growing size keep the ranking."""
+    known = best[best["value"].notna() & (best["statistic"] == "kendall")]
+    panels, told = [], []
+    for board, rows in known.assign(board=_boards(known)).groupby("board", sort=True):
+        data: list[Trace] = []
+        for i, (source, title) in enumerate(CHOSEN.items()):
+            own = rows[rows["source"] == source].sort_values("size")
+            if own.empty:
+                continue
+            data.append(_line(i, title, own["size"], own["value"], "stories"))
+        sizes = sorted({float(size) for size in rows["size"]})
+        layout = _curve_layout("stories", "tau-b", [0, 1.02], sizes)
+        panels.append(Panel(str(board), 280, data, layout))
+        told.append(f"{board}: up to {rows['value'].max():.2f}")
+    if not panels:
+        return []
+    return [
+        Figure(
+            "best-subset",
+            "strata",
+            "How few stories keep the ranking?",
+            "Stories chosen on one half of the methods and checked on the other, "
+            "beside as many stories at random. The gap between the two is what "
+            "choosing buys.",
+            f"Rank correlations by size. {'; '.join(told[:6])}.",
+            tuple(panels[:MOST_PANELS]),
+            20,
+        )
+    ]
+
+
+def _boards(rows: pd.DataFrame) -> "pd.Series[str]":
+    """Name what is ranked by: a question, a metric, or both."""
+    question, metric = (rows[c].fillna("").astype(str) for c in ("question", "metric"))
+    both = question.str.cat(metric, ": ").str.strip(": ")
+    return both.where(both != "", "all")
+
+
+def stability_dots(stability: pd.DataFrame) -> list[Figure]:
+    """Draw what repeated trials of a judge give, statistic by statistic."""
+    known = stability[
+        stability["value"].notna()
+        & stability["statistic"].isin(TRIALS)
+        & (stability["method"].fillna("") == "")
+    ]
+    panels, told = [], []
+    for statistic, title in TRIALS.items():
+        rows = known[known["statistic"] == statistic]
+        if rows.empty:
+            continue
+        rows = rows.assign(board=_boards(rows)).head(MOST_ROWS)
+        panels.append(dot_panel(title, rows, names="board", axis="", span=(0.0,)))
+        told.append(f"{title}: {said(rows, 'board')}")
+    if not panels:
+        return []
+    return [
+        Figure(
+            "stability",
+            "metrics",
+            "How steady a judge is over repeated trials",
+            "The spread of trials is noise that no other story or annotator takes "
+            "away. Noise by differences: what trials add to a method's mean, as a "
+            "share of how far methods stand apart.",
+            f"Repeated trials. {'; '.join(told)}.",
+            tuple(panels),
+            20,
+        )
+    ]
+
+
+def judge_dots(judges: pd.DataFrame) -> list[Figure]:
+    """Draw how judges agree with people and with one another."""
+    known = judges[judges["value"].notna()]
+    if known.empty:
+        return []
+    name = main_coefficient(known)
+    known = known[known["coefficient"] == name]
+    panels, told = [], []
+    for question, rows in known.groupby("question", sort=True):
+        rows = rows.assign(
+            pair=rows["metric_a"].astype(str) + ", " + rows["metric_b"].astype(str),
+            at=rows["level"].map(LEVEL_NAMES),
+        )
+        order = list(dict.fromkeys(rows["pair"]))[:MOST_ROWS]
+        rows = rows[rows["pair"].isin(order)]
+        panels.append(
+            dot_panel(
+                str(question),
+                rows,
+                names="pair",
+                groups="at",
+                order=order,
+                axis=COEFFICIENT_NAMES[name],
+                shapes=[vertical(0)],
+                span=(0.0,),
+            )
+        )
+        told.append(f"{question}: {said(rows, 'pair')}")
+    return [
+        Figure(
+            "judges",
+            "metrics",
+            "Do judges agree with people and one another?",
+            "Two judges that agree with each other more than with people share a "
+            "taste that people do not have.",
+            f"Correlations between judges. {'; '.join(told[:6])}.",
+            tuple(panels[:MOST_PANELS]),
+            24,
+        )
+    ]
+
+
+def _line(
+    i: int, name: str, x: "pd.Series[Any]", y: "pd.Series[Any]", unit: str
+) -> Trace:
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": as_text(name),
+        "x": values(x),
+        "y": values(y),
+        "line": {"color": PALETTE[i % len(PALETTE)]},
+        "marker": {"symbol": SYMBOLS[i % len(SYMBOLS)], "size": 7},
+        "hovertemplate": f"%{{x}} {as_text(unit)}: %{{y:.3f}}<extra></extra>",
+    }
+
+
+def _curve_layout(x: str, y: str, ends: list[float], ticks: list[float]) -> Trace:
+    return {
+        "xaxis": {
+            "title": {"text": x},
+            "type": "log",
+            "tickvals": ticks,
+            "ticktext": [f"{tick:g}" for tick in ticks],
+        },
+        "yaxis": {
+            "title": {"text": y},
+            "range": ends,
+            "zeroline": False,
+            "automargin": True,
+        },
+        "showlegend": True,
+        "legend": LEGEND,
+    }

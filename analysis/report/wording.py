@@ -1,0 +1,165 @@
+"""How the report words numbers: coefficients, intervals, p-values, ranks."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+from scipy.stats import norm
+
+from analysis.printing import counted
+
+NAMES = {
+    "kendall": "Kendall's tau-b",
+    "spearman": "Spearman's rho",
+    "pearson": "Pearson's r",
+}
+LEVELS = {
+    "story": "inside stories",
+    "pooled": "over all cells together",
+    "method": "over method means",
+    "within_method": "within methods",
+}
+FEW_METHODS = 10
+# Below, intervals over stories contain the truth too seldom (docs/coverage.md).
+FEW_STORIES = 20
+# What has a larger (adjusted) p-value is not shown.
+SIGNIFICANT = 0.05
+SMALLEST_P = 0.01
+# More sentences of one kind than this are told in one.
+MOST_SENTENCES = 4
+# Whether the data show it, and how it reads.
+Claim = tuple[bool, str]
+
+
+def number(value: float) -> str:
+    """Return a coefficient as text: two decimals, a true minus sign.
+
+    Examples
+    --------
+    >>> number(-0.456)
+    '−0.46'
+    """
+    # Adding 0.0 turns -0.0 into 0.0.
+    return f"{round(value, 2) + 0.0:.2f}".replace("-", "\N{MINUS SIGN}")
+
+
+def interval(row: Mapping[str, Any]) -> str:
+    """Return [low, high], or nothing where there is none."""
+    if math.isnan(row["low"]) or math.isnan(row["high"]):
+        return ""
+    return f" [{number(row['low'])}, {number(row['high'])}]"
+
+
+def first_row(rows: pd.DataFrame) -> dict[str, Any]:
+    """Return the first row by column name."""
+    return {str(column): rows[column].iloc[0] for column in rows.columns}
+
+
+def records(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return rows by column name, numbers as Python has them."""
+    return [
+        {str(key): value for key, value in row.items()}
+        for row in rows.astype(object).to_dict("records")
+    ]
+
+
+def p_text(value: float) -> str:
+    """Return a p-value after a comma, or nothing where there is none."""
+    if math.isnan(value):
+        return ""
+    if value < SMALLEST_P:
+        return f", p < {SMALLEST_P}"
+    return f", p = {number(value)}"
+
+
+def per_cent(value: float, low: float = math.nan, high: float = math.nan) -> str:
+    """Return a share in per cent with its interval.
+
+    Examples
+    --------
+    >>> per_cent(0.664, 0.6, 0.71), per_cent(0.5)
+    ('66 % [60, 71]', '50 %')
+    """
+    text = f"{100 * value:.0f} %"
+    if not (math.isnan(low) or math.isnan(high)):
+        text += f" [{100 * low:.0f}, {100 * high:.0f}]"
+    return text.replace("-", "\N{MINUS SIGN}")
+
+
+def nth(rank: int) -> str:
+    """Return a rank as people say it.
+
+    Examples
+    --------
+    >>> nth(1), nth(6), nth(11), nth(22)
+    ('first', 'sixth', '11th', '22nd')
+    """
+    words = (
+        "first",
+        "second",
+        "third",
+        "fourth",
+        "fifth",
+        "sixth",
+        "seventh",
+        "eighth",
+        "ninth",
+        "tenth",
+    )
+    if rank <= len(words):
+        return words[rank - 1]
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th")
+    return f"{rank}{'th' if rank % 100 in (11, 12, 13) else ending}"
+
+
+def some_have(n: int, total: int, noun: str, plural: str = "") -> str:
+    """Return how many of how many have something.
+
+    Examples
+    --------
+    >>> some_have(1, 3, "row"), some_have(2, 3, "row")
+    ('1 of 3 rows has', '2 of 3 rows have')
+    """
+    return f"{n} of {counted(total, noun, plural)} {'has' if n == 1 else 'have'}"
+
+
+def is_clear(
+    row: Mapping[str, Any],
+    null: float,
+    *,
+    choices: int,
+    confidence: float,
+    name: str = "",
+) -> bool:
+    """Say whether a value stands above `null` though it was chosen among several.
+
+    Parameters
+    ----------
+    row
+        With `low`, `high` and the value; its columns begin with `name` if given.
+    null
+        What chance gives.
+    choices
+        Among how many it is the highest, or how many were looked at.
+    confidence
+        Coverage of the interval.
+
+    Notes
+    -----
+    Bonferroni: the lower arm of the interval is stretched as that of a normal
+    distribution, from the given coverage to 1 - 0.05 / choices.
+
+    Examples
+    --------
+    >>> row = {"value": 0.6, "low": 0.51, "high": 0.7}
+    >>> is_clear(row, 0.5, choices=1, confidence=0.95)
+    True
+    >>> is_clear(row, 0.5, choices=5, confidence=0.95)
+    False
+    """
+    value, low = row[name or "value"], row[f"{name}_low" if name else "low"]
+    if not (low > null and value > null):
+        return False
+    stretch = norm.isf(SIGNIFICANT / choices / 2) / norm.isf((1 - confidence) / 2)
+    return bool(value - max(1.0, stretch) * (value - low) > null)

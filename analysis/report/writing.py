@@ -1,0 +1,338 @@
+"""Write a report: one self-contained page, its tables, and how it was made."""
+
+import hashlib
+import json
+import math
+import platform
+import shutil
+import tempfile
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from analysis.options import AlignOptions, OptionError
+from analysis.report import (
+    checklist,
+    claims,
+    figures,
+    latex,
+    static_figures,
+)
+from analysis.report.claims import Said
+from analysis.report.figure_parts import Figure
+from analysis.report.table_list import TABLE_TITLES, listed_tables
+from analysis.result_tables.contract import Analysis
+from analysis.tables import defused
+from analysis.version import VERSION
+
+LIBRARIES = ("numpy", "scipy", "pandas", "statsmodels", "krippendorff", "plotly")
+
+
+def _said(analysis: Analysis, run: pd.DataFrame) -> Said:
+    confidence = float(run.set_index("key")["value"]["confidence"])
+    return claims.both(analysis.tables, analysis.permutations, confidence)
+
+
+def file_hashes(paths: Mapping[str, Path]) -> dict[str, str]:
+    """Return the SHA-256 of each input by its part in the analysis and its name."""
+    return {
+        f"{part} ({path.name})": hashlib.sha256(path.read_bytes()).hexdigest()
+        for part, path in paths.items()
+    }
+
+
+def check_folder(out: Path) -> None:
+    """Refuse a file where a folder should be; asked before anything is computed."""
+    existing = next(path for path in (out, *out.absolute().parents) if path.exists())
+    if not existing.is_dir():
+        raise OptionError(f"--out: {str(existing)!r}: expected a folder, not a file")
+
+
+def run_table(
+    options: AlignOptions,
+    *,
+    hashes: Mapping[str, str],
+    date: str,
+    command: str,
+    resample_default: str,
+    source: Mapping[str, str] | None = None,
+) -> pd.DataFrame:
+    """Return what is needed to make the same report again, as key and value.
+
+    `source` says which answers were taken, where files do not say it.
+    """
+    rows = {
+        "plumbline": VERSION,
+        "python": platform.python_version(),
+        **{name: version(name) for name in LIBRARIES},
+        "seed": options.seed,
+        "resamples": options.resamples,
+        "resample": options.resample or resample_default,
+        "confidence": options.confidence,
+        "levels": ", ".join(options.levels),
+        "coefficients": ", ".join(options.coefficients),
+        "epsilon": options.epsilon,
+        "scale": "{}:{}".format(*options.scale) if options.scale else "",
+        "excluded methods": ", ".join(options.exclude_methods),
+        "split by": _names(options.split_by),
+        "components": _names(options.components or None),
+        **(source or {}),
+        "date": date,
+        "command": command,
+        **{f"sha256 of {name}": digest for name, digest in sorted(hashes.items())},
+    }
+    return pd.DataFrame(
+        {"key": list(rows), "value": [str(value) for value in rows.values()]}
+    )
+
+
+def _names(chosen: tuple[str, ...] | None) -> str:
+    """Write which of all were chosen; None chose all."""
+    return "all" if chosen is None else ", ".join(chosen) or "none"
+
+
+def write_report(
+    analysis: Analysis,
+    *,
+    out: Path,
+    title: str,
+    run: pd.DataFrame,
+    images: str = "",
+) -> Path:
+    """Write report.html, report.json, tables/ and figures/ into `out`.
+
+    Everything is built in a temporary folder beside it and moved into place at the end:
+    a failure leaves nothing half-written, and an older report stays until then. Files
+    in `out` that this function does not write are kept.
+
+    Parameters
+    ----------
+    analysis
+        Tables, cells and notes.
+    out
+        The folder; it is created.
+    title
+        Heading of the page.
+    run
+        From `run_table`.
+    images
+        ``"svg"`` or ``"png"``: every figure as a file in figures/ too, where Chromium
+        is found; the page says so where it is not. Empty: no files.
+
+    Returns
+    -------
+    pathlib.Path
+        The page.
+
+    Raises
+    ------
+    OptionError
+        When nothing can be written there.
+    """
+    check_folder(out)
+    staging = _staging(out)
+    run = _with_resampled(run, analysis)
+    try:
+        tables = {**analysis.tables, "run": run}
+        (staging / "tables").mkdir()
+        for name, frame in tables.items():
+            _write(staging / "tables" / f"{name}.csv", as_csv(frame))
+            _write(staging / "tables" / f"{name}.tex", latex.table(frame))
+        said = _said(analysis, run)
+        _write(staging / "report.json", _as_json(title, analysis, run, said))
+        drawn = figures.all_figures(analysis.tables, analysis.cells)
+        note = static_figures.write_images(drawn, staging / "figures", images)
+        page = as_html(
+            analysis, title=title, run=run, drawn=drawn, said=said, images_note=note
+        )
+        _write(staging / "report.html", page)
+        _move(staging, out)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    return out / "report.html"
+
+
+def _staging(out: Path) -> Path:
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix=".report-", dir=out.parent))
+    except OSError as error:
+        raise OptionError(
+            f"--out: {str(out)!r}: expected a place to write to ({error.strerror})"
+        ) from error
+
+
+def _with_resampled(run: pd.DataFrame, analysis: Analysis) -> pd.DataFrame:
+    """Add what was drawn for the intervals of each table, below what was asked for."""
+    rows = [
+        {"key": f"resample {table}", "value": "+".join(parts)}
+        for table, parts in sorted(analysis.resampled.items())
+    ]
+    asked = 1 + int((run["key"] == "resample").argmax())
+    return pd.concat(
+        [run[:asked], pd.DataFrame(rows, columns=run.columns), run[asked:]],
+        ignore_index=True,
+    )
+
+
+def _move(staging: Path, out: Path) -> None:
+    """Move the new files into place and remove what an older report wrote."""
+    (out / "tables").mkdir(parents=True, exist_ok=True)
+    for name in TABLE_TITLES:
+        for suffix in (".csv", ".tex"):
+            (out / "tables" / f"{name}{suffix}").unlink(missing_ok=True)
+    static_figures.remove_images(out)
+    for folder in (staging / "tables", staging / "figures", staging):
+        if not folder.is_dir():
+            continue
+        (out / folder.relative_to(staging)).mkdir(exist_ok=True)
+        for path in sorted(folder.iterdir()):
+            if path.is_file():
+                path.replace(out / path.relative_to(staging))
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", newline="")
+
+
+def as_csv(frame: pd.DataFrame) -> str:
+    """Return a table as CSV: full precision, empty for undefined, no formulas.
+
+    Text that a spreadsheet would run as a formula gets an apostrophe before it.
+    """
+    safe = frame.copy()
+    for column in safe.columns:
+        if not pd.api.types.is_numeric_dtype(safe[column]):
+            safe[column] = safe[column].map(
+                lambda x: defused(x) if isinstance(x, str) else x
+            )
+    text: str = safe.to_csv(index=False, lineterminator="\n")
+    return text
+
+
+def _as_json(title: str, analysis: Analysis, run: pd.DataFrame, said: Said) -> str:
+    """Return everything as JSON, a row of a table on a line of its own."""
+    head = {
+        "title": title,
+        "claims": claims.flat(said.claims),
+        "limits": claims.flat(said.limits),
+        "notes": list(analysis.notes),
+    }
+    encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+    tables = [
+        f"{encode(name)}: [\n" + ",\n".join(map(encode, _records(frame))) + "\n]"
+        for name, frame in {**analysis.tables, "run": run}.items()
+    ]
+    parts = [f"{encode(key)}: {encode(value)}" for key, value in head.items()]
+    parts.append('"tables": {\n' + ",\n".join(tables) + "\n}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return rows as plain values; undefined numbers are null."""
+    columns = [[_plain(value) for value in frame[name].tolist()] for name in frame]
+    names = [str(name) for name in frame]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return None if value is pd.NA else value
+
+
+def as_html(
+    analysis: Analysis,
+    *,
+    title: str,
+    run: pd.DataFrame,
+    drawn: list[Figure] | None = None,
+    said: Said | None = None,
+    images_note: str = "",
+) -> str:
+    """Return the whole page; it needs nothing else to be read.
+
+    `drawn` and `said` are figures and claims if they are at hand; `images_note` says
+    where the figures lie as files.
+    """
+    if drawn is None:
+        drawn = figures.all_figures(analysis.tables, analysis.cells)
+    if said is None:
+        said = _said(analysis, run)
+    values = dict(zip(run["key"], run["value"], strict=True))
+    units = _drawn(analysis)
+    return (
+        static_figures.templates()
+        .get_template("report.html")
+        .render(
+            title=title,
+            run=values,
+            claims=claims.folded(said.claims),
+            limits=claims.folded(said.limits),
+            notes=analysis.notes,
+            date=_readable(values["date"]),
+            drawn=units,
+            clusters={k: " and ".join(parts) for k, parts in _resampled(analysis)},
+            sections=_sections(drawn),
+            figures=drawn,
+            plotly=figures.plotly_source() if drawn else "",
+            asked=checklist.answers(analysis.tables, analysis.notes, values, units),
+            tables=listed_tables({**analysis.tables, "run": run}),
+            computed=_computed(analysis),
+            images_note=images_note,
+            version=VERSION,
+        )
+    )
+
+
+def _sections(drawn: list[Figure]) -> list[tuple[str, str, list[Figure]]]:
+    found = [
+        (key, heading, [figure for figure in drawn if figure.section == key])
+        for key, heading in figures.SECTIONS.items()
+    ]
+    return [section for section in found if section[2]]
+
+
+def _computed(analysis: Analysis) -> dict[str, Any]:
+    """Return what the methods section speaks of: tables, and what is in them."""
+    tables = analysis.tables
+    found: dict[str, Any] = {
+        name: len(tables.get(name, ())) > 0 for name in TABLE_TITLES
+    }
+    found["cells"] = len(analysis.cells) > 0 or found["method_means"]
+    for key, table, column in (
+        ("levels", "correlations", "level"),
+        ("coefficients", "correlations", "coefficient"),
+        ("sources", "pairwise_accuracy", "source"),
+        ("statistics", "agreement", "statistic"),
+    ):
+        found[key] = _values(tables, table, column)
+    found["ordinal"] = "alpha_ordinal" in found["statistics"]
+    found["by_annotators"] = "annotators" in analysis.resampled.get("agreement", ())
+    found["both"] = "perm-both" in _values(tables, "metric_comparisons", "test")
+    return found
+
+
+def _values(tables: Mapping[str, pd.DataFrame], table: str, column: str) -> set[str]:
+    return set(tables[table][column]) if len(tables.get(table, ())) else set()
+
+
+def _readable(date: str) -> str:
+    return date.replace("T", " ").replace("+00:00", " UTC")
+
+
+def _drawn(analysis: Analysis) -> list[str]:
+    """Return each unit that was resampled, with the tables it stands behind."""
+    tables: dict[str, list[str]] = {}
+    for table, parts in _resampled(analysis):
+        tables.setdefault(" and ".join(parts), []).append(table)
+    return [f"{unit} for {', '.join(names)}" for unit, names in tables.items()]
+
+
+def _resampled(analysis: Analysis) -> list[tuple[str, tuple[str, ...]]]:
+    return sorted(analysis.resampled.items())

@@ -1,0 +1,399 @@
+"""Rows of the tables of a report, with the columns of the contract."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from analysis.correlation.levels import is_bias_corrected, level_estimates
+from analysis.correlation.permutation_tests import swap_tests
+from analysis.inference.resampling import interval
+from analysis.inference.significance import holm
+from analysis.notes import Notes
+from analysis.options import AlignOptions
+from analysis.pairwise.accuracy import pair_agreement
+from analysis.pairwise.output_pairs import Pairs
+from analysis.rankings import leaderboard as boards
+from analysis.rankings.method_means import mean_ratings
+from analysis.reading.cells import CELL_COLUMNS, NO_CELL, Grid
+from analysis.reading.choices import win_rates
+from analysis.reliability.agreement import Agreement, agreement
+from analysis.reliability.matrices import Reliability
+from analysis.result_tables.columns import COLUMNS, WHOLE_OR_EMPTY
+from analysis.results import NAN, Array, Estimate, Row, undefined
+
+# Digits kept in tables: sums may differ in the last bits between machines.
+DIGITS = 12
+# Answers are skewed where alpha is below the first and AC above the second.
+LOW_ALPHA, HIGH_AC = 0.2, 0.6
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """The tables of a report, the points behind its figures, and its remarks.
+
+    Attributes
+    ----------
+    tables
+        File name without suffix to frame, with the columns of the contract.
+    cells
+        The common subset of every question: columns question, metric, story,
+        method, human, score (as given, not turned), higher_is_better.
+    notes
+        Plain sentences: what was left out, dropped, or undefined.
+    resampled
+        Table to the clusters that were drawn for its intervals; none of a table
+        without intervals.
+    permutations
+        How many the tests between metrics made at most.
+    """
+
+    tables: dict[str, pd.DataFrame]
+    cells: pd.DataFrame
+    notes: tuple[str, ...]
+    resampled: Mapping[str, tuple[str, ...]]
+    permutations: int
+
+
+class Tables:
+    """Collects the rows of all tables, and remarks."""
+
+    def __init__(self, options: AlignOptions) -> None:
+        self.options = options
+        self.rows: dict[str, list[Row]] = {}
+        self.notes = Notes()
+        self.resampled: dict[str, tuple[str, ...]] = {}
+        self.cells: list[pd.DataFrame] = []
+
+    def add(self, table: str, row: Row) -> None:
+        """Append one row."""
+        self.rows.setdefault(table, []).append(row)
+
+    def extend(self, table: str, rows: Iterable[Row]) -> None:
+        """Append several rows."""
+        self.rows.setdefault(table, []).extend(rows)
+
+    def resample(self, table: str, parts: tuple[str, ...]) -> None:
+        """Remember what is drawn for the intervals of a table, if anything is."""
+        if self.options.resamples and parts:
+            self.resampled[table] = parts
+
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """Return the tables that have rows."""
+        return {
+            name: _frame(self.rows[name], columns)
+            for name, columns in COLUMNS.items()
+            if self.rows.get(name)
+        }
+
+    def finished(self) -> Analysis:
+        """Return everything that was collected."""
+        tables = self.frames()
+        cells = pd.DataFrame(columns=list(CELL_COLUMNS))
+        if self.cells:
+            cells = pd.concat(self.cells, ignore_index=True)
+        resampled = {
+            name: parts
+            for name, parts in self.resampled.items()
+            if name in tables
+            and tables[name].filter(regex="low$").notna().any(axis=None)
+        }
+        return Analysis(
+            tables, cells, self.notes.sentences(), resampled, self.options.resamples
+        )
+
+
+def _frame(rows: list[Row], columns: tuple[str, ...]) -> pd.DataFrame:
+    frame = pd.DataFrame(rows, columns=list(columns))
+    for column in frame.select_dtypes("float"):
+        frame[column] = [_rounded(value) for value in frame[column]]
+    for column in WHOLE_OR_EMPTY:
+        if column in frame:
+            frame[column] = frame[column].astype("Int64")
+    return frame
+
+
+def _rounded(value: float) -> float:
+    # Adding 0.0 turns -0.0 into 0.0.
+    return float(f"{value:.{DIGITS}g}") + 0.0
+
+
+def add_means(
+    ratings: pd.DataFrame,
+    cells: pd.DataFrame,
+    dimension: str,
+    parts: tuple[str, ...],
+    found: Tables,
+) -> None:
+    """Add the mean rating of every method."""
+    options = found.options
+    # Drawing methods does not move a method's own mean.
+    kept = tuple(part for part in parts if part != "methods")
+    found.resample("method_means", kept)
+    for row in mean_ratings(
+        ratings,
+        cells,
+        dimension=dimension,
+        parts=kept,
+        **options.sampling,
+    ):
+        found.add(
+            "method_means",
+            {
+                "dimension": dimension,
+                "method": row.method,
+                "mean": row.mean.value,
+                "sd_annotators": row.sd_annotators,
+                "n_ratings": row.n_ratings,
+                "n_annotators": row.n_annotators,
+                "n_stories": row.mean.n,
+                "low": row.mean.low,
+                "high": row.mean.high,
+            },
+        )
+
+
+def add_levels(
+    grid: Grid, metrics: tuple[str, ...], parts: tuple[str, ...], found: Tables
+) -> None:
+    """Add correlations of all metrics at all levels, and their comparisons."""
+    options = found.options
+    found.resample("correlations", parts)
+    found.resample("metric_comparisons", parts)
+    estimates: dict[tuple[str, str, str], Estimate] = {}
+    for level in options.levels:
+        usable = tuple(m for m in grid.metrics if _level_exists(grid, level, m))
+        if not usable or not grid.cells.any():
+            continue
+        part = grid.with_metrics(usable)
+        here, draws = level_estimates(
+            part,
+            level,
+            coefficients=options.coefficients,
+            parts=parts,
+            **options.sampling,
+        )
+        estimates |= {(m, level, name): value for (m, name), value in here.items()}
+        _add_comparisons(part, level, parts, here, draws, found)
+    for metric in metrics:
+        for level in options.levels:
+            for name in options.coefficients:
+                value = estimates.get(
+                    (metric, level, name), _no_level(grid, level, metric)
+                )
+                _add_correlation(grid.question, metric, level, name, value, found)
+            if value.groups is not None:
+                keys = {"question": grid.question, "metric": metric, "level": level}
+                found.add("groups", keys | value.groups.columns())
+    _note_undefined(grid, estimates, found)
+
+
+def _note_undefined(
+    grid: Grid, estimates: dict[tuple[str, str, str], Estimate], found: Tables
+) -> None:
+    """Name the metrics that figures and claims leave out for want of a value."""
+    for metric in grid.metrics:
+        own = [value for key, value in estimates.items() if key[0] == metric]
+        if own and all(np.isnan(value.value) for value in own):
+            found.notes.add(
+                f"metric {metric} has no coefficient ({own[0].reason}).", grid.question
+            )
+
+
+def _level_exists(grid: Grid, level: str, metric: str) -> bool:
+    return level == "method" or not (
+        grid.human_is_method_level or metric in grid.method_level
+    )
+
+
+def _no_level(grid: Grid, level: str, metric: str) -> Estimate:
+    if metric not in grid.metrics:
+        return undefined("no rated output has a score of this metric")
+    if not grid.cells.any():
+        return undefined(NO_CELL)
+    side = "ratings" if grid.human_is_method_level else "scores"
+    return undefined(f"{side} are method-level values, without stories")
+
+
+def _add_correlation(
+    dimension: str, metric: str, level: str, name: str, value: Estimate, found: Tables
+) -> None:
+    found.add(
+        "correlations",
+        {
+            "dimension": dimension,
+            "metric": metric,
+            "level": level,
+            "coefficient": name,
+            "value": value.value,
+            "low": value.low,
+            "high": value.high,
+            "n": value.n,
+            "n_groups": value.n_groups,
+            "p_value": value.p_value,
+            "reason": value.reason,
+        },
+    )
+
+
+def _add_comparisons(
+    grid: Grid,
+    level: str,
+    parts: tuple[str, ...],
+    estimates: dict[tuple[str, str], Estimate],
+    draws: dict[str, Array],
+    found: Tables,
+) -> None:
+    """Add all pairs of metrics; Holm's adjustment is within level and coefficient."""
+    options = found.options
+    tests = {
+        (test.metric_a, test.metric_b, test.coefficient): test
+        for test in swap_tests(
+            grid,
+            level,
+            coefficients=options.coefficients,
+            parts=parts,
+            resamples=options.resamples,
+            seed=options.seed,
+        )
+    }
+    pairs = [
+        (a, b)
+        for a in range(len(grid.metrics))
+        for b in range(a + 1, len(grid.metrics))
+    ]
+    for name in options.coefficients:
+        rows = []
+        for a, b in pairs:
+            first, second = grid.metrics[a], grid.metrics[b]
+            difference = estimates[first, name].value - estimates[second, name].value
+            centre = difference if is_bias_corrected(grid, level, name, parts) else None
+            low, high, _ = interval(
+                draws[name][a] - draws[name][b], options.confidence, centre=centre
+            )
+            test = tests.get((first, second, name))
+            rows.append(
+                {
+                    "dimension": grid.question,
+                    "level": level,
+                    "coefficient": name,
+                    "metric_a": first,
+                    "metric_b": second,
+                    "difference": difference,
+                    "low": low if np.isfinite(difference) else NAN,
+                    "high": high if np.isfinite(difference) else NAN,
+                    "p_value": test.p_value if test else NAN,
+                    "test": test.test if test else "",
+                }
+            )
+        adjusted = holm(np.array([row["p_value"] for row in rows], float))
+        for row, p_value in zip(rows, adjusted, strict=True):
+            found.add("metric_comparisons", {**row, "p_adjusted": float(p_value)})
+
+
+def add_pairs(pairs: Pairs, parts: tuple[str, ...], found: Tables) -> None:
+    """Add pairwise accuracies of every metric."""
+    options = found.options
+    found.resample("pairwise_accuracy", parts)
+    for row in pair_agreement(
+        pairs,
+        epsilon=options.epsilon,
+        parts=parts,
+        **options.sampling,
+    ):
+        found.add(
+            "pairwise_accuracy",
+            {
+                "question": pairs.question,
+                "metric": row.metric,
+                "source": pairs.source,
+                "ppa_strict": row.strict.value,
+                "ppa_strict_low": row.strict.low,
+                "ppa_strict_high": row.strict.high,
+                "ppa_half": row.half.value,
+                "ppa_half_low": row.half.low,
+                "ppa_half_high": row.half.high,
+                "metric_tie_rate": row.tie_rate,
+                "n_pairs": row.n_pairs,
+                "acc_eq": row.acc_eq,
+                "epsilon": row.epsilon,
+                "epsilon_in_sample": row.in_sample,
+            },
+        )
+
+
+def add_leaderboard(
+    choices: pd.DataFrame,
+    found: Tables,
+    parts: tuple[str, ...],
+    *,
+    ties: str,
+    by_majority: bool,
+    side: bool = False,
+) -> None:
+    """Add ratings of the methods and win rates of their pairs."""
+    options = found.options
+    found.resample("leaderboard", parts)
+    for criterion, rows in choices.groupby("criterion", sort=True):
+        standings, notes = boards.leaderboard(
+            rows,
+            criterion=str(criterion),
+            ties=ties,
+            by_majority=by_majority,
+            side=side,
+            parts=parts,
+            **options.sampling,
+        )
+        found.notes.extend(notes, str(criterion))
+        for row in standings:
+            found.add("leaderboard", {"criterion": str(criterion), **vars(row)})
+    for record in win_rates(choices).to_dict("records"):
+        found.add("win_rates", {str(k): v for k, v in record.items()})
+
+
+def add_agreement(
+    questions: list[tuple[str, Reliability, tuple[str, ...]]],
+    found: Tables,
+    parts: tuple[str, ...],
+) -> None:
+    """Add the agreement statistics of each (question, answers, statistics)."""
+    options = found.options
+    found.resample("agreement", parts)
+    for question, data, statistics in questions:
+        rows = agreement(
+            data,
+            statistics,
+            parts=parts,
+            **options.sampling,
+            question=question,
+        )
+        for row in rows:
+            found.add(
+                "agreement",
+                {
+                    "question": question,
+                    "statistic": row.statistic,
+                    "value": row.estimate.value,
+                    "low": row.estimate.low,
+                    "high": row.estimate.high,
+                    "n_units": row.estimate.n,
+                    "n_annotators": row.n_annotators,
+                    "n_answers": row.n_answers,
+                    "reason": row.estimate.reason,
+                },
+            )
+        found.notes.extend(_skew_notes(rows), question)
+
+
+def _skew_notes(rows: list[Agreement]) -> list[str]:
+    values = {row.statistic: row.estimate.value for row in rows}
+    alpha = values.get("alpha_ordinal", values["alpha_nominal"])
+    other = values.get("ac2_quadratic", values["ac1"])
+    if alpha < LOW_ALPHA and other > HIGH_AC:
+        return [
+            f"nearly all answers are the same, so alpha is low ({alpha:.2f}) although "
+            f"annotators agree ({other:.2f} by Gwet's coefficient, which does not "
+            "collapse there)."
+        ]
+    return []

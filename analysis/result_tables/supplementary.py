@@ -1,0 +1,245 @@
+"""Further tables of a report, beside those of the contract.
+
+Each function here passes what is known of a question to one analysis, and its rows to
+the tables.
+"""
+
+import pandas as pd
+
+from analysis.correlation.metric_clusters import cluster_rows
+from analysis.correlation.williams import williams_rows
+from analysis.options import (
+    Progress,
+    check_known,
+    resample_parts,
+    supported_parts,
+)
+from analysis.pairwise.disagreement import cell_disagreement, pair_disagreement
+from analysis.pairwise.fitted_weights import calibrate
+from analysis.pairwise.human_ceiling import human_pairs
+from analysis.pairwise.mcnemar import mcnemar_tests
+from analysis.pairwise.position_bias import position_bias
+from analysis.pairwise.soft_accuracy import soft_pairwise_accuracy
+from analysis.pairwise.tie_calibration import LEVELS as ACCURACY_LEVELS
+from analysis.pairwise.tie_calibration import level_accuracy
+from analysis.planning.variance_components import (
+    expected_reliability,
+    variance_components,
+)
+from analysis.questions import Question
+from analysis.rankings.composite_weights import rank_weights
+from analysis.rankings.composites import composites, part_cells
+from analysis.rankings.leaderboard import side_effect
+from analysis.rankings.rating_rankings import rating_leaderboard
+from analysis.reading.cells import Grid, annotator_cells, human_cells
+from analysis.reading.kept_answers import People
+from analysis.reading.kept_rows import without_methods
+from analysis.reading.scores import ScoreTable
+from analysis.reading.story_tags import with_classes
+from analysis.reliability.annotators import choice_annotators, rating_annotators
+from analysis.reliability.checklist_labels import box_dimensions, label_rows
+from analysis.reliability.distributions import rating_distribution
+from analysis.reliability.internal_consistency import (
+    against_the_others,
+    panel_consistency,
+    scale_consistency,
+)
+from analysis.reliability.retest import choice_repeats, rating_repeats
+from analysis.result_tables.contract import Tables
+from analysis.strata.differences import difference_rows, score_difference_rows
+from analysis.strata.estimates import score_strata_rows, splits, strata_rows
+
+# With more ratings than this annotators' intervals draw stories, which is faster.
+MOST_UNITS_DRAWN = 100_000
+
+
+def add_rated(question: Question, table: ScoreTable, found: Tables) -> None:
+    """Add what only ratings of stories have: variance, leaderboards, accuracies."""
+    assert question.by_annotator is not None
+    assert question.grid is not None
+    options, drawn = found.options, found.options.sampling
+    parts = supported_parts(options.resample, "stories", ("stories", "annotators"))
+    rows, notes = rating_leaderboard(
+        question.answers,
+        question.by_annotator,
+        question=question.name,
+        parts=parts,
+        **drawn,
+    )
+    found.extend("rating_leaderboard", rows)
+    found.notes.extend(notes, question.name)
+    found.resample("rating_leaderboard", parts)
+    if question.is_method_level:
+        return
+    for name in ("variance", "reliability"):
+        found.resample(name, ("stories",))
+    found.extend(
+        "variance",
+        variance_components(question.by_annotator, question=question.name, **drawn),
+    )
+    found.extend(
+        "reliability",
+        expected_reliability(question.by_annotator, question=question.name, **drawn),
+    )
+    if question.grid.metrics:
+        _add_of_grid(question.grid, table, found)
+
+
+def _add_of_grid(grid: Grid, table: ScoreTable, found: Tables) -> None:
+    if "pearson" in found.options.coefficients:
+        found.extend("williams", williams_rows(grid))
+    found.resample("spa", ("stories",))
+    found.extend("spa", soft_pairwise_accuracy(grid, **found.options.sampling))
+    for level in ACCURACY_LEVELS:
+        found.extend("accuracy_levels", level_accuracy(grid, level=level))
+    found.extend("disagreement", cell_disagreement(grid, table.higher_is_better))
+
+
+def add_pairs_further(question: Question, table: ScoreTable, found: Tables) -> None:
+    """Add what pairs of outputs of one story tell of metrics."""
+    options, drawn = found.options, found.options.sampling
+    pairs = question.pairs
+    parts = resample_parts(options.resample, default="stories+methods")
+    found.extend("mcnemar", mcnemar_tests(pairs, parts=parts, **drawn))
+    found.extend("human_pairs", human_pairs(pairs, parts=parts, **drawn))
+    check_known("--components", options.components, table.metrics)
+    components = [m for m in options.components or pairs.metrics if m in pairs.metrics]
+    found.extend("calibration", calibrate(pairs, metrics=components, **drawn))
+    for name, drawn_parts in (
+        ("mcnemar", parts),
+        ("human_pairs", parts),
+        ("calibration", ("stories",)),
+    ):
+        found.resample(name, drawn_parts)
+    found.extend("disagreement", pair_disagreement(pairs, table.higher_is_better))
+
+
+def add_sides(choices: pd.DataFrame, found: Tables, ties: str = "half") -> None:
+    """Add whether the side mattered; `ties` count as in the leaderboard beside it."""
+    if "left_method" not in choices:
+        return
+    options, drawn = found.options, found.options.sampling
+    allowed = ("stories", "annotators")
+    parts = supported_parts(options.resample, "stories+annotators", allowed)
+    for criterion, rows in choices.groupby("criterion", sort=True):
+        found.extend("position_bias", position_bias(rows, parts=parts, **drawn))
+        found.extend(
+            "side_effect",
+            side_effect(
+                rows, criterion=str(criterion), ties=ties, parts=parts, **drawn
+            ),
+        )
+    found.resample("position_bias", parts)
+    found.resample("side_effect", parts)
+
+
+def add_people(
+    people: People,
+    raw: tuple[pd.DataFrame | None, pd.DataFrame | None],
+    found: Tables,
+) -> None:
+    """Add each annotator, against the others and against the own repeated answers."""
+    drawn = found.options.sampling
+    part = "units"
+    if people.ratings is not None:
+        part = "units" if len(people.ratings) <= MOST_UNITS_DRAWN else "stories"
+        found.extend("distributions", rating_distribution(people.ratings))
+        found.extend("labels", label_rows(people.ratings, **drawn))
+        found.extend(
+            "annotators", rating_annotators(people.ratings, part=part, **drawn)
+        )
+        found.extend("scale_consistency", panel_consistency(people.ratings, **drawn))
+        # The boxes of a checklist are no parts of one scale.
+        boxes = box_dimensions(people.ratings)
+        if not boxes and people.ratings["dimension"].nunique() > 1:
+            found.extend(
+                "scale_consistency", scale_consistency(people.ratings, **drawn)
+            )
+            found.notes.extend(against_the_others(people.ratings))
+    found.resample("annotators", (part,))
+    found.resample("scale_consistency", ("stories",))
+    found.resample("labels", ("stories",))
+    if people.choices is not None:
+        found.extend("annotators", choice_annotators(people.choices, **drawn))
+    left_out = found.options.exclude_methods
+    ratings, choices = raw
+    if ratings is not None:
+        rows = without_methods(ratings, left_out, ("method",))
+        found.extend("annotators", rating_repeats(rows, notes=found.notes, **drawn))
+    if choices is not None:
+        rows = without_methods(choices, left_out, ("method_a", "method_b"))
+        found.extend("annotators", choice_repeats(rows, notes=found.notes, **drawn))
+
+
+def add_clusters(found: Tables) -> None:
+    """Add which metrics are not worse than the best, from the tables there are."""
+    tables = found.frames()
+    if "metric_comparisons" in tables:
+        rows = cluster_rows(tables["correlations"], tables["metric_comparisons"])
+        found.extend("clusters", rows)
+
+
+def add_composites(
+    people: People, table: ScoreTable, weights: pd.DataFrame | None, found: Tables
+) -> None:
+    """Add the composites asked for, and the average of the ranks over all metrics."""
+    human = None
+    if people.ratings is not None:
+        human = human_cells(annotator_cells(people.ratings))
+    cells, lower = part_cells(human, table)
+    wanted = [] if weights is None else [weights]
+    if len(table.metrics) > 1:
+        wanted.append(rank_weights(table.metrics))
+    for each in wanted:
+        rows = composites(cells, each, lower_is_better=lower, **found.options.sampling)
+        found.extend("composites", rows)
+    found.resample("composites", ("stories",))
+
+
+def add_strata(
+    questions: list[Question],
+    table: ScoreTable,
+    tags: pd.DataFrame,
+    found: Tables,
+    progress: Progress,
+) -> None:
+    """Split every question that has stories by every tag, and the scores as well."""
+    options = found.options
+    tags, notes = with_classes(_asked_for(tags, options.split_by))
+    found.notes.extend(notes)
+    parts = resample_parts(options.resample, default="stories+methods")
+    judged: set[str] = set()
+    for question in questions:
+        if question.is_method_level:
+            found.notes.add(
+                "not split by tags, since ratings name no story.", question.name
+            )
+            continue
+        stories = sorted(question.answers["story"].unique())
+        judged |= set(stories)
+        here, notes = splits(tags, stories)
+        found.notes.extend(notes, question.name)
+        for split in here:
+            progress(f"{question.name}: split by {split.tag}")
+            found.extend(
+                "strata", strata_rows(question, split, parts=parts, options=options)
+            )
+            found.extend(
+                "strata_differences",
+                difference_rows(question, split, parts=parts, options=options),
+            )
+    for split in splits(tags, sorted(judged))[0]:
+        found.extend("strata", score_strata_rows(table, split, options=options))
+        found.extend(
+            "strata_differences", score_difference_rows(table, split, options=options)
+        )
+    found.resample("strata", parts)
+    found.resample("strata_differences", parts)
+
+
+def _asked_for(tags: pd.DataFrame, names: tuple[str, ...] | None) -> pd.DataFrame:
+    """Return the tags to split by: those named, or all."""
+    if names is None:
+        return tags
+    check_known("--split-by", names, tuple(tags.columns.drop("story")))
+    return tags[["story", *names]]

@@ -1,0 +1,307 @@
+"""Does it hold everywhere? Means, agreement and alignment, split by tags of stories.
+
+A stratum is the stories with one value of a tag: a style, a genre, core or hard. Every
+number of a stratum is made from its stories alone, by the same functions as the whole.
+Categories and annotators stay those of the question, so that strata can be compared:
+Gwet's coefficients grow with the number of categories, an ICC of means with people.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+import pandas as pd
+
+from analysis.correlation.levels import level_estimates
+from analysis.inference.scaling import unit_of
+from analysis.options import AlignOptions
+from analysis.pairwise.accuracy import pair_agreement
+from analysis.pairwise.output_pairs import restricted
+from analysis.printing import counted
+from analysis.questions import Question, restricted_grid
+from analysis.rankings.method_means import mean_ratings
+from analysis.reading.cells import NO_CELL, Grid
+from analysis.reading.scores import ScoreTable
+from analysis.reading.story_tags import stratum_order
+from analysis.reliability.agreement import agreement
+from analysis.reliability.matrices import Reliability
+from analysis.results import NAN, Estimate, Row, in_unit, undefined
+from analysis.tables import MEAN_OF_RATERS
+
+STRATA_COLUMNS = (
+    "question",
+    "metric",
+    "value",
+    "low",
+    "high",
+    "n",
+    "reason",
+    "tag",
+    "stratum",
+    "method",
+    "statistic",
+    "level",
+    "n_groups",
+    "p_value",
+    "left_out",
+)
+# A tag with more values than this names stories rather than groups of them.
+MOST_STRATA = 12
+OTHERS = "all others"
+
+
+@dataclass(frozen=True)
+class Split:
+    """Stories of one question by the values of one tag.
+
+    Attributes
+    ----------
+    tag
+        Its name.
+    strata
+        The values, in reading order, to the stories that have them.
+    """
+
+    tag: str
+    strata: dict[str, frozenset[str]]
+
+    def comparisons(self) -> Iterator[tuple[str, frozenset[str], str, frozenset[str]]]:
+        """Yield what is compared: two strata, or each of several with all others."""
+        names = list(self.strata)
+        if len(names) == 2:
+            a, b = names
+            yield a, self.strata[a], b, self.strata[b]
+        elif len(names) > 2:
+            every = frozenset().union(*self.strata.values())
+            for name in names:
+                yield name, self.strata[name], OTHERS, every - self.strata[name]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Which statistic a number is: of a metric or a method, at a level."""
+
+    statistic: str
+    metric: str = ""
+    method: str = ""
+    level: str = ""
+
+
+def splits(tags: pd.DataFrame, stories: Sequence[str]) -> tuple[list[Split], list[str]]:
+    """Group the stories of a question by every tag that groups them.
+
+    Parameters
+    ----------
+    tags
+        Column story and one column a tag; empty where a story has none.
+    stories
+        Those which occur in the question.
+
+    Returns
+    -------
+    list of Split
+        Of tags with 2 to `MOST_STRATA` values among these stories.
+    list of str
+        Which tags split nothing, and why; how many stories are in no stratum.
+    """
+    here = tags[tags["story"].isin(list(stories))]
+    every = counted(len(stories), "story", "stories")
+    if here.empty:
+        return [], [f"not split, since the table of tags names none of {every}."]
+    found, notes = [], []
+    for tag in tags.columns.drop("story"):
+        groups = here[here[tag] != ""].groupby(tag, sort=True)["story"]
+        strata = {str(value): frozenset(rows) for value, rows in groups}
+        strata = {name: strata[name] for name in sorted(strata, key=stratum_order)}
+        if 2 <= len(strata) <= MOST_STRATA:
+            found.append(Split(str(tag), strata))
+            without = len(stories) - sum(map(len, strata.values()))
+            if without:
+                notes.append(
+                    f"{without} of {every} without a value of {tag}, in no stratum."
+                )
+        else:
+            has = counted(len(strata), "value") if strata else "no value"
+            notes.append(
+                f"not split by {tag}, which has {has} among {every}: 2 to "
+                f"{MOST_STRATA} values make strata."
+            )
+    return found, notes
+
+
+def strata_rows(
+    data: Question, split: Split, *, parts: tuple[str, ...], options: AlignOptions
+) -> list[Row]:
+    """Compute every statistic of one question inside each stratum.
+
+    Parameters
+    ----------
+    data
+        The question.
+    split
+        Its stories by one tag.
+    parts
+        Clusters to draw, as for the whole.
+    options
+        Levels, coefficients, resamples, confidence and seed.
+
+    Returns
+    -------
+    list of Row
+        With `STRATA_COLUMNS`: means of methods, agreement of people, coefficients
+        and pairwise accuracies of metrics.
+    """
+    whole = data.reliability
+    story_of = np.array(sorted(data.answers["story"].unique()), object)[
+        whole.clusters["stories"][:, 0]
+    ]
+    rows = []
+    for stratum, stories in split.strata.items():
+        own = whole.take(np.flatnonzero([story in stories for story in story_of]))
+        for place, value in _inside(data, stories, own, parts, options):
+            rows.append(_row(data.name, split.tag, stratum, place, value))
+    return rows
+
+
+def _row(question: str, tag: str, stratum: str, place: Place, value: Estimate) -> Row:
+    return {
+        "question": question,
+        "metric": place.metric,
+        "value": value.value,
+        "low": value.low,
+        "high": value.high,
+        "n": value.n,
+        "reason": value.reason,
+        "tag": tag,
+        "stratum": stratum,
+        "method": place.method,
+        "statistic": place.statistic,
+        "level": place.level,
+        "n_groups": value.n_groups,
+        # That a mean or an agreement is not 0 is no question.
+        "p_value": value.p_value if place.level else NAN,
+        "left_out": value.groups.why if value.groups else "",
+    }
+
+
+def _inside(
+    data: Question,
+    stories: frozenset[str],
+    answers: Reliability,
+    parts: tuple[str, ...],
+    options: AlignOptions,
+) -> Iterator[tuple[Place, Estimate]]:
+    """Yield the statistics of some stories of a question, and of their answers."""
+    sampling = options.sampling
+    data = _of_stories(data, stories)
+    if data.by_annotator is not None:
+        yield from _means(data.name, data.answers, data.by_annotator, parts, options)
+    for row in agreement(
+        answers, data.statistics, parts=("stories",), question=data.name, **sampling
+    ):
+        yield Place(row.statistic), row.estimate
+    if data.grid is not None and data.grid.metrics:
+        yield from _correlations(data.grid, parts, options)
+    if data.pairs.metrics:
+        for pair in pair_agreement(data.pairs, epsilon="0", parts=parts, **sampling):
+            if pair.metric in data.pairs.metrics:
+                yield Place("ppa_strict", metric=pair.metric), pair.strict
+                yield Place("ppa_half", metric=pair.metric), pair.half
+
+
+def _correlations(
+    grid: Grid, parts: tuple[str, ...], options: AlignOptions
+) -> Iterator[tuple[Place, Estimate]]:
+    names = options.coefficients
+    for level in options.levels:
+        if grid.cells.any():
+            found, _ = level_estimates(
+                grid, level, coefficients=names, parts=parts, **options.sampling
+            )
+        else:
+            found = dict.fromkeys(product(grid.metrics, names), undefined(NO_CELL))
+        for (metric, name), value in found.items():
+            yield Place(name, metric=metric, level=level), value
+
+
+def _of_stories(data: Question, stories: frozenset[str]) -> Question:
+    """Return the question as if only some stories had been judged."""
+    cells = data.by_annotator
+    return replace(
+        data,
+        answers=data.answers[data.answers["story"].isin(stories)],
+        by_annotator=None if cells is None else cells[cells["story"].isin(stories)],
+        grid=None if data.grid is None else restricted_grid(data.grid, stories),
+        pairs=restricted(data.pairs, stories),
+    )
+
+
+def _means(
+    name: str,
+    answers: pd.DataFrame,
+    cells: pd.DataFrame,
+    parts: tuple[str, ...],
+    options: AlignOptions,
+    metric: str = "",
+) -> Iterator[tuple[Place, Estimate]]:
+    """Yield the methods' means; drawing methods does not move a method's own."""
+    for mean in mean_ratings(
+        answers,
+        cells,
+        dimension=name,
+        parts=tuple(part for part in parts if part != "methods"),
+        judge=metric,
+        **options.sampling,
+    ):
+        yield Place("mean", metric, mean.method), mean.mean
+
+
+def score_strata_rows(
+    table: ScoreTable, split: Split, *, options: AlignOptions
+) -> list[Row]:
+    """Compute the mean score of every method and metric inside each stratum.
+
+    Parameters
+    ----------
+    table
+        The scores, as given; those of whole methods are in no stratum.
+    split, options
+        As for `strata_rows`; stories are drawn.
+
+    Returns
+    -------
+    list of Row
+        With `STRATA_COLUMNS`; without a question, since nobody was asked.
+    """
+    rows: list[Row] = []
+    for metric, cells in scores_as_answers(table):
+        for stratum, stories in split.strata.items():
+            part = cells[cells["story"].isin(stories)]
+            if part.empty:
+                continue
+            part, units = in_own_units(part)
+            for place, mean in _means("", part, part, ("stories",), options, metric):
+                value = in_unit(mean, units[place.method])
+                rows.append(_row("", split.tag, stratum, place, value))
+    return rows
+
+
+def scores_as_answers(table: ScoreTable) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield each metric's scores of stories like the cells of one annotator."""
+    named = table.cells[table.cells["story"] != ""]
+    for metric, rows in named.groupby("metric", sort=True):
+        columns = {"metric": "dimension", "score": "rating"}
+        yield (
+            str(metric),
+            rows.rename(columns=columns).assign(annotator=MEAN_OF_RATERS),
+        )
+
+
+def in_own_units(cells: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, float]]:
+    """Divide the scores of every method by their unit, which comes with them."""
+    units = {
+        str(method): unit_of(scores.to_numpy(float))
+        for method, scores in cells.groupby("method")["rating"]
+    }
+    return cells.assign(rating=cells["rating"] / cells["method"].map(units)), units

@@ -1,0 +1,186 @@
+"""Wrong passwords, tokens and links are counted, and too many are refused for a while.
+
+Passwords are counted by account and address together: whoever guesses locks out nobody
+but their own address. Wider limits, of an account and of an address, hold off those who
+guess from many addresses or at many accounts; an address from which somebody has logged
+in to the account before is free of them. A link or token that is right always works:
+whole labs share one address. Counts are rows of django-axes, the same for all web
+processes, and nothing is written for what is right.
+"""
+
+from copy import copy
+from datetime import datetime
+from ipaddress import IPv6Address, ip_address, ip_network
+from math import ceil
+
+from axes.handlers.database import AxesDatabaseHandler
+from axes.handlers.proxy import AxesProxyHandler
+from axes.models import AccessAttempt, AccessLog
+from django.conf import settings
+from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.signals import user_logged_in
+from django.db.models import F, Max, QuerySet, Sum
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+# Wrong passwords for one account, or from one address; settings have the limit of both
+# together, and how long a count lasts.
+MOST_PASSWORDS = 50
+MOST_LINKS = 50
+# So long an address counts as one from which the account was used.
+REMEMBERED_DAYS = 90
+# What rows are named that count wrong links and tokens: no account has a blank.
+LINKS = "links and tokens"
+NOWHERE = "0.0.0.0"
+
+
+def client_address(request: HttpRequest) -> str:
+    """Return whose request it is: the peer, or whom the trusted proxies name.
+
+    A network of 2^64 addresses is what one customer has, and counts as one.
+    """
+    named = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
+    proxies = settings.TRUSTED_PROXIES
+    forwarded = named[-min(proxies, len(named))] if proxies else ""
+    return _read(forwarded) or _read(request.META.get("REMOTE_ADDR", "")) or NOWHERE
+
+
+def _read(text: str) -> str:
+    """Return an address as it is counted; empty if the text is none."""
+    try:
+        found = ip_address(text.strip())
+    except ValueError:
+        return ""
+    if not isinstance(found, IPv6Address):
+        return str(found)
+    if found.ipv4_mapped:
+        return str(found.ipv4_mapped)
+    return str(ip_network((int(found), 64), strict=False).network_address)
+
+
+def username(request: HttpRequest, credentials: dict[str, str] | None) -> str:
+    """Return whose password it is, as far as an account's name can be long."""
+    given = credentials or request.POST
+    return (given.get("username") or "")[:150]
+
+
+class Guard(AxesDatabaseHandler):
+    """Counts wrong passwords, given at either page of a login or to the API.
+
+    django-axes knows one limit; the wider ones are added here.
+    """
+
+    def get_failures(
+        self, request: HttpRequest, credentials: dict[str, str] | None = None
+    ) -> int:
+        """Return how many wrong passwords stand against a login, if too many."""
+        return max((n for n, _last in self._too_many(request, credentials)), default=0)
+
+    def seconds_left(
+        self, request: HttpRequest, credentials: dict[str, str] | None
+    ) -> int:
+        """Return for how many seconds a login is refused."""
+        found = self._too_many(request, credentials)
+        return max((_seconds_after(last) for _n, last in found), default=1)
+
+    def _too_many(
+        self, request: HttpRequest, credentials: dict[str, str] | None
+    ) -> list[tuple[int, datetime]]:
+        """Return the counts that reach their limits, each with its last time."""
+        who = {"username": username(request, credentials)}
+        where = {"ip_address": request.axes_ip_address}
+        limits = [(_recent(**who, **where), settings.AXES_FAILURE_LIMIT)]
+        if not AccessLog.objects.filter(**who, **where).exists():
+            limits += [
+                (_recent(**who), MOST_PASSWORDS),
+                (_recent(**where).exclude(username=LINKS), MOST_PASSWORDS),
+            ]
+        found = []
+        for rows, most in limits:
+            counted = rows.aggregate(
+                n=Sum("failures_since_start", default=0), last=Max("attempt_time")
+            )
+            if counted["n"] >= most:
+                found.append((counted["n"], counted["last"]))
+        return found
+
+    def user_logged_in(self, *args: object, **kwargs: object) -> None:
+        """Start anew for whoever has the password; forget old addresses."""
+        super().user_logged_in(*args, **kwargs)
+        self.reset_logs(age_days=REMEMBERED_DAYS)
+
+
+def _recent(**fields: str) -> QuerySet[AccessAttempt]:
+    since = timezone.now() - settings.AXES_COOLOFF_TIME
+    return AccessAttempt.objects.filter(attempt_time__gt=since, **fields)
+
+
+def _seconds_after(last: datetime) -> int:
+    left = last + settings.AXES_COOLOFF_TIME - timezone.now()
+    return max(1, ceil(left.total_seconds()))
+
+
+def login_refused(
+    request: HttpRequest, _response: HttpResponse, credentials: dict[str, str] | None
+) -> HttpResponse:
+    """Say that too many passwords were wrong, in the place of a login's answer."""
+    return _refusal(request, seconds_for_login(request, credentials), of_links=False)
+
+
+def seconds_for_login(request: HttpRequest, credentials: dict[str, str] | None) -> int:
+    """Return after how many seconds a login that was refused may be tried again."""
+    return AxesProxyHandler.get_implementation().seconds_left(request, credentials)
+
+
+def note_token_given(request: HttpRequest, user: AbstractBaseUser) -> None:
+    """Start anew, as a login does, for whoever had the password and asked for a token.
+
+    No session begins: a program keeps none.
+    """
+    asked = copy(request)
+    del asked.session
+    user_logged_in.send(sender=type(user), request=asked, user=user)
+
+
+def note_wrong(request: HttpRequest) -> int:
+    """Count a wrong link or token; return for how many seconds more are refused.
+
+    0: it was not one too many. One too many changes nothing.
+    """
+    where = {"username": LINKS, "ip_address": client_address(request), "user_agent": ""}
+    full = _recent(**where).filter(failures_since_start__gte=MOST_LINKS).first()
+    if full is not None:
+        return _seconds_after(full.attempt_time)
+    now = timezone.now()
+    old = AccessAttempt.objects.filter(
+        attempt_time__lte=now - settings.AXES_COOLOFF_TIME
+    )
+    old.filter(username=LINKS).delete()
+    one_more = {
+        "failures_since_start": F("failures_since_start") + 1,
+        "attempt_time": now,
+    }
+    AccessAttempt.objects.update_or_create(
+        **where, defaults=one_more, create_defaults={"failures_since_start": 1}
+    )
+    return 0
+
+
+def refuse_link(request: HttpRequest) -> HttpResponse:
+    """Answer a link that nobody has: not found, or too many of them."""
+    if seconds := note_wrong(request):
+        return _refusal(request, seconds, of_links=True)
+    raise Http404
+
+
+def _refusal(request: HttpRequest, seconds: int, *, of_links: bool) -> HttpResponse:
+    if "application/json" in request.headers.get("Accept", ""):
+        text = _("Too many attempts. Please try again later.")
+        response: HttpResponse = JsonResponse({"error": text}, status=429)
+    else:
+        context = {"minutes": ceil(seconds / 60), "of_links": of_links}
+        response = render(request, "429.html", context, status=429)
+    response["Retry-After"] = str(seconds)
+    return response

@@ -1,0 +1,168 @@
+"""Named ways to look at a study's answers: which exclusions hide answers from which.
+
+`main` hides every exclusion and `everything` none; both are fixed. From every other
+view an exclusion hides its answers unless a manager says otherwise. No view is deleted
+or given another key: a paper may name it. Each change is written in the study's log, so
+that `annotate.history.as_of_event` can tell what a view hid at any time.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from django.core.validators import slug_re
+from django.db import transaction
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.utils import translation
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from annotate import event_log
+from annotate.models import (
+    EVERYTHING,
+    MAIN,
+    AnalysisView,
+    Choice,
+    Event,
+    Exclusion,
+    Purpose,
+    Rating,
+    Study,
+    User,
+)
+
+FIXED = {
+    MAIN: gettext_lazy("Everything but what was excluded"),
+    EVERYTHING: gettext_lazy("All answers within the redundancy, excluded ones too"),
+}
+LONGEST_KEY = AnalysisView._meta.get_field("key").max_length
+LONGEST_TITLE = AnalysisView._meta.get_field("title").max_length
+
+
+class ViewError(ValueError):
+    """The view cannot be added as asked; the message says why."""
+
+
+@dataclass(frozen=True)
+class ViewCounts:
+    """A view and what is seen through it, of the answers within the redundancy."""
+
+    view: AnalysisView
+    slots: int
+    excluded: int
+    answers: int
+    annotators: int
+
+    @property
+    def title(self) -> str:
+        """Return what the view shows; of the two that every study has, in words."""
+        return str(FIXED.get(self.view.key, self.view.title))
+
+
+def add_views(study: Study) -> None:
+    """Give a study the two views that every study has."""
+    with translation.override("en"):
+        AnalysisView.objects.bulk_create(
+            AnalysisView(study=study, key=key, title=str(title))
+            for key, title in FIXED.items()
+        )
+
+
+def hiding_views(study_id: int) -> QuerySet[AnalysisView]:
+    """Return the views from which an exclusion can hide answers."""
+    return AnalysisView.objects.filter(study=study_id).exclude(key=EVERYTHING)
+
+
+def named_views(study: Study) -> QuerySet[AnalysisView]:
+    """Return the views that managers added, from which an exclusion need not hide."""
+    return hiding_views(study.pk).exclude(key=MAIN)
+
+
+def in_force(study: Study) -> QuerySet[Exclusion]:
+    """Return the exclusions that nobody has undone, oldest first."""
+    rows = Exclusion.objects.filter(slot__study=study, undone_at__isnull=True)
+    return rows.order_by("pk")
+
+
+@transaction.atomic
+def add_view(
+    study: Study, *, key: str, title: str, author: User | None
+) -> AnalysisView:
+    """Add a view; every exclusion in force hides its answers from it."""
+    Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    key, title = key.strip(), title.strip()
+    if not slug_re.fullmatch(key) or len(key) > LONGEST_KEY:
+        text = _("A key is made of at most %(n)d letters, digits, - and _.")
+        raise ViewError(text % {"n": LONGEST_KEY})
+    if not 0 < len(title) <= LONGEST_TITLE:
+        text = _("Please give a title of at most %(n)d letters.")
+        raise ViewError(text % {"n": LONGEST_TITLE})
+    if study.analysis_views.filter(key__iexact=key).exists():
+        raise ViewError(_("There is a view %(key)s already.") % {"key": key})
+    view = AnalysisView.objects.create(study=study, key=key, title=title)
+    rows = list(in_force(study).prefetch_related("views"))
+    view.exclusions.add(*rows)
+    hidden = [[row.slot_id, _keys([*row.views.all(), view])] for row in rows]
+    event_log.note(
+        Event.Kind.STUDY_EDITED,
+        study.pk,
+        user=author,
+        view=key,
+        title=title,
+        hidden=hidden,
+    )
+    return view
+
+
+@transaction.atomic
+def choose_views(
+    study: Study, chosen: Mapping[int, Collection[str]], *, author: User | None
+) -> int:
+    """Say from which named views exclusions hide their answers.
+
+    `chosen` has the keys of the views by the exclusion's id; `main` need not be named.
+    Unknown keys, and exclusions that are not in force, are passed over. Return how many
+    exclusions changed.
+    """
+    Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    views = {view.key: view for view in hiding_views(study.pk)}
+    hidden = []
+    for row in in_force(study).filter(pk__in=chosen).prefetch_related("views"):
+        wanted = [v for k, v in views.items() if k == MAIN or k in chosen[row.pk]]
+        if _keys(wanted) != _keys(row.views.all()):
+            row.views.set(wanted)
+            hidden.append([row.slot_id, _keys(wanted)])
+    if hidden:
+        event_log.note(Event.Kind.STUDY_EDITED, study.pk, user=author, hidden=hidden)
+    return len(hidden)
+
+
+def _keys(views: Iterable[AnalysisView]) -> list[str]:
+    return sorted(view.key for view in views)
+
+
+def overview(study: Study) -> list[ViewCounts]:
+    """Return each view with the numbers of slots, excluded ones, answers and people."""
+    return [_counts(study, view) for view in study.analysis_views.all()]
+
+
+def _counts(study: Study, view: AnalysisView) -> ViewCounts:
+    model = Choice if study.is_pairwise else Rating
+    hides = Exclusion.objects.filter(
+        slot=OuterRef("slot"), undone_at__isnull=True, views=view
+    )
+    answers = model.objects.filter(
+        slot__study=study,
+        slot__purpose=Purpose.REAL,
+        slot__submitted_at__isnull=False,
+        slot__ordinal__isnull=False,
+        is_current=True,
+        annotator=F("slot__annotator"),
+    ).annotate(is_hidden=Exists(hides))
+    shown = Q(is_hidden=False)
+    counts = answers.aggregate(
+        slots=Count("slot", filter=shown, distinct=True),
+        excluded=Count("slot", filter=~shown, distinct=True),
+        answers=Count("pk", filter=shown),
+        annotators=Count("annotator", filter=shown, distinct=True),
+    )
+    return ViewCounts(view, **counts)

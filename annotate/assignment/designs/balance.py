@@ -1,0 +1,368 @@
+"""How well balanced a plan is.
+
+Pure: `measure` judges any plan, made by `annotate.assignment.designs.balanced`, changed
+by hand, or made elsewhere.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from annotate.assignment.designs.planned_slots import (
+    Assignment,
+    Assignments,
+    DesignUnit,
+    Floats,
+    Ints,
+    Layout,
+    ranks,
+    runs,
+)
+
+__all__ = [
+    "Assignment",
+    "Assignments",
+    "BalanceReport",
+    "DesignUnit",
+    "measure",
+    "method_spread",
+    "overlaps",
+]
+
+
+@dataclass(frozen=True)
+class BalanceReport:
+    """The measured balance of a plan; two numbers are the smallest and the largest.
+
+    Reports that were stored by an older version lack the fields with a default; -1 and
+    None mean that something was not measured, or cannot be.
+
+    Parameters
+    ----------
+    units, annotators, slots
+        How many there are.
+    redundancy
+        Slots per unit and round.
+    load
+        Slots per annotator.
+    sessions
+        Sessions per annotator.
+    session_size
+        Slots per session.
+    method_spread
+        Largest difference between one annotator's counts of two methods that have
+        equally many slots.
+    repeated_units
+        Slots in which an annotator meets a unit again in the same round.
+    stories_twice_in_session
+        Slots in which an annotator meets a story again in the same session.
+    left_spread_unit, left_spread_pair, left_spread_annotator
+        Largest difference between left and right for a unit, for a pair of methods
+        and for an annotator; -1 unless units are pairs.
+    group_loads
+        Of each group of annotators: its name, its smallest and its largest load.
+    connected
+        Whether the graph is connected that joins annotators who share a unit.
+    overlap
+        Numbers of units that two annotators share.
+    overlap_mean
+        The smallest mean overlap of an annotator with all others.
+    overlap_ideal
+        The mean overlap of all pairs of annotators: what everybody's mean is if
+        overlaps are even.
+    position_spread
+        Largest deviation of a method's mean position from the mean of all, as a share
+        of the latter. A position is scaled to its session: place i of n counts
+        (i - 1/2) / n, so that the mean of all is 1/2.
+    follow, follow_expected
+        Of the slots that directly follow a method within a session, the share that
+        shows one other method, and the share of that method in all following slots;
+        for the two methods where the former exceeds the latter most.
+    """
+
+    units: int
+    annotators: int
+    slots: int
+    redundancy: tuple[int, int]
+    load: tuple[int, int]
+    sessions: tuple[int, int]
+    session_size: tuple[int, int]
+    method_spread: int
+    repeated_units: int
+    stories_twice_in_session: int
+    left_spread_unit: int
+    left_spread_pair: int
+    left_spread_annotator: int
+    group_loads: tuple[tuple[str, int, int], ...] = ()
+    connected: bool | None = None
+    overlap: tuple[int, int] = (-1, -1)
+    overlap_mean: float = -1.0
+    overlap_ideal: float = -1.0
+    position_spread: float = -1.0
+    follow: float = -1.0
+    follow_expected: float = -1.0
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the numbers for storage."""
+        return dict(vars(self))
+
+    def lines(self) -> list[str]:
+        """Return the report as sentences, one a line."""
+        text = [
+            f"{self.units} units, {self.annotators} annotators, {self.slots} slots",
+            f"slots per unit and round: {_span(self.redundancy)}",
+            f"slots per annotator: {_span(self.load)}",
+            *(
+                f"slots per annotator of group {name}: {_span((low, high))}"
+                for name, low, high in self.group_loads
+            ),
+            f"sessions per annotator: {_span(self.sessions)}, "
+            f"of {_span(self.session_size)} slots",
+            "an annotator's counts of equally frequent methods differ by at most "
+            f"{self.method_spread}",
+            f"units seen twice by one annotator: {self.repeated_units}",
+            f"stories seen twice in a session: {self.stories_twice_in_session}",
+        ]
+        if self.left_spread_pair >= 0:
+            text.append(
+                "left minus right differs by at most "
+                f"{self.left_spread_unit} per unit, {self.left_spread_pair} per pair "
+                f"of methods, {self.left_spread_annotator} per annotator"
+            )
+        return text + self._overlap_lines() + self._order_lines()
+
+    def _overlap_lines(self) -> list[str]:
+        if self.connected is None:
+            return []
+        joined = "all" if self.connected else "not all"
+        text = [f"shared units join {joined} annotators into one network"]
+        if self.overlap_ideal >= 0:
+            text.append(
+                f"two annotators share {_span(self.overlap)} units; everybody shares "
+                f"at least {self.overlap_mean:.1f} with another on average, "
+                f"{self.overlap_ideal:.1f} if overlaps were even"
+            )
+        return text
+
+    def _order_lines(self) -> list[str]:
+        text = []
+        if self.position_spread >= 0:
+            text.append(
+                "mean positions of methods within sessions deviate by at most "
+                f"{self.position_spread:.1%} from the mean of all"
+            )
+        if self.follow >= 0:
+            text.append(
+                "one method directly follows another in at most "
+                f"{self.follow:.1%} of cases, where {self.follow_expected:.1%} are "
+                "expected"
+            )
+        return text
+
+
+def measure(
+    units: Sequence[DesignUnit],
+    assignments: Iterable[Assignment],
+    *,
+    annotators: int,
+    groups: Sequence[str] = (),
+) -> BalanceReport:
+    """Measure the balance of any plan, made here or elsewhere.
+
+    Parameters
+    ----------
+    units
+        What is judged. Slots of other units count for loads and sessions only.
+    assignments
+        The planned slots.
+    annotators
+        Number of people, who are numbered from 0.
+    groups
+        The group of each person, if there are groups.
+    """
+    slots = Assignments.of(assignments)
+    layout = Layout(units)
+    place = layout.places(slots.unit)
+    load = np.bincount(slots.annotator, minlength=annotators)
+    order = np.lexsort((slots.position, slots.session, slots.annotator))
+    session = _codes(slots.annotator[order], slots.session[order])
+    starts, sizes = runs(session)
+    own = np.bincount(slots.annotator[order][starts], minlength=annotators)
+    known = place >= 0
+    person, unit, round_ = slots.annotator[known], place[known], slots.round[known]
+    kind = layout.kind[unit]
+    rounds, which = np.unique(round_, return_inverse=True)
+    per_unit = np.bincount(
+        unit * len(rounds) + which, minlength=len(layout) * len(rounds)
+    )
+    left = np.where(slots.a_is_left[known], 1, -1)
+    shared, connected = overlaps(unit, person, annotators)
+    ordered = place[order]
+    seen = ordered >= 0
+    overlap, mean, ideal = _overlap(shared)
+    follow, expected = _carry_over(layout, ordered, session)
+    return BalanceReport(
+        units=len(units),
+        annotators=annotators,
+        slots=len(slots),
+        redundancy=_limits(per_unit),
+        load=_limits(load),
+        sessions=_limits(own),
+        session_size=_limits(sizes),
+        method_spread=method_spread(_met(layout, person, kind, annotators)),
+        repeated_units=_repeats(person, unit, which),
+        stories_twice_in_session=_repeats(
+            session[seen], layout.story[ordered[seen]], np.zeros(seen.sum(), np.int64)
+        ),
+        left_spread_unit=_lean(unit, left) if layout.pairwise else -1,
+        left_spread_pair=_lean(kind, left) if layout.pairwise else -1,
+        left_spread_annotator=_lean(person, left) if layout.pairwise else -1,
+        group_loads=_group_loads(groups, load),
+        connected=connected,
+        overlap=overlap,
+        overlap_mean=mean,
+        overlap_ideal=ideal,
+        position_spread=_position_spread(layout, ordered, session),
+        follow=follow,
+        follow_expected=expected,
+    )
+
+
+def method_spread(met: Ints) -> int:
+    """Return the largest difference between one person's counts of two methods.
+
+    Parameters
+    ----------
+    met
+        A row a person, a column a method. Only methods with equally many slots are
+        compared.
+    """
+    return int(spreads(met).max(initial=0))
+
+
+def spreads(met: Ints) -> Ints:
+    """Return each person's largest difference between equally frequent methods."""
+    total = met.sum(axis=0)
+    result: Ints = np.zeros(len(met), dtype=np.int64)
+    for count in np.unique(total):
+        result = np.maximum(result, np.ptp(met[:, total == count], axis=1))
+    return result
+
+
+def overlaps(unit: Ints, person: Ints, people: int) -> tuple[Ints, bool]:
+    """Return how many units any two people share, and whether that joins them all."""
+    pairs = np.unique(unit * people + person)
+    unit, person = np.divmod(pairs, max(people, 1))
+    shared: Ints = np.zeros((people, people), dtype=np.int64)
+    for shift in range(1, len(unit)):
+        together = unit[shift:] == unit[:-shift]
+        if not together.any():
+            break
+        key = person[:-shift][together] * people + person[shift:][together]
+        shared += np.bincount(key, minlength=people * people).reshape(people, people)
+    shared += shared.T
+    return shared, joined(shared)
+
+
+def joined(shared: Ints) -> bool:
+    """Say whether everybody is joined to everybody over people who share a unit."""
+    reached = np.zeros(len(shared), dtype=bool)
+    fresh = reached.copy()
+    fresh[:1] = True
+    while fresh.any():
+        reached |= fresh
+        fresh = (shared[fresh] > 0).any(axis=0) & ~reached
+    return bool(reached.all())
+
+
+def _overlap(shared: Ints) -> tuple[tuple[int, int], float, float]:
+    """Return the limits of overlaps, the smallest mean of a person, and of all."""
+    people = len(shared)
+    if people < 2:
+        return (-1, -1), -1.0, -1.0
+    others = shared[~np.eye(people, dtype=bool)].reshape(people, people - 1)
+    means = others.mean(axis=1)
+    return _limits(others.ravel()), float(means.min()), float(means.mean())
+
+
+def _met(layout: Layout, person: Ints, kind: Ints, people: int) -> Ints:
+    """Return how often each person meets each method."""
+    kinds = len(layout.kinds)
+    count = np.bincount(person * kinds + kind, minlength=people * kinds)
+    result: Ints = count.reshape(people, kinds) @ layout.shown.astype(np.int64)
+    return result
+
+
+def _group_loads(groups: Sequence[str], load: Ints) -> tuple[tuple[str, int, int], ...]:
+    """Return the name, smallest and largest load of each group, in their order."""
+    of = np.array(groups)
+    named = (name for name in dict.fromkeys(groups) if name)
+    return tuple((name, *_limits(load[of == name])) for name in named)
+
+
+def _position_spread(layout: Layout, unit: Ints, session: Ints) -> float:
+    """Return the largest relative deviation of a method's mean scaled position."""
+    _starts, sizes = runs(session)
+    scaled = (ranks(session) + 0.5) / np.repeat(sizes, sizes)
+    known = unit >= 0
+    if not known.any():
+        return -1.0
+    kind, scaled = layout.kind[unit[known]], scaled[known]
+    shown = layout.shown.astype(float)
+    count = np.bincount(kind, minlength=len(shown)) @ shown
+    total: Floats = np.bincount(kind, weights=scaled, minlength=len(shown)) @ shown
+    means = total[count > 0] / count[count > 0]
+    return float(np.abs(means / (total.sum() / count.sum()) - 1).max())
+
+
+def _carry_over(layout: Layout, unit: Ints, session: Ints) -> tuple[float, float]:
+    """Return by which share one method follows another where that is most uneven."""
+    near = (session[1:] == session[:-1]) & (unit[1:] >= 0) & (unit[:-1] >= 0)
+    if not near.any():
+        return -1.0, -1.0
+    before = layout.ends[layout.kind[unit[:-1][near]]]
+    after = layout.ends[layout.kind[unit[1:][near]]]
+    size = len(layout.methods)
+    follows = np.zeros((size, size), dtype=np.int64)
+    ends = range(2 if layout.pairwise else 1)
+    for i in ends:
+        for j in ends:
+            np.add.at(follows, (before[:, i], after[:, j]), 1)
+    total = follows.sum(axis=1, keepdims=True)
+    share = follows / np.maximum(total, 1)
+    expected = np.broadcast_to(follows.sum(axis=0) / follows.sum(), share.shape)
+    worst = np.unravel_index(np.argmax(share - expected), share.shape)
+    return float(share[worst]), float(expected[worst])
+
+
+def _codes(major: Ints, minor: Ints) -> Ints:
+    """Return the number of each run of equal pairs in two sorted columns."""
+    if not len(major):
+        return np.zeros(0, dtype=np.int64)
+    new = (major[1:] != major[:-1]) | (minor[1:] != minor[:-1])
+    return np.cumsum(np.r_[0, new])
+
+
+def _repeats(*columns: Ints) -> int:
+    """Return how many rows repeat an earlier one."""
+    order = np.lexsort(columns)
+    same = np.ones(max(len(order) - 1, 0), dtype=bool)
+    for column in columns:
+        same &= column[order][1:] == column[order][:-1]
+    return int(same.sum())
+
+
+def _lean(group: Ints, left: Ints) -> int:
+    """Return the largest difference between left and right in any group."""
+    difference = np.bincount(group, weights=left)
+    return int(np.abs(difference).max(initial=0))
+
+
+def _limits(values: Ints) -> tuple[int, int]:
+    return (int(values.min()), int(values.max())) if len(values) else (0, 0)
+
+
+def _span(limits: Sequence[int]) -> str:
+    low, high = limits
+    return str(low) if low == high else f"{low} to {high}"

@@ -1,0 +1,255 @@
+"""Balanced partial assignment of units to annotators.
+
+Pure: ids and a seed in, a plan and its balance report out. `plan` keeps, for every
+design that it accepts,
+
+* each unit exactly its redundancy of slots in each round (from each group of
+  annotators), all of different annotators;
+* loads of annotators (of a group) within one slot of each other;
+* each annotator meets methods with equally many outputs equally often, within one;
+* no story twice in a session, sessions of at most `session_size` slots;
+* left and right balanced within one for every unit and every pair of methods;
+* an order drawn anew for each annotator.
+
+A design that cannot keep them is refused with the reason and the nearest one that can.
+As far as the numbers allow, it also sees to it that
+
+* annotators who share a unit form one connected graph, in which any two share about
+  equally many units;
+* everybody sees all stories about equally often;
+* every method stands as early as late within sessions, on average.
+
+`annotate.assignment.designs.balance` measures all of them on the finished plan. The
+shares come from `annotate.assignment.designs.quotas`, the holders of units from
+`annotate.assignment.designs.spreading`, sessions from
+`annotate.assignment.designs.ordering`, left and right from
+`annotate.assignment.designs.counterbalancing`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from annotate.assignment.designs.balance import BalanceReport, measure, method_spread
+from annotate.assignment.designs.counterbalancing import balanced_sides
+from annotate.assignment.designs.ordering import arrange, sessions
+from annotate.assignment.designs.planned_slots import (
+    Assignments,
+    DesignUnit,
+    Group,
+    Ints,
+    Layout,
+    ranks,
+)
+from annotate.assignment.designs.quotas import even_shares
+from annotate.assignment.designs.spreading import Table, deal, join, spread
+
+# How often a distribution is started anew.
+ATTEMPTS = 10
+
+
+class ImpossibleDesignError(ValueError):
+    """The numbers contradict each other; the message names the nearest design."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A complete plan and its measured balance."""
+
+    assignments: Assignments
+    balance: BalanceReport
+
+
+def plan(
+    units: Sequence[DesignUnit],
+    *,
+    annotators: int | None = None,
+    redundancy: int | None = None,
+    session_size: int,
+    seed: int,
+    rounds: int = 1,
+    groups: Sequence[Group] = (),
+) -> Plan:
+    """Distribute the units over the annotators.
+
+    Parameters
+    ----------
+    units
+        What is to be judged.
+    annotators
+        Number of people.
+    redundancy
+        Different annotators per unit (and round), where the unit does not say its own.
+    session_size
+        Largest number of slots in one sitting.
+    seed
+        Fixes every random choice.
+    rounds
+        How often the whole assignment is repeated by the same people.
+    groups
+        Groups of annotators, each with its own redundancy, instead of `annotators` and
+        `redundancy`. People are numbered consecutively over the groups.
+
+    Returns
+    -------
+    Plan
+        All slots, sorted by annotator and position, and the balance report.
+
+    Raises
+    ------
+    ImpossibleDesignError
+        The numbers contradict each other.
+    """
+    names = [group.name for group in groups for _ in range(group.annotators)]
+    if not groups:
+        if annotators is None or redundancy is None:
+            raise ImpossibleDesignError("Say how many annotators and what redundancy.")
+        groups = (Group("", annotators, redundancy),)
+    elif annotators is not None or redundancy is not None:
+        raise ImpossibleDesignError(
+            "Annotators and redundancy are those of the groups; give one or the other."
+        )
+    _check_units(units, session_size, rounds)
+    for group in groups:
+        _check_group(units, group)
+    rng = np.random.default_rng(seed % 2**64)
+    layout = Layout(units)
+    table = _joined(units, layout, groups, rng)
+    _check_rounds(table, layout, groups, rounds)
+    slots = _slots(table, layout, session_size, rounds, rng)
+    people = sum(group.annotators for group in groups)
+    return Plan(slots, measure(units, slots, annotators=people, groups=names))
+
+
+def _check_units(units: Sequence[DesignUnit], session_size: int, rounds: int) -> None:
+    if not units:
+        raise ImpossibleDesignError("There is nothing to judge: no unit was given.")
+    if min(session_size, rounds) < 1:
+        raise ImpossibleDesignError("Session size and rounds must be at least 1.")
+    if any(len(set(unit.methods)) != len(unit.methods) for unit in units):
+        raise ImpossibleDesignError("A pair needs two different methods.")
+    if len({unit.id for unit in units}) != len(units):
+        raise ImpossibleDesignError("A unit is given twice.")
+
+
+def _check_group(units: Sequence[DesignUnit], group: Group) -> None:
+    own = [_redundancy(unit, group) for unit in units]
+    if min(group.annotators, group.redundancy, *own) < 1:
+        raise ImpossibleDesignError("Annotators and redundancy must be at least 1.")
+    whose = f" in group {group.name}" if group.name else ""
+    most, people = max(own), group.annotators
+    if most > people:
+        raise ImpossibleDesignError(
+            f"{most} ratings per unit need at least {most} annotators{whose}, "
+            f"because nobody judges a unit twice; there are {people}. "
+            f"Nearest possible: redundancy {people}, or {most} annotators."
+        )
+    if sum(own) < people:
+        raise ImpossibleDesignError(
+            f"{len(units)} units with {sum(own)} ratings in all leave some of "
+            f"{people} annotators{whose} without anything to judge. "
+            f"Nearest possible: {sum(own)} annotators."
+        )
+
+
+def _redundancy(unit: DesignUnit, group: Group) -> int:
+    return group.redundancy if unit.redundancy is None else unit.redundancy
+
+
+def _joined(
+    units: Sequence[DesignUnit],
+    layout: Layout,
+    groups: Sequence[Group],
+    rng: np.random.Generator,
+) -> Table:
+    """Distribute and spread the units, starting anew where people are not joined."""
+    for _attempt in range(ATTEMPTS):
+        table = _distribute(units, layout, groups, rng)
+        spread(table, rng)
+        if join(table, rng):
+            break
+    return table
+
+
+def _distribute(
+    units: Sequence[DesignUnit],
+    layout: Layout,
+    groups: Sequence[Group],
+    rng: np.random.Generator,
+) -> Table:
+    """Give each unit its holders, the groups side by side."""
+    parts, number, first = [], [], 0
+    for i, group in enumerate(groups):
+        own = np.array([_redundancy(unit, group) for unit in units], dtype=np.int64)
+        holders = _deal_evenly(layout, own, group, rng)
+        parts.append(np.where(holders >= 0, holders + first, -1))
+        number += [i] * holders.shape[1]
+        first += group.annotators
+    return Table(layout, np.hstack(parts), np.array(number, dtype=np.int64), first)
+
+
+def _deal_evenly(
+    layout: Layout, redundancy: Ints, group: Group, rng: np.random.Generator
+) -> Ints:
+    """Deal the units of one group, starting anew where methods are uneven."""
+    for _attempt in range(ATTEMPTS):
+        shares = even_shares(layout, redundancy, group.annotators, rng)
+        if shares is not None:
+            holders = deal(layout, redundancy, shares.count, rng)
+            if holders is not None:
+                return holders
+    raise ImpossibleDesignError(
+        f"In {ATTEMPTS} attempts no plan was found that gives everybody an even share "
+        "of every method. Another seed may find one. Nearest design that always works: "
+        f"{redundancy.max()} annotators who judge everything."
+    )
+
+
+def _check_rounds(
+    table: Table, layout: Layout, groups: Sequence[Group], rounds: int
+) -> None:
+    """Refuse rounds that repeat an uneven share: the differences would add up."""
+    if rounds == 1:
+        return
+    unit, person = table.slots()
+    kinds = len(layout.kinds)
+    key = person * kinds + layout.kind[unit]
+    count = np.bincount(key, minlength=table.people * kinds).reshape(-1, kinds)
+    first = 0
+    for group in groups:
+        own = count[first : first + group.annotators]
+        first += group.annotators
+        met = own @ layout.shown.astype(np.int64)
+        uneven = np.ptp(own.sum(axis=1)) > 0 or method_spread(met) > 0
+        if uneven or (not layout.pairwise and np.ptp(own, axis=0).any()):
+            raise ImpossibleDesignError(
+                f"The {rounds} rounds are done by the same people, so that a "
+                f"difference of one slot between people or methods becomes {rounds}. "
+                f"Nearest possible: {group.redundancy} annotators, who judge "
+                "everything."
+            )
+
+
+def _slots(
+    table: Table,
+    layout: Layout,
+    session_size: int,
+    rounds: int,
+    rng: np.random.Generator,
+) -> Assignments:
+    """Return the slots of all rounds in sessions, ordered, with their sides."""
+    unit, person = (np.tile(column, rounds) for column in table.slots())
+    round_ = np.repeat(np.arange(1, rounds + 1), len(unit) // rounds)
+    session = sessions(person, layout.story[unit], round_, session_size, rng)
+    left = balanced_sides(unit, layout.kind[unit], person, rng)
+    order = arrange(layout, person, unit, session, rng)
+    person, unit = person[order], unit[order]
+    return Assignments(
+        person,
+        layout.ids[unit],
+        round_[order],
+        session[order],
+        ranks(person) + 1,
+        left[order],
+    )

@@ -1,0 +1,235 @@
+"""Dealing free slots out to the people who may work, and taking unbegun ones back.
+
+`annotate.assignment.designs.replanning` works on numbers; here they become slots.
+Begun, leased and submitted slots stay where they are. Call with the study's annotators
+locked (`lock_people`); whoever calls writes the log (`annotate.event_log.list_slots`).
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+
+from django.db.models import Max, QuerySet
+
+from annotate.assignment.designs.balance import measure
+from annotate.assignment.designs.planned_slots import Assignment, DesignUnit
+from annotate.assignment.designs.replanning import Person, replan
+from annotate.models import Annotator, Purpose, Skip, Slot, Study, Unit
+from annotate.slots.leasing import FIRST_POSITION, SPACING
+
+State = Annotator.State
+# Who gets new slots: somebody who has finished is only offered free ones.
+WORKING = (State.PLANNED, State.INVITED, State.ACTIVE)
+DEALT = ["annotator", "session", "position", "a_is_left", "claimed", "started_at"]
+
+
+def lock_people(study: Study) -> list[Annotator]:
+    """Lock all annotators of a study, always in the same order, and return them."""
+    return list(study.annotators.select_for_update(no_key=True).order_by("pk"))
+
+
+def judged_units(study: Study) -> QuerySet[Unit]:
+    """Return the units that the study is about, with what they show."""
+    return study.units.filter(purpose=Purpose.REAL).select_related(
+        "story", "output_a__method", "output_b__method"
+    )
+
+
+def methods_of(unit: Unit) -> tuple[str, ...]:
+    """Return the names of the methods that a unit shows, in its order."""
+    outputs = (unit.output_a, unit.output_b)
+    return tuple(output.method.name for output in outputs if output is not None)
+
+
+def deal(study: Study, workers: Sequence[Annotator]) -> list[Slot]:
+    """Give the free slots of a planned study to these people; return those dealt.
+
+    Total loads are evened out, nobody gets a unit twice or more than the cap, and what
+    nobody can take stays free.
+    """
+    free = list(_free(study))
+    if not free or not workers:
+        return []
+    dealer = _Dealer(study, workers)
+    parts: dict[tuple[str, int], list[Slot]] = defaultdict(list)
+    for slot in free:
+        parts[slot.language, slot.round].append(slot)
+    dealt = []
+    for (language, round_), slots in sorted(parts.items()):
+        dealt += dealer.deal(slots, language, round_)
+    Slot.objects.bulk_update(dealt, DEALT, batch_size=500)
+    return dealt
+
+
+def _free(study: Study) -> QuerySet[Slot]:
+    return (
+        study.slots.select_for_update(no_key=True, of=("self",))
+        .filter(
+            annotator__isnull=True,
+            state=Slot.State.OPEN,
+            ordinal__isnull=False,
+            unit__set_aside_at__isnull=True,
+        )
+        .order_by("unit", "round", "ordinal")
+    )
+
+
+class _Dealer:
+    """What people have, and the slots of one language and round after another."""
+
+    def __init__(self, study: Study, workers: Sequence[Annotator]) -> None:
+        self.study = study
+        self.people = list(study.annotators.order_by("pk"))
+        self.place = {person.pk: at for at, person in enumerate(self.people)}
+        self.able = {person.pk for person in workers}
+        self.units = {unit.pk: unit for unit in judged_units(study)}
+        real = study.slots.filter(purpose=Purpose.REAL)
+        self.held = _rows(real, self.place)
+        self.held += self._skipped()
+        counting = real.exclude(state=Slot.State.EXCLUDED)
+        self.loads = Counter(counting.values_list("annotator", flat=True))
+        last = real.values("annotator").annotate(last=Max("position")).order_by()
+        self.last = {row["annotator"]: row["last"] for row in last}
+        # The answers of a draft know which side they meant.
+        self.drafted = set(
+            real.filter(choices__isnull=False).values_list("pk", flat=True)
+        )
+
+    def _skipped(self) -> list[Assignment]:
+        """Return what people skipped, as if they held it."""
+        skips = Skip.objects.filter(slot__study=self.study, unit__in=self.units)
+        columns = skips.values_list("annotator", "unit", "slot__round")
+        return [
+            Assignment(self.place[annotator], unit, round_, 0, 0, bool(at % 2))
+            for at, (annotator, unit, round_) in enumerate(columns)
+        ]
+
+    def deal(self, slots: Sequence[Slot], language: str, round_: int) -> list[Slot]:
+        """Give these slots, all of one language and round, to people who may work."""
+        waiting: dict[int, list[Slot]] = defaultdict(list)
+        for slot in slots:
+            waiting[slot.unit_id].append(slot)
+        holders = defaultdict(set)
+        for row in self.held:
+            if row.round == round_:
+                holders[row.unit].add(row.annotator)
+        design = [
+            DesignUnit(pk, unit.story.key, methods_of(unit), count)
+            for pk, unit in self.units.items()
+            if (count := len(holders[pk]) + len(waiting[pk]))
+        ]
+        plan = replan(
+            design,
+            # What was judged in another round counts for loads only.
+            [row._replace(round=1 if row.round == round_ else 2) for row in self.held],
+            annotators=[self._person(person, language) for person in self.people],
+            redundancy=1,
+            session_size=self.study.session_size,
+            seed=self.study.seed + len(self.held),
+        )
+        return [
+            self._give(waiting[row.unit].pop(0), row, round_)
+            for row in plan.assignments
+        ]
+
+    def _person(self, person: Annotator, language: str) -> Person:
+        cap = person.cap or self.study.cap
+        return Person(
+            works=person.pk in self.able and language in ("", person.language),
+            most=None if cap is None else max(0, cap - self.loads[person.pk]),
+        )
+
+    def _give(self, slot: Slot, row: Assignment, round_: int) -> Slot:
+        person = self.people[row.annotator]
+        last = self.last.get(person.pk)
+        position = FIRST_POSITION if last is None else last + SPACING
+        self.last[person.pk] = position
+        self.loads[person.pk] += 1
+        self.held.append(row._replace(round=round_))
+        slot.annotator, slot.session, slot.position = person, row.session, position
+        slot.claimed, slot.started_at = False, None
+        if slot.pk not in self.drafted:
+            slot.a_is_left = row.a_is_left
+        return slot
+
+
+def _rows(slots: QuerySet[Slot], place: dict[int, int]) -> list[Assignment]:
+    """Return the slots that somebody has; people by their place in a list."""
+    columns = slots.filter(annotator__in=place).values_list(
+        "annotator", "unit", "round", "session", "position", "a_is_left"
+    )
+    return [
+        Assignment(place[a], unit, r, session or 0, position or 0, left is not False)
+        for a, unit, r, session, position, left in columns
+    ]
+
+
+def unbegun(study: Study) -> QuerySet[Slot]:
+    """Return the planned slots that nobody has looked at yet."""
+    return study.slots.filter(
+        purpose=Purpose.REAL,
+        state=Slot.State.OPEN,
+        annotator__isnull=False,
+        ordinal__isnull=False,
+        started_at__isnull=True,
+    )
+
+
+def take_back(slots: Iterable[Slot]) -> list[Slot]:
+    """Make unbegun slots free again; return them."""
+    taken = list(slots)
+    for slot in taken:
+        slot.annotator = slot.session = slot.position = None
+        slot.claimed = False
+    Slot.objects.bulk_update(taken, DEALT, batch_size=500)
+    return taken
+
+
+def even_out(study: Study, workers: Sequence[Annotator]) -> list[tuple[Slot, int]]:
+    """Make room for people who are added; return slots taken back, and whose they were.
+
+    Whoever has more than the even share gives up the last unbegun slots, and as many
+    more as they are to get of those that are free now: new methods would else be judged
+    by new people alone.
+    """
+    taken: list[tuple[Slot, int]] = []
+    open_slots = unbegun(study).select_for_update(no_key=True).order_by("-position")
+    loads = _loads(study)
+    languages = {p.language for p in workers} if study.languages else {""}
+    for language in sorted(languages):
+        group = [p for p in workers if not study.languages or p.language == language]
+        waiting = _free(study).filter(language=language).count()
+        total = waiting + sum(loads[person.pk] for person in group)
+        share = -(-total // len(group))
+        keep = share * (total - waiting) // max(1, total)
+        for person in group:
+            surplus = max(0, loads[person.pk] - keep)
+            last = open_slots.filter(annotator=person)[:surplus]
+            taken += [(slot, person.pk) for slot in last]
+    take_back(slot for slot, _person in taken)
+    return taken
+
+
+def _loads(study: Study) -> Counter[int]:
+    real = study.slots.filter(purpose=Purpose.REAL).exclude(state=Slot.State.EXCLUDED)
+    return Counter(real.values_list("annotator", flat=True))
+
+
+def measured(study: Study) -> dict[str, object]:
+    """Return the balance of a planned study as its slots are dealt now."""
+    slots = study.slots.filter(purpose=Purpose.REAL, ordinal__isnull=False).exclude(
+        state=Slot.State.EXCLUDED
+    )
+    holding = slots.filter(annotator__isnull=False).values("annotator")
+    people = list(study.annotators.filter(pk__in=holding).order_by("pk"))
+    place = {person.pk: at for at, person in enumerate(people)}
+    report = measure(
+        [
+            DesignUnit(unit.pk, unit.story.key, methods_of(unit))
+            for unit in judged_units(study)
+            if unit.redundancy
+        ],
+        _rows(slots, place),
+        annotators=len(people),
+        groups=[p.language for p in people] if study.languages else [],
+    )
+    return report.as_dict()

@@ -1,0 +1,204 @@
+"""Looking for telltales in single answers."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from annotate.blinding.file_metadata import Facts, examine
+from annotate.blinding.findings import Finding
+from annotate.blinding.leaks import (
+    LEAST_IN_CODES,
+    Telltale,
+    Telltales,
+    hash_starts,
+)
+from annotate.blinding.method_differences import forbidden_headers
+from annotate.blinding.page_texts import Piece
+from annotate.blinding.seat_crawl import Answer, Visit
+
+# What people read; the rest of a page is for browsers and scripts.
+READ = {"text", "alt", "title", "aria-label", "placeholder", "content", "summary"}
+NO_NAMES = "nothing that tells a method in anything that annotators are sent"
+NO_CODES = "random links and codes, addresses that say only where something stands"
+
+MORE_OFTEN = "more often on this method's pages than on others of the same stories"
+_NUMBER = re.compile(r"\d+(\.\d+)?(px|s)?")
+
+# Where a common telltale stands: language of the page, element, attribute.
+Place = tuple[str, str, str]
+
+
+@dataclass
+class Scanner:
+    """Knows what must not be seen, and counts what alone proves nothing.
+
+    `own` are texts that the study shows on purpose, `hashes` the methods by the hash of
+    what they drew. `counted` holds for each story the pages: whom they show, and how
+    often a common telltale stands at which place.
+    """
+
+    telltales: Telltales
+    checks: Telltales
+    own: list[str]
+    hashes: Mapping[str, str]
+    counted: dict[str, list[tuple[frozenset[str], Counter]]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+
+    def answer(self, answer: Answer, where: str, visit: Visit | None) -> Iterator:
+        """Yield what an answer's status, headers and text give away."""
+        if answer.status >= 500:
+            yield Finding(
+                f"answered {answer.status}, so it could not be looked at",
+                f"at {where}",
+                "",
+                "an answer",
+            )
+        plain = visit.plain if visit else str
+        yield from forbidden_headers(where, answer.headers, "")
+        lines = [(f"header {name}", text) for name, text in answer.headers.items()]
+        lines += [("cookie", text) for text in answer.cookies]
+        for name, text in lines:
+            yield from self._hidden(plain(text), f"in {name} at {where}")
+        for piece in answer.pieces:
+            place = f"in {piece.where} at {where}"
+            if piece.attribute in READ or piece.element == "comment":
+                yield from self._read(piece.text, place)
+            else:
+                yield from self._hidden(plain(piece.text), place)
+
+    def _read(self, text: str, place: str) -> Iterator[Finding]:
+        for found in self.telltales.find(text):
+            if found.telltale in self._left(text):
+                yield self._finding(found.telltale, place)
+
+    def _left(self, text: str) -> set[Telltale]:
+        """Return the telltales of what is left without the study's own texts."""
+        rest = " ".join(text.split())
+        for own in self.own:
+            rest = rest.replace(own, " … ")
+        return {found.telltale for found in self.telltales.find(rest)}
+
+    def _hidden(self, text: str, place: str, least: int = 1) -> Iterator[Finding]:
+        for known in (self.telltales, self.checks):
+            for found in known.find(text, least=least):
+                if found.telltale in self._left(text) or known is self.checks:
+                    yield self._finding(found.telltale, place)
+        for start in sorted(hash_starts(text) & self.hashes.keys()):
+            yield Finding(
+                f"hash of a picture ({start}…)", place, self.hashes[start], NO_CODES
+            )
+
+    def code(self, text: str, where: str) -> Iterator[Finding]:
+        """Yield what a link or the code of a slot gives away."""
+        yield from self._hidden(text, where, LEAST_IN_CODES)
+
+    def _finding(self, telltale: Telltale, place: str) -> Finding:
+        return Finding(
+            f"{telltale.kind} “{telltale.text}”", place, telltale.who, NO_NAMES
+        )
+
+    def media(self, answer: Answer, where: str, method: str) -> tuple[Facts, list]:
+        """Return what a picture or video tells, and what of it gives away."""
+        facts = examine(answer.body)
+        found = [
+            Finding(
+                f"metadata of a file: {tag}",
+                f"at {where}",
+                method,
+                "pictures and videos without metadata",
+            )
+            for tag in facts.metadata
+        ]
+        found += [
+            Finding(
+                f"{one.kind} “{one.text}” in the bytes of a file",
+                f"at {where}",
+                one.who,
+                "pictures and videos without metadata",
+            )
+            for one in self.telltales.find_bytes(answer.body)
+        ]
+        if facts.size is None:
+            found.append(
+                Finding(
+                    f"a file of kind {facts.kind} that cannot be read",
+                    f"at {where}",
+                    method,
+                    "WebP pictures and mp4 videos",
+                )
+            )
+        return facts, found
+
+    # What stands everywhere
+
+    def count(self, visit: Visit) -> None:
+        """Count the common telltales and the numbers of a slot's pages."""
+        methods = frozenset(output.method.name for output in visit.shown.values())
+        counted: Counter[tuple[Telltale | str, Place]] = Counter()
+        for page in visit.pages:
+            for piece in page.pieces:
+                place = (page.language, piece.element, piece.attribute)
+                for one in self._common(visit, piece):
+                    counted[one, place] += 1
+                if piece.attribute not in READ and _NUMBER.fullmatch(piece.text):
+                    counted[piece.text, place] += 1
+        self.counted[visit.unit.story.key].append((methods, counted))
+
+    def _common(self, visit: Visit, piece: Piece) -> Iterator[Telltale]:
+        text = " ".join(visit.plain(piece.text).split())
+        for own in self.own:
+            text = text.replace(own, " … ")
+        for found in self.telltales.find_common(text):
+            yield found.telltale
+
+    def common(self) -> Iterator[Finding]:
+        """Yield common telltales that stand more often where their method is shown."""
+        for one, place in self._places():
+            if isinstance(one, Telltale) and self._tells(one, place, one.methods):
+                _language, element, attribute = place
+                yield self._finding(
+                    one, f"in {attribute or 'text'} of <{element}>, {MORE_OFTEN}"
+                )
+
+    def numbers(self) -> Iterator[Finding]:
+        """Yield numbers in attributes that stand more often with one method."""
+        methods = {
+            m for pages in self.counted.values() for shown, _c in pages for m in shown
+        }
+        for one, place in self._places():
+            for method in sorted(methods) if isinstance(one, str) else ():
+                if self._tells(one, place, frozenset([method])):
+                    _language, element, attribute = place
+                    yield Finding(
+                        f"number {one}",
+                        f"in {attribute} of <{element}>, {MORE_OFTEN}",
+                        method,
+                        "the same numbers for all methods",
+                    )
+
+    def _places(self) -> list[tuple[Telltale | str, Place]]:
+        every = {key for pages in self.counted.values() for _m, c in pages for key in c}
+        return sorted(every, key=str)
+
+    def _tells(
+        self, one: Telltale | str, place: Place, methods: frozenset[str]
+    ) -> bool:
+        """Say whether every story shows it more often with these methods than without.
+
+        Stories that were not looked at both ways say nothing.
+        """
+        held = [
+            (
+                [c[one, place] for shown, c in pages if shown & methods],
+                [c[one, place] for shown, c in pages if not shown & methods],
+            )
+            for pages in self.counted.values()
+        ]
+        both = [(own, others) for own, others in held if own and others]
+        return bool(both) and all(min(own) > max(others) for own, others in both)
+
+    def uncertain(self) -> list[str]:
+        """Return the common telltales, which are looked for less strictly."""
+        return sorted({one.text for one in self.telltales.common})

@@ -1,0 +1,302 @@
+"""How far a study is: methods (or pairs of methods) by stories.
+
+Everything is read from the units and the counters they keep, never from all slots, so
+that a page over a million answers stays fast.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from django.core.cache import cache
+from django.db.models import Count, F, Q, QuerySet, Sum
+from django.db.models.functions import Coalesce
+from numpy.typing import NDArray
+
+from annotate.models import Choice, Flag, Purpose, Question, Rating, Slot, Study
+from evalcore.models import Method, Story
+
+State = Slot.State
+Counts = NDArray[np.int64]
+Name = TypeVar("Name", str, tuple[str, ...])
+# The slots that redundancy asks for. The others are left out of the analysis, or
+# surplus.
+WANTED = Q(ordinal__isnull=False) & ~Q(state=State.EXCLUDED)
+SURPLUS = Q(ordinal__isnull=True, purpose=Purpose.REAL) & ~Q(state=State.WITHDRAWN)
+# Flags that make one doubt what an annotator has submitted.
+DOUBTS = (Flag.Action.WARN, Flag.Action.PAUSE, Flag.Action.EXCLUDE)
+
+
+@dataclass(frozen=True)
+class Totals:
+    """The slots of a study."""
+
+    submitted: int
+    wanted: int
+    leased: int
+    excluded: int
+    surplus: int
+
+    @property
+    def open(self) -> int:
+        """Return how many slots within the redundancy nobody has in hand."""
+        return max(self.wanted - self.submitted - self.leased, 0)
+
+    @property
+    def left(self) -> int:
+        """Return how many slots are not submitted yet."""
+        return max(self.wanted - self.submitted, 0)
+
+    @property
+    def percent(self) -> int:
+        """Return the whole per cent that is done; 100 only when complete."""
+        return 100 * self.submitted // self.wanted if self.wanted else 0
+
+
+class UnitCount(NamedTuple):
+    """A unit with what was counted for it."""
+
+    pk: int
+    methods: tuple[str, ...]
+    story: str
+    done: int
+    doubted: int
+    leased: int
+    wanted: int
+    aside: bool
+
+
+@dataclass(frozen=True)
+class UnitCounts:
+    """What was counted for each unit, in columns: there may be tens of thousands.
+
+    `row` and `column` are places in `methods` and `stories`, which are in order and
+    hold nothing else. Iterating gives the units one by one, by methods and story.
+    """
+
+    methods: tuple[tuple[str, ...], ...]
+    stories: tuple[str, ...]
+    pk: Counts
+    row: Counts
+    column: Counts
+    done: Counts
+    doubted: Counts
+    leased: Counts
+    wanted: Counts
+    aside: Counts
+
+    def __len__(self) -> int:
+        return len(self.pk)
+
+    def __iter__(self) -> Iterator[UnitCount]:
+        columns = (
+            self.pk,
+            self.row,
+            self.column,
+            self.done,
+            self.doubted,
+            self.leased,
+            self.wanted,
+            self.aside,
+        )
+        order = np.lexsort((self.pk, self.column, self.row))
+        for pk, row, column, *counted, aside in zip(
+            *(values[order].tolist() for values in columns), strict=True
+        ):
+            yield UnitCount(
+                pk, self.methods[row], self.stories[column], *counted, bool(aside)
+            )
+
+    def only(self, kept: NDArray[np.bool_]) -> "UnitCounts":
+        """Return some of the units."""
+        rows, row = np.unique(self.row[kept], return_inverse=True)
+        columns, column = np.unique(self.column[kept], return_inverse=True)
+        return UnitCounts(
+            tuple(self.methods[i] for i in rows),
+            tuple(self.stories[i] for i in columns),
+            self.pk[kept],
+            row,
+            column,
+            self.done[kept],
+            self.doubted[kept],
+            self.leased[kept],
+            self.wanted[kept],
+            self.aside[kept],
+        )
+
+
+def totals(
+    study: Study,
+    *,
+    found: UnitCounts | None = None,
+    surplus: int | None = None,
+) -> Totals:
+    """Sum the units' counters, of `found` where these were read already.
+
+    Surplus slots are counted unless they are given.
+    """
+    if found is None:
+        sums = study.units.filter(purpose=Purpose.REAL).aggregate(
+            done=Sum("submitted"), wanted=Sum("redundancy")
+        )
+        done, wanted = sums["done"] or 0, (sums["wanted"] or 0) * study.rounds
+    else:
+        done, wanted = int(found.done.sum()), int(found.wanted.sum())
+    if surplus is None:
+        surplus = study.slots.filter(SURPLUS).count()
+    return Totals(
+        submitted=done,
+        wanted=wanted,
+        leased=leases(study).count(),
+        excluded=study.slots.filter(state=State.EXCLUDED).count(),
+        surplus=surplus,
+    )
+
+
+def leases(study: Study) -> QuerySet[Slot]:
+    """Return the wanted slots that somebody has in hand, the first to run out first."""
+    return study.slots.filter(state=State.LEASED, ordinal__isnull=False).order_by(
+        "lease_until"
+    )
+
+
+def units(study: Study) -> UnitCounts:
+    """Return every real unit with its counts."""
+    real = study.units.filter(purpose=Purpose.REAL).order_by()
+    # Whole numbers only: other columns would be converted one by one.
+    rows = real.values_list(
+        "pk",
+        "output_a__method",
+        Coalesce("output_b__method", 0),
+        "story",
+        "submitted",
+        "redundancy",
+    )
+    numbers = np.fromiter(chain.from_iterable(rows), np.int64).reshape(-1, 6)
+    pk, first, second, story, done, redundancy = numbers.T
+    aside = real.filter(set_aside_at__isnull=False).values_list("pk", flat=True)
+    methods, row = _methods(first, second)
+    stories, column = _stories(study, story)
+    return UnitCounts(
+        methods,
+        stories,
+        pk,
+        row,
+        column,
+        done,
+        np.minimum(_of_units(pk, doubted_units(study)), done),
+        _of_units(pk, Counter(leases(study).values_list("unit", flat=True))),
+        redundancy * study.rounds,
+        _of_units(pk, dict.fromkeys(aside, 1)),
+    )
+
+
+def _methods(
+    first: Counts, second: Counts
+) -> tuple[tuple[tuple[str, ...], ...], Counts]:
+    """Return the pairs of methods that occur (or lone ones), and which one each is."""
+    rows = [(0, ""), *Method.objects.order_by("pk").values_list("pk", "name")]
+    ids, names = zip(*rows, strict=True)
+    most = len(ids)
+    # By their places among the ids, which may be large, two methods make one number.
+    first, second = np.searchsorted(ids, first), np.searchsorted(ids, second)
+    codes, place = np.unique(first * most + second, return_inverse=True)
+    return _in_order(
+        [
+            (names[code // most], names[code % most])
+            if code % most
+            else (names[code // most],)
+            for code in codes.tolist()
+        ],
+        place,
+    )
+
+
+def _stories(study: Study, story: Counts) -> tuple[tuple[str, ...], Counts]:
+    """Return the keys of the stories that occur, and which one each is."""
+    keys = dict(
+        Story.objects.filter(benchmark=study.benchmark_id).values_list("pk", "key")
+    )
+    codes, place = np.unique(story, return_inverse=True)
+    return _in_order([keys[code] for code in codes.tolist()], place)
+
+
+def _in_order(names: list[Name], place: Counts) -> tuple[tuple[Name, ...], Counts]:
+    order = sorted(range(len(names)), key=names.__getitem__)
+    rank = np.empty(len(names), np.int64)
+    rank[order] = np.arange(len(names))
+    return tuple(names[i] for i in order), rank[place]
+
+
+def _of_units(pk: Counts, counted: Mapping[int, int]) -> Counts:
+    """Return what was counted of each unit, 0 where nothing was."""
+    if not counted:
+        return np.zeros(len(pk), np.int64)
+    return np.array([counted.get(one, 0) for one in pk.tolist()], np.int64)
+
+
+def of_question(found: UnitCounts, study: Study, question: Question) -> UnitCounts:
+    """Return the units that a question is asked of, with the answers it has.
+
+    In a planned study a submitted slot answers every question that is asked of its
+    story; imported answers may be partial, so theirs are counted.
+    """
+    asked = asked_of(found, study, question)
+    shown = found if asked.all() else found.only(asked)
+    if study.template:
+        return shown
+    answered = _of_units(shown.pk, _answered(study, question))
+    return replace(shown, done=answered, doubted=np.minimum(shown.doubted, answered))
+
+
+def asked_of(found: UnitCounts, study: Study, question: Question) -> NDArray[np.bool_]:
+    """Say of each unit whether a question is asked of its story."""
+    asked = stories_of(study, question)
+    return np.array([key in asked for key in found.stories], bool)[found.column]
+
+
+def stories_of(study: Study, question: Question) -> set[str]:
+    """Return the keys of the stories that a question is asked of."""
+    rows = Story.objects.filter(benchmark=study.benchmark_id)
+    return {
+        key
+        for key, tags in rows.values_list("key", "tags")
+        if all(
+            str(tags.get(tag)) in map(str, some)
+            for tag, some in question.stories.items()
+        )
+    }
+
+
+def doubted_units(study: Study) -> Counter[int]:
+    """Count per unit the submitted slots of annotators with a warning or worse."""
+    flagged = Flag.objects.filter(
+        annotator__study=study, resolved_at__isnull=True, action__in=DOUBTS
+    ).values_list("annotator", flat=True)
+    done = Slot.objects.filter(
+        annotator__in=list(flagged), state=State.SUBMITTED, ordinal__isnull=False
+    )
+    return Counter(done.values_list("unit", flat=True))
+
+
+def _answered(study: Study, question: Question) -> dict[int, int]:
+    """Count the answers to a question per unit, once for each state of the log."""
+    latest = study.events.order_by("-id").values_list("id", flat=True).first()
+    key = f"answered-{study.created_at.timestamp()}-{question.pk}-{latest}"
+    model = Choice if study.is_pairwise else Rating
+
+    def count() -> dict[int, int]:
+        rows = model.objects.filter(
+            question=question,
+            is_current=True,
+            annotator=F("slot__annotator"),
+            slot__state=State.SUBMITTED,
+            slot__ordinal__isnull=False,
+        )
+        counted = rows.values_list("slot__unit").annotate(n=Count("pk")).order_by()
+        return dict(counted)
+
+    return cache.get_or_set(key, count, 600)

@@ -1,0 +1,260 @@
+"""What is counted slot by slot: every annotator's work, arrivals, surplus.
+
+These are counts over all slots. A small study's are counted while a page is made, a
+large one's by the worker (see `snapshots`), as plain values that JSON holds.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from statistics import median
+from typing import Any
+
+from django.db.models import Case, Count, F, Max, Q, QuerySet, When
+from django.db.models.functions import Trunc
+from django.utils import timezone
+
+from annotate.coverage.counts import SURPLUS
+from annotate.models import (
+    Annotator,
+    Event,
+    Purpose,
+    Skip,
+    Slot,
+    Study,
+)
+from annotate.people.presence import answers_by_day, patience_days
+from annotate.slots import timing
+
+State = Slot.State
+HOURS_KEPT = timedelta(days=15)
+MOST_BLOCKED = 50
+UNFINISHED = (State.OPEN, State.LEASED)
+
+
+@dataclass(frozen=True)
+class Person:
+    """One annotator's progress."""
+
+    annotator: Annotator
+    submitted: int
+    planned: int
+    surplus: int
+    submitted_surplus: int
+    session: int
+    sessions: int
+    last: datetime | None
+
+
+def people(study: Study) -> tuple[Person, ...]:
+    """Count every annotator's slots."""
+    mine = Q(slots__ordinal__isnull=False)
+    done = mine & Q(slots__state=State.SUBMITTED)
+    surplus = Q(slots__ordinal__isnull=True, slots__purpose=Purpose.REAL)
+    annotators = study.annotators.annotate(
+        submitted=Count("slots", filter=done),
+        planned=Count("slots", filter=mine & ~Q(slots__state=State.EXCLUDED)),
+        surplus=Count("slots", filter=surplus),
+        submitted_surplus=Count(
+            "slots", filter=surplus & Q(slots__state=State.SUBMITTED)
+        ),
+        session=Max("slots__session", filter=done),
+        sessions=Max("slots__session"),
+        last=Max("slots__submitted_at"),
+    ).order_by("name")
+    return tuple(
+        Person(
+            a,
+            a.submitted,
+            a.planned,
+            a.surplus,
+            a.submitted_surplus,
+            a.session or 0,
+            a.sessions or 0,
+            a.last,
+        )
+        for a in annotators
+    )
+
+
+def tallies(study: Study, now: datetime | None = None) -> dict[str, Any]:
+    """Count what the dashboard shows of people and of time."""
+    counted = people(study)
+    seconds = _median_seconds(study)
+    expired = _expired(study)
+    since = (now or timezone.now()) - HOURS_KEPT
+    by_day = answers_by_day(study)
+    blocked = _blocked(study, counted)
+    return {
+        "people": {
+            str(person.annotator.pk): {
+                "submitted": person.submitted,
+                "planned": person.planned,
+                "surplus": person.surplus,
+                "submitted_surplus": person.submitted_surplus,
+                "session": person.session,
+                "sessions": person.sessions,
+                "last": person.last.isoformat() if person.last else None,
+                "seconds": seconds.get(person.annotator.pk),
+                "expired": expired[person.annotator.pk],
+            }
+            for person in counted
+        },
+        "surplus": study.slots.filter(SURPLUS).count(),
+        "sessions": _sessions_begun(study),
+        "hours": _arrivals(_real(study), since),
+        "pace": _arrivals(_going_on(study), since),
+        "days": _days(by_day),
+        "patience": patience_days(by_day),
+        "left": _left(study, blocked),
+        "blocked": blocked[:MOST_BLOCKED],
+    }
+
+
+def _left(study: Study, blocked: list[int]) -> dict[str, Any]:
+    """Count what is not submitted yet: what people hold, what is free, what is stuck.
+
+    Stuck is what nobody may take: units that are set aside, and free slots of
+    units that everybody has met.
+    """
+    slots = study.slots.filter(ordinal__isnull=False, state__in=UNFINISHED).order_by()
+    nobodys = Q(annotator__isnull=True, unit__in=blocked)
+    is_stuck = Q(state=State.OPEN) & (Q(unit__set_aside_at__isnull=False) | nobodys)
+    stuck = Case(When(is_stuck, then=True), default=False)
+    held: dict[str, int] = {}
+    n_stuck = 0
+    counted = slots.values(stuck=stuck).values_list("stuck", "annotator", Count("pk"))
+    for is_in_vain, annotator, n in counted:
+        if is_in_vain:
+            n_stuck += n
+        elif annotator is not None:
+            held[str(annotator)] = n
+    return {"held": held, "stuck": n_stuck}
+
+
+def _going_on(study: Study) -> QuerySet[Slot]:
+    """Return what those have submitted whose pace tells of what is left.
+
+    In a planned study these are the people who may go on; in an open one those who are
+    done stand for those who are yet to come.
+    """
+    done = _real(study)
+    if study.is_open:
+        return done
+    return done.filter(annotator__state=Annotator.State.ACTIVE)
+
+
+def _real(study: Study) -> QuerySet[Slot]:
+    """Return the submitted slots within the redundancy."""
+    return study.slots.filter(
+        state=State.SUBMITTED, ordinal__isnull=False, purpose=Purpose.REAL
+    ).order_by()
+
+
+def _sessions_begun(study: Study) -> int:
+    begun = _real(study).filter(session__isnull=False)
+    return begun.values("annotator", "session").distinct().count()
+
+
+def _arrivals(rows: QuerySet[Slot], since: datetime) -> list[list[Any]]:
+    """Count submissions by hour; the starts in UTC."""
+    counted = (
+        rows.filter(submitted_at__gte=since)
+        .values(at=Trunc("submitted_at", "hour", tzinfo=UTC))
+        .annotate(n=Count("pk"))
+        .order_by("at")
+    )
+    return [[row["at"].isoformat(), row["n"]] for row in counted]
+
+
+def _days(by_day: Iterable[tuple[int, datetime, int]]) -> list[list[Any]]:
+    """Sum what everybody submitted on each day."""
+    days: Counter[datetime] = Counter()
+    for _annotator, day, n in by_day:
+        days[day] += n
+    return [[day.isoformat(), n] for day, n in days.items()]
+
+
+def _median_seconds(study: Study) -> dict[int, float]:
+    rows = _real(study).annotate(measured=timing.measured())
+    timed = rows.filter(measured__isnull=False).values_list("annotator", "measured")
+    by_annotator: dict[int, list[float]] = defaultdict(list)
+    for annotator, seconds in timed.iterator(5000):
+        by_annotator[annotator].append(seconds)
+    return {pk: round(median(values), 1) for pk, values in by_annotator.items()}
+
+
+def _expired(study: Study) -> Counter[int]:
+    """Count the leases of each annotator that ran out since their last submission."""
+    last = {
+        a.pk: a.last
+        for a in study.annotators.annotate(last=Max("slots__submitted_at")).order_by()
+    }
+    events = study.events.filter(kind=Event.Kind.SLOT_EXPIRED).order_by()
+    return Counter(
+        annotator
+        for annotator, at in events.values_list("annotator", "at").iterator(5000)
+        if last.get(annotator) is None or at > last[annotator]
+    )
+
+
+def _blocked(study: Study, counted: Sequence[Person]) -> list[int]:
+    """Return units with a free slot that none of those who may still work may take.
+
+    While people can still join or wait for an invitation nothing is blocked for good,
+    nor before anybody is there who could have refused.
+    """
+    able = _able(study, counted) if counted else None
+    if able is None:
+        return []
+    free = study.slots.filter(
+        annotator__isnull=True, state=State.OPEN, ordinal__isnull=False
+    ).filter(unit__set_aside_at__isnull=True)
+    wanted = list(free.values_list("unit", "round", "language").order_by().distinct())
+    if not wanted or len(able) > _most_met(study):
+        return []
+    here = {unit for unit, _round, _language in wanted}
+    met = set(
+        study.slots.filter(annotator__in=list(able), unit__in=here)
+        .values_list("unit", "round", "annotator")
+        .order_by()
+    )
+    skipped = set(
+        Skip.objects.filter(unit__in=here).values_list("unit", "annotator").order_by()
+    )
+    blocked = [
+        unit
+        for unit, number, language in wanted
+        if all(
+            (language and language != spoken)
+            or (unit, number, pk) in met
+            or (unit, pk) in skipped
+            for pk, spoken in able.items()
+        )
+    ]
+    return sorted(set(blocked))
+
+
+def _able(study: Study, counted: Iterable[Person]) -> dict[int, str] | None:
+    """Return who may still work, with their language; None while people may join."""
+    links = study.join_links.filter(closed_at__isnull=True, joined__lt=F("most"))
+    waiting = study.annotators.filter(state=Annotator.State.PLANNED)
+    if links.exists() or waiting.exists():
+        return None
+    able = {}
+    for person in counted:
+        row = person.annotator
+        cap = row.most_slots
+        has_room = cap is None or person.planned + person.surplus < cap
+        if row.state not in Annotator.STOPPED and has_room:
+            able[row.pk] = row.language
+    return able
+
+
+def _most_met(study: Study) -> int:
+    """Return how many people can have met one unit: more cannot be shut out."""
+    slots = study.units.aggregate(n=Max("redundancy"))["n"] or 0
+    skips = Skip.objects.filter(unit__study=study).values("annotator").distinct()
+    excluded = study.slots.filter(state=State.EXCLUDED).count()
+    return slots * study.rounds + skips.count() + excluded

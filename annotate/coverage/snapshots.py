@@ -1,0 +1,254 @@
+"""What takes long to compute about a study, kept with the event it stands at.
+
+`tallies` are counts over all slots, `alphas` the agreement on each topic, `signals`
+what `annotate.quality.monitoring` says of each annotator. The worker refreshes them
+every minute while the log moves on, and whenever a page that somebody looks at is
+behind. The statistics (scipy) are loaded by the worker only.
+"""
+
+import logging
+import math
+import time
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from celery import current_app
+from django.core.cache import cache
+from django.db.models import F, Q
+from django.utils import timezone
+from kombu.exceptions import OperationalError
+
+from annotate.coverage import forecast
+from annotate.coverage.agreement_topics import Topic, topics
+from annotate.coverage.slot_counts import tallies
+from annotate.models import Choice, Purpose, Rating, Slot, Snapshot, Study
+from annotate.quality.monitoring import signals_of
+from annotate.quality_rules.signals import Signal
+
+if TYPE_CHECKING:
+    from analysis.reliability.matrices import Reliability
+
+logger = logging.getLogger(__name__)
+RESAMPLES, CONFIDENCE, SEED = 400, 0.95, 1
+BELL_SECONDS = 15  # between two rings for the same study
+SMALL = 20_000  # slots that are counted while one waits
+CHECKS = ("gold", "repeat", "twin")
+CODES = {"a": 0.0, "tie": 1.0, "b": 2.0, "both_bad": 3.0}
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a study: counts, statistics, and when they were taken.
+
+    `alphas` and `signals` are empty and `at` None before the worker has been there.
+    `is_behind` says that the log has moved on since.
+    """
+
+    tallies: dict[str, Any]
+    alphas: dict[str, Any]
+    signals: dict[str, Any]
+    at: datetime | None
+    event: int
+    is_behind: bool
+    counted_live: bool
+
+
+def latest_event(study: Study) -> int:
+    """Return the id of the study's latest event; 0 before the first."""
+    return study.events.order_by("-id").values_list("id", flat=True).first() or 0
+
+
+def known(study: Study, wanted: int, now: datetime | None = None) -> Known:
+    """Return what is known now; ring the worker's bell when that is behind.
+
+    The slots of a study with few `wanted` are counted at once.
+    """
+    latest = latest_event(study)
+    row = Snapshot.objects.filter(study=study).first()
+    behind = row is None or row.event < latest
+    if behind:
+        ring(study)
+    live = wanted <= SMALL
+    stored = row.data if row else {}
+    counted = tallies(study, now) if live else stored.get("tallies", {})
+    return Known(
+        counted,
+        stored.get("alphas", {}),
+        stored.get("signals", {}),
+        row.at if row else None,
+        row.event if row else 0,
+        behind,
+        live,
+    )
+
+
+def ring(study: Study) -> None:
+    """Ask the worker to refresh a study soon; it looks every minute anyway."""
+    if not cache.add(f"snapshot-asked-{study.pk}", 1, BELL_SECONDS):
+        return
+    try:
+        current_app.send_task("annotate.tasks.refresh_snapshot", [study.pk])
+    except (OperationalError, OSError):
+        logger.warning("the broker is away; the figures of %s wait", study.slug)
+
+
+def versions(study: Study) -> tuple[int, int]:
+    """Return the ids of the latest event and of the one the snapshot stands at."""
+    taken = Snapshot.objects.filter(study=study).values_list("event", flat=True).first()
+    return latest_event(study), -1 if taken is None else taken
+
+
+def is_fresh(study: Study) -> bool:
+    """Say whether nothing has happened since the study's snapshot."""
+    event, taken = versions(study)
+    return taken >= event
+
+
+def behind() -> list[int]:
+    """Return the studies whose log has moved on since their snapshot."""
+    launched = Study.objects.exclude(state=Study.State.DRAFT).order_by("pk")
+    return [study.pk for study in launched if not is_fresh(study)]
+
+
+def refresh(study: Study, now: datetime | None = None) -> Snapshot:
+    """Compute everything anew and store it with the event it stands at."""
+    began = time.monotonic()
+    event = latest_event(study)
+    before = Snapshot.objects.filter(study=study).first()
+    data = {
+        "tallies": tallies(study, now),
+        "alphas": alphas(study),
+        "signals": _signals(study, before.data.get("signals", {}) if before else {}),
+    }
+    row, _created = Snapshot.objects.update_or_create(
+        study=study,
+        defaults={
+            "event": event,
+            "at": now or timezone.now(),
+            "seconds": time.monotonic() - began,
+            "data": data,
+        },
+    )
+    return row
+
+
+def alphas(study: Study) -> dict[str, Any]:
+    """Return alpha of every topic, or why there is none."""
+    found: dict[str, Any] = {}
+    for topic in topics(study):
+        data = _laid_out(study, topic)
+        if data is None:
+            found[topic.key] = {"reason": "none"}
+            continue
+        found[topic.key] = _alpha(study, data, topic.key)
+    return found
+
+
+def _laid_out(study: Study, topic: Topic) -> "Reliability | None":
+    """Lay out the submitted answers of one topic within the redundancy.
+
+    Each box of a checklist counts in each shot; intervals draw whole units.
+    """
+    from analysis.reliability.matrices import Reliability
+
+    model = Choice if study.is_pairwise else Rating
+    place = ["slot__unit", "slot__round"]
+    if study.is_checklist:
+        place += ["shot", "question"]
+    rows = list(
+        model.objects.filter(
+            Q(slot__state=Slot.State.SUBMITTED, slot__ordinal__isnull=False),
+            question__in=topic.questions,
+            is_current=True,
+            annotator=F("slot__annotator"),
+            slot__purpose=Purpose.REAL,
+        )
+        .order_by()
+        .values_list(*place, "annotator", "value")
+    )
+    if not rows:
+        return None
+    given = [CODES[v] if isinstance(v, str) else float(v) for *_rest, v in rows]
+    values, codes = np.unique(np.array(given), return_inverse=True)
+    table = np.array([row[:-1] for row in rows])
+    units, places = np.unique(table[:, :-1], axis=0, return_inverse=True)
+    people, who = np.unique(table[:, -1], return_inverse=True)
+    return Reliability(
+        values,
+        places.ravel(),
+        who,
+        codes,
+        len(units),
+        tuple(map(str, people)),
+        {"units": np.unique(units[:, 0], return_inverse=True)[1].reshape(-1, 1)},
+    )
+
+
+def _alpha(study: Study, data: "Reliability", key: str) -> dict[str, Any]:
+    """Return alpha now, what to expect of it, and the reliability of means."""
+    from analysis.reliability.agreement import agreement as statistics
+
+    is_nominal = study.is_pairwise or study.is_checklist
+    name = "alpha_nominal" if is_nominal else "alpha_ordinal"
+    (found,) = statistics(
+        data,
+        (name,),
+        parts=("units",),
+        resamples=RESAMPLES,
+        confidence=CONFIDENCE,
+        seed=SEED,
+        question=key,
+    )
+    estimate = found.estimate
+    result: dict[str, Any] = {
+        "n_units": estimate.n,
+        "n_answers": found.n_answers or 0,
+        "mean_k": round(float(data.per_unit.mean()), 2),
+    }
+    if not math.isfinite(estimate.value):
+        return result | {"reason": "undefined"}
+    result["alpha"] = round(estimate.value, 4)
+    if math.isfinite(estimate.low) and math.isfinite(estimate.high):
+        result |= {"low": round(estimate.low, 4), "high": round(estimate.high, 4)}
+    if not study.is_pairwise:
+        result["reliability"] = forecast.spearman_brown(
+            estimate.value, result["mean_k"]
+        )
+    return result
+
+
+def _signals(study: Study, before: dict[str, Any]) -> dict[str, Any]:
+    """Return what each annotator's answers say, as `quality.monitoring` measures it.
+
+    Whoever has done nothing since is measured again only when the others, with whom
+    they are compared, have done a tenth more.
+    """
+    name = "majority" if study.is_pairwise else "agreement"
+    done = Counter(
+        study.slots.filter(submitted_at__isnull=False)
+        .order_by()
+        .values_list("annotator", flat=True)
+    )
+    total = done.total()
+    found = {}
+    for annotator in study.annotators.filter(pk__in=done).select_related("study"):
+        old = before.get(str(annotator.pk))
+        if old and old["own"] == done[annotator.pk] and total < 1.1 * old["all"]:
+            found[str(annotator.pk)] = old
+            continue
+        signals = signals_of(annotator)
+        found[str(annotator.pk)] = {
+            "own": done[annotator.pk],
+            "all": total,
+            "rest": _plain(signals[name]),
+            "checks": {k: _plain(signals[k]) for k in CHECKS if signals[k].n},
+        }
+    return found
+
+
+def _plain(signal: Signal) -> list[Any]:
+    value = None if signal.value is None else round(signal.value, 3)
+    return [value, signal.n]

@@ -1,0 +1,91 @@
+"""Writing the study's log: what happened, who did it, to which slot, from which lease.
+
+Every change of a slot's state, annotator or ordinal is written in the transaction that
+makes it, so that `annotate.history.replaying` can follow the slots from the log alone.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from annotate.models import Annotator, Event, Slot, Study, User
+
+CHUNK = 1000
+
+
+def note(
+    kind: Event.Kind,
+    study_id: int,
+    *,
+    annotator: Annotator | None = None,
+    user: User | None = None,
+    **details: object,
+) -> Event:
+    """Add a line about a study or one of its annotators."""
+    return Event.objects.create(
+        study_id=study_id, kind=kind, annotator=annotator, user=user, details=details
+    )
+
+
+def note_slot(
+    kind: Event.Kind,
+    slot: Slot,
+    *,
+    by: int | None = None,
+    user: User | None = None,
+    **details: object,
+) -> Event:
+    """Add a line about a slot as it now stands.
+
+    `by` is the annotator (by id) whose slot it was, where it is nobody's any more.
+    """
+    return Event.objects.create(**_about(kind, slot, by, user, details))
+
+
+def note_each(
+    kind: Event.Kind,
+    slots: Iterable[tuple[Slot, int | None]],
+    *,
+    user: User | None = None,
+) -> None:
+    """Add the same line about several slots, each with the annotator it concerns."""
+    Event.objects.bulk_create(
+        [Event(**_about(kind, slot, by, user, {})) for slot, by in slots],
+        batch_size=CHUNK,
+    )
+
+
+def _about(
+    kind: Event.Kind,
+    slot: Slot,
+    by: int | None,
+    user: User | None,
+    details: dict[str, object],
+) -> dict[str, object]:
+    stands = {
+        "lease": slot.lease,
+        "holder": slot.annotator_id,
+        "ordinal": slot.ordinal,
+    }
+    return {
+        "study_id": slot.study_id,
+        "kind": kind,
+        "slot": slot,
+        "annotator_id": by or slot.annotator_id,
+        "user": user,
+        "details": stands | details,
+    }
+
+
+def list_slots(
+    study: Study, slots: Sequence[Slot], *, user: User | None = None
+) -> None:
+    """Write down how many slots now stand: planned, imported, or dealt out anew."""
+    rows = [[s.pk, str(s.state), s.annotator_id, s.ordinal] for s in slots]
+    Event.objects.bulk_create(
+        Event(
+            study=study,
+            kind=Event.Kind.SLOTS_LISTED,
+            user=user,
+            details={"slots": rows[start : start + CHUNK]},
+        )
+        for start in range(0, len(rows), CHUNK)
+    )

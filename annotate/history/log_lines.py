@@ -1,0 +1,162 @@
+"""The log as people read it: details in words, runs of the same event in one line."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Q
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from annotate.models import Annotator, Event, Flag, Purpose, Skip
+from annotate.quality_rules import findings
+
+# What happens with every slot and says little: it was handed out, a check was laid in.
+ROUTINE = Q(kind=Event.Kind.SLOT_TAKEN) | Q(
+    kind=Event.Kind.SLOT_OPENED, details__has_key="purpose"
+)
+# How a slot stands after an event is for replaying, the page for whoever joined on it;
+# the others have no label.
+ELSEWHERE = {
+    "lease",
+    "holder",
+    "ordinal",
+    "finding",
+    "text",
+    "action",
+    "wholesale",
+    "page",
+}
+# In the order in which they are told: not every database keeps that of the keys.
+LABELS = {
+    "rule": gettext_lazy("rule"),
+    "before": gettext_lazy("state before"),
+    "reason": gettext_lazy("reason"),
+    "purpose": gettext_lazy("purpose"),
+    "instead_of": gettext_lazy("instead of slot"),
+    "views": gettext_lazy("hidden from the views"),
+    "view": gettext_lazy("view"),
+    "title": gettext_lazy("title"),
+    "hidden": gettext_lazy("exclusions set anew"),
+    "on_the_device_of": gettext_lazy("on the device of"),
+    "went_on_as": gettext_lazy("went on as"),
+    "link": gettext_lazy("link to join"),
+    "most": gettext_lazy("most people"),
+    "language": gettext_lazy("language"),
+    "cap": gettext_lazy("cap"),
+    "any_device": gettext_lazy("ids count on any device"),
+    "version": gettext_lazy("version"),
+    "right": gettext_lazy("right answers"),
+    "of": gettext_lazy("answers that were checked"),
+    "file": gettext_lazy("file"),
+    "answers": gettext_lazy("answers"),
+    "methods": gettext_lazy("methods"),
+    "stories": gettext_lazy("stories"),
+    "withdrawn_methods": gettext_lazy("methods withdrawn"),
+    "withdrawn_stories": gettext_lazy("stories withdrawn"),
+    "units": gettext_lazy("units"),
+    "slots": gettext_lazy("slots"),
+    "annotators": gettext_lazy("annotators"),
+    "redundancy": gettext_lazy("answers a unit"),
+    "given_up": gettext_lazy("slots given up"),
+    "shares": gettext_lazy("slots received"),
+    "moved": gettext_lazy("slots moved"),
+    "kept": gettext_lazy("slots kept"),
+    "free": gettext_lazy("free slots"),
+    "freed_slots": gettext_lazy("slots freed"),
+    "handed_out": gettext_lazy("unit handed out again"),
+    "probability": gettext_lazy("probability"),
+    "alternatives": gettext_lazy("free slots to choose from"),
+}
+# Stored values that pages show by a name.
+NAMES = {
+    "action": Flag.Action,
+    "before": Annotator.State,
+    "purpose": Purpose,
+    "reason": Skip.Reason,
+}
+COUNTED = ("slots", "hidden")  # lists of rows, of which the number is told
+
+
+@dataclass(frozen=True)
+class Line:
+    """One event, or a run of the same that happened to slots of one person.
+
+    The events are in the order in which they were given.
+    """
+
+    events: tuple[Event, ...]
+    details: tuple[str, ...]
+
+    @property
+    def first(self) -> Event:
+        return self.events[0]
+
+    @property
+    def last(self) -> Event:
+        return self.events[-1]
+
+
+def lines(events: Iterable[Event], most: int) -> list[Line]:
+    """Return up to `most` lines, with runs of the same event folded into one."""
+    found: list[Line] = []
+    for event in events:
+        line = Line((event,), tuple(details(event)))
+        if found and _is_same(found[-1], line):
+            found[-1] = Line((*found[-1].events, event), line.details)
+        elif len(found) == most:
+            break
+        else:
+            found.append(line)
+    return found
+
+
+def _is_same(run: Line, line: Line) -> bool:
+    """Say whether an event goes on what happened to one person's slots before."""
+    one, other = run.first, line.first
+    return bool(one.slot_id and other.slot_id) and (
+        (one.kind, one.annotator_id, one.user_id, run.details)
+        == (other.kind, other.annotator_id, other.user_id, line.details)
+    )
+
+
+def details(event: Event) -> list[str]:
+    """Return in words what an event says besides whom and what it concerns."""
+    told = dict(event.details)
+    if told.get("rule"):
+        told.pop("reason", None)  # In English; the flag's own line says the same.
+    known = [key for key in LABELS if key in told]
+    unknown = sorted(told.keys() - LABELS.keys() - ELSEWHERE)
+    said = [
+        _("%(key)s: %(value)s") % {"key": LABELS.get(key, key), "value": shown}
+        for key in (*known, *unknown)
+        if (shown := _value(key, told[key]))
+    ]
+    if told.get("wholesale"):
+        said.append(_("with all slots of the annotator"))
+    if "action" in told:
+        said.append(_value("action", told["action"]))
+    if told.get("finding"):
+        said.append(findings.sentence(told["finding"]))
+    elif told.get("text"):
+        said.append(str(told["text"]))
+    return said
+
+
+def _value(key: str, value: Any) -> str:
+    """Return a stored value as people read it; empty where there is nothing to say."""
+    if value is None or value == "" or value == [] or value == {}:
+        return ""
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    if key in NAMES and value in NAMES[key].values:
+        return str(NAMES[key](value).label)
+    if key in COUNTED and isinstance(value, list):
+        return str(len(value))
+    if key == "cap" and isinstance(value, Mapping):
+        return " → ".join(str(value.get(end) or "–") for end in ("before", "after"))
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {n}" for name, n in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return f"{value:.3g}" if isinstance(value, float) else str(value)

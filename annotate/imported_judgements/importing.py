@@ -1,0 +1,396 @@
+"""Import ratings and choices that people gave elsewhere."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+from django.utils import timezone
+
+from analysis.problems import InputError, Problem, Problems, by_line
+from analysis.tables import FLAGS
+from annotate import event_log
+from annotate.answers.analysis_views import add_views
+from annotate.answers.writing import Judgement, store_judgements
+from annotate.imported_judgements.answer_rows import (
+    as_utc,
+    row_problems,
+    slot_key,
+    two_sides,
+)
+from annotate.imported_judgements.checklist_rows import (
+    add_missing_shots,
+    box_problems,
+    is_of_boxes,
+    shot_number,
+)
+from annotate.models import Annotator, Event, Question, Slot, Study, Unit
+from annotate.studies.definition import TICKED
+from evalcore.importing.scores import LINE, Names, Row, table_rows
+from evalcore.models import Benchmark, Output
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Columns that come back in an export; others of the file are not kept.
+KEPT = (
+    "round",
+    "session",
+    "submitted_at",
+    "seconds",
+    "left_method",
+    "story",
+    "method",
+    "method_a",
+    "method_b",
+    "dimension",
+    "criterion",
+    "annotator",
+    "rating",
+    "choice",
+    "shot",
+)
+# What fits the column of a rating on every database.
+LOWEST, HIGHEST = -1000, 1000
+
+
+@dataclass
+class Summary:
+    """What an import did."""
+
+    rows: int
+    slots: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    def line(self) -> str:
+        """Return the summary as a sentence."""
+        if not self.slots:
+            return f"Nothing new: {self.rows} answers, all here already."
+        return f"Imported {self.rows} answers in {self.slots} slots."
+
+
+def import_ratings(
+    ratings: "pd.DataFrame",
+    *,
+    study: str,
+    benchmark: Benchmark,
+    file: str,
+    scale: tuple[int, int],
+    create: bool = False,
+    earlier: Sequence[Problem] = (),
+) -> Summary:
+    """Store ratings as a closed study; a second time changes nothing.
+
+    All dimensions of one (story, method, annotator, round) become one slot with one
+    answer a question. Means of raters are refused: they are no answers. Ratings with
+    shots are those of a checklist.
+
+    Raises
+    ------
+    InputError
+        With every problem, those found `earlier` included; nothing was written.
+    """
+    rows = table_rows(ratings)
+    names = Names(benchmark, create=create)
+    problems = Problems(earlier)
+    of_boxes = is_of_boxes(rows)
+    if of_boxes:
+        scale = TICKED
+        problems += box_problems(rows, names, file)
+    for row in rows:
+        problems += row_problems(row, names, file, ("method",), "dimension")
+        rating = row["rating"]
+        if rating != "" and float(rating) % 1:
+            what = "a whole number; means of raters are analysed by python -m analysis"
+            problems.append(Problem(file, what, row[LINE], "rating", str(rating)))
+    low, high = scale
+    if not LOWEST <= low < high <= HIGHEST:
+        what = f"a scale between {LOWEST} and {HIGHEST}"
+        problems.append(Problem(file, what, value=f"{low}:{high}"))
+    if problems:
+        raise InputError(by_line(problems))
+    for row in rows:
+        row["outputs"] = (row["method"],)
+        row["question"] = row["dimension"]
+        row["answer"] = int(row["rating"])
+    protocol = Study.Protocol.CHECKLIST if of_boxes else Study.Protocol.LIKERT
+    return _import(rows, study, names, file, protocol, scale)
+
+
+def import_choices(
+    choices: "pd.DataFrame",
+    *,
+    study: str,
+    benchmark: Benchmark,
+    file: str,
+    create: bool = False,
+    earlier: Sequence[Problem] = (),
+) -> Summary:
+    """Store choices as a closed pairwise study; a second time changes nothing.
+
+    Raises
+    ------
+    InputError
+        With every problem, those found `earlier` included; nothing was written.
+    """
+    rows = table_rows(choices)
+    names = Names(benchmark, create=create)
+    problems = Problems(earlier)
+    for row in rows:
+        columns = ("method_a", "method_b")
+        problems += row_problems(row, names, file, columns, "criterion")
+        row["outputs"] = (row["method_a"], row["method_b"])
+        row["question"] = row["criterion"]
+        row["answer"] = row["choice"]
+    problems += two_sides(rows, file)
+    if problems:
+        raise InputError(by_line(problems))
+    return _import(rows, study, names, file, Study.Protocol.PAIRWISE, None)
+
+
+def _import(
+    rows: list[Row],
+    slug: str,
+    names: Names,
+    file: str,
+    protocol: str,
+    scale: tuple[int, int] | None,
+) -> Summary:
+    existing = Study.objects.filter(slug=slug).select_related("benchmark").first()
+    if existing is not None:
+        return _compare(existing, names.benchmark, rows, file)
+    with transaction.atomic():
+        if names.benchmark.pk is None:
+            names.benchmark.save()
+        names.add_missing({(r["story"], m) for r in rows for m in r["outputs"]})
+        if protocol == Study.Protocol.CHECKLIST:
+            add_missing_shots(rows, names)
+        importer = _Importer(rows, slug, names.benchmark, protocol, scale)
+        slots = importer.store()
+        event_log.note(
+            Event.Kind.ANSWERS_IMPORTED,
+            importer.study.pk,
+            file=file,
+            answers=len(rows),
+            slots=slots,
+        )
+    return Summary(len(rows), slots, _notes(rows))
+
+
+def _notes(rows: list[Row]) -> list[str]:
+    """Say what of the file is not stored, or was not in it."""
+    notes = []
+    known = {*KEPT, *FLAGS, LINE, "outputs", "question", "answer"}
+    dropped = sorted({column for row in rows for column in row if column not in known})
+    if dropped:
+        notes.append(f"columns not kept: {', '.join(dropped)}")
+    untimed = sum(not row.get("submitted_at") for row in rows)
+    if untimed:
+        notes.append(
+            f"{untimed} answers without submitted_at have the time of this import"
+        )
+    return notes
+
+
+class _Importer:
+    """Builds the study that the rows imply."""
+
+    def __init__(
+        self,
+        rows: list[Row],
+        slug: str,
+        benchmark: Benchmark,
+        protocol: str,
+        scale: tuple[int, int] | None,
+    ) -> None:
+        self.rows = rows
+        self.groups: dict[tuple, list[Row]] = defaultdict(list)
+        for row in rows:
+            self.groups[slot_key(row)].append(row)
+        per_unit: dict[tuple, int] = defaultdict(int)
+        for story, outputs, _annotator, round_ in self.groups:
+            per_unit[story, outputs, round_] += 1
+        self.study = Study.objects.create(
+            slug=slug,
+            title=slug,
+            benchmark=benchmark,
+            protocol=protocol,
+            state=Study.State.CLOSED,
+            redundancy=max(per_unit.values()),
+            rounds=max(int(key[3]) for key in self.groups),
+        )
+        add_views(self.study)
+        self.scale = scale
+        self.per_unit: dict[tuple, int] = defaultdict(int)
+        for (story, outputs, _round), count in per_unit.items():
+            most = max(self.per_unit[story, outputs], count)
+            self.per_unit[story, outputs] = most
+
+    def store(self) -> int:
+        """Write everything and return the number of slots."""
+        questions = self._questions()
+        annotators = self._annotators()
+        units = self._units()
+        slots = {}
+        ordinals: dict[tuple, int] = defaultdict(int)
+        positions: dict[str, int] = defaultdict(int)
+        for key, rows in self.groups.items():
+            story, outputs, annotator, round_ = key
+            ordinals[story, outputs, round_] += 1
+            positions[annotator] += 1
+            slots[key] = Slot(
+                study=self.study,
+                unit=units[story, outputs],
+                round=int(round_),
+                ordinal=ordinals[story, outputs, round_],
+                level=ordinals[story, outputs, round_],
+                annotator=annotators[annotator],
+                session=int(float(rows[0].get("session") or 1)),
+                position=positions[annotator],
+                a_is_left=_a_is_left(rows[0], outputs),
+            )
+        Slot.objects.bulk_create(slots.values(), batch_size=500)
+        return store_judgements(
+            Judgement(
+                slot,
+                submitted_at=_when(self.groups[key][0]),
+                seconds=_seconds(self.groups[key][0]),
+                **self._given(self.groups[key], questions),
+            )
+            for key, slot in slots.items()
+        )
+
+    def _given(self, rows: list[Row], questions: dict[str, Question]) -> dict:
+        """Return the answers of one slot; of a checklist, its boxes by shot."""
+        if not self.study.is_checklist:
+            return {"answers": {questions[r["question"]]: r["answer"] for r in rows}}
+        boxes: dict[int, dict[Question, int]] = defaultdict(dict)
+        for row in rows:
+            boxes[shot_number(row)][questions[row["question"]]] = row["answer"]
+        return {"answers": {}, "boxes": boxes}
+
+    def _questions(self) -> dict[str, Question]:
+        keys = sorted({row["question"] for row in self.rows})
+        low, high = self.scale or (None, None)
+        rows = [
+            Question(
+                study=self.study,
+                key=key,
+                ordinal=ordinal,
+                titles={
+                    "en": key.partition("|")[0] if self.study.is_checklist else key
+                },
+                texts={},
+                scale_min=low,
+                scale_max=high,
+            )
+            for ordinal, key in enumerate(keys, start=1)
+        ]
+        return {q.key: q for q in Question.objects.bulk_create(rows)}
+
+    def _annotators(self) -> dict[str, Annotator]:
+        names = sorted({row["annotator"] for row in self.rows})
+        now = timezone.now()
+        rows = [
+            Annotator(
+                study=self.study,
+                name=name,
+                state=Annotator.State.FINISHED,
+                finished_at=now,
+            )
+            for name in names
+        ]
+        return {a.name: a for a in Annotator.objects.bulk_create(rows)}
+
+    def _units(self) -> dict[tuple, Unit]:
+        outputs = {
+            (output.story.key, output.method.name): output
+            for output in Output.objects.filter(
+                story__benchmark=self.study.benchmark
+            ).select_related("story", "method")
+        }
+        keys = sorted({(story, methods) for story, methods, *_rest in self.groups})
+        rows = []
+        for story, methods in keys:
+            shown = [outputs[story, method] for method in methods]
+            rows.append(
+                Unit(
+                    study=self.study,
+                    story=shown[0].story,
+                    output_a=shown[0],
+                    output_b=shown[1] if len(shown) > 1 else None,
+                    redundancy=self.per_unit[story, methods],
+                )
+            )
+        created = Unit.objects.bulk_create(rows, batch_size=500)
+        return dict(zip(keys, created, strict=True))
+
+
+def _a_is_left(row: Row, outputs: tuple[str, ...]) -> bool | None:
+    """Return None where the file does not tell."""
+    left = row.get("left_method", "")
+    if len(outputs) == 2 and not left:
+        return None
+    return left in ("", outputs[0])
+
+
+def _when(row: Row) -> datetime:
+    text = str(row.get("submitted_at") or "")
+    if not text:
+        return timezone.now()
+    return as_utc(text)
+
+
+def _seconds(row: Row) -> float | None:
+    text = str(row.get("seconds") or "")
+    return float(text) if text else None
+
+
+def _compare(study: Study, benchmark: Benchmark, rows: list[Row], file: str) -> Summary:
+    """Accept a second import of the same answers; refuse any other."""
+    if study.benchmark.slug != benchmark.slug:
+        what = f"benchmark {study.benchmark.slug}, which study {study.slug} judges"
+        raise InputError([Problem(file, what, value=benchmark.slug)])
+    model = "choices" if study.is_pairwise else "ratings"
+    stored = set()
+    for slot in (
+        study.slots.filter(submitted_at__isnull=False)
+        .select_related(
+            "annotator",
+            "unit__story",
+            "unit__output_a__method",
+            "unit__output_b__method",
+        )
+        .prefetch_related(f"{model}__question")
+    ):
+        methods = [slot.unit.output_a.method.name]
+        if slot.unit.output_b is not None:
+            methods.append(slot.unit.output_b.method.name)
+        for answer in getattr(slot, model).all():
+            stored.add(
+                (
+                    slot.unit.story.key,
+                    tuple(methods),
+                    slot.annotator.name,
+                    str(slot.round),
+                    answer.question.key,
+                    answer.value,
+                    getattr(answer, "shot", 0),
+                )
+            )
+    other = Problems(
+        Problem(
+            file,
+            f"an answer that study {study.slug} already has; import into a new study",
+            row[LINE],
+            value=f"{row['story']} / {' / '.join(row['outputs'])} / {row['annotator']}",
+        )
+        for row in rows
+        if (*slot_key(row), row["question"], row["answer"], shot_number(row))
+        not in stored
+    )
+    if other:
+        raise InputError(other)
+    return Summary(len(rows))

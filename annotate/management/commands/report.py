@@ -1,0 +1,86 @@
+import argparse
+from dataclasses import fields
+from pathlib import Path
+
+from django.core.management.base import CommandError
+from tqdm import tqdm
+
+from analysis.commands.arguments import (
+    add_alignment,
+    add_images,
+    add_resampling,
+)
+from analysis.options import AlignOptions, OptionError
+from analysis.problems import InputError
+from annotate.answers.analysis_views import MAIN
+from annotate.history import as_of_event
+from annotate.history.as_of_event import MomentError
+from annotate.management.studies import WritingCommand, find_study
+from annotate.models import Study
+from annotate.reports import omissions
+from annotate.reports.building import ReportError, write_study_report
+
+
+class Command(WritingCommand):
+    help = (
+        "Write the alignment report of a study. Example: report pilot --out report/. "
+        "Numbers of an earlier report again: report pilot --out again/ --view main "
+        "--as-of 1234"
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--view", default=MAIN, help="analysis view; default main")
+        parser.add_argument(
+            "--as-of", type=int, help="event of the study's log; default now"
+        )
+        add_alignment(parser)
+        add_resampling(parser)
+        add_images(parser)
+
+    def handle(
+        self,
+        *,
+        study: str,
+        out: Path,
+        images: str,
+        view: str,
+        as_of: int | None,
+        **given: object,
+    ) -> None:
+        row = find_study(study)
+        _check_view(row, view)
+        if as_of is None and (missing := omissions.missing_now(row)):
+            self.stderr.write(
+                "note: scores are being computed; this report lacks, wholly or partly, "
+                f"{', '.join(missing)}"
+            )
+        names = [field.name for field in fields(AlignOptions)]
+        try:
+            options = AlignOptions(**{n: given[n] for n in names if n in given})
+            with tqdm(bar_format="{desc} {elapsed}", disable=None) as bar:
+                now = as_of is None
+                moment = as_of_event.now(row) if now else as_of_event.moment(row, as_of)
+                page = write_study_report(
+                    row,
+                    view=view,
+                    moment=moment,
+                    options=options,
+                    out=out,
+                    images="" if images == "none" else images,
+                    progress=bar.set_description_str,
+                )
+        except (ReportError, InputError, OptionError, MomentError) as error:
+            raise CommandError(str(error), returncode=2) from error
+        except OSError as error:
+            raise self.unwritable(out, error) from error
+        self.stdout.write(str(page))
+
+
+def _check_view(study: Study, view: str) -> None:
+    """End the command if the study has no such view."""
+    known = list(study.analysis_views.values_list("key", flat=True))
+    if view not in known:
+        raise CommandError(
+            f"--view: {view!r}: expected one of {', '.join(known)}", returncode=2
+        )

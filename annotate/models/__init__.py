@@ -1,0 +1,51 @@
+"""The tables of people and their answers, a module a topic.
+
+Comes in: the benchmarks, stories and outputs of `evalcore.models`.
+Goes out: one class a table with its named constraints. Django finds them here, so this
+`__init__` imports.
+"""
+
+from annotate.models.answers import Answer, Choice, Look, Rating
+from annotate.models.events import Event, Snapshot
+from annotate.models.exclusions import EVERYTHING, MAIN, AnalysisView, Exclusion
+from annotate.models.flags import Flag
+from annotate.models.people import Annotator, Invitation, JoinLink, new_token
+from annotate.models.purposes import CHECKS, PURPOSES, Purpose
+from annotate.models.reports import Report
+from annotate.models.slots import Fault, Skip, Slot
+from annotate.models.studies import BOXES, Question, Study, StudyMember
+from annotate.models.texts import localised
+from annotate.models.units import Unit
+from annotate.models.users import User
+
+__all__ = [
+    "BOXES",
+    "CHECKS",
+    "EVERYTHING",
+    "MAIN",
+    "PURPOSES",
+    "AnalysisView",
+    "Annotator",
+    "Answer",
+    "Choice",
+    "Event",
+    "Exclusion",
+    "Fault",
+    "Flag",
+    "Invitation",
+    "JoinLink",
+    "Look",
+    "Purpose",
+    "Question",
+    "Rating",
+    "Report",
+    "Skip",
+    "Slot",
+    "Snapshot",
+    "Study",
+    "StudyMember",
+    "Unit",
+    "User",
+    "localised",
+    "new_token",
+]

@@ -1,0 +1,120 @@
+"""Ratings and choices."""
+
+from django.db import models
+from django.db.models import F, Q
+from django.utils import timezone
+
+from annotate.models.people import Annotator
+from annotate.models.slots import Slot
+from annotate.models.studies import Question
+
+
+def answer_constraints(name: str, *also: str) -> list[models.UniqueConstraint]:
+    """Return what holds for the answers to a question (and to what `also` says)."""
+    key = ["slot", "question", "annotator", *also]
+    return [
+        models.UniqueConstraint(
+            fields=[*key, "revision"], name=f"{name}_revision_unique"
+        ),
+        models.UniqueConstraint(
+            fields=key, condition=Q(is_current=True), name=f"{name}_one_current"
+        ),
+        models.UniqueConstraint(
+            fields=[*key, "client_key"],
+            condition=~Q(client_key=""),
+            name=f"{name}_key_press_once",
+        ),
+    ]
+
+
+class Answer(models.Model):
+    """What ratings and choices share: who, when, and which revision.
+
+    A change is a new row with the next revision; `is_current` marks the newest.
+    Answers belong to the annotator who gave them: another annotator who takes
+    over the slot starts afresh.
+    """
+
+    slot = models.ForeignKey(Slot, on_delete=models.PROTECT, related_name="%(class)ss")
+    question = models.ForeignKey(
+        Question, on_delete=models.PROTECT, related_name="%(class)ss"
+    )
+    annotator = models.ForeignKey(
+        Annotator, on_delete=models.PROTECT, related_name="%(class)ss"
+    )
+    revision = models.PositiveSmallIntegerField(default=1)
+    is_current = models.BooleanField(default=True)
+    client_key = models.CharField(
+        max_length=40, blank=True, help_text="Names one key press in the browser."
+    )
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        abstract = True
+
+
+class Rating(Answer):
+    """An integer on the question's scale; the bounds are copied into the row.
+
+    `shot` is the number of the shot that a checklist's box is about, else 0.
+    """
+
+    value = models.SmallIntegerField()
+    scale_min = models.SmallIntegerField()
+    scale_max = models.SmallIntegerField()
+    shot = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        constraints = [
+            *answer_constraints("rating", "shot"),
+            models.CheckConstraint(
+                condition=Q(value__gte=F("scale_min"), value__lte=F("scale_max")),
+                name="rating_in_scale",
+            ),
+        ]
+
+
+class Look(models.Model):
+    """The annotator's word on a shot of a checklist: looked at, and ticked what fits.
+
+    Without it the shot's boxes are no answers.
+    """
+
+    slot = models.ForeignKey(Slot, on_delete=models.PROTECT, related_name="looks")
+    annotator = models.ForeignKey(
+        Annotator, on_delete=models.PROTECT, related_name="looks"
+    )
+    shot = models.PositiveIntegerField()
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["slot", "annotator", "shot"], name="look_once_per_shot"
+            )
+        ]
+
+
+class Choice(Answer):
+    """Which of the pair is better: a or b in the unit's order, or a tie.
+
+    `a_is_left` is copied from the slot: what the annotator saw when answering.
+    """
+
+    class Value(models.TextChoices):
+        A = "a"
+        B = "b"
+        TIE = "tie"
+        BOTH_BAD = "both_bad"
+
+    value = models.CharField(max_length=8, choices=Value.choices)
+    a_is_left = models.BooleanField(null=True)
+
+    class Meta:
+        constraints = [
+            *answer_constraints("choice"),
+            models.CheckConstraint(
+                condition=Q(value__in=["a", "b", "tie", "both_bad"]),
+                name="choice_value_known",
+            ),
+        ]

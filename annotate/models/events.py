@@ -1,0 +1,111 @@
+"""The log of a study, and what is kept as of one of its events."""
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from annotate.models.people import Annotator
+from annotate.models.slots import Slot
+from annotate.models.studies import Study
+
+
+class EventQuerySet(models.QuerySet):
+    """Events are added and read; nothing else."""
+
+    def update(self, **_changes: object) -> int:
+        raise TypeError("Events are never changed.")
+
+
+class Event(models.Model):
+    """One line of the study's log; rows are added, never changed.
+
+    What happened to slots can be replayed (`history.replaying`). An event on many slots
+    at once lists them in `details`.
+    """
+
+    class Kind(models.TextChoices):
+        STUDY_PLANNED = "study planned", _("study planned")
+        STUDY_EXTENDED = "study extended", _("study extended")
+        STUDY_EDITED = "study edited", _("study edited")
+        STUDY_LAUNCHED = "study launched", _("study launched")
+        STUDY_PAUSED = "study paused", _("study paused")
+        STUDY_CLOSED = "study closed", _("study closed")
+        ANSWERS_IMPORTED = "answers imported", _("answers imported")
+        ANNOTATOR_INVITED = "annotator invited", _("annotator invited")
+        ANNOTATOR_ADDED = "annotator added", _("annotator added")
+        ANNOTATOR_JOINED = "annotator joined", _("annotator joined")
+        ANNOTATOR_PAUSED = "annotator paused", _("annotator paused")
+        ANNOTATOR_RESUMED = "annotator resumed", _("annotator resumed")
+        ANNOTATOR_FAILED = "annotator not admitted", _("annotator not admitted")
+        TRAINING_PASSED = "training passed", _("training passed")
+        SECOND_LINK = "second link opened", _("second link opened")
+        FLAG_RAISED = "flag raised", _("flag raised")
+        FLAG_RESOLVED = "flag resolved", _("flag resolved")
+        JOIN_LINK_MADE = "join link made", _("join link made")
+        JOIN_LINK_CLOSED = "join link closed", _("join link closed")
+        STOPPED_EARLY = "stop rule met", _("stop rule met")
+        REPORT_ASKED = "report asked for", _("report asked for")
+        ANNOTATOR_REVOKED = "annotator revoked", _("annotator revoked")
+        ANNOTATOR_FINISHED = "annotator finished", _("annotator finished")
+        LINK_REPLACED = "link replaced", _("link replaced")
+        CONSENT_GIVEN = "consent given", _("consent given")
+        SLOTS_LISTED = "slots listed", _("slots listed")
+        SLOTS_ASSIGNED = "slots assigned", _("slots assigned")
+        SLOT_TAKEN = "slot taken", _("slot taken")
+        SLOT_EXPIRED = "lease expired", _("lease expired")
+        SLOT_SKIPPED = "slot skipped", _("slot skipped")
+        SLOT_FREED = "slot freed", _("slot freed")
+        SLOT_OPENED = "slot opened", _("slot opened")
+        SLOT_WITHDRAWN = "slot withdrawn", _("slot withdrawn")
+        SLOT_SURPLUS = "slot surplus", _("slot made surplus")
+        SLOT_LATE = "late answer kept", _("late answer kept")
+        SLOT_SUBMITTED = "slot submitted", _("slot submitted")
+        SLOT_EXCLUDED = "slot excluded", _("slot excluded")
+        EXCLUSION_UNDONE = "exclusion undone", _("exclusion undone")
+
+    study = models.ForeignKey(
+        Study, on_delete=models.CASCADE, related_name="events", db_index=False
+    )
+    at = models.DateTimeField(default=timezone.now, editable=False)
+    kind = models.CharField(max_length=40, choices=Kind.choices)
+    annotator = models.ForeignKey(
+        Annotator, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+    )
+    slot = models.ForeignKey(
+        Slot, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    details = models.JSONField(default=dict, blank=True)
+
+    objects = EventQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["study_id", "id"]
+        indexes = [
+            models.Index(fields=["study", "id"], name="event_in_order"),
+            models.Index(fields=["study", "kind"], name="event_by_kind"),
+        ]
+
+    def save(self, *args: object, **kwargs: object) -> None:
+        if not self._state.adding:
+            raise TypeError("Events are never changed.")
+        super().save(*args, **kwargs)
+
+
+class Snapshot(models.Model):
+    """What takes long to compute about a study, as of an event of its log."""
+
+    study = models.OneToOneField(
+        Study, on_delete=models.CASCADE, related_name="snapshot"
+    )
+    event = models.PositiveBigIntegerField(default=0)
+    at = models.DateTimeField(default=timezone.now)
+    seconds = models.FloatField(default=0)
+    data = models.JSONField(default=dict)

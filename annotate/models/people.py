@@ -1,0 +1,169 @@
+"""Annotators, and the links by which they come."""
+
+import secrets
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from annotate.models.studies import Study
+
+
+def new_token() -> str:
+    """Return an unguessable token for an invitation link."""
+    return secrets.token_urlsafe(18)
+
+
+def new_completion_code() -> str:
+    """Return a code that an annotator can read aloud and type."""
+    alphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+    return "".join(secrets.choice(alphabet) for _ in range(8))
+
+
+class Annotator(models.Model):
+    """A person in one study; `name` is the pseudonym in the three tables.
+
+    See docs/decisions/0001-annotators-have-no-account.md.
+    """
+
+    class State(models.TextChoices):
+        PLANNED = "planned", _("planned")  # has slots, nobody invited yet
+        INVITED = "invited", _("invited")
+        ACTIVE = "active", _("active")  # has given consent
+        FINISHED = "finished", _("finished")
+        PAUSED = "paused", _("paused")  # by a rule or a manager; work stays theirs
+        FAILED = "failed", _("not admitted")  # did not pass the training round
+        REVOKED = "revoked", _("revoked")
+
+    STOPPED = (State.PAUSED, State.FAILED, State.REVOKED)
+
+    study = models.ForeignKey(
+        Study, on_delete=models.CASCADE, related_name="annotators"
+    )
+    name = models.CharField(max_length=100)
+    state = models.CharField(
+        max_length=10, choices=State.choices, default=State.PLANNED
+    )
+    is_simulated = models.BooleanField(
+        default=False, help_text="Answers come from a program, not from a person."
+    )
+    language = models.CharField(max_length=10, blank=True)
+    external_id = models.CharField(
+        max_length=100, blank=True, help_text="Who this is elsewhere, if known."
+    )
+    cap = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Most slots to fill; empty: the study's."
+    )
+    training_attempts = models.PositiveSmallIntegerField(default=0)
+    trained_at = models.DateTimeField(null=True, blank=True)
+    consented_at = models.DateTimeField(null=True, blank=True)
+    consent_version = models.CharField(max_length=20, blank=True)
+    instructed_at = models.DateTimeField(null=True, blank=True)
+    last_seen_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    completion_code = models.CharField(max_length=12, default=new_completion_code)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["study_id", "name"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["study", "name"], name="annotator_name_unique_in_study"
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    state__in=[
+                        "planned",
+                        "invited",
+                        "active",
+                        "finished",
+                        "paused",
+                        "failed",
+                        "revoked",
+                    ]
+                ),
+                name="annotator_state_known",
+            ),
+            models.UniqueConstraint(
+                fields=["study", "external_id"],
+                condition=~Q(external_id=""),
+                name="annotator_external_id_unique_in_study",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def most_slots(self) -> int | None:
+        """Return the cap that holds for this annotator: their own, or the study's."""
+        return self.cap or self.study.cap
+
+
+class Invitation(models.Model):
+    """A link that lets one annotator in; the link is the annotator's identity."""
+
+    annotator = models.OneToOneField(
+        Annotator, on_delete=models.CASCADE, related_name="invitation"
+    )
+    token = models.CharField(max_length=40, unique=True, default=new_token)
+    note = models.CharField(
+        max_length=200, blank=True, help_text="Seen by managers only."
+    )
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+
+class JoinLink(models.Model):
+    """An open link: whoever opens it becomes an annotator with a link of their own."""
+
+    study = models.ForeignKey(
+        Study, on_delete=models.CASCADE, related_name="join_links"
+    )
+    token = models.CharField(max_length=40, unique=True, default=new_token)
+    language = models.CharField(max_length=10, blank=True)
+    most = models.PositiveIntegerField(help_text="Most people who may join.")
+    joined = models.PositiveIntegerField(default=0)
+    cap = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Most slots of each; empty: the study's."
+    )
+    any_device = models.BooleanField(
+        default=False,
+        help_text="Whoever joined goes on by the platform's id on any device.",
+    )
+    note = models.CharField(max_length=200, blank=True)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    closed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["study_id", "id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(joined__lte=F("most")), name="join_link_not_overdrawn"
+            )
+        ]
+
+    @property
+    def is_full(self) -> bool:
+        return self.joined >= self.most
+
+    @property
+    def is_open(self) -> bool:
+        """Say whether somebody can still join by it while the study is open."""
+        return self.closed_at is None and not self.is_full

@@ -1,0 +1,92 @@
+"""Reports built on the server."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from analysis.options import AlignOptions
+from annotate.models.events import Event
+from annotate.models.exclusions import MAIN, AnalysisView
+from annotate.models.studies import Study
+
+
+class Report(models.Model):
+    """One alignment report of a study: what was asked for, and where it lies.
+
+    It sees the answers through `view` as of the event `as_of`, so that it can be built
+    again. Reports from before there were views have no event, and one that waits for
+    scores gets it when it is built. The files stand in
+    `REPORTS_ROOT/<id>/` with the layout that `python -m analysis align` writes.
+    """
+
+    class State(models.TextChoices):
+        QUEUED = "queued", _("queued")
+        RUNNING = "running", _("running")
+        DONE = "done", _("done")
+        FAILED = "failed", _("failed")
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="reports")
+    view = models.ForeignKey(
+        AnalysisView, on_delete=models.PROTECT, related_name="reports"
+    )
+    as_of = models.ForeignKey(
+        Event, on_delete=models.PROTECT, null=True, related_name="+"
+    )
+    state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
+    waits = models.BooleanField(
+        default=False, help_text="Built, as of then, when no scores are being computed."
+    )
+    options = models.JSONField(default=dict, blank=True)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    heartbeat_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    step = models.CharField(max_length=200, blank=True, help_text="What is done now.")
+    error = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(state__in=["queued", "running", "done", "failed"]),
+                name="report_state_known",
+            )
+        ]
+
+    def save(self, *args: object, **kwargs: object) -> None:
+        """Store; a new report is through `main` and as of now unless it says else."""
+        if self._state.adding and self.view_id is None:
+            self.view = self.study.analysis_views.get(key=MAIN)
+        if self._state.adding and self.as_of_id is None and not self.waits:
+            self.as_of = Event.objects.create(
+                study=self.study, kind=Event.Kind.REPORT_ASKED, user=self.created_by
+            )
+        super().save(*args, **kwargs)
+
+    @property
+    def resamples(self) -> int:
+        """Return how many resamples were asked for."""
+        return self.options.get("resamples", AlignOptions().resamples)
+
+    @property
+    def choices_made(self) -> list[str]:
+        """Return the options that are not the usual ones, as the command has them."""
+        usual = vars(AlignOptions())
+        given = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in self.options.items()
+        }
+        return [
+            f"{name.replace('_', '-')} "
+            + (", ".join(value) or "none" if isinstance(value, tuple) else str(value))
+            for name, value in given.items()
+            if name != "resamples" and value != usual[name]
+        ]

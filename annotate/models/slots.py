@@ -1,0 +1,250 @@
+"""Required judgements, and what annotators say of them beside the answers."""
+
+import secrets
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+from annotate.models.people import Annotator
+from annotate.models.purposes import PURPOSES, Purpose
+from annotate.models.studies import Study
+from annotate.models.units import Unit
+
+
+def new_code() -> str:
+    """Return an unguessable code for a slot's address."""
+    return secrets.token_urlsafe(9)
+
+
+def new_draw() -> int:
+    """Return a slot's place in the random order in which free slots are handed out."""
+    return secrets.randbelow(2**31)
+
+
+class Slot(models.Model):
+    """One required judgement of a unit.
+
+    A slot is planned for an annotator (or free for anyone, when `annotator` is
+    empty), leased while the annotator works on it, and submitted once. `ordinal`
+    counts the redundancy. Without ordinal are surplus slots (real, and always
+    somebody's), withdrawn ones, and those that check an annotator (`purpose`).
+
+    Free slots are handed out by `level` (the how-manieth answer of its unit a slot is)
+    and in the random order of `draw`.
+    """
+
+    class State(models.TextChoices):
+        OPEN = "open", pgettext_lazy("slot", "open")
+        LEASED = "leased", pgettext_lazy("slot", "leased")
+        SUBMITTED = "submitted", pgettext_lazy("slot", "submitted")
+        EXCLUDED = "excluded", pgettext_lazy("slot", "excluded")
+        WITHDRAWN = "withdrawn", pgettext_lazy("slot", "withdrawn")
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="slots")
+    unit = models.ForeignKey(Unit, on_delete=models.CASCADE, related_name="slots")
+    code = models.CharField(max_length=20, unique=True, default=new_code)
+    purpose = models.CharField(
+        max_length=10, choices=Purpose.choices, default=Purpose.REAL
+    )
+    repeat_of = models.ForeignKey(
+        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="repeats"
+    )
+    round = models.PositiveSmallIntegerField(default=1)
+    ordinal = models.PositiveSmallIntegerField(null=True, blank=True)
+    state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN)
+    annotator = models.ForeignKey(
+        Annotator, on_delete=models.PROTECT, null=True, blank=True, related_name="slots"
+    )
+    session = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text="The annotator's 1st, 2nd, ... sitting."
+    )
+    position = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Order among the annotator's slots, from 1."
+    )
+    a_is_left = models.BooleanField(
+        null=True,
+        default=True,
+        help_text="Whether the pair's first method stands left; empty when imported "
+        "answers do not tell.",
+    )
+    claimed = models.BooleanField(
+        default=False, help_text="Taken over by its annotator, not planned for them."
+    )
+    language = models.CharField(
+        max_length=10, blank=True, help_text="For annotators of this language only."
+    )
+    level = models.PositiveSmallIntegerField(default=1)
+    draw = models.PositiveIntegerField(default=new_draw)
+    probability = models.FloatField(
+        null=True, blank=True, help_text="With which an adaptive study chose it."
+    )
+    alternatives = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Among how many free slots it was chosen."
+    )
+    lease = models.PositiveIntegerField(default=0, help_text="How often it was taken.")
+    lease_until = models.DateTimeField(null=True, blank=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    submitted_at = models.DateTimeField(null=True, blank=True)
+    offered_at = models.DateTimeField(
+        null=True, blank=True, help_text="Since when its annotator could see it."
+    )
+    seconds = models.FloatField(
+        null=True, blank=True, help_text="Time on the page, as far as it can be."
+    )
+    claimed_seconds = models.FloatField(
+        null=True, blank=True, help_text="Time on the page, as the browser told it."
+    )
+    comment = models.TextField(
+        blank=True, help_text="What the annotator wrote, where the study asks for it."
+    )
+
+    class Meta:
+        ordering = ["unit_id", "round", "ordinal"]
+        indexes = [
+            models.Index(fields=["study", "state"], name="slot_by_state"),
+            models.Index(fields=["annotator", "position"], name="slot_by_position"),
+            models.Index(
+                fields=["study", "level", "draw"],
+                condition=Q(annotator__isnull=True, state="open"),
+                name="slot_free",
+            ),
+            models.Index(
+                fields=["study", "level"],
+                condition=Q(ordinal__isnull=False, state__in=["open", "leased"]),
+                name="slot_unfinished",
+            ),
+            models.Index(
+                fields=["lease_until"],
+                condition=Q(state="leased"),
+                name="slot_by_deadline",
+            ),
+            models.Index(
+                fields=["study", "submitted_at"],
+                condition=Q(submitted_at__isnull=False),
+                name="slot_by_submission",
+            ),
+        ]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["unit", "round", "ordinal"],
+                condition=Q(ordinal__isnull=False),
+                name="slot_ordinal_unique",
+            ),
+            models.UniqueConstraint(
+                fields=["unit", "round", "annotator"],
+                condition=Q(
+                    annotator__isnull=False, purpose__in=["real", "gold", "twin"]
+                ),
+                name="slot_once_per_annotator_and_unit",
+            ),
+            models.UniqueConstraint(
+                fields=["annotator", "position"],
+                condition=Q(position__isnull=False),
+                name="slot_position_unique_for_annotator",
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    state__in=["open", "leased", "submitted", "excluded", "withdrawn"]
+                ),
+                name="slot_state_known",
+            ),
+            models.CheckConstraint(
+                condition=Q(purpose__in=PURPOSES), name="slot_purpose_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(purpose="real") | Q(ordinal__isnull=True),
+                name="slot_check_has_no_ordinal",
+            ),
+            models.CheckConstraint(
+                condition=Q(purpose="repeat") ^ Q(repeat_of__isnull=True),
+                name="slot_repeat_names_its_original",
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=["open", "withdrawn"])
+                | Q(annotator__isnull=False, started_at__isnull=False),
+                name="slot_started_by_someone",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="leased") | Q(lease_until__isnull=False),
+                name="slot_lease_has_deadline",
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    state__in=["open", "leased", "withdrawn"], submitted_at__isnull=True
+                )
+                | Q(state__in=["submitted", "excluded"], submitted_at__isnull=False),
+                name="slot_submitted_has_time",
+            ),
+            models.CheckConstraint(
+                condition=Q(ordinal__isnull=False)
+                | Q(annotator__isnull=False)
+                | Q(state="withdrawn"),
+                name="slot_surplus_is_held",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="withdrawn") | Q(ordinal__isnull=True),
+                name="slot_withdrawn_has_no_ordinal",
+            ),
+        ]
+
+
+class Skip(models.Model):
+    """An annotator who would not judge a unit, and why; they never get it again."""
+
+    class Reason(models.TextChoices):
+        BROKEN = "broken", _("A picture is missing or broken")
+        UNCLEAR = "unclear", _("I cannot tell")
+        UPSETTING = "upsetting", _("I would rather not look at it")
+        OTHER = "other", _("Another reason")
+
+    slot = models.ForeignKey(Slot, on_delete=models.CASCADE, related_name="skips")
+    unit = models.ForeignKey(Unit, on_delete=models.CASCADE, related_name="skips")
+    annotator = models.ForeignKey(
+        Annotator, on_delete=models.PROTECT, related_name="skips"
+    )
+    reason = models.CharField(max_length=10, choices=Reason.choices)
+    comment = models.CharField(max_length=300, blank=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["slot", "annotator"], name="skip_once_per_slot"
+            ),
+            models.CheckConstraint(
+                condition=Q(reason__in=["broken", "unclear", "upsetting", "other"]),
+                name="skip_reason_known",
+            ),
+        ]
+
+
+class Fault(models.Model):
+    """A picture or video that an annotator reports as broken, while judging on.
+
+    `side` is where it stood (only, left, right), or empty for a character's picture;
+    `shot` its shot's number, 0 for a video.
+    """
+
+    slot = models.ForeignKey(Slot, on_delete=models.CASCADE, related_name="faults")
+    annotator = models.ForeignKey(
+        Annotator, on_delete=models.PROTECT, related_name="faults"
+    )
+    side = models.CharField(max_length=5, blank=True)
+    shot = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    resolved_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["slot", "annotator", "side", "shot"], name="fault_reported_once"
+            ),
+            models.CheckConstraint(
+                condition=Q(side__in=["", "only", "left", "right"]),
+                name="fault_side_known",
+            ),
+        ]

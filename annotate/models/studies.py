@@ -1,0 +1,277 @@
+"""Studies, who may see them, and what they ask."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+from annotate.models.purposes import Purpose
+from annotate.models.texts import localised
+from evalcore.models import Benchmark, Story
+
+
+class Study(models.Model):
+    """One collection of human judgements."""
+
+    class Protocol(models.TextChoices):
+        LIKERT = "likert"
+        PAIRWISE = "pairwise"
+        CHECKLIST = "checklist"
+
+    class Assignment(models.TextChoices):
+        PLANNED = "planned", _("planned for known annotators")
+        OPEN = "open", _("open to whoever arrives")
+
+    class State(models.TextChoices):
+        DRAFT = "draft", pgettext_lazy("study", "draft")
+        OPEN = "open", pgettext_lazy("study", "open")
+        PAUSED = "paused", pgettext_lazy("study", "paused")
+        CLOSED = "closed", pgettext_lazy("study", "closed")
+
+    slug = models.SlugField(max_length=80, unique=True)
+    title = models.CharField(max_length=200)
+    benchmark = models.ForeignKey(
+        Benchmark, on_delete=models.PROTECT, related_name="studies"
+    )
+    protocol = models.CharField(max_length=10, choices=Protocol.choices)
+    template = models.CharField(max_length=80, blank=True)
+    state = models.CharField(max_length=10, choices=State.choices, default=State.DRAFT)
+    assignment = models.CharField(
+        max_length=10, choices=Assignment.choices, default=Assignment.PLANNED
+    )
+    redundancy = models.PositiveSmallIntegerField(help_text="Slots per unit.")
+    rounds = models.PositiveSmallIntegerField(default=1)
+    languages = models.JSONField(
+        default=dict, blank=True, help_text='Slots per unit by language: {"en": 5}.'
+    )
+    session_size = models.PositiveSmallIntegerField(default=7)
+    cap = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Most slots that one annotator may fill."
+    )
+    lease_minutes = models.PositiveSmallIntegerField(default=30)
+    seed = models.BigIntegerField(default=0)
+    training = models.JSONField(
+        default=dict, blank=True, help_text='{"pass_mark": 0.7, "attempts": 2}'
+    )
+    checks = models.JSONField(
+        default=dict, blank=True, help_text='{"per_session": 1, "kinds": [...]}'
+    )
+    rules = models.JSONField(default=list, blank=True, help_text="Quality rules.")
+    adaptive = models.JSONField(
+        default=dict, blank=True, help_text="How pairs are chosen; empty: at random."
+    )
+    presentation = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text='{"same_size": true, "must_watch": true, "comments": false}',
+    )
+    definition = models.TextField(
+        blank=True, help_text="The study file (YAML) that it was planned from."
+    )
+    previous_version = models.ForeignKey(
+        "self",
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="next_versions",
+    )
+    consent = models.JSONField(default=dict, blank=True, help_text='{"en": ...}')
+    consent_version = models.CharField(max_length=20, default="1")
+    instructions = models.JSONField(default=dict, blank=True, help_text='{"en": ...}')
+    balance_report = models.JSONField(default=dict, blank=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        verbose_name_plural = "studies"
+        ordering = ["-created_at", "slug"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(protocol__in=["likert", "pairwise", "checklist"]),
+                name="study_protocol_known",
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=["draft", "open", "paused", "closed"]),
+                name="study_state_known",
+            ),
+            models.CheckConstraint(
+                condition=Q(assignment__in=["planned", "open"]),
+                name="study_assignment_known",
+            ),
+            models.CheckConstraint(
+                condition=Q(redundancy__gte=1, session_size__gte=1, rounds__gte=1),
+                name="study_sizes_positive",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+    @property
+    def is_pairwise(self) -> bool:
+        return self.protocol == self.Protocol.PAIRWISE
+
+    @property
+    def is_checklist(self) -> bool:
+        return self.protocol == self.Protocol.CHECKLIST
+
+    @property
+    def is_open(self) -> bool:
+        """Say whether annotators arrive one by one and take free slots."""
+        return self.assignment == self.Assignment.OPEN
+
+    @property
+    def same_size(self) -> bool:
+        """Say whether pictures and videos of all methods are shown in one size."""
+        return bool(self.presentation.get("same_size", True))
+
+    @property
+    def must_watch(self) -> bool:
+        """Say whether videos are seen to the end before answers count."""
+        return bool(self.presentation.get("must_watch", True))
+
+    @property
+    def may_comment(self) -> bool:
+        """Say whether annotators may write a comment on a story."""
+        return bool(self.presentation.get("comments", False))
+
+    @property
+    def method_names(self) -> list[str]:
+        """Return the names of the methods that are judged."""
+        judged = self.units.filter(purpose=Purpose.REAL)
+        first = judged.values_list("output_a__method__name", flat=True)
+        second = judged.filter(output_b__isnull=False).values_list(
+            "output_b__method__name", flat=True
+        )
+        return sorted(set(first) | set(second))
+
+    @property
+    def consent_text(self) -> str:
+        return localised(self.consent)
+
+    @property
+    def instructions_text(self) -> str:
+        return localised(self.instructions)
+
+
+class StudyMember(models.Model):
+    """What a user may do in a study: managers run it, researchers read it."""
+
+    class Role(models.TextChoices):
+        MANAGER = "manager"
+        RESEARCHER = "researcher"
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="members")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships"
+    )
+    role = models.CharField(max_length=10, choices=Role.choices)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["study", "user"], name="member_once_per_study"
+            ),
+            models.CheckConstraint(
+                condition=Q(role__in=["manager", "researcher"]),
+                name="member_role_known",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user}: {self.role} of {self.study}"
+
+
+# What the two boxes of a checklist's label are about.
+BOXES = {"text": _("in the text"), "video": _("in the picture or video")}
+
+
+class Question(models.Model):
+    """A dimension (Likert) or a criterion (pairwise), with wording and anchors.
+
+    In a checklist it is one box of a label, asked of every shot: its key is
+    `label|text` or `label|video`, and its scale 0 to 1.
+    """
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="questions")
+    key = models.CharField(max_length=80, help_text="`dimension` or `criterion`.")
+    ordinal = models.PositiveSmallIntegerField()
+    categories = models.JSONField(
+        default=dict, blank=True, help_text="What a checklist's labels are grouped by."
+    )
+    titles = models.JSONField(default=dict)
+    texts = models.JSONField(default=dict)
+    help_texts = models.JSONField(default=dict, blank=True)
+    anchors = models.JSONField(
+        default=dict, blank=True, help_text='{"0": {"en": ..., "zh": ...}, ...}'
+    )
+    scale_min = models.SmallIntegerField(null=True, blank=True)
+    scale_max = models.SmallIntegerField(null=True, blank=True)
+    allow_tie = models.BooleanField(default=True)
+    metric = models.CharField(
+        max_length=100, blank=True, help_text="The metric meant to measure this."
+    )
+    stories = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text='Asked of stories with these tags only: {"angle": ["TR"]}.',
+    )
+
+    class Meta:
+        ordering = ["study_id", "ordinal"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["study", "key"], name="question_key_unique_in_study"
+            ),
+            models.UniqueConstraint(
+                fields=["study", "ordinal"], name="question_ordinal_unique_in_study"
+            ),
+            models.CheckConstraint(
+                condition=Q(scale_min__isnull=True, scale_max__isnull=True)
+                | Q(scale_min__lt=F("scale_max")),
+                name="question_scale_ordered",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.key
+
+    @property
+    def title(self) -> str:
+        return localised(self.titles)
+
+    @property
+    def full_title(self) -> str:
+        """Return the title; of a checklist's box, with which of the two it is."""
+        box = BOXES.get(self.key.partition("|")[2])
+        return f"{self.title}: {box}" if box else self.title
+
+    @property
+    def category(self) -> str:
+        return localised(self.categories)
+
+    @property
+    def text(self) -> str:
+        return localised(self.texts)
+
+    @property
+    def help_text(self) -> str:
+        return localised(self.help_texts)
+
+    def is_asked_of(self, story: Story) -> bool:
+        """Say whether this is asked of a story, by the story's tags."""
+        return all(
+            tag not in story.tags or str(story.tags[tag]) in values
+            for tag, values in self.stories.items()
+        )
+
+    @property
+    def steps(self) -> list[tuple[int, str]]:
+        """Return each value of the scale with its anchor, lowest first."""
+        if self.scale_min is None or self.scale_max is None:
+            return []
+        return [
+            (value, localised(self.anchors.get(str(value), {})))
+            for value in range(self.scale_min, self.scale_max + 1)
+        ]

@@ -1,0 +1,183 @@
+"""Which pair an annotator compares next in an adaptive study.
+
+`adaptive` knows how; here it gets the counts from the tables. What it needs to
+undo the choice, the probability and the number of free slots, stays with the slot.
+"""
+
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from django.db import transaction
+from django.db.models import Count, F, Q, QuerySet
+from django.utils import timezone
+
+from annotate import event_log
+from annotate.models import Choice, Event, Purpose, Slot, Study
+from annotate.next_slot import adaptive
+from evalcore.models import Method
+
+Counts = np.ndarray
+
+
+@dataclass(frozen=True)
+class Board:
+    """A study's methods in alphabetical order, as in units, and where each unit stands.
+
+    `places` has the numbers of both methods and of the story by unit.
+    """
+
+    methods: list[int]
+    places: dict[int, tuple[int, int, int]]
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        stories = 1 + max((place[2] for place in self.places.values()), default=-1)
+        return len(self.methods), len(self.methods), stories
+
+    def counts(self, rows: Iterable[tuple[int, bool, int]]) -> tuple[Counts, Counts]:
+        """Return how many slots (unit, a_is_left, n) stand left, and how many right."""
+        left, right = np.zeros((2, *self.shape), dtype=np.int64)
+        for unit, a_is_left, n in rows:
+            (left if a_is_left else right)[self.places[unit]] += n
+        return left, right
+
+
+def choose(study: Study, free: QuerySet[Slot]) -> Slot | None:
+    """Draw one of the free slots by what its pair would tell about the ranking.
+
+    None when nothing is free, or when the stop rule holds; then the study takes no
+    more than what is leased.
+    """
+    board = _board(study)
+    known = _standing(study, board)
+    if _stop_rule(study).holds(known):
+        _stop(study, board, known)
+        return None
+    left, right = _allowed(study, board, free)
+    chosen = adaptive.pick(
+        adaptive.information(known, top=study.adaptive["top"]),
+        left + right,
+        np.random.default_rng(),
+        explore=study.adaptive["explore"],
+    )
+    return None if chosen is None else _slot_of(board, free, chosen, left, right)
+
+
+def _board(study: Study) -> Board:
+    units = list(
+        study.units.filter(purpose=Purpose.REAL).values_list(
+            "pk", "output_a__method", "output_b__method", "story"
+        )
+    )
+    shown = {method for _pk, a, b, _story in units for method in (a, b)}
+    named = Method.objects.filter(pk__in=shown).values_list("name", "pk")
+    methods = [pk for _name, pk in sorted(named)]
+    number = {pk: place for place, pk in enumerate(methods)}
+    stories = {pk: i for i, pk in enumerate(sorted({unit[3] for unit in units}))}
+    return Board(
+        methods, {pk: (number[a], number[b], stories[s]) for pk, a, b, s in units}
+    )
+
+
+def _allowed(study: Study, board: Board, free: QuerySet[Slot]) -> tuple[Counts, Counts]:
+    """Return the annotator's free slots, left and right, that keep sides even.
+
+    What keeps them even is decided over all open slots of the study. Only where that
+    leaves this annotator nothing, it is decided over the own ones.
+    """
+    inside = study.slots.filter(ordinal__isnull=False).exclude(
+        state=Slot.State.EXCLUDED
+    )
+    is_open = Q(annotator__isnull=True, unit__set_aside_at__isnull=True)
+    rows = list(
+        inside.values_list("unit", "a_is_left")
+        .annotate(
+            free=Count("pk", filter=is_open),
+            begun=Count("pk", filter=Q(annotator__isnull=False)),
+        )
+        .order_by()
+    )
+    begun_left, begun_right = board.counts((u, side, n) for u, side, _, n in rows)
+    excess = begun_left - begun_right
+    left, right = adaptive.counterbalanced(
+        *board.counts((u, side, n) for u, side, n, _ in rows), excess
+    )
+    own_rows = free.order_by().values_list("unit", "a_is_left").annotate(n=Count("pk"))
+    own_left, own_right = board.counts(own_rows)
+    kept = np.where(left, own_left, 0), np.where(right, own_right, 0)
+    if kept[0].any() or kept[1].any():
+        return kept
+    return adaptive.counterbalanced(own_left, own_right, excess)
+
+
+def _standing(study: Study, board: Board) -> adaptive.Standing:
+    """Return what the answers so far say about the methods."""
+    size = len(board.methods)
+    wins, ties = np.zeros((2, size, size))
+    given = (
+        Choice.objects.filter(
+            slot__study=study,
+            slot__ordinal__isnull=False,
+            slot__state=Slot.State.SUBMITTED,
+            question__study=study,
+            question__key=study.adaptive["question"],
+            is_current=True,
+            annotator=F("slot__annotator"),
+        )
+        .values_list("slot__unit", "value")
+        .annotate(n=Count("pk"))
+        .order_by()
+    )
+    for unit, value, n in given:
+        i, j, _story = board.places[unit]
+        if value == Choice.Value.A:
+            wins[i, j] += n
+        elif value == Choice.Value.B:
+            wins[j, i] += n
+        else:
+            ties[i, j] += n
+    return adaptive.standing(wins, ties)
+
+
+def _stop_rule(study: Study) -> adaptive.StopRule:
+    asked = study.adaptive
+    return adaptive.StopRule(asked["top"], asked["confidence"], asked["least"])
+
+
+@transaction.atomic
+def _stop(study: Study, board: Board, known: adaptive.Standing) -> None:
+    """Write down once that the top is separated; nothing more is handed out.
+
+    Whoever changes a study locks it before its annotators, and here the annotator is
+    locked already: while somebody changes it, this is left to the next request.
+    """
+    studies = Study.objects.select_for_update(no_key=True, skip_locked=True)
+    stored = studies.filter(pk=study.pk).first()
+    if stored is None:
+        return
+    if not stored.adaptive.get("stopped"):
+        top = known.top(study.adaptive["top"]).tolist()
+        stored.adaptive["stopped"] = timezone.now().isoformat()
+        stored.save(update_fields=["adaptive"])
+        best = [board.methods[place] for place in top]
+        event_log.note(Event.Kind.STOPPED_EARLY, study.pk, methods=best)
+    study.adaptive = stored.adaptive
+
+
+def _slot_of(
+    board: Board,
+    free: QuerySet[Slot],
+    chosen: adaptive.Choice,
+    left: Counts,
+    right: Counts,
+) -> Slot:
+    """Draw one of the unit's free slots among those whose side keeps it balanced."""
+    place = (*chosen.pair, chosen.story)
+    unit = next(pk for pk, where in board.places.items() if where == place)
+    kept = [side for side, counts in ((True, left), (False, right)) if counts[place]]
+    slots = free.filter(unit=unit, a_is_left__in=kept).select_related("unit", "study")
+    slot = random.choice(list(slots))
+    slot.probability, slot.alternatives = chosen.per_slot, chosen.available
+    return slot

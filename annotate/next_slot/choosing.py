@@ -1,0 +1,365 @@
+"""What an annotator should do next.
+
+First comes the own plan in its order. Then come free slots: those of an open study, and
+in a planned one those that somebody left behind. Answers of an open study stay within
+two of each other, because a slot is handed out only while every unit is at most one
+level behind.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from zlib import crc32
+
+from django.db import transaction
+from django.db.models import Q, QuerySet, Subquery
+from django.utils import timezone
+
+from annotate.models import Annotator, Purpose, Skip, Slot, Study
+from annotate.next_slot import adaptive_pairs
+from annotate.next_slot.slot_selection import Candidate, Seen, best, keeps_even
+from annotate.quality import control_slots, training
+from annotate.slots import errors, leasing
+from annotate.slots.leasing import UNFINISHED, Claim, Place
+from annotate.slots.locking import locked_annotator, locked_slot
+
+Read = Callable[[int], Slot]
+
+# Enough free slots to find one that suits; more are read where none of them does.
+WINDOW, WIDE_WINDOW = 40, 1000
+# An annotator's share is kept even over so many of the latest slots, or a session's.
+MEMORY = 100
+# When to ask again if nobody's lease tells.
+MINUTES = 5
+
+
+class Next(StrEnum):
+    """What comes next for an annotator."""
+
+    WORK = "work"
+    TAKEN = "taken"
+    DONE = "done"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """The next slot, or why there is none.
+
+    `minutes` tells when to try again while everything that is left is with others.
+    `claim` is where a free slot is to stand, if that was found out on the way. `taken`
+    says whether the annotator has the lease now.
+    """
+
+    kind: Next
+    slot: Slot | None = None
+    minutes: int = 0
+    claim: Claim | None = None
+    taken: bool = False
+
+
+def outlook(annotator: Annotator) -> Outlook:
+    """Return what the annotator should do next.
+
+    Reads only, but writes down when the stop rule of an adaptive study holds.
+    """
+    person = Annotator.objects.select_related("study").get(pk=annotator.pk)
+    return _outlook(person, lambda pk: Slot.objects.get(pk=pk))
+
+
+def _outlook(person: Annotator, read: Read) -> Outlook:
+    """Return what comes next; a free slot that is chosen is read by `read`."""
+    if not leasing.may_work(person):
+        return Outlook(Next.STOPPED)
+    if (work := _next(person, read)) is not None:
+        return work
+    if has_room(person) and may_get_more(person):
+        return Outlook(Next.TAKEN, minutes=_minutes(person))
+    return Outlook(Next.DONE)
+
+
+def next_slot(annotator: Annotator) -> Slot | None:
+    """Return the next slot, or None; `outlook` says why there is none."""
+    return outlook(annotator).slot
+
+
+def _next(person: Annotator, read: Read) -> Outlook | None:
+    own = leasing.waiting(person).first()
+    if own is None:
+        return _best_free(person, read)
+    work = Outlook(Next.WORK, own)
+    if own.purpose in (Purpose.REAL, Purpose.TRAINING) or own.started_at is not None:
+        return work
+    # Slots that are claimed one by one come before a check that is laid among them.
+    at = leasing.claim_position(person)
+    return (_best_free(person, read) if at < own.position else None) or work
+
+
+def take_next(
+    annotator: Annotator, *, session: int | None = None, wish: str = ""
+) -> Outlook:
+    """Take the next slot; try again while someone else is faster.
+
+    With a `session`, what does not go on with it is returned without being taken: the
+    first slot of another one, and what is only offered to somebody who has finished.
+    A `wish` is the code of the free slot that the browser shows already; the annotator
+    gets it while it may be handed out.
+    """
+    leasing.release_expired()
+    training.begin(annotator)
+    while (taken := _take_next(annotator, session, wish)) is None:
+        pass
+    return taken
+
+
+@transaction.atomic
+def _take_next(annotator: Annotator, session: int | None, wish: str) -> Outlook | None:
+    """Take the next slot, one browser of an annotator at a time."""
+    person = locked_annotator(annotator)
+    read = partial(locked_slot, study=person.study)
+    following = _wished(person, wish, read) or _outlook(person, read)
+    if following.slot is None or not _goes_on(person, following, session):
+        return following
+    moved = control_slots.begin_session(person, following.slot, following.claim)
+    claim = None if moved else following.claim
+    try:
+        slot = leasing.take_locked(following.slot, person, claim)
+    except errors.SlotTakenError:
+        return None
+    return Outlook(Next.WORK, slot, taken=True)
+
+
+def _wished(person: Annotator, wish: str, read: Read) -> Outlook | None:
+    """Return the free slot of that code, if nothing of the own plan comes first."""
+    if (
+        not wish
+        or person.study.adaptive
+        or not leasing.may_work(person)
+        or not has_room(person)
+    ):
+        return None
+    # Only the slot that is taken is locked: two people may wish for each other's.
+    slot = free_slot(person, wish, ["unit"])
+    if slot is None:
+        return None
+    claim = leasing.last_place(person).claim(slot.unit.story_id)
+    own = leasing.waiting(person).values_list("started_at", "position").first()
+    if own is not None and (own[0] is not None or claim.position >= own[1]):
+        return None
+    return Outlook(Next.WORK, read(slot.pk), claim=claim)
+
+
+def _goes_on(person: Annotator, following: Outlook, session: int | None) -> bool:
+    """Say whether a slot goes on with a session, or whether no session matters."""
+    slot = following.slot
+    if session is None:
+        return True
+    if slot.annotator_id is None and person.state == Annotator.State.FINISHED:
+        return False
+    return session == leasing.session_of(slot, person, following.claim)
+
+
+def has_room(annotator: Annotator) -> bool:
+    """Say whether the annotator may take slots beyond the own plan."""
+    if annotator.study.adaptive.get("stopped"):
+        return False
+    cap = annotator.most_slots
+    if cap is None:
+        return True
+    held = Slot.objects.filter(annotator=annotator, purpose=Purpose.REAL)
+    return held.exclude(state=Slot.State.EXCLUDED).count() < cap
+
+
+def session_room(annotator: Annotator, session: int) -> int:
+    """Return how many free slots may still join a session."""
+    real = leasing.own_slots(annotator).filter(purpose=Purpose.REAL)
+    room = annotator.study.session_size - real.filter(session=session).count()
+    cap = annotator.most_slots
+    if cap is not None:
+        room = min(room, cap - real.count())
+    return max(0, room)
+
+
+def left_for(annotator: Annotator) -> QuerySet[Slot]:
+    """Return the slots that this annotator may get now, or when others let go of them.
+
+    A unit is judged once in each round, and never after it was skipped. Slots planned
+    for others stay with them.
+    """
+    left = _wanted(annotator).filter(Q(annotator__isnull=True) | Q(claimed=True))
+    skipped = Skip.objects.filter(annotator=annotator)
+    left = left.exclude(unit__in=skipped.values("unit"))
+    held = Slot.objects.filter(annotator=annotator)
+    if annotator.study.rounds == 1:
+        return left.exclude(unit__in=held.values("unit"))
+    for number in range(1, annotator.study.rounds + 1):
+        here = held.filter(round=number)
+        left = left.exclude(Q(round=number) & Q(unit__in=here.values("unit")))
+    return left
+
+
+def may_get_more(annotator: Annotator) -> bool:
+    """Say whether anything is left for this annotator, free now or later."""
+    # The order leads to the index of unfinished slots.
+    return left_for(annotator).order_by("level").values("pk").first() is not None
+
+
+def free_slots(annotator: Annotator) -> QuerySet[Slot]:
+    """Return the slots that nobody holds and this annotator may take now, in order.
+
+    In an open study every unit has an answer at each level below the lowest that is
+    unfinished; slots are handed out up to one level above that.
+    """
+    free = left_for(annotator).filter(annotator__isnull=True, state=Slot.State.OPEN)
+    if annotator.study.is_open and not annotator.study.adaptive:
+        free = free.filter(level__lte=Subquery(_lowest_level(annotator)) + 1)
+    return free.order_by("level", "draw")
+
+
+def free_slot(annotator: Annotator, code: str, related: Sequence[str]) -> Slot | None:
+    """Return the slot of a code, if it `is_free_for` the annotator; nothing is taken.
+
+    `related` rows are read with it.
+    """
+    rows = Slot.objects.select_related(*related)
+    try:
+        slot = rows.get(study=annotator.study_id, code=code)
+    except Slot.DoesNotExist:
+        return None
+    return slot if is_free_for(annotator, slot) else None
+
+
+def is_free_for(annotator: Annotator, slot: Slot) -> bool:
+    """Say whether a slot of the study is one of the `free_slots`.
+
+    It takes less time than these. What nobody holds is within the redundancy: surplus
+    slots are somebody's.
+    """
+    held = Slot.objects.filter(annotator=annotator, unit=slot.unit_id)
+    if annotator.study.rounds > 1:
+        held = held.filter(round=slot.round)
+    if (
+        slot.annotator_id is not None
+        or slot.state != Slot.State.OPEN
+        or slot.language not in ("", annotator.language)
+        or slot.unit.set_aside_at is not None
+        or held.exists()
+        or Skip.objects.filter(annotator=annotator, unit=slot.unit_id).exists()
+    ):
+        return False
+    if not annotator.study.is_open or annotator.study.adaptive:
+        return True
+    lowest = _lowest_level(annotator).values_list("level", flat=True).first()
+    return lowest is not None and slot.level <= lowest + 1
+
+
+def _lowest_level(annotator: Annotator) -> QuerySet[Slot]:
+    """Return the lowest unfinished level, in the annotator's language."""
+    return _wanted(annotator).order_by("level").values("level")[:1]
+
+
+def _wanted(annotator: Annotator) -> QuerySet[Slot]:
+    """Return the unfinished slots in the annotator's language, but for surplus ones.
+
+    Units that are set aside are passed over.
+    """
+    return Slot.objects.filter(
+        study=annotator.study_id,
+        ordinal__isnull=False,
+        state__in=UNFINISHED,
+        language__in=("", annotator.language),
+        unit__set_aside_at__isnull=True,
+    )
+
+
+def _best_free(annotator: Annotator, read: Read) -> Outlook | None:
+    """Return the free slot that keeps the annotator's share most even."""
+    if not has_room(annotator):
+        return None
+    free = free_slots(annotator)
+    if annotator.study.adaptive:
+        seen, _place = _seen(annotator)
+        new = free.exclude(unit__story__in=seen.stories)
+        slot = adaptive_pairs.choose(annotator.study, new if new.exists() else free)
+        return None if slot is None else Outlook(Next.WORK, slot)
+    candidates = _candidates(annotator, free[:WINDOW])
+    if not candidates:
+        return None
+    seen, place = _seen(annotator)
+    chosen = _choose(annotator, free, candidates, seen)
+    return Outlook(Next.WORK, read(chosen.slot), claim=place.claim(chosen.story))
+
+
+def suitable(annotator: Annotator) -> tuple[list[Candidate], Seen, Place]:
+    """Return free slots to choose from, what was seen so far, and where that ends."""
+    return _candidates(annotator, free_slots(annotator)[:WINDOW]), *_seen(annotator)
+
+
+def _choose(
+    annotator: Annotator,
+    free: QuerySet[Slot],
+    candidates: list[Candidate],
+    seen: Seen,
+) -> Candidate:
+    chosen = best(candidates, seen)
+    if len(candidates) == WINDOW and not keeps_even(chosen, seen):
+        candidates = _candidates(annotator, free[:WIDE_WINDOW])
+        chosen = best(candidates, seen)
+    return chosen
+
+
+def _methods(study: Study) -> tuple[str, ...]:
+    """Return where the methods of a slot stand; each table joined costs time."""
+    first, second = "unit__output_a__method", "unit__output_b__method"
+    return (first, second) if study.is_pairwise else (first,)
+
+
+def _candidates(annotator: Annotator, free: QuerySet[Slot]) -> list[Candidate]:
+    rows = free.values_list(
+        "pk", "unit__story", "level", "a_is_left", "round", *_methods(annotator.study)
+    )
+    found = [
+        Candidate(pk, story, tuple(methods), level, left, round_)
+        for pk, story, level, left, round_, *methods in rows
+    ]
+    # Ties fall differently for everybody, so that few want the same slot at once, and
+    # for each of them in the same order from one story to the next.
+    return sorted(found, key=lambda c: crc32(f"{annotator.pk} {c.slot}".encode()))
+
+
+def _seen(annotator: Annotator) -> tuple[Seen, Place]:
+    """Return what the annotator was given so far, and where that ends.
+
+    Checks are left out of the counts.
+    """
+    number = max(MEMORY, leasing.shown_in_session(annotator.study))
+    latest = leasing.latest_slots(annotator).values("pk")[:number]
+    # Finding the slots first keeps the database from joining all of them.
+    slots = Slot.objects.filter(pk__in=latest).order_by("-position")
+    rows = list(
+        slots.values_list(*leasing.PLACED, "a_is_left", *_methods(annotator.study))
+    )
+    seen = Seen()
+    for _session, _position, purpose, state, story, left, *methods in rows:
+        if purpose == Purpose.REAL and state not in leasing.CLOSED:
+            seen.add(Candidate(0, story, tuple(methods), 0, left))
+    place = leasing.place_after([row[:5] for row in rows], annotator.study)
+    seen.stories = set(place.stories or ())
+    return seen, place
+
+
+def _minutes(person: Annotator) -> int:
+    """Return in how many minutes it is worth asking again: when a lease may run out.
+
+    A slot may be kept back because of others that this person cannot do.
+    """
+    leased = Slot.objects.filter(study=person.study_id, state=Slot.State.LEASED)
+    for waiting in (left_for(person).filter(state=Slot.State.LEASED), leased):
+        deadlines = waiting.order_by("lease_until").values_list(
+            "lease_until", flat=True
+        )
+        if (first := deadlines.first()) is not None:
+            return max(1, math.ceil((first - timezone.now()).total_seconds() / 60))
+    return MINUTES

@@ -1,0 +1,92 @@
+"""Which free slot suits an annotator best. Pure.
+
+Annotators who arrive one by one have no plan. What a plan guarantees is kept by the
+order in which free slots are handed out: the annotator's methods stay even, no story
+comes twice in a session, sides stay even, and the least judged units come first. The
+limit that keeps units within two answers of each other is kept by whoever makes the
+list of candidates (see `annotate.next_slot.choosing`).
+"""
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A free slot: its unit's story and methods, its level, and its sides."""
+
+    slot: int
+    story: Hashable
+    methods: tuple[Hashable, ...]
+    level: int
+    a_is_left: bool | None = None
+    round: int = 1
+
+
+@dataclass
+class Seen:
+    """What an annotator has been given so far.
+
+    Parameters
+    ----------
+    stories
+        Those of the session at hand.
+    methods
+        How often each method was met, in all sessions; a method that was never met
+        counts zero, named or not.
+    lean
+        How often the first method of a pair stood left, minus how often it stood right.
+    """
+
+    stories: set[Hashable] = field(default_factory=set)
+    methods: Counter[Hashable] = field(default_factory=Counter)
+    lean: int = 0
+
+    def add(self, candidate: Candidate) -> None:
+        """Count a slot that the annotator was given."""
+        self.stories.add(candidate.story)
+        self.methods.update(candidate.methods)
+        if candidate.a_is_left is not None and len(candidate.methods) == 2:
+            self.lean += 1 if candidate.a_is_left else -1
+
+
+def best(candidates: Sequence[Candidate], seen: Seen) -> Candidate | None:
+    """Return the candidate that keeps the annotator's share most even.
+
+    Stories of the session at hand come last; then later rounds, methods met often,
+    units judged often, and the side that stood left more often. Ties go to the earlier
+    candidate, so that a list in random order is drawn from at random.
+
+    Parameters
+    ----------
+    candidates
+        Free slots that this annotator may take.
+    seen
+        What the annotator was given before.
+
+    Returns
+    -------
+    Candidate or None
+        None when there is no candidate.
+    """
+    return min(candidates, key=lambda c: _cost(c, seen), default=None)
+
+
+def keeps_even(candidate: Candidate, seen: Seen) -> bool:
+    """Say whether a slot shows a fresh story and no method more often than any before.
+
+    Otherwise it is worth looking further for one that does.
+    """
+    highest = max(seen.methods.values(), default=0)
+    met = max(seen.methods[method] for method in candidate.methods)
+    return candidate.story not in seen.stories and (met < highest or highest == 0)
+
+
+def _cost(candidate: Candidate, seen: Seen) -> tuple[bool, int, int, int, int, int]:
+    met = [seen.methods[method] for method in candidate.methods]
+    left = 0
+    if candidate.a_is_left is not None and len(candidate.methods) == 2:
+        left = abs(seen.lean + (1 if candidate.a_is_left else -1))
+    again = candidate.story in seen.stories
+    return again, candidate.round, max(met), sum(met), candidate.level, left

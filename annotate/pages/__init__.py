@@ -1,0 +1,5 @@
+"""Views by audience: authorise, parse, call one function, render.
+
+Comes in: requests.
+Goes out: pages.
+"""

@@ -1,0 +1,91 @@
+"""Pages of benchmarks: which a user may see, and who else may."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from annotate.access.permissions import (
+    get_benchmark_for,
+    owns,
+    visible_benchmarks,
+    visible_studies,
+)
+from evalcore import members
+from evalcore.members import LastOwnerError, Role, UnknownAccountError
+from evalcore.models import BenchmarkMember
+
+
+@require_safe
+@login_required
+def benchmark_list(request: HttpRequest) -> HttpResponse:
+    """List the benchmarks that the user may plan studies over."""
+    rows = visible_benchmarks(request.user).order_by("title")
+    counted = rows.annotate(
+        stories_count=Count("stories", distinct=True),
+        methods_count=Count("stories__outputs__method", distinct=True),
+    )
+    return render(request, "manage/benchmarks.html", {"benchmarks": counted})
+
+
+@require_safe
+@login_required
+def benchmark_detail(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show who may see a benchmark, and the user's studies over it."""
+    benchmark = get_benchmark_for(request.user, slug)
+    context = {
+        "benchmark": benchmark,
+        "members": benchmark.members.select_related("user").order_by(
+            "-role", "user__username"
+        ),
+        "owns": owns(request.user, benchmark),
+        "studies": visible_studies(request.user).filter(benchmark=benchmark),
+    }
+    return render(request, "manage/benchmark.html", context)
+
+
+@require_POST
+@login_required
+def member_add(request: HttpRequest, slug: str) -> HttpResponse:
+    """Make somebody a member, or an owner, by user name."""
+    benchmark = get_benchmark_for(request.user, slug, role="owner")
+    role = Role.OWNER if "owner" in request.POST else Role.MEMBER
+    name = request.POST.get("name", "").strip()
+    try:
+        row = members.add(benchmark, members.account(name), role)
+    except UnknownAccountError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, _added(row, role) % {"name": name})
+    return redirect("benchmark-detail", slug)
+
+
+def _added(row: BenchmarkMember, role: Role) -> str:
+    """Say what somebody is now."""
+    if row.role == role:
+        return _("%(name)s is added.")
+    return _(
+        "%(name)s is an owner and stays one. To make a mere member of an owner, remove "
+        "them and add them again."
+    )
+
+
+@require_POST
+@login_required
+def member_remove(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Take somebody out; their studies stay theirs."""
+    benchmark = get_benchmark_for(request.user, slug, role="owner")
+    member = get_object_or_404(benchmark.members.select_related("user"), pk=pk)
+    name = member.user.get_username()
+    try:
+        members.remove(benchmark, member.user, leave_an_owner=True)
+    except LastOwnerError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, _("%(name)s is removed.") % {"name": name})
+    if visible_benchmarks(request.user).filter(pk=benchmark.pk).exists():
+        return redirect("benchmark-detail", slug)
+    return redirect("benchmark-list")

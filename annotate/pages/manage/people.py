@@ -1,0 +1,338 @@
+"""The annotators of a study: inviting by link or list, caps, links, revoking."""
+
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from annotate.access.permissions import get_study_for
+from annotate.coverage.slot_counts import Person, people
+from annotate.models import Annotator, Event, Invitation, JoinLink, Study
+from annotate.pages.manage.form_input import whole_number
+from annotate.people import inviting, joining
+from annotate.people.invitation_list import LONGEST_NOTE, ListError, invite_list
+from annotate.spreadsheet import csv_text
+
+CSV = "text/csv; charset=utf-8"
+LARGEST_LIST = 1_000_000
+# So many people are invited with one press of a button.
+MOST_AT_ONCE = 500
+
+
+@dataclass(frozen=True)
+class Row:
+    """An annotator's progress, invitation, and link as long as it works.
+
+    `second` is the annotator on whose device this one's link was opened.
+    """
+
+    person: Person
+    invitation: Invitation | None
+    link: str
+    second: str = ""
+
+
+@require_safe
+@never_cache
+@login_required
+def annotator_list(request: HttpRequest, slug: str) -> HttpResponse:
+    """List the annotators with their links and progress, and all ways to invite more.
+
+    Researchers read how far people are on the page of coverage.
+    """
+    return _page(request, get_study_for(request.user, slug, role="manager"))
+
+
+def _page(
+    request: HttpRequest, study: Study, status: int = 200, **context: object
+) -> HttpResponse:
+    rows = _rows(request, study)
+    links = [(link, _join_address(request, link)) for link in study.join_links.all()]
+    states = [row.person.annotator.state for row in rows]
+    waiting = states.count(Annotator.State.PLANNED)
+    free = inviting.free_slots(study).count()
+    context |= {
+        "study": study,
+        "can_manage": True,
+        "rows": rows,
+        "waiting": waiting,
+        "free": free,
+        "most_links": min(waiting or MOST_AT_ONCE, MOST_AT_ONCE),
+        "open_links": sum(link.is_open for link, _address in links),
+        "links": [row for row in links if row[0].closed_at is None],
+        "closed_links": [link for link, _address in links if link.closed_at],
+        "languages": list(study.languages),
+    }
+    return render(request, "manage/annotators.html", context, status=status)
+
+
+def _rows(request: HttpRequest, study: Study) -> list[Row]:
+    invitations = {
+        row.annotator_id: row
+        for row in Invitation.objects.filter(annotator__study=study)
+    }
+    seconds = dict(
+        study.events.filter(kind=Event.Kind.SECOND_LINK)
+        .order_by("pk")
+        .values_list("annotator", "details__on_the_device_of")
+    )
+    rows = []
+    for person in people(study):
+        row = invitations.get(person.annotator.pk)
+        link = ""
+        if row is not None and row.revoked_at is None:
+            link = _base(request) + reverse("rate-entry", args=[row.token])
+        second = seconds.get(person.annotator.pk) or ""
+        rows.append(Row(person, row, link, second))
+    return rows
+
+
+def _base(request: HttpRequest) -> str:
+    return settings.BASE_URL or request.build_absolute_uri("/").rstrip("/")
+
+
+def _join_address(request: HttpRequest, link: JoinLink) -> str:
+    return _base(request) + reverse("join", args=[link.token])
+
+
+@require_safe
+@never_cache
+@login_required
+def annotator_links(request: HttpRequest, slug: str) -> HttpResponse:
+    """Send every link and completion code as one table."""
+    study = get_study_for(request.user, slug, role="manager")
+    header = (
+        "annotator",
+        "state",
+        "link",
+        "completion_code",
+        "submitted",
+        "planned",
+        "note",
+        "person",
+        "language",
+        "cap",
+    )
+    rows = [_link_row(row) for row in _rows(request, study)]
+    response = HttpResponse(csv_text(header, rows), content_type=CSV)
+    name = f"{study.slug}-links.csv"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+def _link_row(row: Row) -> tuple[object, ...]:
+    annotator = row.person.annotator
+    return (
+        annotator.name,
+        annotator.state,
+        row.link,
+        annotator.completion_code if annotator.finished_at else "",
+        row.person.submitted + row.person.submitted_surplus,
+        row.person.planned,
+        row.invitation.note if row.invitation else "",
+        annotator.external_id,
+        annotator.language,
+        annotator.cap or "",
+    )
+
+
+@require_POST
+@login_required
+def annotator_invite(request: HttpRequest, slug: str) -> HttpResponse:
+    """Create links for the next planned annotators, or for a new person."""
+    study = get_study_for(request.user, slug, role="manager")
+    note = request.POST.get("note", "")
+    try:
+        _check_note(note)
+        if request.POST.get("new"):
+            made = _invite_new(request, study, note)
+        else:
+            count = whole_number(request.POST.get("count", "")) or 0
+            made = inviting.invite(study, count=count, note=note, user=request.user)
+    except inviting.InvitingError as error:
+        messages.error(request, str(error))
+    else:
+        _say_made(request, len(made))
+    return redirect("annotator-list", slug)
+
+
+@transaction.atomic
+def _invite_new(request: HttpRequest, study: Study, note: str) -> list[Invitation]:
+    count = whole_number(request.POST.get("count", "1"))
+    if count is None or not 1 <= count <= MOST_AT_ONCE:
+        text = _("Say how many links: 1 to %(most)d.")
+        raise inviting.InvitingError(text % {"most": MOST_AT_ONCE})
+    language = request.POST.get("language", "")
+    return [
+        inviting.invite_new(study, language=language, note=note, user=request.user)
+        for _i in range(count)
+    ]
+
+
+def _check_note(note: str) -> None:
+    if len(note) > LONGEST_NOTE:
+        text = _("Please write at most %(most)d characters; these are %(n)d.")
+        raise inviting.InvitingError(text % {"most": LONGEST_NOTE, "n": len(note)})
+
+
+def _say_made(request: HttpRequest, made: int) -> None:
+    text = ngettext("%(n)d link created.", "%(n)d links created.", made)
+    messages.success(request, text % {"n": made})
+
+
+@require_POST
+@login_required
+def annotator_list_invite(request: HttpRequest, slug: str) -> HttpResponse:
+    """Invite everybody on a list, typed or from a file; or show what is wrong in it."""
+    study = get_study_for(request.user, slug, role="manager")
+    text = request.POST.get("people", "")
+    problems: list[str] = []
+    try:
+        text = "\n".join(filter(None, (text, _file_text(request))))
+        result = invite_list(study, text, user=request.user)
+    except ListError as error:
+        problems = error.problems
+    except inviting.InvitingError as error:
+        problems = [str(error)]
+    if problems:
+        return _page(request, study, 422, problems=problems, people=text)
+    _say_made(request, len(result.made))
+    if result.known:
+        said = _("Left as they are, because they take part already: %(names)s.")
+        names = ", ".join(result.known[:20])
+        more = " …" if len(result.known) > 20 else ""
+        messages.info(request, said % {"names": names + more})
+    return redirect("annotator-list", slug)
+
+
+def _file_text(request: HttpRequest) -> str:
+    given = request.FILES.get("file")
+    if given is None:
+        return ""
+    if given.size > LARGEST_LIST:
+        raise inviting.InvitingError(_("The file is too large for a list of people."))
+    try:
+        return given.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise inviting.InvitingError(
+            _("The file is no text in UTF-8; save it as CSV UTF-8.")
+        ) from error
+
+
+@require_POST
+@login_required
+def join_link_make(request: HttpRequest, slug: str) -> HttpResponse:
+    """Open a link by which people join on their own."""
+    study = get_study_for(request.user, slug, role="manager")
+    note = request.POST.get("note", "")
+    try:
+        _check_note(note)
+        joining.make_link(
+            study,
+            most=whole_number(request.POST.get("most", "")) or 0,
+            language=request.POST.get("language", ""),
+            cap=whole_number(request.POST.get("cap", "")),
+            any_device=bool(request.POST.get("any_device")),
+            note=note,
+            user=request.user,
+        )
+    except inviting.InvitingError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, _("The link is open; copy it from the list."))
+    return redirect("annotator-list", slug)
+
+
+@require_POST
+@login_required
+def join_link_close(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Let nobody else join by a link."""
+    study = get_study_for(request.user, slug, role="manager")
+    joining.close_link(get_object_or_404(study.join_links, pk=pk), user=request.user)
+    messages.success(request, _("The link is closed; whoever has joined goes on."))
+    return redirect("annotator-list", slug)
+
+
+@require_POST
+@login_required
+def join_link_devices(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Let whoever joined go on by their id on any device, or only on their own."""
+    study = get_study_for(request.user, slug, role="manager")
+    link = get_object_or_404(study.join_links, pk=pk)
+    any_device = bool(request.POST.get("any_device"))
+    joining.trust_ids(link, any_device=any_device, user=request.user)
+    said = (
+        _("By this link, an id is enough to go on, on any device.")
+        if any_device
+        else _("By this link, people go on where they joined, or by their own link.")
+    )
+    messages.success(request, said)
+    return redirect("annotator-list", slug)
+
+
+@require_POST
+@login_required
+def annotator_cap(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Change the most slots of a person."""
+    study = get_study_for(request.user, slug, role="manager")
+    annotator = get_object_or_404(study.annotators, pk=pk)
+    try:
+        cap = whole_number(request.POST.get("cap", ""))
+        freed = inviting.set_cap(annotator, cap, user=request.user)
+    except inviting.InvitingError as error:
+        messages.error(request, str(error))
+    else:
+        text = ngettext(
+            "The cap of %(name)s is stored; %(freed)d slot became free.",
+            "The cap of %(name)s is stored; %(freed)d slots became free.",
+            freed,
+        )
+        messages.success(request, text % {"name": annotator.name, "freed": freed})
+    return redirect("annotator-list", slug)
+
+
+@require_POST
+@login_required
+def annotator_reissue(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Replace a lost link."""
+    study = get_study_for(request.user, slug, role="manager")
+    annotator = get_object_or_404(study.annotators, pk=pk, invitation__isnull=False)
+    try:
+        inviting.reissue(annotator, user=request.user)
+    except inviting.InvitingError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(
+            request, _("%(name)s has a new link.") % {"name": annotator.name}
+        )
+    return redirect("annotator-list", slug)
+
+
+@require_POST
+@login_required
+def annotator_revoke(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Close a link and free what is not submitted."""
+    study = get_study_for(request.user, slug, role="manager")
+    annotator = get_object_or_404(study.annotators, pk=pk)
+    if annotator.state == Annotator.State.REVOKED:
+        messages.info(
+            request, _("%(name)s is revoked already.") % {"name": annotator.name}
+        )
+        return redirect("annotator-list", slug)
+    freed = inviting.revoke(annotator, user=request.user)
+    text = ngettext(
+        "%(name)s was revoked; %(freed)d slot is free again.",
+        "%(name)s was revoked; %(freed)d slots are free again.",
+        freed,
+    )
+    messages.success(request, text % {"name": annotator.name, "freed": freed})
+    return redirect("annotator-list", slug)

@@ -1,0 +1,140 @@
+"""The annotator's page as a manager sees it before anybody is invited."""
+
+from collections.abc import Mapping
+
+from django.db.models import QuerySet
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    JsonResponse,
+)
+from django.shortcuts import get_object_or_404, render
+from django.utils import translation
+from django.views.decorators.http import require_POST, require_safe
+
+from annotate.access.permissions import can_create, visible_outputs
+from annotate.models import Slot, Study, Unit
+from annotate.pages.seat.media_files import send_character, send_frame, send_side
+from annotate.presentation import checklist_sheets, slot_view
+from annotate.studies.drafting import Setup
+from annotate.studies.previewing import first_slot
+from evalcore import media
+from evalcore.models import Output
+
+LANGUAGES = {"en": "en", "zh": "zh-hans"}
+LARGEST = media.LONGEST_SIDE["display"]
+NO_VALUES: Mapping[str, str] = {}
+
+
+def preview_page(
+    request: HttpRequest,
+    setup: Setup,
+    sent: Mapping[str, str] = NO_VALUES,
+    among: QuerySet[Output] | None = None,
+) -> HttpResponse:
+    """Show the first story of a study that is not stored, in either language.
+
+    `sent` are the form's values, which the button for the other language sends again.
+    Only outputs `among` these are shown, by default any of the benchmark.
+
+    Raises
+    ------
+    annotate.studies.planning.PlanningError
+        There is nothing to show.
+    """
+    wanted = (request.POST or request.GET).get("shown_in", "")
+    language = LANGUAGES.get(wanted, translation.get_language())
+    with translation.override(language), first_slot(setup, among) as slot:
+        context = {
+            "seat": "preview",
+            "slot": slot,
+            "study": slot.study,
+            "token": setup.benchmark.slug,
+            "annotator": slot.annotator,
+            **slot_view.for_viewer(slot),
+            **slot_view.for_player(slot),
+            "characters": slot_view.shown_characters(slot),
+            "questions": slot_view.shown_questions(slot, slot_view.side_labels()),
+            **checklist_sheets.on_page(slot),
+            "progress": {
+                "number": 1,
+                "size": setup.definition.session_size,
+                "session": 1,
+                "sessions": 1,
+            },
+            "sent": [
+                (name, value)
+                for name, values in getattr(sent, "lists", list)()
+                if name not in ("csrfmiddlewaretoken", "shown_in")
+                for value in values
+            ],
+            "method": request.method,
+            "other": "en" if language.startswith("zh") else "zh",
+        }
+        return render(request, "manage/preview.html", context)
+
+
+@require_POST
+def save(request: HttpRequest, token: str, code: str) -> JsonResponse:
+    """Take answers and forget them."""
+    _slot(request, token, code)
+    return JsonResponse({"refused": {}, "problem": "", "submitted": False})
+
+
+@require_POST
+def submit(request: HttpRequest, token: str, code: str) -> HttpResponse:
+    """Take the answers and forget them; the page stays."""
+    _slot(request, token, code)
+    return HttpResponse(status=204)
+
+
+@require_safe
+def picture(
+    request: HttpRequest,
+    token: str,
+    code: str,
+    side: str,
+    number: str,
+    rendition: media.Rendition,
+) -> HttpResponse:
+    """Send one shot's picture, like the annotator's."""
+    return send_frame(_slot(request, token, code), side, number, rendition)
+
+
+@require_safe
+def video(request: HttpRequest, token: str, code: str, side: str) -> HttpResponseBase:
+    """Send one side's video, like the annotator's."""
+    return send_side(request, _slot(request, token, code), side)
+
+
+@require_safe
+def character(
+    request: HttpRequest,
+    token: str,
+    code: str,
+    index: str,
+    number: str,
+    rendition: media.Rendition,
+) -> HttpResponse:
+    """Send one reference picture of a character, like the annotator's."""
+    return send_character(_slot(request, token, code), index, number, rendition)
+
+
+def _slot(request: HttpRequest, benchmark: str, code: str) -> Slot:
+    """Return an unstored slot of one or two outputs that the user may look at."""
+    if not can_create(request.user):
+        raise Http404
+    known = visible_outputs(request.user).filter(story__benchmark__slug=benchmark)
+    numbers, _underscore, box = code.partition("_")
+    outputs = [
+        get_object_or_404(known.select_related("story"), pk=number)
+        for number in numbers.split("-")
+    ]
+    first, second = (*outputs, None)[:2]
+    unit = Unit(story=first.story, output_a=first, output_b=second)
+    shown: dict[str, object] = {"same_size": bool(box)}
+    if box:
+        shown["box"] = [min(max(int(side), 1), LARGEST) for side in box.split("x")]
+    return Slot(study=Study(presentation=shown), unit=unit, a_is_left=True)

@@ -1,0 +1,324 @@
+"""Setting a study up: where to begin, the form, its check, its preview."""
+
+from collections.abc import Callable
+from functools import wraps
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.db.models import Count
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from annotate.access.permissions import (
+    can_create,
+    check_benchmark_of,
+    get_benchmark_for,
+    get_study_for,
+    visible_benchmarks,
+)
+from annotate.assignment.designs.balanced import ImpossibleDesignError
+from annotate.models import Study, localised
+from annotate.pages.manage.preview import preview_page
+from annotate.presentation.same_size import outputs_of
+from annotate.setup_form.study import StudyForm
+from annotate.studies import drafting, lifecycle
+from annotate.studies.definition import StudyDefinition, template_names
+from annotate.studies.drafting import Setup
+from annotate.studies.planning import (
+    SECONDS_PER_PICTURE,
+    SECONDS_PER_QUESTION,
+    PlanningError,
+)
+from annotate.studies.study_file import load_definition, read_definition
+from annotate.studies.yaml_lines import LONGEST, DefinitionError
+
+View = Callable[..., HttpResponse]
+
+
+def for_creators(view: View) -> View:
+    """Let those in who may create studies."""
+
+    @wraps(view)
+    @login_required
+    def wrapped(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
+        if not can_create(request.user):
+            raise PermissionDenied(_("Only managers may set studies up."))
+        return view(request, *args, **kwargs)
+
+    return wrapped
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_creators
+def start(request: HttpRequest) -> HttpResponse:
+    """Choose a benchmark, and a template or a study file to begin with."""
+    if request.method != "POST":
+        return _start_page(request)
+    mine = visible_benchmarks(request.user)
+    benchmark = mine.filter(slug=request.POST.get("benchmark", "")).first()
+    try:
+        if benchmark is None:
+            raise DefinitionError("", None, _("Choose a benchmark."))
+        definition = _begun_from(request)
+    except DefinitionError as error:
+        return _start_page(request, str(error), status=422)
+    address = reverse("setup-form", args=[benchmark.slug])
+    if definition is None:
+        template = request.POST.get("template", "")
+        return redirect(f"{address}?{urlencode({'template': template})}")
+    return _form_page(request, StudyForm.of(Setup("", benchmark, definition)), address)
+
+
+def _begun_from(request: HttpRequest) -> StudyDefinition | None:
+    """Return the definition of an uploaded file or a pasted text, if there is one."""
+    upload = request.FILES.get("upload")
+    if upload is not None:
+        if upload.size > LONGEST:
+            raise DefinitionError(upload.name, None, _("This file is too long."))
+        try:
+            text = upload.read().decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise DefinitionError(
+                upload.name, None, _("It is not in UTF-8.")
+            ) from error
+        stem = upload.name.rsplit(".", 1)[0][:80]
+        return read_definition(text, file=upload.name, name=stem)
+    text = request.POST.get("text", "")
+    if text.strip():
+        return read_definition(text, file=_("Pasted text"), name="study")
+    if request.POST.get("template", "") not in template_names():
+        raise DefinitionError("", None, _("Choose a template, or give a study file."))
+    return None
+
+
+def _start_page(
+    request: HttpRequest, error: str = "", status: int = 200
+) -> HttpResponse:
+    context = {
+        "benchmarks": visible_benchmarks(request.user)
+        .order_by("title")
+        .annotate(
+            stories_count=Count("stories", distinct=True),
+            methods_count=Count("stories__outputs__method", distinct=True),
+        ),
+        "templates": [
+            (definition, _titles(definition))
+            for definition in sorted(
+                map(load_definition, template_names()),
+                key=lambda d: (len(d.questions), d.assignment != "planned"),
+            )
+        ],
+        "error": error,
+        "given": request.POST,
+    }
+    return render(request, "manage/setup_start.html", context, status=status)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_creators
+def form(request: HttpRequest, benchmark: str) -> HttpResponse:
+    """Fill in a new study; every button of the form comes back here."""
+    row = get_benchmark_for(request.user, benchmark)
+    if request.method != "POST":
+        template = request.GET.get("template", "")
+        if template not in template_names():
+            return redirect("setup-start")
+        empty = StudyForm.of(Setup("", row, load_definition(template)))
+        return _form_page(request, empty, request.path)
+    return _answer(
+        request,
+        StudyForm(request.POST, row),
+        lambda s: drafting.create(s, request.user),
+    )
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def edit(request: HttpRequest, slug: str) -> HttpResponse:
+    """Change a draft that nobody has met yet; it is planned anew."""
+    study = get_study_for(request.user, slug, role="manager")
+    check_benchmark_of(request.user, study)
+    try:
+        lifecycle.check_editable(study)
+    except lifecycle.LifecycleError as error:
+        messages.error(request, str(error))
+        return redirect("study-detail", slug)
+    if request.method != "POST":
+        return _begin_with(request, study, slug, fixed_slug=True)
+    values = request.POST.copy()
+    values["slug"] = slug
+    filled = StudyForm(values, study.benchmark, fixed_slug=True)
+    return _answer(
+        request, filled, lambda s: drafting.replace(study, s, request.user), study
+    )
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def new_version(request: HttpRequest, slug: str) -> HttpResponse:
+    """Set up a study that begins as a copy of another and remembers it."""
+    study = get_study_for(request.user, slug, role="manager")
+    check_benchmark_of(request.user, study)
+    if request.method != "POST":
+        return _begin_with(request, study, drafting.next_slug(slug), fixed_slug=False)
+    filled = StudyForm(request.POST, study.benchmark)
+    return _answer(
+        request, filled, lambda s: drafting.create(s, request.user, study), study
+    )
+
+
+def _begin_with(
+    request: HttpRequest, study: Study, slug: str, *, fixed_slug: bool
+) -> HttpResponse:
+    setup = drafting.renamed(_setup_of(study), slug)
+    filled = StudyForm.of(setup, fixed_slug=fixed_slug)
+    return _form_page(request, filled, request.path, study=study)
+
+
+def _setup_of(study: Study) -> Setup:
+    try:
+        return drafting.setup_of(study)
+    except PlanningError as error:
+        raise Http404(str(error)) from error
+
+
+def _answer(
+    request: HttpRequest,
+    form: StudyForm,
+    store: Callable[[Setup], Study],
+    study: Study | None = None,
+) -> HttpResponse:
+    """Do what the pressed button says."""
+    action, _colon, index = request.POST.get("do", "").partition(":")
+    opened = int(index) if index.isdecimal() and len(index) < 6 else -1
+    if action in ("add", "remove", "up", "down"):
+        form = form.rearrange(action, opened)
+        opened += {"add": len(form.cards), "up": -1, "down": 1}.get(action, -1000)
+    elif action == "file":
+        form = form.as_file()
+    elif action == "fields":
+        form = form.as_form()
+    elif action == "preview":
+        return _preview(request, form, study)
+    elif action == "create":
+        return _create(request, form, store, study)
+    elif action == "check":
+        return _checked(request, form, study)
+    return _form_page(request, form, request.path, study=study, opened=opened)
+
+
+def _create(
+    request: HttpRequest,
+    form: StudyForm,
+    store: Callable[[Setup], Study],
+    study: Study | None,
+) -> HttpResponse:
+    form.check_slug()
+    if form.problems:
+        form.draft()  # which tells what else is wrong
+    elif (setup := form.setup()) is not None:
+        try:
+            made = store(setup)
+            messages.success(request, _next_steps(form.fixed_slug))
+            return redirect("study-detail", made.slug)
+        except (PlanningError, ImpossibleDesignError) as error:
+            form.blame_planning(error)
+        except lifecycle.LifecycleError as error:
+            form.add_problem("slug", str(error))
+    return _form_page(request, form, request.path, study=study, status=422)
+
+
+def _next_steps(edited: bool) -> str:
+    if edited:
+        return _("The draft is planned anew. Nobody sees it before it is launched.")
+    return _(
+        "The draft is stored. Next: look at the preview, invite people, then launch; "
+        "it can be edited until somebody has a link to it."
+    )
+
+
+def _checked(
+    request: HttpRequest, form: StudyForm, study: Study | None
+) -> HttpResponse:
+    """Show what the study would be: only that where htmx asks, else in the form."""
+    draft = form.draft()
+    summary = {
+        "draft": draft,
+        "balance": draft.plan.balance.as_dict() if draft and draft.plan else None,
+        "hours": draft.hours() if draft else 0,
+        "seconds_picture": SECONDS_PER_PICTURE,
+        "seconds_question": SECONDS_PER_QUESTION,
+    }
+    if request.htmx:
+        context = {"form": form, **summary}
+        return render(request, "manage/setup_summary.html", context)
+    return _form_page(request, form, request.path, study=study, **summary)
+
+
+def _preview(
+    request: HttpRequest, form: StudyForm, study: Study | None
+) -> HttpResponse:
+    setup = form.setup(with_people=False)
+    if setup is not None:
+        try:
+            return preview_page(request, setup, request.POST)
+        except PlanningError as error:
+            form.blame_planning(error)
+    return _form_page(request, form, request.path, study=study, status=422)
+
+
+def _form_page(
+    request: HttpRequest,
+    form: StudyForm,
+    action: str,
+    status: int = 200,
+    **context: object,
+) -> HttpResponse:
+    context |= {"form": form, "action": action, "edited": form.fixed_slug}
+    return render(request, "manage/setup_form.html", context, status=status)
+
+
+@require_safe
+@login_required
+def study_file(request: HttpRequest, slug: str) -> HttpResponse:
+    """Send the study file of the study as it is now."""
+    study = get_study_for(request.user, slug)
+    try:
+        text = drafting.file_of(study)
+    except PlanningError as error:
+        raise Http404(str(error)) from error
+    response = HttpResponse(text, content_type="application/yaml")
+    response["Content-Disposition"] = f'attachment; filename="{study.slug}.yaml"'
+    return response
+
+
+@never_cache
+@require_safe
+@login_required
+def study_preview(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show the annotator's page of a study that is there, by what the study judges."""
+    study = get_study_for(request.user, slug, role="manager")
+    try:
+        setup = drafting.as_judged(study, _setup_of(study))
+        return preview_page(request, setup, among=outputs_of(study))
+    except PlanningError as error:
+        raise Http404(str(error)) from error
+
+
+def _titles(definition: StudyDefinition) -> list[str]:
+    """Return what is asked in a few words: the questions, or the labels' categories."""
+    if definition.protocol == "checklist":
+        named = [localised(label.categories) for label in definition.questions]
+    else:
+        named = [localised(question.titles) for question in definition.questions]
+    return list(dict.fromkeys(filter(None, named)))

@@ -1,0 +1,381 @@
+"""Pages of a study for its managers and researchers."""
+
+from pathlib import Path
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.db.models import Aggregate, Count, F, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models.functions import Coalesce
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from annotate.access.permissions import (
+    can_create,
+    can_manage,
+    can_use_benchmark,
+    get_study_for,
+    managed_studies,
+    visible_studies,
+)
+from annotate.answers.analysis_views import named_views
+from annotate.coverage.counts import SURPLUS, WANTED, totals
+from annotate.coverage.dashboard import attention
+from annotate.history.log_lines import ROUTINE, Line, lines
+from annotate.models import (
+    CHECKS,
+    Annotator,
+    Answer,
+    Exclusion,
+    Purpose,
+    Question,
+    Slot,
+    Study,
+    Unit,
+)
+from annotate.pages.seat.media_files import PICTURE_SECONDS, send_video
+from annotate.presentation import checklist_sheets, slot_view
+from annotate.presentation.same_size import outputs_of
+from annotate.quality import exclusion, monitoring
+from annotate.quality_rules.signals import is_right
+from annotate.slots import timing
+from annotate.studies import lifecycle
+from evalcore import media
+from evalcore.models import Frame
+from evalcore.video.storing import video_still_path
+
+SLOTS_PER_PAGE = 100
+LATEST_LINES, EVENTS_READ = 12, 200
+PARTS = {
+    "wanted": WANTED,
+    "surplus": SURPLUS,
+    "checks": Q(purpose__in=CHECKS),
+    "training": Q(purpose=Purpose.TRAINING),
+}
+
+
+@require_safe
+@login_required
+def study_list(request: HttpRequest) -> HttpResponse:
+    """List the studies that the user may see, newest first."""
+    units = Unit.objects.filter(purpose=Purpose.REAL)
+    studies = (
+        visible_studies(request.user)
+        .select_related("benchmark")
+        .annotate(
+            wanted=_of_each(units, Sum("redundancy")) * F("rounds"),
+            submitted=_of_each(units, Sum("submitted")),
+            people=_of_each(Annotator.objects.all(), Count("pk")),
+        )
+    )
+    context = {
+        "studies": studies,
+        "managed": managed_studies(request.user),
+        "can_create": can_create(request.user),
+    }
+    return render(request, "manage/studies.html", context)
+
+
+def _of_each(rows: QuerySet, number: Aggregate) -> Coalesce:
+    """Count the rows of each study by themselves: joined they would multiply."""
+    own = rows.filter(study=OuterRef("pk")).order_by().values("study")
+    return Coalesce(Subquery(own.annotate(n=number).values("n")), 0)
+
+
+@require_safe
+@login_required
+def study_detail(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show what the study asks, how far it is, and what can be done now."""
+    study = get_study_for(request.user, slug)
+    visible = visible_studies(request.user)
+    context = {
+        "coverage": totals(study),
+        "alerts": attention(study),
+        "people": study.annotators.count(),
+        "questions": study.questions.all(),
+        "lines": _latest(study),
+        "before": visible.filter(next_versions=study).first(),
+        "later": visible.filter(previous_version=study),
+        "waits_for_links": lifecycle.waits_for_links(study),
+        "editable": lifecycle.is_editable(study),
+        "is_member": can_use_benchmark(request.user, study),
+        "simulated": study.annotators.filter(is_simulated=True).count(),
+    }
+    return _page(request, study, "manage/study.html", **context)
+
+
+def _latest(study: Study) -> list[Line]:
+    events = study.events.exclude(ROUTINE).select_related("annotator", "user")
+    return lines(events.order_by("-id")[:EVENTS_READ], LATEST_LINES)
+
+
+@require_safe
+@login_required
+def slot_list(request: HttpRequest, slug: str) -> HttpResponse:
+    """List slots, filtered by method, story, annotator, session, state and part."""
+    study = get_study_for(request.user, slug)
+    slots = _filtered(study, request).annotate(measured=timing.measured())
+    page = Paginator(slots, SLOTS_PER_PAGE).get_page(request.GET.get("page"))
+    methods = request.GET.getlist("method")
+    return _page(
+        request,
+        study,
+        "manage/slots.html",
+        page=page,
+        filters=request.GET,
+        query=_query(request),
+        states=Slot.State,
+        parts={
+            "wanted": _("within the redundancy"),
+            "surplus": _("surplus"),
+            "checks": _("checks"),
+            "training": _("training"),
+        },
+        annotators=study.annotators.all(),
+        stories=sorted(set(study.units.values_list("story__key", flat=True))),
+        chosen="".join(methods[:1]),
+        against="".join(methods[1:2]),
+        methods=study.method_names,
+        sessions=_sessions(study),
+    )
+
+
+def _query(request: HttpRequest) -> str:
+    """Return the filters of the list of slots, without the number of its page."""
+    kept = request.GET.copy()
+    kept.pop("page", None)
+    return kept.urlencode()
+
+
+def _sessions(study: Study) -> list[str]:
+    found = study.slots.filter(session__isnull=False).values_list("session", flat=True)
+    return [str(session) for session in sorted(set(found))]
+
+
+def _filtered(study: Study, request: HttpRequest) -> QuerySet[Slot]:
+    slots = study.slots.select_related(
+        "annotator", "unit__story", "unit__output_a__method", "unit__output_b__method"
+    ).order_by("unit__story__key", "unit", "round", "ordinal")
+    for method in filter(None, request.GET.getlist("method")):
+        slots = slots.filter(
+            Q(unit__output_a__method__name=method)
+            | Q(unit__output_b__method__name=method)
+        )
+    for parameter, lookup in (
+        ("story", "unit__story__key"),
+        ("annotator", "annotator__name"),
+        ("state", "state"),
+    ):
+        value = request.GET.get(parameter)
+        if value:
+            slots = slots.filter(**{lookup: value})
+    session = request.GET.get("session")
+    if session:
+        slots = slots.filter(session=_number(session))
+    return slots.filter(PARTS.get(request.GET.get("part", ""), Q()))
+
+
+def _number(text: str) -> int:
+    """Return a number that somebody typed; 0 for anything else."""
+    return int(text) if text.isdecimal() and len(text) < 6 else 0
+
+
+@require_safe
+@login_required
+def slot_detail(request: HttpRequest, slug: str, code: str) -> HttpResponse:
+    """Show what one annotator saw and answered, with every revision."""
+    study = get_study_for(request.user, slug)
+    slot = _get_slot(study, code)
+    outputs = [o for o in (slot.unit.output_a, slot.unit.output_b) if o is not None]
+    exclusions = (
+        slot.exclusions.select_related("author", "slot")
+        .prefetch_related("views")
+        .order_by("-id")
+    )
+    reasons = monitoring.reasons(exclusions)
+    before, after = _neighbours(_filtered(study, request), code)
+    return _page(
+        request,
+        study,
+        "manage/slot.html",
+        slot=slot,
+        other=_to_compare(slot),
+        **_told(slot),
+        time_fault=timing.fault(slot.offered_at, slot.claimed_seconds, slot.seconds),
+        exclusions=[(row, reasons[row.pk]) for row in exclusions],
+        views=named_views(study),
+        outputs=[(output, output.frames.all()) for output in outputs],
+        shots=slot_view.shown_shots(slot),
+        query=_query(request),
+        before=before,
+        after=after,
+    )
+
+
+def _told(slot: Slot) -> dict[str, object]:
+    """Return what was answered: every answer, or what is ticked in each shot."""
+    if slot.study.is_checklist:
+        return {
+            "told": checklist_sheets.told_shots(slot),
+            "boxes": checklist_sheets.box_names(slot),
+        }
+    return {"answers": _answers(slot)}
+
+
+def _answers(slot: Slot) -> list[tuple[Answer, str, tuple[bool, str] | None]]:
+    """Return every answer with its words, and its mark where that is known."""
+    related = slot.choices if slot.study.is_pairwise else slot.ratings
+    answers = related.select_related("question", "annotator").order_by(
+        "question__ordinal", "annotator", "revision"
+    )
+    return [
+        (answer, _in_words(slot, answer.question, answer.value), _mark(slot, answer))
+        for answer in answers
+    ]
+
+
+def _in_words(slot: Slot, question: Question, value: int | str) -> str:
+    """Return the anchor of a rating, or the method of a choice."""
+    if slot.study.is_pairwise:
+        methods = {"a": slot.unit.output_a, "b": slot.unit.output_b}
+        chosen = methods.get(value)
+        return chosen.method.name if chosen else _("No preference")
+    return dict(question.steps).get(value, "")
+
+
+def _mark(slot: Slot, answer: Answer) -> tuple[bool, str] | None:
+    """Say whether an answer is as expected, and what is, where that is known."""
+    expected = slot.unit.expected.get(answer.question.key)
+    if expected is None or slot.purpose not in (Purpose.GOLD, Purpose.TRAINING):
+        return None
+    if slot.study.is_pairwise:
+        words = _in_words(slot, answer.question, expected)
+    else:
+        words = "–".join(dict.fromkeys(map(str, expected)))
+    return is_right(answer.value, expected), words
+
+
+def _to_compare(slot: Slot) -> Slot | None:
+    """Return the annotator's slot with which a check is compared."""
+    if slot.purpose == Purpose.REPEAT:
+        return slot.repeat_of
+    if slot.purpose != Purpose.TWIN or slot.annotator is None:
+        return None
+    real = slot.annotator.slots.filter(purpose=Purpose.REAL)
+    return real.filter(unit=slot.unit.original_id).first()
+
+
+def _neighbours(listed: QuerySet[Slot], code: str) -> tuple[str, str]:
+    """Return the codes before and after this one in the list it was opened from."""
+    codes = list(listed.values_list("code", flat=True))
+    if code not in codes:
+        return "", ""
+    at = codes.index(code)
+    return "".join(codes[max(at - 1, 0) : at]), "".join(codes[at + 1 : at + 2])
+
+
+def _get_slot(study: Study, code: str) -> Slot:
+    return get_object_or_404(
+        study.slots.select_related(
+            "study",
+            "annotator",
+            "unit__story",
+            "unit__output_a__method",
+            "unit__output_a__video",
+            "unit__output_b__method",
+            "unit__output_b__video",
+        ),
+        code=code,
+    )
+
+
+@require_POST
+@login_required
+def slot_exclude(request: HttpRequest, slug: str, code: str) -> HttpResponse:
+    """Leave a submitted slot out of the analysis, with a reason."""
+    study = get_study_for(request.user, slug, role="manager")
+    slot = _get_slot(study, code)
+    keys = request.POST.getlist("view")
+    try:
+        exclusion.exclude(
+            slot,
+            reason=request.POST.get("reason", ""),
+            author=request.user,
+            views=named_views(study).filter(key__in=keys)
+            if "chosen" in request.POST
+            else None,
+        )
+    except exclusion.ExclusionError as error:
+        messages.error(request, str(error))
+    return _to_slot(request, slug, code)
+
+
+def _to_slot(request: HttpRequest, slug: str, code: str) -> HttpResponse:
+    """Return to the slot's page, with the filters of the list it was opened from."""
+    query = _query(request)
+    address = reverse("slot-detail", args=[slug, code])
+    return redirect(f"{address}?{query}" if query else address)
+
+
+@require_POST
+@login_required
+def slot_restore(request: HttpRequest, slug: str, code: str) -> HttpResponse:
+    """Take an exclusion back."""
+    study = get_study_for(request.user, slug, role="manager")
+    row = get_object_or_404(
+        Exclusion, slot__study=study, slot__code=code, undone_at__isnull=True
+    )
+    try:
+        exclusion.undo(row, author=request.user)
+    except exclusion.ExclusionError as error:
+        messages.error(request, str(error))
+    return _to_slot(request, slug, code)
+
+
+@require_safe
+@login_required
+def frame_picture(
+    request: HttpRequest, slug: str, pk: int, rendition: media.Rendition
+) -> HttpResponse:
+    """Send a picture of one of the study's outputs."""
+    study = get_study_for(request.user, slug)
+    frame = get_object_or_404(
+        Frame.objects.select_related("media"),
+        output__in=outputs_of(study),
+        media__isnull=False,
+        pk=pk,
+    )
+    return _picture(media.rendition_path(frame.media, rendition))
+
+
+@require_safe
+@login_required
+def output_video(request: HttpRequest, slug: str, pk: int) -> HttpResponseBase:
+    """Send the video of one of the study's outputs, or a part of it."""
+    study = get_study_for(request.user, slug)
+    return send_video(request, get_object_or_404(outputs_of(study), pk=pk))
+
+
+@require_safe
+@login_required
+def output_still(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Send a picture from the middle of a video."""
+    outputs = outputs_of(get_study_for(request.user, slug)).filter(video__isnull=False)
+    output = get_object_or_404(outputs.select_related("video"), pk=pk)
+    return _picture(video_still_path(output.video, "thumb"))
+
+
+def _picture(path: Path) -> HttpResponse:
+    response = HttpResponse(path.read_bytes(), content_type="image/webp")
+    response["Cache-Control"] = f"private, max-age={PICTURE_SECONDS}"
+    return response
+
+
+def _page(
+    request: HttpRequest, study: Study, template: str, **context: object
+) -> HttpResponse:
+    context |= {"study": study, "can_manage": can_manage(request.user, study)}
+    return render(request, template, context)

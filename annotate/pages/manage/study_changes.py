@@ -1,0 +1,230 @@
+"""Changing a study that is under way; each form can be checked before it is sent."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from annotate.access.permissions import (
+    can_use_benchmark,
+    check_benchmark_of,
+    get_study_for,
+)
+from annotate.assignment.reassignment import judged_units, methods_of
+from annotate.models import Study
+from annotate.pages.manage.form_input import whole_number
+from annotate.people.inviting import free_slots
+from annotate.people.presence import answers_by_day, patience_days
+from annotate.presentation.same_size import outputs_of
+from annotate.studies import extending, redistributing, withdrawing
+from annotate.studies.extending import ExtendingError, Extension
+from annotate.studies.redistributing import RedistributingError, Redistribution
+from annotate.studies.withdrawing import Withdrawal
+from evalcore.models import Output
+
+Done = TypeVar("Done", Extension, Withdrawal, Redistribution)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def extend(request: HttpRequest, slug: str) -> HttpResponse:
+    """Add methods, stories, answers or people; or show what that would mean."""
+    study = get_study_for(request.user, slug, role="manager")
+    if request.method != "POST":
+        return _page(request, study)
+    _check_reach(request, study)
+    added = {
+        "annotators": _numbers(request.POST, study, "annotators") or 0,
+        "redundancy": _numbers(request.POST, study, "redundancy"),
+    }
+    return _change(
+        request,
+        study,
+        "adding",
+        partial(
+            extending.extend,
+            **added,
+            **_chosen(request),
+            only_shown=not can_use_benchmark(request.user, study),
+        ),
+        lambda done: (
+            _("Added. Units: %(units)d; slots: %(slots)d; annotators: %(people)d.")
+            % {"units": done.units, "slots": done.slots, "people": len(done.people)}
+        ),
+    )
+
+
+@require_POST
+@login_required
+def withdraw(request: HttpRequest, slug: str) -> HttpResponse:
+    """Ask for no more answers to some methods or stories; or show what that means."""
+    study = get_study_for(request.user, slug, role="manager")
+    return _change(
+        request,
+        study,
+        "withdrawing",
+        partial(withdrawing.withdraw_units, **_chosen(request)),
+        lambda done: (
+            _("%(slots)d slots were withdrawn; %(kept)d that were begun or given stay.")
+            % {"slots": done.slots, "kept": done.kept}
+        ),
+    )
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def redistribute(request: HttpRequest, slug: str) -> HttpResponse:
+    """Give the work of people who stopped to the others; or show who would get it."""
+    study = get_study_for(request.user, slug, role="manager")
+    if request.method != "POST":
+        return _people_page(request, study)
+    named = study.annotators.filter(name__in=request.POST.getlist("annotator"))
+    return _change(
+        request,
+        study,
+        "giving",
+        partial(redistributing.redistribute, annotators=named),
+        lambda done: (
+            _(
+                "Given away. Slots: %(slots)d; people who take them: %(people)d; free "
+                "for somebody new: %(free)d."
+            )
+            % {
+                "slots": sum(done.shares.values()),
+                "people": len(done.shares),
+                "free": done.free,
+            }
+        ),
+    )
+
+
+def _check_reach(request: HttpRequest, study: Study) -> None:
+    """Let only members of the benchmark name what the study has never shown."""
+    gone_methods, gone_stories = extending.withdrawn_names(study)
+    chosen = _chosen(request)
+    if {*chosen["methods"]} - gone_methods or {*chosen["stories"]} - gone_stories:
+        check_benchmark_of(request.user, study)
+
+
+def _chosen(request: HttpRequest) -> dict[str, list[str]]:
+    """Return the methods and stories that are ticked."""
+    return {
+        "methods": request.POST.getlist("method"),
+        "stories": request.POST.getlist("story"),
+    }
+
+
+def _change(
+    request: HttpRequest,
+    study: Study,
+    form: str,
+    change: Callable[..., Done],
+    said: Callable[[Done], str],
+) -> HttpResponse:
+    """Change the study and say what was done; or show what the change would do.
+
+    `form` is the part of the page that shows it: adding, withdrawing, giving.
+    """
+    checks_only = "check" in request.POST
+    try:
+        result = change(study, user=request.user, dry_run=checks_only)
+    except (ExtendingError, RedistributingError) as error:
+        return _answer(request, study, form, error=str(error))
+    if checks_only:
+        return _answer(request, study, form, result=result)
+    messages.success(request, said(result))
+    return redirect(
+        "annotator-list" if form == "giving" else "study-extend", study.slug
+    )
+
+
+def _numbers(form: QueryDict, study: Study, name: str) -> int | dict[str, int] | None:
+    """Return a number of the form, by language where the study has languages."""
+    if not study.languages:
+        return whole_number(form.get(name, ""))
+    typed = {
+        code: whole_number(form.get(f"{name}-{code}", "")) for code in study.languages
+    }
+    given = {code: number for code, number in typed.items() if number is not None}
+    return given or None
+
+
+def _answer(
+    request: HttpRequest, study: Study, form: str, **outcome: object
+) -> HttpResponse:
+    """Answer a check: htmx puts it under its form, otherwise it is the whole page."""
+    context = {"study": study, "form": form, **outcome}
+    if request.htmx:
+        return render(request, "manage/_change.html", context)
+    status = 422 if "error" in outcome else 200
+    page = _people_page if form == "giving" else _page
+    return page(request, study, status, form=form, **outcome)
+
+
+def _page(
+    request: HttpRequest, study: Study, status: int = 200, **context: object
+) -> HttpResponse:
+    units = list(judged_units(study))
+    gone_methods, gone_stories = extending.withdrawn_names(study)
+    methods = {name for unit in units for name in methods_of(unit)} - gone_methods
+    stories = {unit.story.key for unit in units} - gone_stories
+    outputs = Output.objects.filter(story__benchmark=study.benchmark)
+    if not can_use_benchmark(request.user, study):
+        outputs = outputs.filter(
+            Q(method__name__in=gone_methods) | Q(story__key__in=gone_stories),
+            pk__in=outputs_of(study),
+        )
+    context |= {
+        "study": study,
+        "can_manage": True,
+        "methods": sorted(methods),
+        "stories": sorted(stories),
+        "new_methods": _others(outputs, "method__name", methods),
+        "new_stories": _others(outputs, "story__key", stories),
+        "withdrawn": gone_methods | gone_stories,
+        "numbers": study.languages or {"": study.redundancy},
+        "chosen_methods": request.POST.getlist("method"),
+        "chosen_stories": request.POST.getlist("story"),
+    }
+    return render(request, "manage/extend.html", context, status=status)
+
+
+def _others(outputs, field: str, known: set[str]) -> list[str]:
+    """Return the methods or stories with outputs that the study does not show."""
+    return sorted(set(outputs.values_list(field, flat=True)) - known)
+
+
+def _people_page(
+    request: HttpRequest, study: Study, status: int = 200, **context: object
+) -> HttpResponse:
+    """Show who has work left; those named, away or idle are chosen beforehand."""
+    holders = redistributing.presences(study)
+    days = request.GET.get("idle", "")
+    idle_days = int(days) if days.isdecimal() and len(days) < 5 else None
+    chosen = {*request.GET.getlist("annotator"), *request.POST.getlist("annotator")}
+    if idle_days is not None:
+        chosen |= {person.name for person in redistributing.idle(study, idle_days)}
+    if "away" in request.GET:
+        chosen |= {found.person.name for found in holders if found.is_missed}
+    usual = patience_days(answers_by_day(study))
+    left_behind = not study.is_open and free_slots(study).exists()
+    context |= {
+        "study": study,
+        "can_manage": True,
+        "holders": holders,
+        "left_behind": left_behind,
+        "can_give": holders or left_behind,
+        "idle_days": usual if idle_days is None else idle_days,
+        "chosen": chosen,
+    }
+    return render(request, "manage/redistribute.html", context, status=status)

@@ -1,0 +1,256 @@
+"""Reports and downloads of a study."""
+
+import io
+import logging
+import re
+import zipfile
+from pathlib import Path
+
+from django.contrib.auth.decorators import login_required
+from django.http import (
+    FileResponse,
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    QueryDict,
+    StreamingHttpResponse,
+)
+from django.shortcuts import get_object_or_404, redirect, render
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from kombu.exceptions import OperationalError
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+
+from annotate.access.permissions import can_manage, get_study_for
+from annotate.answers.analysis_views import MAIN
+from annotate.history import as_of_event
+from annotate.models import Report, Study
+from annotate.pages.research.scores import STOP_POLLING
+from annotate.reports import (
+    building,
+    disagreements,
+    downloads,
+    omissions,
+)
+from annotate.reports.forms import ReportForm
+from annotate.reports.tasks import build_report
+
+logger = logging.getLogger(__name__)
+
+EVENT_ID = re.compile("[0-9]{1,18}")
+TYPES = {
+    ".csv": "text/csv; charset=utf-8",
+    ".tex": "text/plain; charset=utf-8",
+    ".json": "application/json",
+}
+
+
+@require_safe
+@login_required
+def table_csv(request: HttpRequest, slug: str, table: str) -> HttpResponse:
+    """Stream one of the three tables, through a view and as of an event if asked."""
+    study = get_study_for(request.user, slug)
+    response = _table(study, table, request.GET)
+    name = f"{study.slug}-{table}.csv"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+def _table(study: Study, table: str, asked: QueryDict) -> StreamingHttpResponse:
+    view = get_object_or_404(study.analysis_views, key=asked.get("view") or MAIN)
+    event = asked.get("as_of")
+    as_of = None
+    if event:
+        if EVENT_ID.fullmatch(event) is None:
+            raise Http404
+        try:
+            as_of = as_of_event.moment(study, int(event))
+        except as_of_event.MomentError as error:
+            raise Http404(str(error)) from error
+    lines = downloads.csv_lines(study, table, view=view.key, as_of=as_of)
+    return StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
+
+
+@extend_schema(
+    operation_id="studies_table",
+    parameters=[
+        OpenApiParameter("slug", str, OpenApiParameter.PATH),
+        OpenApiParameter("table", str, OpenApiParameter.PATH, enum=downloads.TABLES),
+        OpenApiParameter("view", str, description="Key of an analysis view; main."),
+        OpenApiParameter("as_of", int, description="Event of the log; now."),
+    ],
+    responses={(200, "text/csv"): OpenApiTypes.STR},
+)
+@api_view(["GET"])
+def api_table(request: Request, slug: str, table: str) -> StreamingHttpResponse:
+    """One of the three tables as CSV."""
+    study = get_study_for(request.user, slug)
+    return _table(study, table, request.query_params)
+
+
+@require_safe
+@login_required
+def report_list(request: HttpRequest, slug: str) -> HttpResponse:
+    """List the study's reports; htmx asks again while one is being built."""
+    study = get_study_for(request.user, slug)
+    if not request.htmx:
+        return _list_page(request, study, ReportForm(study=study))
+    context = _list(study)
+    status = 200 if context["at_work"] else STOP_POLLING
+    return render(request, "reports/_list.html", context, status=status)
+
+
+def _list(study: Study) -> dict[str, object]:
+    reports = study.reports.select_related("created_by", "view", "as_of")
+    unfinished = (Report.State.QUEUED, Report.State.RUNNING)
+    return {
+        "study": study,
+        "reports": reports,
+        "at_work": any(report.state in unfinished for report in reports),
+    }
+
+
+def _list_page(
+    request: HttpRequest, study: Study, form: ReportForm, status: int = 200
+) -> HttpResponse:
+    context = _list(study) | {
+        "can_manage": can_manage(request.user, study),
+        "form": form,
+        "missing": omissions.missing_now(study),
+        "address": reverse("report-list", args=[study.slug]),
+    }
+    return render(request, "reports/list.html", context, status=status)
+
+
+@require_POST
+@login_required
+def report_create(request: HttpRequest, slug: str) -> HttpResponse:
+    """Queue a report and ring the worker's bell.
+
+    Nothing is queued where scores began to be computed after the form was shown, which
+    did not ask `when` then.
+    """
+    study = get_study_for(request.user, slug)
+    form = ReportForm(request.POST, study=study)
+    if not form.is_valid():
+        return _list_page(request, study, form, status=422)
+    if "when" not in request.POST and omissions.missing_now(study):
+        return _list_page(request, study, form, status=409)
+    report = Report.objects.create(
+        study=study,
+        created_by=request.user,
+        view=form.cleaned_data["view"],
+        waits=request.POST.get("when") == "computed",
+        options=building.as_stored(form.options()),
+    )
+    return _queued(report)
+
+
+@require_POST
+@login_required
+def report_again(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Queue a report of the same view, moment and options as an earlier one."""
+    study = get_study_for(request.user, slug)
+    report = get_object_or_404(study.reports.select_related("study"), pk=pk)
+    return _queued(building.build_again(report, user=request.user))
+
+
+def _queued(report: Report) -> HttpResponse:
+    """Ring the worker's bell and return to the list."""
+    try:
+        build_report.delay(report.pk)
+    except (OperationalError, OSError):
+        logger.warning("the broker is away; report %s waits", report.pk)
+    return redirect("report-list", report.study.slug)
+
+
+def _get_report(request: HttpRequest, slug: str, pk: int) -> Report:
+    study = get_study_for(request.user, slug)
+    return get_object_or_404(study.reports, pk=pk, state=Report.State.DONE)
+
+
+@require_safe
+@login_required
+def report_page(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Show the report's page under a policy that admits its own scripts only.
+
+    The way back to the study stands in the page only; the file does without.
+    """
+    from analysis.report.content_security import content_security_policy
+
+    report = _get_report(request, slug, pk)
+    path = building.folder(report) / "report.html"
+    if not path.is_file():
+        raise Http404
+    html = path.read_text(encoding="utf-8")
+    bar = render_to_string(
+        "reports/_bar.html", {"study": report.study, "report": report}
+    )
+    response = HttpResponse(html.replace("<main>", f"<main>{bar}", 1))
+    policy = content_security_policy(html)
+    response["Content-Security-Policy"] = (
+        f"{policy}; sandbox allow-scripts allow-downloads"
+    )
+    return response
+
+
+@require_safe
+@login_required
+def report_disagreements(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Show the outputs on which a metric and people disagree most."""
+    report = _get_report(request, slug, pk)
+    choice, rows = disagreements.disagreements(
+        report.study,
+        building.folder(report),
+        question=request.GET.get("question", ""),
+        metric=request.GET.get("metric", ""),
+    )
+    context = {
+        "study": report.study,
+        "report": report,
+        "choice": choice,
+        "rows": rows,
+        "can_manage": can_manage(request.user, report.study),
+    }
+    return render(request, "reports/disagreements.html", context)
+
+
+@require_safe
+@login_required
+def report_file(request: HttpRequest, slug: str, pk: int, name: str) -> HttpResponse:
+    """Send one table or the JSON; only files that the report wrote have a name here."""
+    base = building.folder(_get_report(request, slug, pk))
+    path = _files(base).get(name)
+    if path is None:
+        raise Http404
+    return FileResponse(
+        path.open("rb"),
+        as_attachment=True,
+        filename=path.name,
+        content_type=TYPES[path.suffix],
+    )
+
+
+@require_safe
+@login_required
+def report_zip(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Send the whole report as one archive."""
+    base = building.folder(_get_report(request, slug, pk))
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(base.rglob("*")):
+            if path.is_file():
+                archive.write(path, path.relative_to(base))
+    buffer.seek(0)
+    return FileResponse(buffer, as_attachment=True, filename=f"{slug}-report-{pk}.zip")
+
+
+def _files(base: Path) -> dict[str, Path]:
+    found = {"report.json": base / "report.json"}
+    for path in (base / "tables").glob("*"):
+        found[path.name] = path
+    return {name: path for name, path in found.items() if path.is_file()}

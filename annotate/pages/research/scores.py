@@ -1,0 +1,249 @@
+"""Pages about metrics: which there are, and the scores of a study.
+
+Scores belong to the benchmark, and other studies read them: who is no member of it sees
+those of what the study judges, and has nothing computed.
+"""
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import groupby
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+from kombu.exceptions import OperationalError
+
+from annotate.access.permissions import (
+    can_manage,
+    can_use_benchmark,
+    check_benchmark_of,
+    get_study_for,
+)
+from annotate.models import Study
+from annotate.reports.study_scores import about_judged, scores_of
+from evalcore.metrics import registry
+from evalcore.metrics.base import Metric
+from evalcore.metrics.weights import Lack, Lacks
+from evalcore.models import MetricAbsence, Output
+from evalcore.scoring import judge_budget, metric_runs
+from evalcore.scoring.tasks import ring
+
+logger = logging.getLogger(__name__)
+
+# The status by which htmx ends its polling.
+STOP_POLLING = 286
+SHOWN_RUNS, SHOWN_REASONS = 5, 3
+BASELINE = "baseline"
+
+
+@require_safe
+@login_required
+def metric_list(request: HttpRequest) -> HttpResponse:
+    """List every metric, what it lacks here, and how to get that."""
+    families = _families()
+    rows = [row for family in families for row in family.rows]
+    needing: dict[Lack, list[str]] = defaultdict(list)
+    for metric, lacks, _entry in rows:
+        for lack in lacks:
+            needing[lack].append(metric.info.name)
+    context = {
+        "families": families,
+        "ready": sum(len(family.ready) for family in families),
+        "all": len(rows),
+        "needing": list(needing.items()),
+    }
+    return render(request, "scoring/metrics.html", context)
+
+
+# A metric, what it lacks, and the definitions of it.
+Row = tuple[Metric, Lacks, registry.Entry]
+
+
+@dataclass(frozen=True)
+class Family:
+    """The metrics of a paper, or the baselines, or the stand-ins."""
+
+    name: str
+    rows: list[Row]
+
+    @property
+    def title(self) -> str:
+        """Return its name for readers; papers have the same in every language."""
+        return {BASELINE: _("Baselines"), "stand-in": _("Stand-ins")}.get(
+            self.name, self.name
+        )
+
+    @property
+    def ready(self) -> list[Row]:
+        """Return the metrics that can be computed on this machine."""
+        return [row for row in self.rows if not row[1]]
+
+    @property
+    def lacking(self) -> list[Row]:
+        """Return the others."""
+        return [row for row in self.rows if row[1]]
+
+
+def _families() -> list[Family]:
+    """Return the metrics with what they lack and their definitions, by family."""
+    rows = [
+        (metric, metric.missing(), registry.METRICS[name])
+        for name in registry.names()
+        for metric in [registry.load(name)]
+    ]
+    return [
+        Family(name, list(group))
+        for name, group in groupby(rows, lambda row: row[0].info.family)
+    ]
+
+
+@require_safe
+@login_required
+def study_scoring(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show how many outputs have which score, the latest runs, and what is lacking.
+
+    While runs are at work the page asks for them every other second (`part=runs`), and
+    for what costs more to count less often and at their end (`part=scores`).
+    """
+    study = get_study_for(request.user, slug)
+    is_member = can_use_benchmark(request.user, study)
+    part = request.GET.get("part")
+    whose = ["", study.slug] if is_member else [study.slug]
+    runs = study.benchmark.metric_runs.filter(posted_to__in=whose)[:SHOWN_RUNS]
+    at_work = any(run.state in metric_runs.OPEN for run in runs)
+    context: dict[str, object] = {"study": study, "at_work": at_work}
+    if part != "scores":
+        is_manager = can_manage(request.user, study)
+        context |= {
+            "runs": [(run, metric_runs.waiting_for(run)) for run in runs],
+            "can_manage": is_manager,
+            "can_compute": is_member and is_manager,
+        }
+    status = 200 if at_work else STOP_POLLING
+    if part == "runs":
+        answer = render(request, "scoring/_runs.html", context, status=status)
+        if not at_work:
+            answer["HX-Trigger"] = "scored"
+        return answer
+    methods = study.method_names
+    own = scores_of(study).filter(posted_to=study.slug)
+    context |= {
+        "methods": methods,
+        "stories": study.units.values("story").distinct().count(),
+        "rows": _counted(study, methods),
+        "whole": _of_methods(study, methods),
+        "absences": _absences(study),
+        "posted": sorted(set(own.values_list("metric", flat=True))),
+    }
+    if part == "scores":
+        return render(request, "scoring/_scores.html", context, status=status)
+    families = _families()
+    context |= {
+        "families": [family for family in families if family.name != BASELINE],
+        "baselines": registry.ready_baselines(),
+    }
+    if context["can_compute"]:
+        outputs = Output.objects.filter(story__benchmark=study.benchmark)
+        names = outputs.values_list("method__name", flat=True)
+        context |= {"truths": sorted(set(names)), "money": judge_budget.of_all_runs()}
+    return render(request, "scoring/study.html", context)
+
+
+def _counted(study: Study, methods: list[str]) -> list[tuple]:
+    """Return of how many stories each method has a value, for every metric."""
+    counted = (
+        scores_of(study)
+        .filter(story__isnull=False)
+        .values_list("metric", "metric_version", "backend", "method__name")
+        .annotate(stories=Count("story", distinct=True))
+        .order_by("metric", "metric_version", "backend")
+    )
+    return _table(counted, methods, 0)
+
+
+def _of_methods(study: Study, methods: list[str]) -> list[tuple]:
+    """Return the values of whole methods; the study's own stand for others'."""
+    values = (
+        scores_of(study)
+        .filter(story__isnull=True)
+        .values_list("metric", "metric_version", "backend", "method__name", "value")
+        .order_by("metric", "metric_version", "backend", "posted_to")
+    )
+    return _table(values, methods, None)
+
+
+def _table(rows: Iterable[tuple], methods: list[str], otherwise: object) -> list[tuple]:
+    """Return a row for each metric, version and backend, with a cell a method."""
+    table: dict[tuple, dict[str, object]] = defaultdict(dict)
+    for *key, method, cell in rows:
+        table[tuple(key)][method] = cell
+    return [
+        (*key, [cells.get(method, otherwise) for method in methods])
+        for key, cells in table.items()
+    ]
+
+
+def _absences(study: Study) -> list[tuple]:
+    """Return for each metric how often there is no value, and why most often."""
+    key = ("metric", "metric_version", "backend")
+    counted = (
+        about_judged(MetricAbsence.objects.all(), study)
+        .values_list(*key, "reason")
+        .annotate(times=Count("pk"))
+        .order_by(*key, "-times", "reason")
+    )
+    found = []
+    for metric, group in groupby(counted, lambda row: row[: len(key)]):
+        reasons = [(reason, times) for *_metric, reason, times in group]
+        total = sum(times for _reason, times in reasons)
+        found.append((*metric, total, reasons[:SHOWN_REASONS]))
+    return found
+
+
+@require_POST
+@login_required
+def study_score(request: HttpRequest, slug: str) -> HttpResponse:
+    """Queue the chosen metrics with the baselines, and ring the workers' bell."""
+    study = get_study_for(request.user, slug, role="manager")
+    check_benchmark_of(request.user, study)
+    truth = request.POST.get("truth", "")
+    try:
+        metric_runs.queue_run(study.benchmark, _chosen(request.POST), truth=truth)
+    except (registry.UnknownMetricError, metric_runs.ScoringError) as error:
+        messages.error(request, str(error))
+        return redirect("study-scoring", slug)
+    try:
+        ring()
+    except (OperationalError, OSError):
+        logger.warning("the broker is away; the run waits")
+        messages.info(request, _("Queued; the worker takes it within a minute."))
+    return redirect("study-scoring", slug)
+
+
+@require_POST
+@login_required
+def scoring_stop(request: HttpRequest, slug: str, run: int) -> HttpResponse:
+    """Stop a run; what it has stored stays."""
+    study = get_study_for(request.user, slug, role="manager")
+    check_benchmark_of(request.user, study)
+    get_object_or_404(study.benchmark.metric_runs, pk=run)
+    if metric_runs.stop(study.benchmark.metric_runs.filter(pk=run)):
+        messages.success(request, _("Stopped. What was computed stays."))
+    return redirect("study-scoring", slug)
+
+
+def _chosen(sent: QueryDict) -> list[str]:
+    """Return the chosen metrics with their profiles, and the baselines beside them."""
+    chosen = []
+    for name in sent.getlist("metric"):
+        if name not in registry.METRICS:
+            continue
+        profile = sent.get(f"profile-{name}", "").strip()
+        chosen.append(f"{name}@{profile}" if profile else name)
+    return [*chosen, *registry.ready_baselines()]

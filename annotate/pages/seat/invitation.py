@@ -1,0 +1,414 @@
+"""The annotator's pages under an invitation link.
+
+The token in the address is the identity; every slot and picture is looked up through
+it. Answers are stored by `annotate.answers.writing` alone.
+"""
+
+from collections import namedtuple
+from collections.abc import Callable
+from functools import wraps
+
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone, translation
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import (
+    require_http_methods,
+    require_POST,
+    require_safe,
+)
+
+from annotate import event_log
+from annotate.access import rate_limits
+from annotate.models import Annotator, Event, Invitation, Purpose, Slot, Study
+from annotate.next_slot import choosing
+from annotate.people import devices
+from annotate.presentation import same_size
+from annotate.quality import monitoring
+from annotate.slots import leasing, locking, pace
+from annotate.slots.admission import lacking
+from annotate.submission import consequences
+
+View = Callable[..., HttpResponse]
+HELD = {Annotator.State.PAUSED: "held", Annotator.State.FAILED: "failed"}
+MOST_COUNTED = 100  # free slots; there may be very many
+# What telling the progress needs to know of each slot that somebody holds.
+KNOWN = (
+    "session",
+    "round",
+    "position",
+    "claimed",
+    "state",
+    "purpose",
+    "unit__story",
+)
+Held = namedtuple("Held", (*KNOWN[:-1], "story"))
+
+
+class NotYetError(Exception):
+    """Something is to be done before this story; the message says what."""
+
+
+def for_annotator(view: View) -> View:
+    """Look up the annotator by token and hand the row to the view.
+
+    An unknown link is not found; a revoked one, one of a study that takes no answers
+    now, and a story that is not this annotator's get a page that says so, or a sentence
+    where a script asks. Who opens a story too early is led to what comes first.
+    """
+
+    @wraps(view)
+    def wrapped(request: HttpRequest, token: str, **kwargs: object) -> HttpResponse:
+        rows = Invitation.objects.select_related("annotator__study")
+        try:
+            invitation = rows.get(token=token)
+        except Invitation.DoesNotExist:
+            return rate_limits.refuse_link(request)
+        annotator = invitation.annotator
+        request.token = token
+        if invitation.revoked_at is not None:
+            return _stopped(request, annotator, "revoked", 410)
+        held = HELD.get(annotator.state)
+        if held is not None:
+            return _stopped(request, annotator, held, 403)
+        study = annotator.study
+        finished = annotator.state == Annotator.State.FINISHED
+        if study.state != Study.State.OPEN and not finished:
+            return _stopped(request, annotator, study.state, 403)
+        try:
+            return view(request, annotator, **kwargs)
+        except NotYetError as error:
+            if _wants_json(request):
+                return JsonResponse({"error": str(error)}, status=403)
+            return redirect("rate-entry", token)
+        except Http404:
+            if study.state != Study.State.OPEN:  # it may be theirs again
+                return _stopped(request, annotator, study.state, 403)
+            return _stopped(request, annotator, "gone", 404)
+
+    return wrapped
+
+
+def _wants_json(request: HttpRequest) -> bool:
+    return "application/json" in request.headers.get("Accept", "")
+
+
+def _stopped(
+    request: HttpRequest, annotator: Annotator, why: str, status: int
+) -> HttpResponse:
+    if _wants_json(request):
+        texts = {
+            "revoked": _("This invitation is no longer valid."),
+            "gone": _("This story is now with somebody else."),
+            "held": _("Your work is paused; the study's manager knows why."),
+        }
+        paused = _("The study does not take answers at the moment.")
+        return JsonResponse({"error": texts.get(why, paused)}, status=status)
+    context = {"annotator": annotator, "study": annotator.study, "why": why}
+    if why == "held":
+        context["text"] = monitoring.pause_text(annotator)
+    return render(request, "rate/stopped.html", context, status=status)
+
+
+@never_cache
+@require_safe
+@for_annotator
+def entry(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    """Lead to whatever comes next: consent, instructions, work, or thanks."""
+    if devices.other(request, annotator) is not None:
+        return redirect("rate-second-link", request.token)
+    if annotator.consented_at is None:
+        return redirect("rate-consent", request.token)
+    return devices.remember(
+        request, redirect(_place(annotator), request.token), annotator
+    )
+
+
+def _place(annotator: Annotator) -> str:
+    """Return where somebody who has agreed goes on."""
+    if annotator.instructed_at is None:
+        return "rate-instructions"
+    done = _is_done(annotator, choosing.next_slot(annotator))
+    return "rate-done" if done else "rate-pause"
+
+
+def _is_done(annotator: Annotator, following: Slot | None) -> bool:
+    """Say whether the last page is next: what is left can only be offered."""
+    if following is None:
+        return True
+    finished = annotator.state == Annotator.State.FINISHED
+    return finished and following.annotator_id is None
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_annotator
+def consent(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    """Show the consent text; agreeing stores when, and to which version."""
+    if devices.other(request, annotator) is not None:
+        return redirect("rate-second-link", request.token)
+    if request.method == "POST":
+        agreed = (
+            Annotator.objects.filter(pk=annotator.pk, consented_at__isnull=True)
+            .exclude(state__in=Annotator.STOPPED)
+            .update(
+                consented_at=timezone.now(),
+                consent_version=annotator.study.consent_version,
+                state=Annotator.State.ACTIVE,
+                language=annotator.language or _language(),
+            )
+        )
+        if agreed:
+            event_log.note(
+                Event.Kind.CONSENT_GIVEN,
+                annotator.study_id,
+                annotator=annotator,
+                version=annotator.study.consent_version,
+            )
+        response = redirect("rate-instructions", request.token)
+        return devices.remember(request, response, annotator)
+    return annotator_page(request, annotator, "rate/consent.html")
+
+
+def _language() -> str:
+    """Return the language of the page as studies name it: zh, not zh-hans."""
+    return (translation.get_language() or "").split("-")[0]
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_annotator
+def instructions(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    """Show the instructions; starting takes the first slot."""
+    if annotator.consented_at is None:
+        return redirect("rate-consent", request.token)
+    if request.method == "POST":
+        if annotator.instructed_at is None:
+            annotator.instructed_at = timezone.now()
+            annotator.save(update_fields=["instructed_at"])
+        return to_next(request, annotator)
+    outputs = same_size.outputs_of(annotator.study)
+    return annotator_page(
+        request,
+        annotator,
+        "rate/instructions.html",
+        questions=annotator.study.questions.all(),
+        # What keys there are; those of texts and characters are told in any case.
+        videos=outputs.filter(video__isnull=False).exists(),
+        has_texts=True,
+        characters=True,
+    )
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_annotator
+def pause(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    """Stand between two sessions, and before going on after an absence."""
+    if lacking(annotator):
+        return redirect("rate-entry", request.token)
+    if request.method == "POST":
+        return to_next(request, annotator)
+    return annotator_page(
+        request,
+        annotator,
+        "rate/pause.html",
+        progress=progress(annotator),
+        previous=_last_answered(annotator),
+        may_stop=annotator.state == Annotator.State.ACTIVE
+        and consequences.may_stop(annotator),
+    )
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_annotator
+def warning(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    """Tell the annotator what a quality rule found; reading it leads on."""
+    flag = monitoring.unread_warnings(annotator).first()
+    if flag is None:
+        return redirect("rate-entry", request.token)
+    if request.method == "POST":
+        flag.shown_at = timezone.now()
+        flag.save(update_fields=["shown_at"])
+        session = locking.session_at_hand(annotator)
+        return _go_on(request, annotator, session=session)
+    text = monitoring.warning_text(flag)
+    return annotator_page(request, annotator, "rate/warning.html", text=text)
+
+
+@never_cache
+@require_POST
+@for_annotator
+def stop(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    """Finish an open study by one's own wish, after a whole session."""
+    consequences.finish_if_done(annotator, wanted=True)
+    return redirect("rate-done", request.token)
+
+
+@never_cache
+@require_safe
+@for_annotator
+def done(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    """Thank whoever has finished, with the completion code; offer free slots."""
+    if lacking(annotator):
+        return redirect("rate-entry", request.token)
+    consequences.finish_if_done(annotator)
+    following = choosing.outlook(annotator)
+    finished = annotator.state == Annotator.State.FINISHED
+    if not finished and following.slot is not None:
+        return redirect("rate-entry", request.token)
+    begun = leasing.own_slots(annotator).filter(state__in=leasing.UNFINISHED)
+    free = choosing.free_slots(annotator).values_list("pk")[: MOST_COUNTED + 1]
+    more = min(begun.count() + len(free), MOST_COUNTED + 1)
+    return annotator_page(
+        request,
+        annotator,
+        "rate/done.html",
+        finished=finished,
+        judged=annotator.slots.filter(submitted_at__isnull=False)
+        .exclude(purpose=Purpose.TRAINING)
+        .count(),
+        more=more if following.slot else 0,
+        most=MOST_COUNTED,
+        minutes=following.minutes,
+        may_stop=consequences.may_stop(annotator),
+        previous=_last_answered(annotator),
+    )
+
+
+def _last_answered(annotator: Annotator) -> Slot | None:
+    """Return the slot to go back to: the last submitted one of the session at hand."""
+    if annotator.study.state != Study.State.OPEN:
+        return None
+    return (
+        leasing.own_slots(annotator)
+        .filter(state=Slot.State.SUBMITTED, session=locking.session_at_hand(annotator))
+        .last()
+    )
+
+
+def after_slot(
+    request: HttpRequest, annotator: Annotator, row: Slot, shown: str = ""
+) -> HttpResponse:
+    """Go to the next slot, to the pause after a session, or to the last page.
+
+    `shown` is the code of the slot that the browser shows already.
+    """
+    if row.purpose == Purpose.TRAINING:
+        return redirect("rate-feedback", request.token, row.code)
+    return _go_on(request, annotator, session=row.session, wish=shown)
+
+
+def to_next(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    """Take the next slot, in whichever session, and lead to its page."""
+    return _go_on(request, annotator)
+
+
+def _go_on(
+    request: HttpRequest,
+    annotator: Annotator,
+    session: int | None = None,
+    wish: str = "",
+) -> HttpResponse:
+    """Lead to the next slot; a warning is read first."""
+    if monitoring.unread_warnings(annotator).exists():
+        return redirect("rate-warning", request.token)
+    following = choosing.take_next(annotator, session=session, wish=wish)
+    if following.taken:
+        Annotator.objects.filter(pk=annotator.pk).update(last_seen_at=timezone.now())
+        return redirect("rate-slot", request.token, following.slot.code)
+    if following.kind == choosing.Next.DONE:
+        consequences.finish_if_done(annotator)
+    done = _is_done(annotator, following.slot)
+    return redirect("rate-done" if done else "rate-pause", request.token)
+
+
+def progress(
+    annotator: Annotator, row: Slot | None = None, ahead: int = 0
+) -> dict[str, int | bool | None]:
+    """Return how far the annotator is, in all and in the session at hand.
+
+    Checks count like all other slots. `sessions` is 0 where nobody can know how many
+    there will be: without a plan. A free slot that is fetched `ahead` has that number.
+    `minutes` is how long the rest of the session will take, if anything tells.
+    """
+    at = row or choosing.next_slot(annotator)
+    own = [Held(*row) for row in leasing.own_slots(annotator).values_list(*KNOWN)]
+    session = leasing.session_for(at, annotator) if at else 1
+    is_training = at is not None and at.purpose == Purpose.TRAINING
+    here = [
+        slot
+        for slot in own
+        if slot.session == session and (not is_training or slot.round == at.round)
+    ]
+    is_joined = not is_training and (
+        annotator.study.is_open
+        or (at is not None and at.annotator_id is None)
+        or any(slot.claimed for slot in here)
+    )
+    if at and at.position:
+        number = 1 + sum(slot.position < at.position for slot in here)
+    else:
+        number = ahead or len(here) + 1
+    to_come = _to_come(annotator, session, here) if is_joined else 0
+    size = len(here) + to_come
+    left = to_come + sum(slot.state != Slot.State.SUBMITTED for slot in here)
+    if ahead:  # by then the stories before it are done
+        left = max(size, number) - number + 1
+    return {
+        "is_training": is_training,
+        "session": session,
+        "sessions": 0
+        if is_joined
+        else max([session, *(slot.session or 1 for slot in own)]),
+        "number": number,
+        "size": max(size, number),
+        "submitted": sum(
+            slot.state == Slot.State.SUBMITTED and slot.purpose != Purpose.TRAINING
+            for slot in own
+        ),
+        "minutes": None if is_training else pace.minutes_for(annotator, left),
+    }
+
+
+def number_in_session(annotator: Annotator, row: Slot) -> int:
+    """Return which of its session's stories a slot of this annotator is."""
+    here = leasing.own_slots(annotator).filter(session=row.session)
+    return 1 + here.filter(position__lt=row.position).count()
+
+
+def _to_come(annotator: Annotator, session: int, here: list[Held]) -> int:
+    """Return how many free slots will join the session at hand: one of each story."""
+    if not choosing.has_room(annotator):
+        return 0
+    room = choosing.session_room(annotator, session)
+    stories = (
+        choosing.left_for(annotator)
+        .filter(annotator__isnull=True, state=Slot.State.OPEN)
+        .exclude(unit__story__in={slot.story for slot in here})
+        .order_by()
+        .values("unit__story")
+        .distinct()
+    )
+    # Counting all of them would take long in a large study.
+    return stories[:room].count()
+
+
+def annotator_page(
+    request: HttpRequest,
+    annotator: Annotator,
+    template: str,
+    status: int = 200,
+    **context: object,
+) -> HttpResponse:
+    context |= {
+        "seat": "rate",
+        "annotator": annotator,
+        "study": annotator.study,
+        "token": request.token,
+    }
+    response = render(request, template, context, status=status)
+    response["Referrer-Policy"] = "same-origin"
+    return response

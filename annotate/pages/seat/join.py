@@ -1,0 +1,123 @@
+"""Becoming an annotator by an open link, and two invitations on one device."""
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from annotate import event_log
+from annotate.access import rate_limits
+from annotate.models import Annotator, Event, JoinLink, Study, new_token
+from annotate.pages.seat.invitation import annotator_page, for_annotator
+from annotate.people import devices, joining
+from annotate.people.joining import JoiningError
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def join(request: HttpRequest, token: str) -> HttpResponse:
+    """Say what taking part means; agreeing makes the person an annotator.
+
+    Opening the page creates nobody. Whoever joined before under the id that a platform
+    gives goes straight on, but on the device on which they joined.
+    """
+    link = JoinLink.objects.select_related("study").filter(token=token).first()
+    if link is None:
+        return rate_limits.refuse_link(request)
+    page = request.POST.get("page") or new_token()
+    try:
+        external_id = joining.given_id(request.GET)
+        person = joining.known(link.study, external_id)
+        if person is None and request.method == "POST":
+            person = joining.join(
+                link,
+                external_id=external_id,
+                language=request.POST.get("language", ""),
+                page=page,
+            )
+        if person is not None and not _is_own(request, link, person, page):
+            return _page(request, link, status=403, elsewhere=True)
+    except JoiningError as error:
+        return _page(request, link, str(error), 409)
+    if person is not None:
+        if (other := devices.other(request, person)) is not None:
+            _note_second(person, other, went_on_as=person)
+        response = redirect("rate-entry", person.invitation.token)
+        return devices.remember(request, response, person)
+    here = None if external_id else devices.at_work(request, link.study_id)
+    if reason := joining.obstacle(link):
+        return _page(request, link, reason, 403, here=here)
+    return _page(request, link, here=here, page=page)
+
+
+def _is_own(request: HttpRequest, link: JoinLink, person: Annotator, page: str) -> bool:
+    """Say whether this browser may go on as somebody who joined under its id.
+
+    The page on which they joined may: somebody pressed its button twice, and the first
+    answer, which makes the browser remember, did not arrive.
+    """
+    return (
+        link.any_device
+        or devices.knows(request, person)
+        or joining.joined_on(person, page)
+    )
+
+
+def _page(
+    request: HttpRequest,
+    link: JoinLink,
+    reason: str = "",
+    status: int = 200,
+    **context: object,
+) -> HttpResponse:
+    study = link.study
+    context |= {
+        "study": study,
+        "link": link,
+        "reason": reason,
+        "languages": [] if link.language else _languages(study),
+        "preview": request.GET.get("assignmentId") == joining.PREVIEW,
+    }
+    response = render(request, "rate/join.html", context, status=status)
+    response["Referrer-Policy"] = "same-origin"
+    return response
+
+
+def _languages(study: Study) -> list[tuple[str, str]]:
+    """Return the languages of a study with their names."""
+    names = {code.split("-")[0]: name for code, name in settings.LANGUAGES}
+    return [(code, names.get(code, code)) for code in study.languages]
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_annotator
+def second_link(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    """Ask whether it is the same person who opens another invitation on this device.
+
+    The answer stands in the log; nobody is stopped.
+    """
+    other = devices.other(request, annotator)
+    if other is None:
+        return redirect("rate-entry", request.token)
+    if request.method != "POST":
+        return annotator_page(request, annotator, "rate/second_link.html", other=other)
+    another_person = request.POST.get("who") == "another"
+    _note_second(annotator, other, went_on_as=annotator if another_person else other)
+    if another_person:
+        response = redirect("rate-entry", request.token)
+        return devices.remember(request, response, annotator)
+    return redirect("rate-entry", other.invitation.token)
+
+
+def _note_second(
+    annotator: Annotator, other: Annotator, *, went_on_as: Annotator
+) -> None:
+    event_log.note(
+        Event.Kind.SECOND_LINK,
+        annotator.study_id,
+        annotator=annotator,
+        on_the_device_of=other.name,
+        went_on_as=went_on_as.name,
+    )

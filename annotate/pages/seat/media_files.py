@@ -1,0 +1,105 @@
+"""What an annotator looks at, under addresses that say only where it stands."""
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.views.decorators.http import require_safe
+
+from annotate.models import Annotator, Slot
+from annotate.pages.seat.byte_ranges import send_part
+from annotate.pages.seat.invitation import for_annotator
+from annotate.pages.seat.slot import look_at
+from annotate.presentation import same_size, slot_view
+from evalcore import media
+from evalcore.models import Frame, MediaFile, Output
+from evalcore.video.storing import video_rendition_path
+
+PICTURE_SECONDS = 24 * 3600
+
+
+@require_safe
+@for_annotator
+def picture(
+    request: HttpRequest,
+    annotator: Annotator,
+    code: str,
+    side: str,
+    number: str,
+    rendition: media.Rendition,
+) -> HttpResponse:
+    """Send one shot's picture; the address says only where it stands."""
+    return send_frame(look_at(annotator, code), side, number, rendition)
+
+
+def send_frame(
+    slot: Slot, side: str, number: str, rendition: media.Rendition
+) -> HttpResponse:
+    """Send the picture of one shot in the study's size, if there is one."""
+    output = slot_view.sides(slot).get(side)
+    frame = Frame.objects.filter(output=output, number=number).first()
+    if output is None or frame is None or frame.media is None:
+        raise Http404
+    return _send(frame.media, rendition, same_size.box_of(slot.study))
+
+
+@require_safe
+@for_annotator
+def character(
+    request: HttpRequest,
+    annotator: Annotator,
+    code: str,
+    index: str,
+    number: str,
+    rendition: media.Rendition,
+) -> HttpResponse:
+    """Send one reference picture of a character."""
+    return send_character(look_at(annotator, code), index, number, rendition)
+
+
+def send_character(
+    slot: Slot, index: str, number: str, rendition: media.Rendition
+) -> HttpResponse:
+    """Send a reference picture of one of the characters of a slot's story."""
+    characters = slot_view.story_characters(slot)
+    if int(index) >= len(characters):
+        raise Http404
+    images = list(characters[int(index)].images.all())
+    if not 1 <= int(number) <= len(images):
+        raise Http404
+    return _send(images[int(number) - 1].media, rendition)
+
+
+def _send(
+    stored: MediaFile, rendition: media.Rendition, box: media.Box | None = None
+) -> HttpResponse:
+    """Send a picture with headers that are the same for all methods.
+
+    No ETag, date or file name: equal pictures could be recognised by them.
+    """
+    data = media.rendition_path(stored, rendition, box).read_bytes()
+    response = HttpResponse(data, content_type="image/webp")
+    response["Cache-Control"] = f"private, max-age={PICTURE_SECONDS}"
+    return response
+
+
+@require_safe
+@for_annotator
+def video(
+    request: HttpRequest, annotator: Annotator, code: str, side: str
+) -> HttpResponseBase:
+    """Send one side's video; the address says only where it stands."""
+    return send_side(request, look_at(annotator, code), side)
+
+
+def send_side(request: HttpRequest, slot: Slot, side: str) -> HttpResponseBase:
+    """Send the video of a slot's side in the study's size."""
+    output = slot_view.sides(slot).get(side)
+    return send_video(request, output, same_size.box_of(slot.study))
+
+
+def send_video(
+    request: HttpRequest, output: Output | None, box: media.Box | None = None
+) -> HttpResponseBase:
+    """Send the rendition of an output's video, or the part that is asked for."""
+    if output is None or output.video is None:
+        raise Http404
+    path = video_rendition_path(output.video, box)
+    return send_part(request, path, "video/mp4", PICTURE_SECONDS)

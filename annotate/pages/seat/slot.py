@@ -1,0 +1,265 @@
+"""The annotator at work on one slot: the page, answers, submitting, skipping."""
+
+from collections.abc import Callable, Sequence
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from annotate.answers import checklists, writing
+from annotate.models import (
+    Annotator,
+    Purpose,
+    Skip,
+    Slot,
+    Study,
+    localised,
+)
+from annotate.next_slot import choosing
+from annotate.pages.seat.invitation import (
+    NotYetError,
+    after_slot,
+    annotator_page,
+    for_annotator,
+    progress,
+    to_next,
+)
+from annotate.presentation import checklist_sheets, slot_view
+from annotate.quality import training
+from annotate.slots import errors, leasing, locking, pace
+from annotate.slots.admission import lacking
+from annotate.submission import consequences, late_answers
+
+LONGEST_REASON = Skip._meta.get_field("comment").max_length
+
+
+@never_cache
+@require_safe
+@for_annotator
+def slot(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
+    """Show one story, or two side by side, with the questions.
+
+    With `ahead`, its number in the session, it is only fetched beforehand: nothing is
+    taken.
+    """
+    ahead = request.GET.get("ahead", "")
+    if ahead.isdecimal():
+        row = look_at(annotator, code)
+        return _slot_page(request, annotator, row, ahead=int(ahead))
+    return _slot_page(request, annotator, get_slot(annotator, code))
+
+
+@never_cache
+@require_POST
+@for_annotator
+def submit(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
+    """Store what the form holds, close the slot, and go on.
+
+    This is the only request of a page without JavaScript; with it, `saving` is used.
+    """
+    row = get_slot(annotator, code, late=True)
+    problems = _record_all(request, annotator, row)
+    if not problems:
+        try:
+            row = late_answers.despite_loss(
+                consequences.submit,
+                slot=row,
+                annotator=annotator,
+                seconds=_seconds(request),
+                goes_on=True,
+            )
+        except errors.AnswerError as error:
+            problems = [str(error)]
+    if problems:
+        error = " ".join(dict.fromkeys(problems))
+        return _slot_page(request, annotator, row, error=error, status=422)
+    return after_slot(request, annotator, row)
+
+
+@never_cache
+@require_POST
+@for_annotator
+def heartbeat(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
+    """Let the lease run on while the page is open and somebody is there."""
+    renewed = leasing.renew(get_slot(annotator, code), annotator)
+    return HttpResponse(status=204 if renewed else 409)
+
+
+@never_cache
+@require_POST
+@for_annotator
+def skip(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
+    """Leave a story to somebody else, with a reason."""
+    row = get_slot(annotator, code)
+    reason = request.POST.get("reason", "")
+    error = ""
+    if reason not in Skip.Reason.values:
+        error = _("Please say why you skip this story.")
+    elif row.purpose == Purpose.TRAINING:
+        error = _("The stories of the training round cannot be skipped.")
+    if not error:
+        try:
+            comment = request.POST.get("comment", "").strip()[:LONGEST_REASON]
+            leasing.skip(row, annotator, reason=reason, comment=comment)
+        except errors.SlotTakenError:
+            error = _("This answer is closed and cannot be changed.")
+    if error:
+        return _slot_page(request, annotator, row, error=error, status=422)
+    consequences.finish_if_done(annotator)
+    return to_next(request, annotator)
+
+
+@never_cache
+@require_safe
+@for_annotator
+def feedback(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
+    """Show what would have been right, after a story of the training round."""
+    row = get_slot(annotator, code)
+    if row.purpose != Purpose.TRAINING or row.state != Slot.State.SUBMITTED:
+        raise Http404
+    return annotator_page(
+        request,
+        annotator,
+        "rate/feedback.html",
+        slot=row,
+        progress=progress(annotator, row),
+        result=training.result(annotator, row.round),
+        **_feedback(row),
+    )
+
+
+def _feedback(row: Slot) -> dict[str, object]:
+    """Return what is told of a training story once it is submitted."""
+    if row.purpose != Purpose.TRAINING or row.state != Slot.State.SUBMITTED:
+        return {}
+    return {"marks": training.marks(row), "told": localised(row.unit.feedback)}
+
+
+def _record_all(request: HttpRequest, annotator: Annotator, row: Slot) -> list[str]:
+    """Store what a form without a script holds; return what could not be stored."""
+    posted = request.POST
+    todo: list[tuple[Callable[..., object], dict[str, object]]] = [
+        (writing.record_answer, {"question": question, "value": posted[question.key]})
+        for question in row.unit.questions
+        if posted.get(question.key)
+    ]
+    if row.study.is_checklist:
+        todo.append((checklists.record_checklist_form, {"posted": posted}))
+    if row.study.presentation.get("comments") and "comment" in posted:
+        todo.append((writing.record_comment, {"text": posted["comment"]}))
+    problems = []
+    for work, given in todo:
+        try:
+            late_answers.despite_loss(work, slot=row, annotator=annotator, **given)
+        except errors.AnswerError as error:
+            problems.append(str(error))
+    return problems
+
+
+def _seconds(request: HttpRequest) -> float | None:
+    """Return the time on the page that the browser measured, if it did."""
+    try:
+        return float(request.POST.get("seconds", ""))
+    except ValueError:
+        return None
+
+
+def get_slot(
+    annotator: Annotator,
+    code: str,
+    *,
+    late: bool = False,
+    proof: str = "",
+    related: Sequence[str] = late_answers.SHOWN,
+) -> Slot:
+    """Return the annotator's slot of that code; anybody else's does not exist.
+
+    One whose lease ran out is the annotator's again while nobody else has it. An answer
+    that comes too `late` for that is kept in a surplus slot; so is one to a free slot
+    that the browser was given beforehand, by the `proof` of that. `related` rows are
+    read with it.
+    """
+    row = _own(annotator, code, related)
+    row = row or late_answers.regain(annotator, code, late=late, proof=proof)
+    return _admitted(annotator, row)
+
+
+def look_at(annotator: Annotator, code: str) -> Slot:
+    """Return a slot to be shown: one's own, or a free one fetched beforehand."""
+    row = _own(annotator, code)
+    row = row or choosing.free_slot(annotator, code, late_answers.SHOWN)
+    return _admitted(annotator, row)
+
+
+def _admitted(annotator: Annotator, row: Slot | None) -> Slot:
+    """Return what was found, unless something else comes before it."""
+    if first := lacking(annotator, row.purpose if row else Purpose.TRAINING):
+        raise NotYetError(first)
+    if row is None:
+        raise Http404
+    return row
+
+
+def _own(
+    annotator: Annotator, code: str, related: Sequence[str] = late_answers.SHOWN
+) -> Slot | None:
+    own = Slot.objects.exclude(state__in=leasing.CLOSED)
+    own = own.select_related(*related) if related else own
+    try:
+        return own.get(annotator=annotator, code=code)
+    except Slot.DoesNotExist:
+        return None
+
+
+def _slot_page(
+    request: HttpRequest,
+    annotator: Annotator,
+    row: Slot,
+    *,
+    error: str = "",
+    status: int = 200,
+    ahead: int = 0,
+) -> HttpResponse:
+    labels = slot_view.side_labels()
+    return annotator_page(
+        request,
+        annotator,
+        "rate/slot.html",
+        status=status,
+        slot=row,
+        **slot_view.for_viewer(row),
+        **slot_view.for_player(row),
+        characters=slot_view.shown_characters(row),
+        skip_reasons=Skip.Reason.choices,
+        can_skip=row.state != Slot.State.SUBMITTED and row.purpose != Purpose.TRAINING,
+        questions=slot_view.shown_questions(row, labels),
+        proof="" if row.started_at else late_answers.offer(annotator, row.code),
+        progress=progress(annotator, row, ahead),
+        locked=_is_locked(annotator, row),
+        rest=not ahead and pace.needs_rest(annotator),
+        previous=_before(annotator, row),
+        error=error,
+        **checklist_sheets.on_page(row),
+        **_feedback(row),
+    )
+
+
+def _before(annotator: Annotator, row: Slot) -> Slot | None:
+    """Return the slot before in the same session, or round of training."""
+    slots = leasing.own_slots(annotator)
+    if row.position is None:  # free as yet: it would be the last
+        return slots.last()
+    slots = slots.filter(position__lt=row.position, session=row.session)
+    if row.purpose == Purpose.TRAINING:
+        slots = slots.filter(round=row.round)
+    return slots.last()
+
+
+def _is_locked(annotator: Annotator, row: Slot) -> bool:
+    """Say whether the answers of a submitted slot stay as they are."""
+    return row.state == Slot.State.SUBMITTED and (
+        row.purpose == Purpose.TRAINING
+        or row.study.state != Study.State.OPEN
+        or row.session != locking.session_at_hand(annotator)
+    )

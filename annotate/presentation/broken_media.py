@@ -1,0 +1,82 @@
+"""Pictures and videos that annotators report as broken, and what managers see of it."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils import timezone
+
+from annotate.models import Annotator, Fault, Slot, Study
+from annotate.presentation import slot_view
+from annotate.slots.errors import BadAnswerError
+from evalcore.models import Output
+
+
+@dataclass(frozen=True)
+class Reported:
+    """What is said to be broken: a shot of an output, its video, or a character.
+
+    `shot` is 0 for a video; `output` is None for a character's picture.
+    """
+
+    output: Output | None
+    story: str
+    shot: int
+    people: int
+    since: datetime
+    faults: tuple[int, ...]
+
+
+def report(slot: Slot, annotator: Annotator, *, side: str, shot: int) -> None:
+    """Note that something is broken; the story can be judged all the same.
+
+    Raises
+    ------
+    BadAnswerError
+        There is no such side, or no shot of that number.
+    """
+    numbers = slot.unit.story.shots.values_list("number", flat=True)
+    if side and side not in slot_view.sides(slot):
+        raise BadAnswerError(f"{side!r} is no side of this story.")
+    if shot and shot not in set(numbers):
+        raise BadAnswerError(f"This story has no shot {shot}.")
+    Fault.objects.get_or_create(slot=slot, annotator=annotator, side=side, shot=shot)
+
+
+def reported(study: Study) -> list[Reported]:
+    """Return what is reported and not settled, what most people report first."""
+    open_ = (
+        Fault.objects.filter(slot__study=study, resolved_at__isnull=True)
+        .select_related(
+            "slot__unit__story",
+            "slot__unit__output_a__method",
+            "slot__unit__output_b__method",
+        )
+        .order_by("pk")
+    )
+    told: dict[tuple, list[Fault]] = defaultdict(list)
+    for fault in open_:
+        output = slot_view.sides(fault.slot).get(fault.side)
+        story = fault.slot.unit.story.key
+        told[output.pk if output else None, story, fault.shot].append(fault)
+    found = [_summed_up(faults) for faults in told.values()]
+    return sorted(found, key=lambda each: (-each.people, each.since))
+
+
+def _summed_up(faults: list[Fault]) -> Reported:
+    first = faults[0]
+    return Reported(
+        slot_view.sides(first.slot).get(first.side),
+        first.slot.unit.story.key,
+        first.shot,
+        len({fault.annotator_id for fault in faults}),
+        first.created_at,
+        tuple(fault.pk for fault in faults),
+    )
+
+
+def settle(study: Study, faults: Iterable[int]) -> int:
+    """Mark reports as looked at; return how many were open."""
+    rows = Fault.objects.filter(slot__study=study, pk__in=faults)
+    return rows.filter(resolved_at__isnull=True).update(resolved_at=timezone.now())

@@ -1,0 +1,122 @@
+"""The size in which a study shows pictures and videos, and drawing them beforehand.
+
+Those of all methods are letterboxed into one box, as wide and as high as the largest of
+them, so that neither resolution nor the size of a file's picture gives a method away,
+and nothing loses resolution. The box is found once and stored with the study; a study
+that is extended finds it anew.
+"""
+
+import logging
+import time
+from collections.abc import Iterator
+
+from django.db.models import Max, Q, QuerySet
+
+from annotate.models import Study, Unit
+from evalcore import media
+from evalcore.media import Box, Rendition
+from evalcore.models import CharacterImage, Frame, MediaFile, Output, Story
+from evalcore.video.decoding import UnreadableVideoError
+from evalcore.video.storing import video_rendition_path
+
+logger = logging.getLogger(__name__)
+
+RENDITIONS: tuple[Rendition, ...] = ("thumb", "display")
+
+
+def box_of(study: Study) -> Box | None:
+    """Return the size in which the study shows pictures; None: each in its own."""
+    if not study.same_size:
+        return None
+    if "box" not in study.presentation:
+        box = box_around(outputs_of(study))
+        if box is None:
+            return None
+        study.presentation["box"] = list(box)
+        Study.objects.filter(pk=study.pk).update(presentation=study.presentation)
+    width, height = study.presentation["box"]
+    return width, height
+
+
+def box_around(outputs: QuerySet[Output]) -> Box | None:
+    """Return the size into which every picture and video of the outputs fits.
+
+    Both numbers are even, as videos want them.
+    """
+    shown = outputs.order_by().values("pk")
+    pictures = Frame.objects.filter(output__in=shown).order_by().values("media")
+    videos = outputs.order_by().values("video")
+    sizes = [
+        MediaFile.objects.filter(pk__in=used).aggregate(w=Max("width"), h=Max("height"))
+        for used in (pictures, videos)
+    ]
+    width, height = (max(size[side] or 0 for size in sizes) for side in "wh")
+    if not (width and height):
+        return None
+    scale = min(1, media.LONGEST_SIDE["display"] / max(width, height))
+    return _even(width * scale), _even(height * scale)
+
+
+def _even(number: float) -> int:
+    whole = max(2, round(number))
+    return whole + whole % 2
+
+
+def outputs_of(study: Study) -> QuerySet[Output]:
+    """Return every output that a unit of the study shows, degraded twins too."""
+    units = study.units.order_by()
+    second = units.filter(output_b__isnull=False).values("output_b")
+    return Output.everything.filter(
+        Q(pk__in=units.values("output_a")) | Q(pk__in=second)
+    )
+
+
+def draw(study: Study, seconds: float) -> bool:
+    """Draw what annotators will be shown, for so long at most; say if all is there.
+
+    What is not drawn beforehand is drawn when it is first asked for, and somebody waits
+    for it. A picture that cannot be read is passed over.
+    """
+    deadline = time.monotonic() + seconds
+    stories = study.units.order_by().values("story")
+    for stored, rendition, box in _renditions(
+        outputs_of(study), stories, box_of(study)
+    ):
+        if time.monotonic() > deadline:
+            return False
+        _draw(stored, rendition, box)
+    study.presentation["drawn"] = True
+    Study.objects.filter(pk=study.pk).update(presentation=study.presentation)
+    return True
+
+
+def draw_unit(unit: Unit, box: Box | None) -> None:
+    """Draw what is shown of one unit."""
+    outputs = Output.everything.filter(pk__in=[unit.output_a_id, unit.output_b_id])
+    stories = Story.objects.filter(pk=unit.story_id)
+    for rendition in _renditions(outputs, stories, box):
+        _draw(*rendition)
+
+
+def _draw(stored: MediaFile, rendition: Rendition, box: Box | None) -> None:
+    try:
+        if stored.content_type.startswith("video/"):
+            video_rendition_path(stored, box)
+        else:
+            media.rendition_path(stored, rendition, box)
+    except (OSError, media.UnreadablePictureError, UnreadableVideoError) as error:
+        logger.warning("picture %s cannot be drawn: %s", stored.pk, error)
+
+
+def _renditions(
+    outputs: QuerySet[Output], stories: QuerySet, box: Box | None
+) -> Iterator[tuple[MediaFile, Rendition, Box | None]]:
+    """Yield each picture in each size, the references of characters too."""
+    shown = outputs.order_by().values("pk")
+    pictures = Frame.objects.filter(output__in=shown).order_by().values("media")
+    people = CharacterImage.objects.filter(character__story__in=stories).order_by()
+    videos = outputs.order_by().values("video")
+    for used, size in ((pictures, box), (videos, box), (people.values("media"), None)):
+        for stored in MediaFile.objects.filter(pk__in=used).iterator():
+            for rendition in RENDITIONS:
+                yield stored, rendition, size

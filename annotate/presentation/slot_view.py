@@ -1,0 +1,281 @@
+"""What an annotator is shown of a slot: pictures, videos, texts; no name."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+
+from annotate.answers.writing import current_answers
+from annotate.models import Question, Slot
+from annotate.presentation import same_size
+from evalcore.media import Box
+from evalcore.models import Character, Frame, MediaFile, Output, Shot
+from evalcore.video import storing
+
+TEXT_FIELDS = (
+    "setting",
+    "plot",
+    "static",
+    "camera",
+    "caption",
+    "prompt",
+    "explanation",
+)
+# What happens in a shot, by the first of these that a benchmark has.
+CAPTION_FIELDS = ("caption", "prompt", "plot")
+# The same in every question, whether it allows a tie or not.
+SIDE_KEYS = {"left": "1", "tie": "2", "right": "3"}
+
+
+@dataclass(frozen=True)
+class ShownShot:
+    """One shot: its number, its texts, and on which sides there is a picture."""
+
+    number: int
+    texts: dict[str, str]
+    present: dict[str, bool]
+
+
+@dataclass(frozen=True)
+class ShownVideo:
+    """One side's video as the player plays it; `present` is false where there is none.
+
+    It has `frames` frames, the first one at 0, each 1 / `frame_rate` seconds long.
+    """
+
+    side: str
+    present: bool
+    width: int = 0
+    height: int = 0
+    frame_rate: float = 0
+    duration: float = 0
+    frames: int = 0
+
+
+@dataclass(frozen=True)
+class ShownCaption:
+    """What a part of a video is to tell, and from when to when, in seconds.
+
+    `text` is the one that says what happens; all of them are in `texts`. Times are
+    estimated where the benchmark tells none.
+    """
+
+    number: int
+    start: float
+    end: float
+    texts: dict[str, str]
+    is_estimated: bool
+
+    @property
+    def text(self) -> str:
+        """Return what happens, or all that is told."""
+        told = [self.texts[name] for name in CAPTION_FIELDS if name in self.texts]
+        return told[0] if told else " ".join(self.texts.values())
+
+
+@dataclass(frozen=True)
+class ShownCharacter:
+    """A character with as many reference pictures as it has."""
+
+    index: int
+    name: str
+    description: str
+    pictures: range
+
+
+@dataclass(frozen=True)
+class ShownQuestion:
+    """A question with the answer given so far, in the words of the page."""
+
+    question: Question
+    options: tuple[tuple[str, str, str], ...]  # value, label, key on the keyboard
+    answer: str
+
+
+def side_labels() -> dict[str, str]:
+    """Return what the options of a choice are called, in the reader's language."""
+    return {"left": _("Left"), "tie": _("No preference"), "right": _("Right")}
+
+
+def sides(slot: Slot) -> dict[str, Output]:
+    """Return the outputs by where they stand: only, or left and right."""
+    unit = slot.unit
+    if unit.output_b is None:
+        return {"only": unit.output_a}
+    pair = (unit.output_a, unit.output_b)
+    left, right = pair if slot.a_is_left else pair[::-1]
+    return {"left": left, "right": right}
+
+
+def shown_shots(slot: Slot) -> list[ShownShot]:
+    """Return the story's shots in order, with the annotator's language first."""
+    present: dict[str, set[int]] = {}
+    for side, output in sides(slot).items():
+        frames = Frame.objects.filter(output=output, media__isnull=False)
+        present[side] = set(frames.values_list("number", flat=True))
+    return [
+        ShownShot(
+            shot.number,
+            shot_texts(shot),
+            {side: shot.number in numbers for side, numbers in present.items()},
+        )
+        for shot in slot.unit.story.shots.all()
+    ]
+
+
+def for_viewer(slot: Slot) -> dict[str, object]:
+    """Return what the viewer's template shows of a slot."""
+    shots = shown_shots(slot)
+    has_texts = any(shot.texts for shot in shots)
+    return {"shots": shots, "has_texts": has_texts, "ratio": picture_ratio(slot)}
+
+
+def picture_ratio(slot: Slot) -> float:
+    """Return the width of the story's first picture by its height, as it is shown.
+
+    1.5 where there is no picture.
+    """
+    size = same_size.box_of(slot.study)
+    if size is None:
+        outputs = [output.pk for output in sides(slot).values()]
+        frames = Frame.objects.filter(output__in=outputs, media__isnull=False)
+        sizes = frames.order_by("number").values_list("media__width", "media__height")
+        size = sizes.first()
+    return size[0] / size[1] if size else 1.5
+
+
+def for_player(slot: Slot) -> dict[str, object]:
+    """Return what the player's template shows of a slot; no videos, no player."""
+    videos = shown_videos(slot)
+    return {
+        "videos": videos,
+        "captions": shown_captions(slot, videos) if videos else [],
+        "conditioning": slot.unit.story.conditioning_seconds,
+    }
+
+
+def shown_videos(slot: Slot) -> list[ShownVideo]:
+    """Return the videos of a slot, side by side; none where pictures are shown."""
+    outputs = sides(slot)
+    if not any(output.video_id for output in outputs.values()):
+        return []
+    box = same_size.box_of(slot.study)
+    return [_shown_video(side, output.video, box) for side, output in outputs.items()]
+
+
+def _shown_video(side: str, stored: MediaFile | None, box: Box | None) -> ShownVideo:
+    if stored is None:
+        return ShownVideo(side, present=False)
+    width, height = storing.rendition_size(stored, box)
+    return ShownVideo(
+        side,
+        True,
+        width,
+        height,
+        stored.frame_rate or 0,
+        stored.duration_seconds or 0,
+        storing.frame_count(stored),
+    )
+
+
+def shown_captions(slot: Slot, videos: Sequence[ShownVideo]) -> list[ShownCaption]:
+    """Return what the story tells at which time of its videos.
+
+    Shots without times share what follows the conditioning part evenly.
+    """
+    story = slot.unit.story
+    shots = list(story.shots.all())
+    times = _times(shots)
+    is_estimated = not times
+    if is_estimated:
+        end = max((one.duration for one in videos), default=0.0)
+        times = _spread(len(shots), story.conditioning_seconds or 0.0, end)
+    return [
+        ShownCaption(shot.number, start, end, texts, is_estimated)
+        for shot, (start, end) in zip(shots, times, strict=True)
+        if (texts := shot_texts(shot))
+    ]
+
+
+def _times(shots: Sequence[Shot]) -> list[tuple[float, float]]:
+    """Return from when to when each shot goes; nothing unless all of them say so."""
+    known = [
+        (shot.start_seconds, shot.end_seconds)
+        for shot in shots
+        if shot.start_seconds is not None and shot.end_seconds is not None
+    ]
+    return known if len(known) == len(shots) else []
+
+
+def _spread(number: int, start: float, end: float) -> list[tuple[float, float]]:
+    """Return as many equally long parts of a stretch of time."""
+    each = max(end - start, 0) / max(number, 1)
+    return [(start + i * each, start + (i + 1) * each) for i in range(number)]
+
+
+def shot_texts(shot: Shot) -> dict[str, str]:
+    """Return the shot's texts in the reader's language, else in English."""
+    texts = shot.text.get(content_language()) or shot.text.get("en") or {}
+    if not texts and shot.text:
+        texts = next(iter(shot.text.values()))
+    return {field: texts[field] for field in TEXT_FIELDS if texts.get(field)}
+
+
+def content_language() -> str:
+    """Return the language of stories that fits the page's language."""
+    return (get_language() or "en").split("-")[0]
+
+
+def shown_characters(slot: Slot) -> list[ShownCharacter]:
+    """Return the story's characters with their reference pictures."""
+    language = content_language()
+    shown = []
+    for index, character in enumerate(story_characters(slot)):
+        names, told = character.names, character.descriptions
+        shown.append(
+            ShownCharacter(
+                index,
+                names.get(language) or names.get("en") or character.key,
+                told.get(language) or told.get("en") or "",
+                range(1, character.images.count() + 1),
+            )
+        )
+    return shown
+
+
+def story_characters(slot: Slot) -> list[Character]:
+    """Return the story's characters in a fixed order."""
+    characters = slot.unit.story.characters.prefetch_related("images")
+    return list(characters.order_by("key"))
+
+
+def shown_questions(slot: Slot, labels: dict[str, str]) -> list[ShownQuestion]:
+    """Return the questions with their options and the answers given so far.
+
+    `labels` names the options of a choice: left, tie, right. What is ticked in a
+    checklist is told shot by shot (`checklists`), not here.
+    """
+    checklist = slot.study.is_checklist
+    answers = {} if checklist else current_answers(slot, slot.annotator)
+    shown = []
+    for question in slot.unit.questions:
+        given = answers.get(question.pk)
+        if slot.study.is_pairwise:
+            sides_ = (
+                ["left", "tie", "right"] if question.allow_tie else ["left", "right"]
+            )
+            options = [(s, labels[s], SIDE_KEYS[s]) for s in sides_]
+            answer = as_side(given.value, slot.a_is_left) if given else ""
+        else:
+            options = [(str(v), anchor, str(v)) for v, anchor in question.steps]
+            answer = str(given.value) if given else ""
+        shown.append(ShownQuestion(question, tuple(options), answer))
+    return shown
+
+
+def as_side(value: str, a_is_left: bool | None) -> str:
+    """Turn a stored choice (a, b) back into what stood left or right."""
+    if value in ("a", "b"):
+        return "left" if (value == "a") == a_is_left else "right"
+    return value

@@ -1,0 +1,86 @@
+"""The ticks of an annotator of a checklist, from the tables to their signals."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from django.db.models import Count, F
+
+from annotate.models import Annotator, Purpose, Rating, Slot
+from annotate.quality_rules.checklist_signals import Shot, measure_boxes
+from annotate.quality_rules.signals import Signal
+from evalcore.models import Shot as StoryShot
+
+if TYPE_CHECKING:
+    from annotate.quality.judged_slots import Row
+
+# By slot (or unit) and the number of the shot.
+Place = tuple[int, int]
+
+
+def tick_signals(
+    annotator: Annotator, slots: Sequence["Row"], *, with_others: bool
+) -> dict[str, Signal]:
+    """Return what the boxes say; what others ticked is looked up only when asked."""
+    boxes = list(annotator.study.questions.values_list("key", flat=True))
+    ticked = _ticked(annotator)
+    numbers = _numbers(slots)
+    rest = _rest(annotator, slots, numbers) if with_others else {}
+    shots = [
+        Shot(
+            ticked[slot.pk, number],
+            ticked[slot.repeat_of, number] if slot.repeat_of else None,
+            rest.get((slot.unit, number)) if slot.purpose == Purpose.REAL else None,
+        )
+        for slot in slots
+        for number in numbers[slot.story]
+    ]
+    return measure_boxes(shots, boxes)
+
+
+def _ticked(annotator: Annotator) -> Mapping[Place, frozenset[str]]:
+    """Return the keys of the boxes ticked now; only these rows are read."""
+    rows = Rating.objects.filter(annotator=annotator, is_current=True, value=1)
+    found: dict[Place, set[str]] = defaultdict(set)
+    for slot, shot, key in rows.values_list("slot", "shot", "question__key"):
+        found[slot, shot].add(key)
+    kept = {place: frozenset(keys) for place, keys in found.items()}
+    return defaultdict(frozenset, kept)
+
+
+def _numbers(slots: Sequence["Row"]) -> Mapping[int, list[int]]:
+    """Return the numbers of the shots of each story that was shown."""
+    rows = StoryShot.objects.filter(story__in={slot.story for slot in slots})
+    numbers: dict[int, list[int]] = defaultdict(list)
+    for story, number in rows.values_list("story", "number"):
+        numbers[story].append(number)
+    return numbers
+
+
+def _rest(
+    annotator: Annotator, slots: Sequence["Row"], numbers: Mapping[int, list[int]]
+) -> dict[Place, dict[str, float]]:
+    """Return the share of the others who ticked each box, where there are others."""
+    others = Slot.objects.filter(
+        unit__in={slot.unit for slot in slots},
+        purpose=Purpose.REAL,
+        state=Slot.State.SUBMITTED,
+    ).exclude(annotator=annotator)
+    counts = dict(others.values_list("unit").annotate(n=Count("pk")).order_by())
+    ticks = (
+        Rating.objects.filter(
+            slot__in=others, is_current=True, value=1, annotator=F("slot__annotator")
+        )
+        .values_list("slot__unit", "shot", "question__key")
+        .annotate(n=Count("pk"))
+        .order_by()
+    )
+    rest: dict[Place, dict[str, float]] = {
+        (slot.unit, number): {}
+        for slot in slots
+        if slot.unit in counts
+        for number in numbers[slot.story]
+    }
+    for unit, shot, key, n in ticks:
+        rest[unit, shot][key] = n / counts[unit]
+    return rest

@@ -1,0 +1,236 @@
+"""Leaving submitted slots out of the analysis, reversibly: one, or a person's all."""
+
+from collections.abc import Iterable
+
+from django.db import transaction
+from django.db.models import F, Max
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from annotate import event_log
+from annotate.answers.analysis_views import MAIN, hiding_views, in_force
+from annotate.assignment.reassignment import methods_of
+from annotate.models import (
+    AnalysisView,
+    Annotator,
+    Event,
+    Exclusion,
+    Purpose,
+    Slot,
+    Study,
+    Unit,
+    User,
+)
+from annotate.slots import leasing
+from annotate.slots.locking import count_submitted, locked_annotator
+from annotate.studies.extending import withdrawn_names
+
+LONGEST_REASON = Exclusion._meta.get_field("reason").max_length
+
+
+class ExclusionError(ValueError):
+    """The slot cannot be excluded or restored; the message says why."""
+
+
+@transaction.atomic
+def exclude(
+    slot: Slot,
+    *,
+    reason: str,
+    author: User | None,
+    rule: str = "",
+    views: Iterable[AnalysisView] | None = None,
+    wholesale: bool = False,
+) -> Exclusion:
+    """Close a submitted slot as excluded and open a replacement for anyone.
+
+    The answers stay. They are hidden from `main` and from `views`: from every view but
+    `everything` where none are named, so that a view shows nothing excluded unless
+    somebody wants it to. The replacement takes the next ordinal of the unit, whatever
+    the views; a unit that was withdrawn asks for one answer less instead. The author is
+    a user, or a quality rule (its key).
+    """
+    reason = _checked(reason)
+    slot = _locked(slot.pk)
+    if slot.state != Slot.State.SUBMITTED:
+        raise ExclusionError(_("Only a submitted slot can be excluded."))
+    hides = hiding_views(slot.study_id)
+    if views is not None:
+        named = {view.pk for view in views}
+        hides = [view for view in hides if view.key == MAIN or view.pk in named]
+    slot.state = Slot.State.EXCLUDED
+    slot.save(update_fields=["state"])
+    count_submitted(slot, -1)
+    event_log.note_slot(
+        Event.Kind.SLOT_EXCLUDED,
+        slot,
+        user=author,
+        reason=reason,
+        rule=rule,
+        views=sorted(view.key for view in hides),
+        wholesale=wholesale,
+    )
+    row = Exclusion.objects.create(
+        slot=slot,
+        reason=reason,
+        author=author,
+        rule=rule,
+        replacement=None if slot.ordinal is None else _replace(slot),
+    )
+    row.views.set(hides)
+    return row
+
+
+def _checked(reason: str) -> str:
+    reason = reason.strip()
+    if not reason:
+        raise ExclusionError(_("Please give a reason; it stands in the log."))
+    if len(reason) > LONGEST_REASON:
+        text = _("A reason has at most %(n)d letters.")
+        raise ExclusionError(text % {"n": LONGEST_REASON})
+    return reason
+
+
+@transaction.atomic
+def exclude_annotator(
+    annotator: Annotator,
+    *,
+    reason: str,
+    author: User | None,
+    rule: str = "",
+    views: Iterable[AnalysisView] | None = None,
+) -> list[Exclusion]:
+    """Exclude every real slot that somebody has submitted, surplus ones too.
+
+    What was excluded before keeps its own reason. Answers given later are not excluded:
+    pause or revoke the annotator first.
+    """
+    reason = _checked(reason)
+    locked_annotator(annotator)
+    chosen = None if views is None else list(views)
+    slots = annotator.slots.filter(purpose=Purpose.REAL, state=Slot.State.SUBMITTED)
+    return [
+        exclude(
+            slot, reason=reason, author=author, rule=rule, views=chosen, wholesale=True
+        )
+        for slot in slots.order_by("unit", "pk")
+    ]
+
+
+@transaction.atomic
+def undo_annotator(annotator: Annotator, *, author: User | None) -> int:
+    """Take back what `exclude_annotator` did; slots excluded one by one stay excluded.
+
+    Return how many slots were restored.
+    """
+    locked_annotator(annotator)
+    rows = excluded_wholesale(annotator.study).get(annotator, [])
+    for row in rows:
+        undo(row, author=author)
+    return len(rows)
+
+
+def excluded_wholesale(study: Study) -> dict[Annotator, list[Exclusion]]:
+    """Return by annotator the exclusions in force that were made of all their slots."""
+    events = Event.objects.filter(study=study, kind=Event.Kind.SLOT_EXCLUDED)
+    latest = dict(events.order_by("pk").values_list("slot", "details"))
+    rows = in_force(study).select_related("slot__annotator")
+    found: dict[Annotator, list[Exclusion]] = {}
+    for row in rows.order_by("slot__annotator__name", "slot__unit", "slot"):
+        if row.slot.annotator and latest.get(row.slot_id, {}).get("wholesale"):
+            found.setdefault(row.slot.annotator, []).append(row)
+    return found
+
+
+def _locked(pk: int) -> Slot:
+    """Return a slot after locking its unit, so that one change at a time is made."""
+    unit = Slot.objects.values_list("unit", flat=True).get(pk=pk)
+    Unit.objects.select_for_update(no_key=True).get(pk=unit)
+    return Slot.objects.select_for_update(of=("self",), no_key=True).get(pk=pk)
+
+
+def _replace(slot: Slot) -> Slot | None:
+    if not _is_withdrawn(slot):
+        return _open_replacement(slot)
+    Unit.objects.filter(pk=slot.unit_id).update(redundancy=F("redundancy") - 1)
+    return None
+
+
+def _is_withdrawn(slot: Slot) -> bool:
+    """Say whether no more answers to this unit are asked for.
+
+    In a study with rounds they are: each round has as many as the others.
+    """
+    if slot.study.rounds > 1:
+        return False
+    methods, stories = withdrawn_names(slot.study)
+    if not (methods or stories):
+        return False
+    unit = slot.unit
+    return bool(methods & set(methods_of(unit))) or unit.story.key in stories
+
+
+def _open_replacement(slot: Slot) -> Slot:
+    same = Slot.objects.filter(unit=slot.unit_id, round=slot.round)
+    latest = same.aggregate(Max("ordinal"))["ordinal__max"] or 0
+    replacement = Slot.objects.create(
+        study_id=slot.study_id,
+        unit_id=slot.unit_id,
+        round=slot.round,
+        ordinal=latest + 1,
+        level=slot.level,
+        language=slot.language,
+        a_is_left=slot.a_is_left is not False,
+    )
+    event_log.note_slot(Event.Kind.SLOT_OPENED, replacement, instead_of=slot.code)
+    return replacement
+
+
+@transaction.atomic
+def undo(exclusion: Exclusion, *, author: User | None) -> Slot:
+    """Restore an excluded slot.
+
+    Its replacement disappears if nobody holds it; one that somebody has answered, or is
+    answering now, becomes surplus: it is kept without ordinal, outside the redundancy.
+    Where the replacement has given its place up already, the restored slot is surplus;
+    but a unit that was withdrawn counts it again.
+    """
+    slot = _locked(exclusion.slot_id)
+    exclusion = Exclusion.objects.get(pk=exclusion.pk)
+    if exclusion.undone_at is not None:
+        raise ExclusionError(_("This exclusion was undone before."))
+    exclusion.undone_at = timezone.now()
+    exclusion.save(update_fields=["undone_at"])
+    slot.state = Slot.State.SUBMITTED
+    if slot.ordinal is not None and not _drop(exclusion.replacement_id):
+        if _is_withdrawn(slot):
+            Unit.objects.filter(pk=slot.unit_id).update(redundancy=F("redundancy") + 1)
+        else:
+            slot.ordinal = None
+    slot.save(update_fields=["state", "ordinal"])
+    count_submitted(slot, 1)
+    event_log.note_slot(Event.Kind.EXCLUSION_UNDONE, slot, user=author)
+    return slot
+
+
+def _drop(replacement_id: int | None) -> bool:
+    """Take a replacement, or what took its place, out of the redundancy.
+
+    Return whether there was one.
+    """
+    slots = Slot.objects.select_for_update(of=("self",), no_key=True)
+    replacement = slots.filter(pk=replacement_id).first()
+    while replacement is not None and replacement.state == Slot.State.EXCLUDED:
+        excluded = replacement.exclusions.get(undone_at__isnull=True)
+        replacement = slots.filter(pk=excluded.replacement_id).first()
+    if replacement is None or replacement.ordinal is None:
+        return False
+    if replacement.annotator_id is None:
+        leasing.withdraw(replacement)
+    else:
+        if replacement.state == Slot.State.SUBMITTED:
+            count_submitted(replacement, -1)
+        replacement.ordinal = None
+        replacement.save(update_fields=["ordinal"])
+        event_log.note_slot(Event.Kind.SLOT_SURPLUS, replacement)
+    return True

@@ -1,0 +1,350 @@
+"""Looking at an annotator's answers as they arrive, and acting by the study's rules.
+
+The signals and rules are pure (`quality_rules.signals`, `quality_rules.rules`); here
+they get their data from the tables, and what they find becomes a flag and an action.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from django.db import transaction
+from django.db.models import Avg, Case, Count, F, QuerySet, Value, When
+from django.utils import timezone
+from django.utils.translation import gettext_lazy
+
+from annotate import event_log
+from annotate.models import (
+    Annotator,
+    Choice,
+    Event,
+    Exclusion,
+    Flag,
+    Purpose,
+    Rating,
+    Skip,
+    Slot,
+    User,
+)
+from annotate.people import inviting
+from annotate.quality import exclusion
+from annotate.quality.checklist_ticks import tick_signals
+from annotate.quality.judged_slots import Row
+from annotate.quality_rules.findings import finding, in_english
+from annotate.quality_rules.rules import Breach, Rule, evaluate, parse_rules
+from annotate.quality_rules.signals import Judged, Signal, measure
+from annotate.slots import timing
+from annotate.slots.locking import locked_annotator
+from evalcore.models import Shot
+
+# What the others say takes the longest to look up; it changes slowly.
+OTHERS_EVERY = 5
+OTHERS = ("agreement", "majority")
+# A finding that a manager has settled counts again with so many times the answers.
+AGAIN = 1.5
+
+WARNINGS = {
+    "seconds_per_unit": gettext_lazy(
+        "You answer very fast. Please look at every shot before you answer."
+    ),
+    "seconds_per_shot": gettext_lazy(
+        "You answer very fast. Please look at every shot before you answer."
+    ),
+    "straight_line": gettext_lazy(
+        "You gave the same answers many times in a row. Please judge each story anew."
+    ),
+    "same_answer": gettext_lazy(
+        "You gave the same answers many times in a row. Please judge each story anew."
+    ),
+    "side_bias": gettext_lazy(
+        "You choose one side far more often than the other. Which story stands left is "
+        "drawn at random; please judge the stories alone."
+    ),
+}
+WARNING = gettext_lazy(
+    "Some of your answers differ from what was expected. Please read the questions "
+    "once more and take your time."
+)
+
+NOTHING_TICKED = gettext_lazy(
+    "You ticked nothing in many shots. Please read every text, look at every shot, and "
+    "tick all that fits."
+)
+
+
+def look(annotator: Annotator) -> list[Flag]:
+    """Measure the annotator's signals and act on each rule that is broken anew."""
+    rules = parse_rules(annotator.study.rules)
+    if not rules:
+        return []
+    breaches = evaluate(rules, signals_of(annotator, rules=rules))
+    return [flag for flag in (_act(annotator, breach) for breach in breaches) if flag]
+
+
+def signals_of(
+    annotator: Annotator, *, rules: Sequence[Rule] | None = None
+) -> dict[str, Signal]:
+    """Return every signal of an annotator.
+
+    With `rules`, what the others say is looked up only when a rule asks for it, and
+    every few answers.
+    """
+    slots = _slots(annotator)
+    wanted = rules is None or (
+        any(rule.signal in OTHERS for rule in rules) and len(slots) % OTHERS_EVERY == 0
+    )
+    is_checklist = annotator.study.is_checklist
+    rest = _rest(annotator, slots) if wanted and not is_checklist else {}
+    found = measure(
+        _judged(annotator, slots, rest=rest),
+        scales=_scales(annotator),
+        skipped=Skip.objects.filter(annotator=annotator).count(),
+    )
+    if is_checklist:
+        found |= tick_signals(annotator, slots, with_others=wanted)
+    return found
+
+
+def _slots(annotator: Annotator) -> list[Row]:
+    """Return the submitted slots in order; of the training the round that was passed.
+
+    The pass mark decides about the training; a rule about it looks back.
+    """
+    slots = Slot.objects.filter(annotator=annotator, submitted_at__isnull=False)
+    if annotator.trained_at is None:
+        slots = slots.exclude(purpose=Purpose.TRAINING)
+    else:
+        slots = slots.exclude(
+            purpose=Purpose.TRAINING, round__lt=annotator.training_attempts
+        )
+    rows = slots.order_by("submitted_at", "pk").values_list(
+        "pk",
+        "unit",
+        "unit__story",
+        "purpose",
+        "round",
+        "seconds",
+        "claimed_seconds",
+        "offered_at",
+        "a_is_left",
+        "unit__expected",
+        "unit__original",
+        "repeat_of",
+    )
+    return [Row(*row) for row in rows]
+
+
+def _scales(annotator: Annotator) -> dict[str, tuple[int, int]]:
+    questions = annotator.study.questions.filter(scale_min__isnull=False)
+    return {
+        key: (low, high)
+        for key, low, high in questions.values_list("key", "scale_min", "scale_max")
+    }
+
+
+Rest = dict[int, dict[str, float]]
+Given = dict[int, dict[str, int | str]]
+
+
+def _judged(annotator: Annotator, slots: list[Row], *, rest: Rest) -> list[Judged]:
+    answers = _answers(annotator)
+    shots = dict(
+        Shot.objects.filter(story__in={slot.story for slot in slots})
+        .values_list("story")
+        .annotate(n=Count("pk"))
+        .order_by()
+    )
+    of_unit = {
+        slot.unit: answers.get(slot.pk, {})
+        for slot in slots
+        if slot.purpose == Purpose.REAL
+    }
+    return [
+        Judged(
+            purpose=slot.purpose,
+            answers=answers.get(slot.pk, {}),
+            shots=max(shots.get(slot.story, 1), 1),
+            seconds=slot.seconds,
+            time_fault=timing.fault(slot.offered, slot.claimed, slot.seconds),
+            a_is_left=slot.a_is_left if annotator.study.is_pairwise else None,
+            expected=_expected(slot),
+            earlier=_earlier(slot, answers, of_unit),
+            rest=rest.get(slot.unit) if slot.purpose == Purpose.REAL else None,
+        )
+        for slot in slots
+    ]
+
+
+def _answers(annotator: Annotator) -> Given:
+    """Return the annotator's current answers by slot and question.
+
+    Ticks, of which there are hundreds in a slot, have signals of their own.
+    """
+    if annotator.study.is_checklist:
+        return {}
+    model = Choice if annotator.study.is_pairwise else Rating
+    rows = model.objects.filter(annotator=annotator, is_current=True)
+    answers: Given = defaultdict(dict)
+    for slot, question, value in rows.values_list("slot", "question__key", "value"):
+        answers[slot][question] = value
+    return answers
+
+
+def _expected(slot: Row) -> dict[str, tuple[int, int] | str] | None:
+    if slot.purpose in (Purpose.REAL, Purpose.REPEAT):
+        return None
+    return {
+        key: value if isinstance(value, str) else (value[0], value[1])
+        for key, value in slot.expected.items()
+    }
+
+
+def _earlier(slot: Row, answers: Given, of_unit: Given) -> dict[str, int | str] | None:
+    if slot.purpose == Purpose.REPEAT and slot.repeat_of is not None:
+        return answers.get(slot.repeat_of)
+    if slot.purpose == Purpose.TWIN and slot.original is not None:
+        return of_unit.get(slot.original)
+    return None
+
+
+def _rest(annotator: Annotator, slots: list[Row]) -> Rest:
+    """Return what the others say of each unit: mean rating, or share of votes for a."""
+    model = Choice if annotator.study.is_pairwise else Rating
+    votes = Case(
+        When(value="a", then=Value(1.0)),
+        When(value="b", then=Value(0.0)),
+        default=Value(0.5),
+    )
+    rows = (
+        model.objects.filter(
+            slot__unit__in={slot.unit for slot in slots},
+            slot__purpose=Purpose.REAL,
+            slot__state=Slot.State.SUBMITTED,
+            is_current=True,
+            annotator=F("slot__annotator"),
+        )
+        .exclude(annotator=annotator)
+        .values_list("slot__unit", "question__key")
+        .annotate(mean=Avg(votes if model is Choice else "value"))
+        .order_by()
+    )
+    rest: Rest = defaultdict(dict)
+    for unit, question, mean in rows:
+        rest[unit][question] = float(mean)
+    return rest
+
+
+@transaction.atomic
+def _act(annotator: Annotator, breach: Breach) -> Flag | None:
+    """Raise a flag and do what the rule says, unless that was done before."""
+    person = locked_annotator(annotator)
+    before = Flag.objects.filter(annotator=person, rule=breach.rule.key).first()
+    if before is not None and (
+        before.resolved_at is None or breach.n < AGAIN * before.n
+    ):
+        return None
+    found = finding(breach, of_ticks=person.study.is_checklist)
+    flag = Flag.objects.create(
+        annotator=person,
+        rule=breach.rule.key,
+        signal=breach.rule.signal,
+        action=breach.rule.action,
+        value=breach.value,
+        n=breach.n,
+        finding=found,
+        text=in_english(found)[:300],
+    )
+    event_log.note(
+        Event.Kind.FLAG_RAISED,
+        person.study_id,
+        annotator=person,
+        rule=flag.rule,
+        action=flag.action,
+        finding=found,
+    )
+    _stop(person, flag)
+    annotator.state = person.state
+    return flag
+
+
+def _stop(person: Annotator, flag: Flag) -> None:
+    """Pause or exclude whoever can still work, if the flag says so.
+
+    Whoever is paused can still be excluded: two rules may be broken by one answer.
+    """
+    is_paused = person.state == Annotator.State.PAUSED
+    if person.state in Annotator.STOPPED and not is_paused:
+        return
+    if flag.action == Flag.Action.PAUSE and not is_paused:
+        before, person.state = person.state, Annotator.State.PAUSED
+        person.save(update_fields=["state"])
+        event_log.note(
+            Event.Kind.ANNOTATOR_PAUSED,
+            person.study_id,
+            annotator=person,
+            rule=flag.rule,
+            before=before,
+        )
+    elif flag.action == Flag.Action.EXCLUDE:
+        # Units are locked before slots, and revoking locks slots only.
+        exclusion.exclude_annotator(
+            person, reason=flag.text, author=None, rule=flag.rule
+        )
+        inviting.revoke(person)
+
+
+def unread_warnings(annotator: Annotator) -> QuerySet[Flag]:
+    """Return the warnings the annotator has yet to read; settled ones are left out."""
+    return Flag.objects.filter(
+        annotator=annotator,
+        action=Flag.Action.WARN,
+        shown_at__isnull=True,
+        resolved_at__isnull=True,
+    ).order_by("pk")
+
+
+def warning_text(flag: Flag) -> str:
+    """Return what the annotator is told: the rule's message, or a usual one."""
+    rules = parse_rules(flag.annotator.study.rules)
+    own = next((rule.message for rule in rules if rule.key == flag.rule), "")
+    usual = WARNINGS.get(flag.signal, WARNING)
+    if flag.signal == "flat" and flag.finding.get("of_ticks"):
+        usual = NOTHING_TICKED
+    return own or str(usual)
+
+
+def pause_text(annotator: Annotator) -> str:
+    """Return why a rule paused the annotator; empty when a manager did."""
+    paused = annotator.flags.filter(
+        action=Flag.Action.PAUSE, resolved_at__isnull=True
+    ).first()
+    return warning_text(paused) if paused else ""
+
+
+def reasons(exclusions: Iterable[Exclusion]) -> dict[int, str]:
+    """Return why each was made; what a rule found is told in the reader's language."""
+    rows = list(exclusions)
+    people = {row.slot.annotator_id for row in rows if row.rule}
+    said = {
+        (flag.annotator_id, flag.rule, flag.text): flag.sentence
+        for flag in Flag.objects.filter(annotator__in=people)
+    }
+    return {
+        row.pk: said.get((row.slot.annotator_id, row.rule, row.reason), row.reason)
+        for row in rows
+    }
+
+
+def resolve(flag: Flag, *, user: User | None) -> Flag:
+    """Settle a flag; the rule raises it again only on much more evidence."""
+    if flag.resolved_at is None:
+        flag.resolved_at = timezone.now()
+        flag.resolved_by = user
+        flag.save(update_fields=["resolved_at", "resolved_by"])
+        event_log.note(
+            Event.Kind.FLAG_RESOLVED,
+            flag.annotator.study_id,
+            annotator=flag.annotator,
+            user=user,
+            rule=flag.rule,
+        )
+    return flag

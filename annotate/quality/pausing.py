@@ -1,0 +1,97 @@
+"""Holding annotators back for a while, and handing a unit out again."""
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from annotate import event_log
+from annotate.models import Annotator, Event, Flag, Unit, User
+from annotate.quality import monitoring
+from annotate.slots.locking import locked_annotator
+
+State = Annotator.State
+MAY_PAUSE = (State.INVITED, State.ACTIVE, State.FINISHED)
+
+
+class HoldingError(ValueError):
+    """Nobody can be paused or resumed like that; the message says why."""
+
+
+@transaction.atomic
+def pause(annotator: Annotator, *, user: User | None = None, reason: str = "") -> None:
+    """Let somebody do nothing for a while; the slots stay theirs.
+
+    A second time changes nothing.
+    """
+    person = locked_annotator(annotator)
+    if person.state == State.PAUSED:
+        return
+    if person.state not in MAY_PAUSE:
+        raise HoldingError(
+            _("%(name)s cannot be paused: %(state)s.")
+            % {"name": person.name, "state": person.get_state_display()}
+        )
+    before, person.state = person.state, State.PAUSED
+    annotator.state = person.state
+    person.save(update_fields=["state"])
+    event_log.note(
+        Event.Kind.ANNOTATOR_PAUSED,
+        person.study_id,
+        annotator=person,
+        user=user,
+        before=before,
+        reason=reason,
+    )
+
+
+@transaction.atomic
+def resume(annotator: Annotator, *, user: User | None = None) -> None:
+    """Let a paused person go on where they were; settles the flags that paused them.
+
+    A warning about the same signal, which came before, is settled with them.
+    """
+    person = locked_annotator(annotator)
+    if person.state != State.PAUSED:
+        raise HoldingError(
+            _("%(name)s is not paused: %(state)s.")
+            % {"name": person.name, "state": person.get_state_display()}
+        )
+    person.state = annotator.state = _state_before(person)
+    person.save(update_fields=["state"])
+    flags = person.flags.filter(resolved_at=None)
+    pauses = list(flags.filter(action=Flag.Action.PAUSE))
+    warnings = flags.filter(
+        action=Flag.Action.WARN, signal__in={flag.signal for flag in pauses}
+    )
+    for flag in (*pauses, *warnings):
+        monitoring.resolve(flag, user=user)
+    event_log.note(
+        Event.Kind.ANNOTATOR_RESUMED, person.study_id, annotator=person, user=user
+    )
+
+
+def _state_before(person: Annotator) -> str:
+    """Return the state from which somebody was paused."""
+    paused = Event.objects.filter(
+        annotator=person, kind=Event.Kind.ANNOTATOR_PAUSED
+    ).order_by("-id")
+    last = paused.first()
+    before = last.details.get("before") if last else None
+    if before in MAY_PAUSE:
+        return before
+    return State.ACTIVE if person.consented_at else State.INVITED
+
+
+@transaction.atomic
+def hand_out_again(unit: Unit, *, user: User | None = None) -> bool:
+    """Hand a unit out again that was set aside; say whether it was.
+
+    Whoever skipped it still never gets it again.
+    """
+    changed = Unit.objects.filter(pk=unit.pk, set_aside_at__isnull=False).update(
+        set_aside_at=None
+    )
+    if changed:
+        event_log.note(
+            Event.Kind.STUDY_EDITED, unit.study_id, user=user, handed_out=unit.pk
+        )
+    return bool(changed)

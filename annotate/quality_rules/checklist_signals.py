@@ -1,0 +1,80 @@
+"""What the ticks of a checklist say about how they were given. Pure.
+
+A shot is looked at like a unit of its own. Most boxes are rightly empty, so that two
+answers are held against each other by what is ticked, not by what is left empty.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from annotate.quality_rules.signals import Judged, Signal, agreement
+
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """The boxes that an annotator has ticked in one shot.
+
+    Parameters
+    ----------
+    ticked
+        Their keys.
+    earlier
+        Of a repeat: what the annotator had ticked before.
+    rest
+        The share of the other annotators of the shot who ticked a box, by its key;
+        a box that is missing was ticked by nobody. None where there are no others.
+    """
+
+    ticked: frozenset[str]
+    earlier: frozenset[str] | None = None
+    rest: Mapping[str, float] | None = None
+
+
+def measure_boxes(shots: Sequence[Shot], boxes: Sequence[str]) -> dict[str, Signal]:
+    """Return the signals that ticks have: flat, repeat, agreement; n counts shots.
+
+    `boxes` are the keys of all boxes of a shot.
+    """
+    found = [blank(shots), moved(shots), with_the_rest(shots, boxes)]
+    return {signal.name: signal for signal in found}
+
+
+def blank(shots: Iterable[Shot]) -> Signal:
+    """Share of shots in which nothing is ticked."""
+    return _mean("flat", [float(not s.ticked) for s in shots], "no shot was looked at")
+
+
+def moved(shots: Iterable[Shot]) -> Signal:
+    """Share of the boxes ticked now or earlier that were ticked only once.
+
+    Averaged over the shots that were looked at twice; 1 less the Jaccard index of what
+    was ticked. Shots in which both times nothing was ticked are left out.
+    """
+    parts = [
+        len(s.ticked ^ s.earlier) / len(s.ticked | s.earlier)
+        for s in shots
+        if s.earlier is not None and s.ticked | s.earlier
+    ]
+    return _mean("repeat", parts, "no shot with a tick was looked at twice")
+
+
+def with_the_rest(shots: Iterable[Shot], boxes: Sequence[str]) -> Signal:
+    """Correlation with the shares of the others who ticked, as `agreement` has it."""
+    judged = [
+        Judged(
+            "real",
+            {box: int(box in s.ticked) for box in boxes},
+            rest={box: s.rest.get(box, 0.0) for box in boxes},
+        )
+        for s in shots
+        if s.rest is not None
+    ]
+    return agreement(judged)
+
+
+def _mean(name: str, observations: list[float], reason: str) -> Signal:
+    if not observations:
+        return Signal(name, None, 0, reason)
+    seen = tuple(observations)
+    return Signal(name, fmean(seen), len(seen), observations=seen)

@@ -1,0 +1,331 @@
+"""Rules about signals: which value, after how many units, calls for what. Pure.
+
+A study's YAML lists them:
+
+    rules:
+      - key: too-fast
+        signal: seconds_per_shot
+        limit: 1          # seconds; the value is the share of units below it
+        above: 0.5
+        at_least: 7       # units
+        chance: 0.001     # see `always_valid_p`
+        action: pause
+        message: Please take the time to look at every picture.
+
+Rules are evaluated after every submitted slot. A test made for one look would sooner or
+later accuse nearly everybody; `chance` bounds the probability over all looks together.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from math import atanh, exp, inf, isfinite, log, sqrt
+from statistics import fmean
+from typing import Any
+
+from annotate.quality_rules.signals import SIGNALS, Signal
+
+ACTIONS = ("note", "warn", "pause", "exclude")
+SPEEDS = ("seconds_per_unit", "seconds_per_shot")
+CORRELATIONS = ("agreement",)
+
+# Shares of the largest stake that cannot ruin the one who bets.
+STAKES = (0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.75, 0.9)
+# Robbins' boundary is tightest at about 12 times this many units.
+MIXTURE = 4.0
+
+
+class RuleError(ValueError):
+    """A rule is wrong; `path` leads to the value, `message` says what is right."""
+
+    def __init__(self, path: list[str | int], message: str) -> None:
+        super().__init__(f"{'.'.join(str(step) for step in path)}: {message}")
+        self.path = path
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What value of a signal calls for which action.
+
+    Parameters
+    ----------
+    key
+        Names the rule in its study.
+    signal
+        One of `annotate.quality_rules.signals.SIGNALS`.
+    action
+        One of `ACTIONS`.
+    above, below
+        The threshold; exactly one of the two is set.
+    at_least
+        From how many observations on the rule is looked at.
+    limit
+        Seconds; set for the two signals about seconds, whose value is then the share
+        of units that were faster.
+    chance
+        The largest probability, over all looks together, of accusing an annotator who
+        is no worse than the threshold in the long run. None: the value is compared
+        with the threshold, and only `at_least` guards against accidents.
+    message
+        What the annotator is told; may be empty.
+    """
+
+    key: str
+    signal: str
+    action: str
+    above: float | None = None
+    below: float | None = None
+    at_least: int = 1
+    limit: float | None = None
+    chance: float | None = None
+    message: str = ""
+
+    @property
+    def threshold(self) -> float:
+        """The value that may not be passed."""
+        if self.above is not None:
+            return self.above
+        assert self.below is not None
+        return self.below
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """A rule that an annotator's answers break now.
+
+    Parameters
+    ----------
+    rule
+        The rule.
+    value
+        The signal's value, as the rule sees it.
+    n
+        How many observations it rests on.
+    p
+        The always-valid p value; None for rules without `chance`.
+    """
+
+    rule: Rule
+    value: float
+    n: int
+    p: float | None
+
+
+# Thresholds by simulation (docs/quality.md). Pauses only on strong evidence.
+DEFAULT_RULES = (
+    Rule("training", "training", "pause", below=0.6, at_least=5),
+    Rule("fast", "seconds_per_shot", "warn", above=0.5, limit=1, chance=0.01),
+    Rule("very-fast", "seconds_per_shot", "pause", above=0.5, limit=1, chance=1e-4),
+    Rule("straight-line", "straight_line", "warn", above=0.5, chance=0.01),
+    Rule("straight-line-long", "straight_line", "pause", above=0.6, chance=0.001),
+    Rule("same-answer", "same_answer", "warn", above=0.75, chance=0.01),
+    Rule("flat", "flat", "note", above=0.75, chance=0.001),
+    Rule("side", "side_bias", "warn", above=0.05, chance=0.001),
+    Rule("gold", "gold", "warn", below=0.6, at_least=3),
+    Rule("gold-often", "gold", "pause", below=0.5, at_least=5),
+    Rule("repeat", "repeat", "note", above=0.45, at_least=5),
+    Rule("twin", "twin", "note", below=0.4, at_least=4),
+    Rule("agreement", "agreement", "note", below=0.3, chance=0.05),
+    Rule("majority", "majority", "note", below=0.65, chance=0.01),
+    Rule("skips", "skips", "note", above=0.2, chance=0.01),
+    Rule("no-time", "no_time", "note", above=0.5, chance=0.01),
+    Rule("impossible-time", "impossible_time", "note", above=0.1, chance=0.01),
+)
+
+
+def evaluate(rules: Sequence[Rule], signals: Mapping[str, Signal]) -> list[Breach]:
+    """Return the rules that the signals break, in the order of the rules.
+
+    An undefined signal, or one with fewer than `at_least` observations, breaks none.
+    """
+    found = (_breach(rule, signals.get(rule.signal)) for rule in rules)
+    return [breach for breach in found if breach is not None]
+
+
+def _breach(rule: Rule, signal: Signal | None) -> Breach | None:
+    if signal is None or signal.value is None or signal.n < rule.at_least:
+        return None
+    value, observations = signal.value, signal.observations
+    if rule.limit is not None:
+        observations = tuple(float(seconds < rule.limit) for seconds in observations)
+        value = sum(observations) / len(observations)
+    if not (value > rule.threshold if rule.below is None else value < rule.threshold):
+        return None
+    p = None
+    if rule.chance is not None:
+        p = _p(rule, value, signal.n, observations)
+        if p > rule.chance:
+            return None
+    return Breach(rule, value, signal.n, p)
+
+
+def _p(rule: Rule, value: float, n: int, observations: Sequence[float]) -> float:
+    below = rule.below is not None
+    if rule.signal in CORRELATIONS:
+        return correlation_p(value, n, rule.threshold, below=below)
+    if rule.signal == "side_bias":
+        # Too far left or too far right: two hypotheses, each with half the chance.
+        left = always_valid_p(observations, 0.5 + rule.threshold, below=False)
+        right = always_valid_p(observations, 0.5 - rule.threshold, below=True)
+        return min(1.0, 2 * min(left, right))
+    return always_valid_p(observations, rule.threshold, below=below)
+
+
+def always_valid_p(
+    observations: Sequence[float], threshold: float, *, below: bool
+) -> float:
+    r"""Return a p value that holds however often one looks.
+
+    The hypothesis: given the past, each observation in [0, 1] is expected to be at
+    least (`below`) or at most the threshold m. Against it one bets: with the stake
+    lambda the capital is the product of 1 + lambda (m - x), and a mixture over eight
+    stakes is a non-negative supermartingale that starts at 1. By Ville's inequality
+    it ever exceeds 1 / alpha with probability alpha at most, so p = 1 / capital may be
+    compared with alpha after every observation. No distribution is assumed, and
+    neither are independent questions: an observation is a whole unit.
+
+    Source: Waudby-Smith and Ramdas, Estimating means of bounded random variables by
+    betting, JRSS B 86 (2024) 1-27.
+    """
+    if not below:
+        observations, threshold = [1 - x for x in observations], 1 - threshold
+    counts = Counter(observations)
+    capitals = []
+    for share in STAKES:
+        stake = share / max(1 - threshold, 0.1)
+        logs = (n * log(1 + stake * (threshold - x)) for x, n in counts.items())
+        capitals.append(exp(min(700.0, sum(logs))))
+    return 1 / max(fmean(capitals), 1.0)
+
+
+def correlation_p(r: float, n: int, threshold: float, *, below: bool) -> float:
+    """Return a p value for a correlation beyond the threshold, valid at every look.
+
+    Fisher's z has a standard error of about 1 / sqrt(n - 3). A normal mixture
+    (Robbins 1970) turns the standardised distance d into the capital
+    sqrt(c / (m + c)) exp((m d)^2 / (2 (m + c))), where m = n - 3, c = `MIXTURE` and d
+    is the difference of the two z; p = 1 / capital, and 1 on the good side.
+    Approximate, since z is normal only for large n: check it by simulation.
+    """
+    m = n - 3
+    distance = _z(threshold) - _z(r)
+    if not below:
+        distance = -distance
+    if m <= 0 or distance <= 0:
+        return 1.0
+    exponent = (m * distance) ** 2 / (2 * (m + MIXTURE))
+    capital = sqrt(MIXTURE / (m + MIXTURE)) * exp(min(700.0, exponent))
+    return min(1.0, 1 / capital)
+
+
+def _z(r: float) -> float:
+    return atanh(max(-0.999999, min(0.999999, r)))
+
+
+def parse_rules(data: Any) -> tuple[Rule, ...]:
+    """Read the value of a study's key `rules`: a list of mappings, or `default`.
+
+    Raises
+    ------
+    RuleError
+        With the path of the wrong value below `rules`, and what was expected.
+    """
+    if data is None:
+        return ()
+    if data == "default":
+        return DEFAULT_RULES
+    if not isinstance(data, list):
+        raise RuleError([], "write default, or a list of rules")
+    rules = tuple(_rule(entry, index) for index, entry in enumerate(data))
+    keys = [rule.key for rule in rules]
+    for index, key in enumerate(keys):
+        if key in keys[:index]:
+            raise RuleError([index, "key"], f"{key} is used twice")
+    return rules
+
+
+def _rule(entry: Any, index: int) -> Rule:
+    path: list[str | int] = [index]
+    if not isinstance(entry, dict):
+        raise RuleError(path, "a rule is a mapping with key, signal and action")
+    known = [field.name for field in fields(Rule)]
+    for key in entry:
+        if key not in known:
+            raise RuleError([*path, key], f"unknown key; expected {', '.join(known)}")
+    signal = _one_of(entry, "signal", SIGNALS, path)
+    if ("above" in entry) == ("below" in entry):
+        raise RuleError(path, "write either above or below, with the threshold")
+    direction = "above" if "above" in entry else "below"
+    low, high = _range(signal)
+    threshold = _real(entry, direction, path, low, high)
+    if (signal in SPEEDS) != ("limit" in entry):
+        needed = signal in SPEEDS
+        raise RuleError(
+            path if needed else [*path, "limit"],
+            f"{signal} needs limit, in seconds" if needed else f"{signal} has no limit",
+        )
+    return Rule(
+        key=_key(entry, path),
+        signal=signal,
+        action=_one_of(entry, "action", ACTIONS, path),
+        above=threshold if direction == "above" else None,
+        below=threshold if direction == "below" else None,
+        at_least=_count(entry, path),
+        limit=_real(entry, "limit", path, 0, inf) if "limit" in entry else None,
+        chance=_real(entry, "chance", path, 0, 0.5) if "chance" in entry else None,
+        message=_message(entry, path),
+    )
+
+
+def _range(signal: str) -> tuple[float, float]:
+    """Return the lowest and highest threshold that makes sense for a signal."""
+    if signal in CORRELATIONS:
+        return -1, 1
+    return (0, 0.5) if signal == "side_bias" else (0, 1)
+
+
+def _one_of(
+    entry: dict[Any, Any], key: str, expected: Sequence[str], path: list[str | int]
+) -> str:
+    value = entry.get(key)
+    if isinstance(value, str) and value in expected:
+        return value
+    where = [*path, key] if key in entry else path
+    raise RuleError(where, f"write {key}: one of {', '.join(expected)}")
+
+
+def _key(entry: dict[Any, Any], path: list[str | int]) -> str:
+    value = entry.get("key")
+    if isinstance(value, str) and value.replace("_", "").replace("-", "").isalnum():
+        return value
+    where = [*path, "key"] if "key" in entry else path
+    raise RuleError(where, "write key: letters, digits, _ and - only")
+
+
+def _real(
+    entry: dict[Any, Any], key: str, path: list[str | int], low: float, high: float
+) -> float:
+    """Return a finite number; those without a sense of 0 are above `low`."""
+    value = entry[key]
+    if type(value) in (int, float) and isfinite(value):
+        open_below = key in ("limit", "chance")
+        if (low < value if open_below else low <= value) and value <= high:
+            return float(value)
+    upper = "" if high == inf else f" up to {high:g}"
+    above = "above" if key in ("limit", "chance") else "from"
+    raise RuleError([*path, key], f"write a number {above} {low:g}{upper}")
+
+
+def _count(entry: dict[Any, Any], path: list[str | int]) -> int:
+    value = entry.get("at_least", 1)
+    if type(value) is int and value >= 1:
+        return value
+    raise RuleError([*path, "at_least"], "write a whole number of at least 1")
+
+
+def _message(entry: dict[Any, Any], path: list[str | int]) -> str:
+    value = entry.get("message", "")
+    if isinstance(value, str):
+        return value
+    raise RuleError([*path, "message"], "write a text")

@@ -1,0 +1,337 @@
+"""Build a report from the database: the same functions as on files."""
+
+import json
+import logging
+import os
+import shlex
+from collections.abc import Iterable
+from dataclasses import asdict, replace
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Exists, OuterRef, Q
+from django.utils import timezone
+
+from analysis.commands.arguments import join_names
+from analysis.commands.dates import report_date
+from analysis.options import AlignOptions, Progress, silent
+from annotate.answers.analysis_views import MAIN
+from annotate.history import as_of_event
+from annotate.history.as_of_event import Moment
+from annotate.models import Report, Slot, Study, User
+from annotate.reports import omissions
+from evalcore.serving.heartbeats import Signs
+
+logger = logging.getLogger(__name__)
+
+# A report without a sign for this long has lost its worker.
+SILENT = timedelta(seconds=90)
+# The template whose overall score is a weighted one.
+ENVISION = "envision-expert"
+# Families of metrics that a reader must tell from those of papers.
+NOT_OF_PAPERS = {
+    "baseline": "Baselines, which a learned metric should beat before it is believed",
+    "stand-in": "Stand-ins for metrics whose weights are absent, never their equals",
+}
+
+
+class ReportError(ValueError):
+    """The study cannot be analysed yet; the message says why."""
+
+
+def as_stored(options: AlignOptions) -> dict[str, Any]:
+    """Return what was asked for, as it is stored with a report.
+
+    The scale is the study's and is not stored.
+    """
+    return {name: value for name, value in asdict(options).items() if name != "scale"}
+
+
+def from_stored(stored: dict[str, Any]) -> AlignOptions:
+    """Return the options of a stored report; what it does not name is the default."""
+    return AlignOptions(
+        **{k: tuple(v) if isinstance(v, list) else v for k, v in stored.items()}
+    )
+
+
+def write_study_report(
+    study: Study,
+    *,
+    moment: Moment,
+    options: AlignOptions,
+    out: Path,
+    view: str = MAIN,
+    images: str = "",
+    progress: Progress = silent,
+) -> Path:
+    """Analyse a study and write the report into a folder; return the page.
+
+    Answers are seen through `view` as of `moment`: the same two give the same tables,
+    whatever happens to the study in between. `images` is as in `write_report`.
+
+    Raises
+    ------
+    ReportError
+        Nothing was submitted yet, or no metric has a score.
+    """
+    date = report_date(
+        _newest(study, moment)
+    )  # before scipy, which reads the variable, too
+    from analysis.commands.alignment import align
+    from analysis.printing import counted
+    from analysis.report.writing import run_table, write_report
+
+    progress("reading")
+    ratings, choices, scores = _tables(study, view, moment)
+    options = replace(options, scale=_scale(study))
+    analysis = align(
+        ratings=ratings,
+        choices=choices,
+        scores=scores,
+        options=options,
+        tags=_tags(study),
+        weights=_weights(study),
+        progress=progress,
+    )
+    run = run_table(
+        options,
+        hashes=_hashes(study, view, moment),
+        date=date,
+        command=_command(study, options, view, moment),
+        resample_default="stories+methods",
+        source={"view": view, "as of": _words(moment)},
+    )
+    notes = [
+        *_about_metrics(scores["metric"].unique()),
+        *omissions.notes(study, moment),
+    ]
+    people = {slot.annotator for slot in moment.submitted.values()}
+    programs = study.annotators.filter(is_simulated=True)
+    simulated = len(people & set(programs.values_list("pk", flat=True)))
+    if simulated:
+        said = f"The answers of {counted(simulated, 'annotator')} come from a program."
+        notes = [said, *notes]
+    analysis = replace(analysis, notes=(*notes, *analysis.notes))
+    progress("writing")
+    return write_report(analysis, out=out, title=study.title, run=run, images=images)
+
+
+def _tables(study: Study, view: str, moment: Moment) -> tuple[Any, Any, Any]:
+    from annotate.reports import study_tables
+
+    if not moment.submitted:
+        raise ReportError("Nobody has submitted an answer yet.")
+    if next(study_tables.score_rows(study, as_of=moment), None) is None:
+        raise ReportError(
+            "No metric has a score for this study's outputs: compute or import some."
+        )
+    scores = study_tables.scores_frame(study, as_of=moment)
+    if study.is_pairwise:
+        return None, study_tables.choices_frame(study, view=view, as_of=moment), scores
+    return study_tables.ratings_frame(study, view=view, as_of=moment), None, scores
+
+
+def _about_metrics(metrics: Iterable[str]) -> list[str]:
+    """Say which metrics are none of a paper's."""
+    from evalcore.metrics import registry
+
+    known = sorted(set(metrics) & set(registry.names()))
+    families = {name: registry.load(name).info.family for name in known}
+    return [
+        f"{words}: {', '.join(names)}."
+        for family, words in NOT_OF_PAPERS.items()
+        if (names := [name for name in known if families[name] == family])
+    ]
+
+
+def _hashes(study: Study, view: str, moment: Moment) -> dict[str, str]:
+    """Return the hashes of what was read, as a download of it has them."""
+    from annotate.reports import downloads
+
+    names = ["choices" if study.is_pairwise else "ratings", "scores"]
+    return {
+        f"{name}.csv": downloads.sha256(study, name, view=view, as_of=moment)
+        for name in names
+    }
+
+
+def _words(moment: Moment) -> str:
+    return f"event {moment.event}, {moment.at.isoformat(timespec='seconds')}"
+
+
+def _tags(study: Study) -> Any:
+    from annotate.reports import study_tables
+
+    return study_tables.tags_frame(study)
+
+
+def _weights(study: Study) -> Any:
+    """Return the composites that the study's protocol reports."""
+    from analysis.rankings.composite_weights import envision_weights
+
+    return envision_weights() if study.template == ENVISION else None
+
+
+def _scale(study: Study) -> tuple[int, int] | None:
+    from annotate.reports import study_tables
+
+    return study_tables.scale(study)
+
+
+def _newest(study: Study, moment: Moment) -> float | None:
+    """Return when the last answer of the moment was submitted."""
+    slots = Slot.objects.filter(study=study, submitted_at__isnull=False)
+    times = slots.values_list("pk", "submitted_at")
+    then = (at.timestamp() for pk, at in times if pk in moment.submitted)
+    return max(then, default=None)
+
+
+def _command(study: Study, options: AlignOptions, view: str, moment: Moment) -> str:
+    """Return the command that writes the same report again."""
+    parts = ["python", "manage.py", "report", study.slug, "--out", "DIR"]
+    parts += ["--view", view, "--as-of", str(moment.event)]
+    usual = as_stored(AlignOptions())
+    for name, value in as_stored(options).items():
+        if value != usual[name]:
+            text = join_names(value) if isinstance(value, tuple) else str(value)
+            parts += [f"--{name.replace('_', '-')}", text]
+    return shlex.join(parts)
+
+
+def folder(report: Report) -> Path:
+    """Return where a report's files lie."""
+    return Path(settings.REPORTS_ROOT) / str(report.pk)
+
+
+def _waiting() -> Q:
+    """Return the condition that nobody works on it: queued, or its worker killed.
+
+    One that waits for scores is not taken up before they are there.
+    """
+    silent = Q(heartbeat_at__isnull=True) | Q(heartbeat_at__lt=timezone.now() - SILENT)
+    computing = omissions.computing(benchmark=OuterRef("study__benchmark"))
+    ready = Q(state=Report.State.QUEUED) & (Q(waits=False) | ~Exists(computing))
+    return ready | (Q(state=Report.State.RUNNING) & silent)
+
+
+def waiting_reports() -> list[int]:
+    """Return the reports that nobody works on."""
+    return list(Report.objects.filter(_waiting()).values_list("pk", flat=True))
+
+
+def build_report(report_id: int) -> Report:
+    """Build one report; return at once if another worker has it."""
+    claimed = Report.objects.filter(_waiting(), pk=report_id).update(
+        state=Report.State.RUNNING, heartbeat_at=timezone.now()
+    )
+    report = Report.objects.select_related("study", "view").get(pk=report_id)
+    if not claimed:
+        return report
+    try:
+        with Signs(f"report {report_id}", partial(_sign, report_id)):
+            write_study_report(
+                report.study,
+                moment=_moment(report),
+                view=report.view.key,
+                options=from_stored(report.options),
+                out=folder(report),
+                progress=lambda step: _sign(report_id, step=step[:200]),
+            )
+    except Exception as error:
+        logger.exception("report %s failed", report_id)
+        report.state = Report.State.FAILED
+        report.error = str(error) or type(error).__name__
+    else:
+        report.state = Report.State.DONE
+    report.finished_at = timezone.now()
+    report.save(update_fields=["state", "error", "finished_at"])
+    return report
+
+
+def _moment(report: Report) -> Moment:
+    """Return what the report is as of; now, where nothing was said or it waited.
+
+    Its event is stored, so that it is built as of the same one ever after.
+    """
+    if report.as_of is None:
+        report.as_of = as_of_event.mark(report.study, report.created_by)
+        report.save(update_fields=["as_of"])
+    return as_of_event.moment(report.study, report.as_of.pk)
+
+
+def build_again(report: Report, *, user: User) -> Report:
+    """Return a new report of the same view, moment and options, waiting to be built."""
+    return Report.objects.create(
+        study=report.study,
+        view=report.view,
+        as_of=report.as_of,
+        options=report.options,
+        created_by=user,
+    )
+
+
+def _sign(report_id: int, **also: str) -> bool:
+    """Sign that somebody is at work, and on what."""
+    now = timezone.now()
+    return bool(Report.objects.filter(pk=report_id).update(heartbeat_at=now, **also))
+
+
+def write_export(study: Study, out: Path) -> list[Path]:
+    """Write the study's tables and its description into a folder.
+
+    Each file is written beside its place first and then moved, so that none is half
+    there.
+    """
+    from annotate.reports import downloads
+
+    out.mkdir(parents=True, exist_ok=True)
+    written = []
+    names = ["choices" if study.is_pairwise else "ratings", "scores"]
+    for name in names:
+        path = out / f"{name}.csv"
+        partial = path.with_suffix(".part")
+        with partial.open("w", encoding="utf-8", newline="") as stream:
+            stream.writelines(downloads.csv_lines(study, name))
+        os.replace(partial, path)
+        written.append(path)
+    path = out / "study.json"
+    description = json.dumps(describe(study), ensure_ascii=False, indent=1) + "\n"
+    path.write_text(description, encoding="utf-8")
+    return [*written, path]
+
+
+def describe(study: Study) -> dict[str, Any]:
+    """Return what a reader of the tables must know about the study."""
+    from analysis.version import VERSION
+
+    return {
+        "plumbline": VERSION,
+        "study": study.slug,
+        "title": study.title,
+        "benchmark": study.benchmark.slug,
+        "protocol": study.protocol,
+        "template": study.template,
+        "redundancy": study.redundancy,
+        "rounds": study.rounds,
+        "session_size": study.session_size,
+        "seed": study.seed,
+        "consent_version": study.consent_version,
+        "simulated_annotators": list(
+            study.annotators.filter(is_simulated=True).values_list("name", flat=True)
+        ),
+        "questions": [
+            {
+                "key": q.key,
+                "title": q.titles,
+                "text": q.texts,
+                "help": q.help_texts,
+                "anchors": q.anchors,
+                "scale": [q.scale_min, q.scale_max],
+                "metric": q.metric,
+            }
+            for q in study.questions.all()
+        ],
+    }

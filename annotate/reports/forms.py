@@ -1,0 +1,96 @@
+"""What a report page asks for."""
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from analysis.options import (
+    COEFFICIENTS,
+    EPSILONS,
+    KNOWN_COEFFICIENTS,
+    KNOWN_LEVELS,
+    LEVELS,
+    AlignOptions,
+)
+from annotate.answers.analysis_views import MAIN
+from annotate.models import AnalysisView, Study
+from annotate.reports import study_tables
+
+MOST_RESAMPLES = 10_000
+UNITS = ("stories+methods", "stories", "methods")
+
+
+class ReportForm(forms.Form):
+    """The options of `analysis.options.AlignOptions` that make sense in a browser."""
+
+    view = forms.ModelChoiceField(
+        label=_("View"),
+        queryset=AnalysisView.objects.none(),
+        to_field_name="key",
+        initial=MAIN,
+        empty_label=None,
+        required=False,
+    )
+    levels = forms.MultipleChoiceField(
+        label=_("Levels"),
+        choices=[(level, level) for level in KNOWN_LEVELS],
+        initial=LEVELS,
+        widget=forms.CheckboxSelectMultiple,
+    )
+    coefficients = forms.MultipleChoiceField(
+        label=_("Coefficients"),
+        choices=[(name, name) for name in KNOWN_COEFFICIENTS],
+        initial=COEFFICIENTS,
+        widget=forms.CheckboxSelectMultiple,
+    )
+    exclude_methods = forms.MultipleChoiceField(
+        label=_("Leave methods out (the report says so)"),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
+    split_by = forms.MultipleChoiceField(
+        label=_("Split by tags of the stories"),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
+    resamples = forms.IntegerField(
+        label=_("Resamples"), min_value=0, max_value=MOST_RESAMPLES, initial=1000
+    )
+    resample = forms.ChoiceField(
+        label=_("Resample whole"),
+        choices=[("", _("what suits each table")), *((unit, unit) for unit in UNITS)],
+        required=False,
+    )
+    confidence = forms.FloatField(
+        label=_("Confidence"), min_value=0.5, max_value=0.999, initial=0.95
+    )
+    epsilon = forms.ChoiceField(
+        label=_("Metric ties within"),
+        choices=[(name, name) for name in EPSILONS],
+        initial=EPSILONS[0],
+    )
+    seed = forms.IntegerField(
+        label=_("Seed"), min_value=0, max_value=2**31 - 1, initial=0
+    )
+
+    def __init__(self, *args: object, study: Study, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["view"].queryset = study.analysis_views.all()
+        self.fields["exclude_methods"].choices = [
+            (name, name) for name in study.method_names
+        ]
+        tags = study_tables.tag_names(study)
+        self.fields["split_by"].choices = [(name, name) for name in tags]
+        self.fields["split_by"].initial = tags
+
+    def options(self) -> AlignOptions:
+        """Return what was asked for; call after validation."""
+        given = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in self.cleaned_data.items()
+            if name != "view"
+        }
+        given["resample"] = given["resample"] or None
+        offered = [name for name, _label in self.fields["split_by"].choices]
+        if list(given["split_by"]) == offered:
+            given["split_by"] = None
+        return AlignOptions(**given)

@@ -1,0 +1,187 @@
+"""What a report does not hold of the scores that there are, or will be, and why.
+
+A report sees the scores of runs that had ended at its moment. So what is being computed
+is not in it, not even the values that are stored already; this says so, before it is
+built and in it.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+
+from django.db.models import Q, QuerySet
+
+from annotate.history.as_of_event import Moment
+from annotate.models import Study
+from annotate.reports.study_scores import about_judged, judged_units, scores_of
+from evalcore.metrics import registry
+from evalcore.models import MetricAbsence, MetricRun, Output
+from evalcore.scoring import judged_outputs, score_rows
+
+SHOWN_REASONS = 3
+# Metric, version and backend.
+Key = tuple[str, str, str]
+
+
+def missing_now(study: Study) -> list[str]:
+    """Return the metrics that a report built now would lack, wholly or in part.
+
+    They are being computed, or wait for a worker.
+    """
+    runs = list(computing(benchmark=study.benchmark))
+    return _under_way(runs, _outputs(study)) if runs else []
+
+
+def computing(**whose: object) -> QuerySet[MetricRun]:
+    """Return the computations that have not ended."""
+    return MetricRun.objects.filter(
+        source=MetricRun.Source.COMPUTED, finished_at__isnull=True, **whose
+    )
+
+
+def notes(study: Study, moment: Moment) -> list[str]:
+    """Return in sentences what a report as of this moment left out."""
+    return [
+        *_not_ended(study, moment),
+        *_without_value(study, moment),
+        *_posted(study, moment),
+    ]
+
+
+def _not_ended(study: Study, moment: Moment) -> Iterator[str]:
+    """Name the metrics of runs that had not ended at the moment."""
+    later = Q(finished_at__isnull=True) | Q(finished_at__gt=moment.at)
+    runs = study.benchmark.metric_runs.filter(later)
+    begun = runs.filter(source=MetricRun.Source.COMPUTED, created_at__lte=moment.at)
+    missing = _under_way(begun, _outputs(study, moment), moment.at)
+    if missing:
+        yield (
+            "Left out wholly or in part, since their computation was under way at the "
+            f"moment of this report: {', '.join(missing)}. A report built after it "
+            "has ended has them."
+        )
+    stored = scores_of(study, moment).filter(run__in=runs)
+    others = {*stored.values_list("metric", flat=True)} - set(missing)
+    if others:
+        yield (
+            "Left out, since they were stored after the moment of this report: "
+            f"scores of {', '.join(sorted(others))}."
+        )
+
+
+def _under_way(
+    runs: Iterable[MetricRun], outputs: Sequence[Output], at: datetime | None = None
+) -> list[str]:
+    """Return the metrics that runs were asked for and that outputs lacked by then."""
+    missing: set[str] = set()
+    used = Q(run__finished_at__lte=at) if at else Q(run__finished_at__isnull=False)
+    for run in runs:
+        try:
+            wanted = score_rows.wanted(run.metrics, run.options)
+        except registry.UnknownMetricError:
+            continue  # the run says so when it is taken up
+        ended = score_rows.known(run.benchmark_id, wanted, outputs, only=used)
+        methods = {output.method for output in outputs}
+        lacking = [score_rows.lacking(output, wanted, ended) for output in outputs]
+        lacking += [score_rows.lacking_of_method(one, wanted, ended) for one in methods]
+        missing |= {one.name for found in lacking for one in found}
+    return sorted(missing)
+
+
+def _outputs(study: Study, moment: Moment | None = None) -> list[Output]:
+    """Return what the study judges and has anything to look at."""
+    pairs = judged_units(study, moment).values_list("output_a", "output_b")
+    shown = {output for pair in pairs for output in pair if output is not None}
+    return list(judged_outputs.outputs(study.benchmark).filter(pk__in=shown))
+
+
+def _without_value(study: Study, moment: Moment) -> Iterator[str]:
+    """Name the outputs that have no value of a metric which others have."""
+    judged = {
+        (story, method)
+        for story, *pair in judged_units(study, moment).values_list(
+            "story", "output_a__method__name", "output_b__method__name"
+        )
+        for method in pair
+        if method is not None
+    }
+    present, names = _present(study, moment)
+    absent, reasons = _absent(study, moment)
+    # pandas, which this loads, is no web worker's business.
+    from analysis.printing import counted
+
+    for key in sorted(present.keys() | absent.keys()):
+        expected = {(s, m) for s, m in judged if not key[1].endswith(f" against {m}")}
+        lacking = expected - present[key]
+        if not lacking or not (present[key] or absent[key]):
+            continue
+        told = reasons[key].most_common()
+        unknown = len(lacking - absent[key])
+        why = [f"{reason} ({n})" for reason, n in told[:SHOWN_REASONS]]
+        why += ["other reasons"] * (len(told) > SHOWN_REASONS)
+        why += [f"never computed, or failed ({unknown})"] * bool(unknown)
+        yield (
+            f"Metric {_named(key, names)}: {counted(len(lacking), 'output')} of "
+            f"{len(expected)} left out, without a value: {'; '.join(why)}."
+        )
+
+
+def _present(
+    study: Study, moment: Moment
+) -> tuple[dict[Key, set[tuple[int, str]]], Counter[str]]:
+    """Return which outputs have a value of each metric, and in how many versions."""
+    found: dict[Key, set[tuple[int, str]]] = defaultdict(set)
+    rows = _ended(scores_of(study, moment), moment)
+    for story, method, *key in _cells(rows):
+        found[key[0], key[1], key[2]].add((story, method))
+    return found, Counter(metric for metric, _version, _backend in found)
+
+
+def _absent(
+    study: Study, moment: Moment
+) -> tuple[dict[Key, set[tuple[int, str]]], dict[Key, Counter[str]]]:
+    """Return which outputs are known to have no value, and how often why."""
+    found: dict[Key, set[tuple[int, str]]] = defaultdict(set)
+    reasons: dict[Key, Counter[str]] = defaultdict(Counter)
+    rows = about_judged(MetricAbsence.objects.all(), study, moment)
+    for story, method, *key, reason in _cells(_ended(rows, moment), "reason"):
+        cell, name = (story, method), (key[0], key[1], key[2])
+        if cell not in found[name]:
+            reasons[name][reason] += 1
+        found[name].add(cell)
+    return found, reasons
+
+
+def _ended(rows: QuerySet, moment: Moment) -> QuerySet:
+    return rows.filter(run__finished_at__lte=moment.at, story__isnull=False)
+
+
+def _cells(rows: QuerySet, *more: str) -> QuerySet:
+    key = ("metric", "metric_version", "backend")
+    return (
+        rows.order_by("story", "method", *key)
+        .values_list("story", "method__name", *key, *more)
+        .distinct()
+    )
+
+
+def _named(key: Key, versions: Counter[str]) -> str:
+    """Return the name of a metric as the report's tables have it."""
+    metric, *told = key
+    more = ", ".join(part for part in told if part)
+    return f"{metric} ({more})" if versions[metric] > 1 and more else metric
+
+
+def _posted(study: Study, moment: Moment) -> Iterator[str]:
+    """Say which metrics have scores that only this study reads."""
+    rows = scores_of(study, moment).filter(
+        posted_to=study.slug, run__finished_at__lte=moment.at
+    )
+    counts = Counter(rows.values_list("metric", flat=True))
+    if counts:
+        named = ", ".join(f"{name} ({n})" for name, n in sorted(counts.items()))
+        yield (
+            "Scores that were posted to this study, and stand in it instead of the "
+            f"benchmark's: {named}. All others are the benchmark's; scores.csv says "
+            "of each where it comes from."
+        )

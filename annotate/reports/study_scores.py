@@ -1,0 +1,51 @@
+"""The scores that a study reads: those of what it judges, and those posted to it.
+
+A study knows nothing of its benchmark's other methods and stories.
+"""
+
+from typing import TypeVar
+
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet
+
+from annotate.history.as_of_event import Moment
+from annotate.models import Purpose, Slot, Study, Unit
+from evalcore.models import MetricScore
+
+Row = TypeVar("Row", bound=Model)
+
+
+def judged_units(study: Study, as_of: Moment | None = None) -> QuerySet[Unit]:
+    """Return the units whose outputs are judged for themselves, as of a moment."""
+    units = study.units.filter(purpose=Purpose.REAL)
+    if as_of is None:
+        return units
+    slots = Slot.objects.filter(study=study).values_list("pk", "unit")
+    return units.filter(pk__in={unit for slot, unit in slots if slot in as_of.slots})
+
+
+def about_judged(
+    rows: QuerySet[Row], study: Study, as_of: Moment | None = None
+) -> QuerySet[Row]:
+    """Keep the rows about a method or an output that the study judges."""
+    units = judged_units(study, as_of)
+    methods = {
+        method
+        for pair in units.values_list("output_a__method", "output_b__method")
+        for method in pair
+    }
+    same_output = Q(output_a__method=OuterRef("method")) | Q(
+        output_b__method=OuterRef("method")
+    )
+    judged = units.filter(same_output, story=OuterRef("story")).order_by()
+    return rows.filter(benchmark=study.benchmark).filter(
+        Q(story__isnull=True, method__in=methods - {None}) | Exists(judged)
+    )
+
+
+def scores_of(study: Study, as_of: Moment | None = None) -> QuerySet[MetricScore]:
+    """Return the benchmark's scores of what is judged, and the study's own beside them.
+
+    Both can stand for the same output; then the study's own counts.
+    """
+    rows = MetricScore.everything.filter(posted_to__in=("", study.slug))
+    return about_judged(rows, study, as_of)

@@ -1,0 +1,18 @@
+"""Celery rings the bell; the work and its state are in `annotate.reports.building`."""
+
+from celery import shared_task
+
+from annotate.reports import building
+
+
+@shared_task
+def build_report(report_id: int) -> None:
+    """Build one report."""
+    building.build_report(report_id)
+
+
+@shared_task
+def sweep_reports() -> None:
+    """Take up every report that nobody works on."""
+    for report_id in building.waiting_reports():
+        building.build_report(report_id)

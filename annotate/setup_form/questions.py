@@ -1,0 +1,109 @@
+"""The questions of the set-up form, each a card of its own."""
+
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+
+from annotate.setup_form.fields import Card, Field, Group
+from annotate.setup_form.sections import number, texts
+from annotate.setup_form.values import Values, questions, steps
+from evalcore.metrics import registry
+
+
+def cards(values: Values) -> list[Card]:
+    """Return a card for each question."""
+    protocol = values.get("protocol") or ""
+    return [_card(values, i, protocol) for i in range(len(questions(values)))]
+
+
+def _card(values: Values, index: int, protocol: str) -> Card:
+    name = f"questions.{index}"
+    key = Field(
+        f"{name}.key",
+        _("Key"),
+        "text",
+        values.getlist(f"{name}.key"),
+        _("Names the question in tables: letters, digits, - and _."),
+    )
+    title = _shown(values, f"{name}.title") or values.get(f"{name}.key")
+    answer = _answer(values, name, protocol)
+    metric = Field(
+        f"{name}.metric",
+        _("Metric"),
+        "text",
+        values.getlist(f"{name}.metric"),
+        _("The metric that is meant to measure this."),
+        choices=[(known, known) for known in registry.names()],
+    )
+    asked = Field(
+        f"{name}.stories",
+        _("Only for stories with these tags"),
+        "text",
+        values.getlist(f"{name}.stories"),
+        _("YAML, such as: angle: [TR]"),
+    )
+    return Card(
+        key=name.replace(".", "-"),
+        title=title or _("New question"),
+        groups=[
+            texts(values, f"{name}.title", _("Title")),
+            texts(values, f"{name}.text", _("Sentence"), "area"),
+            *answer,
+        ],
+        more=[
+            texts(values, f"{name}.help", _("What to look at"), "area"),
+            Group([key, metric, asked]),
+        ],
+        index=index,
+        sentence=_shown(values, f"{name}.text"),
+    )
+
+
+def _answer(values: Values, name: str, protocol: str) -> list[Group]:
+    """Return the fields that only questions of this protocol have."""
+    if protocol == "likert":
+        return _scale(values, name)
+    if protocol == "checklist":
+        return [texts(values, f"{name}.category", _("Category"))]
+    return [Group([_tie(values, name)])]
+
+
+def _shown(values: Values, name: str) -> str:
+    """Return a text in the page's language if it is written in it, else in English."""
+    language = (get_language() or "en").split("-")[0]
+    return values.get(f"{name}.{language}") or values.get(f"{name}.en") or ""
+
+
+def _tie(values: Values, name: str) -> Field:
+    return Field(
+        f"{name}.allow_tie",
+        _("“No preference” is an answer"),
+        "tick",
+        values.getlist(f"{name}.allow_tie"),
+    )
+
+
+def _scale(values: Values, name: str) -> list[Group]:
+    """Return the ends of the scale, and what each of its values means."""
+    low, high = f"{name}.scale.0", f"{name}.scale.1"
+    ends = [
+        number(values, low, _("Lowest value"), least=-100),
+        number(values, high, _("Highest value"), least=-100),
+    ]
+    anchors = [
+        _anchor(values, f"{name}.anchors.{value}", str(value))
+        for value in steps([_whole(values.get(low)), _whole(values.get(high))])
+    ]
+    return [Group(ends, "scale"), *anchors]
+
+
+def _anchor(values: Values, name: str, value: str) -> Group:
+    group = texts(values, name, value)
+    group.only = "anchor"
+    for one in group.fields:
+        one.label = f"{value} · {one.language}"
+    return group
+
+
+def _whole(text: str | None) -> int | None:
+    stripped = (text or "").strip()
+    return int(stripped) if stripped.removeprefix("-").isdecimal() else None

@@ -1,0 +1,317 @@
+"""The set-up form: what was entered, what is wrong with it, what study it would be.
+
+What the form says becomes a study file and is read as one, so that a study set up in
+the browser and one set up by command are the same.
+"""
+
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from annotate.assignment.designs.balanced import ImpossibleDesignError
+from annotate.setup_form import questions, sections
+from annotate.setup_form.fields import Card, Field, Group, Section
+from annotate.setup_form.values import (
+    Values,
+    rearranged,
+    spoken,
+    to_data,
+    to_values,
+    with_questions,
+)
+from annotate.setup_form.values import questions as question_values
+from annotate.studies.definition import StudyDefinition
+from annotate.studies.drafting import Setup, draft_of
+from annotate.studies.planning import Draft, PlanningError, check_slug
+from annotate.studies.study_file import read_definition
+from annotate.studies.study_writing import write_data, write_definition
+from annotate.studies.yaml_lines import DefinitionError
+from evalcore.models import Benchmark
+
+# What is said beside the study file.
+BESIDE = (
+    "slug",
+    "template",
+    "annotators",
+    "method",
+    "story",
+    "all_method",
+    "all_story",
+)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong, and the field it belongs to, if any."""
+
+    field: Field | None
+    text: str
+
+
+class StudyForm:
+    """A study on its way: values in, sections, problems and a draft out."""
+
+    def __init__(
+        self, values: Values, benchmark: Benchmark, *, fixed_slug: bool = False
+    ) -> None:
+        self.values = with_questions(values, question_values(values))
+        self.benchmark = benchmark
+        self.fixed_slug = fixed_slug
+        self.problems: list[Problem] = []
+        self._arrange()
+
+    @classmethod
+    def of(cls, setup: Setup, *, fixed_slug: bool = False) -> "StudyForm":
+        """Return the form that says what `setup` says."""
+        values = to_values(setup.definition)
+        values["slug"], values["template"] = setup.slug, setup.definition.name
+        for name, chosen in (("method", setup.methods), ("story", setup.stories)):
+            values.setlist(name, list(chosen))
+            values.setlist(f"all_{name}", [] if chosen else ["1"])
+        people = setup.annotators
+        if isinstance(people, int):
+            values["annotators"] = str(people or "")
+        else:
+            for language, number in people.items():
+                values[f"annotators.{language}"] = str(number)
+        return cls(values, setup.benchmark, fixed_slug=fixed_slug)
+
+    def _arrange(self) -> None:
+        values = self.values
+        for code in self._languages_of_file():
+            values.setdefault(f"annotators.{code}", "")
+        name = sections.basics(values, fixed_slug=self.fixed_slug)
+        judged = sections.judged(values, self.benchmark)
+        who, handing = sections.people(values), sections.handing_out(values)
+        self.cards: list[Card] = []
+        if self.in_file:
+            self.before = [_without(name, "title"), _chosen(judged)]
+            self.after = [
+                _without(who, "assignment", "redundancy", "session_size"),
+                _only_people(handing),
+            ]
+            self.file = Field(
+                "file", _("Study file"), "code", values.getlist("file"), rows=30
+            )
+            fields = [self.file]
+        else:
+            self.cards = questions.cards(values)
+            self.before = [name, judged]
+            self.after = [
+                who,
+                handing,
+                sections.presentation(values),
+                sections.quality(values),
+            ]
+            if values.get("protocol") == "pairwise":
+                keys = [card.more[-1].fields[0].value for card in self.cards]
+                self.after.append(sections.adaptive(values, keys))
+            self.after.append(sections.wording(values))
+            fields = []
+        listed: list[Section] = [*self.before, *self.cards, *self.after]
+        fields += [one for section in listed for one in section.fields]
+        self.fields = {one.name: one for one in fields}
+
+    def _languages_of_file(self) -> Iterable[str]:
+        """Return the languages of the file, whose people are asked for beside it."""
+        with suppress(DefinitionError):
+            if self.in_file:
+                text = self.values.get("file", "")
+                return read_definition(text, file="", name="study").languages or ()
+        return ()
+
+    @property
+    def in_file(self) -> bool:
+        """Say whether the study is edited as one text."""
+        return self.values.get("mode") == "file"
+
+    # What may be done with it
+
+    def rearrange(self, action: str, index: int) -> "StudyForm":
+        """Return the form with a question added, removed or moved."""
+        return self._again(rearranged(self.values, action, index))
+
+    def as_file(self) -> "StudyForm":
+        """Return the same study as one text."""
+        problems: list[DefinitionError] = []
+        text = write_data(to_data(self.values, problems))
+        if problems:
+            self._blame(problems)
+            return self
+        with suppress(DefinitionError):  # what is wrong is shown as it is
+            text = write_definition(read_definition(text, file="", name="study"))
+        values = self._beside()
+        values["mode"], values["file"] = "file", text
+        return self._again(values)
+
+    def as_form(self) -> "StudyForm":
+        """Return the same study as fields, if the text can be read."""
+        definition = self._definition()
+        if definition is None:
+            return self
+        values = self._beside()
+        values.update(to_values(definition))
+        return self._again(values)
+
+    def _beside(self) -> Values:
+        return Values(
+            {
+                name: given
+                for name, given in self.values.lists()
+                if name.split(".")[0] in BESIDE
+            }
+        )
+
+    def _again(self, values: Values) -> "StudyForm":
+        return StudyForm(values, self.benchmark, fixed_slug=self.fixed_slug)
+
+    # What it says
+
+    @property
+    def slug(self) -> str:
+        return (self.values.get("slug") or "").strip()
+
+    def setup(self, *, with_people: bool = True) -> Setup | None:
+        """Return what is asked for; None when a problem stands in the way.
+
+        All problems are looked for, whatever else is wrong.
+        """
+        before = len(self.problems)
+        definition = self._definition()
+        chosen = [self._names(name) for name in ("method", "story")]
+        people = self._annotators(definition) if with_people else 0
+        if definition is None or len(self.problems) > before:
+            return None
+        return Setup(self.slug, self.benchmark, definition, people, *chosen)
+
+    def check_slug(self) -> None:
+        """Look for problems of the short name."""
+        try:
+            if not self.slug:
+                self.add_problem("slug", _("Give the study a short name."))
+            elif not self.fixed_slug:
+                check_slug(self.slug)
+        except PlanningError as error:
+            self.blame_planning(error)
+
+    def draft(self) -> Draft | None:
+        """Work out the study; None when it is impossible, and the problem says why."""
+        setup = self.setup()
+        if setup is None:
+            return None
+        try:
+            return draft_of(setup)
+        except (PlanningError, ImpossibleDesignError) as error:
+            self.blame_planning(error)
+            return None
+
+    def blame_planning(self, error: PlanningError | ImpossibleDesignError) -> None:
+        """Add what planning refused."""
+        name = getattr(error, "field", "") or "annotators"
+        self.add_problem(name, str(error))
+
+    def add_problem(self, name: str, text: str) -> None:
+        """Add a problem to the field of that name, or to the form as a whole."""
+        one = self._field(name)
+        if one is not None:
+            one.error = text
+        self.problems.append(Problem(one, text))
+
+    def _field(self, name: str) -> Field | None:
+        """Return the field of a path, of what it is a part of, or of its first part."""
+        at = name
+        while at:
+            if at in self.fields:
+                return self.fields[at]
+            at = at.rpartition(".")[0]
+        parts = (one for own, one in self.fields.items() if own.startswith(f"{name}."))
+        return next(parts, self.fields.get("file"))
+
+    def _blame(self, problems: Iterable[DefinitionError]) -> None:
+        for one in problems:
+            self._blame_one(one)
+
+    def _blame_one(self, error: DefinitionError) -> None:
+        name = ".".join(str(step) for step in error.path)
+        text = error.reason
+        if name.startswith("rules.") and name not in self.fields:
+            name = "rules.own"
+        if self.in_file:
+            text = _("Line %(line)s: %(reason)s") % {
+                "line": error.line,
+                "reason": ": ".join(filter(None, (name, text))),
+            }
+            name = "file"
+        self.add_problem(name, text)
+
+    def _definition(self) -> StudyDefinition | None:
+        name = self.values.get("template") or self.values.get("slug") or "study"
+        problems: list[DefinitionError] = []
+        text = self.values.get("file", "")
+        if not self.in_file:
+            text = write_data(to_data(self.values, problems))
+        definition = None
+        try:
+            definition = read_definition(text, file="study.yaml", name=name[:80])
+        except DefinitionError as error:
+            problems += error.each()
+        self._blame(problems)
+        return None if problems else definition
+
+    def _names(self, name: str) -> tuple[str, ...]:
+        if f"all_{name}" in self.values:
+            return ()
+        lines = "\n".join(self.values.getlist(name)).splitlines()
+        chosen = tuple(line.strip() for line in lines if line.strip())
+        if not chosen:
+            self.add_problem(name, _("Choose at least one."))
+        return chosen
+
+    def _annotators(self, definition: StudyDefinition | None) -> int | dict[str, int]:
+        if definition is not None:
+            is_open, languages = definition.assignment == "open", definition.languages
+        elif self.in_file:
+            return 0  # a text that cannot be read says nothing of languages
+        else:
+            is_open = self.values.get("assignment") == "open"
+            languages = spoken(self.values)
+        if is_open:
+            return 0
+        if not languages:
+            return self._people("annotators")
+        return {code: self._people(f"annotators.{code}") for code in languages}
+
+    def _people(self, name: str) -> int:
+        text = (self.values.get(name) or "").strip()
+        if text.isdecimal() and len(text) < 8:
+            return int(text)
+        self.add_problem(name, _("Say how many people judge."))
+        return 0
+
+
+def _without(section: Section, *names: str) -> Section:
+    """Return the section without fields that the file holds."""
+    groups = [
+        Group([one for one in group.fields if one.name not in names], group.only)
+        for group in section.groups
+    ]
+    section.groups = [group for group in groups if group.fields]
+    return section
+
+
+def _chosen(section: Section) -> Section:
+    held = [
+        one.name
+        for one in section.fields
+        if one.name.startswith(("stories.", "pairs."))
+    ]
+    return _without(section, *held)
+
+
+def _only_people(section: Section) -> Section:
+    held = [one.name for one in section.fields if not one.name.startswith("annotators")]
+    section = _without(section, *held)
+    section.title = _("Annotators of each language")
+    return section

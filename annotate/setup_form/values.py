@@ -1,0 +1,265 @@
+"""A study file as the values of a form, and back.
+
+A value's name is its path in the file, such as `questions.0.title.en`, so that what the
+reader says of a path belongs to the field of that name. Parts that are rarely written
+by hand (training, gold units, rules) are one field each, with YAML in it.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from django.utils.datastructures import MultiValueDict
+
+from annotate.studies.definition import Presentation, StudyDefinition
+from annotate.studies.study_writing import (
+    checks_data,
+    definition_data,
+    write_data,
+)
+from annotate.studies.yaml_lines import DefinitionError, parse
+
+Values = MultiValueDict
+Data = dict[str, Any]
+
+# Everything else that a browser sends is no part of a study file.
+NAMES = re.compile(
+    r"title|protocol|assignment|redundancy|rounds|session_size|cap|lease_minutes|seed"
+    r"|(languages|consent|instructions)\.[^.]+|training|rules\.(kind|own)"
+    r"|(subset\.)?stories\.(number|by)|subset\.redundancy"
+    r"|pairs\.(kind|chosen|number|by)"
+    r"|checks\.(sent|per_session|share|kinds|degradations|gold)"
+    r"|presentation\.(sent|same_size|must_watch|comments)"
+    r"|adaptive\.(on|top|confidence|least|explore|question)"
+    r"|questions\.\d+\.(key|metric|allow_tie|stories|(title|text|help|category)\.[^.]+"
+    r"|scale\.[01]|anchors\.-?\d+\.[^.]+)"
+)
+SEVERAL = re.compile(r"checks\.(kinds|degradations)")
+AS_YAML = re.compile(r"training|checks\.gold|rules\.own|questions\.\d+\.stories")
+NUMBERS = re.compile(
+    r"redundancy|rounds|session_size|cap|lease_minutes|seed|languages\..*"
+    r"|(.*\.)?(number|redundancy)|checks\.(per_session|share)"
+    r"|adaptive\.(top|confidence|least|explore)|questions\.\d+\.scale\.[01]"
+)
+# What is asked for in every study: left empty it is a mistake, not a default.
+WANTED = ("redundancy", "rounds", "session_size", "lease_minutes", "seed")
+# What a question that is added has in common with the last one.
+COPIED = ("scale", "allow", "category")
+QUESTION = re.compile(r"questions\.(\d+)\.(.+)")
+
+
+# From a file to a form
+
+
+def to_values(definition: StudyDefinition) -> Values:
+    """Return the form's values for a definition."""
+    data = definition_data(definition) | {
+        "checks": checks_data(definition.checks),
+        "presentation": dict(vars(definition.presentation)),
+    }
+    values: Values = Values()
+    for name, found in _leaves(data, ""):
+        values.setlist(name, found)
+    for index, question in enumerate(definition.questions):
+        if question.allow_tie:
+            values[f"questions.{index}.allow_tie"] = "1"
+    values["presentation.sent"] = "1"
+    return values
+
+
+def _leaves(value: Any, name: str) -> Iterator[tuple[str, list[str]]]:
+    if name == "pairs":
+        yield from _pairs_to_values(value)
+    elif name == "rules":
+        own = value != "default"
+        yield "rules.kind", ["own" if own else "default"]
+        if own:
+            yield "rules.own", [write_data(value)]
+    elif SEVERAL.fullmatch(name):
+        yield name, value
+    elif AS_YAML.fullmatch(name):
+        if value:
+            yield name, [write_data(value)]
+    elif isinstance(value, dict | list):
+        if name == "adaptive":
+            yield "adaptive.on", ["1"]
+        parts = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, part in parts:
+            yield from _leaves(part, f"{name}.{key}" if name else str(key))
+    elif name.startswith("presentation."):
+        yield from [(name, ["1"])] * value
+    elif not isinstance(value, bool):
+        yield name, [str(value)]
+
+
+def _pairs_to_values(pairs: Any) -> Iterator[tuple[str, list[str]]]:
+    if isinstance(pairs, dict):
+        yield "pairs.kind", ["cells"]
+        yield "pairs.number", [str(pairs["number"])]
+        yield "pairs.by", [", ".join(pairs["by"])]
+    elif isinstance(pairs, list):
+        yield "pairs.kind", ["chosen"]
+        yield "pairs.chosen", ["\n".join(" | ".join(pair) for pair in pairs)]
+    else:
+        yield "pairs.kind", [pairs]
+
+
+# From a form to a file
+
+
+def to_data(values: Values, problems: list[DefinitionError]) -> Data:
+    """Return what the study file holds that says the same as the form.
+
+    Fields for YAML that hold something else are left out and added to the problems.
+    """
+    data: Data = {}
+    for name in values:
+        if not NAMES.fullmatch(name):
+            continue
+        try:
+            found = _converted(name, values)
+        except DefinitionError as error:
+            problems.append(error)
+            continue
+        if found != "" or name in WANTED:
+            _put(data, name.split("."), found)
+    data["questions"] = [
+        _question(question, data.get("protocol"))
+        for _index, question in sorted(
+            data.get("questions", {}).items(), key=lambda item: int(item[0])
+        )
+    ]
+    data["pairs"] = _pairs(data.get("pairs", {}), data.get("protocol"))
+    rules = data.get("rules", {})
+    data["rules"] = {"default": "default", "own": rules.get("own")}.get(
+        rules.get("kind")
+    )
+    if not data.get("adaptive", {}).pop("on", None):
+        data.pop("adaptive", None)
+    checks = data.get("checks", {})
+    if checks.pop("sent", None):
+        data["checks"] = {"kinds": [], "degradations": [], **checks}
+    shown = data.get("presentation", {})
+    if shown.pop("sent", None):
+        data["presentation"] = {key: key in shown for key in vars(Presentation())}
+    return {key: value for key, value in data.items() if value not in (None, {})}
+
+
+def _converted(name: str, values: Values) -> Any:
+    if SEVERAL.fullmatch(name):
+        return values.getlist(name)
+    text = values[name].replace("\r\n", "\n").strip()
+    if AS_YAML.fullmatch(name) and text:
+        return _yaml(name, text)
+    return _number(text) if NUMBERS.fullmatch(name) else text
+
+
+def _yaml(name: str, text: str) -> Any:
+    try:
+        _root, value = parse(text, name)
+    except DefinitionError as error:
+        reason = f"line {error.line}: {error.reason}"
+        raise DefinitionError(name, None, reason, [name]) from error
+    return value
+
+
+def _number(text: str) -> int | float | str:
+    """Return the number that was typed, or the text, which the reader refuses."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _put(data: Data, path: list[str], value: Any) -> None:
+    for step in path[:-1]:
+        data = data.setdefault(step, {})
+    data[path[-1]] = value
+
+
+def _question(given: Data, protocol: str | None) -> Data:
+    if protocol == "pairwise":
+        given["allow_tie"] = bool(given.get("allow_tie"))
+        return given
+    given.pop("allow_tie", None)
+    if protocol == "checklist":
+        return given
+    ends = given.get("scale", {})
+    given["scale"] = [ends.get("0", ""), ends.get("1", "")]
+    inside = {str(value) for value in steps(given["scale"])}
+    given["anchors"] = {
+        int(value): texts
+        for value, texts in given.get("anchors", {}).items()
+        if value in inside
+    }
+    return given
+
+
+def steps(ends: Iterable[Any]) -> range:
+    """Return the values of a scale as far as its ends make sense."""
+    low, high = ends
+    fits = type(low) is int and type(high) is int and low < high <= low + 100
+    return range(low, high + 1) if fits else range(0)
+
+
+def _pairs(given: Data, protocol: str | None) -> Any:
+    if protocol != "pairwise":
+        return None
+    kind = given.get("kind", "all")
+    if kind == "cells":
+        by = [part.strip() for part in given.get("by", "").split(",")]
+        return {"number": given.get("number", ""), "by": list(filter(None, by))}
+    if kind == "chosen":
+        lines = given.get("chosen", "").splitlines()
+        return [[name.strip() for name in line.split("|")] for line in lines if line]
+    return kind
+
+
+def spoken(values: Values) -> list[str]:
+    """Return the languages in which every unit is to be judged."""
+    return [
+        name.removeprefix("languages.")
+        for name in values
+        if name.startswith("languages.") and values[name].strip()
+    ]
+
+
+# Questions
+
+
+def questions(values: Values) -> list[dict[str, list[str]]]:
+    """Return the values of each question, without the question's own path."""
+    found: dict[int, dict[str, list[str]]] = {}
+    for name, given in values.lists():
+        match = QUESTION.fullmatch(name)
+        if match:
+            found.setdefault(int(match[1]), {})[match[2]] = given
+    return [found[index] for index in sorted(found)]
+
+
+def with_questions(values: Values, wanted: list[dict[str, list[str]]]) -> Values:
+    """Return the values with these questions instead of those that are there."""
+    kept: Values = Values(
+        {name: given for name, given in values.lists() if not QUESTION.fullmatch(name)}
+    )
+    for index, question in enumerate(wanted):
+        for name, given in question.items():
+            kept.setlist(f"questions.{index}.{name}", given)
+    return kept
+
+
+def rearranged(values: Values, action: str, index: int) -> Values:
+    """Return the values with a question added, removed, or moved up or down."""
+    listed = questions(values)
+    if action == "add":
+        last = listed[-1] if listed else {}
+        copied = {n: v for n, v in last.items() if n.startswith(COPIED)}
+        listed.append({"key": [""], **copied})
+    elif 0 <= index < len(listed):
+        question = listed.pop(index)
+        if action != "remove":
+            step = {"up": -1, "down": 1}[action]
+            listed.insert(max(0, index + step), question)
+    return with_questions(values, listed)

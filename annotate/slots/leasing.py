@@ -1,0 +1,367 @@
+"""Who may fill a slot, and until when.
+
+Whoever takes a slot locks the annotator and the slot, and looks again at both: two
+browsers cannot both win. A lease that runs out puts the slot back, and the draft stays
+with its annotator: a planned slot waits for them, a claimed one is free for anyone
+(`annotate.submission.late_answers` knows what becomes of an answer that comes after
+that).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from annotate import event_log
+from annotate.models import (
+    Annotator,
+    Event,
+    Purpose,
+    Skip,
+    Slot,
+    Study,
+    Unit,
+)
+from annotate.slots.admission import lacking
+from annotate.slots.errors import SlotTakenError
+from annotate.slots.locking import (
+    lease_length,
+    locked_annotator,
+    locked_slot,
+    start_lease,
+)
+
+UNFINISHED = (Slot.State.OPEN, Slot.State.LEASED)
+CLOSED = (Slot.State.EXCLUDED, Slot.State.WITHDRAWN)
+# Between two slots of a plan there is room for checks, before the first for training.
+FIRST_POSITION, SPACING = 100, 10
+# So many people who skip a unit mean that something is wrong with it.
+SKIPS_TO_SET_ASIDE = 3
+
+
+def own_slots(annotator: Annotator) -> QuerySet[Slot]:
+    """Return the annotator's slots in the order in which they are shown."""
+    return (
+        Slot.objects.filter(annotator=annotator, position__isnull=False)
+        .exclude(state__in=CLOSED)
+        .order_by("position")
+    )
+
+
+def may_work(annotator: Annotator) -> bool:
+    """Say whether this person may do anything now, as the row at hand tells."""
+    return (
+        annotator.study.state == Study.State.OPEN
+        and annotator.state not in Annotator.STOPPED
+        and not lacking(annotator)
+    )
+
+
+def waiting(annotator: Annotator) -> QuerySet[Slot]:
+    """Return the annotator's unfinished slots, in order.
+
+    What is set aside is passed over until somebody has looked at it, unless it was
+    begun.
+    """
+    own = Slot.objects.filter(
+        Q(state=Slot.State.LEASED) | Q(unit__set_aside_at__isnull=True),
+        annotator=annotator,
+        position__isnull=False,
+        state__in=UNFINISHED,
+    )
+    return own.order_by("position")
+
+
+@transaction.atomic
+def take(slot: Slot, annotator: Annotator) -> Slot:
+    """Lease a slot to the annotator and return it as it now stands.
+
+    Raises
+    ------
+    SlotTakenError
+        The slot went to somebody else in the meantime, or the annotator may not work.
+    """
+    return take_locked(slot, locked_annotator(annotator))
+
+
+def take_locked(slot: Slot, person: Annotator, claim: "Claim | None" = None) -> Slot:
+    """Lease a slot as `take` does, to an annotator who is locked already.
+
+    `claim` is where a free slot is to stand, if it was locked to find that out.
+    """
+    if not may_work(person):
+        raise SlotTakenError("This study has no work for this annotator now.")
+    held = slot if claim else locked_slot(slot.pk, person.study)
+    is_free = held.annotator_id is None and held.state == Slot.State.OPEN
+    if is_free:
+        held.probability, held.alternatives = slot.probability, slot.alternatives
+        held.offered_at = slot.offered_at
+        claim = claim or _claim(held, person)
+        held.annotator, held.claimed = person, True
+        held.session, held.position = claim.session, claim.position
+    if held.annotator_id != person.pk or held.state not in UNFINISHED:
+        raise SlotTakenError("This story is with somebody else, or closed.")
+    if first := lacking(person, held.purpose):
+        raise SlotTakenError(first)
+    return start_lease(held, also=CLAIM if is_free else ())
+
+
+CLAIM = (
+    "annotator",
+    "claimed",
+    "session",
+    "position",
+    "probability",
+    "alternatives",
+)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Where a free slot stands among those of the annotator who takes it."""
+
+    session: int
+    position: int
+
+
+def _claim(free: Slot, person: Annotator) -> Claim:
+    """Return where a free slot becomes the annotator's last one, if it may."""
+    same = Slot.objects.filter(unit=OuterRef("pk"), round=free.round, annotator=person)
+    unit = Unit.objects.filter(pk=free.unit_id)
+    story, judged = unit.values_list("story", Exists(same)).get()
+    if judged:
+        raise SlotTakenError("You have judged this story already.")
+    return last_place(person).claim(story)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an annotator's slots end: the last session, its stories, and a position.
+
+    `stories` is None where the session takes no more slots.
+    """
+
+    session: int = 1
+    position: int = FIRST_POSITION - SPACING
+    stories: frozenset[int] | None = frozenset()
+
+    def session_for(self, story: int) -> int:
+        """Return the session that a slot of this story would join."""
+        closed = self.stories is None or story in self.stories
+        return self.session + closed
+
+    def claim(self, story: int) -> Claim:
+        """Return where a slot of this story would stand."""
+        return Claim(self.session_for(story), self.position + SPACING)
+
+
+# What `place_after` needs to know of a slot.
+PLACED = ("session", "position", "purpose", "state", "unit__story")
+
+
+def last_place(annotator: Annotator) -> Place:
+    """Return where the annotator's slots end."""
+    latest = latest_slots(annotator)[: shown_in_session(annotator.study)]
+    return place_after(list(latest.values_list(*PLACED)), annotator.study)
+
+
+def latest_slots(annotator: Annotator) -> QuerySet[Slot]:
+    """Return all slots that were the annotator's turn, the last first."""
+    return Slot.objects.filter(annotator=annotator, position__isnull=False).order_by(
+        "-position"
+    )
+
+
+def shown_in_session(study: Study) -> int:
+    """Return how many slots a session has at most: as many checks as others."""
+    return 2 * study.session_size
+
+
+def place_after(rows: Sequence[tuple], study: Study) -> Place:
+    """Return where slots end, of which the last ones are given, `PLACED` of each."""
+    rows = rows[: shown_in_session(study)]
+    real = [row for row in rows if row[2] == Purpose.REAL]
+    if not real:
+        return Place(stories=frozenset(row[4] for row in rows if row[0] == 1))
+    session, position = real[0][:2]
+    here = [row for row in rows if row[0] == session and row[3] not in CLOSED]
+    full = sum(row[2] == Purpose.REAL for row in here) >= study.session_size
+    return Place(session, position, None if full else frozenset(r[4] for r in here))
+
+
+def claim_position(annotator: Annotator) -> int:
+    """Return where a slot stands that the annotator takes over now."""
+    return last_place(annotator).position + SPACING
+
+
+def session_for(slot: Slot, annotator: Annotator) -> int:
+    """Return the session in which the annotator would do a slot."""
+    if slot.session is not None:
+        return slot.session
+    return last_place(annotator).session_for(slot.unit.story_id)
+
+
+def session_of(slot: Slot, annotator: Annotator, claim: Claim | None) -> int:
+    """Return the same where it may be known already where a free slot will stand."""
+    return claim.session if claim else session_for(slot, annotator)
+
+
+def renew(slot: Slot, annotator: Annotator) -> bool:
+    """Let a lease run on because its annotator gives a sign; say whether it does.
+
+    One that ran out begins again while the slot is still the annotator's.
+    """
+    renewed = Slot.objects.filter(
+        pk=slot.pk, annotator=annotator, state=Slot.State.LEASED
+    ).update(lease_until=timezone.now() + lease_length(slot.study))
+    Annotator.objects.filter(pk=annotator.pk).update(last_seen_at=timezone.now())
+    if renewed:
+        return True
+    still_own = Slot.objects.filter(
+        pk=slot.pk, annotator=annotator, state=Slot.State.OPEN, started_at__isnull=False
+    )
+    try:
+        return still_own.exists() and bool(take(slot, annotator))
+    except SlotTakenError:
+        return False
+
+
+def release_expired(now: datetime | None = None) -> int:
+    """Put slots whose lease has run out back; return how many.
+
+    A planned one stays with its annotator, a claimed one becomes free for anyone.
+    """
+    due = Slot.objects.filter(
+        state=Slot.State.LEASED, lease_until__lt=now or timezone.now()
+    )
+    # Looking comes first: as a rule nothing has run out, and no lock is wanted.
+    return _release(due) if due.exists() else 0
+
+
+@transaction.atomic
+def _release(due: QuerySet[Slot]) -> int:
+    expired = list(
+        due.select_for_update(no_key=True, skip_locked=_can_skip_locked()).order_by(
+            "pk"
+        )
+    )
+    before = [(slot, slot.annotator_id) for slot in expired]
+    for slot in expired:
+        slot.state, slot.lease_until = Slot.State.OPEN, None
+        if slot.claimed and slot.ordinal is not None:
+            _free(slot)
+    _store(expired)
+    event_log.note_each(Event.Kind.SLOT_EXPIRED, before)
+    return len(expired)
+
+
+def _can_skip_locked() -> bool:
+    """Say whether locked rows can be passed over; SQLite has one writer anyway."""
+    return transaction.get_connection().features.has_select_for_update_skip_locked
+
+
+def _free(slot: Slot) -> None:
+    slot.state, slot.lease_until = Slot.State.OPEN, None
+    slot.started_at = slot.offered_at = None
+    slot.annotator = slot.session = slot.position = None
+    slot.probability = slot.alternatives = None
+    slot.claimed = False
+
+
+STORED = [
+    "state",
+    "lease_until",
+    "started_at",
+    "offered_at",
+    "annotator",
+    "session",
+    "position",
+    "probability",
+    "alternatives",
+    "claimed",
+    "ordinal",
+]
+
+
+def _store(slots: list[Slot]) -> None:
+    Slot.objects.bulk_update(slots, STORED, batch_size=500)
+
+
+def free_unfinished(annotator: Annotator) -> int:
+    """Give all unsubmitted slots of an annotator back to the study; return how many.
+
+    What only concerned this annotator, surplus and checks, is withdrawn. Call with the
+    annotator locked.
+    """
+    held = Slot.objects.filter(annotator=annotator, state__in=UNFINISHED)
+    locked = list(held.select_for_update(no_key=True).order_by("pk"))
+    for own in [slot for slot in locked if slot.ordinal is None]:
+        withdraw(own)
+    freed = [slot for slot in locked if slot.ordinal is not None]
+    for slot in freed:
+        _free(slot)
+    _store(freed)
+    event_log.note_each(Event.Kind.SLOT_FREED, [(slot, annotator.pk) for slot in freed])
+    return len(freed)
+
+
+def withdraw(slot: Slot) -> None:
+    """Ask nobody for this judgement any more; drafts in it are kept, unused.
+
+    Call with the slot locked. A submitted slot cannot be withdrawn.
+    """
+    if slot.submitted_at is not None:
+        raise ValueError(f"Slot {slot.code} was submitted; its answers are kept.")
+    before = slot.annotator_id
+    _free(slot)
+    slot.state, slot.ordinal = Slot.State.WITHDRAWN, None
+    _store([slot])
+    event_log.note_slot(Event.Kind.SLOT_WITHDRAWN, slot, by=before)
+
+
+@transaction.atomic
+def skip(slot: Slot, annotator: Annotator, *, reason: str, comment: str = "") -> Skip:
+    """Let somebody else judge a unit; this annotator never gets it again.
+
+    Its other rounds go to somebody else as well. A unit that several people skip is
+    set aside until a manager has looked at it.
+    """
+    person = locked_annotator(annotator)
+    unit = Unit.objects.select_for_update(no_key=True).get(pk=slot.unit_id)
+    held = locked_slot(slot.pk, person.study)
+    if not may_work(person):
+        raise SlotTakenError("This study has no work for this annotator now.")
+    if held.annotator_id != person.pk or held.state not in UNFINISHED:
+        raise SlotTakenError("This story is with somebody else, or closed.")
+    row = Skip.objects.create(
+        slot=held, unit=unit, annotator=person, reason=reason, comment=comment
+    )
+    for left in [held, *_further_rounds(held)]:
+        _leave(left, person, reason)
+    people = unit.skips.aggregate(n=Count("annotator", distinct=True))["n"]
+    if people >= SKIPS_TO_SET_ASIDE and unit.set_aside_at is None:
+        unit.set_aside_at = timezone.now()
+        unit.save(update_fields=["set_aside_at"])
+    return row
+
+
+def _further_rounds(held: Slot) -> list[Slot]:
+    """Return what else the annotator was to judge of a unit, locked."""
+    same = Slot.objects.filter(
+        annotator=held.annotator_id, unit=held.unit_id, state__in=UNFINISHED
+    )
+    others = same.exclude(pk=held.pk).order_by("pk")
+    return list(others.select_for_update(no_key=True))
+
+
+def _leave(slot: Slot, person: Annotator, reason: str) -> None:
+    """Give a locked slot to anyone, or withdraw it if it was for this person only."""
+    if slot.ordinal is None:
+        withdraw(slot)
+        return
+    _free(slot)
+    _store([slot])
+    event_log.note_slot(Event.Kind.SLOT_SKIPPED, slot, by=person.pk, reason=reason)

@@ -1,0 +1,121 @@
+"""Slots under lock: whose they are, until when, and what that allows."""
+
+from collections.abc import Collection
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from annotate import event_log
+from annotate.models import (
+    Annotator,
+    Event,
+    Slot,
+    Study,
+    Unit,
+)
+from annotate.slots.admission import lacking
+from annotate.slots.errors import (
+    AnswerError,
+    LostSlotError,
+    NotNowError,
+)
+
+
+def renew(held: Slot) -> None:
+    """Let the lease of a locked slot begin anew: somebody is at work."""
+    if held.state == Slot.State.LEASED:
+        held.lease_until = timezone.now() + lease_length(held.study)
+        held.save(update_fields=["lease_until"])
+
+
+def locked_annotator(annotator: Annotator) -> Annotator:
+    """Return the annotator as stored now, locked.
+
+    Whoever changes slots of an annotator locks the annotator first and the slots then,
+    so that nobody waits for each other.
+    """
+    rows = Annotator.objects.select_for_update(of=("self",), no_key=True)
+    return rows.select_related("study").get(pk=annotator.pk)
+
+
+def lock_unit(pk: int) -> None:
+    """Lock a unit, before its slots, where its count or its set of slots changes."""
+    if transaction.get_connection().features.has_select_for_update:
+        Unit.objects.select_for_update(no_key=True).only("pk").get(pk=pk)
+
+
+def locked_slot(pk: int, study: Study) -> Slot:
+    """Return a slot of a study as stored now, locked."""
+    held = Slot.objects.select_for_update(no_key=True).get(pk=pk)
+    held.study = study
+    return held
+
+
+def refuse_unless_held(held: Slot, person: Annotator) -> None:
+    """Raise unless the person may answer the slot now; renew a lease that ran out.
+
+    Call with both locked.
+    """
+    if person.state in (Annotator.State.REVOKED, Annotator.State.FAILED):
+        raise NotNowError(_("This invitation is no longer valid."))
+    if person.state == Annotator.State.PAUSED:
+        raise NotNowError(_("Your work is paused; the study's manager knows why."))
+    if first := lacking(person, held.purpose):
+        raise NotNowError(first)
+    if held.annotator_id != person.pk:
+        raise LostSlotError(_("This story is now with somebody else."))
+    if held.study.state != Study.State.OPEN:
+        raise NotNowError(_("The study does not take answers at the moment."))
+    if held.state == Slot.State.EXCLUDED:
+        raise AnswerError(_("This answer is closed and cannot be changed."))
+    if held.state == Slot.State.SUBMITTED and held.session != session_at_hand(person):
+        raise AnswerError(_("This session is over; its answers stay as they are."))
+    if held.state == Slot.State.OPEN:
+        # The lease ran out, but nobody else has taken the slot.
+        start_lease(held)
+
+
+def start_lease(held: Slot, also: Collection[str] = ()) -> Slot:
+    """Lease a locked slot to the annotator whose it is; log a new lease only.
+
+    Stores the fields in `also` as well.
+    """
+    now = timezone.now()
+    anew = held.state == Slot.State.OPEN
+    held.state = Slot.State.LEASED
+    held.lease += anew
+    held.lease_until = now + lease_length(held.study)
+    held.started_at = held.started_at or now
+    held.offered_at = held.offered_at or held.started_at
+    fields = ["state", "lease", "lease_until", "started_at", "offered_at", *also]
+    held.save(update_fields=fields)
+    if anew:
+        chosen = {"probability": held.probability, "alternatives": held.alternatives}
+        known = chosen if held.probability is not None else {}
+        event_log.note_slot(Event.Kind.SLOT_TAKEN, held, **known)
+    return held
+
+
+def session_at_hand(annotator: Annotator) -> int | None:
+    """Return the session of the last slot, in their order, that the annotator began.
+
+    Times play no part in it: a clock may be set back.
+    """
+    begun = Slot.objects.filter(
+        annotator=annotator, started_at__isnull=False, position__isnull=False
+    )
+    return begun.order_by("-position").values_list("session", flat=True).first()
+
+
+def lease_length(study: Study) -> timedelta:
+    """Return how long a slot stays with an annotator who gives no sign."""
+    return timedelta(minutes=study.lease_minutes)
+
+
+def count_submitted(slot: Slot, change: int) -> None:
+    """Keep the unit's count of submitted slots, of those within the redundancy."""
+    if slot.ordinal is not None:
+        Unit.objects.filter(pk=slot.unit_id).update(submitted=F("submitted") + change)

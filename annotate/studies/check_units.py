@@ -1,0 +1,267 @@
+"""Units that check the annotators: training, gold, and degraded twins.
+
+They are chosen, and the pictures of twins written, before a study is stored: drawing
+takes minutes, in which nobody else could write.
+"""
+
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.utils.translation import ngettext
+
+from analysis.problems import InputError
+from annotate.assignment.designs import sampling
+from annotate.models import Purpose, Study, Unit
+from annotate.slots.leasing import FIRST_POSITION
+from annotate.studies.definition import KnownUnit, StudyDefinition
+from annotate.studies.units import PlanningError, Shown
+from evalcore.models import Benchmark, Output
+from evalcore.twins import twin_outputs
+from evalcore.twins.degrading import ImpossibleDegradationError
+
+FIELDS = {Purpose.TRAINING: "training", Purpose.GOLD: "checks.gold"}
+
+
+@dataclass(frozen=True)
+class Known:
+    """A training or gold unit, and what it shows, the methods in their order."""
+
+    purpose: Purpose
+    wanted: KnownUnit
+    outputs: tuple[Output, ...]
+
+
+@dataclass(frozen=True)
+class Twin:
+    """A degraded copy of an output that the unit at `place` shows."""
+
+    place: int
+    original: Output
+    output: Output
+
+
+# Known units
+
+
+def choose_known(
+    definition: StudyDefinition, benchmark: Benchmark, shown: Sequence[Shown]
+) -> tuple[Known, ...]:
+    """Return the training and gold units; they may show any output of the benchmark.
+
+    Gold shows nothing that is judged in the study itself: whoever met it as one would
+    meet it again as the other.
+
+    Raises
+    ------
+    PlanningError
+        An output is missing, or is judged in the study itself.
+    """
+    training = definition.training.units if definition.training else ()
+    _check_room(definition)
+    wanted = [(Purpose.TRAINING, one) for one in training]
+    wanted += [(Purpose.GOLD, one) for one in definition.checks.gold]
+    stories = {one.story for _purpose, one in wanted}
+    rows = Output.objects.filter(story__benchmark=benchmark, story__key__in=stories)
+    outputs = {
+        (row.story.key, row.method.name): row
+        for row in rows.select_related("story", "method")
+    }
+    number = 1 + (definition.protocol == "pairwise")
+    known = tuple(
+        Known(purpose, one, _found(purpose, one, outputs, number))
+        for purpose, one in wanted
+    )
+    for one in judged_too(known, shown):
+        if one.purpose == Purpose.GOLD:
+            raise PlanningError(
+                _judged_itself(one, benchmark, shown), field="checks.gold"
+            )
+    return known
+
+
+def _found(
+    purpose: Purpose,
+    one: KnownUnit,
+    outputs: dict[tuple[str, str], Output],
+    number: int,
+) -> tuple[Output, ...]:
+    names = sorted(one.methods)
+    missing = [name for name in names if (one.story, name) not in outputs]
+    if missing or len(set(names)) != number:
+        wanted = "two different methods" if number > 1 else "one method"
+        raise PlanningError(
+            f"{purpose.label} unit of story {one.story}: needs {wanted} with an "
+            f"output; {', '.join(missing or names)} does not fit.",
+            field=FIELDS[purpose],
+        )
+    return tuple(outputs[one.story, name] for name in names)
+
+
+def _check_room(definition: StudyDefinition) -> None:
+    """Refuse a training round whose slots would reach into those of the study."""
+    if definition.training is None:
+        return
+    number, attempts = len(definition.training.units), definition.training.attempts
+    if number * attempts >= FIRST_POSITION:
+        raise PlanningError(
+            f"{number} training units, up to {attempts} times, are too many: "
+            f"at most {FIRST_POSITION - 1} in all.",
+            field="training",
+        )
+
+
+def judged_too(known: Iterable[Known], shown: Iterable[Shown]) -> list[Known]:
+    """Return the known units that show just what is judged in the study itself."""
+    judged = {tuple(output.pk for output in one.outputs) for one in shown}
+    return [one for one in known if tuple(o.pk for o in one.outputs) in judged]
+
+
+def _judged_itself(one: Known, benchmark: Benchmark, shown: Sequence[Shown]) -> str:
+    """Say that gold is judged in the study itself, and what to take instead."""
+    names = " and ".join(output.method.name for output in one.outputs)
+    told = {unit.story.pk for unit in shown}
+    elsewhere = [
+        set(
+            Output.objects.filter(story__benchmark=benchmark, method=output.method)
+            .exclude(story__in=told)
+            .values_list("story__key", flat=True)
+        )
+        for output in one.outputs
+    ]
+    free = sorted(set.intersection(*elsewhere))[:3]
+    instead = (
+        f"Take stories for gold that the study leaves out, such as {', '.join(free)}."
+        if free
+        else "The study uses all stories: leave one or more out, and take gold from "
+        "them."
+    )
+    return (
+        f"Gold unit of story {one.wanted.story} ({names}) is judged in the study "
+        f"itself, so that people would meet it twice. {instead}"
+    )
+
+
+def training_note(known: Sequence[Known], shown: Sequence[Shown]) -> str:
+    """Say how much of the training people judge afterwards; empty: nothing."""
+    training = [one for one in known if one.purpose == Purpose.TRAINING]
+    number = len(judged_too(training, shown))
+    if not number:
+        return ""
+    text = ngettext(
+        "%(n)d training unit is judged in the study, too, by people who have been told "
+        "what is expected of it. Better take a story that the study leaves out.",
+        "%(n)d training units are judged in the study, too, by people who have been "
+        "told what is expected of them. Better take stories that the study leaves out.",
+        number,
+    )
+    return text % {"n": number}
+
+
+# Twins
+
+
+def make_twins(definition: StudyDefinition, shown: Sequence[Shown]) -> tuple[Twin, ...]:
+    """Degrade some of the outputs that are judged; what was drawn before is reused.
+
+    Outputs that cannot be degraded as asked have no twin.
+
+    Raises
+    ------
+    PlanningError
+        A stored picture cannot be read.
+    """
+    checks = definition.checks
+    if not checks.degradations or "twin" not in checks.kinds:
+        return ()
+    places = {
+        output.pk: (place, output)
+        for place, one in enumerate(shown)
+        for output in one.outputs
+    }
+    strata = {pk: output.method_id for pk, (_place, output) in places.items()}
+    number = max(1, round(checks.share * len(places)))
+    dice = random.Random(definition.seed)
+    made = []
+    for pk in sampling.subset(list(places), number, definition.seed, strata):
+        place, output = places[pk]
+        twin = _twin(output, checks.degradations, definition.seed, dice)
+        if twin is not None:
+            made.append(Twin(place, output, twin))
+    return tuple(made)
+
+
+def _twin(
+    output: Output, degradations: Sequence[str], seed: int, dice: random.Random
+) -> Output | None:
+    """Make a twin of one of the degradations that are possible, in random order."""
+    kinds = sorted(set(twin_outputs.possible(output)) & set(degradations))
+    for kind in dice.sample(kinds, len(kinds)):
+        try:
+            return twin_outputs.make_twin(output, kind, seed)
+        except ImpossibleDegradationError:
+            continue
+        except InputError as error:
+            raise PlanningError(str(error), field="checks.degradations") from error
+    return None
+
+
+# Storing them
+
+
+def create_check_units(
+    study: Study, units: Sequence[Unit], known: Sequence[Known], made: Sequence[Twin]
+) -> None:
+    """Store the units that check annotators; `units` are those of the study itself.
+
+    In a Likert study a twin is shown alone and held against what the annotator said of
+    its original; side by side it stands against its original, which should win.
+    """
+    Unit.objects.bulk_create(
+        [_known_unit(study, one) for one in known]
+        + [_twin_unit(study, units[one.place], one) for one in made]
+    )
+
+
+def _known_unit(study: Study, one: Known) -> Unit:
+    first, second = (*one.outputs, None)[:2]
+    names = [output.method.name for output in one.outputs]
+    return Unit(
+        study=study,
+        story=first.story,
+        output_a=first,
+        output_b=second,
+        purpose=one.purpose,
+        expected={
+            key: _stored(value, names) for key, value in one.wanted.expected.items()
+        },
+        feedback=one.wanted.feedback,
+    )
+
+
+def _stored(value: tuple[int, int] | str, names: list[str]) -> list[int] | str:
+    """Turn a method's name into its place in the pair."""
+    if isinstance(value, tuple):
+        return list(value)
+    return value if value == "tie" else "ab"[names.index(value)]
+
+
+def _twin_unit(study: Study, unit: Unit, twin: Twin) -> Unit:
+    if not study.is_pairwise:
+        return Unit(
+            study=study,
+            story=unit.story,
+            output_a=twin.output,
+            purpose=Purpose.TWIN,
+            original=unit,
+        )
+    story = twin.original.story
+    questions = (q for q in study.questions.all() if q.is_asked_of(story))
+    return Unit(
+        study=study,
+        story=story,
+        output_a=twin.original,
+        output_b=twin.output,
+        purpose=Purpose.TWIN,
+        expected={question.key: "a" for question in questions},
+    )

@@ -1,0 +1,218 @@
+"""From what a manager chose to a draft study: a new one, an edited one, a new version.
+
+The form and the command line say the same things (`Setup`) to the same planning.
+"""
+
+import dataclasses
+import re
+import shlex
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from annotate import event_log
+from annotate.assignment.reassignment import judged_units, methods_of
+from annotate.models import Annotator, Event, Study, StudyMember, User
+from annotate.studies import lifecycle, planning
+from annotate.studies.definition import StudyDefinition
+from annotate.studies.extending import withdrawn_names
+from annotate.studies.planning import Draft, PlanningError
+from annotate.studies.study_file import read_definition
+from annotate.studies.study_writing import write_definition
+from evalcore.models import Benchmark
+
+LONGEST_SLUG = Study._meta.get_field("slug").max_length
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A study as it is asked for; no methods or no stories mean all of them."""
+
+    slug: str
+    benchmark: Benchmark
+    definition: StudyDefinition
+    annotators: int | Mapping[str, int] = 0
+    methods: tuple[str, ...] = ()
+    stories: tuple[str, ...] = ()
+
+
+def create(setup: Setup, user: User, previous: Study | None = None) -> Study:
+    """Plan a draft study; it may be the next version of another.
+
+    Raises
+    ------
+    PlanningError, annotate.assignment.designs.balanced.ImpossibleDesignError
+        See `annotate.studies.planning.plan_study`.
+    """
+    planning.check_slug(setup.slug)
+    return _store(planning.with_twins(draft_of(setup)), setup.slug, user, previous)
+
+
+def draft_of(setup: Setup) -> Draft:
+    """Work out what is asked for, without storing anything.
+
+    Raises
+    ------
+    PlanningError, annotate.assignment.designs.balanced.ImpossibleDesignError
+        See `annotate.studies.planning.prepare`.
+    """
+    return planning.prepare(
+        setup.definition,
+        benchmark=setup.benchmark,
+        annotators=setup.annotators,
+        methods=setup.methods,
+        stories=setup.stories,
+    )
+
+
+@transaction.atomic
+def _store(draft: Draft, slug: str, user: User, previous: Study | None) -> Study:
+    study = planning.store(draft, slug=slug, user=user)
+    if previous is not None:
+        study.previous_version = previous
+        study.save(update_fields=["previous_version"])
+    return study
+
+
+def replace(study: Study, setup: Setup, user: User) -> Study:
+    """Plan a draft anew under its old name; its members and versions stay.
+
+    Raises
+    ------
+    annotate.studies.lifecycle.LifecycleError
+        Something of the study is with annotators already, or it was planned anew
+        meanwhile.
+    PlanningError, annotate.assignment.designs.balanced.ImpossibleDesignError
+        See `annotate.studies.planning.plan_study`; the old draft stays.
+    """
+    lifecycle.check_editable(study)
+    draft = planning.with_twins(draft_of(setup))
+    with transaction.atomic():
+        old = Study.objects.select_for_update().filter(pk=study.pk).first()
+        if old is None:
+            raise lifecycle.LifecycleError(
+                _("Somebody has stored this draft anew meanwhile; load the page again.")
+            )
+        lifecycle.check_editable(old)
+        members = list(old.members.exclude(user=user))
+        role = old.members.filter(user=user).first()
+        before, following = old.previous_version, list(old.next_versions.all())
+        old.slots.all().delete()
+        old.delete()
+        new = _store(draft, setup.slug, user, before)
+        if role is None:  # a superuser edits without being a member
+            new.members.all().delete()
+        StudyMember.objects.bulk_create(
+            StudyMember(study=new, user=member.user, role=member.role)
+            for member in members
+        )
+        Study.objects.filter(pk__in=[s.pk for s in following]).update(
+            previous_version=new
+        )
+        event_log.note(Event.Kind.STUDY_EDITED, new.pk, user=user)
+    return new
+
+
+def setup_of(study: Study) -> Setup:
+    """Return what a study was planned from.
+
+    Raises
+    ------
+    PlanningError
+        The study was imported; there is no study file to begin with.
+    """
+    if not study.definition:
+        raise PlanningError("This study was imported; it has no study file.")
+    planned = study.events.filter(kind=Event.Kind.STUDY_PLANNED).first()
+    chosen = planned.details if planned else {}
+    name = study.template or study.slug
+    setup = Setup(
+        study.slug,
+        study.benchmark,
+        read_definition(study.definition, file=f"{study.slug}.yaml", name=name),
+        _annotators(study),
+        tuple(chosen.get("methods", ())),
+        tuple(chosen.get("stories", ())),
+    )
+    return _as_it_is_now(study, setup)
+
+
+def file_of(study: Study) -> str:
+    """Return the study file of a study as it is now, and how to plan it again.
+
+    The file does not say which methods and stories were chosen; a comment does.
+
+    Raises
+    ------
+    PlanningError
+        See `setup_of`.
+    """
+    setup = setup_of(study)
+    people = setup.annotators
+    if not isinstance(people, int):
+        people = ",".join(f"{name}={number}" for name, number in people.items())
+    asked = [
+        ("--benchmark", setup.benchmark.slug),
+        ("--file", f"{study.slug}.yaml"),
+        ("--annotators", str(people or "")),
+        ("--methods", ",".join(setup.methods)),
+        ("--stories", ",".join(setup.stories)),
+    ]
+    command = ["plan_study", "NAME"]
+    for option, value in asked:
+        # A comment ends with its line.
+        command += [option, shlex.quote(" ".join(value.split()))] if value else []
+    again = f"# The same study again: manage.py {' '.join(command)}\n"
+    return again + write_definition(setup.definition)
+
+
+def _as_it_is_now(study: Study, setup: Setup) -> Setup:
+    """Name methods and stories one by one if some came later or were withdrawn."""
+    gone_methods, gone_stories = withdrawn_names(study)
+    extended = study.events.filter(kind=Event.Kind.STUDY_EXTENDED)
+    came = any(e.details.get("methods") or e.details.get("stories") for e in extended)
+    if not (came or gone_methods or gone_stories):
+        return setup
+    return as_judged(study, setup)
+
+
+def as_judged(study: Study, setup: Setup) -> Setup:
+    """Name the methods and stories that the study judges, whatever else there is."""
+    gone_methods, gone_stories = withdrawn_names(study)
+    units = list(judged_units(study))
+    methods = {name for unit in units for name in methods_of(unit)} - gone_methods
+    stories = {unit.story.key for unit in units} - gone_stories
+    return dataclasses.replace(
+        setup,
+        definition=dataclasses.replace(setup.definition, stories=None),
+        methods=tuple(sorted(methods)),
+        stories=tuple(sorted(stories)),
+    )
+
+
+def _annotators(study: Study) -> int | dict[str, int]:
+    if study.is_open:
+        return 0
+    people = study.annotators.exclude(state=Annotator.State.REVOKED)
+    count = Counter(people.values_list("language", flat=True))
+    return dict(count) if study.languages else count.total()
+
+
+def renamed(setup: Setup, slug: str) -> Setup:
+    """Return the same study under another name."""
+    return dataclasses.replace(setup, slug=slug)
+
+
+def next_slug(slug: str) -> str:
+    """Return the name of a study's next version: `pilot`, `pilot-2`, `pilot-3`."""
+    match = re.fullmatch(r"(.*)-(\d{1,4})", slug)
+    stem, number = (match[1], int(match[2]) + 1) if match else (slug, 2)
+    while True:
+        ending = f"-{number}"
+        name = stem[: LONGEST_SLUG - len(ending)] + ending
+        if not Study.objects.filter(slug=name).exists():
+            return name
+        number += 1

@@ -1,0 +1,412 @@
+"""From a definition and a benchmark to a study whose slots are planned."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+
+from django.core.exceptions import ValidationError
+from django.core.validators import slug_re
+from django.db import IntegrityError, transaction
+
+from annotate import event_log
+from annotate.answers.analysis_views import add_views
+from annotate.assignment.designs import balanced
+from annotate.assignment.designs.planned_slots import Group
+from annotate.models import (
+    Event,
+    Question,
+    Slot,
+    Study,
+    StudyMember,
+    Unit,
+    User,
+)
+from annotate.people.naming import name_people
+from annotate.slots.leasing import FIRST_POSITION, SPACING
+from annotate.studies.check_units import (
+    Known,
+    Twin,
+    choose_known,
+    create_check_units,
+    make_twins,
+    training_note,
+)
+from annotate.studies.definition import StudyDefinition
+from annotate.studies.free_slots import free_slots
+from annotate.studies.study_writing import write_definition
+from annotate.studies.units import (
+    PlanningError,
+    Shown,
+    choose_outputs,
+    choose_units,
+    create_units,
+    gaps_note,
+)
+from evalcore.models import Benchmark, Shot
+from evalcore.postgresql import analyze
+
+# Looking at a picture, and thinking about a question: what the cost assumes.
+SECONDS_PER_PICTURE, SECONDS_PER_QUESTION, SECONDS_PER_LABEL = 3, 7, 1
+
+# More is a slip of the pen, and would take the server's memory.
+MOST_ANNOTATORS, MOST_SLOTS = 100_000, 1_000_000
+
+People = int | Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What a study would be; nothing is stored yet.
+
+    `people` are the annotators of each language ("" when languages play no part); an
+    open study has no plan. `methods` and `stories` are those that were named.
+    """
+
+    definition: StudyDefinition
+    benchmark: Benchmark
+    methods: tuple[str, ...]
+    stories: tuple[str, ...]
+    shown: tuple[Shown, ...]
+    known: tuple[Known, ...]
+    people: dict[str, int]
+    plan: balanced.Plan | None = None
+    twins: tuple[Twin, ...] = ()
+
+    @property
+    def slots(self) -> int:
+        """Return how many judgements are asked for."""
+        return self.definition.rounds * sum(one.redundancy for one in self.shown)
+
+    @property
+    def sessions(self) -> int:
+        """Return how many sessions they take, if all are full."""
+        return -(-self.slots // self.definition.session_size)
+
+    def notes(self) -> list[str]:
+        """Return what is possible, but better known before people begin."""
+        told = [training_note(self.known, self.shown), gaps_note(self.shown)]
+        return list(filter(None, told))
+
+    def hours(self) -> float:
+        """Return the annotators' time: pictures and questions of all slots, checks too.
+
+        The time is an assumption (`SECONDS_PER_PICTURE` and the like), not a
+        measurement.
+        """
+        shots = Counter(
+            Shot.objects.filter(story__benchmark=self.benchmark).values_list(
+                "story", flat=True
+            )
+        )
+        seconds = sum(
+            one.redundancy * self._seconds(shots[one.story.pk], len(one.outputs))
+            for one in self.shown
+        )
+        checks = 1 + self.definition.checks.per_session / self.definition.session_size
+        return self.definition.rounds * seconds * checks / 3600
+
+    def _seconds(self, shots: int, outputs: int) -> int:
+        """Return how long one judgement of a unit takes; a checklist: of each shot."""
+        labels = len(self.definition.questions)
+        if self.definition.protocol == "checklist":
+            return (SECONDS_PER_PICTURE + SECONDS_PER_LABEL * labels) * shots
+        return SECONDS_PER_PICTURE * shots * outputs + SECONDS_PER_QUESTION * labels
+
+
+def prepare(
+    definition: StudyDefinition,
+    *,
+    benchmark: Benchmark,
+    annotators: People = 0,
+    methods: Sequence[str] | None = None,
+    stories: Sequence[str] | None = None,
+) -> Draft:
+    """Work out what a study would be, without storing anything.
+
+    Raises
+    ------
+    PlanningError
+        There is nothing to show, or a value does not fit.
+    annotate.assignment.designs.balanced.ImpossibleDesignError
+        The numbers contradict each other.
+    """
+    people = _people(definition, annotators)
+    shown = tuple(choose_units(definition, choose_outputs(benchmark, methods, stories)))
+    known = choose_known(definition, benchmark, shown)
+    named = tuple(methods or ()), tuple(stories or ())
+    draft = Draft(definition, benchmark, *named, shown, known, people)
+    if draft.slots > MOST_SLOTS:
+        raise PlanningError(
+            f"These are {draft.slots:,} slots; a study has at most {MOST_SLOTS:,}.",
+            field="redundancy",
+        )
+    _check_shots(definition, shown)
+    if definition.assignment == "planned":
+        usual = definition.redundancy
+        plan = balanced.plan(
+            [one.as_design(i, _usual(definition)) for i, one in enumerate(shown)],
+            groups=[
+                Group(name, count, (definition.languages or {"": usual})[name])
+                for name, count in people.items()
+            ],
+            session_size=definition.session_size,
+            seed=definition.seed,
+            rounds=definition.rounds,
+        )
+        return replace(draft, plan=plan)
+    return draft
+
+
+def _check_shots(definition: StudyDefinition, shown: Sequence[Shown]) -> None:
+    """Refuse stories without shots in a checklist, which asks about each shot."""
+    if definition.protocol != "checklist":
+        return
+    stories = {one.story.pk: one.story.key for one in shown}
+    told = Shot.objects.filter(story__in=stories).values_list("story", flat=True)
+    blank = sorted(set(stories.values()) - {stories[pk] for pk in told})
+    if blank:
+        raise PlanningError(
+            f"A checklist asks about each shot, but {len(blank)} stories have none "
+            f"({', '.join(blank[:10])}); leave them out.",
+            field="story",
+        )
+
+
+def _usual(definition: StudyDefinition) -> int:
+    return sum((definition.languages or {"": definition.redundancy}).values())
+
+
+def _people(definition: StudyDefinition, annotators: People) -> dict[str, int]:
+    """Return the annotators by language, checked against the definition."""
+    languages = definition.languages or {"": definition.redundancy}
+    if min(definition.redundancy, definition.session_size, *languages.values()) < 1:
+        raise PlanningError(
+            "Redundancy and session size must be at least 1.", field="redundancy"
+        )
+    if definition.assignment == "open":
+        if definition.rounds > 1:
+            raise PlanningError(
+                "Rounds are repeated by the same people; plan them for known ones.",
+                field="rounds",
+            )
+        return {}
+    if definition.languages is not None and definition.subset is not None:
+        raise PlanningError(
+            "Languages and a subset cannot be planned together yet.", field="subset"
+        )
+    given = {"": annotators} if isinstance(annotators, int) else dict(annotators)
+    if set(given) != set(languages):
+        named = ", ".join(f"{name}=10" for name in languages if name)
+        raise PlanningError(
+            f"Say how many annotators there are for each language: {named}."
+            if named
+            else "The study has no languages; say one number of annotators.",
+            field="annotators",
+        )
+    if min(given.values()) < 1:
+        raise PlanningError("There must be at least 1 annotator.", field="annotators")
+    if max(given.values()) > MOST_ANNOTATORS:
+        raise PlanningError(
+            f"There can be at most {MOST_ANNOTATORS:,} annotators.", field="annotators"
+        )
+    return {name: given[name] for name in languages}
+
+
+def plan_study(
+    definition: StudyDefinition,
+    *,
+    benchmark: Benchmark,
+    slug: str,
+    annotators: People = 0,
+    title: str = "",
+    methods: Sequence[str] | None = None,
+    stories: Sequence[str] | None = None,
+    redundancy: int | None = None,
+    session_size: int | None = None,
+    seed: int | None = None,
+    user: User | None = None,
+) -> Study:
+    """Create a draft study with questions, units, annotators and planned slots.
+
+    Raises
+    ------
+    PlanningError
+        The slug is taken, there is nothing to show, or a value does not fit.
+    annotate.assignment.designs.balanced.ImpossibleDesignError
+        The numbers contradict each other.
+    """
+    check_slug(slug)
+    definition = definition.with_changes(
+        redundancy=redundancy, session_size=session_size, seed=seed, title=title or None
+    )
+    draft = prepare(
+        definition,
+        benchmark=benchmark,
+        annotators=annotators,
+        methods=methods,
+        stories=stories,
+    )
+    return store(with_twins(draft), slug=slug, user=user)
+
+
+def check_slug(slug: str) -> None:
+    """Refuse a short name that cannot stand in addresses, or is taken."""
+    if not slug_re.fullmatch(slug):
+        raise PlanningError(
+            f"{slug!r}: write letters, digits, - and _ only.", field="slug"
+        )
+    if Study.objects.filter(slug=slug).exists():
+        raise _taken(slug)
+
+
+def _taken(slug: str) -> PlanningError:
+    return PlanningError(
+        f"There is a study {slug!r} already; choose another name.", field="slug"
+    )
+
+
+def with_twins(draft: Draft) -> Draft:
+    """Draw the degraded twins of a draft; call outside a transaction.
+
+    Drawing takes minutes, and nobody could answer meanwhile. What was drawn for a draft
+    that is not stored then is used again by the next one.
+    """
+    return replace(draft, twins=make_twins(draft.definition, draft.shown))
+
+
+@transaction.atomic
+def store(draft: Draft, *, slug: str, user: User | None = None) -> Study:
+    """Write a draft into the database.
+
+    Raises
+    ------
+    PlanningError
+        The slug is taken, or a value is too long.
+    """
+    check_slug(slug)
+    study = _create_study(draft.definition, draft.benchmark, slug)
+    units = create_units(study, draft.shown)
+    create_check_units(study, units, draft.known, draft.twins)
+    if draft.plan is None:
+        slots = free_slots(study, units, draft.definition)
+    else:
+        slots = _planned_slots(study, draft, units)
+        study.balance_report = draft.plan.balance.as_dict()
+        study.save(update_fields=["balance_report"])
+    event_log.list_slots(study, Slot.objects.bulk_create(slots, batch_size=500))
+    analyze(Unit, Slot)
+    if user is not None:
+        StudyMember.objects.create(
+            study=study, user=user, role=StudyMember.Role.MANAGER
+        )
+    event_log.note(
+        Event.Kind.STUDY_PLANNED,
+        study.pk,
+        user=user,
+        units=len(units),
+        slots=len(slots),
+        annotators=sum(draft.people.values()),
+        methods=list(draft.methods),
+        stories=list(draft.stories),
+    )
+    return study
+
+
+def _create_study(
+    definition: StudyDefinition, benchmark: Benchmark, slug: str
+) -> Study:
+    checks, training = definition.checks, definition.training
+    study = Study(
+        slug=slug,
+        title=definition.title,
+        benchmark=benchmark,
+        protocol=definition.protocol,
+        template=definition.name,
+        assignment=definition.assignment,
+        redundancy=_usual(definition),
+        rounds=definition.rounds,
+        languages=definition.languages or {},
+        session_size=definition.session_size,
+        cap=definition.cap,
+        lease_minutes=definition.lease_minutes,
+        seed=definition.seed,
+        training={"pass_mark": training.pass_mark, "attempts": training.attempts}
+        if training
+        else {},
+        checks={"per_session": checks.per_session, "kinds": list(checks.kinds)},
+        rules=list(definition.rules)
+        if not isinstance(definition.rules, str)
+        else definition.rules,
+        adaptive=asdict(definition.adaptive) if definition.adaptive else {},
+        definition=write_definition(definition),
+        consent=definition.consent or {},
+        consent_version=definition.consent_version,
+        instructions=definition.instructions or {},
+        presentation=asdict(definition.presentation),
+    )
+    _check_fields(study, "the study")
+    try:
+        with transaction.atomic():
+            study.save()
+    except IntegrityError as error:  # somebody else was storing it at that moment
+        raise _taken(slug) from error
+    add_views(study)
+    questions = [
+        Question(
+            study=study,
+            key=question.key,
+            ordinal=ordinal,
+            categories=question.categories,
+            titles=question.titles,
+            texts=question.texts,
+            help_texts=question.help_texts,
+            anchors=question.anchors,
+            scale_min=question.scale[0] if question.scale else None,
+            scale_max=question.scale[1] if question.scale else None,
+            allow_tie=question.allow_tie,
+            metric=question.metric,
+            stories={tag: list(values) for tag, values in question.stories.items()},
+        )
+        for ordinal, question in enumerate(definition.asked, start=1)
+    ]
+    for question in questions:
+        _check_fields(question, f"question {question.key}")
+    Question.objects.bulk_create(questions)
+    return study
+
+
+def _check_fields(row: Study | Question, name: str) -> None:
+    """Refuse a value that its field cannot hold: too long, or too large."""
+    try:
+        row.clean_fields(exclude={"titles", "texts"})
+    except ValidationError as error:
+        problems = [
+            f"{field}: {' '.join(texts)}" for field, texts in error.message_dict.items()
+        ]
+        raise PlanningError(f"Of {name}, {'; '.join(problems)}") from error
+
+
+def _planned_slots(study: Study, draft: Draft, units: Sequence[Unit]) -> list[Slot]:
+    assert draft.plan is not None
+    people = name_people(study, draft.people)
+    ordinals: Counter[tuple[int, int]] = Counter()
+    slots = []
+    for planned in draft.plan.assignments:
+        key = planned.unit, planned.round
+        ordinals[key] += 1
+        unit, annotator = units[planned.unit], people[planned.annotator]
+        slots.append(
+            Slot(
+                study=study,
+                unit=unit,
+                round=planned.round,
+                ordinal=ordinals[key],
+                level=ordinals[key] + (planned.round - 1) * unit.redundancy,
+                language=annotator.language,
+                annotator=annotator,
+                session=planned.session,
+                position=FIRST_POSITION + SPACING * (planned.position - 1),
+                a_is_left=planned.a_is_left,
+            )
+        )
+    return slots

@@ -1,0 +1,89 @@
+"""The annotator's page of a study that does not exist: built, shown, taken back."""
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from annotate.models import Annotator, Slot
+from annotate.presentation import same_size
+from annotate.studies.definition import Checks, StudyDefinition
+from annotate.studies.drafting import Setup
+from annotate.studies.planning import plan_study
+from annotate.studies.units import Shown, choose_outputs, choose_units
+from evalcore.media import Box
+from evalcore.models import Output
+
+
+@contextmanager
+def first_slot(setup: Setup, among: QuerySet[Output] | None = None) -> Iterator[Slot]:
+    """Lend the first story of a study as a slot; nothing of it stays stored.
+
+    The slot's code names its outputs and the size in which they are shown, for the
+    addresses of pictures. Only outputs `among` these are shown, by default any of the
+    benchmark.
+
+    Raises
+    ------
+    annotate.studies.units.PlanningError
+        There is nothing to show.
+    """
+    outputs = choose_outputs(setup.benchmark, setup.methods, setup.stories, among=among)
+    shown = choose_units(setup.definition, outputs)[0]
+    with transaction.atomic():
+        study = plan_study(
+            _only_questions(setup.definition),
+            benchmark=setup.benchmark,
+            slug=f"preview-{secrets.token_hex(8)}",
+            methods=shown.methods,
+            stories=[shown.story.key],
+        )
+        slot = study.slots.select_related(
+            "study", "unit__story", "unit__output_a", "unit__output_b"
+        ).get()
+        slot.annotator = Annotator.objects.create(study=study, name="A01")
+        slot.a_is_left = True
+        box = _box(setup, among)
+        if box is not None:
+            slot.study.presentation["box"] = list(box)
+        slot.code = code(shown, box)
+        yield slot
+        transaction.set_rollback(True)
+
+
+def _box(setup: Setup, among: QuerySet[Output] | None) -> Box | None:
+    """Return the size in which the study would show its pictures."""
+    if not setup.definition.presentation.same_size:
+        return None
+    outputs = Output.objects.filter(story__benchmark=setup.benchmark)
+    if setup.methods:
+        outputs = outputs.filter(method__name__in=setup.methods)
+    if among is not None:
+        outputs = outputs.filter(pk__in=among)
+    return same_size.box_around(outputs)
+
+
+def code(shown: Shown, box: Box | None) -> str:
+    """Return the outputs of a unit by number, left to right, and their size."""
+    size = "_{}x{}".format(*box) if box else ""
+    return "-".join(str(output.pk) for output in shown.outputs) + size
+
+
+def _only_questions(definition: StudyDefinition) -> StudyDefinition:
+    """Return the study with a single slot, of the one unit there is."""
+    return replace(
+        definition,
+        assignment="open",
+        redundancy=1,
+        rounds=1,
+        languages=None,
+        stories=None,
+        subset=None,
+        pairs="all",
+        training=None,
+        checks=Checks(),
+        adaptive=None,
+    )

@@ -1,0 +1,149 @@
+"""Writing a study definition as YAML, which `study_file` reads back."""
+
+from typing import Any
+
+import yaml
+
+from annotate.studies.definition import (
+    CellPairs,
+    Checks,
+    KnownUnit,
+    Presentation,
+    QuestionDefinition,
+    StorySample,
+    StudyDefinition,
+)
+
+Dumped = dict[str, Any]
+
+
+def write_definition(definition: StudyDefinition) -> str:
+    """Return the definition as YAML that reads as the same definition."""
+    return write_data(definition_data(definition))
+
+
+def write_data(data: object) -> str:
+    """Return values as YAML in the style of study files; no value is an alias."""
+    return yaml.dump(
+        data, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=88
+    )
+
+
+class _Dumper(yaml.SafeDumper):
+    def ignore_aliases(self, data: object) -> bool:
+        return True
+
+
+def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
+    """Escape Unicode's own line breaks, which plain texts would lose."""
+    style = '"' if set(text) & set("\r\x85\u2028\u2029\ufeff") else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def definition_data(definition: StudyDefinition) -> Dumped:
+    """Return what a study file holds, as plain values."""
+    data: Dumped = {
+        "title": definition.title,
+        "protocol": definition.protocol,
+        "assignment": definition.assignment,
+        "redundancy": definition.redundancy,
+        "rounds": definition.rounds,
+        "session_size": definition.session_size,
+        "cap": definition.cap,
+        "lease_minutes": definition.lease_minutes,
+        "seed": definition.seed,
+        "languages": definition.languages,
+        "stories": _sample(definition.stories),
+        "pairs": _pairs(definition),
+        "subset": definition.subset
+        and {
+            "redundancy": definition.subset.redundancy,
+            "stories": _sample(definition.subset.stories),
+        },
+        "adaptive": definition.adaptive and dict(vars(definition.adaptive)),
+        "consent": _consent(definition),
+        "instructions": definition.instructions,
+        "questions": [_question(question) for question in definition.questions],
+        "training": definition.training
+        and {
+            "pass_mark": definition.training.pass_mark,
+            "attempts": definition.training.attempts,
+            "units": [_known_unit(unit) for unit in definition.training.units],
+        },
+        "checks": None
+        if definition.checks == Checks()
+        else checks_data(definition.checks),
+        "rules": definition.rules,
+        "presentation": None
+        if definition.presentation == Presentation()
+        else dict(vars(definition.presentation)),
+    }
+    return {key: value for key, value in data.items() if value not in (None, {}, [])}
+
+
+def _consent(definition: StudyDefinition) -> Dumped | None:
+    if not definition.consent and definition.consent_version == "1":
+        return None
+    return {"version": definition.consent_version, **(definition.consent or {})}
+
+
+def _sample(sample: StorySample | None) -> Dumped | None:
+    return sample and _filled({"number": sample.number, "by": sample.by})
+
+
+def _pairs(definition: StudyDefinition) -> object:
+    pairs = definition.pairs
+    if definition.protocol != "pairwise":
+        return None
+    if isinstance(pairs, CellPairs):
+        return {"number": pairs.number, "by": list(pairs.by)}
+    return pairs if isinstance(pairs, str) else [list(pair) for pair in pairs]
+
+
+def _question(question: QuestionDefinition) -> Dumped:
+    return _filled(
+        {
+            "key": question.key,
+            "category": question.categories,
+            "metric": question.metric,
+            "scale": question.scale and list(question.scale),
+            "title": question.titles,
+            "text": question.texts,
+            "help": question.help_texts,
+            "anchors": {int(value): texts for value, texts in question.anchors.items()},
+            "stories": {tag: list(values) for tag, values in question.stories.items()},
+        }
+    ) | ({} if question.allow_tie else {"allow_tie": False})
+
+
+def _known_unit(unit: KnownUnit) -> Dumped:
+    expected = {
+        key: list(value) if isinstance(value, tuple) else value
+        for key, value in unit.expected.items()
+    }
+    return _filled(
+        {
+            "story": unit.story,
+            "methods": list(unit.methods),
+            "expected": expected,
+            "feedback": unit.feedback,
+        }
+    )
+
+
+def checks_data(checks: Checks) -> Dumped:
+    """Return how annotators are checked, as plain values."""
+    return {
+        "per_session": checks.per_session,
+        "kinds": list(checks.kinds),
+        "degradations": list(checks.degradations),
+        "share": checks.share,
+        "gold": [_known_unit(unit) for unit in checks.gold],
+    }
+
+
+def _filled(data: Dumped) -> Dumped:
+    return {key: value for key, value in data.items() if value}

@@ -1,0 +1,251 @@
+"""Reading YAML that somebody wrote, so that a mistake is named with its line.
+
+A text may come from anywhere: its length, its depth and what its aliases unfold to are
+limited before a value is made of it.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import yaml
+
+from analysis.problems import Problems, Told, without_numbers
+from annotate.studies.definition import Texts
+
+# A study file of a hundred questions in two languages has 60 kB and 4,000 values.
+LONGEST = 256_000
+MOST_VALUES = 50_000
+WIDEST_SCALE = 100
+
+Step = list[str | int]
+T = TypeVar("T")
+
+
+class DefinitionError(ValueError):
+    """The study file is wrong; the message names file and line.
+
+    `path` leads to the value, `reason` says what is right. `further` are other mistakes
+    of the same file, which the message names, too, each kind at its first places.
+    """
+
+    def __init__(
+        self, file: str, line: int | None, reason: str, path: Step | None = None
+    ) -> None:
+        self.line = line
+        self.path = path or []
+        self.reason = reason
+        where = ".".join(str(step) for step in self.path)
+        place = f"{file}:{line}" if line else file
+        self.further: list[DefinitionError] = []
+        super().__init__(": ".join(filter(None, (place, where, reason))))
+        self.told = Told(self.args[0], without_numbers(f"{where}: {reason}"))
+
+    def __str__(self) -> str:
+        return "\n".join(Problems(one.told for one in self.each()).lines())
+
+    def each(self) -> "Iterator[DefinitionError]":
+        """Yield every mistake, each by itself."""
+        yield self
+        yield from self.further
+
+
+def parse(text: str, file: str) -> tuple[yaml.Node | None, Any]:
+    """Return the nodes of a YAML text, which know their lines, and its value.
+
+    Raises
+    ------
+    DefinitionError
+        The text is no YAML, or too much of it.
+    """
+    if len(text.encode("utf-8", "replace")) > LONGEST:
+        raise DefinitionError(file, 1, f"a study file has at most {LONGEST:,} bytes")
+    try:
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        if root is not None and _size(root, {}, set()) > MOST_VALUES:
+            raise DefinitionError(file, 1, f"more than {MOST_VALUES:,} values")
+        return root, yaml.safe_load(text)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise DefinitionError(file, line, error.problem or "no YAML") from error
+    except RecursionError as error:
+        raise DefinitionError(file, 1, "brackets within brackets, too deep") from error
+    except DefinitionError:
+        raise
+    except (yaml.YAMLError, ValueError, OverflowError) as error:
+        reason = str(error).splitlines()[0]
+        raise DefinitionError(file, 1, reason) from error
+
+
+def _size(node: yaml.Node, known: dict[int, int], above: set[int]) -> int:
+    """Count the values of a node, each alias as often as it stands there."""
+    if id(node) in above:
+        raise yaml.MarkedYAMLError(
+            problem="a value that contains itself", problem_mark=node.start_mark
+        )
+    if id(node) not in known:
+        parts: list[yaml.Node] = []
+        if isinstance(node, yaml.MappingNode):
+            parts = [part for pair in node.value for part in pair]
+        elif isinstance(node, yaml.SequenceNode):
+            parts = node.value
+        inside = above | {id(node)} if parts else above
+        known[id(node)] = 1 + sum(_size(part, known, inside) for part in parts)
+    return known[id(node)]
+
+
+def yaml_word(value: str | bool) -> str:
+    """Return a value as it stands in a file."""
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+class Reader:
+    """Turns YAML into values and knows the line of each key.
+
+    A wrong value is noted and read as if it were not there, so that all that is wrong
+    can be told at once (`finish`).
+    """
+
+    def __init__(self, file: str, text: str) -> None:
+        self.file = file
+        self.root, self.data = parse(text, file)
+        self.problems: list[DefinitionError] = []
+
+    def finish(self) -> None:
+        """Raise what was wrong, if anything was."""
+        if self.problems:
+            first, *first.further = self.problems
+            raise first
+
+    def attempt(self, instead: T, read: Callable[..., T], *given: Any) -> T:
+        """Read a part; if it is wrong as a whole, note that and go on without it."""
+        try:
+            return read(*given)
+        except DefinitionError as error:
+            self.problems.append(error)
+            return instead
+
+    def refuse(self, path: Step, message: str, instead: T) -> T:
+        """Note that a value is wrong, and return what is read in its place."""
+        self.problems.append(self.fail(path, message))
+        return instead
+
+    def is_wrong(self, *path: str | int) -> bool:
+        """Say whether something at or below a path is wrong."""
+        return any(one.path[: len(path)] == list(path) for one in self.problems)
+
+    def fail(self, path: Step, message: str) -> DefinitionError:
+        """Return an error that names the line of the value at `path`."""
+        node, line = self.root, 1
+        for step in path:
+            found = None
+            if isinstance(node, yaml.MappingNode):
+                found = next(
+                    (v for k, v in node.value if str(k.value) == str(step)), None
+                )
+            elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
+                found = node.value[step] if step < len(node.value) else None
+            if found is None:
+                break
+            node, line = found, found.start_mark.line + 1
+        return DefinitionError(self.file, line, message, path)
+
+    # Values
+
+    def known(self, data: dict, keys: set[str], path: Step) -> None:
+        for key in data:
+            if key not in keys:
+                expected = ", ".join(sorted(keys))
+                self.refuse([*path, key], f"unknown key; expected {expected}", None)
+
+    def mapping(self, data: Any, path: Step) -> dict:
+        if data is None:
+            return {}
+        if not isinstance(data, dict):
+            return self.refuse(path, "write keys with values here", {})
+        return dict(data)
+
+    def one_of(self, value: Any, known: Sequence[Any], path: Step) -> Any:
+        if value not in known:
+            listed = ", ".join(map(yaml_word, known))
+            return self.refuse(path, f"write one of {listed}", known[0])
+        return value
+
+    def switch(self, value: Any, default: bool, path: Step) -> bool:
+        """Accept true or false, and no number that equals one of them."""
+        if type(value) is not bool:
+            return self.refuse(path, "write true or false", default)
+        return value
+
+    def several(
+        self, values: Any, known: tuple[str, ...], path: Step
+    ) -> tuple[str, ...]:
+        if not isinstance(values, list):
+            told = f"write a list of some of {', '.join(known)}"
+            return self.refuse(path, told, ())
+        return tuple(
+            self.one_of(value, known, [*path, i]) for i, value in enumerate(values)
+        )
+
+    def text(self, value: Any, path: Step) -> str:
+        """Accept a single value as a text; nothing is the empty text."""
+        if isinstance(value, dict | list):
+            return self.refuse(path, "write a text", "")
+        return "" if value is None else str(value)
+
+    def names(self, value: Any, path: Step) -> tuple[str, ...]:
+        """Accept a name, or a list of them."""
+        listed = value if isinstance(value, list) else [value]
+        names = tuple(self.text(one, path) for one in listed)
+        if not self.is_wrong(*path) and (not names or "" in names):
+            self.refuse(path, "write a name, or a list of names", None)
+        return names
+
+    def texts(self, value: Any, path: Step) -> Texts:
+        """Accept one text, or one for each language."""
+        if value is None:
+            return {}
+        if isinstance(value, str):
+            return {"en": value}
+        if isinstance(value, dict) and all(
+            isinstance(k, str) and isinstance(v, str) for k, v in value.items()
+        ):
+            return dict(value)
+        return self.refuse(path, "write a text, or {en: ..., zh: ...}", {})
+
+    def scale(self, value: Any, path: Step) -> tuple[int, int] | None:
+        if value is None:
+            return None
+        if (
+            isinstance(value, list)
+            and len(value) == 2
+            and all(type(v) is int for v in value)
+            and value[0] < value[1] <= value[0] + WIDEST_SCALE
+        ):
+            return value[0], value[1]
+        return self.refuse(
+            path,
+            "write the lowest and the highest value, such as [0, 4], at most "
+            f"{WIDEST_SCALE} apart",
+            None,
+        )
+
+    def number(
+        self,
+        data: dict,
+        key: str,
+        default: int,
+        least: int = 1,
+        path: Step | None = None,
+    ) -> int:
+        value = data.get(key, default)
+        if type(value) is not int or value < least:
+            told = f"write a whole number of at least {least}"
+            return self.refuse(path or [key], told, default)
+        return value
+
+    def share(self, data: dict, key: str, default: float, path: Step) -> float:
+        value = data.get(key, default)
+        if type(value) not in (int, float) or not 0 <= value <= 1:
+            told = "write a number from 0 to 1"
+            return self.refuse([*path, key], told, default)
+        return float(value)

@@ -1,0 +1,150 @@
+"""What an annotator does on a slot that is not, or no longer, theirs.
+
+Its lease ran out, or the browser had fetched its page beforehand and it was judged
+without network. While the slot is free it is theirs; an answer to one that somebody
+else has goes to a surplus slot. Nothing that was sent is lost.
+"""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
+
+from django.core.signing import BadSignature, TimestampSigner, b62_decode
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from annotate import event_log
+from annotate.models import Annotator, Choice, Event, Look, Purpose, Rating, Slot
+from annotate.next_slot import choosing
+from annotate.slots.errors import LostSlotError, SlotTakenError
+from annotate.slots.leasing import CLOSED, last_place, may_work, take
+from annotate.slots.locking import lease_length, locked_annotator
+
+Result = TypeVar("Result")
+
+# So long may somebody have been without network.
+OFFER_LASTS = timedelta(days=30)
+# What a page of a slot needs to know of it.
+SHOWN = (
+    "study",
+    "annotator",
+    "unit__story",
+    "unit__study",
+    "unit__output_a",
+    "unit__output_b",
+)
+
+
+@transaction.atomic
+def regain(
+    annotator: Annotator, code: str, *, late: bool, proof: str = ""
+) -> Slot | None:
+    """Return the slot for what an annotator does on one whose lease ran out.
+
+    While the slot is free it is theirs again, chosen as it was. When somebody else has
+    it, an answer (`late`) goes to a surplus slot, and the drafts move there; otherwise
+    there is none. The `proof` of `offer` stands for having taken the slot.
+    """
+    person = locked_annotator(annotator)
+    if not may_work(person):
+        return None
+    begun = Event.objects.filter(kind=Event.Kind.SLOT_TAKEN, annotator=person)
+    known = Q(pk__in=begun.values("slot"))
+    if late and offered_at(annotator, code, proof) is not None:
+        known |= Q(study=person.study_id)
+    lost = (
+        Slot.objects.filter(known, code=code, purpose=Purpose.REAL)
+        .exclude(skips__annotator=person)
+        .select_related("unit")
+        .first()
+    )
+    if lost is None:
+        return None
+    own = Slot.objects.filter(
+        unit=lost.unit_id, round=lost.round, annotator=person, purpose=Purpose.REAL
+    ).first()
+    if own is not None:
+        # Whoever answers late is told that it is closed; the page itself is gone.
+        return own if late or own.state not in CLOSED else None
+    taken = list(begun.filter(slot=lost).order_by("pk"))
+    since = taken[0].at if taken else None
+    if (
+        lost.annotator_id is None
+        and lost.state == Slot.State.OPEN
+        and choosing.has_room(person)
+    ):
+        chosen = taken[-1].details if taken else {}
+        lost.probability = chosen.get("probability")
+        lost.alternatives = chosen.get("alternatives")
+        lost.offered_at = since
+        try:
+            return take(lost, person)
+        except SlotTakenError:
+            lost.refresh_from_db()
+    return _surplus_for(lost, person, since) if late else None
+
+
+def offer(annotator: Annotator, code: str) -> str:
+    """Return the proof that this annotator was given a slot beforehand."""
+    return _signer(annotator, code).sign("")
+
+
+def offered_at(annotator: Annotator, code: str, proof: str) -> datetime | None:
+    """Return when this annotator was given a slot beforehand, if that is proved."""
+    signer = _signer(annotator, code)
+    try:
+        signer.unsign(proof, max_age=OFFER_LASTS)
+    except BadSignature:
+        return None
+    _value, signed, _signature = proof.split(signer.sep)
+    return datetime.fromtimestamp(b62_decode(signed), UTC)
+
+
+def _signer(annotator: Annotator, code: str) -> TimestampSigner:
+    return TimestampSigner(salt=f"offer {annotator.pk} {code}")
+
+
+def despite_loss(
+    work: Callable[..., Result], *, slot: Slot, annotator: Annotator, **given: object
+) -> Result:
+    """Do something with an annotator's slot, also if it is lost at this very moment.
+
+    A lease may run out between a slot's being looked up and its being locked. `work`
+    gets the slot, the annotator and what else is given.
+    """
+    try:
+        return work(slot=slot, annotator=annotator, **given)
+    except LostSlotError:
+        regained = regain(annotator, slot.code, late=True)
+        if regained is None:
+            raise
+        return work(slot=regained, annotator=annotator, **given)
+
+
+def _surplus_for(lost: Slot, person: Annotator, since: datetime | None) -> Slot:
+    """Open a slot outside the redundancy for what somebody did on a lost one.
+
+    `since` is when they first had that.
+    """
+    now = timezone.now()
+    claim = last_place(person).claim(lost.unit.story_id)
+    surplus = Slot.objects.create(
+        study_id=lost.study_id,
+        unit_id=lost.unit_id,
+        round=lost.round,
+        state=Slot.State.LEASED,
+        annotator=person,
+        session=claim.session,
+        position=claim.position,
+        claimed=True,
+        a_is_left=lost.a_is_left,
+        lease=1,
+        lease_until=now + lease_length(person.study),
+        started_at=now,
+        offered_at=since or now,
+    )
+    for model in (Rating, Choice, Look):
+        model.objects.filter(slot=lost, annotator=person).update(slot=surplus)
+    event_log.note_slot(Event.Kind.SLOT_LATE, surplus, instead_of=lost.code)
+    return surplus

@@ -1,0 +1,158 @@
+"""Read Envision's sequences: four prompts with explanations each.
+
+A file is a list of `{index, category, process_type, prompts}`; a folder holds one file
+a domain. Every domain counts from 1, so a story's key names its domain too:
+`biology_0001`. The whole sequence stays with its story, so that
+`evalcore.formats.envision.writing` can write it again.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from analysis.problems import InputError, Problem, Problems
+from evalcore.formats.json_files import number_in, read_json
+from evalcore.formats.story_scripts import (
+    ReadShot,
+    ReadStory,
+    can_name_a_file,
+    origin,
+)
+
+STEPS = [1, 2, 3, 4]
+MOST_SEQUENCES = 10**9
+# The domain of sequences whose file names none.
+NO_DOMAIN = "index"
+
+
+def read_sequences(path: Path) -> tuple[list[ReadStory], list[str]]:
+    """Read and check one file of sequences, or every one of a folder.
+
+    Raises
+    ------
+    InputError
+        With every problem of every file.
+    """
+    problems: Problems[Problem] = Problems()
+    stories: dict[str, ReadStory] = {}
+    for file in _files(path):
+        for story in _read_file(file, problems):
+            other = stories.setdefault(story.key, story)
+            if other is not story:
+                what = f"an index once a process_type; {other.file.name} has it too"
+                named = f"sequence {_place(story)}: {story.key}"
+                rule = "an index once a process_type"
+                problems.append(Problem(str(file), what, value=named, rule=rule))
+    if problems:
+        raise InputError(problems)
+    return list(stories.values()), []
+
+
+def key_of(row: dict[str, Any]) -> str:
+    """Return the key of the story that a row of Envision's files is about.
+
+    Examples
+    --------
+    >>> key_of({"index": 7, "category": "Science", "process_type": "Biology"})
+    'biology_0007'
+    >>> key_of({"index": 12})
+    'index_0012'
+    """
+    domain = str(row.get("process_type") or row.get("category") or "").lower()
+    name = re.sub(r"\W+", "_", domain).strip("_") or NO_DOMAIN
+    return f"{name}_{row['index']:04d}"
+
+
+def has_index(row: Any) -> bool:
+    """Say whether a row names a sequence."""
+    return (
+        isinstance(row, dict)
+        and number_in(row.get("index"), 0, MOST_SEQUENCES)
+        and all(isinstance(row.get(name) or "", str) for name in _DOMAINS)
+        and can_name_a_file(key_of(row))
+    )
+
+
+_DOMAINS = ("category", "process_type")
+
+
+def _place(story: ReadStory) -> int:
+    return int(story.extra["origin"]["place"])
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    files = sorted(p for p in path.glob("*.json") if not p.is_symlink())
+    if not files:
+        raise InputError([Problem(str(path), "files such as envision_bio.json")])
+    return files
+
+
+def _read_file(file: Path, problems: list[Problem]) -> list[ReadStory]:
+    try:
+        rows = read_json(file)
+    except InputError as error:
+        problems += error.problems
+        return []
+    if not isinstance(rows, list) or not rows:
+        what = "a list of sequences, each with index and prompts"
+        problems.append(Problem(str(file), what))
+        return []
+    found = [_story(file, i, row, problems) for i, row in enumerate(rows, start=1)]
+    return [story for story in found if story is not None]
+
+
+def _story(
+    file: Path, place: int, row: Any, problems: list[Problem]
+) -> ReadStory | None:
+    """Return one sequence as a story; what is wrong with it is noted."""
+
+    def complain(expected: str, what: str = "") -> None:
+        index = row.get("index") if isinstance(row, dict) else ""
+        parts = [f"sequence {place}", f"index {index}" if index != "" else "", what]
+        named = ": ".join(part for part in parts if part)
+        problems.append(Problem(str(file), expected, value=named[:200]))
+
+    if not has_index(row):
+        complain("an object with a whole index, and category and process_type as text")
+        return None
+    prompts = row.get("prompts")
+    if not isinstance(prompts, list) or not all(isinstance(p, dict) for p in prompts):
+        complain("a list of four objects {step, prompt, explanation}", "prompts")
+        return None
+    steps = [prompt.get("step") for prompt in prompts]
+    if not all(type(step) is int for step in steps) or sorted(steps) != STEPS:
+        shown = f"steps {', '.join(map(str, steps))}"
+        complain("steps 1, 2, 3 and 4, each once", shown)
+        return None
+    before = len(problems)
+    for prompt in prompts:
+        where = f"step {prompt['step']}"
+        if not _is_text(prompt.get("prompt")):
+            complain("a prompt with text", where)
+        if not isinstance(prompt.get("explanation") or "", str):
+            complain("an explanation as text", where)
+    if len(problems) > before:
+        return None
+    return ReadStory(
+        file=file,
+        key=key_of(row),
+        title="",
+        tags={name: row[name] for name in _DOMAINS if row.get(name)},
+        shots=[_shot(p) for p in sorted(prompts, key=lambda p: p["step"])],
+        extra={"envision": row, **origin(file.name, place, fields=list(row))},
+    )
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _shot(prompt: dict[str, Any]) -> ReadShot:
+    told = {
+        name: prompt[name].strip()
+        for name in ("prompt", "explanation")
+        if (prompt.get(name) or "").strip()
+    }
+    return ReadShot(prompt["step"], {"en": told})

@@ -1,0 +1,120 @@
+"""Reading every file of an import, so that a bad one is found before anything is kept.
+
+A file that is no picture or video, is cut short or too large is unreadable, and may be
+left out. A link, a file that the machine does not give (permissions, a failing disk)
+and another picture than the one that people may have judged are never passed over.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tqdm import tqdm
+
+from analysis.problems import Problem
+from evalcore import media
+from evalcore.formats.json_files import NO_LINK
+from evalcore.formats.renderings import Rendering
+from evalcore.models import MediaFile
+from evalcore.video import storing
+from evalcore.video.decoding import UnreadableVideoError
+
+# What is stored already, by method, story and shot number, or VIDEO: no shot has it.
+VIDEO = 0
+Stored = Mapping[tuple[str, str, int], MediaFile]
+# Returns what is expected in place of a file where another is stored, or nothing.
+Check = Callable[[Path, MediaFile | None], str]
+Job = tuple[Path, MediaFile | None, Check]
+ANOTHER = "another rendering is another method, so give it a name of its own (--method)"
+
+
+@dataclass(frozen=True)
+class BadFile:
+    """A file that cannot be taken, and what was expected instead.
+
+    `is_stored` says whether something is stored that it would have been held against.
+    """
+
+    path: Path
+    expected: str
+    is_unreadable: bool = False
+    is_stored: bool = False
+
+    def problem(self) -> Problem:
+        """Return the problem that it is where nothing is left out."""
+        how = "; --skip-unreadable leaves it out" if self.is_unreadable else ""
+        return Problem(str(self.path), self.expected + how)
+
+    def __str__(self) -> str:
+        return str(Problem(str(self.path), self.expected))
+
+
+def check_picture(path: Path) -> BadFile | None:
+    """Return why the file of a new picture cannot be taken; None: it can."""
+    return _bad(path, None, _picture)
+
+
+def _bad(path: Path, stored: MediaFile | None, check: Check) -> BadFile | None:
+    try:
+        expected = check(path, stored)
+    except (media.UnreadablePictureError, UnreadableVideoError) as error:
+        return BadFile(path, str(error), True, stored is not None)
+    except OSError as error:
+        return BadFile(path, f"a readable file ({error.strerror})")
+    return BadFile(path, expected) if expected else None
+
+
+def _picture(path: Path, stored: MediaFile | None) -> str:
+    if stored is None:
+        media.check_picture(media.read(path))
+    elif not media.is_same_picture(stored, media.read(path)):
+        return f"the picture that is stored for this shot; {ANOTHER}"
+    return ""
+
+
+def _video(path: Path, stored: MediaFile | None) -> str:
+    if stored is None:
+        storing.check_video(path)
+    elif not storing.is_same_video(stored, path):
+        return f"the video that is stored for this story; {ANOTHER}"
+    return ""
+
+
+def check_files(renderings: Iterable[Rendering], stored: Stored) -> list[BadFile]:
+    """Read every file of the renderings and return the bad ones."""
+    jobs: list[Job] = []
+    for r in renderings:
+        if r.video is not None:
+            jobs.append((r.video, stored.get((r.method, r.story, VIDEO)), _video))
+        for number, path in r.by_shot.items():
+            jobs.append((path, stored.get((r.method, r.story, number)), _picture))
+
+    def look(job: Job) -> BadFile | None:
+        link = job[0].is_symlink()
+        return BadFile(job[0], NO_LINK) if link else _bad(*job)
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        checked = pool.map(look, jobs)
+        bar = tqdm(checked, total=len(jobs), desc="checking", disable=None)
+        return [bad for bad in bar if bad is not None]
+
+
+def without(
+    renderings: Iterable[Rendering], paths: set[Path], warnings: list[str]
+) -> list[Rendering]:
+    """Return the renderings without some files; one that has no other is left out."""
+    kept = []
+    for r in renderings:
+        left = replace(
+            r,
+            pictures={n: path for n, path in r.pictures.items() if path not in paths},
+            video=None if r.video in paths else r.video,
+        )
+        if left.pictures or left.video:
+            kept.append(left)
+        else:
+            what = "none of its files is readable, so none is imported"
+            warnings.append(f"{r.method}: story {r.story}: {what}")
+    return kept

@@ -1,0 +1,201 @@
+"""Read JSON as other people's programs write it, and say where it is none."""
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+from analysis.problems import InputError, Problem, Problems
+from analysis.tables import is_text
+
+# All tasks of StoryBench together are a tenth of it.
+LARGEST_FILE = 512 * 10**6
+# What can still be written and walked through everywhere.
+DEEPEST = 60
+# What stands in the database for a number that JSON does not know.
+UNREAL = "not a number"
+# What is expected where a file that lies beside others is a link out of their folder.
+NO_LINK = "a file of its own, not a link"
+NO_VALUE, NOT_A_NUMBER, NOT_FINITE = "no value", "not a number", "not finite"
+
+
+class DoubledKeyError(ValueError):
+    """An object of a file has the same key twice."""
+
+
+def read_text(path: Path) -> str:
+    """Return a file's text without the mark that some programs put before it.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, is too large, or is no UTF-8 from some line on.
+    """
+    try:
+        size = path.stat().st_size
+        if size > LARGEST_FILE:
+            expected = f"a file of at most {LARGEST_FILE // 10**6} MB, in parts if need"
+            refuse(path, f"{expected} be", value=f"{size // 10**6} MB")
+        data = path.read_bytes()
+    except OSError as error:
+        refuse(path, f"a readable file ({error.strerror or error})", cause=error)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        refuse(path, "UTF-8 text", line, cause=error)
+
+
+def refuse(
+    path: Path,
+    expected: str,
+    line: int | None = None,
+    *,
+    value: str = "",
+    cause: Exception | None = None,
+) -> NoReturn:
+    """Raise that one thing is wrong with a file."""
+    raise InputError([Problem(str(path), expected, line, value=value)]) from cause
+
+
+def read_json(path: Path, *, strange: bool = False) -> Any:
+    """Return what a JSON file holds.
+
+    Parameters
+    ----------
+    path
+        The file.
+    strange
+        Let numbers pass that JSON does not know (NaN, Infinity).
+
+    Raises
+    ------
+    InputError
+        It is no JSON (with line and column), or no database could hold it.
+    """
+    return _parsed(path, read_text(path), None, strange)
+
+
+def read_json_lines(path: Path, *, strange: bool = False) -> list[tuple[int, Any]]:
+    """Return the values of a JSON Lines file with their lines; empty lines are none.
+
+    Raises
+    ------
+    InputError
+        With every line that is no JSON; its `table` has the other lines.
+    """
+    found: list[tuple[int, Any]] = []
+    problems: Problems[Problem] = Problems()
+    for number, text in enumerate(read_text(path).split("\n"), start=1):
+        if text.strip():
+            try:
+                found.append((number, _parsed(path, text, number, strange)))
+            except InputError as error:
+                problems += error.problems
+    if problems:
+        raise InputError(problems, table=found)
+    return found
+
+
+def _parsed(path: Path, text: str, line: int | None, strange: bool) -> Any:
+    """Parse a text; `line` is where it stands if it is one of many."""
+    try:
+        value = json.loads(text, object_pairs_hook=_object)
+    except json.JSONDecodeError as error:
+        where = line or error.lineno
+        refuse(path, f"JSON ({error.msg}, column {error.colno})", where, cause=error)
+    except DoubledKeyError as error:
+        refuse(path, "a key once in an object", line, value=str(error), cause=error)
+    except RecursionError as error:
+        refuse(path, "JSON that is nested less", line, cause=error)
+    except ValueError as error:
+        refuse(path, f"JSON with numbers of fewer digits ({error})", line, cause=error)
+    for depth, part in parts(value):
+        if depth > DEEPEST:
+            refuse(path, "JSON that is nested less", line)
+        if isinstance(part, str) and not is_text(part):
+            refuse(path, "text without NUL or broken letters", line)
+        if isinstance(part, float) and not strange and not math.isfinite(part):
+            refuse(path, "finite numbers, no NaN or Infinity", line)
+    return value
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _value in pairs]
+        raise DoubledKeyError(next(key for key in keys if keys.count(key) > 1))
+    return found
+
+
+def parts(value: Any) -> Iterator[tuple[int, Any]]:
+    """Yield a JSON value and all that is in it, names too, with its depth."""
+    rest = [(0, value)]
+    while rest:
+        depth, part = rest.pop()
+        yield depth, part
+        if isinstance(part, dict):
+            rest += [(depth + 1, inner) for inner in (*part, *part.values())]
+        elif isinstance(part, list):
+            rest += [(depth + 1, inner) for inner in part]
+
+
+def storable(value: Any) -> Any:
+    """Return a JSON value as every database holds it; `as_found` gives it back.
+
+    Examples
+    --------
+    >>> storable({"box": [0.5, float("nan")]})
+    {'box': [0.5, {'not a number': 'nan'}]}
+    >>> as_found(storable([float("-inf")]))
+    [-inf]
+    """
+    if isinstance(value, float) and not math.isfinite(value):
+        return {UNREAL: str(value)}
+    if isinstance(value, dict):
+        return {key: storable(part) for key, part in value.items()}
+    return [storable(part) for part in value] if isinstance(value, list) else value
+
+
+def as_found(value: Any) -> Any:
+    """Return what `storable` was given."""
+    if isinstance(value, dict):
+        if set(value) == {UNREAL}:
+            return float(value[UNREAL])
+        return {key: as_found(part) for key, part in value.items()}
+    return [as_found(part) for part in value] if isinstance(value, list) else value
+
+
+def number_of(value: Any) -> float | str:
+    """Return a finite number, or in words why there is none.
+
+    Numbers are taken from text too: some programs write every value as text.
+
+    Examples
+    --------
+    >>> number_of("0.5"), number_of(3), number_of("null"), number_of(True)
+    (0.5, 3.0, 'no value', 'not a number')
+    >>> number_of(float("nan")), number_of("1e999"), number_of([])
+    ('not finite', 'not finite', 'not a number')
+    """
+    if value is None or (isinstance(value, str) and _says_nothing(value)):
+        return NO_VALUE
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return NOT_A_NUMBER
+    try:
+        number = float(value)
+    except ValueError:
+        return NOT_A_NUMBER
+    except OverflowError:
+        return NOT_FINITE
+    return number if math.isfinite(number) else NOT_FINITE
+
+
+def _says_nothing(text: str) -> bool:
+    return text.strip().lower() in ("", "null", "none", "n/a")
+
+
+def number_in(value: Any, least: int, most: int) -> bool:
+    """Say whether a value is a whole number between two others."""
+    return type(value) is int and least <= value <= most

@@ -1,0 +1,200 @@
+"""Read OneIG-Bench's prompts: a list as CSV or JSON, and what lies beside it.
+
+A row has `category`, `id` and `prompt_en` or `prompt_cn`. Every category counts from
+000, so a story's key names its class too, as OneIG's own results do: `anime_000`. A
+prompt is a story of one shot; all of it stays with its story, so that
+`evalcore.formats.oneig.writing` can write it again. `side_files` reads questions,
+texts, styles and answers that lie beside the list.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from analysis.problems import InputError, Problem, Problems
+from analysis.tables import is_text
+from evalcore.formats.json_files import read_json, read_json_lines, read_text
+from evalcore.formats.oneig.side_files import question_problem, read_sides
+from evalcore.formats.story_scripts import (
+    ReadShot,
+    ReadStory,
+    can_name_a_file,
+    origin,
+)
+
+CLASSES = {
+    "Anime_Stylization": "anime",
+    "Portrait": "human",
+    "General_Object": "object",
+    "Text_Rendering": "text",
+    "Knowledge_Reasoning": "reasoning",
+    "Multilingualism": "multilingualism",
+}
+# As the paper calls them.
+TITLES = {
+    "Anime_Stylization": "Anime & Stylization",
+    "General_Object": "General Object",
+    "Text_Rendering": "Text Rendering",
+    "Knowledge_Reasoning": "Knowledge & Reasoning",
+}
+# Columns with a prompt, and its language.
+PROMPTS = {"prompt_en": "en", "prompt_cn": "zh", "prompt_zh": "zh"}
+LISTS = ("OneIG-Bench.csv", "OneIG-Bench-ZH.csv")
+Rows = list[tuple[int, Any]]
+
+
+def read_prompts(path: Path) -> tuple[list[ReadStory], list[str]]:
+    """Read and check a list of prompts, or the one in a folder.
+
+    Raises
+    ------
+    InputError
+        With every problem of every file.
+    """
+    path = _list_of(path) if path.is_dir() else path
+    problems: Problems[Problem] = Problems()
+    rows = _rows(path)
+    stories: dict[str, ReadStory] = {}
+    for place, row in rows:
+        story = _story(path, place, row, problems)
+        if story is not None:
+            other = stories.setdefault(story.key, story)
+            if other is not story:
+                what = "an id that occurs once in its category"
+                problems.append(_problem(path, place, row, what))
+    if not rows:
+        problems.append(Problem(str(path), "at least one prompt"))
+    notes = read_sides(path, stories, problems)
+    if problems:
+        raise InputError(problems)
+    return list(stories.values()), notes
+
+
+def _list_of(folder: Path) -> Path:
+    """Return the list of a folder; English and Chinese are benchmarks of their own."""
+    found = [folder / name for name in LISTS if (folder / name).is_file()]
+    if len(found) == 1:
+        return found[0]
+    what = f"one of {' and '.join(LISTS)} in it"
+    if found:
+        what = "the path of one list; each of the two is a benchmark of its own"
+    raise InputError([Problem(str(folder), what)])
+
+
+def _rows(path: Path) -> Rows:
+    """Return the rows of a list, with their lines or places."""
+    suffix = path.suffix.lower()
+    if suffix == ".csv":
+        return list(_of_csv(path))
+    if suffix == ".jsonl":
+        return list(read_json_lines(path))
+    rows = read_json(path)
+    if not isinstance(rows, list):
+        what = "a list of objects with category, id and prompt_en or prompt_cn"
+        raise InputError([Problem(str(path), what)])
+    return list(enumerate(rows, start=1))
+
+
+def _of_csv(path: Path) -> Iterable[tuple[int, dict[str, str]]]:
+    text = read_text(path)
+    if not is_text(text):
+        raise InputError([Problem(str(path), "text without NUL or broken letters")])
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    problems: Problems[Problem] = Problems()
+    rows: list[tuple[int, dict[str, str]]] = []
+    try:
+        header = next(reader, [])
+        missing = {"category", "id"} - set(header)
+        if missing or not set(PROMPTS) & set(header):
+            what = "the columns category, id and prompt_en or prompt_cn"
+            raise InputError([Problem(str(path), what, 1, value=", ".join(header))])
+        if len(set(header)) < len(header):
+            raise InputError([Problem(str(path), "each column once", 1)])
+        start = reader.line_num + 1
+        for row in reader:
+            if row and len(row) != len(header):
+                what = f"{len(header)} columns as in the header, not {len(row)}"
+                problems.append(Problem(str(path), what, start))
+            elif row:
+                rows.append((start, dict(zip(header, row, strict=True))))
+            start = reader.line_num + 1
+    except csv.Error as error:
+        problems.append(Problem(str(path), f"CSV ({error})", reader.line_num))
+    if problems:
+        raise InputError(problems)
+    return rows
+
+
+def _problem(path: Path, place: int, row: Any, expected: str) -> Problem:
+    line = place if path.suffix.lower() in (".csv", ".jsonl") else None
+    said = row if isinstance(row, dict) else {}
+    named = f"prompt {place}: {said.get('category')} {said.get('id')}"
+    return Problem(str(path), expected, line, value=named[:120])
+
+
+def class_of(category: str) -> str:
+    """Return the folder in which OneIG keeps a category's pictures and questions.
+
+    Examples
+    --------
+    >>> class_of("Anime_Stylization"), class_of("My own prompts")
+    ('anime', 'my_own_prompts')
+    """
+    own = re.sub(r"\W+", "_", category.lower()).strip("_")
+    return CLASSES.get(category, own)
+
+
+def _story(
+    path: Path, place: int, row: Any, problems: list[Problem]
+) -> ReadStory | None:
+    """Return one prompt as a story; what is wrong with it is noted."""
+
+    def complain(expected: str) -> None:
+        problems.append(_problem(path, place, row, expected))
+
+    if not isinstance(row, dict):
+        complain("an object with category, id and prompt_en or prompt_cn")
+        return None
+    category, number = row.get("category"), row.get("id")
+    if not isinstance(category, str) or not class_of(category):
+        complain("a category as text, such as Portrait")
+        return None
+    if not isinstance(number, str) or not number.strip():
+        complain("an id as text, such as 000")
+        return None
+    key = f"{class_of(category)}_{number.strip()}"
+    if not can_name_a_file(key):
+        complain("a category and an id that can name a file")
+        return None
+    told: dict[str, dict[str, str]] = {}
+    for column, language in PROMPTS.items():
+        text = row.get(column)
+        if isinstance(text, str) and text.strip():
+            told[language] = {"prompt": text.strip()}
+        elif text is not None and not isinstance(text, str):
+            complain(f"{column} as text")
+            return None
+    if not told:
+        complain("prompt_en or prompt_cn with text")
+        return None
+    asked: dict[str, Any] = {}
+    if row.get("question") is not None:
+        asked = {"questions": row["question"], "dependencies": row.get("dependency")}
+        if wrong := question_problem(*asked.values()):
+            complain(wrong)
+    if len(told) == 1:
+        asked["language"] = next(iter(told))
+    return ReadStory(
+        file=path,
+        key=key,
+        title="",
+        tags={"category": TITLES.get(category, category)},
+        shots=[ReadShot(1, told)],
+        extra={
+            "oneig": {"class_item": class_of(category), **asked, **row},
+            **origin(path.name, place, fields=list(row)),
+        },
+    )

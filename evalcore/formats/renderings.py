@@ -1,0 +1,234 @@
+"""From folders to renderings: which method drew which shot, or film, of which story.
+
+Reads names only, no file and no database.
+"""
+
+import difflib
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from analysis.problems import InputError, Problem
+from evalcore.formats.folder_layouts import (
+    MOST_SHOTS,
+    FoundFolder,
+    natural,
+    shot_number,
+)
+
+# The shot numbers of each story that the benchmark knows.
+Shots = dict[str, set[int]]
+# What fits the columns of methods, stories and modes.
+LONGEST_NAME, LONGEST_MODE = 200, 100
+SHOWN_STORIES = 10
+
+
+@dataclass
+class Rendering:
+    """One output as the folders have it.
+
+    `pictures` has the numbers of the files; `index_shift` makes them shot numbers.
+    With a `video` there are none.
+    """
+
+    method: str
+    story: str
+    folder: FoundFolder
+    pictures: dict[int, Path] = field(default_factory=dict)
+    index_shift: int = 0
+    video: Path | None = None
+
+    @property
+    def by_shot(self) -> dict[int, Path]:
+        """Return the pictures by shot number."""
+        return {n + self.index_shift: path for n, path in self.pictures.items()}
+
+
+def choose(
+    folders: list[FoundFolder],
+    mode: str,
+    language: str,
+    timestamp: str,
+    warnings: list[str],
+) -> list[FoundFolder]:
+    """Keep what was asked for, and of several timestamps the newest of each story.
+
+    Raises
+    ------
+    InputError
+        There is no such mode, language or timestamp.
+    """
+    kept = folders
+    for what, wanted in (
+        ("mode", mode),
+        ("language", language.lower().replace("ch", "zh")),
+        ("timestamp", timestamp.replace("-", "_")),
+    ):
+        if wanted:
+            there = sorted({getattr(folder, what) for folder in kept})
+            if wanted not in there:
+                named = ", ".join(name or "(none)" for name in there) or "none"
+                raise InputError(
+                    [Problem(f"--{what}", f"one of those found: {named}", value=wanted)]
+                )
+            kept = [folder for folder in kept if getattr(folder, what) == wanted]
+    newest: dict[tuple[str, str, str, str], str] = {}
+    for f in kept:
+        key = f.method, f.mode, f.language, f.story
+        newest[key] = max(newest.get(key, ""), f.timestamp)
+    chosen = [
+        f for f in kept if f.timestamp == newest[f.method, f.mode, f.language, f.story]
+    ]
+    runs: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+    for f in chosen:
+        runs[f.method, f.mode, f.language].add(f.timestamp)
+    for (method, *_rest), stamps in sorted(runs.items()):
+        if len(stamps) > 1:
+            warnings.append(
+                f"{method}: stories from {len(stamps)} runs, each from its newest: "
+                f"{', '.join(sorted(stamps))} (--timestamp takes one run)"
+            )
+    return chosen
+
+
+def gather(
+    folders: list[FoundFolder], problems: list[Problem], warnings: list[str]
+) -> list[Rendering]:
+    """Collect the pictures or the video of each output and name its method.
+
+    A method with several modes or languages becomes several methods.
+    """
+    modes: dict[str, set[str]] = defaultdict(set)
+    languages: dict[str, set[str]] = defaultdict(set)
+    for folder in folders:
+        modes[folder.method].add(folder.mode)
+        languages[folder.method].add(folder.language)
+    found: dict[tuple[str, str], Rendering] = {}
+    for folder in folders:
+        extra = []
+        if len(modes[folder.method]) > 1 and folder.mode:
+            extra.append(folder.mode)
+        if len(languages[folder.method]) > 1 and folder.language:
+            extra.append(folder.language)
+        name = f"{folder.method} ({', '.join(extra)})" if extra else folder.method
+        rendering = found.setdefault(
+            (name, folder.story), Rendering(name, folder.story, folder)
+        )
+        for path in folder.pictures:
+            number = shot_number(path)
+            if number is None:
+                warnings.append(f"{path}: no shot number in the name; left out")
+            elif number > MOST_SHOTS:
+                what = f"a shot number of at most {MOST_SHOTS:,} in the name"
+                problems.append(Problem(str(path), what, value=str(number)))
+            elif number in rendering.pictures:
+                other = rendering.pictures[number].name
+                what = f"one picture of shot {number}; {other} is too"
+                problems.append(Problem(str(path), what, rule="one picture of a shot"))
+            else:
+                rendering.pictures[number] = path
+        if folder.video is not None:
+            if rendering.video is not None:
+                what = f"one video of story {folder.story}; {rendering.video} is too"
+                rule = "one video of a story"
+                problems.append(Problem(str(folder.video), what, rule=rule))
+            rendering.video = rendering.video or folder.video
+    return [found[k] for k in sorted(found) if found[k].pictures or found[k].video]
+
+
+def settle(
+    renderings: list[Rendering], judged: set[tuple[str, str]], warnings: list[str]
+) -> None:
+    """Take the video where there are pictures too, unless these may be judged already.
+
+    `judged` has method and story of the outputs whose pictures are stored.
+    """
+    for rendering in renderings:
+        if rendering.video is None or not rendering.pictures:
+            continue
+        if (rendering.method, rendering.story) in judged:
+            what = "its pictures are stored already; the video is left out"
+            rendering.video = None
+        else:
+            what = "the video is taken, the pictures are left out"
+            rendering.pictures = {}
+        warnings.append(
+            f"{rendering.method}: story {rendering.story} has pictures and a video; "
+            f"{what}"
+        )
+
+
+def set_shifts(renderings: list[Rendering], shots: Shots, warnings: list[str]) -> None:
+    """Decide for each method whether its files are counted from 0.
+
+    A story whose first shot failed has no file 0; it is then counted like the other
+    stories of its method, if that fits its shots.
+    """
+    from_zero = {
+        r.method
+        for r in renderings
+        if 0 in r.pictures and 0 not in shots.get(r.story, ())
+    }
+    for rendering in renderings:
+        if rendering.method not in from_zero or not rendering.pictures:
+            continue
+        known = shots.get(rendering.story)
+        if 0 in rendering.pictures:
+            rendering.index_shift = 1
+        elif not known or max(rendering.pictures) + 1 in known:
+            rendering.index_shift = 1
+            warnings.append(
+                f"{rendering.folder.path}: no file 0, but counted from 0 like the "
+                f"other stories of {rendering.method}"
+            )
+
+
+def note_absent(renderings: list[Rendering], warnings: list[str]) -> None:
+    """Note which methods lack stories that others have: nobody will judge those."""
+    drawn: dict[str, set[str]] = defaultdict(set)
+    for rendering in renderings:
+        drawn[rendering.method].add(rendering.story)
+    stories = set().union(*drawn.values())
+    for method, own in sorted(drawn.items()):
+        if absent := sorted(stories - own, key=natural):
+            warnings.append(
+                f"{method}: no output of these stories, which others have: "
+                f"{', '.join(absent[:SHOWN_STORIES])}"
+                f"{', ...' * (len(absent) > SHOWN_STORIES)}"
+            )
+
+
+def add_new_shots(shots: Shots, renderings: list[Rendering]) -> None:
+    """Give each story without shots as many as the methods drew; a video has one."""
+    for story in {r.story for r in renderings if not shots.get(r.story)}:
+        drawn = [max(r.by_shot, default=1) for r in renderings if r.story == story]
+        shots[story] = set(range(1, 1 + max(drawn)))
+
+
+def check_fit(rendering: Rendering, shots: Shots, problems: list[Problem]) -> None:
+    """Note a story that the benchmark lacks, and pictures of shots that it lacks."""
+    for what, name, longest in (
+        ("method", rendering.method, LONGEST_NAME),
+        ("story", rendering.story, LONGEST_NAME),
+        ("mode", rendering.folder.mode, LONGEST_MODE),
+    ):
+        if len(name) > longest:
+            expected_name = f"a {what} name of at most {longest} letters"
+            problems.append(Problem(str(rendering.folder.path), expected_name))
+            return
+    expected = shots.get(rendering.story)
+    if expected is None:
+        close = difflib.get_close_matches(rendering.story, shots, n=1)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        rule = "a story of the benchmark"
+        what = f"{rule}{hint} (--create-stories makes new ones)"
+        path = str(rendering.folder.path)
+        problems.append(Problem(path, what, value=rendering.story, rule=rule))
+        return
+    for number, path in sorted(rendering.by_shot.items()):
+        if number not in expected:
+            what = f"a shot of story {rendering.story}, which has {len(expected)} shots"
+            if not expected:
+                what += " (--create-stories adds them)"
+            shot = f"shot {number}"
+            problems.append(Problem(str(path), what, value=shot, rule="a shot"))

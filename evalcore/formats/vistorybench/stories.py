@@ -1,0 +1,333 @@
+"""Read ViStoryBench's data set: stories, shots, characters, reference pictures.
+
+The same files carry stories whose outputs are videos: a shot may have a `Caption` in
+place of ViStoryBench's five fields, and `start_seconds` and `end_seconds`; a story
+`conditioning_seconds`.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import openpyxl
+from openpyxl.utils.exceptions import InvalidFileException
+
+from analysis.problems import InputError, Problem, Problems
+from analysis.tables import is_text
+from evalcore.formats.file_checks import check_picture
+from evalcore.formats.folder_layouts import MOST_SHOTS
+from evalcore.formats.story_scripts import (
+    ReadCharacter,
+    ReadShot,
+    ReadStory,
+    check_times,
+    seconds,
+)
+from evalcore.models import Character, Story
+
+LANGUAGES = {"en": "en", "ch": "zh"}
+SHOT_FIELDS = {
+    "Setting Description": "setting",
+    "Plot Correspondence": "plot",
+    "Static Shot Description": "static",
+    "Shot Perspective Design": "camera",
+}
+CAPTION = "Caption"
+ON_STAGE = "Characters Appearing"
+PICTURES = (".jpg", ".jpeg", ".png")
+NUMBER = re.compile(r"[0-9]{1,9}")
+LONGEST = {
+    "title": Story._meta.get_field("title").max_length,
+    "key": Character._meta.get_field("key").max_length,
+    "tag": Character._meta.get_field("kind").max_length,
+}
+
+
+def story_folders(root: Path) -> list[Path]:
+    """Return the story folders below the data set's root, in order of their number."""
+    for base in (root / "ViStory", root / "ViStoryBench", root):
+        if base.is_dir():
+            found = [p for p in base.iterdir() if NUMBER.fullmatch(p.name)]
+            found = [p for p in found if p.is_dir() and not p.is_symlink()]
+            if found:
+                return sorted(found, key=lambda p: (int(p.name), p.name))
+    raise InputError(
+        [Problem(str(root), "a folder with stories named by numbers (01, 02, ...)")]
+    )
+
+
+def read_benchmark(
+    root: Path, left_out: list[str] | None = None
+) -> tuple[list[ReadStory], list[str]]:
+    """Read and check the whole data set.
+
+    Parameters
+    ----------
+    root
+        Its folder.
+    left_out
+        Where unreadable reference pictures are listed; without it they are problems.
+
+    Returns
+    -------
+    tuple
+        The stories, and notes on what was passed over.
+
+    Raises
+    ------
+    InputError
+        With every problem of every file.
+    """
+    problems: Problems[Problem] = Problems()
+    warnings: list[str] = []
+    tags = _metadata(root, problems, warnings)
+    stories = []
+    for folder in story_folders(root):
+        reader = _StoryReader(folder, problems, warnings, left_out)
+        story = reader.read()
+        if story is not None:
+            story.tags |= tags.get(story.key, {})
+            stories.append(story)
+    if problems:
+        raise InputError(problems)
+    return stories, warnings
+
+
+class _StoryReader:
+    """Reads one story folder and notes problems and warnings."""
+
+    def __init__(
+        self,
+        folder: Path,
+        problems: Problems[Problem],
+        warnings: list[str],
+        left_out: list[str] | None,
+    ) -> None:
+        self.folder = folder
+        self.file = folder / "story.json"
+        self.problems = problems
+        self.warnings = warnings
+        self.left_out = left_out
+
+    def problem(self, expected: str, line: int | None = None, what: str = "") -> None:
+        self.problems.append(Problem(str(self.file), expected, line, what))
+
+    def complain(self, expected: str, what: str) -> None:
+        self.problem(expected, what=what)
+
+    def length(self, what: str, text: str) -> None:
+        if len(text) > LONGEST[what]:
+            expected = f"a {what} of at most {LONGEST[what]} letters"
+            self.problem(expected, what=f"{text[:40]}...")
+
+    def read(self) -> ReadStory | None:
+        try:
+            data = json.loads(self.file.read_text(encoding="utf-8-sig"))
+        except FileNotFoundError:
+            self.problem("a file story.json")
+        except UnicodeDecodeError:
+            self.problem("UTF-8 text")
+        except json.JSONDecodeError as error:
+            self.problem(f"JSON ({error.msg})", error.lineno)
+        except RecursionError:
+            self.problem("JSON that is nested less")
+        except OSError as error:
+            self.problem(f"a readable file ({error.strerror})")
+        else:
+            if not all(map(is_text, _texts(data))):
+                self.problem("text without NUL or broken letters")
+            elif _is_story(data):
+                return self._story(data)
+            else:
+                self.problem(
+                    "an object with an object of Characters and a list of Shots"
+                )
+        return None
+
+    def _story(self, data: dict[str, Any]) -> ReadStory:
+        characters = [
+            found
+            for key, row in (data.get("Characters") or {}).items()
+            if (found := self._character(key.strip(), row)) is not None
+        ]
+        keys = {character.key for character in characters}
+        if len(keys) < len(characters):
+            self.problem("characters whose names differ by more than blanks")
+        shots = [
+            shot
+            for position, row in enumerate(data["Shots"], start=1)
+            if (shot := self._shot(position, row, keys)) is not None
+        ]
+        numbers = [shot.number for shot in shots]
+        for number in sorted({n for n in numbers if numbers.count(n) > 1}):
+            self.problem("an index that occurs once", what=f"shot {number}")
+        if not shots:
+            self.problem("at least one complete shot")
+        check_times(shots, self.complain)
+        given = data.get("conditioning_seconds")
+        genre = _both(data.get("Story_type")).get("en", "")
+        title = _both(data.get("Title")).get("en", "")
+        self.length("title", title)
+        return ReadStory(
+            file=self.file,
+            key=self.folder.name,
+            title=title,
+            tags={"genre": genre} if genre else {},
+            characters=characters,
+            shots=shots,
+            conditioning=seconds(given, "conditioning_seconds", self.complain) or None,
+        )
+
+    def _character(self, key: str, row: Any) -> ReadCharacter | None:
+        if not isinstance(row, dict):
+            self.problem("an object", what=f"character {key!r}")
+            return None
+        if not key or key in (".", "..") or set(key) & set("/\\\0"):
+            self.problem("a name that can name a folder", what=f"character {key!r}")
+            return None
+        self.length("key", key)
+        self.length("tag", str(row.get("tag") or ""))
+        images = self._images(key)
+        if not images:
+            self.warnings.append(f"{self.file}: {key}: no reference picture")
+        bad = {path: found for path in images if (found := check_picture(path))}
+        for one in bad.values():
+            if one.is_unreadable and self.left_out is not None:
+                self.left_out.append(str(one))
+            else:
+                self.problems.append(one.problem())
+        return ReadCharacter(
+            key=key,
+            names={
+                ours: str(row.get(f"name_{theirs}") or key)
+                for theirs, ours in LANGUAGES.items()
+            },
+            descriptions={
+                ours: str(row.get(f"prompt_{theirs}") or "")
+                for theirs, ours in LANGUAGES.items()
+            },
+            kind=str(row.get("tag") or ""),
+            images={n: p for n, p in enumerate(images, start=1) if p not in bad},
+        )
+
+    def _images(self, key: str) -> list[Path]:
+        """Return a character's pictures; links out of the folder are refused."""
+        home = self.folder.resolve()
+        images = []
+        for path in (self.folder / "image" / key).rglob("*"):
+            if path.suffix.lower() not in PICTURES or not path.is_file():
+                continue
+            if path.resolve().is_relative_to(home):
+                images.append(path)
+            else:
+                what = "a picture inside the story's folder, not a link out of it"
+                self.problems.append(Problem(str(path), what))
+        return sorted(images, key=lambda path: path.name)
+
+    def _shot(self, position: int, row: Any, keys: set[str]) -> ReadShot | None:
+        if not isinstance(row, dict):
+            self.problem("an object", what=f"shot {position}")
+            return None
+        missing = [name for name in (*SHOT_FIELDS, ON_STAGE) if name not in row]
+        if missing and CAPTION not in row:
+            self.warnings.append(
+                f"{self.file}: shot {position} left out, it lacks {', '.join(missing)}"
+            )
+            return None
+        number = row.get("index", position)
+        if type(number) is not int or not 1 <= number <= MOST_SHOTS:
+            self.problem(f"an index from 1 to {MOST_SHOTS}", what=f"shot {position}")
+            return None
+        text: dict[str, dict[str, str]] = {"en": {}, "zh": {}}
+        for name, short in (*SHOT_FIELDS.items(), (CAPTION, "caption")):
+            for language, value in _both(row.get(name)).items():
+                text[language][short] = value
+        named = row.get(ON_STAGE) or {}
+        listed = named.get("en") or [] if isinstance(named, dict) else named
+        if not isinstance(listed, list):
+            self.problem("a list of characters on stage", what=f"shot {number}")
+            return None
+        on_stage = [str(key).strip() for key in listed]
+        for key in on_stage:
+            if key not in keys:
+                self.warnings.append(
+                    f"{self.file}: shot {number}: no character {key!r}; left out"
+                )
+        what = f"shot {number}"
+        return ReadShot(
+            number,
+            text,
+            [key for key in on_stage if key in keys],
+            seconds(row.get("start_seconds"), what, self.complain),
+            seconds(row.get("end_seconds"), what, self.complain),
+        )
+
+
+def _is_story(data: Any) -> bool:
+    return (
+        isinstance(data, dict)
+        and isinstance(data.get("Shots"), list)
+        and isinstance(data.get("Characters") or {}, dict)
+    )
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield every text of a JSON value, names included."""
+    rest = [value]
+    while rest:
+        value = rest.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            rest += [*value, *value.values()]
+        elif isinstance(value, list):
+            rest += value
+
+
+def _both(value: Any) -> dict[str, str]:
+    """Return the texts of a {en, ch} object under our language codes.
+
+    A plain text, as people write it by hand, is English.
+    """
+    if isinstance(value, str):
+        value = {"en": value}
+    if not isinstance(value, dict):
+        return {}
+    return {
+        ours: str(value[theirs]).strip()
+        for theirs, ours in LANGUAGES.items()
+        if value.get(theirs)
+    }
+
+
+def _metadata(
+    root: Path, problems: list[Problem], warnings: list[str]
+) -> dict[str, dict[str, Any]]:
+    """Read tags of stories from metadata.xlsx, where there is one."""
+    path = root / "metadata.xlsx"
+    if not path.is_file():
+        return {}
+    try:
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    except (BadZipFile, InvalidFileException, KeyError, ValueError) as error:
+        problems.append(Problem(str(path), f"an Excel workbook ({error})"))
+        return {}
+    if "ViStory" not in book.sheetnames:
+        warnings.append(f"{path}: no sheet ViStory; tags left out")
+        return {}
+    rows: Iterator[tuple[Any, ...]] = book["ViStory"].iter_rows(values_only=True)
+    header = [str(name or "") for name in next(rows, ())]
+    if "story_id" not in header:
+        warnings.append(f"{path}: no column story_id; tags left out")
+        return {}
+    tags = {}
+    for row in rows:
+        values = dict(zip(header, row, strict=False))
+        key = values.pop("story_id")
+        if key is not None:
+            clean = {k: v for k, v in values.items() if k and v is not None}
+            tags[str(key).zfill(2)] = {k: str(v) for k, v in clean.items()}
+    return tags

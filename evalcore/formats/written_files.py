@@ -1,0 +1,116 @@
+"""Write exported files: all of them or none, and nothing over what is there."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from analysis.problems import InputError, Problem
+
+# What files hold, by their path below the folder that is written to.
+Files = dict[str, str]
+
+
+@dataclass
+class Written:
+    """What an export did."""
+
+    files: int
+    new: int = 0
+    replaced: int = 0
+
+    def line(self, what: str) -> str:
+        """Return the summary as a sentence; `what` counts what the files hold."""
+        files = f"{self.files} file{'s' * (self.files != 1)}"
+        if not self.new and not self.replaced:
+            return f"Nothing new: {what} in {files}, all there already."
+        return f"Wrote {what} to {files} ({self.new} new, {self.replaced} replaced)."
+
+
+def as_json(value: Any) -> str:
+    r"""Return JSON as ViStoryBench's programs write it, its keys in order.
+
+    Examples
+    --------
+    >>> as_json({"b": 1, "a": "狐"})
+    '{\n    "a": "\\u72d0",\n    "b": 1\n}'
+    """
+    return json.dumps(value, indent=4, sort_keys=True)
+
+
+def write_files(root: Path, files: Mapping[str, str], *, replace: bool) -> Written:
+    """Write files below a folder; a second time changes nothing.
+
+    Every file is written beside its place first, so that whatever stops this leaves no
+    file half-written.
+
+    Raises
+    ------
+    InputError
+        A name leads out of the folder or is no file's, a folder or link is in the way,
+        or another file is there and may not be replaced; nothing was written.
+    """
+    written = Written(len(files))
+    problems: list[Problem] = []
+    todo: dict[Path, bytes] = {}
+    for name, text in sorted(files.items()):
+        problem = _wrong_name(name) or _in_the_way(root, name)
+        if problem:
+            problems.append(Problem(str(root / name), problem))
+            continue
+        path, data = root / name, text.encode()
+        there = path.read_bytes() if path.exists() else None
+        if there is None:
+            written.new += 1
+        elif there != data and not replace:
+            what = "no other file in this place (--replace overwrites it)"
+            problems.append(Problem(str(path), what))
+        elif there != data:
+            written.replaced += 1
+        if there != data:
+            todo[path] = data
+    if problems:
+        raise InputError(problems)
+    _write(todo)
+    return written
+
+
+def _wrong_name(name: str) -> str:
+    parts = PurePosixPath(name).parts
+    if not parts or name.startswith("/") or set(parts) & {"..", "."}:
+        return "a name that stays in the folder"
+    if set(name) & set("\\\0") or max(len(part.encode()) for part in parts) > 240:
+        return "a name that can name a file"
+    return ""
+
+
+def _in_the_way(root: Path, name: str) -> str:
+    path = root / name
+    if path.is_symlink() or path.is_dir():
+        return "no link and no folder in this place"
+    for parent in path.parents:
+        if parent == root.parent:
+            break
+        if parent.is_symlink() and parent != root:
+            return "no link on the way to it"
+        if parent.exists() and not parent.is_dir():
+            return f"a folder, not a file, at {parent}"
+    return ""
+
+
+def _write(todo: Mapping[Path, bytes]) -> None:
+    beside = {path: path.with_name(f".{path.name}.part") for path in todo}
+    try:
+        for path, data in todo.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            beside[path].write_bytes(data)
+        for path, part in beside.items():
+            os.replace(part, path)
+    except OSError as error:
+        what = f"a folder that can be written to ({error.strerror})"
+        raise InputError([Problem(str(error.filename), what)]) from error
+    finally:
+        for part in beside.values():
+            part.unlink(missing_ok=True)

@@ -1,0 +1,307 @@
+"""Import rendered stories: outputs with a video, or with one frame a shot."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from django.db import transaction
+
+from analysis.problems import InputError, Problem, Problems
+from evalcore import media
+from evalcore.formats import renderings as reading
+from evalcore.formats.file_checks import (
+    ANOTHER,
+    VIDEO,
+    Stored,
+    check_files,
+    without,
+)
+from evalcore.formats.folder_layouts import as_name, find_folders
+from evalcore.formats.renderings import Rendering, Shots
+from evalcore.importing.media_files import (
+    Prepared,
+    Videos,
+    prepare,
+    prepare_videos,
+)
+from evalcore.models import (
+    Benchmark,
+    Frame,
+    Method,
+    Output,
+    Shot,
+    Story,
+)
+from evalcore.postgresql import analyze
+from evalcore.scoring import score_rows
+from evalcore.twins import twin_outputs
+from evalcore.video import storing
+
+# The folder of all methods in ViStoryBench's layout.
+CONTAINER = "outputs"
+SHOWN_METHODS = 10
+
+
+@dataclass
+class Summary:
+    """What an import did."""
+
+    methods: list[str] = field(default_factory=list)
+    stories: int = 0
+    pictures: int = 0
+    videos: int = 0
+    missing: list[str] = field(default_factory=list)
+    new_outputs: int = 0
+    new_pictures: int = 0
+    new_videos: int = 0
+    warnings: list[str] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
+    spoilt: list[str] = field(default_factory=list)  # what is stored is readable
+
+    def line(self) -> str:
+        """Return the summary as a sentence."""
+        counts = (
+            f"{self.stories} stories by {len(self.methods)} "
+            f"method{'s' * (len(self.methods) != 1)} "
+            f"({', '.join(self.methods[:SHOWN_METHODS])}"
+            f"{', ...' * (len(self.methods) > SHOWN_METHODS)})"
+        )
+        new = f"{self.new_outputs} outputs"
+        if self.videos:
+            counts += f", {self.videos} videos"
+            new += f", {self.new_videos} videos"
+        if self.pictures or not self.videos:
+            counts += f", {self.pictures} pictures, {len(self.missing)} missing shots"
+            new += f" and {self.new_pictures} pictures"
+        if not self.new_outputs and not self.new_pictures and not self.new_videos:
+            return f"Nothing new: {counts}, all here already."
+        return f"Imported {counts} ({new} are new)."
+
+
+def import_outputs(
+    root: Path,
+    *,
+    benchmark: Benchmark,
+    method: str = "",
+    mode: str = "",
+    language: str = "",
+    timestamp: str = "",
+    create_stories: bool = False,
+    skip_unreadable: bool = False,
+) -> Summary:
+    """Import every rendered story below `root`; a second time changes nothing.
+
+    Parameters
+    ----------
+    root
+        The outputs' folder, or with `method` the folder of that one method.
+    benchmark
+        Whose stories were rendered; one that is not saved yet is saved with them.
+    mode, language, timestamp
+        Take only these; without timestamp the newest of each story is taken.
+    create_stories
+        Make stories and shots without text from the folders.
+    skip_unreadable
+        Leave out what is no picture or video: that shot is missing, and where nothing
+        else is there, the output.
+
+    Raises
+    ------
+    InputError
+        With every problem; nothing was written.
+    """
+    if not root.is_dir():
+        raise InputError([Problem(str(root), "a folder of outputs")])
+    shots = _known_shots(benchmark)
+    if not method and (root / CONTAINER).is_dir():
+        root = root / CONTAINER
+    method = as_name(method)
+    folders, warnings = find_folders(root, stories=set(shots), method=method)
+    problems: Problems[Problem] = Problems()
+    chosen = reading.choose(folders, mode, language, timestamp, warnings)
+    found = reading.gather(chosen, problems, warnings)
+    if not found:
+        expected = (
+            "at least one folder of pictures named like shot_01.png, or one video "
+            "named like its story or video.mp4"
+        )
+        if not method:
+            expected += ", in a folder per method (--method tells the method of PATH)"
+        raise InputError(problems or [Problem(str(root), expected)])
+    stored = _stored(benchmark)
+    reading.settle(found, _with_pictures(stored), warnings)
+    reading.set_shifts(found, shots, warnings)
+    if create_stories:
+        reading.add_new_shots(shots, found)
+    for rendering in found:
+        reading.check_fit(rendering, shots, problems)
+    _check_kinds(found, stored, problems)
+    bad = check_files(found, stored)
+    left_out = [one for one in bad if skip_unreadable and one.is_unreadable]
+    problems += [one.problem() for one in bad if one not in left_out]
+    found = without(found, {one.path for one in left_out}, warnings)
+    if problems or not found:
+        raise InputError(
+            problems or [Problem(str(one.path), one.expected) for one in left_out]
+        )
+    reading.note_absent(found, warnings)
+    prepared = prepare(
+        path
+        for rendering in found
+        for number, path in rendering.by_shot.items()
+        if (rendering.method, rendering.story, number) not in stored
+    )
+    films = prepare_videos(
+        rendering.video
+        for rendering in found
+        if rendering.video is not None
+        and (rendering.method, rendering.story, VIDEO) not in stored
+    )
+    with transaction.atomic():
+        if benchmark.pk is None:
+            benchmark.save()
+        summary = _store(benchmark, shots, found, prepared, films)
+        analyze(Output, Frame)
+    summary.warnings = warnings
+    summary.unreadable = [str(one) for one in left_out if not one.is_stored]
+    summary.spoilt = [str(one) for one in left_out if one.is_stored]
+    return summary
+
+
+def _known_shots(benchmark: Benchmark) -> Shots:
+    stories = Story.objects.filter(benchmark__slug=benchmark.slug)
+    known: Shots = {key: set() for key in stories.values_list("key", flat=True)}
+    rows = Shot.objects.filter(story__benchmark__slug=benchmark.slug)
+    for key, number in rows.values_list("story__key", "number"):
+        known[key].add(number)
+    return known
+
+
+def _stored(benchmark: Benchmark) -> Stored:
+    frames = Frame.objects.filter(
+        output__story__benchmark__slug=benchmark.slug,
+        output__twin_of=None,
+        media__isnull=False,
+    ).select_related("media", "output__method", "output__story")
+    films = Output.objects.filter(
+        story__benchmark__slug=benchmark.slug, video__isnull=False
+    ).select_related("video", "method", "story")
+    stored = {(o.method.name, o.story.key, VIDEO): o.video for o in films}
+    return stored | {
+        (f.output.method.name, f.output.story.key, f.number): f.media for f in frames
+    }
+
+
+def _with_pictures(stored: Stored) -> set[tuple[str, str]]:
+    """Return method and story of the outputs that people see as pictures."""
+    return {(method, story) for method, story, number in stored if number != VIDEO}
+
+
+def _check_kinds(
+    renderings: Iterable[Rendering], stored: Stored, problems: Problems[Problem]
+) -> None:
+    """Refuse a video where people may have judged pictures, and the reverse."""
+    with_pictures = _with_pictures(stored)
+    for r in renderings:
+        if r.video is None and (r.method, r.story, VIDEO) in stored:
+            what = f"a video, as stored for story {r.story} before; {ANOTHER}"
+            rule = "a video, as stored before"
+            problems.append(Problem(str(r.folder.path), what, rule=rule))
+        elif r.video is not None and (r.method, r.story) in with_pictures:
+            what = f"pictures, as stored for story {r.story} before; {ANOTHER}"
+            rule = "pictures, as stored before"
+            problems.append(Problem(str(r.video), what, rule=rule))
+
+
+def _store(
+    benchmark: Benchmark,
+    shots: Shots,
+    renderings: list[Rendering],
+    prepared: Prepared,
+    films: Videos,
+) -> Summary:
+    summary = Summary(
+        methods=sorted({r.method for r in renderings}),
+        stories=len({r.story for r in renderings}),
+        pictures=sum(len(r.pictures) for r in renderings),
+        videos=sum(r.video is not None for r in renderings),
+    )
+    media.store_prepared(prepared.values())
+    storing.store_prepared(films.values())
+    rows = _story_rows(benchmark, shots, {r.story for r in renderings})
+    for rendering in renderings:
+        story, own_shots = rows[rendering.story]
+        output, created = _output(rendering, story)
+        summary.new_outputs += created
+        if rendering.video is None:
+            _store_pictures(output, rendering, own_shots, prepared, summary)
+        elif output.video_id is None:
+            output.video_id = films[rendering.video].pk
+            output.save(update_fields=["video"])
+            summary.new_videos += 1
+    return summary
+
+
+def _story_rows(
+    benchmark: Benchmark, shots: Shots, keys: set[str]
+) -> dict[str, tuple[Story, dict[int, Shot]]]:
+    """Return each story with its shots by number, creating what is new."""
+    result = {}
+    for key in sorted(keys):
+        story, _created = Story.objects.get_or_create(benchmark=benchmark, key=key)
+        existing = {shot.number: shot for shot in story.shots.all()}
+        for number in sorted(shots[key] - set(existing)):
+            existing[number] = Shot.objects.create(story=story, number=number)
+        result[key] = story, existing
+    return result
+
+
+def _output(rendering: Rendering, story: Story) -> tuple[Output, bool]:
+    """Return the output of a rendering, and whether it is new."""
+    method, _created = Method.objects.get_or_create(name=rendering.method)
+    folder = rendering.folder
+    origin = {
+        "mode": folder.mode,
+        "language": folder.language,
+        "timestamp": folder.timestamp,
+        "index_shift": rendering.index_shift,
+        "source": str(rendering.video or folder.path),
+    }
+    output, created = Output.objects.get_or_create(
+        story=story, method=method, defaults=origin
+    )
+    if not created and output.video_id is None and not output.frames.exists():
+        # A table of scores or ratings made this output without media.
+        Output.objects.filter(pk=output.pk).update(**origin)
+    return output, created
+
+
+def _store_pictures(
+    output: Output,
+    rendering: Rendering,
+    shots: dict[int, Shot],
+    prepared: Prepared,
+    summary: Summary,
+) -> None:
+    frames = {frame.number: frame for frame in output.frames.all()}
+    pictures = rendering.by_shot
+    new, filled = [], []
+    for number, shot in sorted(shots.items()):
+        path = pictures.get(number)
+        frame = frames.get(number) or Frame(output=output, shot=shot, number=number)
+        if path is None and frame.media_id is None:
+            summary.missing.append(
+                f"{rendering.method}: story {rendering.story}: shot {number}"
+            )
+        if frame.media_id is None and path is not None:
+            frame.media_id = prepared[path].sha256
+            summary.new_pictures += 1
+            if frame.pk is not None:
+                filled.append(frame)
+        if frame.pk is None:
+            new.append(frame)
+    Frame.objects.bulk_create(new)
+    Frame.objects.bulk_update(filled, ["media"])
+    if filled or (new and frames):
+        score_rows.forget_computed(output)
+        twin_outputs.forget_twins(output)

@@ -1,0 +1,192 @@
+"""Videos as the frames that metrics look at: sampled at one rate, and cut into shots.
+
+StoryBench looks at 8 frames a second. Times count from a video's first frame; a frame
+stays on screen until the next one is due, and the last one to the end.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice, repeat
+from pathlib import Path
+
+import numpy as np
+from av.video.frame import VideoFrame
+
+from evalcore.metrics.base import Picture, Source
+from evalcore.video.decoding import UnreadableVideoError, opened, recognise
+
+RATE = 8.0
+# Time stamps in milliseconds come that near to the time that is meant.
+ROUNDED_BY = 0.001
+
+
+def film(path: Path, key: str, *, seconds: float, rate: float = RATE) -> Source:
+    """Return the frames of a stored video, sampled; nothing is decoded yet.
+
+    Parameters
+    ----------
+    path
+        The file: a video of a kind that `evalcore.video.decoding` accepts.
+    key
+        Names its content: the hash of the file.
+    seconds
+        How long it is to be seen; with the rate it decides the number of frames, so
+        that shots can be told apart before anything is decoded.
+    rate
+        Frames a second.
+
+    Returns
+    -------
+    Source
+        `frame_count(seconds, rate)` pictures. Frame i is what is on screen at i / rate
+        seconds, upright and with square pixels; where the file is shorter than
+        `seconds`, the last one stays. Reading it raises UnreadableVideoError, or
+        OSError; both say which file.
+
+    Raises
+    ------
+    ValueError
+        The length or the rate is no positive number.
+    """
+    count = frame_count(seconds, rate)
+    return Source(f"{key}@{rate:g}fps", partial(_sampled, path, count, rate))
+
+
+def frame_count(seconds: float, rate: float = RATE) -> int:
+    """Return how many frames a video of that length has at that rate, at least one.
+
+    Raises
+    ------
+    ValueError
+        The length or the rate is no positive number.
+
+    Examples
+    --------
+    >>> frame_count(2.0), frame_count(2.01)
+    (16, 17)
+    """
+    for value, what in ((seconds, "length in seconds"), (rate, "rate")):
+        if not (math.isfinite(value) and value > 0):
+            raise ValueError(f"a positive {what}, not {value}")
+    return max(1, math.ceil((seconds - ROUNDED_BY) * rate))
+
+
+def _sampled(path: Path, count: int, rate: float) -> Iterator[Picture]:
+    try:
+        with opened(path, recognise(path)) as (file, stream):
+            aspect = float(stream.sample_aspect_ratio or 1)
+            frames = (_stamped(frame) for frame in file.decode(stream))
+            yield from islice(_on_screen(frames, rate, aspect), count)
+    except UnreadableVideoError as error:
+        raise UnreadableVideoError(f"{path}: expected {error}") from error
+
+
+def _stamped(frame: VideoFrame) -> tuple[float, VideoFrame]:
+    if frame.time is None:
+        raise UnreadableVideoError("frames that each have a time")
+    return frame.time, frame
+
+
+def _on_screen(
+    frames: Iterable[tuple[float, VideoFrame]], rate: float, aspect: float
+) -> Iterator[Picture]:
+    """Yield what is on screen at each tick, and the last frame for ever."""
+    shown: VideoFrame | None = None
+    start, tick = 0.0, 0
+    for time, frame in frames:
+        if shown is None:
+            start = time
+        else:
+            ticks = max(0, math.ceil((time - start - ROUNDED_BY) * rate) - tick)
+            yield from repeat(_picture(shown, aspect), ticks) if ticks else ()
+            tick += ticks
+        shown = frame
+    if shown is None:
+        raise UnreadableVideoError("a video with pictures")
+    yield from repeat(_picture(shown, aspect))
+
+
+def _picture(frame: VideoFrame, aspect: float) -> Picture:
+    """Return height x width x 3, RGB, upright and with square pixels."""
+    width = round(frame.width * aspect)
+    lying = frame.reformat(width, frame.height, "rgb24").to_ndarray()
+    return np.ascontiguousarray(np.rot90(lying, round(frame.rotation / 90)))
+
+
+# Shots -------------------------------------------------------------------------------
+
+Times = tuple[float | None, float | None]
+
+
+@dataclass(frozen=True)
+class Segments:
+    """Which sampled frames a method was given, and which show which shot."""
+
+    given: range
+    shots: tuple[range, ...]
+
+
+def segments(
+    times: Sequence[Times], frames: int, *, given: float = 0.0, rate: float = RATE
+) -> Segments:
+    """Return which frames of a sampled video belong to which shot.
+
+    Parameters
+    ----------
+    times
+        When each shot starts and ends, in seconds. If any is unknown, all shots share
+        what follows the given part evenly, as where videos are shown with captions.
+    frames
+        How many frames the video has, sampled at `rate`.
+    given
+        How many seconds at its start were given to the method (conditioning). They
+        belong to no shot and are judged by no metric.
+    rate
+        Frames a second.
+
+    Returns
+    -------
+    Segments
+        One range a shot, from round(rate * start) up to but without round(rate * end),
+        without the given part and what lies behind the end of the video. A shot that
+        has no frame left has an empty range. Frames between and behind shots belong to
+        none.
+
+    Raises
+    ------
+    ValueError
+        A shot ends before it starts, or its times are no numbers.
+
+    References
+    ----------
+    Bugliarello et al. (2023), StoryBench, section 3.4: metrics disregard the
+    conditioning part. The rounding is that of its program for making tasks.
+
+    Examples
+    --------
+    >>> segments([(0.5, 1.25), (1.25, 2.0)], 16, given=0.5)
+    Segments(given=range(0, 4), shots=(range(4, 10), range(10, 16)))
+    """
+    first = min(round(given * rate), frames)
+    shots = []
+    for number, (start, end) in enumerate(_known(times, frames / rate, given), start=1):
+        if not start <= end:
+            raise ValueError(
+                f"shot {number} ends at {end:g} s, before its start at {start:g} s"
+            )
+        begin = min(max(round(start * rate), first), frames)
+        shots.append(range(begin, max(begin, min(round(end * rate), frames))))
+    return Segments(range(first), tuple(shots))
+
+
+def _known(
+    times: Sequence[Times], seconds: float, given: float
+) -> list[tuple[float, float]]:
+    """Return the times, or equal parts of what follows the given part."""
+    known = [(s, e) for s, e in times if s is not None and e is not None]
+    if len(known) == len(times):
+        return known
+    each = max(seconds - given, 0.0) / len(times)
+    return [(given + i * each, given + (i + 1) * each) for i in range(len(times))]

@@ -1,0 +1,160 @@
+"""What judges are paid: each run's account, and the budget over all runs.
+
+What has been spent stands with the runs. Before a batch of questions is sent, the most
+it can cost is set aside with its run, so that two runs at the same time, on several
+machines too, cannot both spend the rest.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from decimal import Decimal
+
+from django.db import transaction
+from django.db.models import F, Q, Sum
+from django.utils import timezone
+
+from evalcore.metrics.errors import FatalError
+from evalcore.metrics.judging.client import Judge, asking
+from evalcore.metrics.judging.costs import (
+    TO_GO_ON,
+    BudgetExceededError,
+    CostMeter,
+)
+from evalcore.metrics.judging.settings import (
+    ZERO,
+    JudgeSettings,
+    JudgeSettingsError,
+    read_settings,
+)
+from evalcore.models import Benchmark, MetricRun
+from evalcore.postgresql import one_at_a_time
+
+# After so long without a sign, whoever set money aside is taken for dead.
+FORGOTTEN = timedelta(hours=1)
+LOOK_AGAIN_SECONDS = 1.0
+
+
+def totals(*, beside: int | None = None) -> tuple[Decimal, Decimal]:
+    """Return what all runs have spent, and what those `beside` one have set aside."""
+    counts = Q(reserved_at__gte=timezone.now() - FORGOTTEN)
+    if beside is not None:
+        counts &= ~Q(pk=beside)
+    # In one query: what is paid moves from the one sum to the other.
+    sums = MetricRun.objects.aggregate(
+        spent=Sum("dollars"), held=Sum("reserved", filter=counts)
+    )
+    return _dollars(sums["spent"]), _dollars(sums["held"])
+
+
+def of_all_runs() -> tuple[Decimal, Decimal] | None:
+    """Return what was spent of the budget over all runs; None if there is no such."""
+    try:
+        total = read_settings().budget_total
+    except JudgeSettingsError:
+        return None
+    return None if total is None else (totals()[0], total)
+
+
+def _dollars(stored: float | None) -> Decimal:
+    """Return a stored sum without the noise of floats."""
+    return round(Decimal(stored or 0), 9)
+
+
+class Account:
+    """What one run pays, out of its own budget and that of all runs; see `Purse`."""
+
+    def __init__(self, run: int, settings: JudgeSettings) -> None:
+        self._run = MetricRun.objects.filter(pk=run)
+        self._key = run
+        self._settings = settings
+        self._set_aside = ZERO
+
+    def meter(self) -> CostMeter:
+        """Return a meter that goes on from what the run has spent."""
+        spent = _dollars(self._run.values_list("dollars", flat=True).get())
+        shared = self._settings.budget_total is not None
+        return CostMeter.of(
+            self._settings,
+            spent=spent,
+            on_spending=self._note,
+            purse=self if shared else None,
+        )
+
+    def _note(self, dollars: Decimal) -> None:
+        self._set_aside = max(ZERO, self._set_aside - dollars)
+        self._run.update(dollars=F("dollars") + float(dollars), **self._reserved())
+
+    def _reserved(self) -> dict[str, object]:
+        return {"reserved": float(self._set_aside), "reserved_at": timezone.now()}
+
+    def take(self, least: Decimal, most: Decimal) -> Decimal:
+        """Set aside what a batch can cost, or all there is if nobody else has any.
+
+        Raises
+        ------
+        BudgetExceededError
+            Nobody has set anything aside, and there is less than the `least`.
+        evalcore.metrics.errors.FatalError
+            The run was stopped while it waited.
+        """
+        total = self._settings.budget_total or ZERO
+        while True:
+            with transaction.atomic():
+                one_at_a_time("judge_money")
+                spent, held = totals(beside=self._key)
+                left = total - spent - held
+                if left >= most or (not held and left >= least):
+                    self._set_aside = min(most, left)
+                    self._run.update(**self._reserved())
+                    return self._set_aside
+            if not held:
+                raise BudgetExceededError(_used_up(total, spent, least))
+            if self._run.filter(state=MetricRun.State.STOPPED).exists():
+                raise FatalError("stopped while it waited for money of other runs")
+            time.sleep(LOOK_AGAIN_SECONDS)
+
+    def put_back(self) -> None:
+        """Free what is left of what was set aside."""
+        self._set_aside = ZERO
+        self._run.update(**self._reserved())
+
+
+def _used_up(total: Decimal, spent: Decimal, least: Decimal) -> str:
+    return (
+        f"the judges' budget of ${total} over all runs is used up: ${spent:.4f} were "
+        f"spent, and the next request could cost ${least:.4f}. {TO_GO_ON}"
+    )
+
+
+@contextmanager
+def asking_for_run(run: int) -> Iterator[Judge]:
+    """Have the judge asked inside, on a run's account."""
+    settings = read_settings()
+    with asking(Judge(settings, Account(run, settings).meter())) as judge:
+        yield judge
+
+
+@contextmanager
+def asking_for_command(benchmark: Benchmark, metrics: Sequence[str]) -> Iterator[Judge]:
+    """Have the judge asked inside by a command that stores no scores.
+
+    What it pays stands as a run of its own, which has ended: nobody takes it up.
+    """
+    settings = read_settings()
+    if not settings.costs_money:
+        with asking(Judge(settings)) as judge:
+            yield judge
+        return
+    now = timezone.now()
+    row = MetricRun.objects.create(
+        benchmark=benchmark,
+        source=MetricRun.Source.ASKED,
+        metrics=sorted(metrics),
+        state=MetricRun.State.DONE,
+        started_at=now,
+        finished_at=now,
+    )
+    with asking_for_run(row.pk) as judge:
+        yield judge

@@ -1,0 +1,401 @@
+"""Computing the scores that are missing: on one machine or many, and after any kill.
+
+What is left to do stands in the database. A run is cut into chunks; a worker takes a
+chunk by marking it, stores each value as it comes, and signs that it lives. A chunk
+whose worker fell silent is taken by another, who computes only what is still missing.
+"""
+
+import logging
+import time
+import uuid
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from functools import partial
+
+from django.db import OperationalError, transaction
+from django.db.models import (
+    Case,
+    F,
+    PositiveSmallIntegerField,
+    Q,
+    QuerySet,
+    When,
+)
+from django.db.models import Value as Constant
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from evalcore.metrics import registry
+from evalcore.metrics.errors import FatalError
+from evalcore.metrics.weights import Lacks
+from evalcore.models import Benchmark, MetricChunk, MetricRun, Output
+from evalcore.scoring import judged_outputs, score_rows
+from evalcore.scoring.chunks import (
+    ChunkLostError,
+    ChunkWork,
+    Progress,
+    ScoringError,
+    lock_run,
+    report,
+    sign,
+)
+from evalcore.scoring.score_rows import Wanted
+from evalcore.serving.heartbeats import Signs
+
+logger = logging.getLogger(__name__)
+
+State = MetricRun.State
+Queue = MetricChunk.Queue
+# A chunk without a sign for this long has lost its worker.
+SILENT = timedelta(seconds=90)
+OPEN = (State.QUEUED, State.RUNNING)
+# How many outputs a worker takes at once.
+CHUNK = 64
+# After so many workers that never came back, a chunk is given up.
+MOST_LOST = 3
+SHOWN_FAILURES = 5
+
+# Asking -----------------------------------------------------------------------------
+
+
+def queue_run(
+    benchmark: Benchmark, metrics: Sequence[str], *, truth: str = ""
+) -> MetricRun:
+    """Ask for the missing scores of a benchmark; workers, or `run`, compute them.
+
+    Parameters
+    ----------
+    benchmark
+        Whose outputs are scored.
+    metrics
+        Names, with `@profile` where another than the default one is meant.
+    truth
+        The method whose outputs are the true ones, for metrics that need them.
+
+    Raises
+    ------
+    evalcore.metrics.registry.UnknownMetricError
+        A metric does not exist.
+    ScoringError
+        A metric needs true outputs, and none are named or there.
+    """
+    names = sorted(set(metrics))
+    needing = [n for n in names if registry.load(n).info.against_truth]
+    if needing and not truth:
+        raise ScoringError(
+            _("%(metrics)s: name the method that holds the true outputs")
+            % {"metrics": ", ".join(needing)}
+        )
+    if (
+        truth
+        and not judged_outputs.outputs(benchmark).filter(method__name=truth).exists()
+    ):
+        raise ScoringError(
+            _("no outputs of a method “%(method)s” in %(benchmark)s")
+            % {"method": truth, "benchmark": benchmark.slug}
+        )
+    return MetricRun.objects.create(
+        benchmark=benchmark,
+        source=MetricRun.Source.COMPUTED,
+        metrics=names,
+        options={"truth": truth} if truth else {},
+    )
+
+
+# Cutting a run into chunks ----------------------------------------------------------
+
+
+def plan(run: MetricRun) -> None:
+    """Cut a queued run into chunks of what is missing; at once, and only once."""
+    with transaction.atomic():
+        planned = MetricRun.objects.filter(pk=run.pk, state=State.QUEUED).update(
+            state=State.RUNNING, started_at=timezone.now()
+        )
+        if not planned:
+            return
+        try:
+            metrics = score_rows.wanted(run.metrics, run.options)
+        except registry.UnknownMetricError as error:
+            _end(run, [["", "", str(error)]])
+            return
+        outputs = list(judged_outputs.outputs(run.benchmark))
+        already = score_rows.known(run.benchmark_id, metrics, outputs)
+        total = 0
+        for queue in Queue.values:
+            own = [one for one in metrics if one.metric.info.queue == queue]
+            chunks, pieces = _chunks(run, queue, own, outputs, already)
+            MetricChunk.objects.bulk_create(chunks)
+            total += pieces
+        MetricRun.objects.filter(pk=run.pk).update(total=total, done=0)
+        finish_if_done(run.pk)
+
+
+def _chunks(
+    run: MetricRun,
+    queue: str,
+    metrics: Sequence[Wanted],
+    outputs: Sequence[Output],
+    already: score_rows.Known,
+) -> tuple[list[MetricChunk], int]:
+    """Return the chunks of one queue, and of how many pieces of work they are."""
+    per_output = {
+        output.pk: len(lacking)
+        for output in outputs
+        if (lacking := score_rows.lacking(output, metrics, already))
+    }
+    keys = list(per_output)
+    single = [one.name for one in metrics if one.of_an_output]
+    chunks = [
+        MetricChunk(
+            run=run, queue=queue, metrics=single, outputs=keys[start : start + CHUNK]
+        )
+        for start in range(0, len(keys), CHUNK)
+    ]
+    pieces = sum(per_output.values())
+    for method in {output.method_id: output.method for output in outputs}.values():
+        lacking = score_rows.lacking_of_method(method, metrics, already)
+        if lacking:
+            names = [one.name for one in lacking]
+            chunk = MetricChunk(run=run, queue=queue, metrics=names, method=method)
+            chunks.append(chunk)
+            pieces += len(names)
+    return chunks, pieces
+
+
+def finish_if_done(run_id: int) -> None:
+    """End a run whose chunks have all ended; say what failed in them."""
+    with transaction.atomic():
+        run = MetricRun.objects.select_for_update().get(pk=run_id)
+        chunks = list(run.chunks.all())
+        if run.state != State.RUNNING or any(c.state in OPEN for c in chunks):
+            return
+        _end(run, [failure for chunk in chunks for failure in chunk.failures])
+
+
+def _end(run: MetricRun, failures: Sequence[Sequence[str]]) -> None:
+    run.state = State.FAILED if failures else State.DONE
+    run.error = _summary(failures, run.total)
+    run.finished_at = timezone.now()
+    run.save(update_fields=["state", "error", "finished_at"])
+
+
+def finish_what_has_ended() -> None:
+    """End the runs whose last chunk has ended, but whose worker died before the run."""
+    under_way = MetricChunk.objects.filter(state__in=OPEN)
+    ended = MetricRun.objects.filter(
+        state=State.RUNNING, source=MetricRun.Source.COMPUTED
+    ).exclude(pk__in=under_way.values("run"))
+    for run_id in ended.values_list("pk", flat=True):
+        finish_if_done(run_id)
+
+
+def stop(runs: QuerySet[MetricRun]) -> int:
+    """Stop those of the runs that have not ended; return how many.
+
+    What is stored stays, and asking for the same again goes on from there. A worker
+    whose chunk it was stores nothing more; it goes on to the end of its batch, or to
+    its next sign of life, whichever comes later.
+    """
+    with transaction.atomic():
+        open_runs = runs.filter(state__in=OPEN, source=MetricRun.Source.COMPUTED)
+        keys = list(open_runs.select_for_update().values_list("pk", flat=True))
+        MetricRun.objects.filter(pk__in=keys).update(
+            state=State.STOPPED, finished_at=timezone.now()
+        )
+        MetricChunk.objects.filter(run__in=keys, state__in=OPEN).update(
+            state=State.STOPPED, worker=""
+        )
+    return len(keys)
+
+
+def _summary(failures: Sequence[Sequence[str]], total: int) -> str:
+    """Say what failed; the same reason for a whole chunk once."""
+    fatal = list(dict.fromkeys(reason for what, _m, reason in failures if not what))
+    single = [failure for failure in failures if failure[0]]
+    lines = list(fatal)
+    if single:
+        shown = "; ".join(f"{w}: {m}: {r}" for w, m, r in single[:SHOWN_FAILURES])
+        more = "; ..." if len(single) > SHOWN_FAILURES else ""
+        lines.append(
+            f"{len(single)} of {total} values could not be computed: {shown}{more}"
+        )
+    return "; ".join(lines)
+
+
+# Working ----------------------------------------------------------------------------
+
+
+def waiting_runs() -> list[int]:
+    """Return the runs that have something left to take, oldest first."""
+    free = MetricChunk.objects.filter(_free()).values("run")
+    waiting = MetricRun.objects.filter(
+        Q(state=State.QUEUED) | Q(state=State.RUNNING, pk__in=free)
+    )
+    return list(waiting.order_by("pk").values_list("pk", flat=True))
+
+
+def _free() -> Q:
+    """Return the condition that nobody works on a chunk."""
+    silent = Q(heartbeat_at__isnull=True) | Q(heartbeat_at__lt=timezone.now() - SILENT)
+    return Q(state=State.QUEUED) | (Q(state=State.RUNNING) & silent)
+
+
+def run(run_id: int, progress: Progress | None = None) -> MetricRun:
+    """Compute what a run lacks, here, until it has ended.
+
+    Chunks that other workers have taken are waited for.
+    """
+    row = MetricRun.objects.select_related("benchmark").get(pk=run_id)
+    plan(row)
+    while True:
+        work(run_id=run_id, progress=progress)
+        row.refresh_from_db()
+        if row.state not in OPEN:
+            return row
+        report(row, progress)
+        time.sleep(1)
+
+
+def work(
+    queues: Iterable[str] = Queue.values,
+    *,
+    run_id: int | None = None,
+    seconds: float | None = None,
+    progress: Progress | None = None,
+    only_ready: bool = False,
+) -> bool:
+    """Take chunks and compute them until none is free, or the time is over.
+
+    Parameters
+    ----------
+    queues
+        Whose chunks are taken.
+    run_id
+        Of which run; None: of any.
+    seconds
+        After how long no further output is begun; None: never.
+    progress
+        Is told how many pieces of the run are done, and of how many.
+    only_ready
+        Whether chunks are left to others whose metrics lack something on this machine.
+
+    Returns
+    -------
+    bool
+        Whether chunks are left.
+    """
+    finish_what_has_ended()
+    end = None if seconds is None else time.monotonic() + seconds
+    while end is None or time.monotonic() < end:
+        chunk = _take(list(queues), run_id, only_ready=only_ready)
+        if chunk is None:
+            return False
+        _work_on(chunk, end, progress)
+    return True
+
+
+def _take(
+    queues: Sequence[str], run_id: int | None, *, only_ready: bool = False
+) -> MetricChunk | None:
+    """Mark the oldest free chunk as this worker's own."""
+    chunks = MetricChunk.objects.filter(queue__in=queues, run__state=State.RUNNING)
+    if run_id is not None:
+        chunks = chunks.filter(run=run_id)
+    worker = uuid.uuid4().hex
+    free = chunks.filter(_free()).order_by("pk").values_list("pk", "metrics")
+    for key, metrics in list(free):
+        if only_ready and lacking_here(metrics):
+            continue
+        if _taken(key, worker):
+            own = MetricChunk.objects.filter(pk=key, worker=worker)
+            chunk = own.select_related("run__benchmark").first()
+            if chunk is not None:  # else the run was stopped meanwhile
+                return chunk
+    return None
+
+
+def lacking_here(names: Iterable[str]) -> dict[str, Lacks]:
+    """Return what metrics lack on this machine; those that lack nothing are absent.
+
+    A metric that is gone from the registry lacks nothing: whoever takes its chunk says
+    what is wrong.
+    """
+    known = [name for name in names if name.partition("@")[0] in registry.METRICS]
+    found = {name: registry.load(name).missing() for name in known}
+    return {name: lacks for name, lacks in found.items() if lacks}
+
+
+def waiting_for(run: MetricRun) -> dict[str, Lacks]:
+    """Return the metrics of chunks that no worker looks at, with what they lack here.
+
+    Where a worker is at a chunk of the same queue, its others merely wait their turn.
+    """
+    at_work = run.chunks.filter(state=State.RUNNING).exclude(_free()).values("queue")
+    waiting = run.chunks.filter(state=State.QUEUED).exclude(queue__in=at_work)
+    metrics = waiting.values_list("metrics", flat=True)
+    return lacking_here(sorted({name for names in metrics for name in names}))
+
+
+def _taken(key: int, worker: str) -> bool:
+    """Mark a chunk unless somebody has it, or has another one of the same budget."""
+    with transaction.atomic():
+        chunk = MetricChunk.objects.filter(_free(), pk=key)
+        if MetricChunk.objects.filter(pk=key, queue=Queue.JUDGE).exists():
+            # Locked, so that two workers do not find each other absent.
+            run = MetricRun.objects.select_for_update().get(chunks=key)
+            asking = run.chunks.filter(queue=Queue.JUDGE, state=State.RUNNING)
+            if asking.exclude(_free()).exists():
+                return False
+        more = When(state=State.RUNNING, then=F("lost") + Constant(1))
+        lost = Case(more, default=F("lost"), output_field=PositiveSmallIntegerField())
+        return bool(
+            chunk.update(
+                state=State.RUNNING,
+                worker=worker,
+                heartbeat_at=timezone.now(),
+                lost=lost,
+            )
+        )
+
+
+def _work_on(chunk: MetricChunk, end: float | None, progress: Progress | None) -> None:
+    """Compute one chunk, and put down how it ended.
+
+    This is the outermost edge of a job: whatever ends it is recorded.
+    """
+    work = ChunkWork(chunk, end, progress)
+    try:
+        if chunk.lost >= MOST_LOST:
+            raise ScoringError(
+                f"{chunk.lost} workers were lost over it; the last lines of their "
+                "logs, or those of the system about memory, say why"
+            )
+        with Signs(f"metric chunk {chunk.pk}", partial(sign, chunk)) as signs:
+            complete = work.compute(signs)
+        state = State.QUEUED if not complete else State.DONE
+    except ChunkLostError:
+        logger.info("metric chunk %s: another worker has it", chunk.pk)
+        return
+    except (KeyboardInterrupt, OperationalError):
+        # Nobody's fault; whoever comes next goes on.
+        MetricChunk.objects.filter(pk=chunk.pk, worker=chunk.worker).update(
+            state=State.QUEUED
+        )
+        raise
+    except Exception as error:
+        # What is fatal says itself what is wrong, and where.
+        told = None if isinstance(error, FatalError) else error
+        logger.error("metric chunk %s failed: %s", chunk.pk, error, exc_info=told)
+        work.failures.append(["", "", str(error) or type(error).__name__])
+        state = State.FAILED
+        MetricChunk.objects.filter(
+            run=chunk.run_id, queue=chunk.queue, state=State.QUEUED
+        ).update(state=State.FAILED)
+    with transaction.atomic():
+        lock_run(chunk)
+        MetricChunk.objects.filter(pk=chunk.pk, worker=chunk.worker).update(
+            state=state,
+            failures=[*chunk.failures, *work.failures],
+            environment=chunk.environment | work.environment,
+        )
+        finish_if_done(chunk.run_id)

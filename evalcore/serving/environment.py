@@ -1,0 +1,215 @@
+"""Reading environment variables; a bad value raises one clear sentence."""
+
+import os
+import re
+from pathlib import Path
+
+import dj_database_url
+from django.core.exceptions import ImproperlyConfigured
+
+from evalcore.serving.key_file import SHORTEST_KEY, kept_key
+
+LOCAL_HOSTS = ("127.0.0.1", "localhost", "[::1]")
+BROKERS = ("filesystem", "redis", "rediss", "amqp", "amqps")
+NAME = r"[\w-]+(?:\.[\w-]+)*|\[[0-9A-Fa-f:.]+\]"
+HOST = re.compile(rf"\*|\.?(?:{NAME})")
+ADDRESS = re.compile(rf"https?://(?P<host>{NAME})(?::\d+)?")
+
+
+def read(name: str, default: str = "") -> str:
+    """Return a variable; an empty one, as docker compose passes it, is unset."""
+    return os.environ.get(name, "").strip() or default
+
+
+def flag(name: str) -> bool:
+    """Read 1 or 0."""
+    value = read(name, "0")
+    if value not in ("0", "1"):
+        raise ImproperlyConfigured(f"{name}={value!r}: write 1 (yes) or 0 (no).")
+    return value == "1"
+
+
+def parse_port(text: str) -> int:
+    """Return a port's number.
+
+    Raises
+    ------
+    ValueError
+        The text is none; the message says what would be right.
+    """
+    if not (text.isdecimal() and len(text) <= 5 and 1 <= int(text) <= 65535):
+        raise ValueError("write a number from 1 to 65535")
+    return int(text)
+
+
+def port(name: str) -> int:
+    """Read a port's number."""
+    value = read(name, "8000")
+    try:
+        return parse_port(value)
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name}={value!r}: {error}.") from error
+
+
+def count(name: str, default: int, *, least: int = 1, most: int) -> int:
+    """Read a whole number."""
+    value = read(name, str(default))
+    known = value.isascii() and value.isdecimal() and len(value) <= 9
+    if not (known and least <= int(value) <= most):
+        raise ImproperlyConfigured(
+            f"{name}={value!r}: write a whole number from {least} to {most:,}."
+        )
+    return int(value)
+
+
+def own_folder(name: str, default: Path) -> Path:
+    """Read the name of a folder that Plumbline writes to, and make it."""
+    path = Path(read(name) or default).resolve()
+    make_folder(name, path)
+    return path
+
+
+def make_folder(name: str, path: Path) -> None:
+    """Make a folder that follows from the variable `name`; it is this user's alone.
+
+    Whoever reads the database has everybody's links. Folders above it are made alike:
+    the demo's folder lies in that of one's own data.
+    """
+    try:
+        for folder in (*reversed(path.parents), path):
+            folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise ImproperlyConfigured(
+            f"{name}: {path} cannot be created ({error.strerror}); "
+            "name a folder that this user may write."
+        ) from error
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise ImproperlyConfigured(
+            f"{name}: {path} cannot be written; name a folder that this user may write."
+        )
+
+
+def existing_folder(name: str) -> str:
+    """Read the name of a folder that must be there; empty where none is named."""
+    value = read(name)
+    if value and not Path(value).is_dir():
+        raise ImproperlyConfigured(f"{name}={value!r}: name a folder that exists.")
+    return value
+
+
+def database(data_dir: Path) -> dict:
+    """Read DATABASE_URL; without one the database is a file in the data folder."""
+    url = read("DATABASE_URL")
+    if not url:
+        return _sqlite(data_dir / "plumbline.sqlite3", data_dir)
+    try:
+        parsed = dj_database_url.parse(url, conn_max_age=60, conn_health_checks=True)
+    except (ValueError, dj_database_url.ParseError) as error:
+        raise ImproperlyConfigured(
+            "DATABASE_URL is not a database address "
+            "(sqlite:///path or postgres://user:password@host/name)."
+        ) from error
+    engine = parsed["ENGINE"].rsplit(".", 1)[-1]
+    if engine == "sqlite3":
+        return _sqlite(_database_file(parsed["NAME"]), data_dir)
+    if engine != "postgresql":
+        raise ImproperlyConfigured(
+            f"DATABASE_URL names {engine}: Plumbline runs on sqlite or postgres."
+        )
+    if not parsed["NAME"]:
+        raise ImproperlyConfigured(
+            "DATABASE_URL names no database: "
+            "write its name last, as in postgres://user:password@host/name."
+        )
+    return parsed
+
+
+def _database_file(name: str) -> Path:
+    # Every process would have a database of its own in memory.
+    if name in ("", ":memory:"):
+        raise ImproperlyConfigured(
+            "DATABASE_URL names no file: write sqlite:///path/to/file."
+        )
+    path = Path(name)
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise ImproperlyConfigured(
+            f"DATABASE_URL: {path} is no file in a folder that exists."
+        )
+    return path
+
+
+def _sqlite(path: Path, data_dir: Path) -> dict:
+    # WAL lets annotators read while one writes; IMMEDIATE takes the write lock up
+    # front, so that a transaction waits instead of failing half-way. FULL: what was
+    # acknowledged is on the disk; with NORMAL a power cut takes the last seconds back.
+    # Only macOS needs `fullfsync` for that.
+    return {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": str(path),
+        "OPTIONS": {
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 20,
+            "init_command": (
+                "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA fullfsync=ON"
+            ),
+        },
+        # Tests use a file too: an in-memory database has no WAL and other locks.
+        "TEST": {"NAME": str(data_dir / "test.sqlite3")},
+    }
+
+
+def broker() -> str:
+    """Read BROKER_URL; without one messages are files, and no server is needed."""
+    url = read("BROKER_URL", "filesystem://localhost/")
+    scheme, separator, rest = url.partition("://")
+    known = scheme in BROKERS and separator
+    if not known or not (rest or scheme == "filesystem"):
+        raise ImproperlyConfigured(
+            f"BROKER_URL={url!r}: "
+            "write filesystem://, redis://host/0 or amqp://user:password@host//"
+        )
+    return url
+
+
+def secret_key(*, production: bool, key_file: Path) -> str:
+    """Read SECRET_KEY, which production demands; else there is one in a file."""
+    key = read("SECRET_KEY")
+    if not key and production:
+        raise ImproperlyConfigured(
+            "SECRET_KEY is missing: with PRODUCTION=1 set it to a long random text."
+        )
+    if key and len(key) < SHORTEST_KEY:
+        raise ImproperlyConfigured(
+            "SECRET_KEY can be guessed: set it to a random text of at least "
+            f"{SHORTEST_KEY} letters, or leave it out."
+        )
+    return key or kept_key(key_file)
+
+
+def base_url() -> str:
+    """Read BASE_URL, the address that annotators reach; empty where none is named."""
+    url = read("BASE_URL").rstrip("/")
+    if url and not ADDRESS.fullmatch(url):
+        raise ImproperlyConfigured(
+            f"BASE_URL={url!r}: write scheme and host, as in https://study.example.org"
+        )
+    return url
+
+
+def allowed_hosts(*, production: bool, base: str) -> list[str]:
+    """Read ALLOWED_HOSTS; the base's host and this machine are always among them."""
+    value = read("ALLOWED_HOSTS")
+    hosts = [part.strip() for part in value.split(",") if part.strip()]
+    bad = [host for host in hosts if not HOST.fullmatch(host)]
+    if bad or (value and not hosts):
+        raise ImproperlyConfigured(
+            f"ALLOWED_HOSTS={value!r}: write host names without scheme, port or path, "
+            "separated by commas."
+        )
+    if address := ADDRESS.fullmatch(base):
+        hosts.append(address["host"])
+    if production and not hosts:
+        raise ImproperlyConfigured(
+            "ALLOWED_HOSTS is missing: with PRODUCTION=1 name the server's host."
+        )
+    return [*hosts, *LOCAL_HOSTS]

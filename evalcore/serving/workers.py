@@ -1,0 +1,75 @@
+"""Whether the processes that work beside the web server live, and what waits if not.
+
+They may run anywhere, started by anybody: what counts is their last sign of life, which
+stands in the database, where every web process sees it. Being started is such a sign.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from functools import partial
+
+from django.db.models import Q
+from django.http import HttpRequest
+from django.utils import timezone
+
+from evalcore.models import MetricChunk, MetricRun, Worker
+from evalcore.serving.heartbeats import SIGN_SECONDS, Signs
+
+# Two signs may fail before anybody worries, and none where a process is known to have
+# ended: another one of its kind may live.
+LATE = timedelta(seconds=3 * SIGN_SECONDS)
+LATE_IF_ENDED = timedelta(seconds=1.5 * SIGN_SECONDS)
+KINDS = frozenset(Worker.Kind.values)
+
+
+def give_signs(kinds: Iterable[str]) -> None:
+    """Put down that this process lives, now and as long as it does."""
+    own = sorted(KINDS.intersection(kinds))
+    Signs(f"worker {', '.join(own)}", partial(sign, own)).start()
+    sign(own)
+
+
+def sign(kinds: Iterable[str]) -> bool:
+    """Put down that kinds of workers live, unless somebody has just done so."""
+    now = timezone.now()
+    recent = now - timedelta(seconds=SIGN_SECONDS / 2)
+    for kind in kinds:
+        Worker.objects.get_or_create(kind=kind)
+        due = Q(seen_at__isnull=True) | Q(seen_at__lt=recent)
+        Worker.objects.filter(due | Q(restart_at__isnull=False), kind=kind).update(
+            seen_at=now, restart_at=None
+        )
+    return True
+
+
+def expect(kind: str, restart_at: datetime) -> None:
+    """Put down that a worker of this kind has ended, and when it is started again."""
+    Worker.objects.update_or_create(kind=kind, defaults={"restart_at": restart_at})
+
+
+def standing_still() -> list[Worker]:
+    """Return the kinds of workers that do not live and for which something waits."""
+    known = {row.kind: row for row in Worker.objects.all()}
+    rows = [known.get(kind, Worker(kind=kind)) for kind in Worker.Kind.values]
+    now = timezone.now()
+    return [row for row in rows if _is_missed(row, now) and _is_wanted(row)]
+
+
+def _is_missed(row: Worker, now: datetime) -> bool:
+    late = LATE_IF_ENDED if row.restart_at else LATE
+    return row.seen_at is None or now - row.seen_at > late
+
+
+def _is_wanted(row: Worker) -> bool:
+    """Say whether anything needs it: not every site computes what takes a GPU."""
+    if row.kind != Worker.Kind.GPU:
+        return True
+    return MetricChunk.objects.filter(
+        queue__in=(MetricChunk.Queue.GPU, MetricChunk.Queue.JUDGE),
+        state__in=(MetricRun.State.QUEUED, MetricRun.State.RUNNING),
+    ).exists()
+
+
+def context(_request: HttpRequest) -> dict[str, object]:
+    """Let pages ask what stands still; those that do not ask cost nothing."""
+    return {"standing_still": standing_still}

@@ -1,0 +1,319 @@
+"""Degraded twins of outputs: what people must rate lower than the originals.
+
+The pictures are written before the database is touched, and a twin is stored whole or
+not at all. The same output, degradation and seed make the same twin on any machine.
+"""
+
+import contextlib
+import os
+import random
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+
+from django.db import transaction
+from django.db.models import ProtectedError
+from PIL import Image
+from tqdm import tqdm
+
+from analysis.problems import InputError, Problem
+from evalcore import media
+from evalcore.models import Frame, MediaFile, Output
+from evalcore.postgresql import analyze
+from evalcore.twins import degrading
+from evalcore.twins.degrading import ImpossibleDegradationError
+
+Degradation = Output.Degradation
+SHOWN_OUTPUTS = 10
+# What each shot shows, by its number; shots without a picture are left out.
+Pictures = dict[int, MediaFile]
+Alteration = Callable[[Image.Image], Image.Image]
+
+
+@dataclass(frozen=True)
+class PreparedTwin:
+    """A twin whose pictures are written and whose rows may not be there yet.
+
+    `pictures` has the hash of each shot's picture; `drawn` are the new ones.
+    """
+
+    output: Output
+    degradation: str
+    seed: int
+    pictures: Mapping[int, str]
+    drawn: tuple[media.Prepared, ...]
+
+
+@dataclass
+class Summary:
+    """Which twins were made, which were here, and which cannot be made, and why."""
+
+    made: Counter[str] = field(default_factory=Counter)
+    here: int = 0
+    impossible: dict[tuple[str, str], list[str]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+
+    def line(self) -> str:
+        """Return the summary as a sentence."""
+        counts = ", ".join(f"{n} {name}" for name, n in sorted(self.made.items()))
+        made = f"Made {self.made.total()} twins" + f" ({counts})" * bool(counts)
+        without = sum(map(len, self.impossible.values()))
+        return f"{made}; {self.here} were here already; {without} are impossible."
+
+    def reasons(self) -> list[str]:
+        """Return why twins are impossible, a line each reason."""
+        return [
+            f"{degradation} is impossible for {len(outputs)} outputs: {reason} "
+            f"({', '.join(outputs[:SHOWN_OUTPUTS])}"
+            f"{', ...' * (len(outputs) > SHOWN_OUTPUTS)})"
+            for (degradation, reason), outputs in sorted(self.impossible.items())
+        ]
+
+
+def possible(output: Output) -> list[str]:
+    """Return the degradations that can be made of an output.
+
+    No picture is read: blurring one that is blank turns out later to change nothing.
+    """
+    return [name for name in Degradation.values if why_impossible(output, name) is None]
+
+
+def why_impossible(output: Output, degradation: str) -> str | None:
+    """Say what a degradation would need that the output lacks; None: nothing."""
+    try:
+        _arranged(output, Degradation(degradation), seed=0)
+    except ImpossibleDegradationError as error:
+        return str(error)
+    return None
+
+
+def make_twin(output: Output, degradation: str, seed: int) -> Output:
+    """Return the degraded twin of an output, made now unless there is one.
+
+    Raises
+    ------
+    ValueError
+        There is no such degradation.
+    ImpossibleDegradationError
+        The output cannot be degraded so; the message says why.
+    InputError
+        Stored pictures cannot be read; every one is named.
+    """
+    existing = find_twin(output, Degradation(degradation))
+    return existing or store_twin(prepare_twin(output, degradation, seed))
+
+
+def make_twins(
+    outputs: Iterable[Output], degradations: Iterable[str], seed: int
+) -> Summary:
+    """Make the twins that are possible and not there yet; all of them or none.
+
+    Raises
+    ------
+    InputError
+        Stored pictures cannot be read; every one is named and nothing was stored.
+    """
+    names = list(dict.fromkeys(degradations))
+    wanted = [(output, name) for output in outputs for name in names]
+    summary, ready = Summary(), []
+    problems: list[Problem] = []
+    for output, degradation in tqdm(wanted, desc="twins", disable=None):
+        if find_twin(output, degradation):
+            summary.here += 1
+            continue
+        try:
+            ready.append(prepare_twin(output, degradation, seed))
+        except ImpossibleDegradationError as error:
+            summary.impossible[degradation, str(error)].append(_name(output))
+        except InputError as error:
+            problems += error.problems
+    if problems:
+        raise InputError(problems)
+    with transaction.atomic():
+        for twin in ready:
+            store_twin(twin)
+            summary.made[twin.degradation] += 1
+        analyze(Output, Frame)
+    return summary
+
+
+def find_twin(output: Output, degradation: str) -> Output | None:
+    """Return the twin that an output has already."""
+    return Output.twins.filter(twin_of=output, degradation=degradation).first()
+
+
+def prepare_twin(output: Output, degradation: str, seed: int) -> PreparedTwin:
+    """Write the pictures of a twin; the database is only read.
+
+    Raises what `make_twin` raises.
+    """
+    before = _pictures(output)
+    after = _arranged(output, Degradation(degradation), seed)
+    drawn = _draw(output, after, _alterations(degradation, before, after))
+    hashes = {number: picture.sha256 for number, picture in after.items()}
+    hashes |= {number: picture.sha256 for number, picture in drawn.items()}
+    if hashes == {number: picture.sha256 for number, picture in before.items()}:
+        raise ImpossibleDegradationError("it would look exactly like the original")
+    return PreparedTwin(output, degradation, seed, hashes, tuple(drawn.values()))
+
+
+def store_twin(twin: PreparedTwin) -> Output:
+    """Store a prepared twin and return it; the one that is there already stays."""
+    original = twin.output
+    with transaction.atomic():
+        media.store_prepared(twin.drawn)
+        row, created = Output.twins.get_or_create(
+            twin_of=original,
+            degradation=twin.degradation,
+            defaults={
+                "story_id": original.story_id,
+                "method_id": original.method_id,
+                "mode": original.mode,
+                "language": original.language,
+                "timestamp": original.timestamp,
+                "index_shift": original.index_shift,
+                "source": f"seed {twin.seed}",
+            },
+        )
+        if created:
+            Frame.objects.bulk_create(
+                Frame(
+                    output=row,
+                    shot_id=frame.shot_id,
+                    number=frame.number,
+                    media_id=twin.pictures.get(frame.number),
+                )
+                for frame in original.frames.all()
+            )
+    return row
+
+
+def forget_twins(output: Output) -> None:
+    """Remove the twins of an output whose shots or pictures have changed.
+
+    One that people are shown stays as they see it.
+    """
+    for twin in Output.twins.filter(twin_of=output):
+        with contextlib.suppress(ProtectedError):
+            twin.delete()
+
+
+def _arranged(output: Output, degradation: Degradation, seed: int) -> Pictures:
+    """Return which stored picture each shot shows; those to blur are still sharp."""
+    if output.twin_of_id is not None:
+        raise ImpossibleDegradationError("it is a degraded twin itself")
+    if output.video_id is not None:
+        raise ImpossibleDegradationError("it is a video; only pictures are degraded")
+    pictures = _pictures(output)
+    if not pictures:
+        raise ImpossibleDegradationError("it has no pictures")
+    # Not from keys of rows, which are others on another machine.
+    own_seed = f"{seed} {degradation} {output.story.key} {output.method.name}"
+    match degradation:
+        case Degradation.SHUFFLED:
+            return degrading.shuffled(pictures, own_seed)
+        case Degradation.REPEATED_SHOT:
+            return degrading.repeated_shot(pictures, own_seed)
+        case Degradation.SWAPPED_CHARACTERS:
+            on_stage = _on_stage(output)
+            return degrading.swapped_characters(pictures, on_stage, own_seed)
+        case Degradation.FOREIGN_SHOT:
+            foreign = _foreign_pictures(output, pictures, own_seed)
+            return degrading.foreign_shot(pictures, foreign, own_seed)
+    return pictures
+
+
+def _pictures(output: Output) -> Pictures:
+    frames = output.frames.filter(media__isnull=False).select_related("media")
+    return {frame.number: frame.media for frame in frames.order_by("number")}
+
+
+def _on_stage(output: Output) -> dict[int, frozenset[str]]:
+    shots = output.story.shots.prefetch_related("characters")
+    return {
+        shot.number: frozenset(character.key for character in shot.characters.all())
+        for shot in shots
+    }
+
+
+def _foreign_pictures(output: Output, own: Pictures, seed: str) -> list[MediaFile]:
+    """Return one other story's pictures: by the same method, else by any."""
+    for other in _foreign_outputs(output, seed):
+        found = list(_pictures(other).values())
+        if not set(found) <= set(own.values()):
+            return found
+    return []
+
+
+def _foreign_outputs(output: Output, seed: str) -> Iterator[Output]:
+    """Yield the benchmark's outputs of other stories, the same method's first."""
+    elsewhere = Output.objects.filter(
+        story__benchmark=output.story.benchmark_id, frames__media__isnull=False
+    ).exclude(story=output.story_id)
+    rng = random.Random(seed)
+    for outputs in (
+        elsewhere.filter(method=output.method_id),
+        elsewhere.exclude(method=output.method_id),
+    ):
+        listed = list(outputs.order_by("story__key", "method__name").distinct())
+        yield from rng.sample(listed, len(listed))
+
+
+def _alterations(
+    degradation: str, before: Pictures, after: Pictures
+) -> dict[int, Alteration]:
+    """Return how the pictures change that are not stored yet.
+
+    A foreign picture gets the size of the one whose place it takes.
+    """
+    if degradation == Degradation.BLURRED:
+        return dict.fromkeys(after, degrading.blurred)
+    own = set(before.values())
+    return {
+        number: partial(degrading.fitted, size=_size(before[number]))
+        for number, picture in after.items()
+        if picture not in own and _size(picture) != _size(before[number])
+    }
+
+
+def _size(picture: MediaFile) -> tuple[int, int]:
+    return picture.width, picture.height
+
+
+def _draw(
+    output: Output, pictures: Pictures, alterations: Mapping[int, Alteration]
+) -> dict[int, media.Prepared]:
+    """Write the files of altered pictures.
+
+    Raises
+    ------
+    InputError
+        Stored pictures cannot be read; every one is named.
+    """
+
+    def draw(number: int) -> media.Prepared | Problem:
+        path = media.original_path(pictures[number])
+        try:
+            with media.stored_picture(pictures[number]) as picture:
+                altered = alterations[number](picture)
+        except media.UnreadablePictureError as error:
+            expected = str(error)
+        except OSError as error:
+            expected = f"a readable file ({error.strerror})"
+        else:
+            return media.keep_picture(altered)
+        return Problem(f"{_name(output)} / shot {number}", expected, value=str(path))
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        done = list(pool.map(draw, alterations))
+    problems = [result for result in done if isinstance(result, Problem)]
+    if problems:
+        raise InputError(problems)
+    return dict(zip(alterations, done, strict=True))
+
+
+def _name(output: Output) -> str:
+    return f"{output.method.name} / {output.story.key}"

@@ -1,0 +1,231 @@
+"""Content-addressed videos: the stream kept exactly, everything around it removed.
+
+A stored original lies beside the pictures, at `MEDIA_ROOT/original/ab/abcd....mp4`:
+the same stream in a new container, without tags, title, dates, chapters or sound. What
+people see are renditions that are alike for all methods (H.264, one encoder with one
+setting, constant frame rate, no sound, no metadata), made at import, or on first use:
+`MEDIA_ROOT/video/ab/abcd...-320x192.mp4`, and stills of them as WebP beside it.
+"""
+
+import io
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import Literal
+
+import av
+from django.conf import settings
+from PIL import Image
+
+from evalcore import media
+from evalcore.models import MediaFile
+from evalcore.video.decoding import (
+    Container,
+    UnreadableVideoError,
+    look_through,
+    opened,
+    recognise,
+)
+from evalcore.video.encoding import Shape, encode
+
+Box = tuple[int, int]
+Still = Literal["first", "middle"]
+
+LONGEST_SIDE = 1920  # of a rendition that is not fitted into a box
+
+
+def store_video(source: Path | bytes) -> MediaFile:
+    """Store a video without its metadata, make its rendition, and return its row.
+
+    Storing the same bytes again returns the row that exists.
+
+    Raises
+    ------
+    UnreadableVideoError
+        It is no video that can be shown.
+    """
+    if isinstance(source, bytes):
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(source)
+            file.flush()
+            return store_video(Path(file.name))
+    known = MediaFile.objects.filter(source_sha256=media.file_digest(source)).first()
+    if known is not None and media.original_path(known).is_file():
+        return known
+    prepared = prepare_video(source)
+    store_prepared([prepared])
+    return MediaFile.objects.get(pk=prepared.pk)
+
+
+def prepare_video(path: Path) -> MediaFile:
+    """Write the files of a video, its rendition too; return its row, not saved.
+
+    Raises
+    ------
+    UnreadableVideoError
+        It is no video that can be shown.
+    """
+    container = recognise(path)
+    look = look_through(path, container)
+    with _copied(path, container) as copy:
+        row = MediaFile(
+            sha256=media.file_digest(copy),
+            source_sha256=media.file_digest(path),
+            content_type=container.content_type,
+            extension=container.extension,
+            bytes=copy.stat().st_size,
+            width=look.width,
+            height=look.height,
+            duration_seconds=look.seconds,
+            frame_rate=look.frame_rate,
+        )
+        stored = media.original_path(row)
+        stored.parent.mkdir(parents=True, exist_ok=True)
+        os.replace(copy, stored)
+    video_rendition_path(row)
+    return row
+
+
+def store_prepared(videos: Iterable[MediaFile]) -> None:
+    """Store the rows of prepared videos, in few queries."""
+    rows = {video.sha256: video for video in videos}
+    MediaFile.objects.bulk_create(rows.values(), batch_size=500, ignore_conflicts=True)
+
+
+def check_video(path: Path) -> None:
+    """Decode every frame of a video, and write nothing.
+
+    Raises
+    ------
+    UnreadableVideoError
+        It is no video that can be shown.
+    """
+    look_through(path, recognise(path))
+
+
+def is_same_video(stored: MediaFile, path: Path) -> bool:
+    """Say whether the file holds exactly the stored stream.
+
+    Raises
+    ------
+    UnreadableVideoError
+        It is no video.
+    """
+    if stored.source_sha256 == media.file_digest(path):
+        return True
+    with _copied(path, recognise(path)) as copy:
+        return stored.sha256 == media.file_digest(copy)
+
+
+def frame_count(stored: MediaFile) -> int:
+    """Return how many frames the rendition of a video has."""
+    assert stored.duration_seconds is not None
+    assert stored.frame_rate is not None
+    return round(stored.duration_seconds * stored.frame_rate)
+
+
+@contextmanager
+def _copied(path: Path, container: Container) -> Iterator[Path]:
+    """Lend a copy of the stream alone: no tags, no dates, no chapters, no sound."""
+    with (
+        media.temporary_file(
+            settings.MEDIA_ROOT / "original", container.extension
+        ) as copy,
+        opened(path, container) as (file, stream),
+    ):
+        with av.open(
+            str(copy), "w", format=container.extension, options={"fflags": "+bitexact"}
+        ) as output:
+            target = output.add_stream_from_template(stream, opaque=True)
+            for packet in file.demux(stream):
+                if packet.dts is not None:
+                    packet.stream = target
+                    output.mux(packet)
+        yield copy
+
+
+def rendition_size(stored: MediaFile, box: Box | None = None) -> Box:
+    """Return the size of what people are shown of a video."""
+    shape = _shape(stored, box)
+    return shape.width, shape.height
+
+
+def _shape(stored: MediaFile, box: Box | None) -> Shape:
+    if box is None:
+        own = min(LONGEST_SIDE, stored.width), min(LONGEST_SIDE, stored.height)
+        inner = _fitted(stored, own)
+        return Shape(*inner, *inner)
+    return Shape(box[0] + box[0] % 2, box[1] + box[1] % 2, *_fitted(stored, box))
+
+
+def _fitted(stored: MediaFile, box: Box) -> Box:
+    """Return the largest even size of the video's own shape within a box."""
+    scale = min(box[0] / stored.width, box[1] / stored.height)
+    return _even(stored.width * scale), _even(stored.height * scale)
+
+
+def _even(side: float) -> int:
+    """Return the even number below, at least 2; what floats lose does not count."""
+    return max(2, int(side + 1e-6) // 2 * 2)
+
+
+def video_rendition_path(stored: MediaFile, box: Box | None = None) -> Path:
+    """Return the H.264 video that people are shown, made on first use.
+
+    Parameters
+    ----------
+    stored
+        The video.
+    box
+        Width and height to fit it into, with black around it; by default its own size.
+    """
+    shape = _shape(stored, box)
+    path = _shown(stored, f"{shape.width}x{shape.height}.mp4")
+    if not path.is_file():
+        rate = Fraction(stored.frame_rate).limit_denominator(1001)
+        with media.temporary_file(path.parent, "mp4") as draft:
+            encode(media.original_path(stored), draft, shape, rate)
+            os.replace(draft, path)
+    return path
+
+
+def _shown(stored: MediaFile, name: str) -> Path:
+    folder = settings.MEDIA_ROOT / "video" / stored.sha256[:2]
+    return folder / f"{stored.sha256}-{name}"
+
+
+def video_still_path(
+    stored: MediaFile,
+    rendition: media.Rendition,
+    box: Box | None = None,
+    at: Still = "middle",
+) -> Path:
+    """Return a frame of the rendition as a WebP picture, made on first use."""
+    size = rendition_size(stored, box)
+    path = _shown(stored, f"{size[0]}x{size[1]}-{at}-{rendition}.webp")
+    if not path.is_file():
+        number = frame_count(stored) // 2 if at == "middle" else 0
+        picture = _frame(video_rendition_path(stored, box), number)
+        side = media.LONGEST_SIDE[rendition]
+        picture.thumbnail((side, side), Image.Resampling.LANCZOS)
+        with media.temporary_file(path.parent, "webp") as draft:
+            buffer = io.BytesIO()
+            picture.save(buffer, "WEBP", quality=90, method=3)
+            draft.write_bytes(buffer.getvalue())
+            os.replace(draft, path)
+    return path
+
+
+def _frame(path: Path, number: int) -> Image.Image:
+    """Return one frame of a rendition."""
+    with av.open(str(path)) as file:
+        stream = file.streams.video[0]
+        time = number / stream.average_rate
+        file.seek(int(time / stream.time_base), stream=stream)
+        for frame in file.decode(stream):
+            if round(frame.time * stream.average_rate) >= number:
+                return frame.to_image()
+    raise UnreadableVideoError(f"a rendition of more than {number} frames")

@@ -1,0 +1,593 @@
+"""Whole tables: reference data, determinism, exclusions, undefined things."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.commands.alignment import agreement, align, leaderboard
+from analysis.options import AlignOptions, OptionError
+from analysis.rankings.leaderboard import side_effect
+from analysis.result_tables.columns import COLUMNS
+
+FAST = AlignOptions(resamples=25)
+METHODS = ("copy", "drift", "good", "swap")
+
+
+def study(seed=0, n_stories=6, dimensions=("aesthetics", "identity")):
+    """Ratings, choices and scores of a small study."""
+    rng = np.random.default_rng(seed)
+    stories = [f"{i:02d}" for i in range(n_stories)]
+    ratings = pd.DataFrame(
+        itertools.product(stories, METHODS, dimensions, ("Ann", "Bob", "Eve")),
+        columns=["story", "method", "dimension", "annotator"],
+    )
+    ratings["rating"] = rng.integers(0, 5, len(ratings))
+    pairs = list(itertools.combinations(METHODS, 2))
+    choices = pd.DataFrame(
+        [(s, *pair, "quality", a) for s in stories for pair in pairs for a in "ABC"],
+        columns=["story", "method_a", "method_b", "criterion", "annotator"],
+    )
+    choices["choice"] = rng.choice(["a", "b", "tie"], len(choices))
+    scores = pd.DataFrame(
+        itertools.product(stories, METHODS, ("blur", "cids")),
+        columns=["story", "method", "metric"],
+    )
+    scores["score"] = rng.normal(size=len(scores)).round(2)
+    scores["higher_is_better"] = scores["metric"] == "cids"
+    return ratings, choices, scores
+
+
+def run(ratings, choices, scores, options=FAST):
+    return align(ratings=ratings, choices=choices, scores=scores, options=options)
+
+
+def assert_same(first, second):
+    assert first.tables.keys() == second.tables.keys()
+    for name, frame in first.tables.items():
+        assert frame.to_csv() == second.tables[name].to_csv(), name
+    assert first.cells.to_csv() == second.cells.to_csv()
+    assert first.notes == second.notes
+
+
+def test_it_works():
+    found = run(*study())
+    planned = {"power", "needed", "subset", "best_subset", "subset_stories"}
+    judged = {"stability", "judges", "strata", "strata_differences"}
+    without_sides = {"position_bias", "side_effect"}
+    without_boxes = {"labels"}
+    assert set(found.tables) == (
+        set(COLUMNS) - planned - judged - without_sides - without_boxes
+    )
+    for name, frame in found.tables.items():
+        assert tuple(frame.columns) == COLUMNS[name]
+        assert len(frame), name
+    assert len(found.cells) == 2 * 2 * 24
+
+
+def test_one_seed_gives_one_result_and_another_seed_other_intervals():
+    data = study()
+    first = run(*data)
+    assert_same(first, run(*data))
+    other = run(*data, AlignOptions(resamples=25, seed=1))
+    changed = first.tables["correlations"].compare(other.tables["correlations"])
+    assert set(changed.columns.get_level_values(0)) <= {"low", "high", "p_value"}
+    assert "low" in changed
+
+
+@settings(max_examples=5, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_the_order_of_rows_does_not_matter(seed):
+    data = study()
+    shuffled = [frame.sample(frac=1, random_state=seed) for frame in data]
+    assert_same(run(*data), run(*shuffled))
+
+
+def test_turned_choices_are_the_same_choices():
+    ratings, choices, scores = study()
+    turned = choices.rename(columns={"method_a": "method_b", "method_b": "method_a"})
+    turned["choice"] = turned["choice"].replace({"a": "b", "b": "a"})
+    assert_same(run(ratings, choices, scores), run(ratings, turned, scores))
+
+
+def test_gold_repeated_and_excluded_rows_change_nothing_but_notes():
+    ratings, choices, scores = study()
+    extra = ratings.iloc[:3].assign(rating=0, annotator="Mallory")
+    marked = pd.concat([ratings, extra])
+    for column in ("is_gold", "is_repeat", "excluded"):
+        marked[column] = False
+    for i, column in enumerate(("is_gold", "is_repeat", "excluded")):
+        marked.iloc[len(ratings) + i, marked.columns.get_loc(column)] = True
+    plain, found = run(ratings, choices, scores), run(marked, choices, scores)
+    for name, frame in plain.tables.items():
+        pd.testing.assert_frame_equal(frame, found.tables[name])
+    note = (
+        f"3 of {len(marked)} ratings left out of every table as gold, repeated or "
+        "excluded."
+    )
+    alone = (
+        f"{extra['dimension'].iloc[1]}: 1 repeated answer without a first answer of "
+        "the same annotator, so in no table."
+    )
+    assert set(found.notes) - set(plain.notes) == {note, alone}
+
+
+def test_excluding_a_method_is_not_having_it():
+    data = study()
+    options = AlignOptions(resamples=25, exclude_methods=("swap",))
+    found = run(*data, options)
+    without = run(
+        *(
+            frame[
+                ~frame[[c for c in frame if c.startswith("method")]]
+                .isin(["swap"])
+                .any(axis=1)
+            ]
+            for frame in data
+        )
+    )
+    for name, frame in without.tables.items():
+        pd.testing.assert_frame_equal(frame, found.tables[name])
+    assert found.notes[0] == "Left out as asked: swap."
+
+
+def test_an_unknown_excluded_method_is_refused():
+    with pytest.raises(OptionError, match="'swpa': expected one of copy, drift, good"):
+        run(*study(), AlignOptions(exclude_methods=("swpa",)))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"levels": ("system",)}, "--levels: 'system': expected method, story, pooled"),
+        ({"coefficients": ("tau",)}, "expected kendall, spearman, pearson"),
+        ({"epsilon": "auto"}, "expected heldout, insample, 0"),
+        ({"confidence": 95}, "expected a number between 0 and 1"),
+        ({"resamples": -1}, "expected 0 or more"),
+        ({"resample": "rows"}, "expected one of stories, methods"),
+    ],
+)
+def test_unknown_options_are_refused(options, message):
+    with pytest.raises(OptionError, match=message):
+        AlignOptions(**options)
+
+
+def test_lower_is_better_is_turned_in_tables_but_not_in_points():
+    ratings, _, scores = study()
+    found = run(ratings, None, scores)
+    blur = scores["metric"] == "blur"
+    turned = scores.assign(
+        score=scores["score"].where(~blur, -scores["score"]), higher_is_better=True
+    )
+    expected = run(ratings, None, turned)
+    for name in ("correlations", "pairwise_accuracy", "metric_comparisons"):
+        pd.testing.assert_frame_equal(found.tables[name], expected.tables[name])
+    raw = scores[blur].set_index(["story", "method"])["score"]
+    points = found.cells[found.cells["metric"] == "blur"]
+    for point in points.itertuples():
+        assert point.score == raw[point.story, point.method]
+    assert found.notes[0].startswith("Lower is better for blur")
+
+
+def test_without_resamples_only_exact_p_values_remain():
+    found = run(*study(), AlignOptions(resamples=0)).tables
+    for name, frame in found.items():
+        for column in {"low", "high", "ppa_half_low", "rank_low"} & set(frame):
+            assert frame[column].isna().all(), (name, column)
+    correlations = found["correlations"]
+    at_methods = correlations["level"] == "method"
+    assert correlations.loc[at_methods, "p_value"].notna().all()
+    assert correlations.loc[~at_methods, "p_value"].isna().all()
+    assert correlations["value"].notna().all()
+    assert found["metric_comparisons"]["difference"].notna().all()
+    assert found["metric_comparisons"]["p_value"].isna().all()
+
+
+def test_method_means_by_hand():
+    rows = [
+        ("1", "m", "Ann", 0),
+        ("1", "m", "Bob", 4),
+        ("2", "m", "Ann", 3),
+    ]
+    ratings = pd.DataFrame(rows, columns=["story", "method", "annotator", "rating"])
+    scores = pd.DataFrame(
+        {"story": ["1"], "method": ["m"], "metric": ["k"], "score": [1.0]}
+    )
+    row = (
+        run(ratings.assign(dimension="d"), None, scores).tables["method_means"].iloc[0]
+    )
+    assert row["mean"] == 2.5  # of the cells 2 and 3; the rows average 7/3
+    assert row["sd_annotators"] == pytest.approx(np.std([1.5, 4], ddof=1))
+    assert (row["n_ratings"], row["n_annotators"], row["n_stories"]) == (3, 2, 2)
+    assert row["low"] >= 2
+    assert row["high"] <= 3
+
+
+def test_holm_is_within_level_and_coefficient():
+    ratings, _, scores = study(dimensions=("identity",))
+    third = scores[scores["metric"] == "cids"].assign(metric="csd")
+    third["score"] = np.random.default_rng(5).normal(size=len(third))
+    table = run(ratings, None, pd.concat([scores, third])).tables["metric_comparisons"]
+    for _, family in table.groupby(["level", "coefficient"]):
+        assert len(family) == 3
+        smallest = family["p_value"].idxmin()
+        expected = min(1, 3 * family.loc[smallest, "p_value"])
+        assert family.loc[smallest, "p_adjusted"] == pytest.approx(expected)
+
+
+def test_a_metric_without_common_cells_is_listed_with_a_reason():
+    ratings, _, scores = study()
+    stray = pd.DataFrame(
+        {"story": ["99"], "method": ["good"], "metric": ["stray"], "score": [1.0]}
+    )
+    found = run(ratings, None, pd.concat([scores, stray]))
+    rows = found.tables["correlations"].query("metric == 'stray'")
+    assert len(rows) == 2 * 9
+    assert rows["value"].isna().all()
+    assert set(rows["reason"]) == {"no rated output has a score of this metric"}
+    stray = "aesthetics, identity: metric stray has no score for any rated output."
+    assert stray in found.notes
+
+
+def test_metrics_that_share_no_cell_leave_reasons_not_errors():
+    ratings, _, scores = study()
+    first = scores["story"] < "03"
+    apart = scores[first == (scores["metric"] == "cids")]
+    table = run(ratings, None, apart).tables["correlations"]
+    assert table["value"].isna().all()
+    assert set(table["reason"]) == {
+        "no output has a rating and a score of every metric"
+    }
+
+
+def test_method_level_scores_have_the_method_level_only():
+    ratings, _, scores = study()
+    fid = pd.DataFrame(
+        {
+            "story": "",
+            "method": METHODS,
+            "metric": "fid",
+            "score": [4.0, 2, 1, 3],
+            "higher_is_better": False,
+        }
+    )
+    found = run(ratings, None, pd.concat([scores, fid]))
+    rows = found.tables["correlations"].query("metric == 'fid'")
+    assert rows.query("level == 'method'")["value"].notna().all()
+    others = rows.query("level != 'method'")
+    assert others["value"].isna().all()
+    assert set(others["reason"]) == {"scores are method-level values, without stories"}
+    assert "fid" not in set(found.tables["pairwise_accuracy"]["metric"])
+
+
+@pytest.mark.shared
+def test_vistorybench_published_means(shared):
+    # published/README.md: 23 methods, StoryGen's variants left out.
+    humans = pd.read_csv(shared / "published/vistorybench_user_study.csv")
+    lite = pd.read_csv(shared / "published/vistorybench_lite_metrics.csv")
+    dimensions = list(humans.columns[3:])
+    ratings = humans.melt(
+        id_vars="method",
+        value_vars=dimensions,
+        var_name="dimension",
+        value_name="rating",
+    ).assign(story="", annotator="mean")
+    scores = lite.melt(
+        id_vars="method",
+        value_vars=list(lite.columns[3:]),
+        var_name="metric",
+        value_name="score",
+    ).assign(story="")
+    excluded = tuple(m for m in humans["method"] if m.startswith("StoryGen"))
+    options = AlignOptions(exclude_methods=excluded, resamples=0)
+    found = run(ratings, None, scores, options)
+    table = found.tables["correlations"].set_index(
+        ["dimension", "metric", "level", "coefficient"]
+    )
+    expected = {
+        ("environment_consistency", "csd_self"): (0.4198, 0.5639, 0.7130),
+        ("character_identification_consistency", "cids_self"): (0.3770, 0.5195, 0.5886),
+        ("subjective_aesthetics", "aesthetic"): (0.3147, 0.4639, 0.6068),
+    }
+    for key, numbers in expected.items():
+        for name, number in zip(
+            ("kendall", "spearman", "pearson"), numbers, strict=True
+        ):
+            row = table.loc[(*key, "method", name)]
+            assert row["value"] == pytest.approx(number, abs=5e-5)
+            assert row["n"] == 23
+        assert table.loc[(*key, "pooled", "kendall"), "reason"] == (
+            "ratings are method-level values, without stories"
+        )
+    assert "pairwise_accuracy" not in found.tables
+
+
+@pytest.mark.shared
+def test_published_coefficients_of_dsg(shared):
+    # statistics.md section 9, pooled Spearman / tau-b, as printed in the paper.
+    folder = shared / "data/dsg"
+    found = run(
+        pd.read_csv(folder / "ratings.csv"),
+        None,
+        pd.read_csv(folder / "scores.csv"),
+        AlignOptions(resamples=0, levels=("pooled",)),
+    )
+    table = found.tables["correlations"].set_index(["metric", "coefficient"])["value"]
+    printed = {
+        "mplug": ((0.212, 0.164), (0.463, 0.380), (0.464, 0.378)),
+        "instructblip": ((0.426, 0.352), (0.442, 0.364), (0.436, 0.355)),
+        "pali17b": ((0.207, 0.157), (0.571, 0.458), (0.570, 0.457)),
+    }
+    for reader, rows in printed.items():
+        for question, numbers in zip(("vq2a", "dsg", "dsg_nodep"), rows, strict=True):
+            for name, number in zip(("spearman", "kendall"), numbers, strict=True):
+                value = table[f"{question}|{reader}", name]
+                assert value == pytest.approx(number, abs=5.1e-4)
+
+
+@pytest.mark.shared
+def test_published_coefficients_of_tifa(shared):
+    # statistics.md section 9, pooled Pearson / tau-b.
+    folder = shared / "data/tifa"
+    found = run(
+        pd.read_csv(folder / "ratings.csv"),
+        None,
+        pd.read_csv(folder / "scores.csv"),
+        AlignOptions(resamples=0, levels=("pooled",)),
+    )
+    table = found.tables["correlations"].set_index(["metric", "coefficient"])["value"]
+    printed = {
+        "meteor": (0.339659, 0.274076),
+        "bleu": (0.183340, 0.187910),
+        "rouge": (0.328889, 0.244858),
+        "spice": (0.328053, 0.231758),
+        "clipscore": (0.331818, 0.231446),
+        "tifa_vilt": (0.493225, 0.382409),
+        "tifa_git": (0.544501, 0.425508),
+        "tifa_ofa": (0.496147, 0.372478),
+        "tifa_blip2": (0.558983, 0.435997),
+        "tifa_mplug": (0.596720, 0.471716),
+    }
+    metrics = set(table.index.get_level_values(0))
+    for start, numbers in printed.items():
+        (metric,) = [m for m in metrics if m.startswith(start)]
+        for name, number in zip(("pearson", "kendall"), numbers, strict=True):
+            assert table[metric, name] == pytest.approx(number, abs=5.1e-7)
+
+
+def test_agree_draws_annotators_where_it_is_asked_to():
+    ratings, choices, _ = study()
+    more = pd.concat([ratings, ratings.assign(annotator=ratings["annotator"] + "2")])
+    drawn = agreement(
+        ratings=more, options=AlignOptions(resamples=30, resample="annotators")
+    )
+    units = agreement(ratings=more, options=AlignOptions(resamples=30))
+    assert drawn.resampled["agreement"] == ("annotators",)
+    one, other = (a.tables["agreement"].set_index("statistic") for a in (drawn, units))
+    assert (one["value"].dropna() == other["value"].dropna()).all()
+    alphas = [each.loc["alpha_ordinal", "low"].tolist() for each in (one, other)]
+    assert alphas[0] != alphas[1]
+    found = agreement(ratings=ratings, choices=choices, options=FAST)
+    questions = found.tables["agreement"].groupby("question", sort=False).size()
+    assert questions.to_dict() == {"aesthetics": 9, "identity": 9, "quality": 4}
+
+
+def test_align_and_agree_give_one_agreement_table():
+    ratings, choices, scores = study()
+    pd.testing.assert_frame_equal(
+        run(ratings, choices, scores).tables["agreement"],
+        agreement(ratings=ratings, choices=choices, options=FAST).tables["agreement"],
+    )
+
+
+def test_skewed_ratings_get_a_remark():
+    ratings, _, _ = study(dimensions=("identity",))
+    rng = np.random.default_rng(0)
+    ratings["rating"] = np.where(rng.random(len(ratings)) < 0.05, 3, 4)
+    options = AlignOptions(resamples=0, scale=(0, 4))
+    notes = agreement(ratings=ratings, options=options).notes
+    assert "alpha is low" in notes[0]
+    assert "identity: nearly all answers are the same" in notes[0]
+
+
+@pytest.mark.parametrize("ties", ["half", "drop", "davidson"])
+@pytest.mark.parametrize("majority", [False, True])
+def test_rank_counts_votes_or_majorities(ties, majority):
+    _, choices, _ = study(n_stories=20)
+    found = leaderboard(
+        choices=choices, ties=ties, majority=majority, options=FAST
+    ).tables
+    board = found["leaderboard"]
+    assert board["rating"].mean() == pytest.approx(1000)
+    order = board["rating"].round(6).rank(ascending=False, method="min")
+    assert board["rank"].tolist() == order.tolist()
+    rates = found["win_rates"]
+    assert len(rates) == 6
+    assert (rates[["wins_a", "ties", "wins_b"]].sum(axis=1) == 60).all()
+    majorities = ["majority_wins_a", "majority_ties", "majority_wins_b"]
+    assert (rates[majorities].sum(axis=1) == rates["n_stories"]).all()
+
+
+def test_both_bad_is_told_apart():
+    _, choices, scores = study()
+    choices.loc[:4, "choice"] = "both_bad"
+    found = run(None, choices, scores)
+    assert any("both bad in 5 answers, counted" in note for note in found.notes)
+    assert "correlations" not in found.tables
+
+
+def test_nothing_left_to_analyse_is_refused():
+    ratings, _, scores = study()
+    with pytest.raises(OptionError, match="ratings: no row is left"):
+        run(ratings.assign(excluded=True), None, scores)
+    with pytest.raises(OptionError, match="expected one of them, or both"):
+        run(None, None, scores)
+
+
+def test_scores_without_a_judged_output_are_refused():
+    ratings, choices, scores = study()
+    elsewhere = scores.assign(story="99")
+    for people in ((ratings, None), (None, choices)):
+        with pytest.raises(OptionError, match="no metric has a score of an output"):
+            run(*people, elsewhere)
+    assert "correlations" in run(ratings, None, pd.concat([scores, elsewhere])).tables
+
+
+def test_each_table_says_what_was_drawn_for_its_intervals():
+    ratings, choices, scores = study()
+    both = ("stories", "methods")
+    usual = run(ratings, choices, scores)
+    expected = {
+        "method_means": ("stories",),
+        "correlations": both,
+        "metric_comparisons": both,
+        "pairwise_accuracy": both,
+        "agreement": ("units",),
+        "leaderboard": ("stories", "annotators"),
+        "spa": ("stories",),
+    }
+    assert usual.resampled.items() >= expected.items()
+    for name, frame in usual.tables.items():
+        bounds = frame.filter(regex="low$").drop(columns="mixed_low", errors="ignore")
+        known = bounds.notna().any(axis=None)
+        assert (name in usual.resampled) == known or name == "clusters", name
+    asked = AlignOptions(resamples=25, resample="annotators")
+    drawn = run(ratings, choices, scores, asked).resampled
+    assert drawn["correlations"] == ("annotators",)
+    assert "agreement" not in drawn  # four annotators are too few to be drawn
+    assert run(ratings, choices, scores, AlignOptions(resamples=0)).resampled == {}
+
+
+def test_drawing_methods_leaves_their_own_means_alone():
+    ratings, _, scores = study()
+    means = {
+        unit: run(
+            ratings, None, scores, AlignOptions(resamples=25, resample=unit)
+        ).tables["method_means"]
+        for unit in ("stories", "stories+methods", "methods")
+    }
+    pd.testing.assert_frame_equal(means["stories"], means["stories+methods"])
+    assert means["stories"]["low"].notna().all()
+    assert means["methods"]["low"].isna().all()
+
+
+def test_ratings_without_a_story_beside_others_are_left_out():
+    ratings, _, scores = study()
+    stray = ratings.iloc[:2].assign(story="", rating=0)
+    found = run(pd.concat([ratings, stray]), None, scores)
+    plain = run(ratings, None, scores)
+    for name, frame in plain.tables.items():
+        pd.testing.assert_frame_equal(frame, found.tables[name])
+    assert any("2 ratings without a story left out" in n for n in found.notes)
+
+
+def test_means_over_raters_are_not_counted_as_one_annotator():
+    ratings, _, scores = study()
+    keys = ["story", "method", "dimension"]
+    means = ratings.groupby(keys)["rating"].mean().reset_index()
+    found = run(means.assign(annotator="mean"), None, scores)
+    table = found.tables["method_means"]
+    assert table[["n_ratings", "n_annotators"]].isna().all(axis=None)
+    assert (table["n_stories"] == 6).all()
+    assert any(note.startswith("Ratings are means over raters") for note in found.notes)
+
+
+def test_means_have_full_precision():
+    ratings, _, scores = study(n_stories=7)
+    found = run(ratings, None, scores).tables["method_means"]
+    expected = ratings.groupby(["dimension", "method"])["rating"].mean().to_numpy()
+    np.testing.assert_allclose(found["mean"], expected, rtol=1e-11)
+
+
+def test_a_metric_without_a_coefficient_is_named():
+    ratings, _, scores = study()
+    flat = scores[scores["metric"] == "cids"].assign(metric="flat", score=1.0)
+    notes = run(ratings, None, pd.concat([scores, flat])).notes
+    assert (
+        "aesthetics, identity: metric flat has no coefficient (the metric's scores are "
+        "all the same)." in notes
+    )
+    assert not any("metric cids has no coefficient" in note for note in notes)
+
+
+def test_what_choices_drop_is_noted():
+    _, choices, scores = study()
+    lacking = scores.drop(scores[scores["metric"] == "cids"].index[0])
+    assert any(
+        "33 of 36 compared pairs used" in n for n in run(None, choices, lacking).notes
+    )
+
+
+def test_components_choose_what_is_calibrated():
+    ratings, choices, scores = study()
+    options = AlignOptions(resamples=0, components=("cids",))
+    found = run(ratings, None, scores, options).tables["calibration"]
+    weights = found[found["statistic"] == "weight"]
+    assert set(weights["metric"]) <= {"cids"}
+    assert "blur" not in set(found["metric"])
+    with pytest.raises(OptionError, match="--components: 'sharp': expected blur, cids"):
+        run(ratings, choices, scores, AlignOptions(components=("sharp",)))
+
+
+@pytest.mark.parametrize("ties", ["half", "drop", "davidson"])
+def test_the_side_is_worth_what_the_leaderboard_takes_away(ties):
+    """Two methods: an answer for the left more often, the rest ties."""
+    outcomes = ["a"] * 6 + ["b"] * 2 + ["tie"] * 4
+    choices = pd.DataFrame(
+        [
+            (f"s{i}{left}", "m", "n", "q", "p", word, left)
+            for left, words in (("m", outcomes), ("n", ["a", *"bbb", *outcomes[6:]]))
+            for i, word in enumerate(words)
+        ],
+        columns=[
+            "story",
+            "method_a",
+            "method_b",
+            "criterion",
+            "annotator",
+            "choice",
+            "left_method",
+        ],
+    )
+    found = leaderboard(
+        choices=choices, ties=ties, side=True, options=AlignOptions(resamples=0)
+    )
+    (row,) = side_effect(choices, criterion="q", ties=ties, resamples=0)
+    assert found.tables["side_effect"]["value"].item() == pytest.approx(row["value"])
+    others = {
+        t: side_effect(choices, criterion="q", ties=t, resamples=0)[0]["value"]
+        for t in ("half", "drop", "davidson")
+    }
+    assert others["half"] < min(others["drop"], others["davidson"]) - 0.1
+
+
+def test_a_leaderboard_may_be_adjusted_for_the_side():
+    # Whoever stands left mostly wins: adjusted, the methods are nearly equal.
+    _, choices, _ = study(n_stories=60)
+    rng = np.random.default_rng(1)
+    left = np.where(rng.random(len(choices)) < 0.2, "method_a", "method_b")
+    choices["left_method"] = [
+        row[side] for side, (_, row) in zip(left, choices.iterrows(), strict=True)
+    ]
+    won = np.where(choices["left_method"] == choices["method_a"], "a", "b")
+    flipped = np.where(won == "a", "b", "a")
+    choices["choice"] = np.where(rng.random(len(choices)) < 0.2, flipped, won)
+    options = AlignOptions(resamples=0)
+    plain, adjusted = (
+        leaderboard(choices=choices, side=side, options=options)
+        for side in (False, True)
+    )
+    spread = [
+        np.ptp(found.tables["leaderboard"]["rating"]) for found in (plain, adjusted)
+    ]
+    assert spread[1] < spread[0] / 3
+    assert (adjusted.tables["side_effect"]["value"] > 1).all()
+    assert (
+        "side_effect"
+        not in leaderboard(
+            choices=choices.drop(columns="left_method"), options=options
+        ).tables
+    )

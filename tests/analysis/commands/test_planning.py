@@ -1,0 +1,216 @@
+"""The commands power, subset and stability, from files to tables."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.__main__ import main
+
+
+@pytest.fixture
+def files(tmp_path):
+    rng = np.random.default_rng(0)
+    rows, scores = [], []
+    for s in range(12):
+        for m in range(6):
+            quality = m / 2 + 0.4 * rng.normal()
+            key = (f"s{s:02}", f"m{m}")
+            for name in "xyz":
+                rating = int(np.clip(round(quality + 0.5 * rng.normal()), 0, 4))
+                rows.append((*key, "look", name, rating))
+            scores.append((*key, "cids", quality + 0.3 * rng.normal()))
+    columns = ["story", "method", "dimension", "annotator", "rating"]
+    pd.DataFrame(rows, columns=columns).to_csv(tmp_path / "ratings.csv", index=False)
+    table = pd.DataFrame(scores, columns=["story", "method", "metric", "score"])
+    table.to_csv(tmp_path / "scores.csv", index=False)
+    table.assign(score=table["score"] + 0.05 * rng.normal(size=len(table))).to_csv(
+        tmp_path / "again.csv", index=False
+    )
+    trials = pd.DataFrame(
+        [
+            (*key[:2], "look", "judge", k, round(4 - key[3] + 0.1 * rng.normal(), 3))
+            for key in scores
+            for k in (1, 2, 3)
+        ],
+        columns=["story", "method", "dimension", "annotator", "round", "rating"],
+    )
+    trials.to_csv(tmp_path / "trials.csv", index=False)
+    tags = pd.DataFrame({"story": [f"s{s:02}" for s in range(12)]})
+    tags.assign(part=["lite"] * 5 + ["rest"] * 7).to_csv(
+        tmp_path / "tags.csv", index=False
+    )
+    return tmp_path
+
+
+def run(files, *given):
+    common = ["--out", files / "out", "--resamples", "30", "--images", "none"]
+    return main([*map(str, [*given, *common])])
+
+
+def table(files, name):
+    return pd.read_csv(files / "out/tables" / f"{name}.csv")
+
+
+def test_power_works(files):
+    ratings, scores = files / "ratings.csv", files / "scores.csv"
+    assert run(files, "power", "--ratings", ratings, "--scores", scores) == 0
+    power = table(files, "power")
+    assert set(power["grows"]) == {"annotators", "stories", "methods"}
+    gap = power[(power["statistic"] == "gap") & (power["grows"] == "stories")]
+    widths = gap.sort_values("n_stories")["half_width"].to_numpy()
+    assert (np.diff(widths) < 0).all()  # more stories, narrower
+    assert set(table(files, "needed")["target"]) >= {0.05}
+    assert {"method", "story"} <= set(table(files, "variance")["component"])
+
+
+def test_power_takes_a_target_and_refuses_a_senseless_one(files, capsys):
+    ratings = files / "ratings.csv"
+    assert run(files, "power", "--ratings", ratings, "--target", "0.2") == 0
+    assert 0.2 in set(table(files, "needed")["target"])
+    with pytest.raises(SystemExit):
+        run(files, "power", "--ratings", ratings, "--target", "0")
+    assert "between 0 and 1" in capsys.readouterr().err
+
+
+def test_a_subset_is_named_by_a_tag(files):
+    assert (
+        run(
+            files,
+            "subset",
+            "--scores",
+            files / "scores.csv",
+            "--stories",
+            files / "tags.csv",
+            "--tag",
+            "part",
+            "--value",
+            "lite",
+            "--sizes",
+            "4,6",
+        )
+        == 0
+    )
+    found = table(files, "subset")
+    assert set(found["subset"]) == {"lite"}
+    scores = pd.read_csv(files / "scores.csv")
+    lite = scores[scores["story"] < "s05"]
+    means = found.set_index("statistic")["value"]
+    assert means["mean_full"] == pytest.approx(scores["score"].mean())
+    assert means["mean_subset"] == pytest.approx(lite["score"].mean())
+    percent = 100 * (lite["score"].mean() / scores["score"].mean() - 1)
+    assert means["difference_percent"] == pytest.approx(percent)
+    assert set(table(files, "best_subset")["size"]) == {4, 6}
+    assert table(files, "subset_stories").groupby("size").size().to_dict() == {
+        4: 4,
+        6: 6,
+    }
+
+
+def test_a_subset_may_be_a_table_of_its_own(files):
+    lite = pd.read_csv(files / "scores.csv").query("story < 's05'")
+    lite.to_csv(files / "lite.csv", index=False)
+    given = ["subset", "--scores", files / "scores.csv", "--subset", files / "lite.csv"]
+    assert run(files, *given) == 0
+    means = table(files, "subset").set_index("statistic")["value"]
+    assert means["mean_subset"] == pytest.approx(lite["score"].mean())
+
+
+def test_ratings_have_subsets_too(files):
+    assert run(files, "subset", "--ratings", files / "ratings.csv") == 0
+    assert set(table(files, "best_subset")["question"]) == {"look"}
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ([], "--scores, --ratings: expected one of them"),
+        (["--stories", "tags.csv", "--tag", "x"], "--tag: 'x': expected part"),
+        (
+            ["--stories", "tags.csv", "--tag", "part", "--value", "x"],
+            "--value: 'x': expected one of lite, rest",
+        ),
+        (["--stories", "tags.csv"], "--tag: None: expected part"),
+        (
+            ["--stories", "tags.csv", "--subset", "scores.csv"],
+            "--subset, --stories: expected one of them",
+        ),
+        (["--sizes", "0,5"], "--sizes: 0: expected whole numbers from 1"),
+        (["--method-column", "m"], "--method-column: expected --wide beside it"),
+    ],
+)
+def test_subsets_that_are_none_are_refused(files, capsys, given, says):
+    names = [files / x if x.endswith(".csv") else x for x in given]
+    scores = ["--scores", files / "scores.csv"] if given else []
+    assert run(files, "subset", *scores, *names) == 2
+    assert says in capsys.readouterr().err
+    assert not (files / "out").exists()
+
+
+def test_stability_of_a_judge_and_its_agreement_with_people(files):
+    assert (
+        run(
+            files,
+            "stability",
+            "--ratings",
+            files / "trials.csv",
+            "--people",
+            files / "ratings.csv",
+        )
+        == 0
+    )
+    trials = pd.read_csv(files / "trials.csv")
+    found = table(files, "stability")
+    of_all = found[(found["method"] == "m0") & (found["statistic"] == "mean")]
+    expected = trials.loc[trials["method"] == "m0", "rating"].mean()
+    assert of_all["value"].tolist() == pytest.approx([expected])
+    judges = table(files, "judges")
+    assert set(judges["metric_a"]) == {"people"}
+    assert (judges["value"] < -0.3).all()  # this judge has it the wrong way round
+
+
+def test_two_judges_are_compared(files):
+    given = ["--scores", files / "scores.csv", "--other-scores", files / "again.csv"]
+    assert run(files, "stability", *given) == 0
+    judges = table(files, "judges")
+    assert set(judges["metric_a"] + judges["metric_b"]) == {"againscores"}
+    assert (judges["value"] > 0.8).all()
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["--scores", "scores.csv"], "--scores: expected --other-scores beside it"),
+        (
+            ["--ratings", "trials.csv", "--other-scores", "again.csv"],
+            "--other-scores: expected --scores beside it",
+        ),
+    ],
+)
+def test_judges_without_a_partner_are_refused(files, capsys, given, says):
+    names = [files / x if x.endswith(".csv") else x for x in given]
+    assert run(files, "stability", *names) == 2
+    assert says in capsys.readouterr().err
+
+
+@pytest.mark.shared
+def test_vistorybenchs_lite_against_full(shared, tmp_path):
+    published = shared / "published"
+    assert (
+        run(
+            tmp_path,
+            "subset",
+            "--wide",
+            "--scores",
+            published / "vistorybench_full_metrics.csv",
+            "--subset",
+            published / "vistorybench_lite_metrics.csv",
+            "--value",
+            "lite",
+        )
+        == 0
+    )
+    found = table(tmp_path, "subset")
+    found = found[found["statistic"] == "difference_percent"].set_index("metric")
+    # Means of the 22 methods that both tables hold: see test_published.
+    assert found.loc["csd_cross", "value"] == pytest.approx(11.4, abs=0.06)
+    assert found.loc["inception_score", "value"] == pytest.approx(-16.9, abs=0.06)

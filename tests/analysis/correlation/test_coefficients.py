@@ -1,0 +1,252 @@
+"""Coefficients under weights, against scipy and against laws."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from analysis.correlation import (
+    coefficients,
+    kendall_blocks,
+    kendall_large,
+    kendall_small,
+)
+from analysis.correlation import (
+    kendall as kendall_sums,
+)
+from analysis.correlation.coefficients import correlate, fisher_interval, standardise
+from analysis.options import COEFFICIENTS
+from tests.analysis.inference.test_scaling import exact_pearson
+
+ALL = (*COEFFICIENTS, "kendall_c")
+SCIPY = {
+    "kendall_c": lambda x, y: stats.kendalltau(x, y, variant="c").statistic,
+    "kendall": lambda x, y: stats.kendalltau(x, y, variant="b").statistic,
+    "spearman": lambda x, y: stats.spearmanr(x, y).statistic,
+    "pearson": lambda x, y: stats.pearsonr(x, y).statistic,
+}
+
+
+def one(human, scores, weights=None):
+    human, scores = np.array(human, float), np.array(scores, float)
+    w = np.ones(len(human)) if weights is None else np.array(weights, float)
+    found = correlate(human[None], scores[None, None], w[None, None], ALL)
+    return {name: float(values[0, 0, 0]) for name, values in found.items()}
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "tau"),
+    [
+        # scipy/stats/tests/test_stats.py, from R's cor.test(x, y, method="kendall").
+        ([5, 2, 1, 3, 6, 4, 7, 8], [5, 2, 6, 3, 1, 8, 7, 4], 0.0),
+        ([5, 2, 1, 3, 6, 4, 7], [5, 2, 6, 3, 1, 7, 4], -0.14285714286),
+        ([12, 2, 1, 12, 2], [1, 4, 7, 1, 0], -0.47140452079),
+    ],
+)
+def test_kendall_as_r_computes_it(x, y, tau):
+    assert one(x, y)["kendall"] == pytest.approx(tau, abs=1e-10)
+
+
+levels = st.lists(
+    st.tuples(st.integers(0, 4), st.integers(0, 6)), min_size=3, max_size=12
+)
+
+
+@given(levels)
+def test_all_coefficients_equal_scipy_on_tied_data(points):
+    x, y = np.array(points, float).T
+    found = one(x, y)
+    if len(set(x)) < 2 or len(set(y)) < 2:
+        assert all(np.isnan(value) for value in found.values())
+        return
+    for name, value in found.items():
+        assert value == pytest.approx(SCIPY[name](x, y), abs=1e-12)
+
+
+@given(levels, st.data())
+def test_a_weight_is_that_many_copies(points, data):
+    x, y = np.array(points, float).T
+    w = data.draw(st.lists(st.integers(0, 3), min_size=len(x), max_size=len(x)))
+    found = one(x, y, w)
+    cx, cy = np.repeat(x, w), np.repeat(y, w)
+    if len(set(cx)) < 2 or len(set(cy)) < 2:
+        assert all(np.isnan(value) for value in found.values())
+        return
+    for name, value in found.items():
+        assert value == pytest.approx(SCIPY[name](cx, cy), abs=1e-9)
+
+
+@given(levels, st.randoms(use_true_random=False))
+def test_the_order_of_points_does_not_matter(points, random):
+    shuffled = list(points)
+    random.shuffle(shuffled)
+    before = one(*np.array(points, float).T)
+    after = one(*np.array(shuffled, float).T)
+    assert before["kendall"] == pytest.approx(after["kendall"], abs=0, nan_ok=True)
+    assert before["spearman"] == pytest.approx(after["spearman"], abs=0, nan_ok=True)
+
+
+@given(levels)
+def test_ranks_ignore_monotone_transforms_and_turn_with_the_sign(points):
+    x, y = np.array(points, float).T
+    plain, bent, turned = one(x, y), one(x, np.exp(y)), one(x, -y)
+    for name in ("kendall", "spearman"):
+        assert plain[name] == pytest.approx(bent[name], abs=0, nan_ok=True)
+        assert plain[name] == pytest.approx(-turned[name], abs=0, nan_ok=True)
+
+
+def test_perfect_and_reversed_orders_are_exactly_one_and_minus_one():
+    x = [1, 2, 2, 3, 7]
+    assert one(x, x)["kendall"] == one(x, x)["spearman"] == 1.0
+    assert one(x, np.negative(x))["kendall"] == -1.0
+
+
+def test_blocks_bound_memory_without_changing_results(monkeypatch):
+    rng = np.random.default_rng(0)
+    human = rng.integers(0, 4, (3, 20)).astype(float)
+    scores = rng.integers(0, 6, (2, 3, 20)).astype(float)
+    weights = rng.integers(0, 3, (3, 5, 20)).astype(float)
+    whole = correlate(human, scores, weights, COEFFICIENTS)
+    monkeypatch.setattr(kendall_small, "BLOCK", 70)
+    cut = correlate(human, scores, weights, COEFFICIENTS)
+    for name in COEFFICIENTS:
+        np.testing.assert_array_equal(whole[name], cut[name])
+
+
+def test_standardise_keeps_equal_values_at_zero():
+    # 0.1 three times does not average to exactly 0.1.
+    np.testing.assert_array_equal(
+        standardise(np.array([0.1, 0.1, 0.1, 9.0]), np.array([1.0, 1, 1, 0])),
+        np.zeros(4),
+    )
+
+
+last_digits = st.lists(
+    st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0, 2)),
+    min_size=2,
+    max_size=7,
+)
+
+
+@given(last_digits, st.sampled_from((1.0, 2.0, 1000.0, 2.0**900)))
+def test_pearson_of_values_that_differ_in_their_last_digits(points, large):
+    """The first value is another; resamples with it and without."""
+    human, steps, weights = np.array([(2, 0, 1), *points], float).T
+    scores = 1 + steps * 2.0**-52
+    scores[0] = large
+    w = np.array([np.ones(len(human)), weights, weights])
+    w[2, 0] = 0
+    found = correlate(human[None], scores[None, None], w[None], ["pearson"])
+    for counts, value in zip(w.astype(int), found["pearson"][0, 0], strict=True):
+        x, y = np.repeat(human, counts), np.repeat(scores, counts)
+        expected = exact_pearson(x, y) if len(x) else np.nan
+        assert value == pytest.approx(expected, abs=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize("size", [1.0, 2.0**-900, 2.0**900])
+def test_equal_values_of_a_resample_are_known_from_its_sums(monkeypatch, size):
+    """Only groups with values near each other need a resample by itself."""
+
+    def pearson_alone(human, scores, weights):
+        raise AssertionError("these values are far from each other")
+
+    monkeypatch.setattr(coefficients, "pearson_alone", pearson_alone)
+    rng = np.random.default_rng(0)
+    human = rng.integers(1, 4, (9, 4)) * 1.0
+    scores = rng.integers(0, 2, (3, 9, 4)) * size
+    weights = rng.multinomial(4, [1 / 4] * 4, size=(9, 50)) * 1.0
+    weights[:, 0] = [1, 1, 0, 0]
+    found = correlate(human, scores, weights, ["pearson"])["pearson"]
+    for k, g, b in np.ndindex(3, 9, 50):
+        w = weights[g, b].astype(int)
+        expected = exact_pearson(np.repeat(human[g], w), np.repeat(scores[k, g], w))
+        assert found[k, g, b] == pytest.approx(expected, abs=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize("decimals", [0, 1, 8])
+@pytest.mark.parametrize("human_decimals", [1, 8])
+@pytest.mark.parametrize("least", [0, 10**6])
+def test_many_points_in_blocks_equal_scipy(
+    monkeypatch, decimals, human_decimals, least
+):
+    monkeypatch.setattr(kendall_sums, "FEW_POINTS", 8)
+    monkeypatch.setattr(kendall_blocks, "BLOCK_POINTS", 4)
+    monkeypatch.setattr(kendall_blocks, "BLOCKS_AT_ONCE", 2)
+    monkeypatch.setattr(kendall_blocks, "BUCKETS", 3)
+    monkeypatch.setattr(kendall_blocks, "LEAST_WORK", least)
+    monkeypatch.setattr(kendall_large, "BLOCK_WEIGHTS", 2)
+    rng = np.random.default_rng(3)
+    human = np.round(rng.normal(size=(2, 60)), human_decimals)
+    scores = np.round(rng.normal(size=(3, 2, 60)) + human, decimals)
+    weights = rng.integers(0, 4, (2, 5, 60)).astype(float)
+    found = correlate(human, scores, weights, ALL)
+    for k, g, b in np.ndindex(3, 2, 5):
+        w = weights[g, b].astype(int)
+        x, y = np.repeat(human[g], w), np.repeat(scores[k, g], w)
+        for name in ALL:
+            assert found[name][k, g, b] == pytest.approx(SCIPY[name](x, y), abs=1e-9)
+
+
+def test_one_value_of_most_points_is_cut_into_blocks():
+    # Rare values beside it share a bucket, and it has one of its own.
+    rng = np.random.default_rng(5)
+    human = np.concatenate([np.arange(200.0), np.full(900, 200.0)])
+    scores = np.round(rng.normal(size=1100) + human / 200, 1)
+    found = correlate(human[None], scores[None, None], np.ones((1, 1, 1100)), ALL)
+    for name in ALL:
+        expected = SCIPY[name](human, scores)
+        assert found[name][0, 0, 0] == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("most", [1, 40, 4000])
+def test_single_precision_is_taken_only_where_it_is_exact(monkeypatch, most):
+    rng = np.random.default_rng(0)
+    human = rng.integers(0, 300, (1, 3000)).astype(float)
+    scores = np.round(rng.normal(size=(1, 1, 3000)) + human / 100, 1)
+    weights = rng.integers(0, most + 1, (1, 2, 3000)).astype(float)
+    found = correlate(human, scores, weights, ALL)
+    monkeypatch.setattr(kendall_large, "EXACT", 0)
+    exact = correlate(human, scores, weights, ALL)
+    for name in ("kendall", "kendall_c", "spearman"):
+        np.testing.assert_array_equal(found[name], exact[name])
+
+
+def test_large_sums_stay_exact():
+    # Sums reach 1e12 here: far above what float32 holds exactly.
+    x = np.arange(9000.0)
+    w = np.full((1, 1, 9000), 3.0)
+    found = correlate(x[None], x[None, None], w, ("kendall", "spearman"))
+    assert found["kendall"][0, 0, 0] == found["spearman"][0, 0, 0] == 1.0
+
+
+def test_the_number_of_threads_does_not_matter(monkeypatch):
+    rng = np.random.default_rng(0)
+    human, scores = rng.normal(size=(1, 300)), rng.normal(size=(4, 1, 300))
+    weights = rng.integers(0, 4, (1, 9, 300)).astype(float)
+    several = correlate(human, scores, weights, ALL)
+    monkeypatch.setattr("analysis.inference.parallel.THREADS", 1)
+    one_thread = correlate(human, scores, weights, ALL)
+    for name in ALL:
+        np.testing.assert_array_equal(several[name], one_thread[name])
+
+
+@pytest.mark.parametrize(("n", "confidence"), [(10, 0.95), (50, 0.9), (4, 0.99)])
+def test_fishers_interval_of_pearson_is_scipys(n, confidence):
+    rng = np.random.default_rng(n)
+    x = rng.normal(size=n)
+    result = stats.pearsonr(x, x + rng.normal(size=n))
+    expected = result.confidence_interval(confidence)
+    found = fisher_interval("pearson", result.statistic, n, confidence)
+    assert found == pytest.approx((expected.low, expected.high), abs=1e-12)
+
+
+def test_fishers_interval_is_wider_for_spearman_and_empty_where_undefined():
+    pearson = fisher_interval("pearson", 0.5, 40)
+    spearman = fisher_interval("spearman", 0.5, 40)
+    kendall = fisher_interval("kendall", 0.5, 40)
+    assert spearman[0] < pearson[0] < kendall[0] < 0.5
+    for r, n in ((1.0, 40), (np.nan, 40), (0.5, 3)):
+        assert np.isnan(fisher_interval("pearson", r, n)).all()
+    with pytest.raises(ValueError, match="kendall_c"):
+        fisher_interval("kendall_c", 0.5, 40)

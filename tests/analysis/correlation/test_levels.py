@@ -1,0 +1,252 @@
+"""Correlation at the three levels, with cluster intervals."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from analysis.correlation.levels import level_estimates, level_values
+from analysis.inference.resampling import Draws, interval
+from analysis.options import COEFFICIENTS
+from analysis.reading.cells import annotator_cells, common_grid
+from analysis.reading.kept_rows import kept_rows
+from analysis.reading.scores import score_table
+
+KEYS = ("dimension", "story", "method", "annotator")
+
+
+def load(folder):
+    ratings = pd.read_csv(folder / "ratings.csv")
+    cells = annotator_cells(kept_rows(ratings, KEYS))
+    table = score_table(pd.read_csv(folder / "scores.csv"))
+    return common_grid(cells["dimension"][0], cells, table)[0]
+
+
+def small(holes=(), seed=0, n_stories=6, n_methods=4, raters=3):
+    rng = np.random.default_rng(seed)
+    keys = [
+        (f"s{s}", f"m{m}", f"r{a}")
+        for s in range(n_stories)
+        for m in range(n_methods)
+        for a in range(raters)
+        if (s, m) not in holes
+    ]
+    ratings = pd.DataFrame(keys, columns=["story", "method", "annotator"])
+    ratings = ratings.assign(dimension="d", rating=rng.integers(0, 5, len(keys)))
+    scores = ratings[["story", "method"]].drop_duplicates().assign(metric="k")
+    scores["score"] = rng.integers(0, 4, len(scores)) / 2.0
+    cells = annotator_cells(kept_rows(ratings, KEYS))
+    return common_grid("d", cells, score_table(scores))[0]
+
+
+def estimates(grid, level, parts=("stories", "methods"), resamples=0, **options):
+    return level_estimates(
+        grid,
+        level,
+        coefficients=ALL,
+        parts=parts,
+        resamples=resamples,
+        confidence=0.95,
+        seed=0,
+        **options,
+    )[0]
+
+
+ALL = (*COEFFICIENTS, "kendall_c")
+LEVELS = ("method", "story", "within_method", "pooled")
+SHORT = {
+    "kendall": "tau_b",
+    "kendall_c": "tau_c",
+    "spearman": "spearman",
+    "pearson": "pearson",
+}
+# Keys of pairwise accuracy are tested with the modules that compute it.
+ELSEWHERE = ("acc_eq", "eps", "SPA", "ppa")
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(("name", "keys"), [("dsg", 9 * 17), ("tifa", 5 * 6)])
+def test_every_coefficient_of_the_independent_values(shared, name, keys):
+    # Made by another program: _none pooled, _item by story, _sys within each method,
+    # sys_ over methods. sys_tau and sys_pair_acc: no two method means tie, so the
+    # share of pairs in the same order is (1 + tau) / 2.
+    folder = shared / "data" / name
+    expected = json.loads((folder / "expected.json").read_text())
+    expected = expected.get("metrics", expected)
+    grid = load(folder)
+    found = {level: estimates(grid, level) for level in LEVELS}
+    suffixes = {"_none": "pooled", "_item": "story", "_sys": "within_method"}
+    for metric, values in expected.items():
+        known = {}
+        for suffix, level in suffixes.items():
+            for coefficient, short in SHORT.items():
+                known[short + suffix] = found[level][metric, coefficient].value
+            known[f"n_groups{suffix}"] = found[level][metric, "kendall"].n_groups
+        known["sys_pearson"] = found["method"][metric, "pearson"].value
+        known["sys_tau"] = found["method"][metric, "kendall"].value
+        known["sys_pair_acc"] = (1 + known["sys_tau"]) / 2
+        for key, value in values.items():
+            if not key.startswith(ELSEWHERE):
+                assert known[key] == pytest.approx(value, abs=1e-9), (metric, key)
+                keys -= 1
+    assert keys == 0
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    ("parts", "low", "high"),
+    [(("stories",), 0.401, 0.509), (("stories", "methods"), 0.381, 0.533)],
+)
+def test_intervals_of_statistics_md(shared, parts, low, high):
+    # Section 4, another program's 95 % intervals of dsg|pali17b, pooled tau-b.
+    grid = load(shared / "data/dsg").with_metrics(("dsg|pali17b",))
+    found = estimates(grid, "pooled", parts, 1000)["dsg|pali17b", "kendall"]
+    assert found.low == pytest.approx(low, abs=0.008)
+    assert found.high == pytest.approx(high, abs=0.008)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_resample_is_the_copied_data(level):
+    grid = small(holes={(0, 1), (3, 2), (5, 0)})
+    stories, methods = np.array([2, 0, 1, 1, 0, 2]), np.array([1, 2, 1, 0])
+    found = level_values(grid, level, Draws(stories[None], methods[None]), ALL)
+    s, m = np.repeat(np.arange(6), stories), np.repeat(np.arange(4), methods)
+    cells = grid.cells[np.ix_(s, m)]
+    h, x = grid.human[np.ix_(s, m)], grid.scores[0][np.ix_(s, m)]
+    if level == "pooled":
+        groups = [(h[cells], x[cells])]
+    elif level == "story":
+        groups = [(h[i, c], x[i, c]) for i, c in enumerate(cells)]
+    elif level == "within_method":
+        groups = [(h[c, i], x[c, i]) for i, c in enumerate(cells.T)]
+    else:
+        n = cells.sum(axis=0)
+        groups = [((h * cells).sum(axis=0) / n, (x * cells).sum(axis=0) / n)]
+    groups = [(a, b) for a, b in groups if len(set(a)) > 1 and len(set(b)) > 1]
+    scipy = {
+        "kendall": stats.kendalltau,
+        "spearman": stats.spearmanr,
+        "pearson": stats.pearsonr,
+        "kendall_c": lambda a, b: stats.kendalltau(a, b, variant="c"),
+    }
+    for name, function in scipy.items():
+        expected = np.mean([function(a, b).statistic for a, b in groups])
+        assert found[name][0, 0] == pytest.approx(expected, abs=1e-8)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_drawing_an_annotator_averages_him_that_often(level):
+    grid = small()
+    ones = np.ones((1, 6), int), np.ones((1, 4), int)
+    drawn = Draws(*ones, annotators=np.array([[2, 0, 1]]))
+    votes = (2 * grid.votes[0] + grid.votes[2]) / 3
+    expected = level_values(
+        type(grid)(**{**vars(grid), "human": np.round(votes, 9)}),
+        level,
+        Draws(*ones),
+        COEFFICIENTS,
+    )
+    found = level_values(grid, level, drawn, COEFFICIENTS)
+    for name in COEFFICIENTS:
+        np.testing.assert_allclose(found[name], expected[name], atol=1e-9)
+
+
+@pytest.mark.parametrize("parts", [("annotators",), ("units",), ("stories", "methods")])
+@pytest.mark.parametrize("level", LEVELS)
+def test_chunks_do_not_change_values(monkeypatch, level, parts):
+    grid = small(holes={(1, 1)})
+    whole = estimates(grid, level, parts, 30)
+    monkeypatch.setattr("analysis.correlation.levels.CHUNK", 100)
+    cut = estimates(grid, level, parts, 30)
+    for key, estimate in whole.items():
+        assert vars(cut[key]) == pytest.approx(vars(estimate), nan_ok=True)
+
+
+def test_sizes():
+    grid = small(holes={(0, 1)})
+    assert estimates(grid, "method")["k", "kendall"].n == 4
+    assert estimates(grid, "pooled")["k", "kendall"].n == 23
+    story = estimates(grid, "story")["k", "kendall"]
+    assert story.n <= 23
+    assert 1 <= story.n_groups <= 6
+    within = estimates(grid, "within_method")["k", "kendall"]
+    assert (within.n, within.n_groups) == (23, 4)
+
+
+def test_p_values_without_resamples_are_exact_or_empty():
+    grid = small()
+    assert estimates(grid, "method")["k", "kendall"].p_value > 0
+    assert np.isnan(estimates(grid, "pooled")["k", "kendall"].p_value)
+    assert np.isnan(estimates(grid, "pooled")["k", "kendall"].low)
+
+
+@pytest.mark.parametrize(
+    ("level", "reason"),
+    [
+        ("method", "the metric's scores are all the same"),
+        ("pooled", "the metric's scores are all the same"),
+        ("story", "in no story do both people and the metric tell two methods apart"),
+        (
+            "within_method",
+            "in no method do both people and the metric tell two stories apart",
+        ),
+    ],
+)
+def test_a_constant_metric_is_undefined_with_a_reason(level, reason):
+    grid = small()
+    flat = type(grid)(**{**vars(grid), "scores": np.full_like(grid.scores, 0.1)})
+    found = estimates(flat, level, resamples=20)
+    for estimate in found.values():
+        assert np.isnan(estimate.value)
+        assert np.isnan(estimate.p_value)
+        assert estimate.reason == reason
+
+
+def test_one_story_gives_no_interval_over_stories():
+    found = estimates(small(n_stories=1), "pooled", ("stories",), 20)["k", "kendall"]
+    assert np.isfinite(found.value)
+    assert np.isnan(found.low)
+    assert np.isnan(found.p_value)
+
+
+def test_a_perfect_metric_is_one_at_every_level():
+    grid = small()
+    same = type(grid)(**{**vars(grid), "scores": grid.human[None] * 2 + 1})
+    for level in LEVELS:
+        for (_metric, name), estimate in estimates(same, level).items():
+            if name != "kendall_c":  # ties leave it below 1
+                assert estimate.value == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("level", "parts", "name", "n_methods", "expected"),
+    [
+        ("method", ("stories", "methods"), "kendall", 9, True),
+        ("method", ("stories", "methods"), "spearman", 8, True),
+        ("method", ("stories", "methods"), "kendall", 7, False),
+        ("method", ("stories", "methods"), "pearson", 9, False),
+        ("method", ("stories",), "kendall", 9, False),
+        ("pooled", ("stories", "methods"), "kendall", 9, False),
+        ("story", ("stories", "methods"), "kendall", 9, False),
+    ],
+)
+def test_rank_coefficients_over_drawn_methods_are_bias_corrected(
+    level, parts, name, n_methods, expected
+):
+    grid = small(n_methods=n_methods)
+    found, draws = level_estimates(
+        grid,
+        level,
+        coefficients=[name],
+        parts=parts,
+        resamples=300,
+        confidence=0.8,
+        seed=0,
+    )
+    one = found[grid.metrics[0], name]
+    plain = interval(draws[name][0], 0.8)[:2]
+    corrected = interval(draws[name][0], 0.8, centre=one.value)[:2]
+    assert (one.low, one.high) == (corrected if expected else plain)
+    assert plain != corrected

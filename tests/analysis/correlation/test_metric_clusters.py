@@ -1,0 +1,91 @@
+"""Significance clusters."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+
+from analysis.correlation.metric_clusters import CLUSTER_COLUMNS, cluster_rows
+
+FAMILY = {"dimension": "d", "level": "story", "coefficient": "kendall"}
+
+
+def tables(values, p_adjusted):
+    """Make both tables from values by metric and adjusted p by pair (1 if absent)."""
+    correlations = pd.DataFrame(
+        [
+            {
+                **FAMILY,
+                "metric": m,
+                "value": v,
+                "low": v,
+                "high": v,
+                "n": 9,
+                "reason": "all the same" if np.isnan(v) else "",
+            }
+            for m, v in values.items()
+        ]
+    )
+    comparisons = pd.DataFrame(
+        [
+            {
+                **FAMILY,
+                "metric_a": a,
+                "metric_b": b,
+                "difference": values[a] - values[b],
+                "p_adjusted": p_adjusted.get(a + b, 1.0),
+            }
+            for a, b in itertools.combinations(sorted(values), 2)
+        ],
+        columns=[*FAMILY, "metric_a", "metric_b", "difference", "p_adjusted"],
+    )
+    return correlations, comparisons
+
+
+def clusters(values, p_adjusted):
+    return {
+        row["metric"]: (row["cluster"], row["not_worse_than_best"])
+        for row in cluster_rows(*tables(values, p_adjusted))
+    }
+
+
+def test_a_cluster_begins_below_all_of_the_one_above():
+    values = {"a": 0.9, "b": 0.8, "c": 0.5, "d": 0.4}
+    p_values = {"ac": 0.01, "ad": 0.01, "bd": 0.01, "bc": 0.2, "cd": 0.01}
+    # c is worse than a but not than b; d is worse than a, b and c.
+    assert clusters(values, p_values) == {
+        "a": (1, True),
+        "b": (1, True),
+        "c": (1, False),
+        "d": (2, False),
+    }
+
+
+def test_the_order_of_names_does_not_matter():
+    assert clusters({"a": 0.1, "z": 0.9}, {"az": 0.01}) == {
+        "z": (1, True),
+        "a": (2, False),
+    }
+
+
+def test_nothing_differs_in_one_cluster():
+    assert clusters({"a": 0.1, "b": 0.9}, {}) == {"b": (1, True), "a": (1, True)}
+
+
+def test_undefined_metrics_stand_last_without_a_cluster():
+    rows = cluster_rows(*tables({"a": np.nan, "b": 0.9, "c": 0.2}, {"bc": 0.01}))
+    assert [row["metric"] for row in rows] == ["b", "c", "a"]
+    assert np.isnan(rows[2]["cluster"])
+    assert rows[2]["not_worse_than_best"] is None
+    assert rows[2]["reason"] == "all the same"
+    assert set(rows[0]) == set(CLUSTER_COLUMNS)
+
+
+def test_without_tests_there_are_no_clusters():
+    correlations, comparisons = tables({"a": 0.1, "b": 0.9}, {})
+    comparisons["p_adjusted"] = np.nan
+    rows = cluster_rows(correlations, comparisons)
+    assert all(np.isnan(row["cluster"]) for row in rows)
+    assert {row["reason"] for row in rows} == {"no tests between metrics were made"}
+    alone = cluster_rows(*tables({"a": 0.1}, {}))
+    assert alone[0]["cluster"] == 1

@@ -1,0 +1,68 @@
+"""Williams' test, against published values and a simulation of its level."""
+
+import json
+
+import numpy as np
+import pytest
+
+from analysis.correlation.williams import (
+    WILLIAMS_COLUMNS,
+    williams_rows,
+    williams_t,
+)
+from tests.analysis.correlation.test_permutation_tests import two_metrics, with_metrics
+
+
+@pytest.mark.shared
+def test_published_cases(shared):
+    cases = json.loads((shared / "data/agreement_cases.json").read_text())["williams"]
+    for case in cases:
+        found = williams_t(case["r12"], case["r13"], case["r23"], case["n"])
+        assert found.t == pytest.approx(case["t"], abs=1e-9)
+        assert found.p_one_sided == pytest.approx(case["p_one_sided"], abs=1e-9)
+        assert found.p_two_sided == pytest.approx(2 * case["p_one_sided"], abs=1e-9)
+        assert found.df == case["n"] - 3
+
+
+def test_the_sign_turns_with_the_metrics():
+    there, back = williams_t(0.6, 0.3, 0.4, 30), williams_t(0.3, 0.6, 0.4, 30)
+    assert there.t == -back.t
+    assert there.p_two_sided == back.p_two_sided
+    assert there.p_one_sided == pytest.approx(1 - back.p_one_sided)
+
+
+def test_five_in_a_hundred_equal_metrics_differ():
+    rng = np.random.default_rng(0)
+    p_values = []
+    for _ in range(2000):
+        human, a, b = rng.multivariate_normal(
+            np.zeros(3), [[1, 0.5, 0.5], [0.5, 1, 0.6], [0.5, 0.6, 1]], 25
+        ).T
+        r = np.corrcoef([human, a, b])
+        p_values.append(williams_t(r[0, 1], r[0, 2], r[1, 2], 25).p_two_sided)
+    assert 0.035 < np.mean(np.array(p_values) <= 0.05) < 0.065
+
+
+@pytest.mark.parametrize(
+    "case", [(0.5, 0.4, 0.3, 3), (0.5, 0.5, 1.0, 20), (np.nan, 0.5, 0.5, 20)]
+)
+def test_undefined(case):
+    assert np.isnan(williams_t(*case).t)
+    assert np.isnan(williams_t(*case).p_two_sided)
+
+
+def test_rows_have_the_columns_and_reasons():
+    grid = two_metrics(n_methods=6)
+    flat = np.ones_like(grid.human)
+    rows = williams_rows(with_metrics(grid, *grid.scores, flat))
+    assert [(row["metric_a"], row["metric_b"]) for row in rows] == [
+        ("a", "b"),
+        ("a", "c"),
+        ("b", "c"),
+    ]
+    assert all(set(row) == set(WILLIAMS_COLUMNS) for row in rows)
+    assert rows[0]["reason"] == ""
+    assert rows[0]["p_adjusted"] == rows[0]["p_value"]  # the only test
+    assert rows[1]["reason"] == "the metric's scores are all the same"
+    few = williams_rows(two_metrics(n_methods=3))
+    assert few[0]["reason"] == "3 methods: four at least are needed"

@@ -1,0 +1,95 @@
+"""Draws, percentile intervals and bootstrap p-values."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from analysis.inference.resampling import (
+    bootstrap_p,
+    cluster_counts,
+    draw,
+    interval,
+    stream,
+)
+
+
+def test_streams_differ_by_name_and_repeat_by_seed():
+    first = stream(0, "means", "a").random()
+    assert first == stream(0, "means", "a").random()
+    assert first != stream(0, "means", "b").random()
+    assert first != stream(1, "means", "a").random()
+
+
+def test_each_resample_draws_as_many_clusters_as_there_are():
+    counts = cluster_counts(7, 50, np.random.default_rng(0))
+    assert (counts.sum(axis=1) == 7).all()
+    # Each cluster is left out of a resample with probability (6/7)^7 = .34.
+    assert 0.2 < (counts == 0).mean() < 0.5
+
+
+def test_only_asked_parts_are_drawn_and_units_are_existing_cells():
+    cells = np.array([[True, False], [True, True]])
+    draws = draw(
+        ("units",),
+        cells=cells,
+        n_annotators=3,
+        resamples=9,
+        rng=np.random.default_rng(0),
+    )
+    assert (draws.stories == 1).all()
+    assert (draws.methods == 1).all()
+    assert draws.annotators is None
+    assert (draws.units[:, 0, 1] == 0).all()
+    assert (draws.units.sum(axis=(1, 2)) == 3).all()
+    assert sum(len(chunk.stories) for chunk in draws.chunks(4)) == 9
+
+
+def test_interval_is_empty_with_a_reason_when_most_draws_are_undefined():
+    draws = np.array([1.0, 2, np.nan, np.nan, np.nan])
+    low, high, reason = interval(draws, 0.95)
+    assert np.isnan(low)
+    assert np.isnan(high)
+    assert reason == "no interval: undefined in 3 of 5 resamples"
+
+
+def test_interval_leaves_out_a_few_undefined_draws():
+    low, high, reason = interval(np.array([0.0, 1, np.nan]), 0.5)
+    assert (low, high, reason) == (0.25, 0.75, "")
+
+
+@pytest.mark.parametrize(
+    ("draws", "p"),
+    [
+        (np.ones(999), 2 / 1000),  # never 0
+        (np.r_[-np.ones(25), np.ones(974)], 2 * 26 / 1000),
+        (np.r_[-np.ones(500), np.ones(499)], 1.0),
+        (np.zeros(99), 1.0),
+    ],
+)
+def test_bootstrap_p(draws, p):
+    assert bootstrap_p(draws) == pytest.approx(p)
+
+
+def test_the_last_bits_do_not_decide_on_which_side_of_0_an_interval_ends():
+    noisy = np.concatenate([np.full(50, 1e-16), np.full(50, -1e-16)])
+    low, high, _reason = interval(noisy, 0.95)
+    assert (low, high) == (0.0, 0.0)
+
+
+def test_bias_corrected_percentiles_follow_the_formula():
+    draws = np.arange(1000.0)  # 701 of them lie below 700.5
+    low, high, _ = interval(draws, 0.95, centre=700.5)
+    shift = 2 * stats.norm.ppf(0.701)
+    tails = stats.norm.cdf(shift + stats.norm.ppf([0.025, 0.975]))
+    assert [low, high] == pytest.approx(np.quantile(draws, tails), abs=1e-6)
+
+
+def test_bias_correction_leaves_draws_around_their_median_alone():
+    draws = np.arange(101.0)
+    plain = interval(draws, 0.9)[:2]
+    assert interval(draws, 0.9, centre=50)[:2] == pytest.approx(plain, abs=1e-9)
+
+
+def test_bias_correction_of_draws_on_one_side_is_finite():
+    low, high, _ = interval(np.ones(100), 0.95, centre=1.5)
+    assert (low, high) == (1, 1)

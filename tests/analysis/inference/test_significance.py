@@ -1,0 +1,97 @@
+"""Exact and random permutation tests, Holm's adjustment."""
+
+import gc
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+from analysis.inference.significance import centred_ranks, holm, permutation_p
+from analysis.options import COEFFICIENTS
+
+RNG = np.random.default_rng(0)
+COEFFICIENT = {
+    "kendall": lambda x, y: stats.kendalltau(x, y).statistic,
+    "spearman": lambda x, y: stats.spearmanr(x, y).statistic,
+    "pearson": lambda x, y: stats.pearsonr(x, y).statistic,
+}
+
+
+@pytest.mark.parametrize("name", COEFFICIENTS)
+def test_exact_p_equals_enumeration_with_scipy(name):
+    human, score = np.array([1.0, 2, 2, 4, 5]), np.array([2.0, 1, 3, 3, 9])
+    function = COEFFICIENT[name]
+    observed = abs(function(human, score))
+    orders = list(itertools.permutations(range(5)))
+    count = sum(abs(function(human[list(o)], score)) >= observed - 1e-9 for o in orders)
+    found = permutation_p(human, score[None], [name], 0, RNG)[name][0]
+    assert found == count / len(orders)
+
+
+def test_kendall_without_ties_equals_scipys_exact_distribution():
+    human, score = np.arange(7.0), np.array([0.0, 2, 1, 3, 5, 6, 4])
+    expected = stats.kendalltau(human, score, method="exact").pvalue
+    found = permutation_p(human, score[None], ["kendall"], 0, RNG)["kendall"][0]
+    assert found == pytest.approx(expected)
+
+
+def test_ten_methods_are_permuted_at_random_and_p_is_never_zero():
+    x = np.arange(10.0)
+    p = permutation_p(x, x[None], COEFFICIENTS, 199, np.random.default_rng(0))
+    assert {name: float(values[0]) for name, values in p.items()} == {
+        "kendall": 1 / 200,
+        "spearman": 1 / 200,
+        "pearson": 1 / 200,
+    }
+
+
+def test_ten_methods_without_resamples_have_no_p():
+    x = np.arange(10.0)
+    assert np.isnan(permutation_p(x, x[None], ["kendall"], 0, RNG)["kendall"][0])
+
+
+def test_centred_ranks_are_scipys_ranks_centred_and_doubled():
+    x = np.array([[3.0, 1, 3, 2], [5, 5, 5, 5]])
+    expected = 2 * (stats.rankdata(x, axis=1) - 2.5)
+    np.testing.assert_array_equal(centred_ranks(x), expected)
+
+
+@pytest.fixture(scope="module")
+def nothing_to_collect():
+    """Spare what is loaded: statsmodels collects garbage in every call."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("nothing_to_collect")
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_holm_equals_statsmodels(p_values):
+    expected = multipletests(p_values, method="holm")[1]
+    np.testing.assert_allclose(holm(np.array(p_values)), expected)
+
+
+def test_holm_does_not_count_missing_tests():
+    found = holm(np.array([0.01, np.nan, 0.04]))
+    np.testing.assert_allclose(found, [0.02, np.nan, 0.04])
+
+
+def test_tau_c_has_the_p_value_of_tau_b():
+    rng = np.random.default_rng(0)
+    human, scores = rng.normal(size=6), np.exp(3 * rng.normal(size=(3, 6)))
+    found = permutation_p(human, scores, ["kendall", "kendall_c"], 0, rng)
+    np.testing.assert_array_equal(found["kendall_c"], found["kendall"])
+
+
+@pytest.mark.parametrize("size", [2.0**-1000, 2.0**900])
+def test_the_p_value_does_not_depend_on_the_unit_of_the_scores(size):
+    rng = np.random.default_rng(0)
+    human, scores = rng.normal(size=6), rng.normal(size=(3, 6))
+    for name in ("pearson", "spearman"):
+        plain = permutation_p(human, scores, [name], 0, rng)[name]
+        found = permutation_p(human, scores * size, [name], 0, rng)[name]
+        np.testing.assert_array_equal(found, plain)

@@ -1,0 +1,403 @@
+"""Pairwise prediction accuracy and acc_eq."""
+
+import dataclasses
+import itertools
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.pairwise.accuracy import pair_agreement, ppa_by_story_weights
+from analysis.pairwise.output_pairs import choice_pairs, rating_pairs, restricted
+from analysis.pairwise.tie_calibration import best_epsilon
+from analysis.reading.cells import annotator_cells, common_grid
+from analysis.reading.choices import ordered_choices
+from analysis.reading.kept_rows import kept_rows
+from analysis.reading.scores import RANDOM, score_table
+
+RATING_KEYS = ["dimension", "story", "method", "annotator"]
+SCORE_KEYS = ["metric", "story", "method"]
+
+
+def grid_of(ratings, scores):
+    cells = annotator_cells(kept_rows(ratings, RATING_KEYS))
+    table = score_table(kept_rows(scores, SCORE_KEYS))
+    return common_grid(cells["dimension"][0], cells, table)[0]
+
+
+def measure(pairs, **options):
+    options = {
+        "epsilon": "0",
+        "parts": ("stories",),
+        "resamples": 0,
+        "confidence": 0.95,
+        "seed": 0,
+        **options,
+    }
+    return {row.metric: row for row in pair_agreement(pairs, **options)}
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", ["dsg", "tifa"])
+def test_independent_values(shared, name):
+    folder = shared / "data" / name
+    expected = json.loads((folder / "expected.json").read_text())
+    expected = expected.get("metrics", expected)
+    ratings = pd.read_csv(folder / "ratings.csv")
+    pairs = rating_pairs(grid_of(ratings, pd.read_csv(folder / "scores.csv")))
+    tuned, plain = measure(pairs, epsilon="insample"), measure(pairs)
+    compared = 0
+    for metric, values in expected.items():
+        found = {
+            "acc_eq_item": tuned[metric].acc_eq,
+            "eps_item": tuned[metric].epsilon,
+            "acc_eq0_item": plain[metric].acc_eq,
+            "ppa_within_item_strict": plain[metric].strict.value,
+            "ppa_within_item_half": plain[metric].half.value,
+            "ppa_n_pairs": plain[metric].n_pairs,
+            "ppa_metric_ties": plain[metric].tie_rate * plain[metric].n_pairs,
+        }
+        for key in set(found) & set(values):
+            assert found[key] == pytest.approx(values[key], abs=1e-9), (metric, key)
+            compared += 1
+        assert tuned[metric].in_sample
+    assert compared == {"dsg": 63, "tifa": 15}[name]
+
+
+def example():
+    """Two stories, three methods: C = 3, D = 1, Tm = 1, Th = 1, none in both."""
+    human = {"s1": [1, 2, 3], "s2": [1, 1, 2]}
+    score = {"s1": [1, 2, 2], "s2": [1, 3, 2]}
+    ratings, scores = [], []
+    for story, method in itertools.product(human, range(3)):
+        ratings.append((story, f"m{method}", "d", "Ann", human[story][method]))
+        scores.append((story, f"m{method}", "x", float(score[story][method])))
+    return (
+        pd.DataFrame(ratings, columns=["story", "method", *RATING_KEYS[::3], "rating"]),
+        pd.DataFrame(scores, columns=["story", "method", "metric", "score"]),
+    )
+
+
+def test_ties_of_people_are_dropped_and_ties_of_the_metric_counted():
+    found = measure(rating_pairs(grid_of(*example())))
+    row = found["x"]
+    assert row.n_pairs == 5
+    assert row.strict.value == pytest.approx(3 / 5)
+    assert row.half.value == pytest.approx(3.5 / 5)
+    assert row.tie_rate == pytest.approx(1 / 5)
+    assert row.acc_eq == pytest.approx(3 / 6)
+    constant = found["constant"]
+    assert (constant.strict.value, constant.half.value) == (0.0, 0.5)
+    assert constant.tie_rate == 1.0
+    assert constant.acc_eq == pytest.approx(1 / 6)
+
+
+def test_what_guessing_reaches_stands_beside_the_metrics():
+    pairs = rating_pairs(grid_of(*example()))
+    for resamples in (0, 50):
+        row = measure(pairs, resamples=resamples, epsilon="insample")[RANDOM]
+        assert (row.strict.value, row.half.value, row.tie_rate) == (0.5, 0.5, 0.0)
+        assert row.acc_eq == pytest.approx(5 / 6 / 2)
+        assert (row.n_pairs, row.epsilon, row.in_sample) == (5, 0.0, False)
+        assert (row.half.low == 0.5) == (resamples > 0)
+    assert list(measure(pairs)) == ["x", "constant", RANDOM]
+
+
+def test_a_metric_that_guesses_reaches_it_on_average():
+    rng = np.random.default_rng(0)
+    human = rng.choice([1.0, 0.0, -1.0], 3000, p=[0.5, 0.3, 0.2])
+    guesses = rng.normal(size=(1, 3000))
+    pairs = rating_pairs(grid_of(*example()))
+    story = np.arange(3000) % 2
+    many = dataclasses.replace(
+        pairs,
+        human=human,
+        scores=guesses,
+        story=story,
+        first=0 * story,
+        second=0 * story + 1,
+    )
+    found = measure(many)
+    for name in ("strict", "half"):
+        value, expected = (getattr(found[k], name).value for k in ("x", RANDOM))
+        assert value == pytest.approx(expected, abs=0.03)
+    assert found["x"].acc_eq == pytest.approx(found[RANDOM].acc_eq, abs=0.03)
+
+
+def test_a_stratum_is_the_study_of_its_stories():
+    ratings, scores = example()
+    pairs = rating_pairs(grid_of(ratings, scores))
+    for story in ("s1", "s2"):
+        alone = rating_pairs(grid_of(ratings[ratings["story"] == story], scores))
+        part = restricted(pairs, {story, "unknown"})
+        assert part.stories == (story,)
+        options = {"parts": ("methods", "annotators"), "resamples": 40}
+        assert measure(part, **options) == measure(alone, **options)
+        for here, there in zip(part.left_out(), alone.left_out(), strict=True):
+            for found, expected in zip(here, there, strict=True):
+                np.testing.assert_array_equal(found, expected)
+    assert np.isnan(measure(restricted(pairs, ()))["x"].strict.value)
+
+
+def test_weights_of_stories_are_repeated_stories():
+    pairs = rating_pairs(grid_of(*example()))
+    once, twice = np.ones((1, 2)), np.array([[1.0, 0.0], [0.0, 1.0], [3.0, 1.0]])
+    strict, half = ppa_by_story_weights(pairs, once, np.ones((1, 3)))
+    row = measure(pairs)["x"]
+    assert (strict[0, 0], half[0, 0]) == (row.strict.value, row.half.value)
+    strict, half = ppa_by_story_weights(pairs, twice)
+    # s1: 1-2 right, 1-3 right, 2-3 tied; s2: 1-2 tied by people, 1-3 right, 2-3 wrong.
+    np.testing.assert_allclose(strict[:, 0], [2 / 3, 1 / 2, 7 / 11])
+    np.testing.assert_allclose(half[:, 0], [2.5 / 3, 1 / 2, 8.5 / 11])
+    none, _ = ppa_by_story_weights(pairs, once, np.array([[2.0, 0.0, 0.0]]))
+    assert np.isnan(none).all()
+
+
+def sampled(human, score):
+    """Four stories of three methods."""
+    keys = list(itertools.product((f"s{i}" for i in range(4)), "abc"))
+    frame = pd.DataFrame(keys, columns=["story", "method"])
+    ratings = frame.assign(dimension="d", annotator="Ann", rating=human)
+    return ratings, frame.assign(metric="k", score=score)
+
+
+twelve = st.lists(st.integers(0, 3), min_size=12, max_size=12)
+
+
+@settings(max_examples=15)  # each makes seven analyses
+@given(twelve, twelve, st.randoms())
+def test_laws(human, score, random):
+    ratings, scores = sampled(human, np.array(score, float))
+    plain = measure(rating_pairs(grid_of(ratings, scores)))["k"]
+
+    def other(ratings, scores):
+        return measure(rating_pairs(grid_of(ratings, scores)))["k"]
+
+    order = random.sample(range(12), 12)
+    assert str(other(ratings.iloc[order], scores.iloc[order[::-1]])) == str(plain)
+    curved = scores.assign(score=np.exp(scores["score"]))
+    assert str(other(ratings, curved)) == str(plain)
+    names = dict(zip("abc", random.sample("abc", 3), strict=True))
+    renamed = [f.assign(method=f["method"].map(names)) for f in (ratings, scores)]
+    assert str(other(*renamed)) == str(plain)
+    constant = ratings.assign(annotator="Bob", rating=2)
+    assert str(other(pd.concat([ratings, constant]), scores)) == str(plain)
+    if plain.n_pairs:
+        perfect = other(ratings, scores.assign(score=np.array(human, float)))
+        assert perfect.strict.value == perfect.acc_eq == 1.0
+        opposite = other(ratings, scores.assign(score=-np.array(score, float)))
+        half = opposite.half.value + plain.half.value
+        assert half == pytest.approx(1.0)
+
+
+def test_lower_is_better_turns_every_pair():
+    ratings, scores = example()
+    plain = measure(rating_pairs(grid_of(ratings, scores)))["x"]
+    worse = scores.assign(score=-scores["score"], higher_is_better=False)
+    turned = measure(rating_pairs(grid_of(ratings, worse)))["x"]
+    assert turned == plain
+    wrong = measure(rating_pairs(grid_of(ratings, scores.assign(score=-scores.score))))
+    assert wrong["x"].strict.value == pytest.approx(1 / 5)
+
+
+def test_equal_sums_of_integer_ratings_are_a_tie():
+    # (1+1+2)/3 and (2+1+1)/3 add the same numbers; .1 + .2 and .3 do not.
+    rows = [
+        ("s", m, "d", a, r)
+        for m, rs in {"x": [0.1, 0.2], "y": [0.3, 0.0]}.items()
+        for a, r in zip("AB", rs, strict=True)
+    ]
+    ratings = pd.DataFrame(
+        rows, columns=["story", "method", "dimension", "annotator", "rating"]
+    )
+    scores = pd.DataFrame(
+        {"story": "s", "method": ["x", "y"], "metric": "k", "score": [1.0, 2.0]}
+    )
+    pairs = rating_pairs(grid_of(ratings, scores))
+    assert pairs.human.tolist() == [0.0]
+    row = measure(pairs)["k"]
+    assert np.isnan(row.strict.value)
+    assert row.n_pairs == 0
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([-1.0, 0.0, 1.0]), st.integers(-4, 4)), min_size=1
+    )
+)
+def test_best_epsilon_is_the_best_of_all_candidates(points):
+    human, scores = np.array(points, float).T
+
+    def accuracy(epsilon):
+        predicted = np.where(np.abs(scores) <= epsilon, 0, np.sign(scores))
+        return (predicted == human).mean()
+
+    found = best_epsilon(human, scores)
+    candidates = [0.0, *sorted(set(np.abs(scores)))]
+    best = max(accuracy(e) for e in candidates)
+    assert accuracy(found) == best
+    assert found == min(e for e in candidates if accuracy(e) == best)
+
+
+def test_held_out_epsilon_does_not_flatter():
+    rng = np.random.default_rng(0)
+    stories = [f"s{i}" for i in range(40)]
+    keys = list(itertools.product(stories, "abcd"))
+    frame = pd.DataFrame(keys, columns=["story", "method"])
+    ratings = frame.assign(
+        dimension="d", annotator="Ann", rating=rng.integers(0, 3, len(frame))
+    )
+    scores = frame.assign(metric="noise", score=rng.normal(size=len(frame)))
+    pairs = rating_pairs(grid_of(ratings, scores))
+    inside, outside = (
+        measure(pairs, epsilon="insample"),
+        measure(pairs, epsilon="heldout"),
+    )
+    assert outside["noise"].acc_eq <= inside["noise"].acc_eq
+    assert not outside["noise"].in_sample
+    assert outside["noise"] == measure(pairs, epsilon="heldout")["noise"]
+
+
+def test_held_out_epsilon_comes_from_the_other_stories_only():
+    """Two stories: the best threshold of either is wrong for the other."""
+    methods = "abc"
+    human = {"s1": [0, 0, 0], "s2": [0, 1, 2]}
+    score = {"s1": [0.0, 1.0, 2.0], "s2": [0.0, 1.0, 2.0]}
+    keys = list(itertools.product(human, range(3)))
+    frame = pd.DataFrame(
+        [(s, methods[m]) for s, m in keys], columns=["story", "method"]
+    )
+    ratings = frame.assign(
+        dimension="d", annotator="Ann", rating=[human[s][m] for s, m in keys]
+    )
+    scores = frame.assign(metric="k", score=[score[s][m] for s, m in keys])
+    pairs = rating_pairs(grid_of(ratings, scores))
+    # s1 wants all differences to be ties (2), s2 none of them (0).
+    assert measure(pairs, epsilon="heldout")["k"].acc_eq == 0.0
+    assert measure(pairs, epsilon="insample")["k"].acc_eq == 0.5
+
+
+def one_story(human, score):
+    frame = pd.DataFrame({"story": "s", "method": list("abc"[: len(human)])})
+    ratings = frame.assign(dimension="d", annotator="Ann", rating=human)
+    return ratings, frame.assign(metric="k", score=score)
+
+
+def test_a_pair_counts_only_where_both_of_its_methods_are_drawn():
+    # Only a and b are in the right order: all is right in a resample without c.
+    ratings, scores = one_story([1, 2, 3], [2.0, 3.0, 1.0])
+    pairs = rating_pairs(grid_of(ratings, scores))
+    row = measure(pairs, parts=("methods",), resamples=500)["k"]
+    assert row.strict.value == pytest.approx(1 / 3)
+    assert row.strict.high == 1.0
+
+
+def test_a_pair_counts_only_where_somebody_drawn_judged_both_outputs():
+    ratings, scores = one_story([1, 2], [1.0, 2.0])
+    shared = pd.concat([ratings, ratings.assign(annotator="Bob")])
+    # In the second story Ann judged one output and Bob the other.
+    apart = ratings.assign(story="t", annotator=["Ann", "Bob"])
+    scores = pd.concat([scores, scores.assign(story="t")])
+    pairs = rating_pairs(grid_of(pd.concat([shared, apart]), scores))
+    row = measure(pairs, parts=("annotators",), resamples=100)["k"]
+    assert (row.strict.low, row.strict.value) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize("part", ["stories", "methods", "units"])
+def test_annotators_are_drawn_together_with_another_part(part):
+    ratings, scores = example()
+    alike = pd.concat([ratings, ratings.assign(annotator="Bob")])
+    pairs = rating_pairs(grid_of(alike, scores))
+    alone = measure(pairs, parts=("annotators",), resamples=200)["x"].strict
+    both = measure(pairs, parts=(part, "annotators"), resamples=200)["x"].strict
+    other = measure(pairs, parts=(part,), resamples=200)["x"].strict
+    assert alone.low == alone.high == alone.value
+    assert both.low < alone.value < both.high
+    assert (both.low, both.high) == pytest.approx((other.low, other.high), abs=0.15)
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    "parts", [("stories",), ("stories", "methods"), ("annotators",), ("units",)]
+)
+def test_intervals_hold_the_value(shared, parts):
+    folder = shared / "data/dsg"
+    ratings = pd.read_csv(folder / "ratings.csv")
+    pairs = rating_pairs(grid_of(ratings, pd.read_csv(folder / "scores.csv")))
+    row = measure(pairs, parts=parts, resamples=200)["dsg|pali17b"]
+    assert row.half.low < row.half.value < row.half.high
+    assert row.strict.low < row.strict.high
+
+
+def test_choices_by_majority_against_scores():
+    rows = [
+        ("s1", "y", "x", "q", "Ann", "a"),
+        ("s1", "x", "y", "q", "Bob", "b"),
+        ("s1", "x", "y", "q", "Eve", "a"),  # y by 2 of 3
+        ("s2", "x", "y", "q", "Ann", "a"),
+        ("s2", "x", "y", "q", "Bob", "b"),
+        ("s2", "x", "y", "q", "Eve", "tie"),  # no majority
+        ("s3", "x", "y", "q", "Ann", "a"),
+        ("s3", "x", "y", "q", "Bob", "a"),
+        ("s4", "x", "y", "q", "Ann", "a"),  # no score
+    ]
+    choices = pd.DataFrame(
+        rows,
+        columns=["story", "method_a", "method_b", "criterion", "annotator", "choice"],
+    )
+    scores = pd.DataFrame(
+        [
+            ("s1", "x", 1.0),
+            ("s1", "y", 2.0),
+            ("s2", "x", 5.0),
+            ("s2", "y", 5.0),
+            ("s3", "x", 1.0),
+            ("s3", "y", 4.0),
+            ("s4", "x", 1.0),
+        ],
+        columns=["story", "method", "score"],
+    ).assign(metric="k")
+    pairs = choice_pairs("q", ordered_choices(choices), score_table(scores))
+    assert pairs.human.tolist() == [-1.0, 0.0, 1.0]
+    row = measure(pairs)["k"]
+    assert (row.n_pairs, row.strict.value) == (2, 0.5)
+    assert row.acc_eq == pytest.approx(2 / 3)
+    drawn, judged = pairs.redraw(np.array([[0, 0, 3]]))  # Eve only
+    assert drawn[0, 0] == 1.0
+    assert judged.tolist() == [[True, True, False]]
+
+
+def test_dropped_pairs_and_metrics_of_choices_are_named():
+    rows = [(s, "x", "y", "q", "Ann", "a") for s in ("s1", "s2")]
+    choices = pd.DataFrame(
+        rows,
+        columns=["story", "method_a", "method_b", "criterion", "annotator", "choice"],
+    )
+    scores = pd.DataFrame(
+        [
+            ("s1", "x", "full", 1.0),
+            ("s1", "y", "full", 2.0),
+            ("s2", "x", "full", 1.0),
+            ("s2", "y", "full", 2.0),
+            ("s1", "x", "part", 1.0),
+            ("s1", "y", "part", 2.0),
+            ("s2", "x", "part", 1.0),
+            ("s9", "x", "stray", 1.0),
+            ("", "x", "fid", 1.0),
+            ("", "y", "fid", 2.0),
+        ],
+        columns=["story", "method", "metric", "score"],
+    )
+    pairs = choice_pairs("q", ordered_choices(choices), score_table(scores))
+    assert pairs.metrics == ("full", "part")
+    assert pairs.notes == (
+        "metric fid has method-level scores, which say nothing of a pair inside a "
+        "story.",
+        "metric stray scores no compared pair of outputs.",
+        "1 of 2 compared pairs used, those with scores of every metric (part lacks 1).",
+    )
+    full = scores[scores["metric"] == "full"]
+    assert choice_pairs("q", ordered_choices(choices), score_table(full)).notes == ()

@@ -1,0 +1,128 @@
+"""Which outputs and pairs a metric and people disagree on."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.pairwise.disagreement import (
+    DISAGREEMENT_COLUMNS,
+    cell_disagreement,
+    pair_disagreement,
+)
+from analysis.pairwise.output_pairs import choice_pairs, rating_pairs, restricted
+from analysis.reading.choices import ordered_choices
+from analysis.reading.scores import score_table
+from tests.analysis.pairwise.test_accuracy import grid_of
+
+UP, DOWN = {"k": True}, {"k": False}
+
+
+def study(human, score, **more):
+    frame = pd.DataFrame(
+        [(s, m) for s in human for m in "abc"[: len(human[s])]],
+        columns=["story", "method"],
+    )
+    flat = [x for values in human.values() for x in values]
+    ratings = frame.assign(dimension="d", annotator="Ann", rating=flat)
+    scores = frame.assign(
+        metric="k", score=[float(x) for values in score.values() for x in values]
+    )
+    return grid_of(ratings, scores.assign(**more))
+
+
+HUMAN = {"s": [1, 2, 3], "t": [4, 5, 6]}
+# The metric loves s/a, which people like least, and dislikes t/c.
+SCORE = {"s": [60, 20, 30], "t": [40, 50, 10]}
+
+
+def test_cells_by_difference_of_ranks():
+    rows = cell_disagreement(study(HUMAN, SCORE), UP, most=3)
+    assert tuple(rows[0]) == DISAGREEMENT_COLUMNS
+    found = [(r["story"], r["method"], round(r["value"] * 6)) for r in rows]
+    assert found == [("s", "a", 5), ("t", "c", -5), ("s", "b", 0)]
+    first = rows[0]
+    assert (first["human"], first["score"], first["n"]) == (1.0, 60.0, 6)
+    assert (first["kind"], first["other_method"]) == ("cell", "")
+    assert np.isnan([first["human_other"], first["score_other"]]).all()
+
+
+def test_pairs_in_which_the_metric_prefers_what_people_reject():
+    pairs = rating_pairs(study(HUMAN, SCORE))
+    rows = pair_disagreement(pairs, UP)
+    # s: a over b and a over c; t: a over c and b over c; all against people.
+    assert [(r["story"], r["method"], r["other_method"]) for r in rows] == [
+        ("s", "a", "c"),
+        ("t", "a", "c"),
+        ("s", "a", "b"),
+        ("t", "b", "c"),
+    ]
+    assert tuple(rows[0]) == DISAGREEMENT_COLUMNS
+    first = rows[0]
+    assert (first["human"], first["human_other"]) == (1.0, 3.0)
+    assert (first["score"], first["score_other"]) == (60.0, 30.0)
+    # People: 2 is the largest difference (shared by two of six pairs), the metric's
+    # 30 shares ranks 3 and 4.
+    assert first["value"] == pytest.approx((5.5 - 0.5) / 6 + (3.5 - 0.5) / 6)
+    assert first["n"] == 6
+
+
+def test_scores_are_written_as_given():
+    turned = {s: [-x for x in values] for s, values in SCORE.items()}
+    grid = study(HUMAN, turned, higher_is_better=False)
+    for plain, other in (
+        (cell_disagreement(study(HUMAN, SCORE), UP), cell_disagreement(grid, DOWN)),
+        (
+            pair_disagreement(rating_pairs(study(HUMAN, SCORE)), UP),
+            pair_disagreement(rating_pairs(grid), DOWN),
+        ),
+    ):
+        for a, b in zip(plain, other, strict=True):
+            assert b["score"] == -a["score"]
+            assert (a["value"], a["story"], a["method"]) == (
+                b["value"],
+                b["story"],
+                b["method"],
+            )
+
+
+def test_no_more_than_asked_for_and_no_rows_of_what_ranks_nothing():
+    grid = study(HUMAN, SCORE)
+    assert len(cell_disagreement(grid, UP, most=2)) == 2
+    assert len(pair_disagreement(rating_pairs(grid), UP, most=1)) == 1
+    flat = study(HUMAN, {s: [1, 1, 1] for s in HUMAN})
+    assert cell_disagreement(flat, UP) == []
+    assert pair_disagreement(rating_pairs(flat), UP) == []
+    agreed = study(HUMAN, HUMAN)
+    assert pair_disagreement(rating_pairs(agreed), UP) == []
+    undecided = study({s: [1, 1, 1] for s in HUMAN}, SCORE)
+    assert pair_disagreement(rating_pairs(undecided), UP) == []
+
+
+def test_a_monotone_transform_changes_no_cell():
+    plain = cell_disagreement(study(HUMAN, SCORE), UP)
+    curved = {s: [np.exp(x / 9) for x in values] for s, values in SCORE.items()}
+    other = cell_disagreement(study(HUMAN, curved), UP)
+    assert [r["value"] for r in plain] == [r["value"] for r in other]
+
+
+def test_choices_and_strata():
+    rows = [("s", "x", "y", "q", who, "a") for who in "ABC"]
+    rows += [("t", "x", "y", "q", who, c) for who, c in zip("ABC", "aab", strict=True)]
+    columns = ["story", "method_a", "method_b", "criterion", "annotator", "choice"]
+    choices = ordered_choices(pd.DataFrame(rows, columns=columns))
+    scores = pd.DataFrame(
+        [("s", "x", 1.0), ("s", "y", 2.0), ("t", "x", 1.0), ("t", "y", 3.0)],
+        columns=["story", "method", "score"],
+    ).assign(metric="k")
+    pairs = choice_pairs("q", choices, score_table(scores))
+    found = pair_disagreement(pairs, UP)
+    assert [(r["story"], r["method"], r["source"]) for r in found] == [
+        ("s", "y", "choices"),
+        ("t", "y", "choices"),
+    ]
+    assert (found[1]["human"], found[1]["human_other"]) == (
+        pytest.approx(1 / 3),
+        pytest.approx(2 / 3),
+    )
+    only = pair_disagreement(restricted(pairs, {"t"}), UP)
+    assert [(r["story"], r["score"], r["score_other"]) for r in only] == [("t", 3, 1)]

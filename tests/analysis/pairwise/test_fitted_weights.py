@@ -1,0 +1,246 @@
+"""Weights of a composite, fitted on some stories and judged on others."""
+
+import itertools
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from statsmodels.api import Logit
+
+from analysis.inference.resampling import cluster_counts
+from analysis.pairwise import fitted_weights
+from analysis.pairwise.accuracy import pair_agreement
+from analysis.pairwise.fitted_weights import CALIBRATION_COLUMNS, calibrate
+from analysis.pairwise.output_pairs import rating_pairs
+from tests.analysis.pairwise.test_accuracy import grid_of
+
+OPTIONS = {"resamples": 300, "confidence": 0.95, "seed": 0}
+
+
+def study(weights, n_stories=100, n_methods=5, noise=1.0, seed=0):
+    """People rate a weighted sum of components, with noise."""
+    rng = np.random.default_rng(seed)
+    stories = [f"s{i:03d}" for i in range(n_stories)]
+    keys = list(itertools.product(stories, (f"m{j}" for j in range(n_methods))))
+    frame = pd.DataFrame(keys, columns=["story", "method"])
+    parts = {name: rng.normal(size=len(frame)) for name in weights}
+    value = sum(w * parts[name] for name, w in weights.items())
+    rating = value + noise * rng.normal(size=len(frame))
+    ratings = frame.assign(dimension="d", annotator="Ann", rating=rating)
+    scores = [frame.assign(metric=name, score=x) for name, x in parts.items()]
+    return rating_pairs(grid_of(ratings, pd.concat(scores)))
+
+
+def table(pairs, **options):
+    rows = calibrate(pairs, **{**OPTIONS, **options})
+    assert all(tuple(row) == CALIBRATION_COLUMNS for row in rows)
+    return {(r["metric"], r["statistic"], r["against"]): r for r in rows}
+
+
+def test_known_weights_are_found():
+    found = table(study({"a": 3.0, "b": 1.0, "c": 0.0}, n_stories=200))
+    for metric, share in (("a", 0.75), ("b", 0.25), ("c", 0.0)):
+        row = found[metric, "weight", ""]
+        assert row["value"] == pytest.approx(share, abs=0.06)
+        assert row["low"] - 0.02 <= share <= row["high"] + 0.02
+        assert row["high"] - row["low"] < 0.15
+    gain = found["composite", "gain", "a"]
+    assert gain["low"] > 0
+    assert gain["reason"] == ""
+    composite = found["composite", "ppa_half", ""]["value"]
+    assert composite > found["mean of components", "ppa_half", ""]["value"]
+    assert gain["value"] == pytest.approx(
+        composite - found["a", "ppa_half", ""]["value"]
+    )
+
+
+def test_a_fit_without_penalty_is_that_of_statsmodels(monkeypatch):
+    monkeypatch.setattr(fitted_weights, "RIDGES", (0.0,))
+    pairs = study({"a": 1.0, "b": -0.5}, n_stories=60)
+    x = (pairs.scores / np.sqrt((pairs.scores**2).mean(axis=1, keepdims=True))).T
+    beta = Logit(pairs.human > 0, x).fit(disp=0).params
+    found = table(pairs)
+    weights = [found[name, "weight", ""]["value"] for name in "ab"]
+    assert weights == pytest.approx(beta / np.abs(beta).sum(), abs=1e-6)
+
+
+def test_noise_gains_nothing():
+    gains, composites = [], []
+    for seed in range(12):
+        found = table(study(dict.fromkeys("abcdef", 0.0), 40, seed=seed), resamples=0)
+        composites.append(found["composite", "ppa_half", ""]["value"])
+        gains += [
+            row["value"]
+            for key, row in found.items()
+            if key[1] == "gain" and key[2] != "mean of components"
+        ]
+    # 400 pairs a study: fitted and judged on the same ones it would be about .56.
+    assert np.mean(composites) == pytest.approx(0.5, abs=0.02)
+    assert np.mean(gains) < 0
+
+
+def test_gains_within_noise_say_so():
+    found = table(study({"a": 1.0, "b": 0.0}, 40))
+    row = found["composite", "gain", "a"]
+    assert row["low"] <= 0 <= row["high"]
+    assert row["reason"].startswith("within noise")
+    assert row["reason"].endswith("over a includes 0")
+
+
+def test_components_stand_as_in_pairwise_accuracy():
+    pairs = study({"a": 1.0, "b": 0.3})
+    found = table(pairs)
+    for row in pair_agreement(
+        pairs, epsilon="0", parts=("stories",), resamples=0, confidence=0.95, seed=0
+    ):
+        if row.metric in pairs.metrics:
+            half = found[row.metric, "ppa_half", ""]
+            assert (half["value"], half["n"]) == (row.half.value, row.n_pairs)
+            assert found[row.metric, "ppa_strict", ""]["value"] == row.strict.value
+
+
+def test_scales_and_the_order_of_methods_do_not_matter():
+    pairs = study({"a": 1.0, "b": 0.5}, 30)
+    stretched = pairs.__class__(
+        **{**vars(pairs), "scores": pairs.scores * np.array([[1000.0], [0.01]])}
+    )
+    turned = pairs.__class__(
+        **{
+            **vars(pairs),
+            "scores": -pairs.scores,
+            "human": -pairs.human,
+            "first": pairs.second,
+            "second": pairs.first,
+        }
+    )
+    plain = table(pairs)
+    for other in (stretched, turned):
+        for key, same in table(other).items():
+            row = plain[key]
+            for column in ("value", "low", "high"):
+                np.testing.assert_allclose(row[column], same[column], atol=1e-9)
+
+
+def test_weights_at_zero_or_above():
+    pairs = study({"a": 1.0, "b": -0.5}, 60)
+    free = table(pairs)
+    kept = table(pairs, non_negative=True)
+    assert free["b", "weight", ""]["high"] < 0
+    assert kept["b", "weight", ""]["value"] == 0.0
+    assert kept["a", "weight", ""]["value"] == 1.0
+    positive = study({"a": 1.0, "b": 0.5}, 60)
+    free = table(positive)
+    for key, same in table(positive, non_negative=True).items():
+        row = free[key]
+        assert row["value"] == pytest.approx(same["value"], abs=1e-6)
+
+
+def test_a_component_that_never_varies_gets_no_weight():
+    pairs = study({"a": 1.0, "b": 0.0}, 40)
+    flat = pairs.__class__(
+        **{**vars(pairs), "scores": pairs.scores * np.array([[1.0], [0.0]])}
+    )
+    found = table(flat)
+    assert found["b", "weight", ""]["value"] == 0.0
+    assert found["b", "ppa_half", ""]["value"] == 0.5
+    assert found["b", "ppa_strict", ""]["value"] == 0.0
+    nothing = pairs.__class__(**{**vars(pairs), "scores": 0 * pairs.scores})
+    found = table(nothing)
+    assert np.isnan(found["a", "weight", ""]["value"])
+    assert found["a", "weight", ""]["reason"] == "no component predicts anything"
+    assert found["composite", "ppa_half", ""]["value"] == 0.5
+
+
+@pytest.mark.parametrize("size", [1.0, 2.0**-100])
+def test_a_composite_of_one_score_twice_is_that_score(size):
+    """Though the scores of some stories are small: they are no rounding errors."""
+    pairs = study({"a": 1.0, "b": 0.0}, 60)
+    sizes = np.where(pairs.story < 20, size, 1.0)
+    ties = np.abs(pairs.sides[0] - pairs.sides[1]) < 0.8
+    same = pairs.__class__(
+        **{
+            **vars(pairs),
+            "human": np.where(ties, 0.0, pairs.human),
+            "scores": pairs.scores[[0, 0]] * sizes * np.array([[1.0], [2.0]]),
+        }
+    )
+    found = table(same)
+    for statistic in ("ppa_half", "ppa_strict", "acc_eq"):
+        value = found["a", statistic, ""]["value"]
+        assert found["composite", statistic, ""]["value"] == pytest.approx(value)
+        assert found["mean of components", statistic, ""]["value"] == (
+            pytest.approx(value)
+        )
+
+
+def test_one_newton_step_is_nearly_a_fit_to_the_resample():
+    pairs = study({"a": 1.0, "b": 0.4, "c": -0.2}, 80)
+    rng = np.random.default_rng(0)
+    data = fitted_weights._Data.of(
+        pairs, pairs.scores, np.ones(len(pairs.human), bool), rng
+    )
+    beta = fitted_weights._fit(data.x, 1e-3, False)
+    drawn = fitted_weights._drawn_weights(
+        data, beta, 1e-3, False, 20, np.random.default_rng(1)
+    )
+    stories, code = np.unique(data.story, return_inverse=True)
+    counts = cluster_counts(len(stories), 20, np.random.default_rng(1))
+    refits = np.array(
+        [
+            fitted_weights._fit(data.x.repeat(c[code], axis=0), 1e-3, False)
+            for c in counts
+        ]
+    )
+    shares = refits / np.abs(refits).sum(axis=1, keepdims=True)
+    assert np.std(shares, axis=0).min() > 0.01
+    np.testing.assert_allclose(drawn, shares, atol=0.01)
+
+
+def test_some_components_only():
+    pairs = study({"a": 1.0, "b": 0.5, "c": 0.1}, 30)
+    found = table(pairs, metrics=("c", "a"))
+    assert {key[0] for key in found} == {"a", "c", "mean of components", "composite"}
+
+
+@pytest.mark.parametrize(
+    ("weights", "n_stories", "reason"),
+    [
+        ({"a": 1.0}, 20, "a composite needs two components"),
+        ({"a": 1.0, "b": 1.0}, 3, "people have a preference in 3 stories"),
+    ],
+)
+def test_too_little_to_fit_says_so(weights, n_stories, reason):
+    for row in calibrate(study(weights, n_stories), **OPTIONS):
+        assert np.isnan(row["value"])
+        assert row["reason"].startswith(reason)
+
+
+def test_two_runs_are_identical():
+    pairs = study({"a": 1.0, "b": 0.5}, 20)
+    assert calibrate(pairs, **OPTIONS) == calibrate(pairs, **OPTIONS)
+
+
+def test_large_fits_take_a_part_of_the_pairs(monkeypatch):
+    pairs = study({"a": 3.0, "b": 1.0}, 100)
+    monkeypatch.setattr(fitted_weights, "MOST_PAIRS", 400)
+    row = table(pairs)["a", "weight", ""]
+    assert row["n"] == 400
+    assert row["value"] == pytest.approx(0.75, abs=0.08)
+    assert table(pairs)["composite", "ppa_half", ""]["n"] == len(pairs.human)
+
+
+@pytest.mark.shared
+def test_real_components(shared):
+    folder = shared / "data/dsg"
+    expected = json.loads((folder / "expected.json").read_text())
+    ratings = pd.read_csv(folder / "ratings.csv")
+    grid = grid_of(ratings, pd.read_csv(folder / "scores.csv"))
+    found = table(rating_pairs(grid))
+    for metric, values in expected.items():
+        half = found[metric, "ppa_half", ""]["value"]
+        assert half == pytest.approx(values["ppa_within_item_half"], abs=1e-9)
+    # Nine variants of three metrics: the weighted sum is hardly better than the best.
+    gain = found["composite", "gain", "dsg_nodep|pali17b"]
+    assert gain["low"] < 0 < gain["high"]
+    assert "within noise" in gain["reason"]

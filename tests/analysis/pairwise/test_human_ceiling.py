@@ -1,0 +1,153 @@
+"""One annotator as a predictor of the others."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.pairwise.human_ceiling import HUMAN_PAIRS_COLUMNS, human_pairs
+from analysis.pairwise.output_pairs import choice_pairs, rating_pairs, restricted
+from analysis.reading.choices import ordered_choices
+from analysis.reading.scores import score_table
+from tests.analysis.pairwise.test_accuracy import grid_of
+
+OPTIONS = {"parts": ("stories",), "resamples": 200, "confidence": 0.95, "seed": 0}
+
+
+def measure(pairs, **options):
+    rows = human_pairs(pairs, **{**OPTIONS, **options})
+    assert all(tuple(row) == HUMAN_PAIRS_COLUMNS for row in rows)
+    return {row["metric"]: row for row in rows}
+
+
+def rated(by_annotator, score):
+    """Ratings of one story: annotator to the ratings of methods a, b, ..."""
+    rows = [
+        ("s", "abc"[m], "d", who, r)
+        for who, ratings in by_annotator.items()
+        for m, r in enumerate(ratings)
+        if r is not None
+    ]
+    ratings = pd.DataFrame(
+        rows, columns=["story", "method", "dimension", "annotator", "rating"]
+    )
+    scores = pd.DataFrame(
+        {"story": "s", "method": list("abc")[: len(score)], "metric": "k"}
+    ).assign(score=[float(x) for x in score])
+    return rating_pairs(grid_of(ratings, scores))
+
+
+def test_each_annotator_against_the_mean_of_the_others():
+    pairs = rated({"Ann": [1, 2], "Bob": [1, 3], "Eve": [2, 1]}, [1, 2])
+    found = measure(pairs)
+    # Ann: others 1.5 < 2, right. Bob: others 1.5 = 1.5, no preference.
+    # Eve: others 1 < 2.5, wrong.
+    one = found["one annotator"]
+    assert (one["value"], one["n"], one["n_annotators"]) == (0.5, 2, 3)
+    assert one["acc_eq"] == pytest.approx(1 / 3)
+    assert found["k"]["value"] == 1.0
+    assert found["k"]["difference"] == 0.5
+
+
+def test_whoever_judged_alone_is_not_counted():
+    pairs = rated(
+        {"Ann": [1, 2, None], "Bob": [1, 3, None], "Eve": [2, None, 1]}, [1, 2, 3]
+    )
+    assert measure(pairs)["one annotator"]["n_annotators"] == 2
+
+
+def test_a_tie_of_the_annotator_is_half_a_hit():
+    pairs = rated({"Ann": [1, 1], "Bob": [1, 2]}, [1, 1])
+    one = measure(pairs)["one annotator"]
+    # Ann ties, Bob prefers b; Bob's others tie: no preference. The metric ties, which
+    # is right of those whose others tie.
+    metric = measure(pairs)["k"]
+    assert (metric["value"], metric["tie_rate"], metric["acc_eq"]) == (0.5, 1.0, 0.5)
+    assert (one["value"], one["ppa_strict"], one["tie_rate"], one["n"]) == (
+        0.5,
+        0.0,
+        1.0,
+        1,
+    )
+
+
+def test_only_pairs_that_both_sides_judged_count():
+    pairs = rated({"Ann": [1, 2, 3], "Bob": [1, 2, None]}, [1, 2, 3])
+    assert measure(pairs)["one annotator"]["n"] == 2  # a and b, twice
+
+
+def test_perfect_and_reversed_people():
+    order = [2, 3, 1]
+    same = rated({"Ann": order, "Bob": order, "Eve": order}, order)
+    assert measure(same)["one annotator"]["value"] == 1.0
+    assert measure(same)["k"]["difference"] == 0.0
+    against = rated({"Ann": order, "Bob": [-x for x in order]}, order)
+    assert measure(against)["one annotator"]["value"] == 0.0
+
+
+def test_choices_against_the_majority_of_the_others():
+    columns = ["story", "method_a", "method_b", "criterion", "annotator", "choice"]
+    rows = [
+        ("s", "x", "y", "q", who, c) for who, c in zip("ABC", "aab", strict=True)
+    ] + [("t", "x", "y", "q", who, c) for who, c in zip("ABC", "bbb", strict=True)]
+    choices = ordered_choices(pd.DataFrame(rows, columns=columns))
+    scores = pd.DataFrame(
+        list(itertools.product("st", "xy")), columns=["story", "method"]
+    ).assign(metric="k", score=[1.0, 2.0, 1.0, 2.0])
+    pairs = choice_pairs("q", choices, score_table(scores))
+    one = measure(pairs)["one annotator"]
+    # s: the others of A and of B are split: no preference. C says y, the others x.
+    # t: three times right.
+    assert (one["n"], one["value"]) == (4, 0.75)
+    assert measure(restricted(pairs, {"t"}))["one annotator"]["value"] == 1.0
+
+
+def test_a_choice_without_others_counts_nowhere():
+    columns = ["story", "method_a", "method_b", "criterion", "annotator", "choice"]
+    rows = [
+        ("s", "x", "y", "q", "A", "a"),
+        ("s", "x", "y", "q", "B", "a"),
+        ("t", "x", "y", "q", "A", "a"),
+    ]
+    scores = pd.DataFrame(
+        list(itertools.product("st", "xy")), columns=["story", "method"]
+    ).assign(metric="k", score=[2.0, 1.0, 2.0, 1.0])
+    choices = ordered_choices(pd.DataFrame(rows, columns=columns))
+    found = measure(choice_pairs("q", choices, score_table(scores)))
+    assert found["one annotator"]["n"] == 2
+    assert found["one annotator"]["acc_eq"] == found["k"]["acc_eq"] == 1.0
+
+
+def test_one_annotator_alone():
+    row = measure(rated({"Ann": [1, 2]}, [1, 2]))["one annotator"]
+    assert np.isnan(row["value"])
+    assert row["reason"] == "one annotator: there are no others to predict"
+    nobody = rated({"Ann": [1, 1], "Bob": [2, 2]}, [1, 2])
+    assert "no pair" in measure(nobody)["one annotator"]["reason"]
+
+
+@pytest.mark.shared
+def test_real_people_predict_better_than_metrics(shared):
+    folder = shared / "data/dsg"
+    ratings = pd.read_csv(folder / "ratings.csv")
+    pairs = rating_pairs(grid_of(ratings, pd.read_csv(folder / "scores.csv")))
+    found = measure(pairs, parts=("stories", "annotators"))
+    # By its definition, pair by pair.
+    wide = ratings.pivot_table(
+        index=["story", "annotator"], columns="method", values="rating"
+    )
+    hits = n = 0.0
+    for _, group in wide.groupby("story"):
+        for who in group.index:
+            own, others = group.loc[who], group.drop(index=who).mean()
+            for a, b in itertools.combinations(wide.columns, 2):
+                x, h = own[a] - own[b], round(others[a] - others[b], 9)
+                if np.isfinite(x) and np.isfinite(h) and h != 0:
+                    n += 1
+                    hits += 1.0 if x * h > 0 else 0.5 if x == 0 else 0.0
+    one = found["one annotator"]
+    assert (one["value"], one["n"]) == (pytest.approx(hits / n), n)
+    assert one["low"] < one["value"] < one["high"]
+    for metric in pairs.metrics:
+        assert found[metric]["difference_high"] < 0

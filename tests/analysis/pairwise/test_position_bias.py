@@ -1,0 +1,145 @@
+"""Whether the left side wins more often."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.pairwise.position_bias import POSITION_BIAS_COLUMNS, position_bias
+from analysis.reading.choices import ordered_choices
+
+COLUMNS = [
+    "story",
+    "method_a",
+    "method_b",
+    "criterion",
+    "annotator",
+    "choice",
+    "left_method",
+]
+OPTIONS = {"resamples": 500, "confidence": 0.95, "seed": 0}
+
+
+def answers(n, choice, left, pair=("x", "y"), start=0):
+    """Answers of n stories and as many annotators."""
+    rows = [
+        (f"s{i:03d}", *pair, "q", f"r{i % 7}", choice, left)
+        for i in range(start, start + n)
+    ]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def test_counts_and_exact_p():
+    rows = pd.concat(
+        [
+            answers(4, "a", "x"),
+            answers(1, "b", "x"),
+            answers(3, "b", "y"),
+            answers(2, "a", "y"),
+            answers(5, "tie", "x"),
+            answers(6, "both_bad", "y"),
+        ]
+    )
+    row = position_bias(rows, **OPTIONS)[0]
+    assert tuple(row) == POSITION_BIAS_COLUMNS
+    assert (row["left_wins"], row["right_wins"], row["ties"]) == (7, 3, 5)
+    assert (row["value"], row["n"], row["reason"]) == (0.7, 10, "")
+    # 2 (120 + 45 + 10 + 1) / 1024, in the tables of the binomial distribution.
+    assert row["p_value"] == pytest.approx(0.34375)
+    # x on the left: 4 of 5; y on the left: 3 of 5.
+    assert row["adjusted"] == pytest.approx((4 / 5 + 3 / 5) / 2)
+    assert row["n_adjusted"] == 10
+
+
+def test_a_stronger_method_on_the_left_is_no_bias():
+    # x wins 8 of 10 on either side, and stands on the left in 40 of 50.
+    rows = pd.concat(
+        [
+            answers(32, "a", "x"),
+            answers(8, "b", "x", start=32),
+            answers(8, "a", "y", start=40),
+            answers(2, "b", "y", start=48),
+        ]
+    )
+    row = position_bias(rows, **OPTIONS)[0]
+    assert row["value"] == pytest.approx(34 / 50)
+    assert row["p_value"] < 0.05
+    assert row["adjusted"] == pytest.approx(0.5)
+    assert row["adjusted_low"] < 0.5 < row["adjusted_high"]
+    by_story = position_bias(rows, parts=("stories",), **OPTIONS)[0]
+    assert by_story["low"] > 0.5
+    assert by_story["adjusted_low"] < 0.5 < by_story["adjusted_high"]
+
+
+def test_pairs_shown_in_one_order_say_nothing_adjusted():
+    rows = pd.concat([answers(9, "a", "x"), answers(3, "b", "x")])
+    row = position_bias(rows, **OPTIONS)[0]
+    assert row["value"] == 0.75
+    assert np.isnan([row["adjusted"], row["adjusted_low"]]).all()
+    assert row["n_adjusted"] == 0
+    # Another pair, balanced: it alone is adjusted for.
+    other = [answers(5, "a", "u", ("u", "v")), answers(5, "b", "v", ("u", "v"))]
+    row = position_bias(pd.concat([rows, *other]), **OPTIONS)[0]
+    assert (row["adjusted"], row["n_adjusted"]) == (1.0, 10)
+
+
+def test_the_order_of_the_two_methods_in_a_row_does_not_matter():
+    rows = pd.concat([answers(6, "a", "x"), answers(5, "b", "y"), answers(3, "a", "y")])
+    turned = rows.assign(
+        method_a=rows["method_b"],
+        method_b=rows["method_a"],
+        choice=rows["choice"].map({"a": "b", "b": "a"}),
+    )
+    plain = position_bias(ordered_choices(rows), **OPTIONS)
+    assert plain == position_bias(ordered_choices(turned), **OPTIONS)
+
+
+def test_swapping_all_sides_turns_the_share():
+    rows = pd.concat([answers(9, "a", "x"), answers(4, "b", "y"), answers(2, "b", "x")])
+    other = rows.assign(left_method=rows["left_method"].map({"x": "y", "y": "x"}))
+    row, turned = (position_bias(r, **OPTIONS)[0] for r in (rows, other))
+    assert turned["value"] == pytest.approx(1 - row["value"])
+    assert turned["low"] == pytest.approx(1 - row["high"])
+    assert turned["adjusted"] == pytest.approx(1 - row["adjusted"])
+    assert turned["p_value"] == row["p_value"]
+
+
+def test_dependent_answers_widen_the_interval():
+    # One annotator always chooses left, one always right: 25 answers each.
+    rows = pd.concat([answers(25, "a", "x"), answers(25, "b", "x")])
+    rows["annotator"] = ["Ann"] * 25 + ["Bob"] * 25
+    both = position_bias(rows, **OPTIONS)[0]
+    stories = position_bias(rows, parts=("stories",), **OPTIONS)[0]
+    assert (both["low"], both["high"]) == (0.0, 1.0)
+    assert stories["low"] == stories["high"] == 0.5
+
+
+def test_a_left_half_of_guesses_is_found_in_its_interval():
+    rng = np.random.default_rng(3)
+    rows = answers(400, "a", "x")
+    rows["choice"] = rng.choice(["a", "b"], 400)
+    rows["left_method"] = rng.choice(["x", "y"], 400)
+    row = position_bias(rows, **OPTIONS)[0]
+    assert row["low"] < 0.5 < row["high"]
+    # About the binomial standard error, sqrt(.25 / 400) = .025.
+    assert 0.08 < row["high"] - row["low"] < 0.16
+
+
+def test_what_has_no_side_says_so():
+    rows = answers(4, "a", "x")
+    row = position_bias(rows.drop(columns="left_method"), **OPTIONS)[0]
+    assert np.isnan([row["value"], row["low"], row["p_value"]]).all()
+    assert row["reason"] == "no answer says which output stood on the left"
+    row = position_bias(answers(4, "tie", "x"), **OPTIONS)[0]
+    assert (row["reason"], row["ties"]) == ("no answer chooses a side", 4)
+    mixed = pd.concat([rows, answers(2, "a", ""), answers(1, "b", float("nan"))])
+    row = position_bias(mixed, **OPTIONS)[0]
+    assert (row["n"], row["reason"]) == (4, "3 answers without a known side left out")
+
+
+def test_criteria_and_no_resamples():
+    rows = pd.concat([answers(4, "a", "x"), answers(4, "a", "x").assign(criterion="p")])
+    found = position_bias(rows, **{**OPTIONS, "resamples": 0})
+    assert [row["question"] for row in found] == ["p", "q"]
+    assert np.isnan(found[0]["low"])
+    one = rows.assign(story="s", annotator="Ann").iloc[:1]
+    assert np.isnan(position_bias(one, **OPTIONS)[0]["low"])

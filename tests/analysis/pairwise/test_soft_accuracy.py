@@ -1,0 +1,174 @@
+"""Soft pairwise accuracy against Google's program, and its laws."""
+
+import itertools
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import norm
+
+from analysis.inference.resampling import cluster_counts, stream
+from analysis.pairwise import soft_accuracy
+from analysis.pairwise.soft_accuracy import SPA_COLUMNS, soft_pairwise_accuracy
+from tests.analysis.pairwise.test_accuracy import grid_of
+
+PAIRS = ((0, 1), (0, 2), (1, 2))
+
+
+def measure(grid, **options):
+    options = {"resamples": 0, "confidence": 0.95, "seed": 0, **options}
+    return {row["metric"]: row for row in soft_pairwise_accuracy(grid, **options)}
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    ("name", "key"), [("dsg", "SPA_1000perm_seed4"), ("tifa", "SPA")]
+)
+def test_independent_values(shared, name, key):
+    folder = shared / "data" / name
+    expected = json.loads((folder / "expected.json").read_text())
+    expected = expected.get("metrics", expected)
+    ratings = pd.read_csv(folder / "ratings.csv")
+    found = measure(grid_of(ratings, pd.read_csv(folder / "scores.csv")))
+    for metric, values in expected.items():
+        assert found[metric]["value"] == pytest.approx(values[key], abs=0.02), metric
+        assert found[metric]["n"] == 10
+
+
+def study(n_stories=12, n_methods=4, seed=0, **metrics):
+    rng = np.random.default_rng(seed)
+    keys = list(
+        itertools.product((f"s{i}" for i in range(n_stories)), range(n_methods))
+    )
+    frame = pd.DataFrame(keys, columns=["story", "method"])
+    rating = rng.integers(0, 5, len(frame)) + frame["method"]
+    frame["method"] = [f"m{m}" for m in frame["method"]]
+    ratings = frame.assign(dimension="d", annotator="Ann", rating=rating)
+    scores = [frame.assign(metric=n, score=f(rating, rng)) for n, f in metrics.items()]
+    return ratings, pd.concat(scores)
+
+
+def test_a_metric_as_sure_as_people_reaches_one():
+    # p-values of flips do not change with the unit.
+    found = measure(grid_of(*study(same=lambda r, _: 3.0 * r - 7)))
+    assert found["same"]["value"] == 1.0
+
+
+def test_a_reversed_metric_is_sure_of_the_opposite():
+    found = measure(
+        grid_of(*study(n_stories=60, up=lambda r, _: r, down=lambda r, _: -r))
+    )
+    # All pairs of methods differ clearly: |p - (1 - p)| is nearly 1.
+    assert found["down"]["value"] < 0.1
+    assert found["up"]["value"] == 1.0
+
+
+def test_a_constant_metric_is_half_sure_of_every_pair():
+    found = measure(
+        grid_of(*study(n_stories=60, flat=lambda r, _: 0 * r, up=lambda r, _: r))
+    )
+    assert found["flat"]["value"] == pytest.approx(0.5, abs=0.06)
+
+
+def test_the_order_of_methods_does_not_matter():
+    ratings, scores = study(noise=lambda r, rng: rng.integers(0, 3, len(r)))
+    turned = {"m0": "m3", "m1": "m2", "m2": "m1", "m3": "m0"}
+    plain = measure(grid_of(ratings, scores))["noise"]
+    other = measure(
+        grid_of(
+            ratings.assign(method=ratings["method"].map(turned)),
+            scores.assign(method=scores["method"].map(turned)),
+        )
+    )["noise"]
+    assert plain["value"] == pytest.approx(other["value"], abs=1e-12)
+
+
+def test_missing_cells_are_left_out_of_their_pairs_only():
+    ratings, scores = study(noise=lambda r, rng: rng.normal(size=len(r)))
+    gone = (ratings["story"] == "s3") & (ratings["method"] == "m2")
+    ratings = ratings[~gone]
+    with_gap = measure(grid_of(ratings, scores), resamples=50)["noise"]
+    # The same methods as four studies of two: pairs without m2 keep all stories.
+    two = ratings["method"].isin(["m0", "m1"])
+    whole = measure(grid_of(ratings[two], scores))["noise"]
+    assert with_gap["n"] == 6
+    assert whole["n"] == 1
+    assert with_gap["low"] <= with_gap["high"]
+    # A score outside the common cells changes nothing.
+    odd = scores.assign(score=scores["score"].where(~gone.to_numpy(), 1e9))
+    assert measure(grid_of(ratings, odd), resamples=50)["noise"] == with_gap
+
+
+@pytest.mark.parametrize("gone", ["m0", "m1"])
+def test_a_story_that_one_of_two_methods_lacks_says_nothing_of_them(gone):
+    ratings, scores = study(
+        n_methods=2, same=lambda r, _: r, noise=lambda r, rng: rng.normal(size=len(r))
+    )
+    ratings = ratings[(ratings["story"] != "s3") | (ratings["method"] != gone)]
+    plain = measure(grid_of(ratings, scores), resamples=50)
+    alone = scores["story"] == "s3"
+    odd = scores.assign(score=scores["score"].where(~alone, 1e9))
+    changed = ratings.assign(
+        rating=ratings["rating"].where(ratings["story"] != "s3", 99)
+    )
+    assert measure(grid_of(changed, odd), resamples=50) == plain
+
+
+def test_intervals():
+    grid = grid_of(
+        *study(n_stories=40, k=lambda r, rng: r + 3 * rng.normal(size=len(r)))
+    )
+    row = measure(grid, resamples=200)["k"]
+    assert tuple(row) == SPA_COLUMNS
+    assert 0 <= row["low"] < row["value"] < row["high"] <= 1
+    assert row == measure(grid, resamples=200)["k"]
+    assert np.isnan(measure(grid)["k"]["low"])
+
+
+def test_resamples_are_studies_of_the_stories_drawn(monkeypatch):
+    grid = grid_of(*study(n_methods=3, k=lambda r, rng: r + rng.normal(size=len(r))))
+    drawn = []
+    monkeypatch.setattr(soft_accuracy, "PAIRS_AT_ONCE", 2)
+    monkeypatch.setattr(
+        soft_accuracy, "interval", lambda x, c: drawn.append(x) or (0.0, 0.0, "")
+    )
+    measure(grid, resamples=5)
+    rng = stream(0, "spa stories", "d")
+    for found, counts in zip(drawn[0], cluster_counts(12, 5, rng), strict=True):
+        p = {}
+        for side, values in (("people", grid.human), ("k", grid.scores[0])):
+            repeated = np.repeat(values, counts, axis=0)
+            d = np.stack([repeated[:, i] - repeated[:, j] for i, j in PAIRS])
+            p[side] = norm.sf(d.sum(axis=1) / np.sqrt((d**2).sum(axis=1)))
+        assert found == pytest.approx(1 - np.abs(p["people"] - p["k"]).mean())
+
+
+def test_what_cannot_be_compared_says_why():
+    one = measure(grid_of(*study(n_methods=1, k=lambda r, _: r)))["k"]
+    assert np.isnan(one["value"])
+    assert one["reason"] == "no two methods have a story in common"
+    ratings, scores = study(k=lambda r, _: r)
+    whole = ratings.assign(story="").drop_duplicates("method")
+    row = measure(grid_of(whole, scores))["k"]
+    assert np.isnan(row["value"])
+    assert "method-level" in row["reason"]
+
+
+def test_one_story_has_no_interval():
+    row = measure(grid_of(*study(n_stories=1, k=lambda r, _: r)), resamples=20)["k"]
+    assert row["value"] == 1.0
+    assert np.isnan(row["low"])
+
+
+def test_one_side_and_the_other_make_one():
+    """A flip equal to the observed counts half for each, the data themselves too."""
+    rng = np.random.default_rng(0)
+    values = rng.integers(0, 3, (9, 3)).astype(float)
+    cells = rng.random((9, 3)) < 0.8
+    flips = rng.choice([-1.0, 1.0], (20, 9))
+    i, j = np.array([0, 0, 1]), np.array([1, 2, 2])
+    one = soft_accuracy._flipped_p(values, cells, (i, j), flips)
+    other = soft_accuracy._flipped_p(values, cells, (j, i), flips)
+    np.testing.assert_allclose(one + other, 1)
+    assert (one > 0).all()

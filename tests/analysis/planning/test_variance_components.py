@@ -1,0 +1,383 @@
+"""Variance components against a textbook, other programs and laws."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.inference.resampling import cluster_counts
+from analysis.planning import variance_components as components
+from analysis.planning.sums_of_squares import (
+    FACTORS,
+    estimate_components,
+    rating_design,
+    resampled_components,
+)
+from analysis.planning.variance_components import (
+    RELIABILITY_COLUMNS,
+    VARIANCE_COLUMNS,
+    Size,
+    expected_reliability,
+    reliability,
+    variance_components,
+)
+from analysis.reading.cells import annotator_cells
+from analysis.reading.kept_rows import kept_rows
+
+KEYS = ("dimension", "story", "method", "annotator")
+# Brennan (2001), Generalizability Theory, table 3.1, synthetic data set no. 3: ten
+# persons, four items on two occasions. Persons are methods here, items are stories,
+# occasions are annotators.
+BRENNAN = np.array(
+    [
+        [2, 4, 5, 5, 4, 4, 2, 3, 0, 6],
+        [6, 5, 5, 9, 3, 4, 6, 4, 5, 8],
+        [7, 6, 4, 8, 5, 4, 6, 4, 4, 7],
+        [5, 7, 6, 6, 6, 7, 5, 5, 5, 6],
+        [2, 6, 5, 5, 4, 6, 2, 6, 5, 6],
+        [5, 7, 4, 7, 5, 4, 7, 6, 5, 8],
+        [5, 5, 5, 7, 6, 7, 7, 6, 5, 8],
+        [5, 7, 5, 6, 4, 8, 5, 4, 3, 6],
+    ],
+    float,
+).reshape(2, 4, 10)
+COMPONENTS = {
+    "method": 0.5528,
+    "story": 0.4417,
+    "annotator": 0.0074,
+    "method x story": 0.5750,
+    "method x annotator": 0.1009,
+    "story x annotator": 0.1565,
+    "rest": 0.9352,
+}
+
+
+def frame(cube, holes=()):
+    """Rows of an annotators-by-stories-by-methods array."""
+    return pd.DataFrame(
+        [
+            {
+                "dimension": "d",
+                "story": f"s{s:03d}",
+                "method": f"m{m:03d}",
+                "annotator": f"a{a:03d}",
+                "rating": float(value),
+            }
+            for (a, s, m), value in np.ndenumerate(cube)
+            if (a, s, m) not in holes
+        ]
+    )
+
+
+def simulated(sd, shape, seed=0):
+    """An A x S x M array; sd by source."""
+    rng = np.random.default_rng(seed)
+    A, S, M = shape
+    shapes = {
+        "annotator": (A, 1, 1),
+        "story": (1, S, 1),
+        "method": (1, 1, M),
+        "method x story": (1, S, M),
+        "method x annotator": (A, 1, M),
+        "story x annotator": (A, S, 1),
+        "rest": (A, S, M),
+    }
+    return sum(sd.get(name, 0) * rng.normal(size=n) for name, n in shapes.items())
+
+
+def table(rows, resamples=0, **options):
+    found = variance_components(
+        rows, question="d", resamples=resamples, confidence=0.95, seed=0, **options
+    )
+    assert all(tuple(row) == VARIANCE_COLUMNS for row in found)
+    return {row["component"]: row for row in found}
+
+
+def test_a_published_crossed_study():
+    found = table(frame(BRENNAN))
+    for name, value in COMPONENTS.items():
+        assert found[name]["value"] == pytest.approx(value, abs=5e-5), name
+    assert found["rest"]["n"] == 80
+    assert sum(row["share"] for row in found.values()) == pytest.approx(1)
+
+
+def test_published_coefficients_of_the_same_study():
+    rows = frame(BRENNAN)
+    fit = estimate_components(rating_design(rows), rows["rating"].to_numpy()[:, None])
+    parts = {source: matrix[0, 0] for source, matrix in fit.values.items()}
+    found = reliability(parts, Size(2, 4, 10, 2, 2))
+    # Brennan (2001), section 4.1: .64 and .55 for four items on two occasions.
+    assert found["generalizability_method"] == pytest.approx(0.64, abs=0.005)
+    assert found["dependability_method"] == pytest.approx(0.55, abs=0.005)
+
+
+def anova(cube):
+    """Textbook mean squares of a complete crossed design (Brennan, table 3.2)."""
+    n = dict(zip("asm", cube.shape, strict=True))
+    axes = {"a": 0, "s": 1, "m": 2}
+
+    def mean(keep):
+        gone = tuple(axes[f] for f in "asm" if f not in keep)
+        return cube.mean(axis=gone, keepdims=True)
+
+    def square(effect, keep):
+        df = np.prod([n[f] - 1 for f in keep])
+        times = np.prod([n[f] for f in "asm" if f not in keep])
+        return times * (effect**2).sum() / df
+
+    g = mean("")
+    one = {f: mean(f) - g for f in "asm"}
+    two = {p: mean(p) - one[p[0]] - one[p[1]] - g for p in ("as", "am", "sm")}
+    rest = cube - sum(two.values()) - sum(one.values()) - g
+    ms = {k: square(v, k) for k, v in {**one, **two, "asm": rest}.items()}
+    pair = {p: (ms[p] - ms["asm"]) / n[(set("asm") - set(p)).pop()] for p in two}
+    single = {
+        f: (ms[f] - sum(ms[p] for p in two if f in p) + ms["asm"])
+        / np.prod([n[o] for o in "asm" if o != f])
+        for f in "asm"
+    }
+    return {
+        "method": single["m"],
+        "story": single["s"],
+        "annotator": single["a"],
+        "method x story": pair["sm"],
+        "method x annotator": pair["am"],
+        "story x annotator": pair["as"],
+        "rest": ms["asm"],
+    }
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.tuples(*[st.integers(2, 5)] * 3))
+def test_complete_data_give_the_analysis_of_variance(seed, shape):
+    cube = np.random.default_rng(seed).integers(0, 9, shape).astype(float)
+    if np.ptp(cube) == 0:
+        return
+    found = table(frame(cube))
+    for name, value in anova(cube).items():
+        assert found[name]["value"] == pytest.approx(value, abs=1e-8), name
+
+
+def test_a_mixed_model_fitted_by_another_program():
+    # REML equals the analysis of variance where data are complete and no estimate is
+    # negative: Brennan's persons by items, occasions averaged.
+    smf = pytest.importorskip("statsmodels.formula.api")
+    cube = BRENNAN.mean(axis=0, keepdims=True)
+    rows = frame(cube).assign(all=1)
+    fit = smf.mixedlm(
+        "rating ~ 1",
+        rows,
+        groups="all",
+        re_formula="0",
+        vc_formula={"m": "0 + C(method)", "s": "0 + C(story)"},
+    ).fit(reml=True)
+    found = table(rows.drop(columns="all"))
+    named = dict(zip(fit.model.exog_vc.names, fit.vcomp, strict=True))
+    assert found["method"]["value"] == pytest.approx(named["m"], rel=1e-3)
+    assert found["story"]["value"] == pytest.approx(named["s"], rel=1e-3)
+    assert found["rest"]["value"] == pytest.approx(fit.scale, rel=1e-3)
+
+
+def test_ratings_with_gaps_are_estimated_without_bias():
+    sd = {
+        "method": 1.0,
+        "story": 0.8,
+        "annotator": 0.6,
+        "method x story": 0.7,
+        "method x annotator": 0.4,
+        "story x annotator": 0.5,
+        "rest": 0.9,
+    }
+    sums = dict.fromkeys(sd, 0.0)
+    repeats = 40
+    for seed in range(repeats):
+        cube = simulated(sd, (8, 12, 10), seed)
+        rows = frame(cube)
+        kept = np.random.default_rng(seed).random(len(rows)) < 0.45
+        for name, row in table(rows[kept]).items():
+            sums[name] += row["value"] / repeats
+    for name, value in sd.items():
+        assert sums[name] == pytest.approx(value**2, abs=0.2), name
+    assert sums["rest"] == pytest.approx(0.81, abs=0.03)
+    assert sums["story x annotator"] == pytest.approx(0.25, abs=0.05)
+
+
+def test_a_drawn_story_counts_as_so_many_stories():
+    cube = simulated(
+        {"method": 1, "story": 1, "method x story": 1, "rest": 1}, (3, 5, 4)
+    )
+    holes = {(0, 1, 2), (2, 4, 0), (1, 0, 3), (1, 0, 1)}
+    rows = frame(cube, holes)
+    counts = np.array([[1, 1, 1, 1, 1], [2, 0, 1, 0, 2], [0, 3, 1, 1, 0]])
+    found = resampled_components(
+        rating_design(rows), rows["rating"].to_numpy(), drawn="story", counts=counts
+    )
+    for b, times in enumerate(counts):
+        copies = pd.concat(
+            [
+                rows[rows["story"] == f"s{s:03d}"].assign(story=f"s{s:03d}/{i}")
+                for s, n in enumerate(times)
+                for i in range(n)
+            ]
+        )
+        expected = estimate_components(
+            rating_design(copies), copies["rating"].to_numpy()[:, None]
+        )
+        for source, matrix in expected.values.items():
+            assert found[source][b] == pytest.approx(matrix[0, 0], abs=1e-9), source
+
+
+@pytest.mark.parametrize("drawn", ["stories", "annotators", "methods"])
+def test_the_estimate_lies_in_its_interval(drawn):
+    sd = {"method": 1, "story": 1, "method x story": 0.7, "rest": 1}
+    found = table(frame(simulated(sd, (5, 30, 6))), 200, drawn=drawn)
+    for name in ("method", "story", "method x story", "rest"):
+        row = found[name]
+        assert row["low"] < row["value"] < row["high"], name
+        assert row["reason"] == ""
+
+
+def test_intervals_cover_what_varies_with_stories():
+    sd = {"method": 0.5, "story": 1.0, "method x story": 0.8, "rest": 1.0}
+    inside = dict.fromkeys(("story", "method x story", "rest"), 0)
+    for seed in range(60):
+        found = table(frame(simulated(sd, (3, 40, 4), seed)), 100)
+        for name in inside:
+            row = found[name]
+            inside[name] += row["low"] <= sd[name] ** 2 <= row["high"]
+    assert all(52 <= hits <= 60 for hits in inside.values()), inside
+
+
+def test_negative_estimates_are_shown_with_their_reason():
+    # Two annotators who always differ by one, in turn: stories explain less than none.
+    cube = np.array([[[0.0, 1], [1, 0]], [[1, 0], [0, 1]]])
+    found = table(frame(cube))
+    assert found["method x story"]["value"] < 0
+    assert found["method x story"]["share"] == 0
+    assert "below zero" in found["method x story"]["reason"]
+
+
+@pytest.mark.parametrize(
+    ("shape", "name", "word"),
+    [
+        ((1, 5, 4), "annotator", "only one annotator"),
+        ((1, 5, 4), "method x story", "rest"),
+        ((3, 5, 1), "method", "only one method"),
+        ((3, 1, 4), "story", "only one story"),
+    ],
+)
+def test_what_a_design_cannot_tell_has_a_reason(shape, name, word):
+    found = table(frame(simulated({"method": 1, "rest": 1}, shape)))
+    expected = "cannot be told apart" if word == "rest" else word
+    if shape[0] == 1 and name == "method x story":
+        expected = "only one annotator"
+        assert np.isnan(found["annotator"]["value"])
+        assert np.isfinite(found["rest"]["value"])
+        return
+    assert np.isnan(found[name]["value"])
+    assert expected in found[name]["reason"]
+
+
+def test_annotators_of_one_story_each_are_not_told_from_its_interaction():
+    rows = frame(simulated({"method": 1, "rest": 1}, (6, 6, 4)))
+    rows = rows[rows["story"].str[1:] == rows["annotator"].str[1:]]
+    found = table(rows)
+    assert np.isfinite(found["story"]["value"])
+    assert "story" in found["annotator"]["reason"]
+
+
+def test_means_of_raters_and_equal_ratings_have_no_components():
+    rows = frame(np.ones((3, 4, 5)))
+    for row in table(rows).values():
+        assert np.isnan(row["share"])
+        assert row["reason"] == "all ratings are the same"
+    of_means = table(rows[rows["annotator"] == "a000"].assign(annotator="mean"))
+    assert all("means over raters" in row["reason"] for row in of_means.values())
+
+
+def test_the_order_of_rows_does_not_matter():
+    rows = frame(simulated({"method": 1, "rest": 1}, (3, 6, 4)))
+    shuffled = rows.sample(frac=1, random_state=1)
+    assert table(rows, 50) == table(shuffled, 50)
+
+
+def test_reliability_grows_with_annotators_as_spearman_and_brown_say():
+    rows = frame(simulated({"method": 1, "story": 1, "rest": 2}, (4, 20, 5)))
+    found = expected_reliability(
+        rows, question="d", resamples=50, confidence=0.95, seed=0
+    )
+    assert all(tuple(row) == RELIABILITY_COLUMNS for row in found)
+    by = {
+        row["n_annotators"]: row["value"]
+        for row in found
+        if row["statistic"] == "generalizability_output"
+    }
+    one = by[1]
+    for k, value in by.items():
+        assert value == pytest.approx(k * one / (1 + (k - 1) * one))
+    assert all(row["low"] <= row["value"] <= row["high"] for row in found)
+
+
+def test_one_rating_an_output_tells_nothing_of_reliability():
+    rows = frame(simulated({"method": 1, "rest": 1}, (1, 6, 4)))
+    found = expected_reliability(
+        rows, question="d", resamples=0, confidence=0.95, seed=0
+    )
+    assert all(np.isnan(row["value"]) and row["reason"] for row in found)
+
+
+@pytest.mark.shared
+def test_reliability_of_outputs_is_icc_on_complete_units(shared):
+    ratings = pd.read_csv(shared / "data/dsg/ratings.csv")
+    rows = annotator_cells(kept_rows(ratings, KEYS))
+    found = expected_reliability(
+        rows, question="d", resamples=0, confidence=0.95, seed=0, annotators=(1, 5)
+    )
+    values = {
+        row["n_annotators"]: row["value"]
+        for row in found
+        if row["statistic"] == "dependability_output"
+    }
+    # The published ICC(2,1) and ICC(2,k) on its 796 complete units.
+    assert values[1] == pytest.approx(0.6811, abs=0.01)
+    assert values[5] == pytest.approx(0.9144, abs=0.004)
+
+
+def test_every_factor_has_a_name():
+    assert set(COMPONENTS) == set(table(frame(BRENNAN)))
+    assert FACTORS == ("method", "story", "annotator")
+
+
+def test_few_stories_spread_their_intervals_as_students():
+    rows = frame(simulated({"method": 1, "story": 1, "rest": 1}, (4, 6, 5)))
+    design, y = rating_design(rows), rows["rating"].to_numpy(float)
+    found = components._drawn(design, y, "d", 4000, 0.95, 0, "story")
+    counts = cluster_counts(6, 4000, np.random.default_rng(1))
+    plain = resampled_components(design, y, drawn="story", counts=counts)
+    # Student's 2.571 with 5 degrees of freedom, and a variance that lacks a sixth.
+    expected = np.sqrt(6 / 5) * 2.571 / 1.960
+    for source in (("method",), ("story",), ("method", "story", "annotator")):
+        ratio = np.nanstd(found[source]) / np.nanstd(plain[source])
+        assert ratio == pytest.approx(expected, rel=0.08)
+
+
+def test_the_interval_of_a_variance_is_satterthwaites():
+    """Brennan 2001, equation 6.15, by Wilson and Hilferty's cube of a normal."""
+    draws = np.tile([1.5, 2.5], 500)
+    low, high, reason = components.variance_interval(2.0, draws, 0.9)
+    df = 2 * (2.0 / 0.5) ** 2
+    for bound, z in ((low, 1.6448536), (high, -1.6448536)):
+        quantile = df * (1 - 2 / (9 * df) + z * math.sqrt(2 / (9 * df))) ** 3
+        assert bound == pytest.approx(df * 2.0 / quantile, rel=2e-3)
+    assert reason == ""
+
+
+def test_the_interval_of_a_small_variance_is_moved_to_its_estimate():
+    """Copies of stories lift all resamples by as much."""
+    rng = np.random.default_rng(0)
+    draws = 0.5 + 0.1 * rng.normal(size=2000)
+    low, high, _ = components.variance_interval(0.02, draws, 0.95)
+    assert (low, high) == pytest.approx((0.02 - 0.196, 0.02 + 0.196), abs=0.02)

@@ -1,0 +1,189 @@
+"""Composites: weighted means, average ranks, drops."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.rankings.composite_weights import (
+    ENVISION_QUESTIONS,
+    VISTAR_ANGLES,
+    envision_weights,
+    rank_weights,
+    vistar_weights,
+    weight_table,
+)
+from analysis.rankings.composites import (
+    COMPOSITE_COLUMNS,
+    composites,
+    part_cells,
+)
+from analysis.reading.scores import score_table
+
+
+def cells(values, story=""):
+    """Values as {method: {part: value}} or {method: {part: [one a story]}}."""
+    rows = []
+    for method, parts in values.items():
+        for part, found in parts.items():
+            several = isinstance(found, list)
+            for k, value in enumerate(found if several else [found]):
+                rows.append((part, f"s{k}" if several else story, method, value))
+    return pd.DataFrame(rows, columns=["part", "story", "method", "value"])
+
+
+def values(rows, composite):
+    return {r["method"]: r["value"] for r in rows if r["composite"] == composite}
+
+
+def test_envision_is_point_four_point_four_point_two_of_means_of_three():
+    questions = [q for three in ENVISION_QUESTIONS.values() for q in three]
+    scores = dict(zip(questions, [3, 4, 5, 1, 2, 3, 0, 1, 5], strict=True))
+    rows = composites(cells({"UNO": scores}), envision_weights())
+    assert tuple(rows[0]) == COMPOSITE_COLUMNS
+    assert [(r["composite"], r["value"], r["n_parts"]) for r in rows] == [
+        ("consistency", 4, 3),
+        ("physicality", 2, 3),
+        ("aesthetics", 2, 3),
+        ("overall", pytest.approx(0.4 * 4 + 0.4 * 2 + 0.2 * 2), 3),
+    ]
+
+
+def test_envisions_code_weighs_its_third_questions_a_little_more():
+    scores = {q: 0 for three in ENVISION_QUESTIONS.values() for q in three}
+    scores |= {"authenticity": 1, "factual_consistency": 1}
+    rows = composites(cells({"UNO": scores}), envision_weights(as_in_code=True))
+    found = {r["composite"]: r["value"] for r in rows}
+    assert found["aesthetics"] == pytest.approx(0.34)
+    assert found["consistency"] == pytest.approx(0.33)
+    assert found["overall"] == pytest.approx(0.4 * 0.33 + 0.2 * 0.34)
+
+
+def test_a_mask_of_roles_and_angles_gives_means_over_its_angles():
+    angles = dict(zip(VISTAR_ANGLES, range(9), strict=True))
+    mask = {"designer": ("TR", "SF"), "historian": ("CUL",)}
+    rows = composites(cells({"UNO": angles}), vistar_weights(mask))
+    assert {r["composite"]: r["value"] for r in rows} == {
+        "core": 4.0,
+        "designer": 3.0,
+        "historian": 7.0,
+    }
+
+
+def test_average_ranks_respect_direction_and_share_ties():
+    found = cells(
+        {
+            "a": {"csd": 0.9, "fid": 30, "aes": 5},
+            "b": {"csd": 0.9, "fid": 10, "aes": 4},
+            "c": {"csd": 0.1, "fid": 20, "aes": 6},
+            "d": {"csd": 0.95, "fid": 5},
+        }
+    )
+    rows = composites(
+        found, rank_weights(("csd", "fid", "aes")), lower_is_better=frozenset({"fid"})
+    )
+    # d lacks aes: it has no average and takes no rank from the others.
+    assert [(r["method"], r["value"], r["rank"]) for r in rows[:3]] == [
+        ("b", pytest.approx((1.5 + 1 + 3) / 3), 1),
+        ("c", pytest.approx((3 + 2 + 1) / 3), 2),
+        ("a", pytest.approx((1.5 + 3 + 2) / 3), 3),
+    ]
+    assert (rows[3]["method"], rows[3]["reason"]) == ("d", "no value of aes")
+    assert np.isnan(rows[3]["value"])
+
+
+@pytest.mark.parametrize("exponent", [-900, 0, 20, 40, 400])
+def test_means_that_differ_by_rounding_share_a_rank_in_any_unit(exponent):
+    stories = ([0.1, 0.3, 0.5], [0.2, 0.2, 0.4], [0.3, 0.1, 0.3])
+    found = pd.DataFrame(
+        [
+            ("csd", f"s{s}", method, np.ldexp(value, exponent))
+            for s, values in enumerate(stories)
+            for method, value in zip("abc", values, strict=True)
+        ],
+        columns=["part", "story", "method", "value"],
+    )
+    a, b = np.ldexp(0.1 + 0.2 + 0.3, exponent), np.ldexp(0.3 + 0.2 + 0.1, exponent)
+    assert a != b
+    rows = composites(found, rank_weights(("csd",)), resamples=0)
+    assert [(r["method"], r["value"]) for r in rows] == [
+        ("c", 1),
+        ("a", 2.5),
+        ("b", 2.5),
+    ]
+
+
+def test_a_drop_is_in_per_cent_of_the_first_and_least_is_best():
+    found = cells({"a": {"core": 80, "hard": 60}, "b": {"core": 50, "hard": 45}})
+    rows = composites(found, weight_table({"drop": ("core", "hard")}, kind="drop"))
+    assert [(r["method"], r["value"], r["rank"]) for r in rows] == [
+        ("b", 10, 1),
+        ("a", 25, 2),
+    ]
+    (row,) = composites(
+        cells({"a": {"core": 0, "hard": 1}}),
+        weight_table({"drop": ("core", "hard")}, kind="drop"),
+    )
+    assert np.isnan(row["value"])
+    assert row["reason"] == "its first part is 0"
+
+
+def test_less_is_better_turns_the_sign_in_a_mean():
+    weights = weight_table({"both": {"csd": 3, "fid": 1}})
+    found = cells({"a": {"csd": 1, "fid": 2}})
+    (row,) = composites(found, weights, lower_is_better=frozenset({"fid"}))
+    assert row["value"] == pytest.approx((3 * 1 - 2) / 4)
+
+
+def test_intervals_draw_stories_together_for_all_parts():
+    rng = np.random.default_rng(0)
+    quality = rng.normal(size=40)
+    found = cells(
+        {
+            m: {p: list(quality + k + rng.normal(0, 0.01, 40)) for p in "pq"}
+            for k, m in enumerate("abc")
+        }
+    )
+    rows = composites(found, weight_table({"x": "pq"}), resamples=400)
+    # Of the mean of 40 stories, which both parts share: not divided by sqrt(2).
+    error = quality.std() / np.sqrt(40)
+    for row in rows:
+        assert (row["high"] - row["low"]) / 3.92 == pytest.approx(error, rel=0.15)
+        # Methods share their stories, too, so that ranks are sure.
+        assert row["rank"] == row["rank_low"] == row["rank_high"]
+    assert composites(found, weight_table({"x": "pq"}), resamples=50) == composites(
+        found.sample(frac=1, random_state=2), weight_table({"x": "pq"}), resamples=50
+    )
+
+
+def test_an_unknown_part_is_named():
+    (row,) = composites(cells({"a": {"p": 1}}), weight_table({"x": ("p", "nope")}))
+    assert row["reason"] == "no value of nope"
+    assert np.isnan(row["value"])
+    assert np.isnan(row["rank"])
+
+
+def test_parts_are_dimensions_and_metrics():
+    human = pd.DataFrame(
+        [("aes", "s", "UNO", 3.0)], columns=["dimension", "story", "method", "human"]
+    )
+    scores = pd.DataFrame(
+        [("s", "UNO", "aes", 5.0, True), ("s", "UNO", "fid", 9.0, False)],
+        columns=["story", "method", "metric", "score", "higher_is_better"],
+    )
+    found, lower = part_cells(human, score_table(scores))
+    assert sorted(found["part"]) == ["aes", "aes (metric)", "fid"]
+    assert lower == {"fid"}
+
+
+@settings(max_examples=25)
+@given(st.lists(st.floats(0.1, 9), min_size=3, max_size=3), st.floats(0.1, 100))
+def test_only_the_proportions_of_weights_matter(weights, factor):
+    found = cells({"a": {"p": 1.0, "q": 2.0, "r": 4.0}})
+    one, two = (
+        composites(found, weight_table({"x": dict(zip("pqr", w, strict=True))}))
+        for w in (weights, [factor * w for w in weights])
+    )
+    assert one[0]["value"] == pytest.approx(two[0]["value"])
+    assert 1 - 1e-9 <= one[0]["value"] <= 4 + 1e-9

@@ -1,0 +1,314 @@
+"""Leaderboards from ratings, against pandas, scipy and statsmodels."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.formula.api as smf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import t, zscore
+
+from analysis.inference.resampling import cluster_counts, stream
+from analysis.rankings.mixed_model import LARGEST_BLOCK, fit_mixed
+from analysis.rankings.rating_rankings import (
+    RATING_LEADERBOARD_COLUMNS,
+    rating_leaderboard,
+)
+from analysis.reading.cells import annotator_cells, human_cells
+from analysis.reading.kept_answers import RATING_KEYS
+from analysis.reading.kept_rows import kept_rows
+
+
+def simulated(n_stories=12, n_methods=4, n_annotators=5, share=0.8, seed=0):
+    rng = np.random.default_rng(seed)
+    keys = pd.MultiIndex.from_product(
+        [range(n_stories), range(n_methods), range(n_annotators)],
+        names=["story", "method", "annotator"],
+    ).to_frame(index=False)
+    keys = keys[rng.random(len(keys)) < share].reset_index(drop=True)
+    rating = 2 + 0.4 * keys["method"] + rng.normal(0, 0.7, len(keys))
+    rating += rng.normal(0, 0.6, n_annotators)[keys["annotator"]]
+    rating += rng.normal(0, 0.8, n_stories)[keys["story"]]
+    rating += rng.normal(0, 0.5, (n_stories, n_methods))[keys["story"], keys["method"]]
+    keys = keys.astype(str).assign(dimension="d", rating=rating)
+    return kept_rows(keys, RATING_KEYS)
+
+
+def board(ratings, **options):
+    options = {"question": "d", "resamples": 0, **options}
+    rows, notes = rating_leaderboard(ratings, annotator_cells(ratings), **options)
+    return pd.DataFrame(rows).set_index("method"), notes
+
+
+def codes(ratings):
+    return (
+        pd.factorize(ratings[k], sort=True)[0] for k in ("method", "story", "annotator")
+    )
+
+
+@pytest.mark.parametrize(
+    ("outputs", "options"),
+    [
+        (False, {}),
+        (True, {}),
+        (True, {"share": 0.4, "seed": 1}),
+        (True, {"n_stories": 8, "n_methods": 3, "n_annotators": 9, "seed": 2}),
+        (True, {"n_stories": 20, "share": 0.5, "seed": 3}),
+    ],
+)
+def test_the_mixed_model_is_that_of_statsmodels(outputs, options):
+    ratings = simulated(**options)
+    mine = fit_mixed(ratings["rating"].to_numpy(), *codes(ratings), outputs=outputs)
+    parts = {"a": "0 + C(annotator)", "s": "0 + C(story)"}
+    if outputs:
+        parts["o"] = "0 + C(story):C(method)"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        reference = smf.mixedlm(
+            "rating ~ 0 + C(method)",
+            ratings.assign(all=1),
+            groups="all",
+            vc_formula=parts,
+            re_formula="0",
+        ).fit(reml=True)
+    np.testing.assert_allclose(mine.means, reference.fe_params, atol=1e-4)
+    # statsmodels' errors also carry the uncertainty of the variances.
+    np.testing.assert_allclose(mine.errors, reference.bse_fe, rtol=3e-3)
+    names = reference.model.exog_vc.names
+    found = dict(zip(names, reference.vcomp, strict=True))
+    assert mine.annotator == pytest.approx(found["a"], rel=2e-3)
+    assert mine.story == pytest.approx(found["s"], rel=2e-3)
+    assert mine.residual == pytest.approx(reference.scale, rel=2e-3)
+    if outputs:
+        assert mine.output == pytest.approx(found["o"], rel=2e-3)
+    assert mine.log_likelihood == pytest.approx(reference.llf, abs=1e-5)
+    assert mine.log_likelihood >= reference.llf - 1e-7
+
+
+def test_a_balanced_model_has_the_mean_squares_of_anova():
+    # Searle, Casella and McCulloch (1992), section 4.7: with all cells filled REML
+    # is the analysis of variance where no estimate is negative.
+    ratings = simulated(share=1.1)
+    y = ratings["rating"].to_numpy().reshape(12, 4, 5)  # story, method, annotator
+    mine = fit_mixed(ratings["rating"].to_numpy(), *codes(ratings))
+    of_output = y.mean(axis=2)
+    rest = y - of_output[:, :, None] - y.mean(axis=(0, 1)) + y.mean()
+    residual = (rest**2).sum() / (12 * 4 * 5 - 12 * 4 - 4)
+    crossed = of_output - of_output.mean(1)[:, None] - of_output.mean(0) + y.mean()
+    ms_output = 5 * (crossed**2).sum() / (11 * 3)
+    ms_story = 20 * y.mean(axis=(1, 2)).var(ddof=1)
+    ms_annotator = 48 * y.mean(axis=(0, 1)).var(ddof=1)
+    assert mine.residual == pytest.approx(residual, rel=1e-4)
+    assert mine.output == pytest.approx((ms_output - residual) / 5, rel=1e-3)
+    assert mine.story == pytest.approx((ms_story - ms_output) / 20, rel=1e-3)
+    assert mine.annotator == pytest.approx((ms_annotator - residual) / 48, rel=1e-3)
+    np.testing.assert_allclose(mine.means, y.mean(axis=(0, 2)), atol=1e-8)
+
+
+def test_means_have_satterthwaites_degrees_of_freedom():
+    ratings = simulated(share=1.1)
+    mine = fit_mixed(ratings["rating"].to_numpy(), *codes(ratings))
+    # Of five annotators, twelve stories and sixty ratings of each of four methods.
+    parts = np.array(
+        [mine.annotator / 5, (mine.story + mine.output) / 12, mine.residual / 60]
+    )
+    expected = parts.sum() ** 2 / (parts**2 / [4, 11, 236]).sum()
+    np.testing.assert_allclose(mine.freedom, expected)
+    assert 4 < expected < 15
+    found, _ = board(ratings)
+    width = (found["mixed_high"] - found["mixed_low"]).sort_index()
+    np.testing.assert_allclose(width / 2, t.ppf(0.975, expected) * mine.errors)
+
+
+def test_means_of_a_method_that_few_rated_are_less_certain():
+    ratings = simulated(n_annotators=8)
+    few = (ratings["method"] != "0") | ratings["annotator"].isin(["0", "1"])
+    freedom = fit_mixed(ratings[few]["rating"].to_numpy(), *codes(ratings[few])).freedom
+    assert freedom[0] < freedom[1:].min()
+
+
+def test_mixed_intervals_hold_with_few_annotators():
+    # With quantiles of the normal distribution 89 of these 100 would.
+    held = 0
+    rng = np.random.default_rng(2)
+    story, method, person = (x.ravel() for x in np.indices((30, 2, 4)))
+    for _ in range(100):
+        y = rng.normal(0, 1, 4)[person] + rng.normal(0, 0.7, len(person))
+        y += rng.normal(0, 0.5, 30)[story]
+        found = fit_mixed(y, method, story, person)
+        margin = t.ppf(0.975, found.freedom) * found.errors
+        held += abs(found.means[0]) <= margin[0]
+    assert 90 <= held <= 99
+
+
+def test_means_are_means_of_cells_and_standardised_ones_of_z_scores():
+    ratings = simulated(share=0.6)
+    found, notes = board(ratings)
+    assert notes == []
+    assert list(found.reset_index()[list(RATING_LEADERBOARD_COLUMNS)]) == list(
+        RATING_LEADERBOARD_COLUMNS
+    )
+    cells = human_cells(annotator_cells(ratings)).groupby("method")["human"].mean()
+    pd.testing.assert_series_equal(
+        found["mean"].sort_index(), cells, check_names=False, atol=1e-12
+    )
+    z = ratings.assign(
+        rating=ratings.groupby("annotator")["rating"].transform(
+            lambda x: zscore(x, ddof=1)
+        )
+    )
+    cells = human_cells(annotator_cells(z)).groupby("method")["human"].mean()
+    pd.testing.assert_series_equal(
+        found["standardised"].sort_index(), cells, check_names=False, atol=1e-12
+    )
+    assert found["n_ratings"].sum() == len(ratings)
+    assert (found["reason"] == "").all()
+
+
+@pytest.mark.parametrize(
+    "parts", [("stories",), ("annotators",), ("units",), ("stories", "annotators")]
+)
+def test_resamples_are_boards_of_the_drawn_answers(parts):
+    ratings = simulated(n_stories=5, n_annotators=3)
+    found, _ = board(ratings, parts=parts, resamples=8, seed=5)
+    rng = stream(5, "standings", "d")
+    cells = annotator_cells(ratings)
+    method, story, annotator = (
+        pd.factorize(cells[k], sort=True)[0] for k in ("method", "story", "annotator")
+    )
+    unit = pd.factorize(story * 4 + method, sort=True)[0]
+    clusters = {"stories": story, "annotators": annotator, "units": unit}
+    drawn = {
+        p: cluster_counts(clusters[p].max() + 1, 8, rng)
+        for p in ("stories", "annotators", "units")
+        if p in parts
+    }
+    plain, standard = [], []
+    for b in range(8):
+        times = {p: d[b][clusters[p]] for p, d in drawn.items()}
+        of_cell = times.get("stories", times.get("units", np.ones(len(cells), int)))
+        person = times.get("annotators", np.ones(len(cells), int))
+        means, scaled = {}, {}
+        rows = cells.assign(w=of_cell, p=person)
+        for _, own in rows.groupby("annotator"):
+            full = np.repeat(own["rating"], own["w"])
+            rows.loc[own.index, "z"] = (own["rating"] - full.mean()) / full.std(ddof=1)
+        for values, name in ((means, "rating"), (scaled, "z")):
+            for m, own in rows[rows["p"] > 0].groupby("method"):
+                own = own.dropna(subset=[name])
+                both = own.groupby("story").apply(
+                    lambda g, n=name: pd.Series(
+                        {"v": np.average(g[n], weights=g["p"]), "w": g["w"].iloc[0]}
+                    )
+                )
+                values[m] = (
+                    np.average(both["v"], weights=both["w"])
+                    if both["w"].sum()
+                    else np.nan
+                )
+        plain.append(means)
+        standard.append(scaled)
+    for name, draws in (("mean", plain), ("standardised", standard)):
+        low, high = pd.DataFrame(draws).quantile([0.025, 0.975]).to_numpy()
+        mine = found.sort_index()
+        np.testing.assert_allclose(mine[f"{name}_low"], low, atol=1e-9)
+        np.testing.assert_allclose(mine[f"{name}_high"], high, atol=1e-9)
+
+
+def test_a_strict_rater_of_good_methods_moves_standardised_ranks():
+    ratings = simulated(n_stories=30)
+    moved = ratings.assign(
+        rating=ratings["rating"] * np.where(ratings["annotator"] == "0", 0.1, 1) - 3
+    )
+    one, two = board(ratings)[0].sort_index(), board(moved)[0].sort_index()
+    np.testing.assert_allclose(one["standardised"], two["standardised"], atol=1e-9)
+    assert not np.allclose(one["mean"], two["mean"])
+
+
+def test_constant_annotators_are_left_out_with_a_remark():
+    ratings = simulated()
+    ratings.loc[ratings["annotator"] == "1", "rating"] = 3.0
+    found, notes = board(ratings)
+    assert notes == [
+        "1 annotator of 5 left out of the standardised means, since all their ratings "
+        "are the same."
+    ]
+    rest, _ = board(ratings[ratings["annotator"] != "1"])
+    np.testing.assert_allclose(
+        found["standardised"].sort_index(), rest["standardised"].sort_index()
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda r: r[r["annotator"] == "0"], "the mixed model needs two annotators"),
+        (lambda r: r[r["story"] == "0"], "the mixed model needs two stories"),
+        (
+            lambda r: r.assign(rating=2.0),
+            "no annotator gave two different ratings; all ratings are the same",
+        ),
+        (
+            lambda r: (
+                r.assign(annotator="mean")
+                .groupby(["dimension", "story", "method", "annotator"], as_index=False)[
+                    "rating"
+                ]
+                .mean()
+            ),
+            "annotators are not known",
+        ),
+    ],
+)
+def test_what_is_undefined_has_a_reason(change, reason):
+    found, _ = board(change(simulated()), resamples=20)
+    assert found["mixed"].isna().all()
+    assert found["mixed_rank"].isna().all()
+    assert found["reason"].str.contains(reason).all()
+    assert found["mean"].notna().all()
+
+
+def test_ratings_without_any_rest_have_no_mixed_model():
+    ratings = simulated(share=1.1)
+    story, annotator = ratings["story"].astype(int), ratings["annotator"].astype(int)
+    exact = fit_mixed((story + annotator).to_numpy(float), *codes(ratings))
+    assert "no rest" in exact.reason
+
+
+def test_too_many_annotators_are_refused_not_waited_for():
+    n = LARGEST_BLOCK + 1
+    people = np.arange(n)
+    model = fit_mixed(people % 5.0, people % 2, people % 7, people)
+    assert model.reason.startswith(f"more than {LARGEST_BLOCK} methods and annotators")
+
+
+@settings(max_examples=4)
+@given(st.randoms(use_true_random=False))
+def test_order_of_rows_and_names_do_not_matter(random):
+    ratings = simulated(n_stories=5)
+    order = list(range(len(ratings)))
+    random.shuffle(order)
+    mixed = ratings.iloc[order]
+    one = rating_leaderboard(
+        ratings, annotator_cells(ratings), question="d", resamples=20
+    )
+    shuffled = annotator_cells(ratings).sample(frac=1, random_state=order[0])
+    two = rating_leaderboard(mixed, shuffled, question="d", resamples=20)
+    assert pd.DataFrame(one[0]).equals(pd.DataFrame(two[0]))
+
+
+@pytest.mark.shared
+def test_the_board_of_dsg_has_its_methods_in_order(shared):
+    ratings = pd.read_csv(shared / "data/dsg/ratings.csv", dtype={"story": str})
+    ratings = kept_rows(ratings, RATING_KEYS)
+    found, _ = board(ratings, question=ratings["dimension"].iloc[0], resamples=100)
+    expected = (
+        ratings.groupby(["method", "story"])["rating"].mean().groupby("method").mean()
+    )
+    assert list(found.index) == list(expected.sort_values(ascending=False).index)
+    np.testing.assert_allclose(found["mixed"], found["mean"], atol=0.01)
+    for name in ("mean", "standardised", "mixed"):
+        assert (found[f"{name}_low"] < found[name]).all()
+        assert (found[name] < found[f"{name}_high"]).all()

@@ -1,0 +1,142 @@
+"""Cleaning each different cell once gives what cleaning every cell gives."""
+
+import datetime
+import decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.reading.column_cleaning import (
+    as_number,
+    as_text,
+    coded,
+    combined,
+    numbers,
+    plain,
+)
+
+CELLS = st.one_of(
+    st.text(max_size=3),
+    st.integers(-2, 3),
+    st.floats(),
+    st.booleans(),
+    st.none(),
+    st.just(10**400),
+    st.just([1]),
+    st.just(decimal.Decimal("1.5")),
+)
+
+
+@given(st.lists(CELLS, min_size=1, max_size=12))
+def test_texts_and_numbers_are_those_of_each_cell(cells):
+    column = pd.Series(cells, dtype=object)
+    missing = column.isna()
+    texts = coded(column).texts()
+    expected = ["" if m else as_text(c) for c, m in zip(cells, missing, strict=True)]
+    assert [texts.values[code] for code in texts.codes] == expected
+    values, empty = numbers(column)
+    each = [np.nan if m else as_number(c) for c, m in zip(cells, missing, strict=True)]
+    np.testing.assert_array_equal(values, each)
+    assert empty.tolist() == [text == "" for text in expected]
+
+
+@pytest.mark.parametrize("dtype", ["str", "category", object])
+def test_kinds_of_text_columns_are_the_same(dtype):
+    column = pd.Series(["b", None, "a", "b "], dtype=object).astype(dtype)
+    found = coded(column).texts().column(column.index)
+    assert found.tolist() == ["b", "", "a", "b"]
+    assert found.dtype == "str"
+
+
+def test_one_and_true_are_different_cells():
+    column = pd.Series([1, True, 1.0, "1"], dtype=object)
+    assert coded(column).texts().column(column.index).tolist() == [
+        "1",
+        "True",
+        "1",
+        "1",
+    ]
+    assert numbers(column)[0].tolist()[0] == 1
+    assert np.isnan(numbers(column)[0][1])
+
+
+@pytest.mark.parametrize(
+    ("cell", "number"),
+    [
+        ("1e5", 1e5),
+        (" 007 ", 7),
+        ("+.5", 0.5),
+        ("5.", 5),
+        ("\t-0.0\n", 0),
+        ("1e-400", 0),
+        ("0.1", 0.1),
+        ("1234567890123456789012", 1.2345678901234568e21),
+        (np.int64(3), 3),
+        (np.float32(0.5), 0.5),
+        (decimal.Decimal("0.25"), 0.25),
+    ],
+)
+def test_what_is_a_number(cell, number):
+    assert as_number(cell) == number
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "",
+        "1_0",
+        "１",
+        "0x10",
+        "1e",
+        "--1",
+        "1 2",
+        "'-1",
+        "1,0",
+        "nan",
+        "inf",
+        "NA",
+        "12 %",
+        True,
+        np.False_,
+        None,
+        [1],
+        datetime.date(2026, 1, 1),
+    ],
+)
+def test_what_is_no_number(cell):
+    assert np.isnan(as_number(cell))
+
+
+@given(
+    st.lists(
+        st.tuples(*[st.sampled_from(["", "a", "b", "é", "狐", "\U0001f98a"])] * 3),
+        min_size=1,
+        max_size=20,
+    )
+)
+def test_combined_numbers_sort_and_group_like_the_rows(rows):
+    frame = pd.DataFrame(rows, columns=list("xyz"), dtype="str")
+    keys = combined(frame[c] for c in frame)
+    for i, first in enumerate(rows):
+        for j, second in enumerate(rows):
+            assert (keys[i] == keys[j]) == (first == second)
+            assert (keys[i] < keys[j]) == (first < second)
+
+
+def test_combined_numbers_do_not_overflow():
+    rng = np.random.default_rng(0)
+    columns = [pd.Series(rng.permutation(1000).astype(str)) for _ in range(8)]
+    keys = combined(columns)
+    assert len(set(keys.tolist())) == 1000
+    assert np.argsort(keys).tolist() == columns[0].argsort().tolist()
+
+
+def test_a_categorical_becomes_what_it_stands_for():
+    assert plain(pd.Series(["b", "a"]).astype("category")).tolist() == ["b", "a"]
+    assert plain(pd.Series([2, 1]).astype("category")).tolist() == [2, 1]
+    odd = plain(pd.Series(["b", None]).astype("category"))
+    assert odd[0] == "b"
+    assert pd.isna(odd[1])

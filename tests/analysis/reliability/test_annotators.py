@@ -1,0 +1,190 @@
+"""Each annotator against the others."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from analysis.reading.kept_answers import CHOICE_KEYS, RATING_KEYS
+from analysis.reading.kept_rows import kept_rows
+from analysis.reliability.annotator_statistics import ANNOTATOR_COLUMNS
+from analysis.reliability.annotators import choice_annotators, rating_annotators
+
+
+def ratings(matrix):
+    """Rows of a raters-by-outputs matrix; NaN is missing."""
+    rows = [
+        {
+            "story": f"s{u // 4}",
+            "method": f"m{u % 4}",
+            "dimension": "d",
+            "annotator": f"r{a}",
+            "rating": value,
+        }
+        for a, values in enumerate(np.asarray(matrix, float))
+        for u, value in enumerate(values)
+        if np.isfinite(value)
+    ]
+    return kept_rows(pd.DataFrame(rows), RATING_KEYS)
+
+
+def found(rows, resamples=0, function=rating_annotators, **options):
+    table = function(rows, resamples=resamples, confidence=0.95, seed=0, **options)
+    frame = pd.DataFrame(table, columns=list(ANNOTATOR_COLUMNS))
+    return frame.set_index(["annotator", "statistic"])
+
+
+def test_statistics_by_hand():
+    rows = found(ratings([[1, 2, 3, 4], [1, 3, 3, np.nan], [2, 3, 5, np.nan]]))
+    # Others of r0: means 1.5, 3, 4 on three units; nobody else rated the fourth.
+    value, n = rows["value"], rows["n"]
+    assert value["r0", "n_answers"] == 4
+    assert value["r0", "severity"] == pytest.approx((-0.5 - 1 - 1) / 3)
+    assert n["r0", "severity"] == 3
+    # Equal to one of two others on units 0 and 2, to none on unit 1.
+    assert value["r0", "exact_agreement"] == pytest.approx((0.5 + 0 + 0.5) / 3)
+    assert value["r0", "sd"] == pytest.approx(np.std([1, 2, 3, 4], ddof=1))
+    assert value["r1", "most_frequent_share"] == pytest.approx(2 / 3)
+    assert value["r0", "spearman_others"] == pytest.approx(1)
+
+
+def test_correlations_as_scipy_computes_them():
+    rng = np.random.default_rng(0)
+    quality = rng.normal(2, 1, 60)
+    matrix = np.clip(np.round(quality + rng.normal(0, 1, (5, 60))), 0, 4)
+    matrix[rng.random(matrix.shape) < 0.4] = np.nan
+    rows = found(ratings(matrix))
+    for a in range(5):
+        rest = np.delete(matrix, a, axis=0)
+        shared = np.isfinite(matrix[a]) & np.isfinite(rest).any(axis=0)
+        x, z = matrix[a, shared], np.nanmean(rest[:, shared], axis=0).round(9)
+        tau, rho = stats.kendalltau(x, z).statistic, stats.spearmanr(x, z).statistic
+        assert rows.loc[(f"r{a}", "kendall_others"), "value"] == pytest.approx(tau)
+        assert rows.loc[(f"r{a}", "spearman_others"), "value"] == pytest.approx(rho)
+        assert rows.loc[(f"r{a}", "spearman_others"), "n"] == shared.sum()
+
+
+def test_continuous_ratings_are_correlated_without_a_table():
+    rng = np.random.default_rng(0)
+    quality = rng.normal(size=300)
+    matrix = quality + rng.normal(size=(3, 300))
+    rows = found(ratings(matrix), 20)
+    rest = matrix[1:].mean(axis=0)
+    row = rows.loc[("r0", "spearman_others")]
+    assert row["value"] == pytest.approx(stats.spearmanr(matrix[0], rest).statistic)
+    assert row["low"] < row["value"] < row["high"]
+
+
+@pytest.mark.parametrize("part", ["units", "stories"])
+def test_intervals_are_those_of_a_plain_bootstrap(part):
+    rng = np.random.default_rng(0)
+    quality = rng.integers(0, 5, 120)
+    matrix = np.clip(quality + rng.integers(-1, 2, (4, 120)), 0, 4).astype(float)
+    rows = found(ratings(matrix), 2000, part=part)
+    gap = matrix[0] - matrix[1:].mean(axis=0)
+    if part == "stories":
+        gap = gap.reshape(-1, 4).mean(axis=1)
+    error = gap.std() / np.sqrt(len(gap))
+    row = rows.loc[("r0", "severity")]
+    assert row["high"] - row["low"] == pytest.approx(2 * 1.96 * error, rel=0.1)
+    for name in ("spearman_others", "kendall_others", "exact_agreement", "sd"):
+        row = rows.loc[("r0", name)]
+        assert row["low"] < row["value"] < row["high"]
+
+
+def test_order_of_rows_does_not_matter():
+    rng = np.random.default_rng(0)
+    rows = ratings(rng.integers(0, 5, (4, 40)))
+    shuffled = kept_rows(rows.sample(frac=1, random_state=1), RATING_KEYS)
+    pd.testing.assert_frame_equal(found(rows, 50), found(shuffled, 50))
+
+
+@pytest.mark.parametrize(
+    ("matrix", "statistic", "reason"),
+    [
+        ([[1, 2, 3, 4]], "severity", "nobody else answered the same units"),
+        ([[1, 2, 3, 4]], "kendall_others", "nobody else answered the same units"),
+        ([[2, 2, 2], [1, 2, 3]], "spearman_others", "the own ratings are all the same"),
+        (
+            [[1, 2, 3], [2, 2, 2]],
+            "spearman_others",
+            "the others' means are all the same",
+        ),
+        ([[1], [2]], "sd", "only one rating"),
+    ],
+)
+def test_undefined_is_empty_with_a_reason(matrix, statistic, reason):
+    row = found(ratings(matrix), 20).loc[("r0", statistic)]
+    assert np.isnan(row["value"])
+    assert np.isnan(row["low"])
+    assert row["reason"] == reason
+
+
+def test_a_constant_annotator_is_plain_to_see():
+    rows = found(ratings([[2, 2, 2, 2], [1, 2, 3, 4]]))["value"]
+    assert rows["r0", "sd"] == 0
+    assert rows["r0", "most_frequent_share"] == 1
+
+
+def test_draws_of_two_stories_have_an_sd_of_0_or_the_whole_one():
+    # Two stories of one rating each: a draw has both, or one of them twice.
+    rows = pd.DataFrame(
+        [
+            {"story": s, "method": "m0", "dimension": "d", "annotator": a, "rating": v}
+            for s, v in (("s0", 1.0), ("s1", 4.0))
+            for a in ("r0", "r1")
+        ]
+    )
+    row = found(kept_rows(rows, RATING_KEYS), 200).loc[("r0", "sd")]
+    assert row["value"] == pytest.approx(np.std([1, 4], ddof=1))
+    assert (row["low"], row["high"]) == (0, pytest.approx(row["value"]))
+
+
+def test_means_over_raters_are_nobody():
+    rows = ratings([[1, 2, 3]]).assign(annotator="mean")
+    assert rating_annotators(rows, resamples=9, confidence=0.95, seed=0) == []
+
+
+def choices(answers, left=None):
+    rows = [
+        {
+            "story": f"s{u}",
+            "method_a": "x",
+            "method_b": "y",
+            "criterion": "q",
+            "annotator": f"r{a}",
+            "choice": choice,
+        }
+        for u, unit in enumerate(answers)
+        for a, choice in enumerate(unit)
+    ]
+    frame = pd.DataFrame(rows)
+    if left is not None:
+        frame["left_method"] = left
+    return kept_rows(frame, CHOICE_KEYS)
+
+
+def test_choices_by_hand():
+    answers = [["a", "a", "a"], ["b", "a", "a"], ["tie", "a", "b"], ["a", "b", "b"]]
+    rows = found(choices(answers), 50, choice_annotators)
+    value = rows["value"]
+    # r0 against the other two: they agree on units 0, 1 and 3; r0 is with them once.
+    assert value["r0", "majority_agreement"] == pytest.approx(1 / 3)
+    assert rows.loc[("r0", "majority_agreement"), "n"] == 3
+    assert value["r0", "exact_agreement"] == pytest.approx(1 / 4)
+    assert value["r0", "tie_share"] == pytest.approx(1 / 4)
+    assert ("r0", "left_share") not in rows.index
+
+
+def test_preference_of_a_side():
+    left = ["x", "x", None, "y", "y", "x"]
+    answers = [["a", "a"], ["a", "b"], ["b", "tie"]]
+    rows = found(choices(answers, left), 0, choice_annotators)
+    # r0: x left of s0, won; side of s1 unknown; y left of s2, won.
+    assert rows.loc[("r0", "left_share"), "value"] == 1
+    assert rows.loc[("r0", "left_share"), "n"] == 2
+    # r1: x left of s0, won; y left of s1, won; a tie.
+    assert rows.loc[("r1", "left_share"), "n"] == 2
+    alone = found(choices([["tie"]], ["x"]), 0, choice_annotators)
+    assert alone.loc[("r0", "left_share"), "reason"].startswith("no answer has a win")
+    assert alone.loc[("r0", "majority_agreement"), "reason"].startswith("nobody else")

@@ -1,0 +1,98 @@
+"""The boxes of a checklist: counts that a hand can count."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from analysis.reliability.checklist_labels import (
+    ALL,
+    LABEL_COLUMNS,
+    box_dimensions,
+    label_rows,
+)
+
+NO_DRAWS = {"resamples": 0, "confidence": 0.95, "seed": 1}
+
+
+def ratings(*answers):
+    """Each answer: story, method, shot, annotator, label, text, video."""
+    return pd.DataFrame(
+        [
+            (story, method, shot, annotator, f"{label}|{box}", ticked)
+            for story, method, shot, annotator, label, *both in answers
+            for box, ticked in zip(("text", "video"), both, strict=True)
+        ],
+        columns=["story", "method", "shot", "annotator", "dimension", "rating"],
+    )
+
+
+def of(rows, label, method):
+    (row,) = (r for r in rows if (r["label"], r["method"]) == (label, method))
+    return row
+
+
+def test_it_works():
+    table = ratings(
+        ("s", "A", 1, "ann", "pan", 1, 1),
+        ("s", "A", 2, "ann", "pan", 1, 0),
+        ("s", "A", 1, "bob", "pan", 0, 1),
+        ("s", "A", 2, "bob", "pan", 1, 1),
+        ("s", "A", 1, "ann", "zoom", 0, 0),
+        ("s", "B", 1, "ann", "pan", 0, 1),
+    )
+    rows = label_rows(table, **NO_DRAWS)
+    assert [tuple(row) for row in rows] == [LABEL_COLUMNS] * len(rows)
+    pan = of(rows, "pan", "A")
+    assert (pan["n"], pan["in_text"], pan["in_video"], pan["in_both"]) == (
+        4,
+        0.75,
+        0.75,
+        0.5,
+    )
+    assert pan["recall"] == pytest.approx(2 / 3)
+    assert pan["precision"] == pytest.approx(2 / 3)
+    together = of(rows, ALL, "A")
+    assert (together["n"], together["in_text"]) == (5, 0.6)
+
+
+def test_what_nobody_ticked_has_no_share():
+    rows = label_rows(ratings(("s", "A", 1, "ann", "pan", 0, 1)), **NO_DRAWS)
+    pan = of(rows, "pan", "A")
+    assert math.isnan(pan["recall"])
+    assert pan["precision"] == 0
+    assert "nobody ticked it in the text" in pan["reason"]
+
+
+def test_intervals_draw_stories_and_hold_the_value():
+    table = ratings(
+        *(
+            (f"s{i}", "A", 1, who, "pan", 1, i % 3 > 0)
+            for i in range(12)
+            for who in "ab"
+        )
+    )
+    options = {"resamples": 500, "confidence": 0.95, "seed": 1}
+    pan = of(label_rows(table, **options), "pan", "A")
+    assert pan["recall"] == pytest.approx(2 / 3)
+    assert 0.3 < pan["recall_low"] < 2 / 3 < pan["recall_high"] < 0.95
+    assert label_rows(table.sample(frac=1, random_state=3), **options) == label_rows(
+        table, **options
+    )
+
+
+def test_one_story_has_no_interval():
+    options = {"resamples": 50, "confidence": 0.95, "seed": 1}
+    pan = of(
+        label_rows(ratings(("s", "A", 1, "a", "pan", 1, 1)), **options), "pan", "A"
+    )
+    assert math.isnan(pan["recall_low"])
+
+
+def test_a_box_without_its_other_and_other_questions_are_left_out():
+    table = ratings(("s", "A", 1, "ann", "pan", 1, 1))
+    alone = table.assign(dimension=["zoom|text", "look"])
+    assert label_rows(alone, **NO_DRAWS) == []
+    assert box_dimensions(pd.concat([table, alone])) == ["pan|text", "pan|video"]
+    half = pd.concat([table, table.iloc[:1].assign(annotator="bob")])
+    assert of(label_rows(half, **NO_DRAWS), "pan", "A")["n"] == 1

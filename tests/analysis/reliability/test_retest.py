@@ -1,0 +1,200 @@
+"""Answers given twice by the same annotator."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.notes import Notes
+from analysis.reliability.annotator_statistics import ANNOTATOR_COLUMNS
+from analysis.reliability.retest import (
+    EVERYBODY,
+    choice_repeats,
+    rating_repeats,
+)
+
+
+def ratings(pairs, annotator="r0", **columns):
+    """Rows of first and second ratings of outputs."""
+    rows = [
+        {
+            "story": f"s{u}",
+            "method": "m",
+            "dimension": "d",
+            "annotator": annotator,
+            "rating": value,
+            "is_repeat": repeat,
+        }
+        for u, both in enumerate(pairs)
+        for value, repeat in zip(both, (False, True), strict=True)
+    ]
+    return pd.DataFrame(rows).assign(**columns)
+
+
+def found(rows, resamples=0, function=rating_repeats):
+    table = function(rows, resamples=resamples, confidence=0.95, seed=0)
+    frame = pd.DataFrame(table, columns=list(ANNOTATOR_COLUMNS))
+    return frame.set_index(["annotator", "statistic"])
+
+
+def quadratic_kappa(x, y):
+    """Weighted kappa from the table of Cohen (1968), by its definition."""
+    k = np.unique(np.concatenate([x, y]))
+    observed = np.array([[np.mean((x == i) & (y == j)) for j in k] for i in k])
+    chance = np.outer(observed.sum(axis=1), observed.sum(axis=0))
+    weight = (k[:, None] - k[None, :]) ** 2
+    return 1 - (weight * observed).sum() / (weight * chance).sum()
+
+
+def test_statistics_by_hand():
+    pairs = np.array([(0, 0), (1, 2), (2, 2), (3, 3), (4, 2), (4, 4)])
+    value = found(ratings(pairs))["value"]
+    assert value["r0", "n_answers"] == 6
+    assert value["r0", "intra_rater_exact"] == pytest.approx(4 / 6)
+    assert value["r0", "intra_rater_difference"] == pytest.approx(3 / 6)
+    assert value["r0", "intra_rater_shift"] == pytest.approx(-1 / 6)
+    kappa = quadratic_kappa(*pairs.T)
+    assert value["r0", "intra_rater_kappa"] == pytest.approx(kappa)
+
+
+def test_alpha_of_two_occasions_is_that_of_two_coders():
+    # Case B of Krippendorff (2011), two coders, nominal alpha .692: as choices.
+    first = [1, 1, 2, 2, 4, 3, 3, 3, 5, 4, 4, 1]
+    second = [2, 1, 2, 2, 2, 3, 3, 3, 5, 4, 4, 4]
+    rows = ratings(list(zip(first, second, strict=True)))
+    chosen = rows.rename(columns={"dimension": "criterion", "method": "method_a"})
+    chosen["choice"] = chosen.pop("rating").astype(str)
+    value = found(chosen.assign(method_b="n"), 0, choice_repeats)["value"]
+    alpha = value["r0", "intra_rater_alpha_nominal"]
+    assert alpha == pytest.approx(0.691964, abs=1e-6)
+
+
+def test_cohens_kappa_of_choices():
+    answers = [("a", "a"), ("a", "a"), ("b", "b"), ("b", "a")]
+    rows = ratings(answers).rename(
+        columns={"dimension": "criterion", "rating": "choice", "method": "method_a"}
+    )
+    value = found(rows.assign(method_b="n"), 0, choice_repeats)["value"]
+    # Margins: .5, .5 first and .75, .25 second; pe = .5, po = .75.
+    assert value["r0", "intra_rater_kappa"] == pytest.approx(0.5)
+
+
+def test_equal_choices_have_no_kappa_and_turned_ones_have_the_worst():
+    same, turned = ([("a", "a")] * 3, [("a", "b"), ("b", "a")])
+    kappas = []
+    for answers in (same, turned):
+        rows = ratings(answers).rename(
+            columns={"dimension": "criterion", "rating": "choice", "method": "method_a"}
+        )
+        table = found(rows.assign(method_b="n"), 9, choice_repeats)
+        kappas.append(table.loc[("r0", "intra_rater_kappa")])
+    assert np.isnan(kappas[0]["value"])
+    assert kappas[0]["reason"] == "all answers are the same"
+    assert kappas[1]["value"] == -1
+
+
+def test_a_turned_pair_is_the_same_answer():
+    row = {"story": "s", "criterion": "q", "annotator": "r0"}
+    rows = pd.DataFrame(
+        [
+            {
+                **row,
+                "method_a": "x",
+                "method_b": "y",
+                "choice": "a",
+                "is_repeat": False,
+            },
+            {**row, "method_a": "y", "method_b": "x", "choice": "b", "is_repeat": True},
+        ]
+    )
+    value = found(rows, 0, choice_repeats)["value"]
+    assert value["r0", "intra_rater_exact"] == 1
+
+
+def test_gold_excluded_and_unpaired_rows_do_not_enter():
+    rows = ratings([(0, 0), (1, 1), (2, 4), (3, 0), (4, 0)])
+    rows["excluded"] = ["", "", "", "", "", "true", "", "", "", ""]
+    rows["is_gold"] = [False] * 6 + [True, True, False, False]
+    rows = rows.drop(index=8)
+    table = found(rows)
+    assert table.loc[("r0", "intra_rater_exact"), "n"] == 2
+    assert table.loc[("r0", "intra_rater_exact"), "value"] == 1
+
+
+def test_repeats_without_a_first_answer_are_told():
+    rows = ratings([(0, 0), (1, 1), (2, 2), (3, 3)])
+    other = ratings([(1, 1)]).assign(dimension="e")
+    rows["excluded"] = [False, False, True, False, False, False, False, False]
+    rows = pd.concat([rows.drop(index=4), other.drop(index=0)])
+    notes = Notes()
+    options = {"resamples": 0, "confidence": 0.95, "seed": 0, "notes": notes}
+    table = pd.DataFrame(rating_repeats(rows, **options))
+    # One was never given, one is excluded.
+    assert notes.sentences() == (
+        "d: 2 repeated answers without a first answer of the same annotator, so in no "
+        "table.",
+        "e: 1 repeated answer without a first answer of the same annotator, so in no "
+        "table.",
+    )
+    assert set(table["question"]) == {"d"}
+    complete = Notes()
+    rating_repeats(ratings([(0, 0)]), **options | {"notes": complete})
+    assert complete.sentences() == ()
+
+
+def test_shots_are_paired_with_their_own():
+    one, two = ratings([(1, 1), (2, 2)]), ratings([(3, 3), (4, 4)])
+    rows = pd.concat([one.assign(shot=1), two.assign(shot=2)])
+    assert found(rows)["value"]["r0", "intra_rater_exact"] == 1
+    assert found(rows)["value"]["r0", "n_answers"] == 4
+
+
+def test_everybody_is_drawn_by_annotator_where_there_are_enough():
+    rng = np.random.default_rng(0)
+    parts = []
+    for a in range(6):
+        first = rng.integers(0, 5, 30)
+        # Some people repeat themselves exactly, others guess.
+        second = first if a % 2 else rng.integers(0, 5, 30)
+        pairs = list(zip(first, second, strict=True))
+        parts.append(ratings(pairs, f"r{a}"))
+    table = found(pd.concat(parts), 400)
+    row = table.loc[(EVERYBODY, "intra_rater_exact")]
+    few = found(pd.concat(parts[:4]), 400).loc[(EVERYBODY, "intra_rater_exact")]
+    assert row["n"] == 180
+    assert row["high"] - row["low"] > 2 * (few["high"] - few["low"])
+    assert table.loc[("r1", "intra_rater_exact"), ["low", "high"]].tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("statistic", ["kappa", "alpha_ordinal"])
+def test_equal_answers_have_no_kappa(statistic):
+    row = found(ratings([(3, 3), (3, 3)]), 9).loc[("r0", f"intra_rater_{statistic}")]
+    assert np.isnan(row["value"])
+    assert row["reason"] == "all answers are the same"
+
+
+def test_nothing_is_said_without_repeats():
+    rows = ratings([(1, 1)])
+    for frame in (rows.drop(columns="is_repeat"), rows[~rows["is_repeat"]]):
+        assert rating_repeats(frame, resamples=9, confidence=0.95, seed=0) == []
+
+
+def test_every_repeat_goes_with_the_first_answer():
+    once = ratings([(1, 1)])
+    again = once[once["is_repeat"]].assign(rating=3)
+    doubled = once[~once["is_repeat"]].assign(rating=4, submitted_at="2026-02-02")
+    rows = pd.concat([doubled, once.assign(submitted_at="2026-01-01"), again])
+    value = found(rows)["value"]
+    assert value["r0", "n_answers"] == 2
+    assert value["r0", "intra_rater_difference"] == 1
+
+
+def test_few_annotators_widen_the_interval_of_everybody():
+    # Exact agreement 0, .2, ... 1 of six people: a mean of six numbers.
+    parts = [
+        ratings([(0, 0 if u < a else 1) for u in range(5)], f"r{a}") for a in range(6)
+    ]
+    row = found(pd.concat(parts), 4000).loc[(EVERYBODY, "intra_rater_exact")]
+    shares = np.arange(6) / 5
+    half = 2.571 * shares.std(ddof=1) / np.sqrt(6)  # t(.975) with 5 degrees of freedom
+    assert row["value"] == pytest.approx(0.5)
+    assert row["high"] - row["low"] == pytest.approx(2 * half, rel=0.1)

@@ -1,0 +1,121 @@
+"""A reviewer's questions are answered with the report's own numbers."""
+
+import pandas as pd
+
+from analysis.report.checklist import answers
+
+RUN = {
+    "seed": "7",
+    "resamples": "20",
+    "confidence": "0.95",
+    "excluded methods": "",
+    "command": "x",
+}
+NAN = float("nan")
+
+
+def asked(tables=None, notes=(), drawn=(), run=RUN):
+    return dict(answers(tables or {}, notes, run, drawn))
+
+
+def agreement(**changes):
+    row = {
+        "question": "q",
+        "statistic": "alpha_ordinal",
+        "value": 0.7,
+        "low": 0.6,
+        "high": 0.8,
+        "n_units": 10,
+        "n_annotators": 3,
+        "n_answers": 30,
+    }
+    return pd.DataFrame([row | changes])
+
+
+def test_people_overlap_and_agreement():
+    told = asked({"agreement": agreement()})
+    assert told["How many annotators, units, answers?"] == (
+        "q 3 annotators, 10 units with two or more answers, 30 answers"
+    )
+    assert told["How much overlap?"].startswith("3.0 answers")
+    assert told["How well do people agree (ordinal alpha)?"] == "q 0.70 [0.60, 0.80]"
+
+
+def test_nobody_is_invented_where_units_are_unknown():
+    told = asked({"agreement": agreement(n_units=0, n_annotators=pd.NA, value=NAN)})
+    assert told["How many annotators, units, answers?"].startswith("Not known")
+    assert "How much overlap?" not in told
+
+
+def test_many_questions_are_a_range():
+    table = pd.concat(
+        [agreement(question=f"q{i}", value=i / 10, low=NAN) for i in range(8)]
+    )
+    told = asked({"agreement": table})["How well do people agree (ordinal alpha)?"]
+    assert told == "from 0.00 (q0) to 0.70 (q7) over 8 questions"
+
+
+def test_exclusions_come_from_the_remarks():
+    assert (
+        "3 of 9 ratings left out"
+        in asked(notes=["3 of 9 ratings left out."])["What was excluded?"]
+    )
+    assert asked()["What was excluded?"].startswith("Nothing was left out.")
+
+
+def test_chance_is_the_constant_and_ties_are_of_the_others():
+    row = {
+        "question": "q",
+        "metric": "k",
+        "source": "ratings",
+        "ppa_half": 0.7,
+        "ppa_strict": 0.6,
+        "metric_tie_rate": 0.2,
+        "acc_eq": 0.5,
+        "epsilon_in_sample": False,
+    }
+    constant = {
+        "metric": "constant",
+        "ppa_half": 0.5,
+        "ppa_strict": 0.0,
+        "metric_tie_rate": 1.0,
+        "acc_eq": 0.2,
+    }
+    guess = constant | {"metric": "random (expected)", "metric_tie_rate": 0.0}
+    rows = [row, row | constant, row | guess]
+    told = asked({"pairwise_accuracy": pd.DataFrame(rows)})
+    assert told["How often does a metric tie?"].startswith("20 % to 20 %")
+    assert "50 % half, 0 % strict" in told["What is chance?"]
+
+
+def test_a_leaderboard_says_whether_the_side_is_known_and_all_are_connected():
+    board = pd.DataFrame(
+        {
+            "criterion": "q",
+            "method": ["A", "B"],
+            "rating": [1000.0, NAN],
+            "rank_low": [1, None],
+            "rank_high": [1, None],
+        }
+    )
+    told = asked({"leaderboard": board})
+    assert told["Are all methods connected by comparisons?"].startswith("Not in q")
+    assert told["Does the side decide?"].startswith("Not known")
+    assert told["Do ranks have intervals?"].startswith("Yes: 1 of 1")
+
+
+def test_the_side_is_told_with_the_interval_that_draws_clusters():
+    row = {"question": "q", "value": 0.6, "low": 0.45, "high": 0.75, "p_value": 1e-9}
+    told = asked({"position_bias": pd.DataFrame([row])})
+    assert told["Does the side decide?"] == "q 0.60 [0.45, 0.75]"
+    bare = asked({"position_bias": pd.DataFrame([row | {"low": NAN, "high": NAN}])})
+    assert "no interval that draws clusters" in bare["Does the side decide?"]
+
+
+def test_resamples_and_seed():
+    told = asked(drawn=["stories for correlations"])
+    assert told["What do the intervals resample?"] == (
+        "Whole clusters, 20 times at 0.95: stories for correlations."
+    )
+    assert told["Can it be made again?"].startswith("Seed 7")
+    assert asked()["What do the intervals resample?"].startswith("There are none")

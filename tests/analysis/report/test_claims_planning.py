@@ -1,0 +1,207 @@
+"""Sentences of plans, subsets and judges say what their tables say."""
+
+import pandas as pd
+import pytest
+
+from analysis.report.claims import limits, sentences
+
+NAN = float("nan")
+
+
+def variance(*rows):
+    columns = ("question", "component", "value", "share", "low", "high")
+    return pd.DataFrame([("q", *row) for row in rows], columns=columns)
+
+
+def test_variance_names_the_largest_shares_and_the_methods():
+    table = variance(
+        ("method", 0.1, 0.05, 0.04, 0.2),
+        ("story", 1.0, 0.5, 0.8, 1.2),
+        ("annotator", 0.2, 0.1, 0.1, 0.3),
+        ("rest", 0.7, 0.35, 0.6, 0.8),
+        ("method x story", -0.1, 0.0, -0.2, 0.1),
+    )
+    empty = pd.DataFrame({"half_width": [], "low": []})
+    assert sentences({"power": empty, "variance": table}, 0) == (
+        "q: of the variance of ratings, 50 % [40, 60] comes with the story, 35 % "
+        "[30, 40] with what is left over, 10 % [5, 15] with the annotator and 5 % "
+        "[2, 10] with the method.",
+    )
+
+
+def test_variance_is_no_claim_of_an_alignment():
+    table = variance(("method", 1.0, 1.0, 0.5, 2.0))
+    assert sentences({"variance": table}, 0) == ()
+
+
+def subset(*rows):
+    columns = ("subset", "metric", "statistic", "value", "low", "high")
+    return pd.DataFrame([("lite", *row) for row in rows], columns=columns).assign(
+        question=NAN, n=12
+    )
+
+
+def test_a_subset_orders_alike_where_the_interval_is_above_zero():
+    table = subset(
+        ("cids", "kendall", 0.6, 0.2, 0.9),
+        ("csd", "kendall", 0.8, 0.5, 1.0),
+        ("occm", "kendall", 0.3, -0.1, 0.7),
+        ("cids", "spearman", -0.9, -1, -0.8),
+    )
+    shown, not_shown = sentences({"subset": table}, 0), limits({"subset": table}, 0)
+    assert shown == (
+        "lite orders the methods like the whole by 2 of 3 scores: Kendall's tau-b from "
+        "0.60 [0.20, 0.90] (cids) to 0.80 [0.50, 1.00] (csd), n = 12 methods.",
+    )
+    assert not_shown[0] == (
+        "lite is not shown to order the methods like the whole by 1 of 3 scores: "
+        "Kendall's tau-b 0.30 [−0.10, 0.70] (occm), n = 12 methods."
+    )
+
+
+def test_three_methods_in_order_show_nothing_of_a_subset():
+    """They are in order in every resample, so their interval has no width."""
+    table = subset(("cids", "kendall", 1.0, 1.0, 1.0)).assign(n=3)
+    shown, not_shown = (say({"subset": table}, 0) for say in (sentences, limits))
+    assert shown == ()
+    assert not_shown[0] == (
+        "lite is not shown to order the methods like the whole by the one score: "
+        "Kendall's tau-b 1.00 [1.00, 1.00] (cids), n = 3 methods, too few to show it."
+    )
+
+
+def test_a_subset_without_intervals_shows_nothing():
+    table = subset(("cids", "kendall", 1.0, NAN, NAN))
+    shown, not_shown = sentences({"subset": table}, 0), limits({"subset": table}, 0)
+    assert shown == ()
+    assert "is not shown to order the methods" in not_shown[0]
+
+
+@pytest.mark.parametrize(("high", "beats"), [(0.7, True), (0.8, False), (0.9, False)])
+def test_a_subset_is_held_against_random_ones(high, beats):
+    table = subset(
+        ("cids", "kendall", 0.8, 0.5, 1.0), ("cids", "kendall_random", 0.6, 0.4, high)
+    )
+    verb = "keeps" if beats else "is not shown to keep"
+    text = f"lite {verb} the order better than random subsets of its size by the one"
+    found = (sentences if beats else limits)({"subset": table}, 0)
+    assert any(one.startswith(text) for one in found)
+
+
+def test_a_subset_moves_means_where_the_interval_leaves_zero_out():
+    table = subset(
+        ("cids", "difference_percent", -3.0, -4.0, -2.0),
+        ("csd", "difference_percent", 2.0, 1.0, 3.0),
+        ("occm", "difference_percent", 0.5, -6.0, 7.0),
+    )
+    shown, not_shown = sentences({"subset": table}, 0), limits({"subset": table}, 0)
+    assert shown == (
+        "lite moves the mean of 2 of 3 scores: by −3.00 % [−4.00, −2.00] at most "
+        "(cids).",
+    )
+    assert not_shown[0] == (
+        "lite is not shown to move the mean of 1 of 3 scores; by up to 7.00 % "
+        "remains possible."
+    )
+
+
+def gain(size, value, low, high, source="gain"):
+    return {
+        "question": NAN,
+        "metric": "cids",
+        "size": size,
+        "statistic": "kendall",
+        "source": source,
+        "value": value,
+        "low": low,
+        "high": high,
+    }
+
+
+def test_chosen_stories_beat_random_ones_where_the_gain_is_above_zero():
+    table = pd.DataFrame(
+        [
+            gain(5, 0.2, 0.1, 0.3),
+            gain(10, 0.1, -0.1, 0.2),
+            gain(10, 0.9, 0.8, 1.0, "heldout"),
+        ]
+    )
+    shown, not_shown = (
+        sentences({"best_subset": table}, 0),
+        limits({"best_subset": table}, 0),
+    )
+    assert shown == (
+        "5 chosen stories keep the order by cids better than random ones, for methods "
+        "that had no part in the choice: 0.20 [0.10, 0.30] of Kendall's tau-b.",
+    )
+    assert "in 1 of 2 sizes and orders" in not_shown[0]
+
+
+def test_a_judge_over_trials():
+    columns = ("statistic", "method", "value", "low", "high")
+    rows = [
+        ("sd_output", NAN, 0.4, 0.3, 0.5),
+        ("same_share", NAN, 0.25, 0.2, 0.3),
+        ("noise_to_methods", NAN, 0.1, 0.05, 0.2),
+        ("sd_output", "m", 9.0, 8.0, 10.0),
+    ]
+    table = pd.DataFrame(rows, columns=columns).assign(question="q", metric="gpt")
+    assert sentences({"stability": table}, 0) == (
+        "q: from trial to trial gpt moves the score of an output by 0.40 [0.30, 0.50] "
+        "(standard deviation) and gives one and the same in 25 % [20, 30] of outputs; "
+        "of the mean of a method this is 10 % [5, 20] of how far methods stand apart.",
+    )
+    assert sentences({"stability": table.assign(value=NAN)}, 0) == ()
+
+
+def judges(*rows):
+    columns = ("metric_a", "metric_b", "level", "value", "low", "high")
+    return pd.DataFrame(rows, columns=columns).assign(
+        question="q", coefficient="kendall", n=90
+    )
+
+
+def test_judges_agree_where_the_interval_says_so_inside_stories_first():
+    table = judges(
+        ("people", "gpt", "method", 1.0, 0.9, 1.0),
+        ("people", "gpt", "story", 0.4, 0.3, 0.5),
+        ("gpt", "qwen", "pooled", 0.1, -0.1, 0.3),
+    )
+    shown, not_shown = sentences({"judges": table}, 0), limits({"judges": table}, 0)
+    assert shown == (
+        "q: people and gpt agree inside stories: Kendall's tau-b 0.40 [0.30, 0.50], "
+        "n = 90.",
+    )
+    assert not_shown[0].startswith(
+        "q: gpt and qwen are not shown to agree over all cells together"
+    )
+
+
+@pytest.mark.parametrize(("n", "shown"), [(3, False), (9, False), (10, True)])
+def test_judges_over_few_methods_show_nothing(n, shown):
+    """Three methods in order are so in every resample."""
+    table = judges(("gpt", "qwen", "method", 1.0, 1.0, 1.0)).assign(n=n)
+    told, not_told = (say({"judges": table}, 0) for say in (sentences, limits))
+    assert bool(told) is shown
+    assert shown or not_told[0].endswith("too few methods to show it.")
+
+
+def needed(*rows):
+    columns = ("statistic", "level", "value", "reason")
+    return pd.DataFrame(rows, columns=columns).assign(
+        question="q", metric="k", grows="stories", target=0.051234
+    )
+
+
+def test_one_coefficient_of_a_level_speaks_for_the_others():
+    table = needed(
+        ("kendall", "story", 10.2, NAN),
+        ("pearson", "story", 99, NAN),
+        ("gap", "story", 40, NAN),
+    )
+    assert limits({"needed": table}, 0) == (
+        "q: a half-width of 0.051 for Kendall's tau-b of k inside stories would need "
+        "about 11 stories, all else as here.",
+        "q: a half-width of 0.051 for the difference of the two best methods of k "
+        "inside stories would need about 40 stories, all else as here.",
+    )

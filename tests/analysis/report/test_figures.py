@@ -1,0 +1,744 @@
+"""Figures draw what the tables say, with names as they stand."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+
+from analysis.report.figure_layout import (
+    MOST_SCATTERS,
+    label_places,
+    labelled_points,
+    metric_ranks,
+)
+from analysis.report.figure_parts import (
+    MOST_ROWS,
+    dot_panel,
+    said,
+    short,
+    values,
+)
+from analysis.report.figures import SECTIONS, all_figures
+from analysis.report.plots_methods import metric_shares
+from analysis.report.plots_metrics import scatters
+from analysis.report.plots_people import shades
+
+NAN = float("nan")
+
+
+def correlations(*changes):
+    row = {
+        "dimension": "beauty",
+        "metric": "k",
+        "level": "story",
+        "coefficient": "kendall",
+        "value": 0.5,
+        "low": 0.2,
+        "high": 0.6,
+        "n": 40,
+    }
+    return pd.DataFrame([row | change for change in changes])
+
+
+def points(questions, metrics, methods=("A", "B")):
+    return pd.DataFrame(
+        [
+            (q, k, "s", m, float(i), float(i), True)
+            for q in questions
+            for k in metrics
+            for i, m in enumerate(methods)
+        ],
+        columns=[
+            "question",
+            "metric",
+            "story",
+            "method",
+            "human",
+            "score",
+            "higher_is_better",
+        ],
+    )
+
+
+def figures(cells=None, **tables):
+    empty = points((), ())
+    found = all_figures(tables, empty if cells is None else cells)
+    return {figure.key: figure for figure in found}
+
+
+def drawn(figure, panel=0):
+    plot = json.loads(figure.panels[panel].plot)
+    # plotly itself refuses what plotly.js does not know.
+    go.Figure(plot)
+    return plot
+
+
+# Further tables, each with one row that is drawn and one that is undefined ------------
+
+BASE = {
+    "question": "q",
+    "metric": "k",
+    "value": 0.5,
+    "low": 0.4,
+    "high": 0.6,
+    "n": 9,
+    "reason": "",
+}
+EMPTY = {"value": NAN, "low": NAN, "high": NAN, "reason": "nothing in common"}
+RATED = {
+    "question": "q",
+    "method": "A",
+    "mean": 1.0,
+    "mean_low": 0.5,
+    "mean_high": 1.5,
+    "mean_rank": 1,
+    "standardised": 0.1,
+    "standardised_low": 0.0,
+    "standardised_high": 0.2,
+    "standardised_rank": 2,
+    "n_ratings": 3,
+    "reason": "",
+}
+FURTHER = {
+    "spa": ("spa", [BASE, BASE | {"metric": "l"} | EMPTY]),
+    "clusters": (
+        "clusters",
+        [
+            BASE
+            | {
+                "level": "story",
+                "coefficient": "kendall",
+                "cluster": 1,
+                "not_worse_than_best": True,
+            },
+            BASE
+            | {
+                "metric": "l",
+                "level": "story",
+                "coefficient": "kendall",
+                "cluster": 2,
+                "not_worse_than_best": False,
+            },
+        ],
+    ),
+    "calibration": (
+        "calibration",
+        [
+            BASE | {"statistic": "ppa_half"},
+            BASE | {"statistic": "weight"},
+            BASE | {"statistic": "acc_eq"} | EMPTY,
+        ],
+    ),
+    "annotators": (
+        "annotators",
+        [
+            BASE | {"annotator": "Ann", "statistic": "severity"},
+            BASE | {"annotator": "Bob", "statistic": "severity"} | EMPTY,
+        ],
+    ),
+    "variance": (
+        "variance",
+        [
+            {"question": "q", "component": "method", "value": 1.0, "share": 0.7},
+            {"question": "q", "component": "rest", "value": NAN, "share": NAN},
+        ],
+    ),
+    "distributions": (
+        "distributions",
+        [
+            {"question": "q", "method": m, "rating": r, "n": n, "share": n / 4}
+            for m, counts in (("A", (3, 1)), ("B", (1, 3)))
+            for r, n in zip((1.0, 5.0), counts, strict=True)
+        ],
+    ),
+    "rating_leaderboard": ("standings", [RATED, RATED | {"method": "B"}]),
+    "composites": (
+        "composites",
+        [
+            BASE | {"composite": "average rank", "method": "A", "rank": 1},
+        ],
+    ),
+    "strata": (
+        "strata-kendall",
+        [
+            BASE
+            | {
+                "tag": "style",
+                "stratum": s,
+                "method": "",
+                "statistic": "kendall",
+                "level": "story",
+            }
+            for s in ("anime", "photo")
+        ],
+    ),
+    "power": (
+        "power",
+        [
+            BASE
+            | {
+                "statistic": "kendall",
+                "level": "story",
+                "grows": "stories",
+                "n_stories": n,
+                "half_width": 1 / n,
+                "printed": 1.5 / n,
+            }
+            for n in (10, 20)
+        ],
+    ),
+    "judges": (
+        "judges",
+        [
+            {
+                "question": "q",
+                "metric_a": "people",
+                "metric_b": judge,
+                "value": 0.5,
+                "coefficient": "kendall",
+                "level": "story",
+                "low": 0.4,
+                "high": 0.6,
+                "n": 9,
+            }
+            for judge in ("gpt", "qwen")
+        ],
+    ),
+    "stability": (
+        "stability",
+        [BASE | {"method": method, "statistic": "sd"} for method in ("", "A")],
+    ),
+    "subset": (
+        "subset",
+        [
+            BASE | {"subset": "Lite", "statistic": name}
+            for name in ("kendall", "kendall_others", "kendall_random", "mean_full")
+        ],
+    ),
+    "best_subset": (
+        "best-subset",
+        [
+            BASE | {"size": n, "statistic": "kendall", "source": source}
+            for source in ("heldout", "random")
+            for n in (5, 10)
+        ],
+    ),
+    "human_pairs": (
+        "human-pairs",
+        [
+            BASE | {"source": "ratings"},
+            BASE | {"source": "ratings", "metric": "one annotator"},
+        ],
+    ),
+    "accuracy_levels": (
+        "accuracy-levels",
+        [
+            BASE | {"metric": metric, "level": level}
+            for metric in "kl"
+            for level in ("story", "pooled")
+        ],
+    ),
+    "reliability": (
+        "reliability",
+        [
+            BASE | {"statistic": "generalizability_output", "n_annotators": n}
+            for n in (1, 5)
+        ],
+    ),
+    "position_bias": (
+        "position",
+        [BASE | {"adjusted": 0.55, "adjusted_low": 0.5, "adjusted_high": 0.6}],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FURTHER)
+def test_every_further_table_has_its_figure_and_an_empty_one_has_none(name):
+    key, rows = FURTHER[name]
+    frame = pd.DataFrame(rows)
+    found = figures(**{name: frame})
+    assert list(found) == [key]
+    for i in range(len(found[key].panels)):
+        drawn(found[key], i)
+    assert found[key].section in SECTIONS
+    assert found[key].caption.endswith(".")
+    # Who cannot see the figure hears its main numbers.
+    assert re.search(r"\d", found[key].alt) or name in ("clusters", "composites")
+    assert figures(**{name: frame.iloc[:0]}) == {}
+    undefined = frame.assign(
+        **{
+            c: NAN
+            for c in frame.columns
+            if c
+            in (
+                "value",
+                "low",
+                "high",
+                "share",
+                "half_width",
+                "mean",
+                "standardised",
+                "mixed",
+            )
+        }
+    )
+    if name != "distributions":
+        assert figures(**{name: undefined}) == {}
+
+
+def test_shares_of_ratings_fill_each_bar_and_the_best_mean_is_on_top():
+    plot = drawn(
+        figures(distributions=pd.DataFrame(FURTHER["distributions"][1]))[
+            "distributions"
+        ]
+    )
+    assert plot["layout"]["yaxis"]["ticktext"] == ["B", "A"]
+    assert [trace["name"] for trace in plot["data"]] == ["1", "5"]
+    assert np.sum([trace["x"] for trace in plot["data"]], axis=0).tolist() == [100, 100]
+    assert plot["data"][1]["x"] == [75, 25]
+
+
+def test_ends_of_the_shades_are_red_and_blue():
+    for n in (2, 5, 21):
+        assert len(set(shades(n))) == n
+        assert (shades(n)[0], shades(n)[-1]) == ("#ca0020", "#0571b0")
+    assert len(shades(1)) == 1
+
+
+def test_lower_is_better_and_the_best_is_the_rim():
+    cells = points("q", ("up", "fid"), "AB")
+    cells["score"] = [2.0, 4.0, 10.0, 50.0]
+    cells["higher_is_better"] = [True, True, False, False]
+    shares = metric_shares(cells)
+    assert shares["up"].to_dict() == {"A": 0.5, "B": 1.0}
+    assert shares["fid"].to_dict() == {"A": 1.0, "B": 0.2}
+
+
+def test_a_metric_below_zero_has_no_share():
+    cells = points("q", ("k", "l"), "AB")
+    cells["score"] = [-1.0, 4.0, 1.0, 2.0]
+    assert list(metric_shares(cells)) == ["l"]
+
+
+def test_a_question_more_does_not_count_an_output_twice():
+    cells = points(("p", "q"), ("k",), "AB")
+    cells["score"] = [1.0, 2.0, 1.0, 2.0]
+    assert metric_shares(cells)["k"].to_dict() == {"A": 0.5, "B": 1.0}
+
+
+# The forest ---------------------------------------------------------------------------
+
+
+def test_bars_of_the_forest_reach_from_low_to_high():
+    rows = correlations({}, {"level": "pooled", "low": NAN, "high": NAN})
+    plot = drawn(figures(correlations=rows)["forest"])
+    by_level = {trace["name"]: trace for trace in plot["data"]}
+    assert by_level["story level"]["error_x"]["array"] == [0.1]
+    assert by_level["story level"]["error_x"]["arrayminus"] == [0.3]
+    assert "error_x" not in by_level["pooled"]
+
+
+def test_levels_of_a_metric_stand_apart_in_one_order():
+    rows = correlations(*[{"level": level} for level in ("pooled", "method", "story")])
+    plot = drawn(figures(correlations=rows)["forest"])
+    assert [trace["name"] for trace in plot["data"]] == [
+        "method level",
+        "story level",
+        "pooled",
+    ]
+    heights = [trace["y"][0] for trace in plot["data"]]
+    assert heights == sorted(heights)
+    assert len(set(heights)) == 3
+    assert all(-0.5 < y < 0.5 for y in heights)
+
+
+def test_the_level_is_named_even_if_it_is_the_only_one():
+    layout = drawn(figures(correlations=correlations({}))["forest"])["layout"]
+    assert layout["showlegend"] is True
+
+
+def test_the_axis_of_the_forest_holds_intervals_0_and_the_ceiling():
+    agreement = pd.DataFrame(
+        {
+            "question": ["beauty"],
+            "statistic": ["rater_vs_rest_kendall"],
+            "value": [0.9],
+            "low": [0.8],
+            "high": [0.95],
+        }
+    )
+    figure = figures(correlations=correlations({}), agreement=agreement)["forest"]
+    layout = drawn(figure)["layout"]
+    low, high = layout["xaxis"]["range"]
+    assert -0.1 < low < 0
+    assert 0.9 < high < 1
+    assert [line["x0"] for line in layout["shapes"]] == [0, 0.9]
+    assert "dashed line at 0.90" in figure.caption
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            {},
+            "Right of 0 means agreement. Bars are bootstrap intervals; one that "
+            "crosses 0 shows no agreement.",
+        ),
+        ({"low": NAN, "high": NAN}, "Right of 0 means agreement."),
+        (
+            {"low": NAN, "high": NAN, "metric": "Aesthetic", "dimension": "aesthetics"},
+            "Right of 0 means agreement. Metrics in bold are those that the papers "
+            "name for this question.",
+        ),
+    ],
+)
+def test_the_caption_speaks_of_what_is_drawn(change, said):
+    assert figures(correlations=correlations(change))["forest"].caption == said
+
+
+def test_the_matrix_has_a_panel_for_each_level_and_marks_doubt():
+    rows = correlations(
+        *[
+            {"dimension": q, "level": level}
+            for q in ("beauty", "plot")
+            for level in ("story", "pooled")
+        ],
+        {"dimension": "plot", "metric": "l", "value": 0.1, "low": -0.2},
+    )
+    figure = figures(correlations=rows)["matrix"]
+    assert [panel.title for panel in figure.panels] == ["story level", "pooled"]
+    plot = drawn(figure)
+    assert plot["data"][0]["z"] == [[0.5, 0.5], [None, 0.1]]
+    assert plot["data"][0]["text"] == [["0.50", "0.50"], ["", "(0.10)"]]
+    # plotly's own scale of that name has red on top.
+    assert plot["data"][0]["colorscale"][-1][1] == "#2166ac"
+
+
+def test_ranks_by_every_way_of_asking():
+    rows = correlations(
+        *[
+            {"metric": m, "level": level, "value": v}
+            for level, order in (("story", "abc"), ("pooled", "bca"))
+            for m, v in zip(order, (0.9, 0.5, 0.1), strict=True)
+        ],
+        {"metric": "d", "level": "story"},
+    )
+    ranks = metric_ranks(rows, None)
+    assert ranks["story τ"].to_dict() == {"a": 1, "b": 2, "c": 3}
+    assert ranks["pooled τ"].to_dict() == {"a": 3, "b": 1, "c": 2}
+    plot = drawn(figures(correlations=rows)["ranks"])
+    assert [trace["y"] for trace in plot["data"][:3]] == [[1, 3], [2, 1], [3, 2]]
+    assert plot["layout"]["yaxis2"]["ticktext"] == ["a", "b", "c"]
+
+
+def test_the_constant_is_no_metric_of_the_pair_figure_and_the_lines_stand():
+    row = {
+        "question": "q",
+        "metric": "k",
+        "source": "choices",
+        "ppa_strict": 0.5,
+        "ppa_strict_low": 0.4,
+        "ppa_strict_high": 0.6,
+        "ppa_half": 0.7,
+        "ppa_half_low": 0.6,
+        "ppa_half_high": 0.8,
+        "metric_tie_rate": 0.4,
+    }
+    frame = pd.DataFrame([row, row | {"metric": "constant", "ppa_half": 0.5}])
+    figure = figures(pairwise_accuracy=frame)["pairs"]
+    plot = drawn(figure)
+    assert plot["layout"]["yaxis"]["ticktext"] == ["k"]
+    assert [trace["x"] for trace in plot["data"]] == [[70], [50]]
+    assert [line["x0"] for line in plot["layout"]["shapes"]] == [50, 75]
+    assert figure.panels[0].title == "q (choices)"
+
+
+# Wins, names, scatter -----------------------------------------------------------------
+
+
+def wins(methods, votes=(5, 2, 3)):
+    return pd.DataFrame(
+        [("q", a, b, *votes) for i, a in enumerate(methods) for b in methods[i + 1 :]],
+        columns=["criterion", "method_a", "method_b", "wins_a", "ties", "wins_b"],
+    )
+
+
+def test_bars_of_wins_are_wins_ties_and_losses():
+    plot = drawn(figures(win_rates=wins("AB"))["wins"])
+    assert [(trace["name"], trace["x"]) for trace in plot["data"]] == [
+        ("first", [50.0]),
+        ("tie", [20.0]),
+        ("second", [30.0]),
+    ]
+    assert plot["layout"]["legend"]["traceorder"] == "normal"
+
+
+def test_many_pairs_are_a_matrix_of_wins():
+    plot = drawn(figures(win_rates=wins("ABCDEFGH"))["wins"])
+    z = plot["data"][0]["z"]
+    assert z[0][1] == 60  # five of ten, and half of the two ties
+    assert z[1][0] == 40
+    assert z[0][0] is None
+    assert plot["layout"]["yaxis"]["ticktext"] == list("ABCDEFGH")
+
+
+@pytest.mark.parametrize("name", ["<!--<script>", "<b>bold</b>", "a<br>b", "&lt;"])
+def test_names_are_drawn_as_they_stand_and_never_end_the_script(name):
+    escaped = name.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    means = pd.DataFrame(
+        {
+            "dimension": ["d"],
+            "method": [name],
+            "mean": [1.0],
+            "low": [NAN],
+            "high": [NAN],
+        }
+    )
+    board = pd.DataFrame(
+        {
+            "criterion": ["q"],
+            "method": [name],
+            "rating": [1.0],
+            "low": [0.0],
+            "high": [2.0],
+        }
+    )
+    rows = correlations(
+        *[{"metric": name, "dimension": question} for question in (name, "beauty")]
+    )
+    cells = points((name, "beauty"), (name,), (name, "B"))
+    further = {
+        table: pd.DataFrame(rows).map(lambda x: name if x in ("A", "k", "q") else x)
+        for table, (_key, rows) in FURTHER.items()
+    }
+    found = figures(
+        cells,
+        correlations=rows,
+        method_means=means,
+        leaderboard=board,
+        win_rates=wins([name, "B"]),
+        **further,
+    )
+    assert len(found) == 7 + len(FURTHER)
+    for figure in found.values():
+        for i, panel in enumerate(figure.panels):
+            assert "<" not in panel.plot
+            text = json.dumps(drawn(figure, i))
+            assert name not in text.replace(escaped, "")
+    assert escaped in found["forest"].panels[0].plot.replace("\\u003c", "<")
+
+
+def test_numbers_as_names_stay_names():
+    figure = figures(correlations=correlations({"metric": "1"}, {"metric": "10"}))
+    assert drawn(figure["forest"])["layout"]["yaxis"]["ticktext"] == ["1", "10"]
+
+
+def test_long_names_that_begin_alike_stay_two_rows():
+    names = [f"{'x' * 40}{end}{'y' * 40}" for end in "ab"]
+    rows = pd.DataFrame({"m": names, "value": [1.0, 2.0]})
+    panel = dot_panel("", rows, names="m", axis="")
+    assert panel.data[0]["y"] == [0, 1]
+    assert short(names[0]) == short(names[1])
+
+
+def test_a_metric_without_a_coefficient_is_not_drawn():
+    rows = correlations({}, {"metric": "flat", "value": NAN, "low": NAN, "high": NAN})
+    (found,) = scatters(points(("beauty",), ("flat", "k")), rows)
+    assert [panel.title for panel in found.panels] == ["k"]
+
+
+def test_a_falling_metric_is_marked_where_lower_is_better():
+    cells = points(("beauty",), ("k", "fid"))
+    cells["higher_is_better"] = cells["metric"] != "fid"
+    (found,) = scatters(cells, None)
+    axes = [drawn(found, i)["layout"]["xaxis"]["title"]["text"] for i in range(2)]
+    assert axes == ["fid (lower is better)", "k"]
+
+
+def test_of_many_questions_and_metrics_only_the_best_are_drawn():
+    questions = [f"q{i}" for i in range(MOST_SCATTERS // 3 + 1)]
+    rows = correlations(
+        *[
+            {"dimension": q, "metric": k, "value": v}
+            for q in questions
+            for k, v in (("a", 0.1), ("b", 0.3), ("c", 0.2))
+        ]
+    )
+    few = scatters(points(questions[:-1], "abc"), rows)
+    assert [len(figure.panels) for figure in few] == [3] * (len(questions) - 1)
+    assert few[0].caption == "Each point is a method: the mean of its cells."
+    (many,) = scatters(points(questions, "abc"), rows)
+    assert [panel.title for panel in many.panels] == [f"{q}: b" for q in questions]
+    assert many.caption.endswith("Of each question only the best metric is drawn.")
+
+
+def test_intervals_of_people_stand_only_where_the_means_are_the_same():
+    cells = points(("beauty",), ("k",))
+    means = pd.DataFrame(
+        {
+            "dimension": "beauty",
+            "method": ["A", "B"],
+            "mean": [0.0, 1.4],
+            "low": [-0.5, 1.0],
+            "high": [0.5, 2.0],
+        }
+    )
+    (found,) = scatters(cells, None, means)
+    bars = drawn(found)["data"][0]["error_y"]
+    assert (bars["array"], bars["arrayminus"]) == ([0.5, 0], [0.5, 0])
+
+
+def test_labels_stand_away_from_the_nearest_point_and_inside_the_plot():
+    part = pd.DataFrame(
+        {"score": [0.0, 0.5, 0.52, 1.0], "human": [0.0, 0.5, 0.55, 1.0]}
+    )
+    assert label_places(part) == [
+        "bottom right",
+        "bottom center",
+        "top center",
+        "top left",
+    ]
+    same = pd.DataFrame({"score": [1.0, 1.0], "human": [2.0, 2.0]})
+    assert [place.split()[0] for place in label_places(same)] == ["bottom", "top"]
+
+
+def test_of_many_points_the_ends_and_the_odd_ones_have_names():
+    n = 20
+    part = pd.DataFrame(
+        {
+            "method": [f"m{i}" for i in range(n)],
+            "score": np.arange(n, dtype=float),
+            "human": np.arange(n, dtype=float),
+            "higher_is_better": True,
+        }
+    )
+    part.loc[5, "score"] = 30.0
+    names = [name for name in labelled_points(part) if name]
+    assert {"m0", "m19", "m5"} <= set(names)
+    assert len(names) <= 6
+
+
+# Size ---------------------------------------------------------------------------------
+
+
+def test_many_rows_are_cut_and_the_caption_says_so():
+    rows = correlations(*[{"metric": f"k{i}"} for i in range(MOST_ROWS + 1)])
+    figure = figures(correlations=rows)["forest"]
+    assert len(drawn(figure)["layout"]["yaxis"]["tickvals"]) == MOST_ROWS
+    assert f"The {MOST_ROWS} highest metrics are drawn" in figure.caption
+
+
+def test_cells_never_go_into_the_page_one_by_one():
+    cells = pd.concat(
+        [points("q", "k").assign(story=f"s{i}") for i in range(2000)], ignore_index=True
+    )
+    found = figures(cells)
+    assert sum(len(p.plot) for f in found.values() for p in f.panels) < 5000
+
+
+def test_values_are_short_and_undefined_ones_are_null():
+    assert values([1 / 3, NAN, None, -0.0, pd.NA]) == [0.33333, None, None, 0.0, None]
+
+
+def test_what_is_said_is_best_first():
+    frame = pd.DataFrame({"m": list("abc"), "value": [0.1, NAN, 0.5]})
+    assert said(frame, "m", most=1) == "c 0.5 and 1 more"
+
+
+def test_a_guess_and_a_constant_are_no_metrics_of_any_figure():
+    row = {
+        "question": "q",
+        "source": "ratings",
+        "ppa_strict": 0.5,
+        "ppa_half": 0.5,
+        "ppa_strict_low": 0.4,
+        "ppa_strict_high": 0.6,
+        "ppa_half_low": 0.4,
+        "ppa_half_high": 0.6,
+        "metric_tie_rate": 0.0,
+    }
+    names = ("k", "constant", "random (expected)")
+    table = pd.DataFrame([row | {"metric": name} for name in names])
+    assert "random" not in figures(pairwise_accuracy=table)["pairs"].panels[0].plot
+
+
+def test_means_of_metrics_are_not_drawn_as_ratings():
+    row = BASE | {
+        "tag": "set",
+        "stratum": "core",
+        "method": "A",
+        "statistic": "mean",
+        "level": "",
+    }
+    table = pd.DataFrame([row | {"metric": ""}, row | {"question": "", "value": 99.0}])
+    (panel,) = figures(strata=table)["strata-mean"].panels
+    assert panel.title == "q, by set"
+    assert panel.data[0]["x"] == [0.5]
+
+
+def test_what_all_tests_leave_together_is_no_figure():
+    row = BASE | {
+        "level": "story",
+        "coefficient": "kendall",
+        "cluster": 1,
+        "not_worse_than_best": True,
+    }
+    alike = [row, row | {"metric": "l"}]
+    assert figures(clusters=pd.DataFrame(alike)) == {}
+    apart = [r | {"level": "pooled", "cluster": i} for i, r in enumerate(alike, 1)]
+    found = figures(clusters=pd.DataFrame(alike + apart))["clusters"]
+    assert len(found.panels) == 1
+    assert found.caption.endswith("No two metrics are told apart at: story level.")
+
+
+def test_three_rankings_of_one_order_are_no_figure():
+    rows = [RATED | {"standardised_rank": 1}]
+    assert figures(rating_leaderboard=pd.DataFrame(rows)) == {}
+
+
+def test_one_question_has_its_statistics_as_rows():
+    row = {"question": "q", "value": 0.5, "low": 0.4, "high": 0.6}
+    names = ("alpha_ordinal", "icc_2_1")
+    table = pd.DataFrame([row | {"statistic": name} for name in names])
+    (panel,) = figures(agreement=table)["agreement"].panels
+    assert panel.layout["yaxis"]["ticktext"] == ["alpha (ordinal)", "ICC(2,1)"]
+    two = pd.concat([table, table.assign(question="r")])
+    assert len(figures(agreement=two)["agreement"].panels) == 2
+
+
+def test_an_annotator_stands_in_the_same_row_everywhere():
+    rows = [
+        {
+            "question": "q",
+            "annotator": name,
+            "statistic": statistic,
+            "value": value,
+            "low": value,
+            "high": value,
+        }
+        for statistic, values in (("kendall_others", (0.1, 0.9)), ("severity", (1, 0)))
+        for name, value in zip(("Ann", "Bob"), values, strict=True)
+    ]
+    first, second = figures(annotators=pd.DataFrame(rows))["annotators"].panels
+    assert first.layout["yaxis"]["ticktext"] == ["Bob", "Ann"]
+    assert second.layout["yaxis"]["ticktext"] == ["Bob", "Ann"]
+
+
+def test_the_side_has_a_share_counted_both_ways_and_its_worth():
+    bias = pd.DataFrame(FURTHER["position_bias"][1])
+    effect = pd.DataFrame(
+        [{"question": "q", "value": 0.2, "low": 0.1, "high": 0.3, "elo": 34.7}]
+    )
+    figure = figures(position_bias=bias, side_effect=effect)["position"]
+    assert figure.tables == ("position_bias", "side_effect")
+    share, worth = figure.panels
+    assert [trace["x"] for trace in share.data] == [[0.5], [0.55]]
+    assert worth.data[0]["error_x"]["array"] == [17.35]
+
+
+def test_every_figure_names_its_table():
+    for name, (key, rows) in FURTHER.items():
+        assert name in figures(**{name: pd.DataFrame(rows)})[key].tables

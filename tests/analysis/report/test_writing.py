@@ -1,0 +1,635 @@
+"""The report: complete, repeatable, self-contained, and safe with hostile names."""
+
+import base64
+import csv
+import hashlib
+import itertools
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from analysis.__main__ import main
+from analysis.options import AlignOptions
+from analysis.report.claims import number
+from analysis.report.content_security import STYLE_TEXT, content_security_policy
+from analysis.report.figures import plotly_source
+from analysis.report.latex import escaped, table
+from analysis.report.table_list import TABLE_TITLES
+from analysis.report.writing import as_csv, run_table
+from analysis.result_tables.columns import COLUMNS
+from analysis.tables import restored
+
+ROOT = Path(__file__).parents[3]
+HOSTILE = ["=cmd()", "<b>x</b>", "A & B_1 50%", "+方法", "<!--<script>", "</script>"]
+CONTRACT = {
+    "method_means": "dimension,method,mean,sd_annotators,n_ratings,n_annotators,"
+    "n_stories,low,high",
+    "agreement": "question,statistic,value,low,high,n_units,n_annotators,n_answers,"
+    "reason",
+    "correlations": "dimension,metric,level,coefficient,value,low,high,n,n_groups,"
+    "p_value,reason",
+    "pairwise_accuracy": "question,metric,source,ppa_strict,ppa_strict_low,"
+    "ppa_strict_high,ppa_half,ppa_half_low,ppa_half_high,metric_tie_rate,n_pairs,"
+    "acc_eq,epsilon,epsilon_in_sample",
+    "metric_comparisons": "dimension,level,coefficient,metric_a,metric_b,difference,"
+    "low,high,p_value,p_adjusted,test",
+    "leaderboard": "criterion,method,rating,low,high,rank,rank_low,rank_high,"
+    "n_comparisons",
+    "win_rates": "criterion,method_a,method_b,wins_a,ties,wins_b,majority_wins_a,"
+    "majority_ties,majority_wins_b,n_stories",
+    "run": "key,value",
+}
+
+
+@pytest.fixture
+def study(tmp_path):
+    """Six methods with hostile names on four stories: ratings, choices, scores."""
+    ratings = ["story,method,dimension,annotator,rating"]
+    choices = ["story,method_a,method_b,criterion,annotator,choice"]
+    scores = ["story,method,metric,score"]
+    quoted = [f'"{name}"' for name in HOSTILE]
+    for s in range(4):
+        for m, name in enumerate(quoted):
+            scores += [
+                f"s{s},{name},one,{m + s * 0.1}",
+                f"s{s},{name},two,{(m * 7) % 5}",
+            ]
+            for r in range(3):
+                ratings.append(f"s{s},{name},d,R{r},{min(4, (m + s + r) % 6)}")
+                for other in quoted[m + 1 :]:
+                    word = ("a", "b", "tie")[(m + r + s) % 3]
+                    choices.append(f"s{s},{name},{other},q,R{r},{word}")
+    for name, lines in (("ratings", ratings), ("choices", choices), ("scores", scores)):
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def align(study, out, *extra):
+    given = [
+        "--ratings",
+        study / "ratings.csv",
+        "--choices",
+        study / "choices.csv",
+        "--scores",
+        study / "scores.csv",
+        "--resamples",
+        "20",
+        "--scale",
+        "0:4",
+        "--out",
+        out,
+        *extra,
+    ]
+    return main(["align", *map(str, given), "--images", "none"])
+
+
+def test_it_works(study):
+    assert align(study, study / "out") == 0
+    for name, columns in CONTRACT.items():
+        text = (study / "out/tables" / f"{name}.csv").read_text()
+        assert text.splitlines()[0] == columns
+        assert len(text.splitlines()) > 1
+        assert (study / "out/tables" / f"{name}.tex").is_file()
+    content = json.loads((study / "out/report.json").read_text())
+    assert set(content["tables"]) >= set(CONTRACT)
+    written = {path.stem for path in (study / "out/tables").glob("*.csv")}
+    assert written == set(content["tables"])
+
+
+def test_two_runs_are_identical_and_another_seed_is_not(study):
+    for out, seed in (("qqq1", 3), ("qqq2", 3), ("qqq3", 4)):
+        align(study, study / out, "--seed", seed)
+
+    def files(name):
+        return {
+            path.name: path.read_bytes().replace(name.encode(), b"OUT")
+            for path in (study / name).rglob("*.*")
+        }
+
+    assert files("qqq1") == files("qqq2")
+    assert files("qqq1")["correlations.csv"] != files("qqq3")["correlations.csv"]
+
+
+@pytest.mark.parametrize("command", ["align", "power", "subset"])
+def test_a_metric_without_a_score_is_named(study, command):
+    """Its rows are gone when a table was read; no table would tell that it was."""
+    path = study / "scores.csv"
+    path.write_text(path.read_text() + "s0,UNO,three,\ns1,UNO,three,\n")
+    ratings = [] if command == "subset" else ["--ratings", study / "ratings.csv"]
+    given = [
+        command,
+        *ratings,
+        "--scores",
+        path,
+        "--resamples",
+        "9",
+        "--out",
+        study / "out",
+    ]
+    assert main([*map(str, given), "--images", "none"]) == 0
+    notes = json.loads((study / "out/report.json").read_text())["notes"]
+    assert "Metrics without a single score are left out: three." in notes
+
+
+@pytest.mark.parametrize("command", ["align", "agreement", "leaderboard"])
+def test_choices_without_resamples_have_no_intervals(study, command):
+    scores = ["--scores", study / "scores.csv"] if command == "align" else []
+    given = [
+        command,
+        "--choices",
+        study / "choices.csv",
+        *scores,
+        "--resamples",
+        "0",
+        "--out",
+        study / "out",
+    ]
+    assert main([*map(str, given), "--images", "none"]) == 0
+    for path in (study / "out/tables").glob("*.csv"):
+        frame = pd.read_csv(path)
+        for column in [name for name in frame if name.endswith(("low", "high"))]:
+            assert frame[column].isna().all(), (path.name, column)
+
+
+def test_a_winner_whose_resamples_have_no_finite_rating_is_reported(tmp_path):
+    rows = ["story,method_a,method_b,criterion,annotator,choice"]
+    rows += [f"s{i},A,B,q,R{i % 8},{'b' if i == 0 else 'a'}" for i in range(32)]
+    (tmp_path / "choices.csv").write_text("\n".join(rows) + "\n")
+    given = [
+        "leaderboard",
+        "--choices",
+        tmp_path / "choices.csv",
+        "--resamples",
+        "50",
+        "--resample",
+        "stories+annotators",
+        "--out",
+        tmp_path / "out",
+    ]
+    assert main([*map(str, given), "--images", "none"]) == 0
+    board = pd.read_csv(tmp_path / "out/tables/leaderboard.csv", index_col="method")
+    assert list(board.loc[["A", "B"], "rank"]) == [1, 2]
+    assert board["rank_low"].isna().all()
+    assert "A stands first" in (tmp_path / "out/report.html").read_text("utf-8")
+
+
+def test_inputs_that_lie_in_the_folder_of_the_report_stay(study):
+    tables = study / "out" / "tables"
+    tables.mkdir(parents=True)
+    for name in ("ratings", "choices", "scores"):
+        (study / f"{name}.csv").rename(tables / f"{name}.csv")
+    before = (tables / "ratings.csv").read_bytes()
+    assert align(tables, study / "out") == 0
+    assert (tables / "ratings.csv").read_bytes() == before
+    assert (tables / "correlations.csv").is_file()
+
+
+def test_inputs_of_one_name_have_a_hash_each(study):
+    (study / "other").mkdir()
+    (study / "scores.csv").rename(study / "other" / "ratings.csv")
+    given = [
+        "align",
+        "--ratings",
+        study / "ratings.csv",
+        "--resamples",
+        "0",
+        "--scores",
+        study / "other" / "ratings.csv",
+        "--out",
+        study / "out",
+    ]
+    assert main([*map(str, given), "--images", "none"]) == 0
+    rows = dict(csv.reader((study / "out/tables/run.csv").open()))
+    hashes = [rows[f"sha256 of {part} (ratings.csv)"] for part in ("ratings", "scores")]
+    assert len(set(hashes)) == 2
+
+
+def test_without_resamples_there_are_no_intervals(study):
+    given = [
+        "align",
+        "--ratings",
+        study / "ratings.csv",
+        "--resamples",
+        "0",
+        "--scores",
+        study / "scores.csv",
+        "--out",
+        study / "out",
+    ]
+    main([*map(str, given), "--images", "none"])
+    frame = pd.read_csv(study / "out/tables/correlations.csv")
+    assert frame["low"].isna().all()
+    methods = frame[(frame["level"] == "method") & frame["value"].notna()]
+    assert methods["p_value"].notna().all()
+    assert frame[frame["level"] == "pooled"]["p_value"].isna().all()
+
+
+def test_the_run_table_tells_how(study):
+    align(study, study / "out")
+    rows = dict(csv.reader((study / "out/tables/run.csv").open()))
+    assert rows["seed"] == "0"
+    assert rows["resamples"] == "20"
+    assert "sha256 of ratings (ratings.csv)" in rows
+    assert rows["command"].startswith("python -m analysis align")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "split_by", "components"),
+    [
+        ({}, "all", "all"),
+        ({"split_by": ()}, "none", "all"),
+        (
+            {"split_by": ("style", "set"), "components": ("one", "two")},
+            "style, set",
+            "one, two",
+        ),
+    ],
+)
+def test_the_run_table_tells_tags_and_components(chosen, split_by, components):
+    run = run_table(
+        AlignOptions(**chosen),
+        hashes={},
+        date="",
+        command="",
+        resample_default="stories",
+    ).set_index("key")["value"]
+    assert (run["split by"], run["components"]) == (split_by, components)
+
+
+def test_the_date_follows_source_date_epoch(study, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+    align(study, study / "out")
+    assert "1970-01-02T00:00:00+00:00" in (study / "out/tables/run.csv").read_text()
+
+
+def test_a_spreadsheet_finds_no_formula(study):
+    align(study, study / "out")
+    for path in (study / "out/tables").glob("*.csv"):
+        for row in csv.reader(path.open()):
+            for cell in row:
+                is_number = re.fullmatch(r"-?[\d.]+(e-?\d+)?", cell)
+                assert is_number or not cell.startswith(("=", "+", "-", "@")), cell
+
+
+def test_the_page_needs_nothing_and_shows_names_as_text(study):
+    align(study, study / "out")
+    html = (study / "out/report.html").read_text()
+    body = html.split("<script>")[0]
+    assert "<b>x</b>" not in body
+    assert "&lt;b&gt;x&lt;/b&gt;" in body
+    assert not re.search(r'(?:src|href)="https?:', body)
+    policy = content_security_policy(html)
+    assert "script-src 'sha256-" in policy
+    assert "unsafe" not in policy.split("style-src-attr")[0]
+
+
+def test_bad_input_writes_nothing_and_ends_with_status_2(study, capsys):
+    with (study / "ratings.csv").open("a") as stream:
+        stream.write("s0,x,d,R9,33\n")
+    assert align(study, study / "out") == 2
+    assert (
+        "ratings.csv:74: rating: 33: expected a value from 0 to 4"
+        in capsys.readouterr().err
+    )
+    assert not (study / "out").exists()
+    assert not list(study.glob(".report-*"))
+
+
+@pytest.mark.parametrize("out", ["ratings.csv", "ratings.csv/below"])
+def test_a_file_in_place_of_the_folder_is_refused_before_anything_is_read(
+    study, out, capsys
+):
+    (study / "scores.csv").unlink()
+    assert align(study, study / out) == 2
+    told = capsys.readouterr().err
+    assert "ratings.csv': expected a folder, not a file" in told
+    assert "scores.csv" not in told
+
+
+def test_a_folder_that_cannot_be_made_is_refused(study, capsys):
+    assert align(study, Path("/proc/nope/x")) == 2
+    assert "--out: '/proc/nope/x': expected a place to write to" in (
+        capsys.readouterr().err
+    )
+
+
+@pytest.mark.parametrize("text", ["yesterday", "1e9", "1700000000.5", "", "9" * 30])
+def test_a_date_that_is_none_is_refused_before_scipy_stumbles_over_it(study, text):
+    """In a fresh process, since scipy reads the variable while it is imported."""
+    given = [
+        sys.executable,
+        "-m",
+        "analysis",
+        "agreement",
+        "--out",
+        "out",
+        "--ratings",
+        "ratings.csv",
+    ]
+    done = subprocess.run(
+        given,
+        cwd=study,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "SOURCE_DATE_EPOCH": text},
+    )
+    assert (done.returncode, done.stderr) == (
+        2,
+        f"SOURCE_DATE_EPOCH: {text!r}: expected whole seconds since 1970\n",
+    )
+    assert not (study / "out").exists()
+
+
+def test_nothing_but_the_report_is_left_beside_it(study):
+    before = set(study.iterdir())
+    align(study, study / "out")
+    assert set(study.iterdir()) - before == {study / "out"}
+    assert {path.name for path in (study / "out").iterdir()} == {
+        "report.html",
+        "report.json",
+        "tables",
+    }
+
+
+def test_the_page_says_what_was_drawn_and_how_often(study):
+    align(study, study / "out", "--confidence", "0.8", "--resample", "stories+methods")
+    html = (study / "out/report.html").read_text()
+    assert "Percentile intervals at 0.8 from resampling whole clusters 20 times" in html
+    assert "stories for calibration, composites, leaderboard" in html
+    run = dict(csv.reader((study / "out/tables/run.csv").open()))
+    assert run["resample"] == "stories+methods"
+    assert run["resample leaderboard"] == "stories"
+    assert run["resample correlations"] == "stories+methods"
+
+
+def test_the_page_speaks_of_no_resamples_where_there_are_none(study):
+    align(study, study / "out", "--resamples", "0")
+    html = (study / "out/report.html").read_text().split("<script>")[0]
+    assert "No interval was computed" in html
+    assert "Percentile intervals" not in html
+    assert "bootstrap" not in html
+    assert "with their intervals" not in html
+    run = dict(csv.reader((study / "out/tables/run.csv").open()))
+    assert not any(key.startswith("resample ") for key in run)
+
+
+def test_small_p_values_are_printed_as_bounds(tmp_path):
+    ratings = ["story,method,dimension,annotator,rating"]
+    scores = ["story,method,metric,score"]
+    for s in range(3):
+        for m in range(9):
+            ratings.append(f"s{s},m{m},d,Ann,{m}")
+            scores.append(f"s{s},m{m},k,{m}")
+    for name, lines in (("ratings", ratings), ("scores", scores)):
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    given = [
+        "align",
+        "--ratings",
+        tmp_path / "ratings.csv",
+        "--scores",
+        tmp_path / "scores.csv",
+        "--resamples",
+        "0",
+        "--out",
+        tmp_path / "out",
+    ]
+    assert main([*map(str, given), "--images", "none"]) == 0
+    assert "&lt;0.001" in (tmp_path / "out/report.html").read_text()
+    assert "$<0.001$" in (tmp_path / "out/tables/correlations.tex").read_text()
+    assert "e-06" in (tmp_path / "out/tables/correlations.csv").read_text()
+
+
+def test_missing_ranks_are_empty_everywhere(study):
+    given = [
+        "leaderboard",
+        "--choices",
+        study / "choices.csv",
+        "--resamples",
+        "0",
+        "--out",
+        study / "out",
+    ]
+    main([*map(str, given), "--images", "none"])
+    assert "NA" not in (study / "out/tables/leaderboard.tex").read_text()
+    assert "&lt;NA&gt;" not in (study / "out/report.html").read_text()
+
+
+def test_the_policy_admits_every_style_that_plotly_adds():
+    html = "<style>a{}</style><script>e.textContent='.map{font:1px}'</script>"
+    policy = content_security_policy(html)
+    for text in ("a{}", ".map{font:1px}", ""):
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in policy
+    assert STYLE_TEXT.search(plotly_source())
+
+
+@pytest.mark.parametrize(
+    "extra", [["--resample", "planets"], ["--levels", "galaxy"], ["--scale", "4:0"]]
+)
+def test_bad_options_end_with_status_2(study, extra, capsys):
+    try:
+        status = align(study, study / "out", *extra)
+    except SystemExit as error:
+        status = error.code
+    assert status == 2
+    assert extra[1] in capsys.readouterr().err
+    assert not (study / "out").exists()
+
+
+def test_a_lower_is_better_metric_changes_its_sign(study, capsys):
+    for out, extra in (("up", []), ("down", ["--lower-is-better", "one"])):
+        assert align(study, study / out, *extra) == 0
+    up, down = (
+        pd.read_csv(study / out / "tables/correlations.csv").set_index(
+            ["metric", "level", "coefficient"]
+        )["value"]
+        for out in ("up", "down")
+    )
+    pd.testing.assert_series_equal(up["one"], -down["one"])
+    pd.testing.assert_series_equal(up["two"], down["two"])
+    assert align(study, study / "bad", "--lower-is-better", "fid") == 2
+    assert "'fid': expected some of one, two" in capsys.readouterr().err
+
+
+def test_a_new_report_replaces_the_tables_and_keeps_other_files(study):
+    align(study, study / "out")
+    (study / "out/notes.txt").write_text("mine")
+    main(
+        [
+            *map(
+                str,
+                [
+                    "agreement",
+                    "--ratings",
+                    study / "ratings.csv",
+                    "--resamples",
+                    "0",
+                    "--images",
+                    "none",
+                    "--out",
+                    study / "out",
+                ],
+            )
+        ]
+    )
+    names = {path.name for path in (study / "out/tables").glob("*.csv")}
+    assert {"agreement.csv", "run.csv"} <= names
+    assert not {"correlations.csv", "leaderboard.csv"} & names
+    assert (study / "out/notes.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("extra", [[], ["--majority"], ["--ties", "davidson"]])
+def test_leaderboards(study, extra):
+    given = [
+        "leaderboard",
+        "--choices",
+        study / "choices.csv",
+        "--resamples",
+        "10",
+        "--out",
+        study / "out",
+        *extra,
+    ]
+    assert main([*map(str, given), "--images", "none"]) == 0
+    board = pd.read_csv(study / "out/tables/leaderboard.csv")
+    assert board["rating"].mean() == pytest.approx(1000)
+
+
+@pytest.mark.shared
+def test_the_published_user_study_against_its_metrics(shared, tmp_path):
+    left_out = ",".join(f"StoryGen (variant {i})" for i in (1, 2, 3))
+    status = main(
+        [
+            *map(
+                str,
+                [
+                    "align",
+                    "--wide",
+                    "--ratings",
+                    shared / "published/vistorybench_user_study.csv",
+                    "--scores",
+                    shared / "published/vistorybench_lite_metrics.csv",
+                    "--exclude-methods",
+                    left_out,
+                    "--resamples",
+                    "0",
+                    "--images",
+                    "none",
+                    "--out",
+                    tmp_path / "out",
+                ],
+            )
+        ]
+    )
+    assert status == 0
+    frame = pd.read_csv(tmp_path / "out/tables/correlations.csv")
+    frame = frame[frame["level"] == "method"].set_index(
+        ["dimension", "metric", "coefficient"]
+    )
+    # published/README.md: 23 methods, the later edition of the two tables.
+    for dimension, metric, values in (
+        ("environment_consistency", "csd_self", (0.4198, 0.5639, 0.7130)),
+        ("character_identification_consistency", "cids_self", (0.3770, 0.5195, 0.5886)),
+        ("subjective_aesthetics", "aesthetic", (0.3147, 0.4639, 0.6068)),
+    ):
+        for name, value in zip(("kendall", "spearman", "pearson"), values, strict=True):
+            row = frame.loc[dimension, metric, name]
+            assert row["value"] == pytest.approx(value, abs=5e-5)
+            assert row["n"] == 23
+
+
+# Small parts --------------------------------------------------------------------------
+
+
+def test_latex_escapes_everything_special():
+    text = escaped(r"\ & % $ # _ { } ~ ^ < > |")
+    assert re.sub(r"\\(text\w+\{\}|[&%$#_{}])", "", text).strip(" ") == ""
+
+
+@pytest.mark.parametrize("name", ["[a] b", "*b"])
+def test_a_row_of_latex_is_no_option_of_the_line_before(name):
+    """After a line break, and after a rule, TeX takes [ and * for options."""
+    text = table(pd.DataFrame({name: [name, name]}))
+    assert not re.search(r"(\\\\|rule)\s*[\[*]", text)
+    assert text.count(name[0]) == 3
+
+
+def test_latex_tables_have_booktabs_rules():
+    text = table(pd.DataFrame({"a_b": ["x"], "n": [1.0], "v": [-0.5]}))
+    assert text.splitlines() == [
+        r"\begin{tabular}{lrr}",
+        r"\toprule",
+        r"a\_b & n & v \\",
+        r"\midrule",
+        r"x & 1 & $-0.500$ \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+
+
+@pytest.mark.parametrize("n", [1, 40, 41, 1000])
+def test_latex_is_balanced_and_every_row_has_its_columns(n):
+    """No TeX here: a strict reader of what TeX would refuse."""
+    name = 'a_b & {c} \\ 50 % $x$ #1 ~ ^ < > | " '
+    frame = pd.DataFrame(
+        {"x & y": [name] * n, "p_value": [1e-9] * n, "v": [-2e-9] * n, "e": [None] * n}
+    )
+    text = table(frame)
+    kind = "longtable" if n > 40 else "tabular"
+    assert text.startswith(rf"\begin{{{kind}}}{{lrrl}}")
+    assert text.endswith(f"\\end{{{kind}}}\n")
+    plain = re.sub(r"\\[\\{}&%$#_]", "", text)
+    assert plain.count("{") == plain.count("}")
+    depths = itertools.accumulate((c == "{") - (c == "}") for c in plain)
+    assert min(depths) == 0
+    assert plain.count("$") % 2 == 0
+    assert not re.search(r"[#%~]|(?<!\\)_", re.sub(r"\\text\w+", "", plain))
+    commands = set(re.findall(r"\\([a-z]+)", text))
+    assert commands <= {
+        "begin",
+        "end",
+        "toprule",
+        "midrule",
+        "bottomrule",
+        "endhead",
+        "endfirsthead",
+        "endfoot",
+        "times",
+        "textbackslash",
+        "textasciitilde",
+        "textasciicircum",
+        "textless",
+        "textgreater",
+        "textbar",
+        "textquotedbl",
+    }
+    rows = [line for line in text.splitlines() if line.endswith(r" \\")]
+    assert len(rows) == n + (2 if n > 40 else 1)
+    assert {re.sub(r"\\&", "", row).count("&") for row in rows} == {3}
+
+
+def test_every_table_of_a_report_has_a_place_and_a_title():
+    assert set(TABLE_TITLES) == {*COLUMNS, "run"}
+
+
+def test_what_a_spreadsheet_would_run_can_be_restored():
+    texts = ["=1+2", "'=1", "'tis", "UNO"]
+    read = as_csv(pd.DataFrame({"t": texts})).splitlines()[1:]
+    assert [restored(text) for text in read] == texts
+
+
+def test_csv_keeps_full_precision_and_leaves_undefined_empty():
+    frame = pd.DataFrame({"v": [1 / 3, float("nan")], "t": ["-x", "y"]})
+    assert as_csv(frame) == "v,t\n0.3333333333333333,'-x\n,y\n"
+
+
+def test_numbers_have_a_true_minus():
+    assert number(-0.5) == "\N{MINUS SIGN}0.50"
+    assert number(-0.001) == "0.00"

@@ -1,0 +1,466 @@
+"""Strata: the same numbers as from the stratum's stories alone, and differences."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import kstest
+
+from analysis.commands.alignment import align
+from analysis.notes import Notes
+from analysis.options import AlignOptions, OptionError
+from analysis.pairwise.output_pairs import rating_pairs
+from analysis.questions import kept_scores, rated_questions
+from analysis.reading.kept_answers import RATING_KEYS
+from analysis.reading.kept_rows import kept_rows
+from analysis.reliability.agreement import RATING_STATISTICS
+from analysis.strata import differences as stratum_differences
+from analysis.strata.differences import difference_rows
+from analysis.strata.estimates import OTHERS, splits
+
+OPTIONS = AlignOptions(resamples=0)
+
+
+def study(n_stories=12, n_methods=4, seed=0, flip=()):
+    """Ratings by three people and two metrics; `flip`: stories where one is wrong."""
+    rng = np.random.default_rng(seed)
+    rows, scores = [], []
+    for s in range(n_stories):
+        story = f"s{s:02}"
+        for m in range(n_methods):
+            method = f"m{m}"
+            quality = m + rng.normal()
+            for name in "xyz":
+                value = float(np.clip(round(quality + rng.normal()), 0, 4))
+                rows.append((story, method, "look", name, value))
+            good = -quality if story in flip else quality
+            scores.append((story, method, "good", good + 0.3 * rng.normal()))
+            scores.append((story, method, "noise", rng.normal()))
+    ratings = pd.DataFrame(
+        rows, columns=["story", "method", "dimension", "annotator", "rating"]
+    )
+    return ratings, pd.DataFrame(
+        scores, columns=["story", "method", "metric", "score"]
+    ).assign(higher_is_better=True)
+
+
+def halves(n_stories=12, name="set", values=("core", "hard")):
+    stories = [f"s{s:02}" for s in range(n_stories)]
+    tags = [values[i % len(values)] for i in range(n_stories)]
+    return pd.DataFrame({"story": stories, name: tags})
+
+
+def strata(options=OPTIONS, tags=None, flip=(), seed=0):
+    ratings, scores = study(flip=flip, seed=seed)
+    tags = halves() if tags is None else tags
+    return align(
+        ratings=ratings, choices=None, scores=scores, options=options, tags=tags
+    )
+
+
+def test_it_works():
+    tables = strata().tables
+    rows = tables["strata"]
+    assert set(rows["stratum"]) == {"core", "hard"}
+    assert {"mean", "alpha_ordinal", "kendall", "ppa_half"} <= set(rows["statistic"])
+    assert set(tables["strata_differences"]["stratum_b"]) == {"hard"}
+
+
+@pytest.mark.parametrize("stratum", ["core", "hard"])
+def test_a_stratum_is_what_its_stories_alone_give(stratum):
+    ratings, scores = study()
+    tags = halves()
+    own = set(tags.loc[tags["set"] == stratum, "story"])
+    alone = align(
+        ratings=ratings[ratings["story"].isin(own)],
+        choices=None,
+        scores=scores[scores["story"].isin(own)],
+        options=OPTIONS,
+    ).tables
+    rows = strata().tables["strata"]
+    rows = rows[(rows["stratum"] == stratum) & (rows["question"] == "look")]
+    for expected in alone["correlations"].itertuples():
+        here = rows[
+            (rows["statistic"] == expected.coefficient)
+            & (rows["level"] == expected.level)
+            & (rows["metric"] == expected.metric)
+        ]
+        assert here["value"].tolist() == pytest.approx([expected.value], nan_ok=True)
+        assert here["n"].tolist() == [expected.n]
+    for expected in alone["method_means"].itertuples():
+        here = rows[(rows["statistic"] == "mean") & (rows["method"] == expected.method)]
+        assert here["value"].tolist() == pytest.approx([expected.mean])
+    for expected in alone["agreement"].itertuples():
+        here = rows[rows["statistic"] == expected.statistic]
+        assert here["value"].tolist() == pytest.approx([expected.value], nan_ok=True)
+    accuracies = alone["pairwise_accuracy"].set_index("metric")
+    here = rows[(rows["statistic"] == "ppa_half") & (rows["metric"] == "good")]
+    assert here["value"].tolist() == pytest.approx([accuracies.loc["good", "ppa_half"]])
+
+
+def test_a_difference_is_the_one_less_the_other():
+    tables = strata(AlignOptions(resamples=50)).tables
+    rows = tables["strata"].set_index(
+        ["stratum", "question", "metric", "method", "statistic", "level"]
+    )["value"]
+    for row in tables["strata_differences"].itertuples():
+        if row.statistic == "drop_percent":
+            continue
+        place = (row.question, row.metric, row.method, row.statistic, row.level)
+        expected = rows[("core", *place)] - rows[("hard", *place)]
+        assert row.value == pytest.approx(expected, nan_ok=True)
+        if np.isfinite(row.low):
+            assert row.low <= row.high
+
+
+def test_a_metric_that_fails_in_one_stratum_is_found():
+    tags = halves()
+    hard = set(tags.loc[tags["set"] == "hard", "story"])
+    rows = strata(AlignOptions(resamples=300), flip=hard).tables["strata_differences"]
+    rows = rows[(rows["statistic"] == "kendall") & (rows["level"] == "story")]
+    rows = rows.set_index("metric")
+    assert rows.loc["good", "value"] > 1
+    assert rows.loc["good", "low"] > 0
+    assert rows.loc["good", "p_adjusted"] < 0.05
+    assert rows.loc["noise", "p_value"] > 0.05
+
+
+def question(seed=0, **study_options):
+    """One rated question beside its scores."""
+    ratings, scores = study(seed=seed, **study_options)
+    table = kept_scores(scores, ())
+    rows = kept_rows(ratings, RATING_KEYS)
+    return next(rated_questions(rows, table, None, Notes()))
+
+
+def test_equal_strata_are_seldom_told_apart():
+    p_values = []
+    options = AlignOptions(resamples=99, levels=("story",), coefficients=("kendall",))
+    for seed in range(100):
+        data = question(seed)
+        grid = data.grid.with_metrics(("good",))
+        data = replace(data, grid=grid, pairs=rating_pairs(grid))
+        (split,), _ = splits(halves(), data.grid.stories)
+        rows = difference_rows(data, split, parts=(), options=options)
+        p_values += [r["p_value"] for r in rows if r["statistic"] == "kendall"]
+    assert len(p_values) == 100
+    # Uniform p-values: 19 or more of a hundred at or below .1 have probability .5 %,
+    # three or fewer .8 %.
+    assert 3 < sum(p <= 0.1 for p in p_values) < 19
+    assert kstest(p_values, "uniform").pvalue > 0.01
+
+
+def test_drop_is_vistars():
+    # VISTAR, table 3, SD 3.5: core 88.0, hard 82.3, a drop of 6.5 per cent.
+    ratings = pd.DataFrame(
+        [
+            (story, method, "score", "mean", value)
+            for story, value in (("c1", 87.0), ("c2", 89.0), ("h1", 82.3))
+            for method in ("SD 3.5", "other")
+        ],
+        columns=["story", "method", "dimension", "annotator", "rating"],
+    )
+    scores = ratings.rename(columns={"dimension": "metric", "rating": "score"})
+    tags = pd.DataFrame({"story": ["c1", "c2", "h1"], "set": ["core", "core", "hard"]})
+    found = align(
+        ratings=ratings,
+        choices=None,
+        scores=scores.drop(columns="annotator"),
+        options=OPTIONS,
+        tags=tags,
+    ).tables["strata_differences"]
+    drop = found[(found["statistic"] == "drop_percent") & (found["method"] == "SD 3.5")]
+    assert set(drop["question"]) == {"score", ""}  # of people, and of the metric
+    assert [round(value, 1) for value in drop["value"]] == [6.5, 6.5]
+
+
+def test_several_strata_are_each_compared_with_all_others():
+    rows = strata(tags=halves(values=("ink", "oil", "clay"))).tables
+    found = rows["strata_differences"]
+    assert set(zip(found["stratum_a"], found["stratum_b"], strict=True)) == {
+        ("ink", OTHERS),
+        ("oil", OTHERS),
+        ("clay", OTHERS),
+    }
+
+
+def test_tags_that_make_no_strata_are_named():
+    stories = [f"s{i:02}" for i in range(20)]
+    tags = pd.DataFrame({"story": stories, "one": "x", "each": stories, "none": ""})
+    found, notes = splits(tags, stories)
+    assert found == []
+    assert [note.split(",")[0] for note in notes] == [
+        "not split by one",
+        "not split by each",
+        "not split by none",
+    ]
+    assert "20 values among 20 stories" in notes[1]
+
+
+def test_stories_without_a_tag_are_in_no_stratum():
+    tags = halves()
+    tags.loc[0, "set"] = ""
+    found, _ = splits(tags, [f"s{i:02}" for i in range(12)])
+    assert "s00" not in set().union(*found[0].strata.values())
+    missing, _ = splits(tags[3:], [f"s{i:02}" for i in range(12)])
+    assert "s01" not in set().union(*missing[0].strata.values())
+
+
+def test_a_stratum_of_one_story_has_no_interval_of_its_own():
+    tags = halves()
+    tags["set"] = ["core", *["hard"] * 11]
+    rows = strata(AlignOptions(resamples=50, resample="stories"), tags=tags).tables
+    found = rows["strata_differences"]
+    assert found["low"].isna().all()
+    assert found["p_value"].notna().any()
+    alone = rows["strata"]
+    alone = alone[(alone["stratum"] == "core") & (alone["statistic"] == "mean")]
+    assert alone["low"].isna().all()
+
+
+def test_a_stratum_without_scores_is_undefined_with_a_reason():
+    ratings, scores = study()
+    tags = halves()
+    core = tags.loc[tags["set"] == "core", "story"]
+    found = align(
+        ratings=ratings,
+        choices=None,
+        scores=scores[scores["story"].isin(core)],
+        options=replace(OPTIONS, resamples=9),
+        tags=tags,
+    ).tables["strata"]
+    hard = found[(found["stratum"] == "hard") & found["statistic"].eq("kendall")]
+    assert len(hard) == 6
+    assert hard["value"].isna().all()
+    assert set(hard["reason"]) == {"no output has a rating and a score of every metric"}
+
+
+def test_an_undefined_difference_says_in_which_stratum():
+    ratings, scores = study()
+    tags = halves()
+    hard = ratings["story"].isin(tags.loc[tags["set"] == "hard", "story"])
+    ratings.loc[hard, "rating"] = 2.0
+    found = align(
+        ratings=ratings, choices=None, scores=scores, options=OPTIONS, tags=tags
+    ).tables["strata_differences"]
+    rows = found[(found["statistic"] == "kendall") & (found["level"] == "story")]
+    assert rows["value"].isna().all()
+    assert set(rows["reason"]) == {"undefined in hard"}
+
+
+def test_split_by_chooses_tags_and_refuses_unknown_ones():
+    tags = halves().assign(genre=halves()["set"].map({"core": "a", "hard": "b"}))
+    rows = strata(AlignOptions(resamples=0, split_by=("genre",)), tags=tags).tables
+    assert set(rows["strata"]["tag"]) == {"genre"}
+    with pytest.raises(OptionError, match="--split-by: 'style': expected set, genre"):
+        strata(AlignOptions(resamples=0, split_by=("style",)), tags=tags)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_rows_come_in_any_order(seed):
+    ratings, scores = study(n_stories=6, n_methods=3)
+    tags = halves(6)
+    options = AlignOptions(resamples=5, levels=("story",))
+    shuffled = [f.sample(frac=1, random_state=seed) for f in (ratings, scores, tags)]
+    first, second = (
+        align(ratings=r, choices=None, scores=s, options=options, tags=t).tables
+        for r, s, t in ((ratings, scores, tags), shuffled)
+    )
+    for name in ("strata", "strata_differences"):
+        pd.testing.assert_frame_equal(first[name], second[name])
+
+
+@pytest.mark.parametrize("lost", ["categories", "people"])
+def test_agreement_differs_by_what_the_strata_have(lost):
+    # Hard stories never get the highest ratings, or are not rated by all.
+    ratings, scores = study()
+    tags = halves()
+    hard = ratings["story"].isin(tags.loc[tags["set"] == "hard", "story"])
+    if lost == "people":
+        ratings = ratings[~(hard & (ratings["annotator"] == "z"))]
+    else:
+        ratings.loc[hard, "rating"] = ratings.loc[hard, "rating"].clip(upper=2)
+    tables = align(
+        ratings=ratings, choices=None, scores=scores, options=OPTIONS, tags=tags
+    ).tables
+    rows = tables["strata"].set_index(["stratum", "question", "statistic"])["value"]
+    differences = tables["strata_differences"]
+    names = [
+        name for name in RATING_STATISTICS if name in set(differences["statistic"])
+    ]
+    assert len(names) == 9
+    found = differences[differences["question"] == "look"].set_index("statistic")
+    for name in names:
+        expected = rows["core", "look", name] - rows["hard", "look", name]
+        assert found.loc[name, "value"] == pytest.approx(expected, nan_ok=True), name
+    alone = gwet_of(
+        ratings[hard[ratings.index]], n_categories=ratings["rating"].nunique()
+    )
+    assert rows["hard", "look", "ac1"] == pytest.approx(alone)
+
+
+def gwet_of(ratings, n_categories):
+    """Gwet's AC1 of units that all rated, by its definition."""
+    wide = ratings.pivot(
+        index=["story", "method"], columns="annotator", values="rating"
+    )
+    votes = wide.apply(lambda row: row.value_counts(), axis=1).fillna(0)
+    m = votes.sum(axis=1)
+    pa = ((votes * (votes - 1)).sum(axis=1) / (m * (m - 1))).mean()
+    pi = votes.div(m, axis=0).mean()
+    pe = (pi * (1 - pi)).sum() / (n_categories - 1)
+    return (pa - pe) / (1 - pe)
+
+
+def test_stories_in_no_stratum_are_counted():
+    stories = [f"s{i:02}" for i in range(12)]
+    _, notes = splits(halves()[2:], stories)
+    assert notes == ["2 of 12 stories without a value of set, in no stratum."]
+    found, notes = splits(halves().assign(story="other"), stories)
+    assert found == []
+    assert notes == ["not split, since the table of tags names none of 12 stories."]
+
+
+def test_choices_are_split_too():
+    rng = np.random.default_rng(1)
+    rows = [
+        (f"s{s:02}", "m0", "m1", "which", name, "ab"[int(rng.random() < 0.3)])
+        for s in range(12)
+        for name in "xyz"
+    ]
+    choices = pd.DataFrame(
+        rows,
+        columns=["story", "method_a", "method_b", "criterion", "annotator", "choice"],
+    )
+    _, scores = study(n_methods=2)
+    found = align(
+        ratings=None, choices=choices, scores=scores, options=OPTIONS, tags=halves()
+    ).tables
+    statistics = set(found["strata"]["statistic"])
+    assert {"ppa_strict", "ppa_half", "fleiss_kappa"} <= statistics
+    assert "kendall" not in statistics
+
+
+def test_statistics_that_nothing_defines_have_no_difference():
+    # Nobody rated everything, so no unit is complete.
+    ratings, scores = study()
+    odd = ratings["story"].str[-1].isin(list("13579"))
+    left_out = (odd & (ratings["annotator"] == "x")) | (
+        ~odd & (ratings["annotator"] == "y")
+    )
+    found = align(
+        ratings=ratings[~left_out],
+        choices=None,
+        scores=scores,
+        options=OPTIONS,
+        tags=halves(),
+    ).tables
+    inside = found["strata"].set_index("statistic")
+    assert inside.loc["icc_2_1", "reason"].str.contains("annotators").all()
+    compared = set(found["strata_differences"]["statistic"])
+    assert "alpha_ordinal" in compared
+    assert not {"icc_2_1", "rater_vs_rest_kendall"} & compared
+
+
+def test_scores_are_split_by_the_stories_of_all_questions():
+    ratings, scores = study()
+    few = ratings[ratings["story"] < "s04"].assign(dimension="first")
+    rows = align(
+        ratings=pd.concat([few, ratings]),
+        choices=None,
+        scores=scores,
+        options=OPTIONS,
+        tags=halves(),
+    ).tables["strata"]
+    assert set(rows.loc[rows["question"] == "", "n"]) == {6}
+
+
+def test_ratings_of_whole_methods_are_not_split_and_say_so():
+    ratings, scores = study()
+    ratings = ratings.assign(story="").drop_duplicates(["method", "annotator"])
+    found = align(
+        ratings=ratings, choices=None, scores=scores, options=OPTIONS, tags=halves()
+    )
+    assert "strata" not in found.tables
+    assert "look: not split by tags, since ratings name no story." in found.notes
+
+
+def test_levels_and_statistics_are_families_of_tests():
+    rows = [
+        {"tag": "style", "statistic": statistic, "level": level, "p_value": 0.03}
+        for statistic, level in (
+            ("kendall", "story"),
+            ("kendall", "pooled"),
+            ("mean", ""),
+            ("mean", ""),
+        )
+    ]
+    found = [row["p_adjusted"] for row in stratum_differences._adjusted(rows)]
+    assert found == pytest.approx([0.03, 0.03, 0.06, 0.06])
+
+
+def test_an_undefined_drop_has_no_p_value():
+    """A mean below 0 differs, but loses no share of itself."""
+    ratings, scores = study()
+    scores["score"] -= 10
+    options = AlignOptions(resamples=20)
+    found = align(
+        ratings=ratings, choices=None, scores=scores, options=options, tags=halves()
+    ).tables["strata_differences"]
+    drop = found[(found["statistic"] == "drop_percent") & (found["metric"] == "good")]
+    assert len(drop) == 4
+    assert drop[["value", "p_value", "p_adjusted"]].isna().all(axis=None)
+    known = found["value"].notna()
+    assert (known == found["p_value"].notna()).all()
+
+
+def test_shuffles_without_a_value_count_on_neither_side():
+    def values(stories, methods):
+        """Undefined where the first two stories are dealt to one stratum."""
+        together = (stories[:, 0] > 0) == (stories[:, 1] > 0)
+        return np.where(together, np.nan, stories[:, 0])[:, None]
+
+    measure = stratum_differences.Measure((), ("a", "b", "c", "d"), 1, values)
+    first = np.array([True, True, False, False])
+    (p,) = stratum_differences._shuffled_p(
+        measure, first, ~first, np.array([9.0]), ("x",), AlignOptions(resamples=3000)
+    )
+    # Two thirds of the shuffles are defined, and none is as extreme.
+    assert p == pytest.approx(1 / 2001, rel=0.05)
+
+
+@pytest.mark.parametrize("exponent", [-900, -40, 900])
+@pytest.mark.parametrize(("column", "one"), [("story", "core"), ("method", "m1")])
+def test_scores_of_another_size_have_means_as_pandas_makes_them(column, one, exponent):
+    """Of all methods in one stratum, or of one method in both."""
+    ratings, scores = study()
+    tags = halves()
+    scores = scores[scores["metric"] == "good"].assign(
+        score=lambda rows: rows["score"].abs() + 1
+    )
+    inside = tags.loc[tags["set"] == one, "story"] if column == "story" else [one]
+    moved = np.where(scores[column].isin(inside), exponent, 0)
+    scores["score"] = np.ldexp(scores["score"], moved)
+    tables = align(
+        ratings=ratings, choices=None, scores=scores, options=OPTIONS, tags=tags
+    ).tables
+    by_stratum = scores.merge(tags).groupby(["set", "method"])["score"].mean()
+    rows = tables["strata"]
+    rows = rows[(rows["statistic"] == "mean") & (rows["metric"] == "good")]
+    means = rows.set_index(["stratum", "method"])["value"]
+    pd.testing.assert_series_equal(
+        means.sort_index(), by_stratum, rtol=1e-9, atol=0, check_names=False
+    )
+    rows = tables["strata_differences"]
+    rows = rows[(rows["metric"] == "good") & (rows["level"] == "")]
+    rows = rows.set_index("method")
+    core, hard = by_stratum["core"], by_stratum["hard"]
+    for statistic, expected in (
+        ("mean", core - hard),
+        ("drop_percent", 100 * (core - hard) / core),
+    ):
+        found = rows.loc[rows["statistic"] == statistic, "value"]
+        pd.testing.assert_series_equal(
+            found.sort_index(), expected, rtol=1e-9, atol=0, check_names=False
+        )

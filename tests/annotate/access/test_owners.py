@@ -1,0 +1,533 @@
+"""Two labs on one server: what is Alice's stays hers, whatever Eve manages."""
+
+import io
+import re
+from functools import partial
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.db import connection
+from django.urls import reverse
+from rest_framework.authtoken.models import Token
+from rest_framework.test import APIClient
+
+from annotate.assignment.reassignment import methods_of
+from annotate.models import Report, Study, User
+from annotate.reports import building
+from annotate.reports.study_scores import scores_of
+from annotate.studies.planning import plan_study
+from annotate.studies.study_file import load_definition
+from evalcore import media, members
+from evalcore.models import (
+    Benchmark,
+    Frame,
+    Method,
+    MetricRun,
+    MetricScore,
+    Output,
+    Shot,
+    Story,
+)
+from evalcore.scoring import metric_runs
+from tests.factories import make_benchmark, make_study, picture_bytes
+from tests.people import alice, answer_everything, log_in
+
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
+
+# One has a value an output, the other a value a shot.
+METRICS = ["shots_present", "sharpness"]
+LIKERT = "vistorybench-user-study"
+
+
+@pytest.fixture
+def hers():
+    """Alice's study over her woods."""
+    study = make_study(slug="hers")
+    alice(study)
+    return study
+
+
+@pytest.fixture
+def own():
+    """Eve's study over a benchmark of her own."""
+    swamp = make_benchmark(slug="swamp", stories=1, shots=1)
+    return make_study(slug="own", benchmark=swamp)
+
+
+@pytest.fixture
+def beside(hers):
+    """Eve's study over Alice's woods, of two methods, which somebody once gave her."""
+    study = make_study(slug="beside", benchmark=hers.benchmark)
+    cedar = study.units.filter(output_a__method__name="Cedar")
+    study.slots.filter(unit__in=cedar).delete()
+    cedar.delete()
+    return study
+
+
+def eve(study):
+    """Eve, who manages a study; of the two benchmarks the swamp is hers."""
+    client = log_in("eve", study, "manager")
+    if study.benchmark.slug == "swamp":
+        members.add(study.benchmark, members.account("eve"), members.Role.OWNER)
+    return client
+
+
+def api(name):
+    client = APIClient()
+    token, _created = Token.objects.get_or_create(user=User.objects.get(username=name))
+    client.credentials(HTTP_AUTHORIZATION=f"Token {token.key}")
+    return client
+
+
+def post_scores(study, rows, replace=True):
+    url = reverse("api-scores", args=[study.slug])
+    return api("eve").post(url, {"scores": rows, "replace": replace}, format="json")
+
+
+def score(value, method="Alder", story="01", metric="shots_present", **more):
+    row = {"story": story, "method": method, "metric": metric, "score": value}
+    return row | more
+
+
+def stored_as(metric):
+    """Return the version and backend under which a metric was computed."""
+    row = MetricScore.objects.filter(metric=metric).first()
+    return {"metric_version": row.metric_version, "backend": row.backend}
+
+
+# Another lab's benchmark does not exist
+
+
+def addresses(hers, own):
+    """Everything by which a benchmark can be reached, set to Alice's woods."""
+    woods, frame = (
+        hers.benchmark.slug,
+        Frame.objects.filter(output__story__benchmark=hers.benchmark).first(),
+    )
+    code = str(frame.output_id)
+    run = metric_runs.queue_run(hers.benchmark, ["sharpness"]).pk
+    form = {"do": "preview", "template": LIKERT, "slug": "stolen", "protocol": "likert"}
+    yield "get", "setup-form", [woods], {"template": LIKERT}
+    for what in ("preview", "check", "create", "file", "add"):
+        yield "post", "setup-form", [woods], form | {"do": what}
+    for place in (woods, own.benchmark.slug):
+        yield "get", "preview-picture", [place, code, "only", "1", "display"], {}
+        yield "get", "preview-video", [place, code, "only"], {}
+        yield "get", "preview-character", [place, code, "0", "1", "thumb"], {}
+        yield "post", "preview-save", [place, code], {}
+        yield "post", "preview-submit", [place, code], {}
+    for name in ("frame-thumb", "frame-display"):
+        yield "get", name, [own.slug, frame.pk], {}
+        yield "get", name, [hers.slug, frame.pk], {}
+    for name in ("output-video", "output-still"):
+        yield "get", name, [own.slug, frame.output_id], {}
+    for name in ("study-scoring", "report-list", "study-scores-csv", "study-preview"):
+        yield "get", name, [hers.slug], {}
+    yield "post", "study-score", [hers.slug], {"metric": "sharpness"}
+    yield "post", "study-score", [hers.slug], {"metric": "pa_scene"}
+    yield "post", "scoring-stop", [hers.slug, run], {}
+    yield "post", "scoring-stop", [own.slug, run], {}
+    yield "post", "api-scores", [hers.slug], {}
+    yield "get", "api-table", [hers.slug, "scores"], {}
+
+
+def test_nothing_of_another_labs_benchmark_is_there(hers, own):
+    client = eve(own)
+    for method, name, args, sent in addresses(hers, own):
+        if name.startswith("api-"):
+            send = getattr(api("eve"), method)
+        else:
+            send = getattr(client, method)
+        status = send(reverse(name, args=args), sent).status_code
+        assert status == 404, (method, name, args)
+    assert Study.objects.count() == 2
+    assert MetricRun.objects.get().state == "queued"
+
+
+def test_another_labs_benchmark_is_not_offered(hers, own):
+    client = eve(own)
+    page = client.get("/setup/").content.decode()
+    assert 'value="swamp"' in page
+    assert "woods" not in page.lower()
+    sent = {"benchmark": "woods", "template": LIKERT}
+    assert client.post("/setup/", sent).status_code == 422
+    assert client.post("/setup/", sent | {"benchmark": "nowhere"}).status_code == 422
+
+
+def test_benchmark_pages_show_members_only_what_is_theirs(hers, own):
+    client = eve(own)
+    assert "woods" not in client.get("/benchmarks/").content.decode().lower()
+    assert client.get("/benchmarks/woods/").status_code == 404
+    add = reverse("member-add", args=["woods"])
+    assert client.post(add, {"name": "eve"}).status_code == 404
+    assert alice(hers).get("/benchmarks/woods/").status_code == 200
+
+
+# Scores that are posted to a study
+
+
+def report_of(study):
+    report = Report.objects.create(study=study, options={"resamples": 0})
+    return building.build_report(report.pk)
+
+
+def files_of(report):
+    folder = building.folder(report)
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_what_is_posted_beside_changes_nothing_of_another_labs_report(hers, beside):
+    metric_runs.run(metric_runs.queue_run(hers.benchmark, METRICS).pk)
+    answer_everything(hers)
+    eve(beside)
+    scores = reverse("study-scores-csv", args=[hers.slug])
+    table = alice(hers).get(scores).getvalue()
+    before = report_of(hers)
+    assert before.state == "done", before.error
+
+    version = stored_as("shots_present")
+    rows = [score(-9.0, story=story, **version) for story in ("01", "02")]
+    shot = {"metric": "sharpness", "shot": 1}
+    rows += [score(-9.0, **shot, **stored_as("sharpness"))]
+    rows += [score(0.5, metric="brought"), score(7.0, story="", metric="whole")]
+    assert post_scores(beside, rows).status_code == 200
+    assert post_scores(beside, [score(0.9, metric="brought")]).status_code == 200
+    turned = [score(-8.0, higher_is_better=False, **version)]
+    assert post_scores(beside, turned).status_code == 200
+
+    after = building.build_report(building.build_again(before, user=None).pk)
+    assert files_of(after) == files_of(before)
+    assert alice(hers).get(scores).getvalue() == table
+    fresh = files_of(report_of(hers))
+    assert b"brought" not in b"".join(fresh.values())
+    mine = report_of(beside)
+    assert mine.state == "failed"  # nobody has answered
+    told = eve(beside).get(reverse("study-scores-csv", args=["beside"])).getvalue()
+    assert b",-8.0," in told
+    assert b",0.9," in told
+
+
+def test_a_posted_score_stands_instead_of_the_benchmarks_and_the_report_says_so(beside):
+    metric_runs.run(metric_runs.queue_run(beside.benchmark, METRICS).pk)
+    eve(beside)
+    answer_everything(beside)
+    version = stored_as("shots_present")
+    first = post_scores(beside, [score(2.5, **version)], replace=False)
+    assert "the stored value" in first.json()["problems"][0]
+    done = post_scores(beside, [score(2.5, **version)])
+    assert (done.json()["created"], done.json()["replaced"]) == (0, 1)
+    same = post_scores(beside, [score(2.5, **version)], replace=False)
+    assert (same.json()["created"], same.json()["replaced"]) == (0, 0)
+
+    lines = eve(beside).get(reverse("study-scores-csv", args=["beside"])).getvalue()
+    of_alder = [
+        line for line in lines.decode().splitlines() if "01,Alder,shots" in line
+    ]
+    assert len(of_alder) == 1
+    assert ",2.5," in of_alder[0]
+    assert of_alder[0].endswith(",posted")
+    assert lines.count(b",shots_present,") == 4
+    assert lines.count(b",computed") == 3 + 4 * 3
+    page = files_of(report_of(beside))["report.html"].decode()
+    assert "Scores that were posted to this study" in page
+    assert "shots_present (1)" in page
+    shown = eve(beside).get(reverse("study-scoring", args=["beside"])).content.decode()
+    assert "Posted to this study, and read by no other: shots_present." in shown
+
+
+def test_the_direction_that_a_study_posted_stays_whatever_the_benchmark_says(beside):
+    """It posts one story; of the other one its benchmark has a value, too."""
+    stored_under = {"metric_version": "1", "backend": ""}
+    eve(beside)
+    run = metric_runs.queue_run(beside.benchmark, ["sharpness"])
+    for story in ("01", "02"):
+        MetricScore.objects.create(
+            benchmark=beside.benchmark,
+            story=beside.benchmark.stories.get(key=story),
+            method=Method.objects.get(name="Alder"),
+            metric="mine",
+            value=0.5,
+            run=run,
+            **stored_under,
+        )
+
+    def post(*, replace, method="Alder", **more):
+        row = score(0.2, method=method, metric="mine", **stored_under, **more)
+        return post_scores(beside, [row], replace=replace)
+
+    assert post(replace=True, higher_is_better=False).json()["replaced"] == 1
+    again = post(replace=False, higher_is_better=False)
+    assert (again.status_code, again.json()["replaced"]) == (200, 0)
+    assert post(replace=True, method="Birch").json()["created"] == 1
+    own = MetricScore.everything.filter(metric="mine", posted_to="beside")
+    assert set(own.values_list("method__name", "higher_is_better")) == {
+        ("Alder", False),
+        ("Birch", False),
+    }
+
+
+def test_scores_of_what_is_judged_are_found_by_study_and_story(beside):
+    """SQLite would look at every unit for every score."""
+    if connection.vendor != "sqlite":
+        pytest.skip("asks SQLite")
+    assert "unit_of_story (study_id=? AND story_id=?)" in scores_of(beside).explain()
+
+
+@pytest.mark.parametrize("protocol", ["likert", "pairwise"])
+def test_of_outputs_that_the_study_does_not_show_no_score_is_told(protocol):
+    """Only Alder's first story and Birch's second one; of pairs, with Cedar's."""
+    study = make_study(slug="beside", protocol=protocol)
+    metric_runs.run(metric_runs.queue_run(study.benchmark, METRICS).pk)
+    shown = {("01", "Alder"), ("02", "Birch")}
+    units = [
+        unit
+        for unit in study.units.all()
+        if any((unit.story.key, name) in shown for name in methods_of(unit))
+        and (protocol == "likert" or "Cedar" in methods_of(unit))
+    ]
+    study.slots.exclude(unit__in=units).delete()
+    study.units.exclude(pk__in=[unit.pk for unit in units]).delete()
+    if protocol == "pairwise":
+        shown |= {("01", "Cedar"), ("02", "Cedar")}
+    table = eve(study).get(reverse("study-scores-csv", args=["beside"])).getvalue()
+    rows = [line.split(",") for line in table.decode().splitlines()[1:]]
+    assert {(story, method) for story, method, *_more in rows} == shown
+    page = eve(study).get(reverse("study-scoring", args=["beside"]))
+    assert page.status_code == 200
+
+
+def test_every_cell_has_one_score_of_its_benchmark_and_one_of_each_study(beside):
+    from django.db import IntegrityError, transaction
+
+    eve(beside)
+    post_scores(beside, [score(1.0), score(1.0, story="")])
+    for row in MetricScore.everything.all():
+        row.pk = None
+        with pytest.raises(IntegrityError), transaction.atomic():
+            row.save()
+        row.posted_to = ""
+        row.save()
+    assert MetricScore.objects.count() == 2
+    assert MetricScore.everything.count() == 4
+
+
+# A study over a benchmark that one is no member of
+
+
+def test_the_study_stays_and_nothing_beyond_it_is_seen(beside):
+    client = eve(beside)
+    other = Output.objects.filter(method__name="Cedar").first()
+    own = Output.objects.filter(method__name="Alder").first()
+    names = ("study-detail", "study-coverage", "annotator-list", "report-list")
+    for name in (*names, "study-scoring", "study-extend"):
+        page = client.get(reverse(name, args=["beside"]))
+        assert page.status_code == 200, name
+        assert b"Cedar" not in page.content, name
+    place = "woods", "only", "1", "display"
+    seen = reverse("preview-picture", args=[place[0], str(own.pk), *place[1:]])
+    assert client.get(seen).status_code == 200
+    for code in (str(other.pk), f"{own.pk}-{other.pk}"):
+        hidden = reverse("preview-picture", args=[place[0], code, *place[1:]])
+        assert client.get(hidden).status_code == 404
+    frame = other.frames.first()
+    thumb = reverse("frame-thumb", args=["beside", frame.pk])
+    assert client.get(thumb).status_code == 404
+
+
+def test_planning_computing_and_adding_take_the_right_on_the_benchmark(beside):
+    client = eve(beside)
+    run = metric_runs.queue_run(beside.benchmark, ["sharpness"]).pk
+    for name, args, sent in (
+        ("study-score", [], {}),
+        ("study-score", [], {"metric": "pa_scene"}),
+        ("scoring-stop", [run], {}),
+        ("study-extend", [], {"method": "Cedar"}),
+        ("study-extend", [], {"method": "Cedar", "check": "1"}),
+        ("study-edit", [], {"do": "create"}),
+        ("study-version", [], {"do": "create"}),
+    ):
+        address = reverse(name, args=["beside", *args])
+        assert client.post(address, sent).status_code == 403, name
+    assert MetricRun.objects.get().state == "queued"
+    assert client.get("/setup/woods/?template=" + LIKERT).status_code == 404
+
+
+def test_the_preview_of_a_study_shows_what_it_judges(hers):
+    """Outputs came later, in a story before all others."""
+    study = plan_study(
+        load_definition(LIKERT),
+        benchmark=hers.benchmark,
+        slug="planned",
+        annotators=2,
+        methods=["Alder"],
+        redundancy=1,
+    )
+    outputs = Output.objects.filter(story__benchmark=hers.benchmark)
+    last = outputs.filter(method__name="Alder").latest("pk")
+    story = Story.objects.create(benchmark=hers.benchmark, key="00", title="Secret")
+    later = Output.objects.create(story=story, method=last.method)
+    shot = Shot.objects.create(story=story, number=1)
+    media = last.frames.first().media
+    Frame.objects.create(output=later, shot=shot, number=1, media=media)
+    client = eve(study)
+    page = client.get(reverse("study-preview", args=["planned"])).content.decode()
+    assert 'id="seat"' in page
+    assert f"/{later.pk}" not in page
+    (address, *_more) = re.findall(r'src="(/preview/[^"]+)"', page)
+    assert client.get(address).status_code == 200
+
+
+@pytest.mark.parametrize("template", [LIKERT, "storybench-side-by-side"])
+def test_the_preview_shows_outputs_that_the_study_shows(template):
+    """Of the first story the first method's output was imported later, and larger."""
+    woods = make_benchmark(stories=2)
+    (missing,) = Output.objects.filter(method__name="Alder", story__key="01")
+    method = missing.method
+    missing.delete()
+    study = plan_study(
+        load_definition(template),
+        benchmark=woods,
+        slug="beside",
+        annotators=2,
+        methods=["Alder", "Birch", "Cedar"],
+        redundancy=1,
+    )
+    story = Story.objects.get(benchmark=woods, key="01")
+    later = Output.objects.create(story=story, method=method)
+    large = media.store_picture(picture_bytes("large", (400, 300)))
+    for shot in story.shots.all():
+        Frame.objects.create(output=later, shot=shot, number=shot.number, media=large)
+    client = eve(study)
+    page = client.get(reverse("study-preview", args=["beside"])).content.decode()
+    addresses = set(re.findall(r'src="(/preview/[^"]+)"', page))
+    assert addresses
+    assert {client.get(one).status_code for one in addresses} == {200}
+    assert all("_96x64/" in one for one in addresses)
+
+
+@pytest.mark.parametrize(
+    "named", [{"method": "Alder"}, {"story": "02"}, {"method": "Alder", "story": "02"}]
+)
+def test_what_is_withdrawn_comes_back_without_what_was_imported_since(named):
+    """Attack: withdrawn and added again, a study would show what it never has."""
+    woods = make_benchmark(stories=2)
+    Output.objects.filter(method__name="Birch", story__key="02").delete()
+    study = plan_study(
+        load_definition(LIKERT),
+        benchmark=woods,
+        slug="beside",
+        annotators=2,
+        methods=["Alder", "Birch"],
+        redundancy=1,
+    )
+    units = set(study.units.values_list("pk", flat=True))
+    standing = study.slots.filter(ordinal__isnull=False)
+    assert standing.count() == 3
+    story = Story.objects.get(benchmark=woods, key="02")
+    later = Output.objects.create(story=story, method=Method.objects.get(name="Birch"))
+    for shot in story.shots.all():
+        stored = media.store_picture(picture_bytes(f"later {shot.number}"))
+        Frame.objects.create(output=later, shot=shot, number=shot.number, media=stored)
+
+    client = eve(study)
+    change = partial(reverse, args=["beside"])
+    assert client.post(change("study-extend"), {"method": "Birch"}).status_code == 403
+    assert client.post(change("study-withdraw"), named).status_code == 302
+    page = client.get(change("study-extend")).content.decode()
+    assert all(f'value="{name}"' in page for name in named.values())
+    assert client.post(change("study-extend"), named).status_code == 302
+    assert set(study.units.values_list("pk", flat=True)) == units
+    assert standing.count() == 3, "what was withdrawn is asked again"
+    thumb = reverse("frame-thumb", args=["beside", later.frames.first().pk])
+    assert client.get(thumb).status_code == 404
+    members.add(woods, members.account("eve"))
+    assert client.post(change("study-extend"), {"method": "Birch"}).status_code == 302
+    assert client.get(thumb).status_code == 200
+
+
+# Giving a benchmark to somebody
+
+
+def test_an_owner_adds_and_removes_members_by_name(hers):
+    client = alice(hers)
+    bob = log_in("bob")
+    add = reverse("member-add", args=["woods"])
+    assert (
+        "There is no account “nobody”"
+        in client.post(add, {"name": "nobody"}, follow=True).content.decode()
+    )
+    client.post(add, {"name": "bob"})
+    assert bob.get("/benchmarks/woods/").status_code == 200
+    assert bob.get("/setup/woods/?template=" + LIKERT).status_code == 200
+    assert bob.post(add, {"name": "bob", "owner": "1"}).status_code == 403
+    member = hers.benchmark.members.get(user__username="bob")
+    remove = reverse("member-remove", args=["woods", member.pk])
+    assert bob.post(remove).status_code == 403
+    assert client.post(remove).status_code == 302
+    assert bob.get("/benchmarks/woods/").status_code == 404
+    client.post(add, {"name": "bob", "owner": "1"})
+    assert bob.post(add, {"name": "bob"}).status_code == 302
+
+
+def test_the_last_owner_is_not_lost_by_accident(hers):
+    client = alice(hers)
+    for name in ("bob", "carol"):
+        User.objects.create_user(name)
+    add = reverse("member-add", args=["woods"])
+    page = client.post(add, {"name": "alice"}, follow=True).content.decode()
+    assert "alice is an owner and stays one" in page
+    own = hers.benchmark.members.get(user__username="alice")
+    remove = reverse("member-remove", args=["woods", own.pk])
+    page = client.post(remove, follow=True).content.decode()
+    assert "alice is the only owner" in page
+    assert "Make somebody else an owner first" in page
+    client.post(add, {"name": "carol"})
+    assert client.post(remove).status_code == 302
+    assert members_of("woods") == [("alice", "owner"), ("carol", "member")]
+    client.post(add, {"name": "carol", "owner": "1"})
+    client.post(add, {"name": "carol"})
+    assert client.post(remove)["Location"] == reverse("benchmark-list")
+    assert members_of("woods") == [("carol", "owner")]
+
+
+def members_of(slug):
+    rows = Benchmark.objects.get(slug=slug).members.order_by("user__username")
+    return [(row.user.username, row.role) for row in rows.select_related("user")]
+
+
+def test_the_command_says_and_changes_who_may_see_a_benchmark(hers):
+    for name in ("bob", "carol"):
+        User.objects.create_user(name)
+    out = io.StringIO()
+    change = {"owner": "bob", "add": "carol", "remove": "alice"}
+    call_command("benchmark_members", "woods", stdout=out, **change)
+    assert out.getvalue() == "bob: owner\ncarol: member\n"
+    assert members_of("woods") == [("bob", "owner"), ("carol", "member")]
+    call_command("benchmark_members", "woods", add="bob")
+    with pytest.raises(CommandError, match="no account “dave”") as refused:
+        call_command("benchmark_members", "woods", remove="bob", add="dave")
+    assert refused.value.returncode == 2
+    assert members_of("woods") == [("bob", "owner"), ("carol", "member")]
+
+
+def test_who_imports_says_whose_it_is(tmp_path, capsys):
+    table = tmp_path / "scores.csv"
+    table.write_text("story,method,metric,score\n01,Alder,cids,0.5\n")
+    User.objects.create_user("ann")
+    given = {"benchmark": "mine", "create": True}
+    with pytest.raises(CommandError, match="no account “nobody”"):
+        call_command("import_scores", table, owner="nobody", **given)
+    assert not Benchmark.objects.exists()
+    call_command("import_scores", table, owner="ann", **given)
+    assert members_of("mine") == [("ann", "owner")]
+    assert "managers of everything" not in capsys.readouterr().err
+    call_command("import_scores", table, benchmark="ours", create=True)
+    assert members_of("ours") == []
+    assert "benchmark_members ours --owner" in capsys.readouterr().err
+    call_command("import_scores", table, benchmark="ours", create=True)
+    assert "benchmark_members" not in capsys.readouterr().err

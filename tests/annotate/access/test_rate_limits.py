@@ -1,0 +1,309 @@
+"""Guessing passwords, tokens and links: attacks, and people whom they must not stop."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pytest
+from axes.models import AccessAttempt, AccessLog
+from django.contrib.sessions.models import Session
+from django.db import connection
+from django.db.models import F
+from django.test import Client, RequestFactory
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from rest_framework.authtoken.models import Token
+from rest_framework.test import APIClient
+
+from annotate.access import rate_limits
+from annotate.models import Annotator, User
+from annotate.people import joining
+from tests.factories import make_study
+
+pytestmark = pytest.mark.django_db
+
+PASSWORD = "nobody-guesses-this"
+CHINESE = {"Accept-Language": "zh-hans"}
+DOORS = ["login", "admin:login", "api-token"]
+
+
+@pytest.fixture(autouse=True)
+def quick_passwords(settings):
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture
+def manager():
+    return User.objects.create_superuser("alice", password=PASSWORD)
+
+
+def try_password(door="login", password=PASSWORD, name="alice", at="192.0.2.1", **kw):
+    given = {"username": name, "password": password}
+    return Client(REMOTE_ADDR=at, **kw).post(reverse(door), given)
+
+
+def guess(times, door="login", name="alice", at="192.0.2.1", **kw):
+    return [
+        try_password(door, f"guess {i}", name, at, **kw).status_code
+        for i in range(times)
+    ]
+
+
+def is_in(response) -> bool:
+    """Say whether the answer to a password lets somebody in."""
+    return response.status_code == 302 or b'"token"' in response.content
+
+
+def later(minutes):
+    moved = F("attempt_time") - timedelta(minutes=minutes)
+    AccessAttempt.objects.update(attempt_time=moved)
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_forty_wrong_passwords_then_the_right_one(manager, door):
+    """Attack: a list of passwords, at each of the doors."""
+    statuses = guess(40, door)
+    assert 429 not in statuses[:4]
+    assert set(statuses[4:]) == {429}
+    refused = try_password(door)
+    assert refused.status_code == 429
+    assert not is_in(refused)
+    assert 0 < int(refused["Retry-After"]) <= 900
+    later(16)
+    assert is_in(try_password(door))
+
+
+def test_the_doors_are_counted_together(manager):
+    for door in DOORS:
+        guess(2, door)
+    assert [try_password(door).status_code for door in DOORS] == [429, 429, 429]
+
+
+def test_another_browser_is_the_same_guesser(manager):
+    """Attack: the name of the browser changes with every password."""
+    for i in range(8):
+        guess(1, HTTP_USER_AGENT=f"browser {i}")
+    assert not is_in(try_password(HTTP_USER_AGENT="yet another"))
+
+
+def test_a_forwarded_address_counts_only_where_a_proxy_is_trusted(manager, settings):
+    """Attack: another address is written into the header for every password."""
+    for i in range(8):
+        guess(1, HTTP_X_FORWARDED_FOR=f"198.51.100.{i}")
+    assert not is_in(try_password(HTTP_X_FORWARDED_FOR="198.51.100.99"))
+    settings.TRUSTED_PROXIES = 1
+    assert is_in(try_password(HTTP_X_FORWARDED_FOR="198.51.100.99"))
+    for i in range(8):  # the last one is the proxy's own word
+        guess(1, name="bob", HTTP_X_FORWARDED_FOR=f"198.51.100.{i}, 203.0.113.5")
+    User.objects.create_user("bob", password=PASSWORD)
+    assert not is_in(
+        try_password(name="bob", HTTP_X_FORWARDED_FOR="198.51.100.99, 203.0.113.5")
+    )
+
+
+@pytest.mark.parametrize(
+    ("proxies", "forwarded", "peer", "address"),
+    [
+        (0, "198.51.100.7", "192.0.2.1", "192.0.2.1"),
+        (1, "", "192.0.2.1", "192.0.2.1"),
+        (1, "203.0.113.1, 198.51.100.7", "127.0.0.1", "198.51.100.7"),
+        (2, "203.0.113.1, 198.51.100.7", "127.0.0.1", "203.0.113.1"),
+        (3, "203.0.113.1, 198.51.100.7", "127.0.0.1", "203.0.113.1"),
+        (1, "unknown", "192.0.2.1", "192.0.2.1"),
+        (0, "", "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"),
+        (0, "", "::ffff:192.0.2.1", "192.0.2.1"),
+        (0, "", "", "0.0.0.0"),
+    ],
+)
+def test_whose_address_counts(settings, proxies, forwarded, peer, address):
+    settings.TRUSTED_PROXIES = proxies
+    given = {"REMOTE_ADDR": peer}
+    if forwarded:
+        given["HTTP_X_FORWARDED_FOR"] = forwarded
+    assert rate_limits.client_address(RequestFactory().get("/", **given)) == address
+
+
+def test_who_guesses_locks_out_only_the_own_address(manager):
+    guess(20, at="203.0.113.66")
+    assert is_in(try_password(at="192.0.2.1"))
+
+
+def test_guesses_from_many_addresses_do_not_get_through(manager):
+    """Attack: few passwords from each of many addresses."""
+    for i in range(13):
+        guess(4, "api-token", at=f"203.0.113.{i}")
+    assert not is_in(try_password(at="203.0.113.200"))
+    later(16)
+    assert is_in(try_password(at="203.0.113.200"))
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_nobody_is_locked_out_where_they_have_logged_in_before(manager, door):
+    """Whoever goes on guessing from everywhere cannot keep a manager out."""
+    assert is_in(try_password(door, at="192.0.2.1"))
+    for i in range(13):
+        guess(4, "api-token", at=f"203.0.113.{i}")
+    assert not is_in(try_password(door, at="198.51.100.1"))
+    assert is_in(try_password(door, at="192.0.2.1"))
+    guess(5, door, at="192.0.2.1")
+    assert not is_in(try_password(door, at="192.0.2.1"))
+
+
+def test_one_password_for_many_accounts_does_not_get_through(manager):
+    """Attack: a common password is tried with one name after the other."""
+    for i in range(50):
+        guess(1, "api-token", name=f"user{i}")
+    assert not is_in(try_password())
+    assert is_in(try_password(at="198.51.100.1"))
+
+
+@pytest.mark.parametrize("door", ["login", "admin:login"])
+def test_what_is_counted_holds_nothing_that_lets_people_in(door):
+    """Attack: whoever reads the database finds passwords and links in it."""
+    sent = {
+        "username": "alice",
+        "password": "a password",
+        "csrfmiddlewaretoken": "a token",
+        "next": "/rate/a-link/",
+    }
+    address = reverse(door, query={"next": "/rate/a-link/"})
+    Client(REMOTE_ADDR="192.0.2.1").post(address, sent)
+    row = AccessAttempt.objects.get()
+    kept = row.get_data + row.post_data + row.path_info
+    assert "password=*" in kept
+    assert not [text for text in sent.values() if text in kept]
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_the_right_password_makes_good_for_slips(manager, door):
+    for _day in range(3):
+        guess(4, door)
+        assert is_in(try_password(door))
+    assert not AccessAttempt.objects.exists()
+
+
+def test_a_token_is_a_use_of_the_account_and_begins_no_session(manager):
+    response = try_password("api-token")
+    manager.refresh_from_db()
+    assert manager.last_login is not None
+    assert not response.cookies
+    assert not Session.objects.exists()
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_old_addresses_are_forgotten(manager, door):
+    try_password(door)
+    AccessLog.objects.update(attempt_time=F("attempt_time") - timedelta(days=91))
+    try_password(door, at="198.51.100.1")
+    assert AccessLog.objects.get().ip_address == "198.51.100.1"
+
+
+def test_going_on_while_it_is_locked_does_not_make_it_longer(manager):
+    guess(5)
+    later(10)
+    guess(20)
+    assert int(try_password()["Retry-After"]) <= 301
+
+
+def test_a_long_name_is_counted_like_another(manager):
+    name = "x" * 3000
+    assert guess(6, "api-token", name=name)[-1] == 429
+
+
+def test_the_page_says_when_to_try_again_in_the_readers_language(manager):
+    guess(5)
+    later(5)
+    given = {"username": "alice", "password": PASSWORD}
+    client = Client(REMOTE_ADDR="192.0.2.1")
+    text = client.post(reverse("login"), given).content.decode()
+    assert "Too many passwords were wrong. You can try again in 10 minutes." in text
+    told = client.post(reverse("login"), given, headers=CHINESE)
+    assert 'lang="zh-hans"' in told.content.decode()
+    api = client.post(reverse("api-token"), given)
+    assert api.status_code == 429
+    assert int(api["Retry-After"]) <= 601
+    assert "detail" in api.json()
+
+
+def wrong(client, address="/rate/{}/", **headers):
+    return client.get(
+        address.format(f"wrong-{AccessAttempt.objects.count()}"), **headers
+    )
+
+
+@pytest.mark.parametrize("address", ["/rate/{}/", "/rate/{}/story/x/", "/join/{}/"])
+def test_wrong_links_are_not_answered_for_ever(client, address):
+    """Attack: links are guessed as fast as the server answers."""
+    statuses = [wrong(client, address).status_code for _ in range(60)]
+    assert statuses == [404] * 50 + [429] * 10
+    refused = wrong(client, address)
+    assert 0 < int(refused["Retry-After"]) <= 900
+    assert "Many links that do not exist were opened" in refused.content.decode()
+    told = wrong(client, address, headers={"Accept": "application/json"})
+    assert told.status_code == 429
+    assert "error" in told.json()
+    later(16)
+    assert wrong(client, address).status_code == 404
+
+
+@pytest.mark.parametrize("scheme", ["Token", "Invitation"])
+def test_wrong_tokens_are_not_answered_for_ever(scheme):
+    """Attack: tokens are guessed as fast as the server answers."""
+    client = APIClient()
+    client.credentials(HTTP_AUTHORIZATION=f"{scheme} {'a1' * 20}")
+    ask = client.get if scheme == "Token" else client.post
+    address = reverse("api-studies" if scheme == "Token" else "api-slot")
+    statuses = [ask(address).status_code for _ in range(60)]
+    assert statuses == [401] * 50 + [429] * 10
+    assert 0 < int(ask(address)["Retry-After"]) <= 900
+
+
+def test_a_right_link_or_token_works_where_wrong_ones_are_refused(client, manager):
+    """Whole labs share an address, and one of them may be an attacker."""
+    study = make_study(consented=True)
+    for _ in range(60):
+        wrong(client)
+    assert wrong(client).status_code == 429
+    person = Annotator.objects.first()
+    token = person.invitation.token
+    assert client.get(reverse("rate-entry", args=[token])).status_code == 302
+    link = joining.make_link(study, most=1)
+    assert client.get(reverse("join", args=[link.token])).status_code == 200
+    api = APIClient()
+    key = Token.objects.create(user=manager).key
+    api.credentials(HTTP_AUTHORIZATION=f"Token {key}")
+    assert api.get(reverse("api-studies")).status_code == 200
+    api.credentials(HTTP_AUTHORIZATION=f"Invitation {token}")
+    assert api.post(reverse("api-slot")).status_code != 429
+    assert is_in(try_password(at="127.0.0.1"))
+
+
+def test_a_right_link_neither_reads_nor_writes_counts(client):
+    make_study(consented=True)
+    token = Annotator.objects.first().invitation.token
+    with CaptureQueriesContext(connection) as seen:
+        client.get(reverse("rate-instructions", args=[token]))
+    assert seen.captured_queries
+    assert not [query for query in seen if "axes_" in query["sql"]]
+
+
+def test_a_refused_guess_writes_nothing(client):
+    for _ in range(50):
+        wrong(client)
+    with CaptureQueriesContext(connection) as seen:
+        assert wrong(client).status_code == 429
+    assert {query["sql"].split()[0] for query in seen} == {"SELECT"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_guesses_at_once_are_all_counted():
+    """Attack: many at a time, in the hope that counts are lost between them."""
+
+    def guess_three(_number):
+        try:
+            return [wrong(Client()).status_code for _ in range(3)]
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(guess_three, range(6)))
+    assert AccessAttempt.objects.get().failures_since_start == 18

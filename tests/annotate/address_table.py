@@ -1,0 +1,413 @@
+"""Who opens which address: every pattern of the resolver, asked as every visitor.
+
+    python -m tests.annotate.address_table
+
+asks and writes what came of it into docs/access.md, in a database made for it. A test
+asks again and holds the answers against that page, so that a new address, or one that
+opens to somebody else, shows as a changed line of it.
+"""
+
+import logging
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlencode
+
+import django
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "evalcore.settings")
+    django.setup()
+
+from django.contrib.admindocs.views import simplify_regex
+from django.db import transaction
+from django.test import Client
+from django.test.utils import (
+    override_settings,
+    setup_databases,
+    setup_test_environment,
+    teardown_databases,
+)
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.utils import timezone
+from rest_framework.authtoken.models import Token
+
+from annotate.answers.writing import Judgement, store_judgements
+from annotate.models import (
+    Annotator,
+    Flag,
+    Invitation,
+    JoinLink,
+    Report,
+    Slot,
+    Study,
+    Unit,
+    User,
+)
+from annotate.quality import exclusion
+from annotate.reports import building
+from annotate.studies import drafting
+from annotate.studies.drafting import Setup
+from annotate.studies.study_file import load_definition
+from evalcore.models import BenchmarkMember
+from evalcore.scoring import metric_runs
+from tests.annotate.pages.test_videos import video_benchmark
+from tests.factories import make_benchmark, make_study
+from tests.people import log_in
+
+PAGE = Path(__file__).parents[2] / "docs" / "access.md"
+
+OPENS, LOGIN, REFUSED, HIDDEN, GONE, NEVER = (
+    "opens",
+    "log in",
+    "refused",
+    "hidden",
+    "gone",
+    "–",
+)
+
+
+@dataclass(frozen=True)
+class Address:
+    """A pattern of the resolver: its name and route, and which words it wants."""
+
+    name: str
+    route: str
+    words: tuple[str, ...]
+
+    @property
+    def is_api(self) -> bool:
+        return self.route.startswith("api/")
+
+    @property
+    def is_link(self) -> bool:
+        """Say whether the address itself is the credential."""
+        return "token" in self.words and not self.name.startswith("preview-")
+
+
+def addresses() -> list[Address]:
+    """Return every address of the site; the admin's own stand for themselves."""
+    return list(_walk(get_resolver(), ""))
+
+
+def _walk(resolver: URLResolver, before: str) -> Iterator[Address]:
+    for pattern in resolver.url_patterns:
+        route = before + str(pattern.pattern).removeprefix("^").removesuffix("$")
+        if isinstance(pattern, URLPattern):
+            words = tuple(pattern.pattern.converters) or tuple(
+                pattern.pattern.regex.groupindex
+            )
+            yield Address(pattern.name or "", route, words)
+        elif pattern.namespace == "admin":
+            yield Address("admin:index", route, ())
+        else:
+            yield from _walk(pattern, route)
+
+
+class World:
+    """Two labs: Alice's and Rob's with three studies, and Eve's with one."""
+
+    def __init__(self, folder: Path):
+        woods = make_benchmark(stories=1, shots=1)
+        character = woods.stories.get().characters.create(key="fox")
+        picture = woods.stories.get().outputs.first().frames.get().media
+        character.images.create(ordinal=1, media=picture)
+        self.trial = make_study(benchmark=woods, consented=True)
+        self.reel = make_study(
+            protocol="pairwise",
+            slug="reel",
+            consented=True,
+            benchmark=video_benchmark(folder, methods=("Dogwood", "Elm")),
+        )
+        log_in("alice", self.trial, "manager")
+        author = User.objects.get(username="alice")
+        definition = load_definition("storybench-side-by-side")
+        self.draft = drafting.create(Setup("draft", woods, definition, 3), author)
+        for study in (self.trial, self.reel, self.draft):
+            log_in("alice", study, "manager")
+            log_in("carol", study, "manager")
+            log_in("rob", study, "researcher")
+            BenchmarkMember.objects.get_or_create(
+                benchmark=study.benchmark, user=author, role="owner"
+            )
+        self.hills = make_study(
+            benchmark=make_benchmark(slug="hills", stories=1, shots=1),
+            slug="hills",
+            consented=True,
+        )
+        log_in("eve", self.hills, "manager")
+        User.objects.create(username="sue", is_superuser=True, is_staff=True)
+        Annotator.objects.update(instructed_at=timezone.now())
+        self.ann, _bob = self.trial.annotators.order_by("name")
+        self.practised = self.ann.slots.last()
+        Unit.objects.filter(pk=self.practised.unit_id).update(purpose="training")
+        Slot.objects.filter(pk=self.practised.pk).update(
+            state="submitted",
+            purpose="training",
+            submitted_at=timezone.now(),
+            started_at=timezone.now(),
+            ordinal=None,
+        )
+        self.excluded = self.trial.slots.filter(annotator__name="A02")[1]
+        answers = dict.fromkeys(self.trial.questions.all(), 3)
+        store_judgements([Judgement(self.excluded, answers, timezone.now(), 20.0)])
+        exclusion.exclude(self.excluded, reason="asleep", author=None)
+        for study in (self.trial, self.reel):
+            Invitation.objects.create(
+                annotator=study.annotators.create(name="A09", state="revoked"),
+                revoked_at=timezone.now(),
+            )
+        self.join_link = JoinLink.objects.create(study=self.trial, most=9)
+        JoinLink.objects.create(study=self.hills, most=9)
+        self.hills.annotators.create(name="A08", state="planned")  # whom one becomes
+        JoinLink.objects.create(study=self.trial, most=9, closed_at=timezone.now())
+        self.flag = Flag.objects.create(
+            annotator=self.ann, rule="r", signal="flat", action="note", n=1, text="t"
+        )
+        self.run = metric_runs.queue_run(woods, ["sharpness"])
+        self.report = Report.objects.create(study=self.trial, state="done")
+        kept = building.folder(self.report)
+        kept.mkdir(parents=True)
+        (kept / "report.html").write_text("<main></main>")
+        (kept / "report.json").write_text("{}")
+
+    def study(self, address: Address) -> Study:
+        """Return the study that has what the address shows."""
+        if "video" in address.route or "still" in address.route:
+            return self.reel
+        return self.draft if address.name in ABOUT_THE_FILE else self.trial
+
+    def words(self, address: Address, token: str) -> dict[str, object]:
+        """Return what stands in the address, of Alice's studies and Ann's story."""
+        study = self.study(address)
+        slot = study.slots.filter(annotator__name="A01").first()
+        slot = {"rate-feedback": self.practised, "slot-restore": self.excluded}.get(
+            address.name, slot
+        )
+        output = slot.unit.output_a
+        frame = output.frames.first()
+        rows = {
+            "annotator": self.ann,
+            "flag": self.flag,
+            "unit": slot.unit,
+            "join-link": self.join_link,
+            "output": output,
+            "report": self.report,
+            "frame": frame,
+            "member": study.benchmark.members.first(),
+        }
+        kind = next((kind for kind in rows if address.name.startswith(kind)), "")
+        side = "left" if slot.unit.output_b else "only"
+        preview = address.name.startswith("preview-")
+        known = {
+            "slug": (
+                study.benchmark if address.route.startswith("benchmarks/") else study
+            ).slug,
+            "benchmark": study.benchmark.slug,
+            "token": self._token(address, token),
+            "code": output.pk if preview else slot.code,
+            "side": "only" if preview else side,
+            "number": 1,
+            "index": 0,
+            "rendition": "thumb",
+            "pk": rows[kind].pk if kind else 0,
+            "run": self.run.pk,
+            "action": "pause",
+            "table": "cells" if "coverage" in address.name else "ratings",
+            "name": "report.json",
+        }
+        return {word: known[word] for word in address.words}
+
+    def _token(self, address: Address, link: str) -> str:
+        """Return the word of that name: for joining, what is known beside a link."""
+        if address.name.startswith("preview-"):
+            return self.study(address).benchmark.slug
+        known = Invitation.objects.filter(token=link).first()
+        if address.name != "join" or known is None:
+            return link
+        is_open = known.revoked_at is None
+        of_study = JoinLink.objects.filter(study=known.annotator.study)
+        return of_study.get(closed_at__isnull=is_open).token
+
+
+ABOUT_THE_FILE = ("study-edit", "study-version", "study-file", "study-preview")
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Who asks: a browser or program, and whose link of a study they know."""
+
+    client: Client
+    link: Callable[[Study], str] = lambda study: ""
+
+
+ACCOUNTS = {
+    "other lab's manager": "eve",
+    "researcher": "rob",
+    "manager": "carol",
+    "and owner of the benchmark": "alice",
+    "manager of everything": "sue",
+}
+
+
+def account_visitors(world: World) -> dict[str, Visitor]:
+    logged_in = {title: Visitor(log_in(name)) for title, name in ACCOUNTS.items()}
+    return {"nobody": Visitor(Client()), **logged_in}
+
+
+def links(world: World) -> dict[str, Callable[[Study], str]]:
+    def of(name: str) -> Callable[[Study], str]:
+        return lambda study: study.annotators.get(name=name).invitation.token
+
+    return {
+        "no link": lambda study: "x" * 24,
+        "revoked link": of("A09"),
+        "other study's link": lambda study: of("A01")(world.hills),
+        "other annotator's link": of("A02"),
+        "own link": of("A01"),
+    }
+
+
+def link_visitors(world: World) -> dict[str, Visitor]:
+    return {title: Visitor(Client(), link) for title, link in links(world).items()}
+
+
+def api_visitors(world: World) -> dict[str, Visitor]:
+    def program(credentials: str) -> Visitor:
+        return Visitor(Client(headers={"Authorization": credentials}))
+
+    tokens = {
+        title: Token.objects.get_or_create(user=User.objects.get(username=name))[0].key
+        for title, name in ACCOUNTS.items()
+    }
+    return {
+        "nobody": Visitor(Client()),
+        **{title: program(f"Token {key}") for title, key in tokens.items()},
+        **{
+            title: program(f"Invitation {link(world.trial)}")
+            for title, link in links(world).items()
+        },
+    }
+
+
+TABLES = {
+    "Pages for accounts": (
+        account_visitors,
+        lambda one: not one.is_link and not one.is_api,
+    ),
+    "Pages behind an annotator's link": (link_visitors, lambda one: one.is_link),
+    "The API": (api_visitors, lambda one: one.is_api),
+}
+DENIED = {401: LOGIN, 403: REFUSED, 404: HIDDEN, 410: GONE, 405: NEVER}
+
+
+FORM = {"annotator": "A01", "view": "main", "key": "main"}  # what views look up
+
+
+def ask(client: Client, method: str, url: str) -> str:
+    """Ask for an address, undo what it did, and say in a word what came of it."""
+    if "/api/" in url or url.endswith("/save/"):
+        body, kind = '{"rows": []}', "application/json"
+    else:
+        body, kind = urlencode(FORM), "application/x-www-form-urlencoded"
+    cookies = client.cookies.copy()
+    with transaction.atomic():
+        response = client.generic(method, url, body, kind)
+        transaction.set_rollback(True)
+    client.cookies = cookies
+    if response.status_code == 302 and "/login/" in response["Location"]:
+        return LOGIN
+    assert response.status_code < 500, (method, url, response.status_code)
+    if response.status_code == 409 and url.startswith("/join/"):
+        return REFUSED
+    return DENIED.get(response.status_code, OPENS)
+
+
+def observed(world: World) -> dict[str, list[dict[str, str]]]:
+    """Return the rows of every table: the address, the method, a word a visitor."""
+    tables = {}
+    for title, (visitors, belongs) in TABLES.items():
+        known = visitors(world)
+        tables[title] = [
+            row
+            for address in sorted(filter(belongs, addresses()), key=lambda a: a.route)
+            for row in _rows(world, address, known)
+        ]
+    return tables
+
+
+def _rows(
+    world: World, address: Address, visitors: dict[str, Visitor]
+) -> list[dict[str, str]]:
+    """Return who may do what there: a row a method that the address takes."""
+    rows = []
+    for method in ("GET", "POST"):
+        words = {}
+        for title, visitor in visitors.items():
+            known = world.words(address, visitor.link(world.study(address)))
+            url = reverse(address.name, kwargs=known)
+            words[title] = ask(visitor.client, method, url)
+        if OPENS in words.values():
+            shown = re.sub(r"<\w+:", "<", simplify_regex(address.route))
+            rows.append({"address": f"`{shown}`", "does": method, **words})
+    assert rows, f"{address} opens to nobody"
+    return rows
+
+
+INTRODUCTION = """# Who opens what
+
+Every address of the site, asked as every kind of visitor: a manager of everything,
+the managers and the researcher of the study in the address (one manager owns its
+benchmark, the other has no right on that), and somebody who manages a study of another
+lab. What is not one's own looks like what does not exist. An annotator has no account:
+the link is the identity, and an address below it without a story's code is that of the
+link's own annotator. Of links to join, *no link* is one that nobody made, *revoked* a
+closed one, and *other study's* that of the other lab.
+
+*opens*: the page, or what it says to input that lacks something; *log in*: led to the
+login, or 401; *refused*: 403, or 409 of joining; *hidden*: 404, as if there were
+nothing; *gone*: 410; –: not done there.
+
+`python -m tests.annotate.address_table` writes this page from what it is answered. A
+test asks again and compares, so an address that is new, or opens to somebody else, is a
+changed line here.
+"""
+
+
+def page(tables: dict[str, list[dict[str, str]]]) -> str:
+    """Return the documentation's page."""
+    parts = [INTRODUCTION]
+    for title, rows in tables.items():
+        header = list(rows[0])
+        parts.append(f"## {title}\n")
+        parts += (
+            "| " + " | ".join(cells) + " |"
+            for cells in (header, ["---"] * len(header), *(r.values() for r in rows))
+        )
+        parts.append("")
+    return "\n".join(parts)
+
+
+def main() -> None:
+    """Write the page, from a database and folders made for it."""
+    logging.disable()  # what is refused is asked for on purpose
+    setup_test_environment()
+    databases = setup_databases(verbosity=0, interactive=False)
+    try:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            override_settings(
+                MEDIA_ROOT=Path(folder, "media"), REPORTS_ROOT=Path(folder, "reports")
+            ),
+            transaction.atomic(),
+        ):
+            PAGE.write_text(page(observed(World(Path(folder)))), encoding="utf-8")
+    finally:
+        teardown_databases(databases, verbosity=0)
+
+
+if __name__ == "__main__":
+    main()

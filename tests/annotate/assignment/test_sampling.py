@@ -1,0 +1,93 @@
+"""Samples are exact in number, proportional over strata, and fixed by the seed."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotate.assignment.designs.sampling import cell_pairs, pairings, sample, subset
+
+
+@given(st.lists(st.integers(0, 3), max_size=40), st.data())
+def test_strata_are_drawn_in_proportion(labels, data):
+    n = data.draw(st.integers(0, len(labels)))
+    strata = dict(enumerate(labels))
+    drawn = sample(range(len(labels)), n, 3, strata)
+    assert len(drawn) == n
+    assert drawn == sorted(set(drawn))
+    count = Counter(strata[key] for key in drawn)
+    for label, size in Counter(labels).items():
+        assert abs(count[label] - size * n / len(labels)) < 1
+
+
+def test_a_hundred_stories_of_storybench():
+    stories = [f"s{i}" for i in range(2041)]
+    drawn = sample(stories, 100, 1)
+    assert len(set(drawn)) == 100
+    assert drawn == sample(stories, 100, 1)
+    assert drawn != sample(stories, 100, 2)
+
+
+def test_every_story_is_as_likely():
+    count = Counter(key for seed in range(600) for key in sample("abcdef", 2, seed))
+    assert min(count.values()) > 150
+    assert max(count.values()) < 250
+
+
+def test_a_subset_is_a_share_or_a_number():
+    assert len(subset(range(20), 0.25, 0)) == 5
+    assert len(subset(range(20), 1.0, 0)) == 20
+    assert len(subset(range(20), 1, 0)) == 1
+    strata = {key: key % 2 for key in range(20)}
+    assert Counter(key % 2 for key in subset(range(20), 0.5, 0, strata)) == {0: 5, 1: 5}
+
+
+def test_pairs_of_methods():
+    assert pairings("bca") == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert pairings("dbca", "ring") == [("a", "b"), ("b", "c"), ("c", "d"), ("a", "d")]
+    assert pairings("ba", "ring") == [("a", "b")]
+    assert pairings("abc", [("c", "a")]) == [("a", "c")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("star", "all, ring"),
+        ([("a", "x")], "Unknown method x"),
+        ([("a", "a")], "with itself"),
+        ([("a", "b"), ("b", "a")], "paired twice"),
+    ],
+)
+def test_wrong_pairs_are_named(kind, message):
+    with pytest.raises(ValueError, match=message):
+        pairings("abc", kind)
+
+
+@given(st.integers(1, 20), st.integers(2, 6), st.data())
+def test_cells_get_different_pairs_and_pairs_come_equally_often(cells, methods, data):
+    pairs = pairings([f"m{i}" for i in range(methods)])
+    n = data.draw(st.integers(0, len(pairs)))
+    names = [("role", i) for i in range(cells)]
+    drawn = cell_pairs(names, pairs, n, 5)
+    assert list(drawn) == names
+    assert all(len(set(own)) == len(own) == n for own in drawn.values())
+    count = Counter(pair for own in drawn.values() for pair in own)
+    assert max(count[p] for p in pairs) - min(count[p] for p in pairs) <= 1
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: sample("aa", 1, 0),
+        lambda: sample("ab", 3, 0),
+        lambda: sample("ab", 1, 0, {"a": 1}),
+        lambda: subset("ab", 1.5, 0),
+        lambda: pairings("aa"),
+        lambda: cell_pairs("aa", [("a", "b")], 1, 0),
+        lambda: cell_pairs("a", [("a", "b")], 2, 0),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(call):
+    with pytest.raises(ValueError, match=r"."):
+        call()

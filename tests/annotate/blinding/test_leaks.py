@@ -1,0 +1,118 @@
+"""Telltales are found however they are written, and nothing else is."""
+
+import pytest
+
+from annotate.blinding import study_leaks
+from annotate.blinding.leaks import Telltale, Telltales, hash_starts
+from annotate.blinding.page_texts import read
+from evalcore.models import Method, Output
+from tests.factories import make_benchmark
+
+INTERFACE = "Left Right Show the original. Shot 3"
+
+
+def telltales(*names: str) -> Telltales:
+    return Telltales([Telltale(n, "name", frozenset([n])) for n in names], INTERFACE)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("UNO", "/media/uno/1.png"),
+        ("UNO", "uno_base"),
+        ("UNO", "by Uno."),
+        ("GPT-4o", "gpt_4o.png"),
+        ("GPT-4o", "GPT%2D4O"),
+        ("GPT-4o", "gpt4o"),
+        ("Story-Adapter", "a=story%20adapter&b"),
+        ("MovieAgent (ROICtrl)", "MovieAgent_ROICtrl"),
+        ("故事机", "这是故事机画的"),
+        ("Émile", "émile"),
+    ],
+)
+def test_a_name_is_found(name, text):
+    assert [found.telltale.text for found in telltales(name).find(text)] == [name]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("UNO", "unopened"),
+        ("UNO", "juno"),
+        ("GPT-4o", "gpt-4omni"),
+        ("Story-Adapter", "the story of an adapter"),
+        ("Émile", "Émilement"),
+    ],
+)
+def test_what_only_looks_like_it_is_not(name, text):
+    assert not list(telltales(name).find(text))
+
+
+@pytest.mark.parametrize("name", ["Left", "original", "A", "7", "2025", "shot-3"])
+def test_names_that_prove_nothing_are_told_apart(name):
+    known = telltales(name, "UNO")
+    assert [one.text for one in known.common] == [name]
+    assert [one.text for one in known.clear] == ["UNO"]
+
+
+def test_short_words_in_random_texts_are_passed_over():
+    assert not list(telltales("UNO").find("x7-uno-9Q", least=4))
+    assert list(telltales("Alder").find("x7-alder-9Q", least=4))
+
+
+def test_bytes_hold_long_words_only():
+    found = telltales("Alder-XL", "UNO").find_bytes(b"\0\xffalder-xl\0 uno \xfe")
+    assert [one.text for one in found] == ["Alder-XL"]
+
+
+def test_long_hexadecimal_numbers_are_hashes():
+    digest = "0123456789abcdef" * 4
+    assert hash_starts(f"/p/{digest.upper()}/x.webp?v=cafe") == {"01234567"}
+
+
+@pytest.mark.django_db
+def test_what_all_methods_share_tells_nothing():
+    benchmark = make_benchmark(stories=1, shots=1, methods=("UNO", "Dos"))
+    for output in Output.objects.select_related("method"):
+        name = output.method.name.lower()
+        output.source = f"/data/{name}_v2/shots/01"
+        output.mode, output.timestamp, output.language = "base", "20250501", "en"
+        output.save()
+    Method.objects.filter(name="UNO").update(family="closed")
+    Output.objects.filter(method__name="Dos").update(timestamp="20250502")
+    outputs = Output.objects.filter(story__benchmark=benchmark)
+    told = {(one.kind, one.text) for one in study_leaks.telltales(outputs)}
+    assert told == {
+        ("name", "UNO"),
+        ("name", "Dos"),
+        ("family", "closed"),
+        ("timestamp", "20250501"),
+        ("timestamp", "20250502"),
+        ("folder", "uno_v2"),
+        ("folder", "dos_v2"),
+        ("folder", "/data/uno_v2/shots/01"),
+        ("folder", "/data/dos_v2/shots/01"),
+    }
+
+
+HTML = b"""<!doctype html><p title="a">b<!-- c --></p>
+<input name="csrfmiddlewaretoken" value="d">
+<img src="/e/" srcset="/f/ 1x, /g/ 2x" alt="h"><video poster="/i/" data-next-url="/j/">
+<script>k</script><br hidden>"""
+
+
+def test_everything_of_a_page_is_read():
+    pieces = read("text/html; charset=utf-8", HTML)
+    addresses = {f"/{letter}/" for letter in "efgij"}
+    texts = {*"abchk", "csrfmiddlewaretoken", *addresses}
+    assert {one.text.strip() for one in pieces} == texts
+    assert {one.text for one in pieces if one.address} == addresses
+    assert {one.text for one in pieces if one.embedded} == addresses - {"/j/"}
+    alt = next(one for one in pieces if one.text == "h")
+    assert alt.where == "alt of <img>, line 3"
+
+
+def test_everything_of_json_is_read():
+    pieces = read("application/json", b'{"a": [{"b": "/c/"}], "h": "<p>d</p>", "n": 3}')
+    assert {one.text for one in pieces} == {"a", "b", "h", "n", "/c/", "d", "3"}
+    assert [one.text for one in pieces if one.address] == ["/c/"]

@@ -1,0 +1,76 @@
+"""The one who looks gets as far as an annotator does, in every kind of study."""
+
+import pytest
+
+from annotate.blinding.findings import Counts
+from annotate.blinding.seat_crawl import visit, visit_pages
+from annotate.models import Annotator, Event, Invitation, Slot, Study
+from tests.annotate.blinding.test_check_blinding import CHECKED, CHECKLIST
+from tests.factories import make_benchmark
+from tests.working import LIKERT, PAIRWISE, make_planned
+
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
+
+
+def by_name(answers) -> dict[str, list[int]]:
+    """The statuses of answers by the last word of their addresses."""
+    found: dict[str, list[int]] = {}
+    for answer in answers:
+        name = answer.address.rstrip("/").rpartition("/")[2]
+        found.setdefault(name, []).append(answer.status)
+    return found
+
+
+@pytest.mark.parametrize("text", [LIKERT, PAIRWISE, CHECKLIST])
+def test_a_slot_is_looked_at_answered_and_submitted(text):
+    study = make_planned(text, benchmark=make_benchmark(stories=1), annotators=3)
+    unit = study.units.first()
+    before = [m.objects.count() for m in (Annotator, Invitation, Slot, Event)]
+    found = visit(study, unit, Counts())
+    assert [page.status for page in found.pages] == [200, 200]
+    assert [page.language for page in found.pages] == ["en", "zh-hans"]
+    assert (
+        "看" in found.pages[1].body.decode() or "镜头" in found.pages[1].body.decode()
+    )
+    statuses = by_name(found.others)
+    assert 200 in statuses["save"]
+    assert statuses["submit"][-1] == 302
+    assert {answer.status for answer in found.media} == {200}
+    assert len(found.media) == 3 * 2 * len(found.shown)
+    assert len(found.embedded) == 3  # two assignments and a repeat
+    assert [m.objects.count() for m in (Annotator, Invitation, Slot, Event)] == before
+
+
+def test_whoever_submits_a_check_of_an_open_study_goes_on():
+    benchmark, stories = make_benchmark(stories=5), ["01", "02", "03"]
+    text = LIKERT + CHECKED + "assignment: open"
+    study = make_planned(text, benchmark=benchmark, stories=stories)
+    for unit in study.units.exclude(purpose="training").order_by("purpose", "pk")[:6]:
+        found = visit(study, unit, Counts())
+        assert by_name(found.others)["submit"][-1] == 302, unit.purpose
+
+
+def test_the_feedback_on_the_training_is_looked_at():
+    study = make_planned(
+        LIKERT + CHECKED,
+        benchmark=make_benchmark(stories=5),
+        annotators=3,
+        stories=["01", "02", "03"],
+    )
+    unit = study.units.get(purpose="training")
+    found = visit(study, unit, Counts())
+    feedback = [one for one in found.others if one.address.endswith("/feedback/")]
+    assert [one.status for one in feedback] == [200, 200]
+    assert "See how it keeps the hat." in feedback[0].body.decode()
+
+
+def test_the_pages_around_are_looked_at():
+    study = make_planned(LIKERT, benchmark=make_benchmark(stories=1), annotators=3)
+    Study.objects.update(state="paused")
+    found = visit_pages(study, Counts())
+    statuses = by_name(answer for answer, _token in found)
+    for name in ("consent", "instructions", "pause"):
+        assert statuses[name] == [200, 200], name
+    every = {answer.status for answer, _token in found}
+    assert {200, 302, 403, 404, 410} <= every
+    assert Study.objects.get().state == "paused"

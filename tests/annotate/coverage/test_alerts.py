@@ -1,0 +1,345 @@
+"""What needs attention, in which order, and what is done about it."""
+
+from datetime import timedelta
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from annotate.coverage import alerts, snapshots
+from annotate.coverage.counts import totals
+from annotate.coverage.dashboard import attention, standing
+from annotate.coverage.slot_counts import tallies
+from annotate.models import Annotator, Event, Invitation, Slot, Study, Unit
+from annotate.next_slot import choosing
+from annotate.people import inviting
+from annotate.quality import exclusion, pausing
+from annotate.slots import leasing
+from annotate.studies import lifecycle
+from tests.factories import make_study
+from tests.people import answer_everything
+from tests.studies import flag, running_study, set_aside
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study():
+    return make_study(consented=True)
+
+
+def kinds(study, **kw):
+    return [alert.kind for alert in attention(study, **kw)]
+
+
+def later(**kw):
+    return timezone.now() + timedelta(**kw)
+
+
+def test_a_study_at_work_needs_nothing(study):
+    assert kinds(study) == []
+
+
+def test_an_open_study_without_answers_for_a_day_has_stalled(study):
+    assert kinds(study, now=later(hours=23)) == []
+    (alert,) = attention(study, now=later(hours=25))
+    assert alert.kind == "stalled"
+    assert "has not begun" in alert.text
+    for state in ("paused", "closed", "draft"):
+        study.state = state
+        assert kinds(study, now=later(hours=25)) == []
+
+
+def test_a_study_has_not_stalled_before_it_was_opened():
+    """A draft that waited for a week, and a study that was paused for three days."""
+    study = make_study(state="draft")
+    Study.objects.update(created_at=later(days=-9))
+    lifecycle.launch(study)
+    assert kinds(study) == []
+    (alert,) = attention(study, now=later(hours=25))
+    assert "it was opened" in alert.text
+    quiet = running_study(timezone.now(), slug="quiet", quiet_days=3)
+    lifecycle.pause(quiet)
+    lifecycle.launch(quiet)
+    assert kinds(quiet) == []
+    assert "stalled" not in standing(quiet).outlook.text
+    (first, *_others) = attention(quiet, now=later(days=5))
+    assert first.text.startswith("The study has stalled: no answer since it was opened")
+
+
+def test_it_says_since_when_it_stands_still():
+    now = timezone.now()
+    study = running_study(now, quiet_days=3)
+    alert = attention(study, now=now)[0]
+    assert alert.kind == "stalled"
+    last = study.slots.filter(submitted_at__isnull=False).latest("submitted_at")
+    assert alert.since == last.submitted_at
+    assert f"{last.submitted_at:%Y-%m-%d %H:%M} UTC" in alert.text
+
+
+def test_whoever_is_at_work_keeps_a_study_from_having_stalled(study):
+    ann = study.annotators.get(name="A01")
+    slot = leasing.take(choosing.next_slot(ann), ann)
+    Slot.objects.filter(pk=slot.pk).update(lease_until=later(hours=26))
+    assert kinds(study, now=later(hours=25)) == []
+
+
+def test_rare_answers_are_usual_where_they_are_rare():
+    now = timezone.now()
+    hours = [[(now - timedelta(days=d)).isoformat(), 1] for d in (12, 8, 4)]
+    gap = alerts.usual_gap({"hours": hours}, now)
+    assert gap == timedelta(days=4)
+    assert alerts.usual_gap({}, now) == timedelta(0)
+
+
+def test_a_complete_study_has_not_stalled(study):
+    answer_everything(study)
+    assert kinds(study, now=later(days=9)) == []
+
+
+def test_what_several_people_skipped_is_told_with_their_reasons(study):
+    unit = study.units.last()
+    for slot in unit.slots.all():
+        unit.skips.create(
+            slot=slot, annotator=slot.annotator, reason="broken", comment="all black"
+        )
+    unit.set_aside_at = timezone.now()
+    unit.save()
+    (alert,) = attention(study)
+    assert alert.kind == "set aside"
+    assert alert.notes == ("A01: all black", "A02: all black")
+    assert alert.unit == unit.pk
+    assert pausing.hand_out_again(unit)
+    assert not pausing.hand_out_again(unit)
+    assert kinds(study) == []
+    assert Unit.objects.get(pk=unit.pk).set_aside_at is None
+
+
+def free_one(study, *, skipped_by):
+    """One slot of the first unit is free, and somebody has skipped the unit."""
+    slot = study.slots.filter(annotator__name=skipped_by).first()
+    leasing.skip(slot, slot.annotator, reason="unclear")
+    return slot
+
+
+def test_a_cell_that_nobody_can_fill_is_told(study):
+    slot = free_one(study, skipped_by="A01")
+    (alert,) = attention(study)
+    assert alert.kind == "cannot be filled"
+    assert slot.unit.story.key in alert.notes[0]
+    inviting.invite_new(study)
+    assert kinds(study) == []
+
+
+def test_people_who_may_join_can_fill_it(study):
+    free_one(study, skipped_by="A01")
+    study.join_links.create(most=5)
+    assert kinds(study) == []
+    study.join_links.update(joined=5)
+    assert kinds(study) == ["cannot be filled"]
+
+
+def test_the_language_decides_who_can_fill_it(study):
+    free_one(study, skipped_by="A01")
+    inviting.invite_new(study)
+    Slot.objects.filter(annotator=None).update(language="zh")
+    assert kinds(study) == ["cannot be filled"]
+    Annotator.objects.filter(name="A03").update(language="zh")
+    assert kinds(study) == []
+
+
+@pytest.mark.parametrize("state", ["draft", "open"])
+def test_a_study_that_nobody_is_invited_to_yet_is_not_blocked(state):
+    study = make_study(state=state)
+    Slot.objects.update(annotator=None)
+    study.annotators.all().delete()
+    assert tallies(study)["blocked"] == []
+    assert kinds(study) == []
+
+
+def test_nobody_left_is_nobody_who_can_fill_it(study):
+    for person in study.annotators.all():
+        inviting.revoke(person)
+    assert "cannot be filled" in kinds(study)
+    assert len(tallies(study)["blocked"]) == 6
+
+
+def test_flags_are_told_by_how_grave_they_are(study):
+    first, second = study.annotators.order_by("name")
+    flag(first, "warn", "straight lines")
+    flag(second, "exclude", "gold below chance")
+    found = attention(study)
+    assert [(a.annotator, a.level) for a in found] == [
+        (second, "error"),
+        (first, "warning"),
+    ]
+    flag(first, "note", "fast")
+    assert len(attention(study)) == 2
+
+
+def test_one_person_has_one_alert_in_which_the_gravest_speaks(study):
+    ann = study.annotators.get(name="A01")
+    warning = flag(ann, "warn", "Ten were fast.")
+    pause = flag(ann, "pause", "Eighteen were fast.")
+    pausing.pause(ann)
+    for _ in range(3):
+        Event.objects.create(
+            study=study, kind=Event.Kind.SLOT_EXPIRED, annotator=ann, at=later(days=1)
+        )
+    (alert,) = attention(study)
+    assert (alert.level, alert.text) == (
+        "error",
+        "Look at A01 (pause): Eighteen were fast.",
+    )
+    assert alert.notes == ("Before (warning): Ten were fast.",)
+    assert alert.flags == (pause.pk, warning.pk)
+    Annotator.objects.filter(pk=ann.pk).update(state="active")
+    (alert,) = attention(study)
+    assert alert.notes[1].startswith("A01 has let 3 leases")
+
+
+def test_the_latest_of_two_warnings_speaks(study):
+    ann = study.annotators.get(name="A01")
+    flag(ann, "warn", "Earlier.")
+    other = flag(ann, "pause", "x")
+    other.action, other.text = "warn", "Later."
+    other.save()
+    (alert,) = attention(study)
+    assert "Later." in alert.text
+    assert alert.notes == ("Before (warning): Earlier.",)
+
+
+def test_what_can_be_done_follows_from_how_somebody_stands(study):
+    ann = study.annotators.get(name="A01")
+    flag(ann, "pause", "fast")
+
+    def todo():
+        (alert,) = [a for a in attention(study) if a.kind == "annotator"]
+        return alert.todo, alert.answers
+
+    assert "then pause, or settle" in todo()[0]
+    pausing.pause(ann)
+    assert "no answer counts. Resume" in todo()[0]
+    answer_everything(study)
+    assert "resume, exclude the answers, or revoke" in todo()[0]
+    assert todo()[1] == 6
+    inviting.revoke(ann)
+    assert "but the answers count" in todo()[0]
+    exclusion.exclude_annotator(ann, reason="a bot", author=None)
+    assert todo() == ("The link is revoked and no answer counts; settle the flag.", 0)
+
+
+def test_leases_that_run_out_again_and_again_are_told(study):
+    ann = study.annotators.get(name="A01")
+    for _ in range(3):
+        leasing.take(choosing.next_slot(ann), ann)
+        assert kinds(study) == []
+        leasing.release_expired(now=later(hours=2))
+    (alert,) = attention(study)
+    assert alert.kind == "leases expire"
+    assert "A01 has let 3 leases" in alert.text
+    inviting.revoke(ann)
+    assert "leases expire" not in kinds(study)
+
+
+def test_whoever_has_not_begun_some_days_after_the_invitation_is_told():
+    study = make_study()
+    Invitation.objects.filter(annotator__name="A02").update(created_at=later(days=-4))
+    (alert,) = attention(study)
+    assert alert.kind == "away"
+    assert len(alert.notes) == 1
+    assert alert.notes[0].startswith("A02: 6 (invited ")
+    # Who holds nothing is reminded; there is nothing to give to others.
+    leasing.free_unfinished(study.annotators.get(name="A02"))
+    (alert,) = attention(study)
+    assert alert.kind == "not begun"
+    assert "A02" in alert.text
+    assert "A01" not in alert.text
+
+
+def test_a_worker_that_is_away_is_told(study):
+    snapshots.refresh(study, now=later(minutes=-10))
+    assert kinds(study) == []
+    Event.objects.create(study=study, kind=Event.Kind.STUDY_PAUSED)
+    assert kinds(study) == []
+    before = later(minutes=-6)
+    Event.objects.create(study=study, kind=Event.Kind.STUDY_PAUSED, at=before)
+    assert kinds(study) == ["worker"]
+
+
+def test_the_gravest_comes_first_and_the_command_prints_it(capsys):
+    now = timezone.now()
+    study = running_study(now, quiet_days=3)
+    set_aside(study, now)
+    flag(study.annotators.first(), "warn", "fast")
+    assert kinds(study, now=now) == ["stalled", "set aside", "away", "annotator"]
+    call_command("coverage", study.slug)
+    printed = capsys.readouterr().out
+    assert f"{totals(study).submitted} of 240" in printed
+    assert "! The study has stalled" in printed
+
+
+def test_pausing_and_resuming_keep_slots_and_settle_the_flag(study):
+    ann = study.annotators.get(name="A01")
+    kept = list(ann.slots.values_list("pk", flat=True))
+    flag(ann, "pause", "fast")
+    flag(ann, "note", "fast too")
+    pausing.pause(ann)
+    pausing.pause(ann)
+    assert ann.state == "paused"
+    assert choosing.next_slot(ann) is None
+    pausing.resume(ann)
+    assert Annotator.objects.get(pk=ann.pk).state == "active"
+    assert list(ann.slots.values_list("pk", flat=True)) == kept
+    assert [f.action for f in ann.flags.filter(resolved_at=None)] == ["note"]
+    logged = Event.objects.filter(annotator=ann).values_list("kind", flat=True)
+    assert list(logged) == [
+        "annotator paused",
+        "flag resolved",
+        "annotator resumed",
+    ]
+
+
+def test_resuming_settles_the_warning_that_came_before_the_pause(study):
+    ann = study.annotators.get(name="A01")
+    flag(ann, "warn", "fast")
+    flag(ann, "pause", "too fast")
+    other = flag(ann, "note", "skips")
+    other.action, other.signal = "warn", "skips"
+    other.save()
+    pausing.pause(ann)
+    pausing.resume(ann)
+    assert [f.signal for f in ann.flags.filter(resolved_at=None)] == ["skips"]
+
+
+@pytest.mark.parametrize("state", ["invited", "finished"])
+def test_whoever_is_resumed_is_what_they_were(study, state):
+    ann = study.annotators.get(name="A01")
+    Annotator.objects.filter(pk=ann.pk).update(state=state)
+    pausing.pause(ann)
+    pausing.resume(ann)
+    assert Annotator.objects.get(pk=ann.pk).state == state
+
+
+def test_a_rule_that_paused_does_not_say_what_they_were(study):
+    Annotator.objects.filter(name="A01").update(state="paused")
+    ann = study.annotators.get(name="A01")
+    pausing.resume(ann)
+    assert ann.state == "active"
+
+
+def test_who_is_revoked_is_neither_paused_nor_resumed(study):
+    ann = study.annotators.get(name="A01")
+    inviting.revoke(ann)
+    with pytest.raises(pausing.HoldingError, match="revoked"):
+        pausing.pause(ann)
+    with pytest.raises(pausing.HoldingError, match="not paused"):
+        pausing.resume(ann)
+
+
+def test_a_study_whose_stop_rule_was_met_does_not_stall():
+    study = running_study(timezone.now(), quiet_days=9)
+    assert {"stalled", "away"} <= set(kinds(study))
+    study.adaptive = {"stopped": timezone.now().isoformat()}
+    study.save()
+    assert not {"stalled", "away"} & set(kinds(study))

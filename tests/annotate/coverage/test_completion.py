@@ -1,0 +1,368 @@
+"""When a study will be complete: no date for what waits for people who are away."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.core.management import call_command
+from django.urls import reverse
+from django.utils import timezone
+from rest_framework.test import APIClient
+
+from annotate.coverage.dashboard import standing
+from annotate.models import Annotator, Event, Invitation, Study, User
+from annotate.next_slot import choosing
+from annotate.people import inviting
+from annotate.people.presence import calendar, patience_of
+from annotate.quality import pausing
+from annotate.slots import leasing
+from annotate.studies import lifecycle, redistributing
+from tests.factories import make_study
+from tests.people import alice, rob
+from tests.pressure.grids import make_grid
+from tests.studies import running_study, study_with_vanished
+
+pytestmark = pytest.mark.django_db
+DATE = re.compile(r"\d{4}-\d{2}-\d{2}</dd>")
+
+
+@pytest.fixture
+def vanished():
+    return study_with_vanished(timezone.now())
+
+
+def page(study, name="study-coverage", client=None, **query):
+    url = reverse(name, args=[study.slug])
+    return (client or alice(study)).get(url, query).content.decode()
+
+
+def outlook(study):
+    study.refresh_from_db()
+    return standing(study).outlook
+
+
+def away(study):
+    found = [alert for alert in standing(study).alerts if alert.kind == "away"]
+    return found[0] if found else None
+
+
+def test_what_two_people_hold_who_vanished_has_no_date(vanished):
+    found = standing(vanished)
+    assert (found.totals.submitted, found.totals.open) == (125, 25)
+    assert found.outlook.forecast.median is None
+    assert found.outlook.text == (
+        "No date: all 25 slots that are left wait for people who are not at work "
+        "(A01, A02). Remind them, or give their open work to others."
+    )
+    shown = page(vanished)
+    assert not DATE.search(shown)
+    assert "expected end" not in shown
+    assert found.outlook.text in shown
+
+
+def test_one_alert_says_who_holds_how_much_since_when(vanished):
+    found = [alert for alert in standing(vanished).alerts if alert.kind == "away"]
+    (alert,) = found
+    assert alert.level == "error"
+    assert alert.text.startswith("25 of the 25 slots that are left wait for 2 people")
+    seen = [a.last_seen_at for a in vanished.annotators.order_by("name")[:2]]
+    assert alert.notes == tuple(
+        f"{name}: {n} (last seen {at:%Y-%m-%d %H:%M} UTC)"
+        for name, n, at in zip(("A01", "A02"), (13, 12), seen, strict=True)
+    )
+    assert alert.since == min(seen)
+
+
+def test_the_alert_leads_to_the_page_that_gives_it_away(vanished):
+    client = alice(vanished)
+    (link,) = re.findall(r'href="([^"]+)">Give open work to others', page(vanished))
+    shown = client.get(link).content.decode()
+    chosen = re.findall(r'value="(A\d+)" id="annotator-\d+" checked', shown)
+    assert chosen == ["A01", "A02"]
+    assert f"{reverse('study-redistribute', args=['vanished'])}" in link
+    assert "Give open work to others" not in page(vanished, client=rob(vanished))
+
+
+def test_once_others_have_it_there_is_a_date_again():
+    study = study_with_vanished(timezone.now(), others_left=5)
+    assert outlook(study).waiting.slots == 25
+    alice(study).post(
+        reverse("study-redistribute", args=[study.slug]), {"annotator": ["A01", "A02"]}
+    )
+    found = outlook(study)
+    assert found.has_date
+    assert (found.waiting.slots, found.forecast.remaining) == (0, 45)
+    assert away(study) is None
+
+
+def test_nothing_is_given_to_people_who_are_missed_themselves():
+    """They hold nothing any more, so that they would get most."""
+    study = study_with_vanished(timezone.now(), others_left=5)
+    two = study.annotators.filter(name__in=("A01", "A02"))
+    redistributing.redistribute(study, annotators=two)
+    third = study.annotators.filter(name="A03")
+    given = redistributing.redistribute(study, annotators=third)
+    assert given.given_up == {"A03": 11}
+    assert set(given.shares) == {"A04", "A05", "A06"}
+    two.update(last_seen_at=timezone.now())
+    fourth = study.annotators.filter(name="A04")
+    assert {"A01", "A02"} <= set(
+        redistributing.redistribute(study, annotators=fourth).shares
+    )
+
+
+def test_whoever_is_planned_and_not_invited_yet_gets_open_work():
+    """Nobody can be missed who was not asked."""
+    now = timezone.now()
+    study = study_with_vanished(now, others_left=5)
+    study.annotators.create(name="spare", created_at=now - timedelta(days=13))
+    two = study.annotators.filter(name__in=("A01", "A02"))
+    assert "spare" in redistributing.redistribute(study, annotators=two).shares
+
+
+def test_where_part_of_it_waits_the_date_is_that_of_the_rest():
+    now = timezone.now()
+    study = study_with_vanished(now, others=18, others_left=5, redundancy=5)
+    found = standing(study)
+    assert found.totals.left == 25 + 90
+    assert found.outlook.forecast.remaining == 90
+    assert found.outlook.label.startswith("expected end without 25 slots; 80 %: ")
+    assert "Without 25 slots of people who are not at work: A01, A02." in (
+        found.outlook.text
+    )
+    assert away(study).level == "warning"
+    # The wedge of the chart would reach 100 per cent.
+    assert "chart-wedge" not in page(study)
+    two = study.annotators.filter(name__in=("A01", "A02"))
+    two.update(last_seen_at=now)
+    assert outlook(study).label.startswith("expected end; 80 %: ")
+    assert "chart-wedge" in page(study)
+
+
+def test_the_pace_is_that_of_people_who_go_on():
+    """Of sixteen people one goes on: what the others did says nothing of her."""
+    study = study_with_vanished(timezone.now(), others=13, redundancy=5)
+    Annotator.objects.filter(name__in=("A01", "A02")).update(
+        last_seen_at=timezone.now(), state="active"
+    )
+    found = outlook(study).forecast
+    assert found.reason == ""
+    assert found.per_day < 10
+    assert found.remaining == 25
+
+
+@pytest.mark.parametrize(
+    ("state", "sentence"),
+    [
+        ("paused", "No date: the study is paused. Open it again to get one."),
+        ("closed", "No date: the study is closed."),
+        ("draft", "No date yet: the study has not been launched."),
+    ],
+)
+def test_only_an_open_study_has_a_date(state, sentence):
+    study = study_with_vanished(timezone.now(), others_left=5)
+    Annotator.objects.update(last_seen_at=timezone.now())
+    assert outlook(study).has_date
+    Study.objects.update(state=state)
+    assert outlook(study).text == sentence
+    assert not DATE.search(page(study))
+    assert away(study) is None
+
+
+def test_a_study_whose_stop_rule_was_met_has_no_date():
+    study = running_study(timezone.now())
+    Study.objects.update(adaptive={"stopped": timezone.now().isoformat()})
+    assert outlook(study).text.startswith("No date: the stop rule was met")
+    assert away(study) is None
+
+
+def test_command_and_api_say_what_the_page_says(vanished, capsys):
+    call_command("coverage", vanished.slug)
+    printed = capsys.readouterr().out
+    alert, text = away(vanished), outlook(vanished).text
+    assert text in printed
+    assert f"! {alert.text}" in printed
+    assert all(note in printed for note in alert.notes)
+    assert "expected end" not in printed
+    rob(vanished)
+    client = APIClient()
+    client.force_authenticate(User.objects.get(username="rob"))
+    url = reverse("api-coverage", args=[vanished.slug])
+    told = client.get(url).json()
+    assert (told["expected_end"], told["waiting"]) == (None, 25)
+    assert told["outlook"] == text
+    vanished.annotators.update(last_seen_at=timezone.now())
+    told = client.get(url).json()
+    assert told["expected_end"] is not None
+    assert told["waiting"] == 0
+    call_command("coverage", vanished.slug)
+    date, early = told["expected_end"][:10], told["earliest_end"][:10]
+    assert f"{date}: expected end; 80 %: {early} to" in (capsys.readouterr().out)
+
+
+def test_who_has_not_begun_has_no_date_and_is_missed_after_some_days():
+    study = make_study()
+    assert outlook(study).text == (
+        "No date yet: all 12 slots that are left wait for people who have not begun or "
+        "may not go on (A01, A02)."
+    )
+    assert away(study) is None
+    long_ago = timezone.now() - timedelta(days=4)
+    Invitation.objects.update(created_at=long_ago)
+    assert "Remind them" in outlook(study).text
+    assert away(study).notes[0].startswith("A01: 6 (invited ")
+    # Who was invited to a study in preparation could not begin before.
+    Event.objects.create(study=study, kind=Event.Kind.STUDY_LAUNCHED)
+    assert away(study) is None
+
+
+def test_places_to_which_nobody_is_invited_are_told():
+    study = make_study()
+    Invitation.objects.all().delete()
+    long_ago = timezone.now() - timedelta(days=4)
+    Annotator.objects.update(state="planned", created_at=long_ago)
+    assert away(study).notes == ("A01: 6 (not invited)", "A02: 6 (not invited)")
+
+
+def test_who_is_paused_is_not_at_work_and_missed_when_forgotten(vanished):
+    Annotator.objects.update(last_seen_at=timezone.now())
+    ann = vanished.annotators.get(name="A01")
+    pausing.pause(ann)
+    assert [holder.name for holder in outlook(vanished).waiting.holders] == ["A01"]
+    assert away(vanished) is None
+    long_ago = timezone.now() - timedelta(days=15)
+    vanished.slots.filter(annotator=ann, submitted_at__isnull=False).update(
+        submitted_at=long_ago
+    )
+    Annotator.objects.filter(pk=ann.pk).update(
+        last_seen_at=long_ago, consented_at=long_ago
+    )
+    assert "A01: 13 (paused; last seen " in away(vanished).notes[0]
+
+
+def test_days_on_which_a_study_was_paused_count_against_nobody(vanished):
+    assert away(vanished) is not None
+    lifecycle.pause(vanished)
+    lifecycle.launch(vanished)
+    assert away(vanished) is None
+    assert outlook(vanished).waiting.slots == 0
+
+
+def test_while_a_study_is_paused_everybody_stands_as_at_that_moment(vanished):
+    """A month's pause makes nobody missed, and nobody's work is ticked for it."""
+    now = timezone.now()
+    lifecycle.pause(vanished)
+    later = now + timedelta(days=30)
+    carol = vanished.annotators.get(name="A03")
+    measure = calendar(vanished, 3)
+    assert measure.presence(carol, now - timedelta(hours=1), later).is_at_work
+    found = redistributing.presences(vanished, later)
+    assert [(one.person.name, one.is_missed) for one in found] == [
+        ("A01", True),
+        ("A02", True),
+    ]
+    lifecycle.close(vanished)
+    assert calendar(vanished, 3).shut == measure.shut
+
+
+def test_whoever_is_invited_to_a_draft_is_not_missed():
+    study = make_study()
+    Study.objects.update(state="draft", created_at=timezone.now() - timedelta(days=9))
+    Invitation.objects.update(created_at=timezone.now() - timedelta(days=8))
+    study.refresh_from_db()
+    assert not any(one.is_missed for one in redistributing.presences(study))
+
+
+def test_whoever_has_a_story_in_hand_is_at_work(vanished):
+    ann = vanished.annotators.get(name="A01")
+    slot = leasing.take(choosing.next_slot(ann), ann)
+    leasing.renew(slot, ann)
+    assert [holder.name for holder in outlook(vanished).waiting.holders] == ["A02"]
+
+
+def test_free_slots_have_a_date_while_somebody_is_there(vanished):
+    for person in vanished.annotators.filter(state="active"):
+        inviting.revoke(person)
+    assert outlook(vanished).waiting.free == 25
+    assert "are free, and nobody is at work" in outlook(vanished).text
+    link = vanished.join_links.create(most=5)
+    assert outlook(vanished).waiting.free == 0
+    link.delete()
+    Annotator.objects.filter(name="A03").update(state="active")
+    assert outlook(vanished).waiting.free == 0
+
+
+def test_free_slots_have_no_date_where_all_have_reached_their_cap(vanished):
+    for person in vanished.annotators.filter(state="active"):
+        inviting.revoke(person)
+    carol = vanished.annotators.filter(name="A03")
+    carol.update(state="active", cap=26)
+    assert outlook(vanished).has_date
+    carol.update(cap=25)
+    assert outlook(vanished).waiting.free == 25
+    carol.update(cap=None)
+    Study.objects.update(cap=25)
+    assert outlook(vanished).waiting.slots == 25
+
+
+def test_whoever_is_at_work_with_a_full_cap_takes_no_free_slot():
+    """They are at work on what is theirs; somebody who has finished has no cap."""
+    study = study_with_vanished(timezone.now(), others_left=5)
+    for person in study.annotators.filter(name__in=("A01", "A02")):
+        inviting.revoke(person)
+    study.annotators.update(cap=25)
+    study.annotators.filter(name="A03").update(state="finished", cap=None)
+    assert outlook(study).waiting.slots == 25
+    study.annotators.filter(name="A04").update(cap=26)
+    assert outlook(study).waiting.free == 0
+
+
+def test_free_slots_are_not_called_refused_before_anybody_was_there():
+    study = make_grid("crowd", stories=2, methods=2, redundancy=3)
+    found = standing(study)
+    assert found.outlook.text == (
+        "No date: all 12 slots that are left are free, and nobody is at work. Invite "
+        "people, or remind those whom you invited."
+    )
+    assert found.alerts == []
+
+
+def test_what_nobody_may_do_has_no_date():
+    study = study_with_vanished(timezone.now(), others_left=5)
+    Annotator.objects.update(last_seen_at=timezone.now())
+    unit = study.slots.filter(state="open").first().unit
+    n = unit.slots.filter(state="open").count()
+    unit.set_aside_at = timezone.now()
+    unit.save()
+    assert outlook(study).waiting.stuck == n
+    assert f"Without {n} slot" in outlook(study).text
+    assert "that nobody at work may do." in outlook(study).text
+    study.units.update(set_aside_at=timezone.now())
+    assert outlook(study).text.startswith("No date: nobody who is at work may do any")
+
+
+@pytest.mark.parametrize(
+    ("pauses", "days"),
+    [
+        ([], 7),
+        ([1] * 19, 7),
+        ([1] * 20, 3),
+        ([1, 1, 1, 1, 3] * 8, 3),
+        ([2, 5, 5, 5, 5] * 8, 5),
+        ([30] * 20, 14),
+        ([1] * 99 + [60], 3),
+    ],
+)
+def test_patience_follows_the_pauses_that_people_make(pauses, days):
+    assert patience_of(pauses) == days
+
+
+def test_somebody_is_at_work_until_patience_ends(vanished):
+    now = timezone.now()
+    ann = vanished.annotators.get(name="A01")
+    measure = calendar(vanished, 7)
+    for hours, at_work in ((7 * 24, True), (7 * 24 + 1, False)):
+        ann.last_seen_at = ann.consented_at = now - timedelta(hours=hours)
+        assert measure.presence(ann, None, now).is_at_work == at_work
+        # A later answer is a sign, too.
+        assert measure.presence(ann, now, now).is_at_work

@@ -1,0 +1,159 @@
+"""The forecast, what to expect of agreement, and where the chart's lines stand."""
+
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from annotate.coverage import charts
+from annotate.coverage import forecast as forecasting
+from annotate.coverage.forecast import DAY, HOUR, forecast
+
+NOW = datetime(2026, 3, 20, 12, tzinfo=UTC)
+
+
+def daily(*counts):
+    """Arrivals an hour before now on each of the last days, the latest last."""
+    n = len(counts)
+    return [(NOW - (n - i) * DAY + HOUR, c) for i, c in enumerate(counts)]
+
+
+def test_a_steady_pace_is_carried_on():
+    found = forecast(daily(10, 10, 10, 10, 10, 10, 10, 10), 50, NOW)
+    assert found.reason == ""
+    assert found.per_day == pytest.approx(10)
+    assert abs(found.median - (NOW + 5 * DAY)) < HOUR
+    assert found.early < found.median < found.late
+
+
+def test_uneven_days_make_the_interval_wide():
+    even = forecast(daily(10, 10, 10, 10, 10, 10, 10, 10), 100, NOW)
+    uneven = forecast(daily(0, 25, 0, 2, 30, 0, 1, 22), 100, NOW)
+    assert uneven.late - uneven.early > 2 * (even.late - even.early)
+
+
+def test_the_end_is_open_when_the_pace_could_be_zero():
+    found = forecast(daily(60, 0, 0, 0, 0, 0, 1), 50, NOW)
+    assert found.reason == ""
+    assert found.late is None
+
+
+@pytest.mark.parametrize(
+    ("arrivals", "remaining", "reason"),
+    [
+        (daily(10, 10, 10, 10, 10), 0, "complete"),
+        ([], 5, "none lately"),
+        (daily(3, 4, 5, 1), 5, "few"),
+        ([(NOW - 30 * DAY, 500)], 5, "none lately"),
+        ([(NOW - 2 * HOUR, 40)], 5, "young"),
+    ],
+)
+def test_no_forecast_says_why(arrivals, remaining, reason):
+    found = forecast(arrivals, remaining, NOW)
+    assert found.reason == reason
+    assert found.median is None
+
+
+def test_a_young_study_is_forecast_by_the_hour():
+    arrivals = [(NOW - i * HOUR, 6) for i in range(12, 0, -1)]
+    found = forecast(arrivals, 60, NOW)
+    assert found.reason == ""
+    assert found.per_day == pytest.approx(24 * 6)
+    assert abs(found.median - (NOW + 10 * HOUR)) < HOUR
+
+
+def test_what_is_further_away_than_anybody_plans_is_no_date():
+    found = forecast(daily(5, 5, 5, 5, 5, 5), 10**6, NOW)
+    assert found.reason == ""
+    assert found.late is None
+    assert found.median is None
+
+
+@pytest.mark.parametrize("dispersion", [1.0, 4.0])
+def test_the_interval_covers_as_often_as_it_says(dispersion):
+    """Days of ten on average, as uneven as Poisson's and four times as much."""
+    rng = np.random.default_rng(11)
+
+    def days(n):
+        if dispersion == 1:
+            return rng.poisson(10, n)
+        return rng.negative_binomial(10 / (dispersion - 1), 1 / dispersion, n)
+
+    covered, repetitions, remaining = 0, 600, 120
+    for _ in range(repetitions):
+        early, _middle, late = forecasting.time_left(
+            [int(n) for n in days(14)], remaining
+        )
+        # The moment within the last day is spread evenly over it.
+        total = np.cumsum(days(400))
+        last = int(np.searchsorted(total, remaining))
+        before = total[last - 1] if last else 0
+        took = last + (remaining - before) / max(total[last] - before, 1)
+        covered += early <= took <= late
+    assert 0.75 <= covered / repetitions <= 0.88
+
+
+@pytest.mark.parametrize("hours", [7, 30, 24 * 7])
+def test_answers_of_one_hour_alone_make_no_forecast(hours):
+    found = forecast([(NOW - hours * HOUR, 62)], 18, NOW + 0.75 * HOUR)
+    assert found.reason == "young"
+
+
+def test_sessions_are_as_long_as_those_so_far():
+    assert forecasting.sessions_left(60, 120, 30, 7) == 15
+    assert forecasting.sessions_left(60, 0, 0, 7) == 9
+    assert forecasting.sessions_left(0, 10, 2, 7) == 0
+
+
+def test_means_are_more_reliable_than_single_ratings():
+    assert forecasting.spearman_brown(0.5, 1) == pytest.approx(0.5)
+    assert forecasting.spearman_brown(0.5, 10) == pytest.approx(10 / 11)
+    assert forecasting.spearman_brown(0.0, 10) is None
+    assert forecasting.spearman_brown(-0.2, 10) is None
+
+
+def test_the_expected_interval_shrinks_with_the_root_of_the_answers():
+    low, high = forecasting.expected_interval(0.5, 0.3, 0.6, 100, 400)
+    assert (low, high) == pytest.approx((0.4, 0.55))
+    assert forecasting.expected_interval(0.5, 0.3, 0.6, 400, 400) == (0.3, 0.6)
+
+
+def test_the_line_ends_as_high_as_the_study_is_complete():
+    drawn = charts.chart(daily(10, 0, 30, 10), 100, DAY, NOW, [NOW + DAY] * 3)
+    assert drawn.table[-1][2] == 50
+    assert drawn.line.split()[-2] == "50.0"
+    assert drawn.now is not None
+    assert drawn.now < charts.WIDTH
+    assert drawn.wedge.startswith(f"M{drawn.now} 50.0")
+    assert max(bar.height for bar in drawn.bars) == charts.HEIGHT
+    assert all(0 <= bar.x <= charts.WIDTH for bar in drawn.bars)
+
+
+def test_the_chart_of_answers_long_ago_ends_with_them():
+    old = [(NOW - timedelta(days=400 - i), 5) for i in range(3)]
+    drawn = charts.chart(old, 30, DAY, NOW)
+    assert drawn.now is None
+    assert drawn.end == old[-1][0] + DAY
+    assert charts.chart([], 30, DAY, NOW) is None
+
+
+def test_a_single_stretch_is_a_slope_and_a_narrow_bar_amidst_it():
+    drawn = charts.chart([(NOW - HOUR, 68)], 90, HOUR, NOW)
+    assert drawn.line == "M0 100 H0.0 L1000.0 24.4 H1000.0"
+    (bar,) = drawn.bars
+    assert bar.width == charts.BROADEST
+    assert bar.x + bar.width / 2 == charts.WIDTH / 2
+
+
+def test_bars_stand_within_their_stretch():
+    drawn = charts.chart(daily(10, 0, 30, 10), 100, DAY, NOW)
+    each = charts.WIDTH * DAY / (drawn.end - drawn.start)
+    for at, bar in zip(drawn.table, drawn.bars, strict=True):
+        place = charts.WIDTH * (at[0] - drawn.start) / (drawn.end - drawn.start)
+        assert place <= bar.x + 0.1
+        assert bar.x + bar.width <= place + each + 0.1
+
+
+def test_an_open_end_reaches_the_edge():
+    drawn = charts.chart(daily(10, 0, 30, 10), 100, DAY, NOW, [NOW + DAY, None, None])
+    assert f"H{charts.WIDTH}" in drawn.wedge

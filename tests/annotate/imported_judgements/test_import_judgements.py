@@ -1,0 +1,272 @@
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from annotate.history.verifying import problems
+from annotate.models import Choice, Rating, Slot, Study
+from annotate.reports import study_tables
+from evalcore.models import Benchmark
+from tests.factories import make_benchmark, make_study
+from tests.people import answer_everything
+
+pytestmark = pytest.mark.django_db
+
+RATINGS = """story,method,dimension,annotator,rating,seconds
+01,Alder,character,R1,4,12
+01,Alder,beauty,R1,2,12
+01,Alder,character,R2,3,
+01,Birch,character,R1,0,
+"""
+CHOICES = """story,method_a,method_b,criterion,annotator,choice,left_method
+01,Birch,Alder,quality,R1,a,Birch
+01,Alder,Birch,quality,R2,tie,
+"""
+
+
+@pytest.fixture(autouse=True)
+def benchmark():
+    return make_benchmark(pictures=False)
+
+
+def load(tmp_path, text, table="ratings", **options):
+    path = tmp_path / f"{table}.csv"
+    path.write_text(text)
+    given = {"benchmark": "woods", "study": "past", table: path} | options
+    call_command("import_judgements", **given)
+
+
+def test_it_works(tmp_path, capsys):
+    load(tmp_path, RATINGS)
+    assert "Imported 4 answers in 3 slots." in capsys.readouterr().out
+    study = Study.objects.get()
+    assert study.state == Study.State.CLOSED
+    assert study.redundancy == 2
+    first = Slot.objects.get(annotator__name="R1", unit__output_a__method__name="Alder")
+    assert first.ratings.count() == 2
+    assert first.seconds == 12
+    assert problems(study) == []
+
+
+def test_a_second_run_changes_nothing_and_other_answers_are_refused(tmp_path, capsys):
+    load(tmp_path, RATINGS)
+    load(tmp_path, RATINGS)
+    assert "Nothing new: 4 answers" in capsys.readouterr().out
+    with pytest.raises(CommandError, match=r"ratings.csv:2: .* into a new study"):
+        load(tmp_path, RATINGS.replace("R1,4", "R1,1"))
+    assert Rating.objects.count() == 4
+
+
+def test_choices_are_stored_in_alphabetical_order(tmp_path):
+    load(tmp_path, CHOICES, "choices")
+    r1 = Choice.objects.get(annotator__name="R1")
+    assert r1.slot.unit.output_a.method.name == "Alder"
+    assert r1.value == "b"  # Birch, which the file calls a
+    assert not r1.a_is_left
+    assert Study.objects.get().protocol == "pairwise"
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (
+            "01,Alder,character,R3,5,",
+            "ratings.csv:6: rating: 5: expected a value from 0 to 4",
+        ),
+        (
+            "01,Alder,character,R3,2.5,",
+            "ratings.csv:6: rating: 2.5: expected a whole number",
+        ),
+        ("01,Alder,character,R1,4,", "ratings.csv:6: .*line 2 has the same"),
+        (
+            "09,Alder,character,R1,4,",
+            "ratings.csv:6: story: 09: expected a story of woods",
+        ),
+        (
+            ",Alder,character,R1,4,",
+            "ratings.csv:6: story: expected a story; method-level",
+        ),
+        (
+            "01,Alder,character,R1",
+            "ratings.csv:6: expected 6 columns as in the header, not 4",
+        ),
+    ],
+)
+def test_mistakes_are_named_and_nothing_is_written(tmp_path, row, message):
+    with pytest.raises(CommandError, match=message) as caught:
+        load(tmp_path, RATINGS + row + "\n")
+    assert caught.value.returncode == 2
+    assert not Study.objects.exists()
+    assert not Rating.objects.exists()
+
+
+def test_missing_stories_and_methods_are_created_when_asked(tmp_path):
+    load(tmp_path, RATINGS.replace("01,", "new,"), benchmark="fresh", create=True)
+    assert Study.objects.get().benchmark.slug == "fresh"
+    assert Rating.objects.count() == 4
+
+
+@pytest.mark.shared
+def test_real_ratings_of_800_images(shared):
+    call_command(
+        "import_judgements",
+        ratings=shared / "data/dsg/ratings.csv",
+        scale=(1, 5),
+        benchmark="dsg",
+        study="dsg",
+        create=True,
+    )
+    assert Rating.objects.count() == 3995
+    assert problems(Study.objects.get()) == []
+
+
+HEADER = "story,method,dimension,annotator,rating,seconds,submitted_at,session,round"
+
+
+def timed(row):
+    """One rating with seconds, submitted_at, session and round."""
+    return f"{HEADER}\n01,Alder,character,R1,4,{row}\n"
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("nan,,,", "seconds: nan: .*a number of seconds"),
+        ("-5,,,", "seconds: -5: .*a number of seconds"),
+        ("abc,,,", "seconds: abc: .*a number of seconds"),
+        ("1_0,,,", "seconds: 1_0: .*a number of seconds"),
+        (",yesterday,,", "submitted_at: yesterday: .*a time such as"),
+        (",0001-01-01T00:00:00+14:00,,", "submitted_at: .*a time such as"),
+        (",9999-12-31T23:59:59-14:00,,", "submitted_at: .*a time such as"),
+        (",,0,", "session: 0: .*a whole number from 1"),
+        (",,,1.5", "round: 1.5: .*a whole number from 1"),
+        (",,,0", "round: 0: .*a whole number from 1"),
+        (",,,10000", "round: 10000: .*a whole number from 1 to 9999"),
+    ],
+)
+def test_odd_times_and_counts_are_named(tmp_path, row, message):
+    with pytest.raises(CommandError, match=message):
+        load(tmp_path, timed(row), benchmark="fresh", create=True)
+    assert not Study.objects.exists()
+    assert not Benchmark.objects.filter(slug="fresh").exists()
+
+
+def test_sessions_and_times_are_kept_and_the_rest_is_noted(tmp_path, capsys):
+    text = timed("12,2025-06-01T12:00:00Z,4,2").replace("seconds", "comment,seconds", 1)
+    load(tmp_path, text.replace("R1,4,", "R1,4,nice,"))
+    slot = Slot.objects.get()
+    assert (slot.session, slot.round, slot.seconds) == (4, 2, 12)
+    assert slot.submitted_at.isoformat() == "2025-06-01T12:00:00+00:00"
+    notes = capsys.readouterr().err
+    assert "columns not kept: comment" in notes
+    assert "without submitted_at" not in notes
+
+
+def test_an_empty_round_is_the_first(tmp_path):
+    twice = timed(",,,") + "01,Alder,character,R1,1,,,,1\n"
+    with pytest.raises(CommandError, match="line 2 has the same"):
+        load(tmp_path, twice)
+
+
+def test_sides_that_a_file_does_not_tell_stay_unknown(tmp_path):
+    load(tmp_path, CHOICES, "choices")
+    sides = dict(Choice.objects.values_list("annotator__name", "a_is_left"))
+    assert sides == {"R1": False, "R2": None}
+
+
+def test_two_sides_in_one_slot_are_refused(tmp_path):
+    rows = CHOICES + "01,Alder,Birch,realism,R1,a,Alder\n"
+    with pytest.raises(CommandError, match="the method that stood left in line 2"):
+        load(tmp_path, rows, "choices")
+
+
+def test_means_of_raters_are_no_answers(tmp_path):
+    with pytest.raises(CommandError, match="means of raters"):
+        load(tmp_path, "story,method,character\n01,Alder,3\n", wide=True)
+
+
+def test_another_benchmark_is_not_taken_for_the_studys(tmp_path):
+    load(tmp_path, RATINGS)
+    with pytest.raises(CommandError, match="benchmark woods, which study past judges"):
+        load(tmp_path, RATINGS, benchmark="typo", create=True)
+    assert not Benchmark.objects.filter(slug="typo").exists()
+
+
+@pytest.mark.parametrize("scale", [(0, 10**8), (-5000, 5)])
+def test_a_scale_that_no_column_holds_is_refused(tmp_path, scale):
+    with pytest.raises(CommandError, match="a scale between -1000 and 1000"):
+        load(tmp_path, RATINGS, scale=scale)
+
+
+def test_a_study_needs_a_name_that_addresses_can_hold(tmp_path):
+    with pytest.raises(CommandError, match="write letters, digits"):
+        load(tmp_path, RATINGS, study="my study")
+
+
+TICKS = """story,method,shot,dimension,annotator,rating
+01,Alder,1,pan|text,R1,1
+01,Alder,1,pan|video,R1,0
+01,Alder,2,pan|text,R1,0
+01,Alder,2,pan|video,R1,1
+"""
+
+
+def test_ratings_with_shots_become_a_checklist(tmp_path, capsys):
+    load(tmp_path, TICKS)
+    assert "Imported 4 answers in 1 slots." in capsys.readouterr().out
+    study = Study.objects.get()
+    assert study.is_checklist
+    assert [q.key for q in study.questions.all()] == ["pan|text", "pan|video"]
+    rows = Rating.objects.order_by("shot", "question__ordinal")
+    assert list(rows.values_list("shot", "question__key", "value", "scale_max")) == [
+        (1, "pan|text", 1, 1),
+        (1, "pan|video", 0, 1),
+        (2, "pan|text", 0, 1),
+        (2, "pan|video", 1, 1),
+    ]
+    assert problems(study) == []
+    load(tmp_path, TICKS)
+    assert "Nothing new: 4 answers" in capsys.readouterr().out
+    with pytest.raises(CommandError, match=r"ratings.csv:3: .* into a new study"):
+        load(tmp_path, TICKS.replace("1,pan|video,R1,0", "1,pan|video,R1,1"))
+
+
+def test_an_exported_checklist_is_imported_again(tmp_path):
+    from annotate.reports import downloads
+
+    study = make_study(
+        protocol="checklist", benchmark=Benchmark.objects.get(), slug="first"
+    )
+    answer_everything(study, 1)
+    load(tmp_path, "".join(downloads.csv_lines(study, "ratings")))
+    again = Study.objects.get(slug="past")
+    assert problems(again) == []
+    columns = ("story", "method", "shot", "dimension", "annotator", "rating")
+    for column in columns:
+        old, new = (
+            [row[column] for row in study_tables.rating_rows(one)]
+            for one in (study, again)
+        )
+        assert sorted(map(str, old)) == sorted(map(str, new)), column
+
+
+@pytest.mark.parametrize(
+    ("new", "told"),
+    [
+        ("9,pan|text,R1,0", "shot: 9: expected a shot of story 01: 1, 2, 3"),
+        (",pan|text,R1,0", "shot: expected the number of a shot"),
+        ("2,pan|text,R1,3", "rating: 3: expected 0 or 1"),
+        ("2,pan,R1,0", "dimension: pan: expected a box"),
+    ],
+)
+def test_what_is_wrong_with_a_box_is_named(tmp_path, new, told):
+    with pytest.raises(CommandError) as caught:
+        load(tmp_path, TICKS.replace("2,pan|text,R1,0", new))
+    assert f"ratings.csv:4: {told}" in str(caught.value)
+    assert not Study.objects.exists()
+
+
+def test_shots_of_new_stories_are_made(tmp_path):
+    load(tmp_path, TICKS.replace("01,", "new,"), create=True)
+    shots = Benchmark.objects.get().stories.get(key="new").shots
+    assert list(shots.values_list("number", flat=True)) == [1, 2]
+    assert problems(Study.objects.get()) == []

@@ -1,0 +1,219 @@
+"""What a browser may fetch beforehand: without a lease, and nobody else's."""
+
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from annotate.history.verifying import problems
+from annotate.models import Event, Rating, Slot
+from annotate.next_slot import choosing
+from annotate.next_slot.prefetch import foreseen
+from annotate.slots import leasing
+from annotate.submission import late_answers
+from tests.factories import make_benchmark
+from tests.working import (
+    LIKERT,
+    PAIRWISE,
+    Browser,
+    always,
+    answer,
+    join,
+    make_planned,
+    save,
+    work,
+)
+
+pytestmark = pytest.mark.django_db
+
+OPEN = f"{LIKERT}\nassignment: open\nredundancy: 2\nsession_size: 4\n"
+
+
+@pytest.fixture
+def crowd():
+    return make_planned(OPEN, benchmark=make_benchmark(stories=6))
+
+
+def code_in(address):
+    return address.split("?")[0].rstrip("/").split("/")[-1]
+
+
+def codes(slots):
+    return [slot.code for slot in slots]
+
+
+def test_a_plan_is_foreseen_to_the_end_of_the_session():
+    study = make_planned(
+        f"{LIKERT}\nsession_size: 3\nredundancy: 1\n",
+        annotators=2,
+        benchmark=make_benchmark(stories=8),
+    )
+    person = join(study, "A01")
+    first = choosing.take_next(person).slot
+    here = leasing.own_slots(person).filter(session=1)
+    assert codes(foreseen(person, first)) == codes(here)[1:]
+    answer(first, person, always("2"))
+    assert codes(foreseen(person, first)) == codes(here)[1:]
+
+
+def test_free_slots_are_foreseen_as_they_will_come(crowd):
+    person = join(crowd)
+    slot = choosing.take_next(person).slot
+    guessed = codes(foreseen(person, slot))
+    assert len(guessed) == 3
+    came = []
+    for _ in guessed:
+        answer(slot, person, always("2"))
+        slot = choosing.take_next(person).slot
+        came.append(slot.code)
+    assert came == guessed
+
+
+def test_to_foresee_takes_and_writes_nothing(crowd, client):
+    person = join(crowd)
+    browser = Browser(client, person)
+    browser.start()
+    events = Event.objects.count()
+    before = list(Slot.objects.order_by("pk").values())
+    named = client.get(f"{browser.at}ahead/").json()["pages"]
+    assert len(named) == 3
+    for number, address in enumerate(named, 1):
+        page = client.get(address)
+        assert f"Story {number + 1} of 4" in page.content.decode()
+        shot = reverse("rate-picture", args=[browser.token, "CODE", "only", 1, "thumb"])
+        picture = shot.replace("CODE", code_in(address))
+        assert client.get(picture).status_code == 200
+    assert list(Slot.objects.order_by("pk").values()) == before
+    assert Event.objects.count() == events
+
+
+def test_nobody_sees_a_slot_that_is_planned_for_somebody_else(client):
+    study = make_planned(f"{LIKERT}\nredundancy: 1\n", annotators=2)
+    person, other = join(study, "A01"), join(study, "A02")
+    browser = Browser(client, person)
+    theirs = other.slots.exclude(unit__in=person.slots.values("unit")).first()
+    theirs = theirs or other.slots.first()
+    address = browser.address("slot", theirs.code)
+    assert client.get(f"{address}?ahead=1").status_code == 404
+    assert save(client, address, character="1").status_code == 404
+    assert not Rating.objects.exists()
+
+
+def test_answers_given_without_network_take_the_slot_while_it_is_free(crowd, client):
+    person = join(crowd)
+    browser = Browser(client, person)
+    browser.start()
+    first = browser.at
+    named = client.get(f"{first}ahead/").json()["pages"]
+    proof = client.get(named[1]).context["proof"]
+    at = named[1].split("?")[0]
+    reply = save(client, at, character="1", beauty="2", submit=True, proof=proof)
+    assert reply.json()["submitted"]
+    slot = Slot.objects.get(code=code_in(named[1]))
+    assert (slot.annotator, slot.state) == (person, "submitted")
+    assert slot.ordinal is not None
+    assert problems(crowd) == []
+
+
+def test_answers_given_without_network_are_surplus_once_somebody_has_it(
+    crowd, client, monkeypatch
+):
+    person, other = join(crowd), join(crowd)
+    slot = choosing.take_next(person).slot
+    wanted = foreseen(person, slot)[0]
+    leasing.take(wanted, other)
+    address = Browser(client, person).address("slot", wanted.code)
+    assert save(client, address, character="1").status_code == 404, "without proof"
+    proof = late_answers.offer(person, wanted.code)
+    stolen = late_answers.offer(other, wanted.code)
+    assert save(client, address, character="1", proof=stolen).status_code == 404
+    monkeypatch.setattr(late_answers, "OFFER_LASTS", timedelta(seconds=-1))
+    assert save(client, address, character="1", proof=proof).status_code == 404
+    monkeypatch.undo()
+    reply = save(client, address, character="1", beauty="2", submit=True, proof=proof)
+    assert reply.json()["submitted"]
+    kept = Slot.objects.get(annotator=person, unit=wanted.unit)
+    assert (kept.ordinal, kept.state) == (None, "submitted")
+    wanted.refresh_from_db()
+    assert wanted.annotator == other
+    assert problems(crowd) == []
+
+
+def test_the_story_on_the_page_is_the_one_that_is_taken(
+    crowd, client, django_assert_max_num_queries
+):
+    person = join(crowd)
+    browser = Browser(client, person)
+    browser.start()
+    named = client.get(f"{browser.at}ahead/").json()["pages"]
+    shown = code_in(named[2])
+    save(client, browser.at, character="1", beauty="2")
+    # Twenty-three and the savepoints around them; PostgreSQL locks the unit, too.
+    with django_assert_max_num_queries(28):
+        reply = save(client, browser.at, submit=True, seconds=1, shown=shown).json()
+    assert reply["next"] == named[2].split("?")[0]
+    assert Slot.objects.get(code=shown).annotator == person
+
+
+def test_what_the_page_wishes_breaks_no_rule(crowd):
+    person, other = join(crowd), join(crowd)
+    slot = choosing.take_next(person).slot
+    answer(slot, person, always("1"))
+    gone = foreseen(person, slot)[0]
+    leasing.take(gone, other)
+    judged = Slot.objects.filter(unit=slot.unit, annotator=None).first()
+    high = Slot.objects.filter(level=2, annotator=None).exclude(unit=slot.unit).first()
+    Slot.objects.filter(pk=high.pk).update(level=9)
+    for wish in (gone, judged, high):
+        taken = choosing.take_next(person, session=1, wish=wish.code)
+        assert taken.slot.code != wish.code
+        leasing.free_unfinished(person)
+
+
+THREE = f"{LIKERT}\nassignment: open\nredundancy: 3\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        THREE,
+        THREE + "languages: {en: 2, zh: 1}\n",
+        f"{LIKERT}\nrounds: 2\nredundancy: 1\n",
+        f"{PAIRWISE}\nassignment: open\nredundancy: 3\nadaptive: {{top: 1}}\n",
+    ],
+    ids=["open", "languages", "rounds", "adaptive"],
+)
+def test_what_is_said_of_one_slot_is_what_is_said_of_all(text):
+    study = make_planned(text, benchmark=make_benchmark(stories=3), annotators=3)
+    names = [""] * 3 if study.is_open else ["A01", "A02", "A03"]
+    spoken = ("en", "zh", "en")
+    people = [join(study, n, language=spoken[i]) for i, n in enumerate(names)]
+    told = set()
+    for turn in range(9):
+        doing = people[turn % 3]
+        free = choosing.free_slots(doing).first()
+        taken = leasing.take(free, doing) if free else choosing.take_next(doing).slot
+        if turn == 1:
+            study.units.filter(pk=taken.unit_id).update(set_aside_at=timezone.now())
+            leasing.withdraw(study.slots.exclude(unit=taken.unit).first())
+        if turn in (0, 5):
+            leasing.free_unfinished(doing)
+        elif turn == 3:
+            leasing.skip(taken, doing, reason="other")
+        elif turn % 2:
+            answer(taken, doing, always("left" if study.is_pairwise else "1"))
+        for person in people:
+            free = set(choosing.free_slots(person).values_list("pk", flat=True))
+            slots = list(study.slots.select_related("unit"))
+            said = {slot.pk: choosing.is_free_for(person, slot) for slot in slots}
+            assert {pk for pk, is_free in said.items() if is_free} == free
+            told |= set(said.values())
+    assert told == {True, False}
+
+
+def test_nothing_is_foreseen_in_the_training_nor_when_all_is_done():
+    study = make_planned(f"{LIKERT}\nredundancy: 1\n", annotators=1)
+    person = join(study, "A01")
+    slots = work(person, always("3"))
+    assert foreseen(person, slots[-1]) == []

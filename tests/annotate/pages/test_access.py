@@ -1,0 +1,97 @@
+"""Who opens which address is what docs/access.md says."""
+
+import pytest
+from django.urls import reverse
+
+from annotate.models import User
+from evalcore.models import BenchmarkMember
+from tests.annotate.address_table import (
+    HIDDEN,
+    NEVER,
+    OPENS,
+    PAGE,
+    World,
+    addresses,
+    ask,
+    observed,
+    page,
+)
+from tests.people import log_in
+
+# What strangers open: nothing of any study.
+OPEN_TO_ALL = {
+    "/",
+    "/login/",
+    "/logout/",
+    "/i18n/setlang/",
+    "/api/v1/schema/",
+    "/api/v1/token/",
+}
+STRANGERS = {"nobody", "no link", "revoked link"}
+# What says whose they are: the same for everybody, with their own things in it.
+ONES_OWN = {
+    "/benchmarks/",
+    "/studies/",
+    "/setup/",
+    "/metrics/",
+    "/api/v1/studies/",
+    "/api/v1/slot/",
+}
+# Words of an address that name one thing of a study, a benchmark or an annotator.
+OF_ANOTHER = {"pk", "code", "run"}
+OTHERS = {"other lab's manager", "other study's link", "other annotator's link"}
+
+
+@pytest.mark.once
+@pytest.mark.django_db
+def test_everybody_opens_what_the_documentation_says(tmp_path):
+    tables = observed(World(tmp_path))
+    for rows in tables.values():
+        for row in rows:
+            address = row["address"].strip("`")
+            openers = {title for title, word in row.items() if word == OPENS}
+            if address not in OPEN_TO_ALL:
+                assert not openers & STRANGERS, row
+                is_ones_own = address in ONES_OWN or (
+                    # The link's own annotator or study, whoever holds the link.
+                    address.startswith(("/rate/", "/join/")) and "<code>" not in address
+                )
+                assert not openers & OTHERS or is_ones_own, row
+            if "researcher" in openers:
+                assert {"manager", "manager of everything"} <= openers, row
+            if "manager" in openers:
+                assert "and owner of the benchmark" in openers, row
+    assert page(tables) == PAGE.read_text(encoding="utf-8"), (
+        "if that is meant: python -m tests.annotate.address_table"
+    )
+
+
+@pytest.mark.once
+@pytest.mark.django_db
+def test_below_ones_own_study_or_link_nothing_of_another_is_found(tmp_path):
+    """Attack: Eve manages a study, has a link, and guesses ids of Alice's."""
+    world = World(tmp_path)
+    hills = world.hills
+    BenchmarkMember.objects.create(
+        benchmark=hills.benchmark,
+        user=User.objects.get(username="eve"),
+        role=BenchmarkMember.Role.OWNER,
+    )
+    client = log_in("eve")
+    link = hills.annotators.get(name="A01").invitation.token
+    asked = 0
+    for address in addresses():
+        words = world.words(address, link)
+        if not OF_ANOTHER & words.keys() or not {"slug", "token"} & words.keys():
+            continue
+        if "slug" in words:
+            words["slug"] = hills.slug  # its benchmark's, too
+        elif address.name.startswith("preview-"):
+            words["token"] = hills.benchmark.slug
+        answers = {
+            ask(client, method, reverse(address.name, kwargs=words))
+            for method in ("GET", "POST")
+        }
+        assert answers <= {HIDDEN, NEVER}, address
+        asked += 1
+    assert asked > 35

@@ -1,0 +1,665 @@
+"""The dashboard: its numbers, its tables, who may act from it, and that it is cheap."""
+
+import csv
+import html
+import io
+import json
+import re
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from annotate import tasks
+from annotate.coverage import counts, dashboard, heat_map, snapshots
+from annotate.models import (
+    Annotator,
+    Event,
+    Flag,
+    Purpose,
+    Rating,
+    Skip,
+    Slot,
+    Study,
+    Unit,
+)
+from annotate.next_slot import choosing
+from annotate.quality import exclusion
+from annotate.slots import leasing
+from annotate.studies.withdrawing import withdraw_units
+from tests.factories import make_benchmark, make_study
+from tests.people import alice, answer_everything, eve, rob
+from tests.studies import flag, running_study, set_aside
+
+pytestmark = pytest.mark.django_db
+TABLES = ["cells", "annotators", "arrivals", "alerts", "comments", "events"]
+
+
+@pytest.fixture
+def study():
+    return make_study(consented=True)
+
+
+@pytest.fixture
+def running():
+    return running_study(timezone.now())
+
+
+def page(study, client=None, **query):
+    url = reverse("study-coverage", args=[study.slug])
+    return (client or alice(study)).get(url, query).content.decode()
+
+
+def table(study, name):
+    answer = alice(study).get(reverse("coverage-csv", args=[study.slug, name]))
+    text = b"".join(answer.streaming_content).decode()
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def posts(study):
+    ann = study.annotators.first()
+    found = flag(ann, "warn", "fast")
+    return [
+        reverse("annotator-action", args=[study.slug, ann.pk, "pause"]),
+        reverse("annotator-action", args=[study.slug, ann.pk, "resume"]),
+        reverse("annotator-action", args=[study.slug, ann.pk, "revoke"]),
+        reverse("flag-resolve", args=[study.slug, found.pk]),
+        reverse("unit-hand-out", args=[study.slug, study.units.first().pk]),
+    ]
+
+
+def gets(study):
+    tables = [reverse("coverage-csv", args=[study.slug, name]) for name in TABLES]
+    return [*tables, reverse("event-list", args=[study.slug])]
+
+
+def test_eve_finds_nothing_and_strangers_are_sent_to_the_login(study):
+    for url in posts(study):
+        assert eve().post(url).status_code == 404
+        assert Client().post(url).status_code == 302
+    for url in gets(study):
+        assert eve().get(url).status_code == 404
+        assert Client().get(url)["Location"].startswith(reverse("login"))
+
+
+def test_rob_reads_everything_and_changes_nothing(study):
+    for url in gets(study):
+        assert rob(study).get(url).status_code == 200
+    for url in posts(study):
+        assert rob(study).post(url).status_code == 403
+        assert alice(study).get(url).status_code == 405
+    assert study.annotators.first().state == "active"
+    assert "Revoke" not in page(study, rob(study))
+
+
+def test_pausing_resuming_revoking_and_settling_from_the_dashboard(study):
+    client = alice(study)
+    pause, resume, revoke, settle, hand_out = posts(study)
+    ann = study.annotators.first()
+    for url, state in ((pause, "paused"), (resume, "active"), (revoke, "revoked")):
+        answer = client.post(url, follow=True)
+        assert ann.name in answer.content.decode()
+        assert Annotator.objects.get(pk=ann.pk).state == state
+    assert "not paused" in client.post(resume, follow=True).content.decode()
+    client.post(settle)
+    settled = Flag.objects.get()
+    assert settled.resolved_by.username == "alice"
+    assert client.post(hand_out).status_code == 302
+    odd = reverse("annotator-action", args=[study.slug, ann.pk, "praise"])
+    assert client.post(odd).status_code == 404
+
+
+def test_a_paused_person_can_be_dealt_with_from_the_alert(study):
+    ann = study.annotators.first()
+    warning, pause = flag(ann, "warn", "fast"), flag(ann, "pause", "faster")
+    answer_everything(study)
+    client = alice(study)
+    client.post(reverse("annotator-action", args=[study.slug, ann.pk, "pause"]))
+    box = re.search('<article class="alert.*?</article>', page(study, client), re.S)[0]
+    views = reverse("view-list", args=[study.slug])
+    assert f'href="{views}?annotator={ann.name}#exclude-all"' in box
+    for action in ("resume", "revoke"):
+        assert reverse("annotator-action", args=[study.slug, ann.pk, action]) in box
+    chosen = client.get(views, {"annotator": ann.name}).content.decode()
+    assert f'<option value="{ann.name}" selected>' in chosen
+    assert 'id="exclude-all"' in chosen
+    assert 'value="faster"' in chosen
+    settle = reverse("flag-resolve", args=[study.slug, pause.pk])
+    assert settle in box
+    assert f'name="also" value="{warning.pk}"' in box
+    told = client.post(settle, {"also": [warning.pk, "x"]}, follow=True)
+    assert f"The flags of {ann.name} are settled. {ann.name} stays paused." in (
+        told.content.decode()
+    )
+    assert not Flag.objects.filter(resolved_at=None).exists()
+    assert '<article class="alert' not in page(study, client)
+
+
+def test_a_flag_of_somebody_else_is_not_settled_besides(study):
+    first, second = study.annotators.all()
+    mine, other = flag(first, "warn", "fast"), flag(second, "warn", "fast")
+    url = reverse("flag-resolve", args=[study.slug, mine.pk])
+    alice(study).post(url, {"also": [other.pk]})
+    assert list(Flag.objects.filter(resolved_at=None)) == [other]
+
+
+def test_checks_are_told_beside_the_slots_and_lead_to_them(study):
+    ann = study.annotators.first()
+    answer_everything(study)
+    assert "told the sum of both" not in page(study)
+    gold = Unit.objects.create(
+        study=study,
+        story=study.units.first().story,
+        purpose=Purpose.GOLD,
+        output_a=study.units.first().output_a,
+        expected={"character": [3, 4]},
+    )
+    now = timezone.now()
+    for state in ("submitted", "open"):
+        done = {"submitted_at": now, "started_at": now} if state == "submitted" else {}
+        Slot.objects.create(
+            study=study,
+            unit=gold,
+            annotator=ann,
+            purpose=Purpose.GOLD,
+            state=state,
+            round=1 + (state == "open"),
+            **done,
+        )
+    shown = page(study)
+    assert "6/6" in shown
+    assert "+1 check<" in shown
+    assert "told the sum of both" in shown
+    link = html.unescape(re.search(r'href="([^"]+part=checks[^"]*)"', shown)[1])
+    listed = alice(study).get(link)
+    assert listed.context["page"].paginator.count == 1
+    text = listed.content.decode()
+    assert '<td class="number">gold</td>' in text
+    assert '<td class="number">surplus</td>' not in text
+    slot = Slot.objects.get(purpose=Purpose.GOLD, state="submitted")
+    own = reverse("slot-detail", args=[study.slug, slot.code])
+    assert "<dd>gold</dd>" in alice(study).get(own).content.decode()
+
+
+def check(study, purpose, value, **of):
+    """A check that the first annotator has answered, on the first slot's unit."""
+    first = study.slots.filter(annotator__name="A01").first()
+    now = timezone.now()
+    slot = Slot.objects.create(
+        study=study,
+        annotator=first.annotator,
+        purpose=purpose,
+        state="submitted",
+        started_at=now,
+        submitted_at=now,
+        **{"unit": first.unit, **of},
+    )
+    for question in study.questions.all():
+        Rating.objects.create(
+            slot=slot,
+            question=question,
+            annotator=first.annotator,
+            value=value,
+            scale_min=0,
+            scale_max=4,
+        )
+    return slot
+
+
+def slot_page(study, slot):
+    url = reverse("slot-detail", args=[study.slug, slot.code])
+    return alice(study).get(url).content.decode()
+
+
+def test_a_gold_slot_says_what_was_expected(study):
+    one = study.units.first()
+    gold = Unit.objects.create(
+        study=study, story=one.story, output_a=one.output_a, purpose=Purpose.GOLD
+    )
+    keys = list(study.questions.values_list("key", flat=True))
+    gold.expected = dict(zip(keys, ([3, 4], [1, 1]), strict=True))
+    gold.save()
+    shown = slot_page(study, check(study, Purpose.GOLD, 3, unit=gold))
+    assert shown.count("badge good") == 2, "the study is open, one answer is right"
+    assert "Expected: 3–4" in shown
+    assert "not as expected</span>" in shown
+    assert "Expected: 1<" in shown
+
+
+def test_a_repeat_and_a_twin_lead_to_what_they_are_compared_with(study):
+    first = study.slots.filter(annotator__name="A01").first()
+    twin = Unit.objects.create(
+        study=study,
+        story=first.unit.story,
+        output_a=first.unit.output_a,
+        purpose=Purpose.TWIN,
+        original=first.unit,
+    )
+    link = reverse("slot-detail", args=[study.slug, first.code])
+    for slot in (
+        check(study, Purpose.REPEAT, 3, repeat_of=first),
+        check(study, Purpose.TWIN, 1, unit=twin),
+    ):
+        shown = slot_page(study, slot)
+        assert f'<a href="{link}">the answer to the original' in shown
+        assert "Expected" not in shown
+    assert "the answer to the original" not in slot_page(study, first)
+
+
+def test_the_legend_names_the_marks_that_stand_in_the_map(study):
+    assert "one leased now" not in page(study)
+    ann = study.annotators.first()
+    leasing.take(choosing.next_slot(ann), ann)
+    assert "+1: one leased now" in page(study)
+    assert "⚑:" not in page(study)
+    study.units.update(set_aside_at=timezone.now())
+    assert "⚑: set aside" in page(study)
+
+
+def test_answers_of_one_hour_are_drawn_by_the_hour(study):
+    answer_everything(study)
+    shown = dashboard.dashboard(study)
+    assert not shown.by_day
+    assert len(shown.chart.bars) == 1
+    assert "bars: slots an hour" in page(study)
+
+
+def test_what_was_set_aside_is_handed_out_again(running):
+    set_aside(running, timezone.now())
+    assert "Hand out again" in page(running)
+    assert "⚑" in page(running)
+    unit = running.units.get(set_aside_at__isnull=False)
+    alice(running).post(reverse("unit-hand-out", args=[running.slug, unit.pk]))
+    assert Unit.objects.get(pk=unit.pk).set_aside_at is None
+    assert "Hand out again" not in page(running)
+
+
+def test_answers_of_flagged_people_are_told_apart(running):
+    ann = running.annotators.first()
+    assert "(4)/6" not in page(running)
+    found = flag(ann, "warn", "fast")
+    assert "5 (4)/6" in page(running)
+    grid = heat_map.grid(counts.units(running))
+    mine = running.slots.filter(annotator=ann, state="submitted").count()
+    assert grid.doubted == mine
+    Flag.objects.filter(pk=found.pk).update(action="note")
+    assert heat_map.grid(counts.units(running)).doubted == 0
+
+
+def test_a_question_is_counted_where_it_is_asked(running):
+    Study.objects.filter(pk=running.pk).update(template="own")
+    running.refresh_from_db()
+    first = running.benchmark.stories.first()
+    first.tags = {"angle": "TR"}
+    first.save()
+    question = running.questions.first()
+    question.stories = {"angle": ["TR", "IQ"]}
+    question.save()
+    grid = heat_map.grid(counts.of_question(counts.units(running), running, question))
+    assert [column.label for column in grid.columns] == [first.key]
+    assert {row.wanted for row in grid.rows} == {6}
+    shown = page(running, question=question.key)
+    assert shown.count('<th scope="col" class="number">') < page(running).count(
+        '<th scope="col" class="number">'
+    )
+    assert "All" in page(running, question="nonsense")
+
+
+def test_imported_answers_may_be_partial(study):
+    answer_everything(study)
+    question = study.questions.first()
+    Rating.objects.filter(question=question, slot=study.slots.first()).delete()
+    found = counts.of_question(counts.units(study), study, question)
+    assert sorted(unit.done for unit in found) == [1, 2, 2, 2, 2, 2]
+
+
+def test_checks_are_no_coverage(study):
+    Unit.objects.create(
+        study=study,
+        story=study.units.first().story,
+        purpose=Purpose.GOLD,
+        output_a=study.units.first().output_a,
+        expected={"character": [3, 4]},
+    )
+    assert len(counts.units(study)) == 6
+    assert counts.totals(study).wanted == 12
+
+
+def test_rounds_are_wanted_each():
+    study = make_study(rounds=3)
+    assert counts.totals(study).wanted == 36
+    assert counts.units(study).wanted.tolist() == [6] * 6
+
+
+def test_many_stories_are_folded_and_unfold():
+    study = make_study(
+        annotators=1,
+        benchmark=make_benchmark(stories=45, methods=("Alder",), pictures=False),
+    )
+    Unit.objects.filter(story__key="05").update(submitted=1)
+    shown = page(study)
+    assert "01 – 05" in shown
+    assert "1/5" in shown
+    assert "≥0/1" in shown
+    assert "?stories=1-5" in shown
+    part = page(study, stories="4-6")
+    assert 'story=05&amp;part=wanted">1/1' in part
+    assert "story=07" not in part
+    assert "show everything" in part
+    for odd in ("0-3", "9-2", "x", "1-99999999999999999999", "99-100"):
+        assert "01 – 05" in page(study, stories=odd)
+    assert heat_map.fold([], "", 15) == []
+
+
+def test_many_pairs_are_folded_too():
+    names = tuple(f"M{i:02}" for i in range(10))
+    study = make_study(
+        protocol="pairwise",
+        annotators=1,
+        benchmark=make_benchmark(stories=1, methods=names, pictures=False),
+    )
+    grid = heat_map.grid(counts.units(study))
+    assert grid.n_rows == 45
+    assert len(grid.rows) == 15
+    assert grid.rows[0].name == "M00 / M01 – M00 / M03"
+    assert grid.rows[0].wanted == 3
+    part = heat_map.grid(counts.units(study), rows="1-3")
+    assert [row.name for row in part.rows] == ["M00 / M01", "M00 / M02", "M00 / M03"]
+
+
+def test_the_page_is_sent_only_when_there_is_news(study):
+    client = alice(study)
+    url = reverse("study-coverage", args=[study.slug])
+    htmx = {"hx-request": "true"}
+    part = client.get(url, headers=htmx).content.decode()
+    since = re.search(r'name="since" value="([^"]+)"', part)[1]
+    assert client.get(url, {"since": since}, headers=htmx).status_code == 204
+    assert client.get(url, {"since": since}).status_code == 200
+    Event.objects.create(study=study, kind=Event.Kind.STUDY_PAUSED)
+    assert client.get(url, {"since": since}, headers=htmx).status_code == 200
+
+
+def test_time_alone_is_news_now_and_then(study):
+    now = timezone.now()
+    assert dashboard.version(study, now) != dashboard.version(
+        study, now + timedelta(minutes=11)
+    )
+
+
+def test_news_are_asked_for_with_few_queries(running, django_assert_max_num_queries):
+    client = alice(running)
+    url = reverse("study-coverage", args=[running.slug])
+    since = dashboard.version(running)
+    with django_assert_max_num_queries(6):
+        client.get(url, {"since": since}, headers={"hx-request": "true"})
+
+
+def test_the_worker_computes_what_takes_long(running):
+    assert "Being computed" in page(running)
+    tasks.refresh_snapshots()
+    shown = page(running)
+    assert "Being computed" not in shown
+    row = dashboard.dashboard(running).alphas[0]
+    assert 0.2 < row.low < row.alpha < row.high < 0.8
+    assert row.low < row.then_low < row.alpha < row.then_high < row.high
+    assert row.reliability < row.then_reliability
+    before = running.snapshot.at
+    tasks.refresh_snapshots()
+    running.snapshot.refresh_from_db()
+    assert running.snapshot.at == before
+    assert snapshots.behind() == []
+
+
+def test_alpha_is_that_of_the_analysis(running):
+    from analysis.reliability.chance_corrected import alpha_value
+    from analysis.reliability.matrices import rating_reliability
+    from annotate.reports.study_tables import ratings_frame
+
+    question = running.questions.first()
+    snapshots.refresh(running)
+    stored = running.snapshot.data["alphas"][question.key]["alpha"]
+    rows = ratings_frame(running)
+    rows = rows[rows["dimension"] == question.key]
+    assert stored == pytest.approx(
+        alpha_value(rating_reliability(rows), "ordinal"), abs=1e-4
+    )
+
+
+def test_agreement_of_pairs_is_nominal():
+    study = make_study(protocol="pairwise", consented=True)
+    answer_everything(study, "a")
+    for slot in study.slots.filter(annotator__name="A02")[:3]:
+        slot.choices.update(value="b")
+    snapshots.refresh(study)
+    row = dashboard.dashboard(study).alphas[0]
+    assert row.alpha < 0.5
+    assert row.reliability is None
+    assert "Nominal alpha" in page(study)
+
+
+def test_agreement_that_is_undefined_says_so(study):
+    answer_everything(study)
+    snapshots.refresh(study)
+    assert "Undefined" in page(study)
+    empty = make_study(slug="empty", benchmark=make_benchmark(slug="none"))
+    assert "No answer yet." in page(empty)
+
+
+def test_nobody_is_measured_again_for_nothing(running, monkeypatch):
+    asked = []
+    honest = snapshots.signals_of
+    monkeypatch.setattr(
+        snapshots, "signals_of", lambda ann: asked.append(ann.name) or honest(ann)
+    )
+    snapshots.refresh(running)
+    assert len(asked) == 5
+    snapshots.refresh(running)
+    assert len(asked) == 5
+    exclusion.exclude(
+        running.slots.filter(state="submitted").first(), reason="x", author=None
+    )
+    slot = running.slots.filter(annotator__name="A02", state="open").first()
+    answer_everything_of(slot)
+    snapshots.refresh(running)
+    assert asked[5:] == ["A02"]
+
+
+def answer_everything_of(slot):
+    from annotate.answers.writing import Judgement, store_judgements
+
+    answers = dict.fromkeys(slot.study.questions.all(), 3)
+    store_judgements([Judgement(slot, answers, timezone.now(), 20.0)])
+
+
+def test_a_large_study_is_counted_by_the_worker(running, monkeypatch):
+    monkeypatch.setattr("annotate.coverage.snapshots.SMALL", 100)
+    assert 'class="number">–' in page(running)
+    snapshots.refresh(running)
+    shown = page(running)
+    assert "So are the annotators" in shown
+    done = running.slots.filter(annotator__name="A01", state="submitted").count()
+    assert f"{done}/40" in shown
+
+
+def test_the_forecast_is_told_or_why_there_is_none(running):
+    assert "slots a day over the last" in page(running)
+    assert "expected end without 40 slots; 80 %" in page(running)
+    Study.objects.filter(pk=running.pk).update(state="closed")
+    assert "the study is closed" in page(running)
+    assert "expected end" not in page(running)
+    quiet = running_study(timezone.now(), slug="quiet", quiet_days=3)
+    assert "the study has stalled" in page(quiet)
+
+
+def test_the_drawing_has_no_style_of_its_own_and_numbers_of_any_language(running):
+    client = alice(running)
+    client.cookies["django_language"] = "zh-hans"
+    shown = page(running, client)
+    assert "style=" not in shown
+    svg = re.search(r"<svg.*?</svg>", shown, re.S)[0]
+    assert "<title" in svg
+    assert "<desc" in svg
+    assert not re.search(r'(x|width|height)="[0-9]+,', shown)
+
+
+def test_cells_as_a_table(running):
+    flag(running.annotators.first(), "warn", "fast")
+    rows = table(running, "cells")
+    assert len(rows) == 80
+    total = sum(
+        int(row["submitted"]) for row in rows if row["dimension"] == "character"
+    )
+    assert total == counts.totals(running).submitted
+    assert any(int(r["quality_adjusted"]) < int(r["submitted"]) for r in rows)
+
+
+def test_annotators_as_a_table(running):
+    flag(running.annotators.get(name="A03"), "warn", '=HYPERLINK("x")')
+    snapshots.refresh(running)
+    rows = table(running, "annotators")
+    first = rows[0]
+    assert first["annotator"] == "A03"
+    assert float(first["agreement_with_rest"]) > 0.3
+    assert 20 < float(first["median_seconds"]) < 60
+    assert 'warn: =HYPERLINK("x")' in first["flags"]
+    assert int(first["planned"]) == 40
+
+
+def test_arrivals_as_a_table(running):
+    rows = table(running, "arrivals")
+    assert int(rows[-1]["total"]) == counts.totals(running).submitted
+    assert sum(int(row["submitted"]) for row in rows) == int(rows[-1]["total"])
+
+
+def test_alerts_as_a_table(running):
+    rows = table(running, "alerts")
+    assert [row["kind"] for row in rows] == ["away"]
+
+
+def test_the_log_as_a_table(running):
+    rows = table(running, "events")
+    assert len(rows) == running.events.count()
+    assert rows[0]["kind"] == "slots listed"
+    assert json.loads(rows[0]["details"])["slots"]
+
+
+def test_there_is_no_other_table(study):
+    url = reverse("coverage-csv", args=[study.slug, "secrets"])
+    assert alice(study).get(url).status_code == 404
+
+
+def test_the_log_is_read_page_by_page_newest_first(study):
+    ann = study.annotators.first()
+    for i in range(60):
+        Event.objects.create(
+            study=study,
+            kind=Event.Kind.ANNOTATOR_PAUSED,
+            annotator=ann,
+            details={"reason": f"reason {i}"},
+        )
+    client, url = alice(study), reverse("event-list", args=[study.slug])
+    first = client.get(url)
+    assert len(first.context["lines"]) == 50
+    assert "reason 59" in first.content.decode()
+    rest = client.get(url, {"before": first.context["older"]})
+    assert len(rest.context["lines"]) == 11
+    assert rest.context["older"] is None
+    assert "slots: 12" in rest.content.decode()
+    for odd in ("x", "-1", "9" * 30):
+        assert client.get(url, {"before": odd}).status_code == 200
+
+
+def test_the_log_is_filtered_and_leads_to_slots(running):
+    exclusion.exclude(
+        running.slots.filter(state="submitted").first(), reason="asleep", author=None
+    )
+    client, url = alice(running), reverse("event-list", args=[running.slug])
+    found = client.get(url, {"kind": "slot excluded"})
+    shown = found.content.decode()
+    assert len(found.context["lines"]) == 1
+    assert "asleep" in shown
+    slot = Slot.objects.get(state="excluded")
+    assert reverse("slot-detail", args=[running.slug, slot.code]) in shown
+    mine = client.get(url, {"annotator": slot.annotator.name})
+    assert len(mine.context["lines"]) == 1
+
+
+def test_the_overview_says_how_much_needs_attention(running):
+    shown = alice(running).get(reverse("study-detail", args=[running.slug]))
+    assert "1 thing needs attention" in shown.content.decode()
+
+
+def test_only_some_people_are_shown_at_first(study):
+    Annotator.objects.bulk_create(
+        Annotator(study=study, name=f"B{i:03}") for i in range(60)
+    )
+    assert "B059" not in page(study)
+    assert "All 62 annotators" in page(study)
+    assert "B059" in page(study, people="all")
+
+
+def test_the_number_of_queries_does_not_grow(django_assert_max_num_queries):
+    for stories in (2, 8):
+        benchmark = make_benchmark(slug=f"b{stories}", stories=stories, pictures=False)
+        study = make_study(slug=f"s{stories}", benchmark=benchmark, consented=True)
+        answer_everything(study)
+        snapshots.refresh(study)
+        client = alice(study)
+        with django_assert_max_num_queries(45):
+            page(study, client)
+
+
+def test_a_long_list_of_annotators_begins_with_those_to_look_at():
+    study = make_study(annotators=32)
+    flag(study.annotators.get(name="A32"), "warn", "fast")
+    known = snapshots.known(study, 12, timezone.now())
+    few = [row.annotator.name for row in dashboard.person_rows(study, known, 3)]
+    assert few == ["A32", "A01", "A02"]
+    shown = page(study)
+    assert "All 32 annotators" in shown
+    assert "?annotator=A29" in shown
+    assert "?annotator=A30" not in shown
+    shown = page(study, people="all")
+    assert "All 32 annotators" not in shown
+    assert "?annotator=A31" in shown
+
+
+def test_a_study_without_answers_is_not_told_how_old_they_are(study):
+    assert "in the last 14 days" not in page(study)
+    Study.objects.update(state="draft")
+    study.refresh_from_db()
+    assert "the study has not been launched" in page(study)
+
+
+def test_a_withdrawn_method_is_no_gap(study):
+    name = study.method_names[0]
+    withdraw_units(study, methods=[name])
+    row = page(study).split(f">{name}</a></th>")[1].split("</tr>")[0]
+    assert '<td class="heat">–</td>' in row
+    assert "heat-0" not in row
+
+
+def test_only_who_manages_is_sent_to_the_invitations():
+    stalled = running_study(timezone.now(), slug="stalled", quiet_days=4)
+    assert "Invitations</a>" in page(stalled)
+    assert "Invitations</a>" not in page(stalled, rob(stalled))
+
+
+def test_comments_and_reasons_are_one_table(study):
+    slot = study.slots.filter(annotator__isnull=False).order_by("pk").first()
+    slot.comment = "The fox has =two= tails."
+    slot.save()
+    Skip.objects.create(
+        slot=slot,
+        unit=slot.unit,
+        annotator=slot.annotator,
+        reason="unclear",
+        comment="Too dark.",
+    )
+    said, skipped = table(study, "comments")
+    assert (said["kind"], said["text"]) == ("comment", "The fox has =two= tails.")
+    assert said["methods"] == skipped["methods"] == slot.unit.output_a.method.name
+    assert (skipped["kind"], skipped["text"]) == ("skipped: unclear", "Too dark.")
+    assert skipped["annotator"] == slot.annotator.name

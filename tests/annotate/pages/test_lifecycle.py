@@ -1,0 +1,117 @@
+"""Launching, pausing, closing: what happened is said, and what to do next."""
+
+import html
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.urls import reverse
+
+from annotate.models import Annotator
+from annotate.people import inviting, joining
+from annotate.studies.lifecycle import Reach, reach
+from evalcore.serving import workers
+from tests.annotate.studies.test_extending import planned_study
+from tests.people import alice, eve, rob
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study():
+    """A draft of four planned annotators."""
+    row = planned_study()
+    row.state = "draft"
+    row.save()
+    return row
+
+
+def press(study, action, client=None) -> str:
+    """Return what the page says after a button was pressed."""
+    address = reverse("study-action", args=[study.slug, action])
+    page = (client or alice(study)).post(address, follow=True).content.decode()
+    told = page.split('<main id="main"')[1].split('<nav class="crumbs"')[0]
+    return html.unescape(told)
+
+
+def test_it_works(study):
+    inviting.invite(study, count=3)
+    joining.make_link(study, most=2)
+    told = press(study, "launch")
+    assert "The study is open" in told
+    assert "by their link: 3; links to join by: 1" in told
+    assert "not invited yet: 1" in told
+    assert f'href="{reverse("annotator-list", args=[study.slug])}"' in told
+    assert "nobody can answer" in press(study, "pause")
+    told = press(study, "close")
+    assert "takes no more answers" in told
+    assert f'href="{reverse("report-list", args=[study.slug])}"' in told
+
+
+@pytest.mark.parametrize("way", ["planned", "revoked", "closed", "full"])
+def test_a_study_that_nobody_can_enter_is_launched_with_a_warning(study, way):
+    if way == "revoked":
+        (invitation,) = inviting.invite(study, count=1)
+        inviting.revoke(invitation.annotator)
+    elif way == "closed":
+        joining.close_link(joining.make_link(study, most=2))
+    elif way == "full":
+        study.state = "open"
+        study.save()
+        person = joining.join(joining.make_link(study, most=1))
+        Annotator.objects.filter(pk=person.pk).update(state="finished")
+        study.state = "draft"
+        study.save()
+    told = press(study, "launch")
+    assert 'class="notice warning"' in told
+    assert "nobody can take part" in told
+    assert "Invite people</a>" in told
+    study.refresh_from_db()
+    assert study.state == "open"
+
+
+def test_what_does_not_fit_is_explained_alone(study):
+    workers.sign(workers.KINDS)
+    told = press(study, "pause")
+    assert 'class="notice error"' in told
+    assert told.count('class="notice') == 1
+
+
+def test_who_may(study):
+    address = reverse("study-action", args=[study.slug, "launch"])
+    assert rob(study).post(address).status_code == 403
+    assert eve().post(address).status_code == 404
+    nowhere = reverse("study-action", args=[study.slug, "delete"])
+    assert alice(study).post(nowhere).status_code == 404
+
+
+def test_reach_counts_who_may_still_come(study):
+    assert reach(study) == Reach(people=0, links=0, waiting=4)
+    inviting.invite(study, count=2)
+    joining.make_link(study, most=1)
+    assert reach(study) == Reach(people=2, links=1, waiting=2)
+    Annotator.objects.create(study=study, name="Imported", state="active")
+    assert reach(study).people == 2, "who has no link"
+
+
+def test_the_command_says_that_nobody_has_a_link(study):
+    out, err = StringIO(), StringIO()
+    call_command("launch", study.slug, stdout=out, stderr=err)
+    assert "invite small" in err.getvalue()
+    inviting.invite(study)
+    err = StringIO()
+    call_command("launch", study.slug, stdout=out, stderr=err)
+    assert err.getvalue() == ""
+
+
+@pytest.mark.parametrize("name", ["study-detail", "study-coverage"])
+def test_an_open_study_without_links_says_so_until_somebody_has_one(study, name):
+    address, client = reverse(name, args=[study.slug]), alice(study)
+    told = "nobody has a link yet"
+    assert told not in client.get(address).content.decode()
+    study.state = "open"
+    study.save()
+    assert told in client.get(address).content.decode()
+    assert "Invite people" not in rob(study).get(address).content.decode()
+    inviting.invite(study, count=1)
+    assert told not in client.get(address).content.decode()

@@ -1,0 +1,530 @@
+"""Pages of a study: who may see them, and that their numbers are right."""
+
+import csv
+import html
+import io
+import re
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from annotate.answers import writing
+from annotate.models import (
+    Annotator,
+    Event,
+    Invitation,
+    Slot,
+    Study,
+    StudyMember,
+    User,
+)
+from annotate.next_slot import choosing
+from annotate.people import inviting
+from annotate.quality import exclusion
+from annotate.slots import leasing
+from annotate.submission import consequences
+from evalcore.models import Method
+from tests.factories import make_benchmark, make_study
+from tests.people import alice, answer_everything, log_in, rob
+from tests.working import join
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study():
+    return make_study()
+
+
+def address(name: str, study: Study) -> str:
+    of_slot = [study.slots.first().code] if name == "slot-detail" else []
+    return reverse(name, args=[study.slug, *of_slot])
+
+
+def test_rob_meets_nothing_that_refuses_him(study):
+    client = rob(study)
+    seen, waiting = set(), {reverse("study-list")}
+    while waiting:
+        address = waiting.pop()
+        seen.add(address.partition("?")[0])
+        answer = client.get(address)
+        assert answer.status_code in (200, 302), address
+        if answer.headers["Content-Type"].startswith("text/html"):
+            page = html.unescape(answer.content.decode())
+            led = set(re.findall(r'href="(/studies/[^"#]+)', page))
+            waiting |= {one for one in led if one.partition("?")[0] not in seen}
+            for form in re.findall(r'<form[^>]*action="([^"]+)"', page):
+                assert client.post(form).status_code != 403, form
+    assert reverse("study-coverage", args=[study.slug]) in seen
+    assert reverse("annotator-list", args=[study.slug]) not in seen
+
+
+def test_each_page_of_a_study_leads_to_all_the_others(study):
+    client = alice(study)
+    names = "study-detail study-coverage slot-list annotator-list study-scoring"
+    pages = [
+        reverse(name, args=[study.slug])
+        for name in (*names.split(), "view-list", "report-list", "event-list")
+    ]
+    for page in pages:
+        shown = client.get(page).content.decode()
+        tabs = shown.partition('<nav class="tabs"')[2].partition("</nav>")[0]
+        assert re.findall('href="([^"]+)"', tabs) == pages, page
+
+
+def test_the_list_shows_only_ones_own_studies(study):
+    other = make_study(slug="secret", benchmark=make_benchmark(slug="other"))
+    page = alice(study).get(reverse("study-list")).content.decode()
+    assert study.title in page
+    assert other.title not in page
+
+
+def test_the_list_counts_the_rows_of_each_study_by_themselves(study):
+    answer_everything(study)
+    exclusion.exclude(study.slots.first(), reason="x", author=None)
+    Study.objects.filter(pk=study.pk).update(rounds=2)
+    empty = make_study(annotators=1, slug="empty", benchmark=make_benchmark(slug="b"))
+    empty.slots.all().delete()
+    empty.units.all().delete()
+    empty.annotators.all().delete()
+    client = alice(study)
+    StudyMember.objects.create(
+        study=empty, user=User.objects.get(username="alice"), role="researcher"
+    )
+    with CaptureQueriesContext(connection) as asked:
+        page = client.get(reverse("study-list"))
+    assert [
+        (s.slug, s.wanted, s.submitted, s.people) for s in page.context["studies"]
+    ] == [("empty", 0, 0, 0), ("trial", 24, 11, 2)]
+    slots = [q["sql"] for q in asked if '"annotate_slot"' in q["sql"]]
+    assert slots == [], "there may be a million; the units count theirs"
+
+
+def test_a_superuser_sees_all(study):
+    client = log_in("root")
+    client.get("/")
+    from annotate.models import User
+
+    User.objects.filter(username="root").update(is_superuser=True)
+    assert study.title in client.get(reverse("study-list")).content.decode()
+
+
+def test_pause_and_launch(study):
+    client = alice(study)
+    client.post(reverse("study-action", args=[study.slug, "pause"]))
+    assert Study.objects.get().state == "paused"
+    client.post(reverse("study-action", args=[study.slug, "launch"]))
+    assert Study.objects.get().state == "open"
+    assert Event.objects.filter(user__username="alice").count() == 2
+
+
+def test_an_action_that_does_not_fit_is_explained(study):
+    Study.objects.update(state="draft")
+    client = alice(study)
+    url = reverse("study-action", args=[study.slug, "pause"])
+    page = client.post(url, follow=True).content.decode()
+    assert "Pause is not possible: the study is draft" in page
+
+
+def test_inviting_revoking_and_adding(study):
+    Invitation.objects.all().delete()
+    study.annotators.update(state="planned")
+    client = alice(study)
+    invite = reverse("annotator-invite", args=[study.slug])
+    client.post(invite, {"count": 2, "note": "friends"})
+    assert Invitation.objects.filter(note="friends").count() == 2
+    ann = study.annotators.get(name="A01")
+    page = client.post(
+        reverse("annotator-revoke", args=[study.slug, ann.pk]), follow=True
+    )
+    assert "6 slots are free again" in page.content.decode()
+    Annotator.objects.create(study=study, name="A00")
+    client.post(invite, {"new": "1"})
+    assert Annotator.objects.get(name="A00").state == "planned"
+    assert Annotator.objects.get(name="A03").state == "invited"
+    client.post(invite, {"count": 1})
+    page = client.post(invite, {"count": 5}, follow=True).content.decode()
+    assert "Everybody who was planned is invited already" in page
+
+
+@pytest.mark.parametrize("count", ["", "0", "-1", "two", "9" * 5000])
+def test_a_count_that_is_no_count_invites_nobody(study, count):
+    Annotator.objects.create(study=study, name="A00")
+    page = alice(study).post(
+        reverse("annotator-invite", args=[study.slug]), {"count": count}, follow=True
+    )
+    assert "1 planned annotator waits" in page.content.decode()
+    assert Annotator.objects.get(name="A00").state == "planned"
+
+
+def test_a_picture_outside_the_study_does_not_exist(study):
+    unit = study.units.first()
+    frame = unit.output_a.frames.first()
+    url = reverse("frame-thumb", args=[study.slug, frame.pk])
+    client = alice(study)
+    assert client.get(url).status_code == 200
+    study.slots.filter(unit=unit).delete()
+    unit.delete()
+    assert client.get(url).status_code == 404
+
+
+def test_each_cell_leads_to_its_slots(study):
+    answer_everything(study)
+    client = alice(study)
+    page = client.get(reverse("study-coverage", args=[study.slug])).content.decode()
+    assert len(re.findall(r'<td class="heat[^>]*><a [^>]*>2/2</a>', page)) == 6
+    url = reverse("slot-list", args=[study.slug]) + "?method=Alder&story=01"
+    assert f"{url.replace('&', '&amp;')}" in page
+    listed = client.get(url).context["page"]
+    assert [s.unit.output_a.method.name for s in listed] == ["Alder", "Alder"]
+
+
+def with_surplus(study):
+    """Make one slot surplus, one leased, one excluded with an open replacement."""
+    value = "a" if study.is_pairwise else 3
+    answer_everything(study, value)
+    slots = list(study.slots.all())
+    row = exclusion.exclude(slots[0], reason="asleep", author=None)
+    study.annotators.create(name="A03")
+    carol = join(study, "A03")
+    leasing.take(choosing.next_slot(carol), carol)
+    Slot.objects.filter(annotator=carol).update(state="open")
+    answer_everything(study, value)
+    exclusion.undo(row, author=None)
+    exclusion.exclude(slots[3], reason="asleep", author=None)
+    exclusion.exclude(slots[5], reason="asleep", author=None)
+    leasing.take(choosing.next_slot(carol), carol)
+
+
+def numbers(page: str, pattern: str) -> list[tuple[str, str]]:
+    """Return (address, text) of every link whose text is a number like that."""
+    found = re.findall(r'<a [^>]*?href="([^"]+)"[^>]*>([^<]+)', page)
+    return [(html.unescape(a), text) for a, text in found if re.match(pattern, text)]
+
+
+@pytest.mark.parametrize("protocol", ["likert", "pairwise"])
+@pytest.mark.parametrize("name", ["study-coverage", "study-detail", "annotator-list"])
+def test_every_number_leads_exactly_to_its_slots(protocol, name):
+    study = make_study(protocol=protocol)
+    with_surplus(study)
+    client = alice(study)
+    page = client.get(reverse(name, args=[study.slug])).content.decode()
+
+    def listed(address):
+        context = client.get(address).context
+        return context["page"].paginator.count
+
+    checked = 0
+    for link, text in numbers(page, r"\+?[0-9]+(/[0-9]+)?$"):
+        if "/slots/?" not in link or "session=" in link:
+            continue
+        done, _, wanted = text.lstrip("+").partition("/")
+        assert listed(link) == int(wanted or done), (link, text)
+        if wanted:
+            assert listed(f"{link}&state=submitted") == int(done), (link, text)
+        checked += 1
+    assert (
+        checked >= {"study-coverage": 15, "study-detail": 3, "annotator-list": 4}[name]
+    )
+
+
+def test_surplus_slots_are_counted_and_led_to(study):
+    with_surplus(study)
+    client = alice(study)
+    page = client.get(reverse("study-coverage", args=[study.slug])).content.decode()
+    surplus = reverse("slot-list", args=[study.slug]) + "?part=surplus"
+    assert f'<a href="{surplus}">1</a>' in page
+    listed = client.get(surplus).context["page"]
+    assert [slot.ordinal for slot in listed] == [None]
+    mine = reverse("slot-list", args=[study.slug]) + "?annotator=A03&part=surplus"
+    assert html.escape(mine) in page
+
+
+def test_a_session_leads_to_its_slots(study):
+    url = reverse("slot-list", args=[study.slug])
+    client = alice(study)
+    listed = client.get(url, {"annotator": "A01", "session": "2"}).context["page"]
+    assert {slot.session for slot in listed} == {2}
+    for nonsense in ("x", "-1", "9" * 5000, "٣"):
+        assert client.get(url, {"session": nonsense}).status_code == 200
+    assert client.get(url, {"part": "nonsense"}).context["page"].paginator.count == 12
+
+
+def test_names_that_need_quoting_keep_their_links(study):
+    Method.objects.filter(name="Alder").update(name="A&B = #1 + 2%")
+    client = alice(study)
+    page = client.get(reverse("study-coverage", args=[study.slug])).content.decode()
+    links = [a for a, text in numbers(page, r"0/2$") if "story=01" in a]
+    counts = [client.get(a).context["page"].paginator.count for a in links]
+    assert counts == [2, 2, 2]
+
+
+def test_htmx_gets_the_inner_part_only(study):
+    url = reverse("study-coverage", args=[study.slug])
+    part = alice(study).get(url, headers={"hx-request": "true"}).content.decode()
+    assert "<html" not in part
+    assert "heatmap" in part
+
+
+def test_excluding_and_taking_back(study):
+    answer_everything(study)
+    slot = study.slots.first()
+    client = alice(study)
+    url = reverse("slot-exclude", args=[study.slug, slot.code])
+    client.post(url, {"reason": ""})
+    assert Slot.objects.get(pk=slot.pk).state == "submitted"
+    client.post(url, {"reason": "asleep"})
+    assert Slot.objects.get(pk=slot.pk).state == "excluded"
+    page = client.get(reverse("slot-detail", args=[study.slug, slot.code]))
+    assert "asleep" in page.content.decode()
+    client.post(reverse("slot-restore", args=[study.slug, slot.code]))
+    assert Slot.objects.get(pk=slot.pk).state == "submitted"
+
+
+def test_a_slot_shows_what_is_needed_to_judge_its_answers(study):
+    answer_everything(study, value=4)
+    client = alice(study)
+    listed = reverse("slot-list", args=[study.slug]) + "?method=Alder&state=submitted"
+    slots = list(client.get(listed).context["page"])
+    page = client.get(listed)
+    assert f"{slots[1].code}/?method=Alder&amp;state=submitted" in page.content.decode()
+    url = reverse("slot-detail", args=[study.slug, slots[1].code])
+    page = client.get(f"{url}?method=Alder&state=submitted").content.decode()
+    for text in (
+        "How good is character?",
+        "perfect",
+        "Fox walks 2",
+        "Back to the list",
+    ):
+        assert text in page
+    frame = slots[1].unit.output_a.frames.first()
+    large = reverse("frame-display", args=[study.slug, frame.pk])
+    assert large in page
+    assert client.get(large).status_code == 200
+    assert f"{slots[0].code}/?method=Alder" in page
+    assert f"{slots[2].code}/?method=Alder" in page
+    assert "?annotator=" in page
+    ends = [
+        client.get(
+            f"{reverse('slot-detail', args=[study.slug, slot.code])}?method=Alder"
+        ).context
+        for slot in (slots[0], slots[-1])
+    ]
+    assert ends[0]["before"] == ends[1]["after"] == ""
+
+
+def test_a_slot_of_a_pair_names_the_chosen_method():
+    study = make_study(protocol="pairwise")
+    answer_everything(study, value="b")
+    slot = study.slots.first()
+    context = (
+        alice(study).get(reverse("slot-detail", args=[study.slug, slot.code])).context
+    )
+    chosen = slot.unit.output_b.method.name
+    assert [words for _answer, words, _mark in context["answers"]] == [chosen, chosen]
+
+
+def test_excluding_keeps_the_list_one_came_from(study):
+    answer_everything(study)
+    slot = study.slots.first()
+    url = reverse("slot-exclude", args=[study.slug, slot.code])
+    answer = alice(study).post(f"{url}?story=01", {"reason": "asleep"})
+    back = reverse("slot-detail", args=[study.slug, slot.code])
+    assert answer["Location"] == f"{back}?story=01"
+
+
+def test_a_text_too_long_for_the_database_is_refused_with_its_length(study):
+    answer_everything(study)
+    slot = study.slots.first()
+    client = alice(study)
+    url = reverse("slot-exclude", args=[study.slug, slot.code])
+    page = client.post(url, {"reason": "x" * 301}, follow=True).content.decode()
+    assert "at most 300 letters" in page
+    assert Slot.objects.get(pk=slot.pk).state == "submitted"
+    Annotator.objects.create(study=study, name="A00")
+    url = reverse("annotator-invite", args=[study.slug])
+    page = client.post(url, {"count": 1, "note": "x" * 201}, follow=True)
+    assert "at most 200 characters; these are 201" in page.content.decode()
+    assert Annotator.objects.get(name="A00").state == "planned"
+
+
+def test_a_nul_character_is_a_bad_request(study):
+    answer_everything(study)
+    client = alice(study)
+    slots = reverse("slot-list", args=[study.slug])
+    assert client.get(f"{slots}?method=%00").status_code == 400
+    assert client.get(f"{slots}?%00=x").status_code == 400
+    assert client.get(f"{slots}%00").status_code == 400
+    assert client.get(f"{slots}?method=Alder").status_code == 200
+    url = reverse("slot-exclude", args=[study.slug, study.slots.first().code])
+    assert client.post(url, {"reason": "a\0b"}).status_code == 400
+    assert client.post(url, {"reason": "asleep"}).status_code == 302
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "٣", "99999", "-1", "1a"])
+def test_a_picture_address_holds_small_ascii_numbers_only(study, number):
+    slot = join(study, "A01").slots.first()
+    base = f"/rate/{slot.annotator.invitation.token}/story/{slot.code}"
+    client = Client()
+    assert client.get(f"{base}/only/1/thumb/").status_code == 200
+    assert client.get(f"{base}/only/{number}/thumb/").status_code == 404
+    assert client.get(f"{base}/character/{number}/1/thumb/").status_code == 404
+    assert client.get(f"{base}/character/0/{number}/thumb/").status_code == 404
+
+
+def test_links_and_codes_as_one_table(study):
+    answer_everything(study)
+    study.annotators.filter(name="A01").update(finished_at=timezone.now())
+    first, second = Invitation.objects.order_by("annotator__name")
+    Invitation.objects.filter(pk=first.pk).update(note="=HYPERLINK(1)")
+    client = alice(study)
+    client.post(reverse("annotator-revoke", args=[study.slug, second.annotator_id]))
+    answer = client.get(reverse("annotator-links", args=[study.slug]))
+    assert "no-store" in answer["Cache-Control"]
+    assert "trial-links.csv" in answer["Content-Disposition"]
+    rows = list(csv.DictReader(io.StringIO(answer.content.decode())))
+    assert [row["annotator"] for row in rows] == ["A01", "A02"]
+    entry = reverse("rate-entry", args=[first.token])
+    assert rows[0]["link"] == f"http://testserver{entry}"
+    assert rows[1]["link"] == ""
+    assert rows[0]["note"] == "'=HYPERLINK(1)"
+    assert rows[0]["completion_code"] == first.annotator.completion_code
+    assert rows[1]["completion_code"] == ""
+    assert (rows[0]["submitted"], rows[0]["planned"]) == ("6", "6")
+
+
+def test_the_table_counts_a_surplus_slot_when_it_is_submitted():
+    study = make_study(annotators=1)
+    answer_everything(study)
+    row = exclusion.exclude(study.slots.first(), reason="x", author=None)
+    carol = inviting.invite_new(study).annotator
+    now = timezone.now()
+    Annotator.objects.filter(pk=carol.pk).update(consented_at=now, instructed_at=now)
+    slot = leasing.take(choosing.next_slot(carol), carol)
+    exclusion.undo(row, author=None)
+
+    def counted():
+        url = reverse("annotator-links", args=[study.slug])
+        text = alice(study).get(url).content.decode()
+        return [row["submitted"] for row in csv.DictReader(io.StringIO(text))]
+
+    assert counted() == ["6", "0"]
+    for question in study.questions.all():
+        writing.record_answer(slot=slot, annotator=carol, question=question, value=1)
+    consequences.submit(slot=slot, annotator=carol)
+    assert counted() == ["6", "1"]
+
+
+def test_managers_alone_see_the_completion_codes(study):
+    url = reverse("annotator-list", args=[study.slug])
+    code = study.annotators.first().completion_code
+    assert code not in alice(study).get(url).content.decode()
+    study.annotators.update(finished_at=timezone.now())
+    assert code in alice(study).get(url).content.decode()
+    assert code not in rob(study).get(url).content.decode()
+
+
+def test_revoking_again_changes_and_logs_nothing(study):
+    client = alice(study)
+    url = reverse("annotator-revoke", args=[study.slug, study.annotators.first().pk])
+    client.post(url)
+    page = client.post(url, follow=True).content.decode()
+    assert "A01 is revoked already" in page
+    assert Event.objects.filter(kind="annotator revoked").count() == 1
+
+
+@pytest.mark.parametrize("name", ["study-coverage", "slot-list", "slot-detail"])
+def test_times_say_that_they_are_utc(study, name):
+    answer_everything(study)
+    page = alice(study).get(address(name, study)).content.decode()
+    times = re.findall(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{5,8}( UTC)?", page)
+    assert times
+    assert all(times)
+
+
+def test_pages_of_a_study_have_titles_of_their_own(study):
+    make_study(slug="second", benchmark=make_benchmark(slug="b2"))
+    client = alice(study)
+    names = [
+        "study-detail",
+        "study-coverage",
+        "slot-list",
+        "slot-detail",
+        "annotator-list",
+        "study-scoring",
+    ]
+    pages = [client.get(address(name, study)).content.decode() for name in names]
+    titles = [re.search("<title>(.*?)</title>", page, re.S)[1] for page in pages]
+    assert len(set(titles)) == len(names)
+    assert all("trial" in title for title in titles)
+    listed = client.get(reverse("study-list")).content.decode()
+    assert '<code class="muted">trial</code>' in listed
+    assert "woods" in listed
+
+
+def test_metrics_are_told_in_chinese(study):
+    client = alice(study)
+    client.cookies["django_language"] = "zh-hans"
+    page = client.get(reverse("metric-list")).content.decode()
+    assert "色彩丰富度" in page
+    assert "It knows nothing of the story" not in page
+
+
+def test_closing_asks_first(study):
+    page = alice(study).get(reverse("study-detail", args=[study.slug]))
+    close = reverse("study-action", args=[study.slug, "close"])
+    confirm = re.search(
+        f'<details class="confirm">.*?{close}.*?</details>',
+        page.content.decode(),
+        re.S,
+    )
+    assert confirm
+
+
+def test_a_refused_form_offers_an_address_that_can_be_opened(study):
+    now = timezone.now()
+    study.annotators.update(consented_at=now, instructed_at=now)
+    leasing.take(study.slots.first(), study.annotators.get(name="A01"))
+    slot = study.slots.filter(state="leased").get()
+    token = slot.annotator.invitation.token
+    client = Client()
+    answer = client.post(reverse("rate-submit", args=[token, slot.code]), {})
+    assert answer.status_code == 422
+    own = reverse("rate-slot", args=[token, slot.code])
+    assert f'name="next" value="{own}"' in answer.content.decode()
+    Study.objects.update(state="paused")
+    answer = client.post(reverse("rate-submit", args=[token, slot.code]), {})
+    own = reverse("rate-entry", args=[token])
+    assert f'name="next" value="{own}"' in answer.content.decode()
+
+
+def test_the_keys_are_those_of_the_scale(study):
+    person = join(study, "A01")
+    at = [person.invitation.token, person.slots.first().code]
+    page = Client().get(reverse("rate-slot", args=at))
+    assert "<kbd>0</kbd> … <kbd>4</kbd>" in page.content.decode()
+
+
+def test_hostile_names_are_shown_as_text(study):
+    Annotator.objects.filter(name="A01").update(name="<script>alert(1)</script>")
+    page = alice(study).get(reverse("study-coverage", args=[study.slug]))
+    assert "<script>alert" not in page.content.decode()
+
+
+def test_pages_have_a_strict_policy(study):
+    policy = alice(study).get(reverse("study-list"))["Content-Security-Policy"]
+    assert "default-src 'self'" in policy
+    assert "unsafe" not in policy
+
+
+def test_links_begin_with_the_address_that_annotators_reach(study, settings):
+    url = reverse("annotator-list", args=[study.slug])
+    link = reverse("rate-entry", args=[Invitation.objects.first().token])
+    assert f"http://testserver{link}" in alice(study).get(url).content.decode()
+    settings.BASE_URL = "https://study.example.org"
+    page = alice(study).get(url).content.decode()
+    assert f"https://study.example.org{link}" in page

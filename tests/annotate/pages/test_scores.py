@@ -1,0 +1,164 @@
+"""The page of scores: what is asked for, how far it is, and how it is stopped."""
+
+import re
+
+import pytest
+from django.urls import reverse
+
+from evalcore.metrics import registry
+from evalcore.models import Method, MetricAbsence, MetricRun, MetricScore
+from evalcore.scoring import metric_runs
+from tests.factories import make_benchmark, make_study
+from tests.people import alice, rob
+
+pytestmark = pytest.mark.django_db
+BASELINES = ["colourfulness", "palette_consistency", "sharpness", "shots_present"]
+
+
+@pytest.fixture
+def study(monkeypatch, tmp_path):
+    monkeypatch.setenv("EVALCORE_WEIGHTS_DIR", str(tmp_path))
+    return make_study()
+
+
+def page(client, study, part=""):
+    url = reverse("study-scoring", args=[study.slug])
+    return client.get(url, {"part": part} if part else {})
+
+
+def compute(study, **sent):
+    url = reverse("study-score", args=[study.slug])
+    return alice(study).post(url, sent, follow=True).content.decode()
+
+
+def test_baselines_go_with_whatever_is_chosen_and_alone_if_nothing_is(study):
+    compute(study)
+    assert MetricRun.objects.first().metrics == BASELINES
+    compute(study, metric=["csd_self"], **{"profile-csd_self": "vsb-paper"})
+    assert "csd_self@vsb-paper" in MetricRun.objects.first().metrics
+    shown = page(alice(study), study).content.decode()
+    assert ", ".join(BASELINES) in shown
+    assert 'value="sharpness"' not in shown
+
+
+def test_what_needs_the_truth_is_refused_without_it(study):
+    shown = compute(study, metric=["fvd"])
+    assert "fvd: name the method that holds the true outputs" in shown
+    assert not MetricRun.objects.exists()
+
+
+def test_a_run_says_what_its_waiting_chunks_lack_here(study):
+    run = metric_runs.queue_run(study.benchmark, ["csd_self", "sharpness"])
+    metric_runs.plan(run)
+    metric_runs.work(only_ready=True)
+    answer = page(alice(study), study, "runs")
+    (notice,) = re.findall('<p class="notice small">(.*?)</p>', answer.content.decode())
+    assert "csd/csd_vit-large.pth" in notice
+    assert "sharpness" not in notice
+    (link,) = re.findall(r"#(lack-[\w-]*csd[\w-]*)", notice)
+    metrics = alice(study).get(reverse("metric-list")).content.decode()
+    assert f'id="{link}"' in metrics
+
+
+def test_nothing_is_said_to_wait_where_a_worker_is_at_it(study, monkeypatch):
+    """A worker elsewhere has one chunk of the queue; the other waits its turn."""
+    monkeypatch.setattr(metric_runs, "CHUNK", 1)
+    metric_runs.plan(metric_runs.queue_run(study.benchmark, ["csd_self"]))
+    assert metric_runs._take(["gpu"], None)
+    answer = page(alice(study), study, "runs").content.decode()
+    assert "Waits for a worker" not in answer
+
+
+def test_a_profile_with_an_ending_is_typed_and_a_wrong_one_refused(study):
+    name = "oneig_alignment"
+    shown = page(alice(study), study).content.decode()
+    assert f'name="profile-{name}" list=' in shown
+    compute(study, metric=[name], **{f"profile-{name}": "grid-2x2"})
+    assert f"{name}@grid-2x2" in MetricRun.objects.get().metrics
+    shown = compute(study, metric=[name], **{f"profile-{name}": "grid-2"})
+    assert "has no profile &#x27;grid-2&#x27;" in shown
+    assert MetricRun.objects.count() == 1
+
+
+def test_the_page_asks_until_the_last_run_has_ended(study):
+    run = metric_runs.queue_run(study.benchmark, ["sharpness"])
+    client = alice(study)
+    assert page(client, study, "runs").status_code == 200
+    assert 'hx-trigger="every 2s"' in page(client, study).content.decode()
+    metric_runs.run(run.pk)
+    assert page(client, study, "scores").status_code == 286
+    ended = page(client, study, "runs")
+    assert (ended.status_code, ended["HX-Trigger"]) == (286, "scored")
+    assert "hx-trigger" not in page(client, study).content.decode()
+    assert "<code>sharpness</code>" in page(client, study, "scores").content.decode()
+
+
+def test_asking_how_far_runs_are_counts_no_scores(study, django_assert_max_num_queries):
+    run = metric_runs.queue_run(study.benchmark, ["sharpness"])
+    metric_runs.plan(run)
+    client = alice(study)
+    with django_assert_max_num_queries(12) as seen:
+        page(client, study, "runs")
+    assert not [q for q in seen.captured_queries if "metricscore" in q["sql"]]
+
+
+def test_a_manager_stops_a_run(study):
+    run = metric_runs.queue_run(study.benchmark, ["sharpness"])
+    url = reverse("scoring-stop", args=[study.slug, run.pk])
+    assert url in page(alice(study), study).content.decode()
+    shown = alice(study).post(url, follow=True).content.decode()
+    assert "Stopped. What was computed stays." in shown
+    run.refresh_from_db()
+    assert run.state == "stopped"
+    assert url not in page(alice(study), study).content.decode()
+
+
+def test_a_researcher_watches_only(study):
+    run = metric_runs.queue_run(study.benchmark, ["sharpness"])
+    url = reverse("scoring-stop", args=[study.slug, run.pk])
+    assert url not in page(rob(study), study).content.decode()
+    assert rob(study).post(url).status_code == 403
+    run.refresh_from_db()
+    assert run.state == "queued"
+
+
+def test_the_run_of_another_benchmark_is_not_found(study):
+    other = metric_runs.queue_run(make_benchmark(slug="b2"), ["sharpness"])
+    url = reverse("scoring-stop", args=[study.slug, other.pk])
+    assert alice(study).post(url).status_code == 404
+    other.refresh_from_db()
+    assert other.state == "queued"
+
+
+def test_backends_stand_apart(study):
+    run = metric_runs.queue_run(study.benchmark, ["sharpness"])
+    story, method = study.benchmark.stories.first(), Method.objects.first()
+    for backend, reason in (("A-14", "no face"), ("B-16", "too dark")):
+        place = {
+            "run": run,
+            "benchmark": study.benchmark,
+            "method": method,
+            "metric": "cids",
+            "metric_version": "7",
+            "backend": backend,
+        }
+        MetricScore.objects.create(**place, story=story, value=1)
+        other = study.benchmark.stories.last()
+        MetricAbsence.objects.create(**place, story=other, reason=reason)
+    shown = page(alice(study), study).content.decode()
+    scores, absences = shown.split("Without a value")
+    for backend, reason in (("A-14", "no face"), ("B-16", "too dark")):
+        assert backend in scores
+        (row,) = [row for row in absences.split("<tr>") if reason in row]
+        assert backend in row
+        assert "(1)" in row
+
+
+def test_every_metric_can_be_chosen(study):
+    shown = page(alice(study), study).content.decode()
+    chosen = set(re.findall('name="metric" value="([^"]*)"', shown))
+    assert chosen == set(registry.names()) - set(BASELINES) - {
+        name
+        for name in registry.names()
+        if registry.load(name).info.family == "baseline"
+    }

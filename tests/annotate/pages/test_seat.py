@@ -1,0 +1,557 @@
+"""The annotator's pages: the way through, who may not, and what must not be seen."""
+
+import re
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotate.models import Annotator, Choice, Invitation, Rating, Slot, Study
+from annotate.next_slot import choosing
+from annotate.pages.seat import invitation as invitation_pages
+from annotate.people import inviting
+from annotate.presentation import slot_view
+from annotate.quality import exclusion
+from annotate.slots import errors, leasing
+from annotate.studies import lifecycle
+from tests.factories import METHODS, make_study
+from tests.people import answer_everything
+from tests.working import LIKERT, Browser, always, join, make_planned, save, work
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study():
+    return make_study()
+
+
+def token(study, name="A01"):
+    return Invitation.objects.get(annotator__study=study, annotator__name=name).token
+
+
+def begin(client, study, name="A01"):
+    """Consent, read the instructions, and return the first slot's address."""
+    key = token(study, name)
+    assert client.get(reverse("rate-entry", args=[key])).status_code == 302
+    client.post(reverse("rate-consent", args=[key]))
+    response = client.post(reverse("rate-instructions", args=[key]))
+    return response["Location"]
+
+
+def fill(client, study, address, value):
+    data = {q.key: value for q in study.questions.all()} | {"seconds": "3.5"}
+    return client.post(f"{address}submit/", data)
+
+
+def test_it_works(client):
+    study = make_study()
+    address = begin(client, study)
+    page = client.get(address)
+    assert page.status_code == 200
+    assert b"How good is character?" in page.content
+    steps = 0
+    while "/story/" in address:
+        address = fill(client, study, address, "4")["Location"]
+        if address.endswith("/pause/"):
+            address = client.post(address)["Location"]
+        steps += 1
+    assert steps == 6
+    done = client.get(address)
+    ann = study.annotators.get(name="A01")
+    assert ann.state == Annotator.State.FINISHED
+    assert ann.completion_code in done.content.decode()
+    assert Rating.objects.filter(value=4, annotator=ann).count() == 12
+
+
+def test_consent_is_stored_with_its_version(client):
+    study = make_study(consent_version="7")
+    begin(client, study)
+    ann = study.annotators.get(name="A01")
+    assert ann.consented_at is not None
+    assert ann.consent_version == "7"
+    assert study.events.filter(kind="consent given").count() == 1
+
+
+def test_nothing_is_shown_before_consent(client):
+    study = make_study()
+    key = token(study)
+    response = client.get(reverse("rate-instructions", args=[key]))
+    assert response["Location"] == reverse("rate-consent", args=[key])
+
+
+def test_each_answer_is_saved_as_it_is_given(client):
+    study = make_study()
+    address = begin(client, study)
+    stored = {"refused": {}, "problem": "", "submitted": False}
+    assert save(client, address, key="k1", character="2").json() == stored
+    assert save(client, address, key="k1", character="2").json() == stored
+    assert Rating.objects.count() == 1
+    assert b'value="2" data-key="2" checked' in client.get(address).content
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"character": "9"}, "9 is outside the scale"),
+        ({"character": "many"}, "no whole number"),
+        ({"colour": "1"}, "does not exist"),
+    ],
+)
+def test_bad_answers_are_refused_in_words_and_the_others_stored(client, given, told):
+    address = begin(client, make_study())
+    reply = save(client, address, submit=True, aesthetics="1", **given).json()
+    refused = reply["refused"][next(iter(given))]
+    assert told in refused["why"]
+    assert refused["final"]
+    assert not reply["submitted"]
+    assert Rating.objects.get().question.key == "aesthetics"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "",
+        "[]",
+        "{",
+        '{"rows": [{}]}',
+        '{"rows": [{"kind": "submit", "seconds": "soon"}]}',
+        '{"rows": [{"kind": "submit", "seconds": %s}]}' % ("9" * 400),
+        r'{"rows": [{"kind": "comment", "id": "c", "text": "\u0000"}]}',
+        r'{"rows": [{"kind": "comment", "id": "c", "text": "\ud800"}]}',
+    ],
+)
+def test_what_no_page_sends_is_refused_whole(client, body):
+    address = begin(client, make_study())
+    response = client.post(f"{address}save/", body, content_type="application/json")
+    assert response.status_code == 400
+    assert "Expected JSON" in response.json()["error"]
+    form = client.post(f"{address}save/", {"rows": body})
+    assert form.status_code == 400
+
+
+def test_an_answer_that_was_taken_back_is_open_again(client):
+    address = begin(client, make_study())
+    save(client, address, key="one", character="2")
+    assert save(client, address, key="two", character="").json()["refused"] == {}
+    assert b"checked" not in client.get(address).content
+    save(client, address, key="one", character="2")
+    assert not Rating.objects.filter(is_current=True).exists(), "sent a second time"
+    reply = save(client, address, submit=True, aesthetics="1").json()
+    assert reply["problem"] == "Not answered yet: Character."
+    reply = save(client, address, submit=True, key="three", character="3").json()
+    assert reply["submitted"]
+    reply = save(client, address, key="four", character="").json()
+    assert "closed" in reply["refused"]["character"]["why"]
+    kept = Rating.objects.order_by("pk")
+    assert list(kept.values_list("question__key", "revision", "value")) == [
+        ("character", 1, 2),
+        ("aesthetics", 1, 1),
+        ("character", 2, 3),
+    ]
+
+
+def test_submitting_with_a_gap_shows_the_page_again_and_keeps_the_rest(client):
+    study = make_study()
+    address = begin(client, study)
+    response = client.post(f"{address}submit/", {"character": "1"})
+    assert response.status_code == 422
+    assert "Aesthetics" in response.content.decode()
+    assert Rating.objects.get().value == 1
+
+
+def test_pairwise_answers_are_stored_by_method(client):
+    study = make_study(protocol="pairwise")
+    Slot.objects.update(a_is_left=False)
+    fill(client, study, begin(client, study), "left")
+    assert set(Choice.objects.values_list("value", flat=True)) == {"b"}
+
+
+def test_another_device_resumes_where_it_was(client, django_user_model):
+    study = make_study()
+    address = begin(client, study)
+    fill(client, study, address, "3")
+    other = type(client)()
+    entry = other.get(reverse("rate-entry", args=[token(study)]))
+    assert entry["Location"].endswith("/pause/")
+    following = other.post(entry["Location"])["Location"]
+    assert following != address
+    assert "/story/" in following
+
+
+def test_a_manager_can_try_a_link_and_stays_logged_in(client, django_user_model):
+    alice = django_user_model.objects.create_superuser("alice", password="x" * 12)
+    client.force_login(alice)
+    study = make_study()
+    begin(client, study)
+    assert client.get(reverse("study-detail", args=[study.slug])).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("state", "status", "text"),
+    [
+        ("paused", 403, "break"),
+        ("closed", 403, "closed"),
+        ("draft", 403, "not started"),
+    ],
+)
+def test_a_study_that_takes_no_answers_says_so(client, state, status, text):
+    study = make_study()
+    address = begin(client, study)
+    Study.objects.update(state=state)
+    for path in (address, reverse("rate-entry", args=[token(study)])):
+        response = client.get(path)
+        assert response.status_code == status
+        assert text in response.content.decode()
+
+
+def test_a_revoked_link_is_gone(client):
+    study = make_study()
+    Invitation.objects.update(revoked_at="2025-01-01T00:00Z")
+    response = client.get(reverse("rate-entry", args=[token(study)]))
+    assert response.status_code == 410
+
+
+def test_an_unknown_link_is_not_found(client):
+    assert client.get(reverse("rate-entry", args=["nobody"])).status_code == 404
+
+
+def test_eve_cannot_see_anns_slot_or_pictures(client):
+    study = make_study()
+    address = begin(client, study, "A01")
+    code = address.rstrip("/").rsplit("/", 1)[-1]
+    eve = token(study, "A02")
+    begin(Client(), study, "A02")
+    for path in (
+        reverse("rate-slot", args=[eve, code]),
+        reverse("rate-picture", args=[eve, code, "only", 1, "thumb"]),
+    ):
+        assert client.get(path).status_code == 404
+    response = client.post(reverse("rate-submit", args=[eve, code]), {"character": 1})
+    assert response.status_code == 404
+
+
+@pytest.mark.parametrize("protocol", ["likert", "pairwise"])
+def test_nothing_tells_the_method(client, protocol):
+    """Crawl every page and picture that one annotator can reach."""
+    study = make_study(protocol=protocol)
+    address = begin(client, study)
+    names = re.compile("|".join(METHODS), re.IGNORECASE)
+    headers = set()
+    seen = 0
+    for slot in study.annotators.get(name="A01").slots.all():
+        page = client.get(reverse("rate-slot", args=[token(study), slot.code]))
+        text = page.content.decode()
+        assert not names.search(text + str(page.headers)), names.search(text)
+        for url in set(re.findall(r'(?:src|href)="(/rate/[^"]+)"', text)):
+            response = client.get(url)
+            if response.headers.get("Content-Type") != "image/webp":
+                continue
+            seen += 1
+            sent = dict(response.headers)
+            sent.pop("Content-Length")
+            headers.add(tuple(sorted(sent.items())))
+            assert not names.search(url)
+            assert b"Exif" not in response.content
+    assert address
+    assert seen >= 18
+    assert len(headers) == 1, "pictures of different methods have different headers"
+    assert (
+        not {"ETag", "Last-Modified", "Content-Disposition"}
+        & dict(next(iter(headers))).keys()
+    )
+
+
+def test_a_key_means_the_same_side_whether_a_tie_is_allowed_or_not(client):
+    study = make_study(protocol="pairwise")
+    study.questions.filter(key="character").update(allow_tie=False)
+    address = begin(client, study)
+
+    def keys():
+        page = client.get(address)
+        shown = page.context["questions"]
+        return page.content.decode(), [
+            {value: key for value, _label, key in one.options} for one in shown
+        ]
+
+    page, (character, aesthetics) = keys()
+    assert character == {"left": "1", "right": "3"}
+    assert aesthetics == {"left": "1", "tie": "2", "right": "3"}
+    assert "left, no preference, right; then" in page
+    study.questions.update(allow_tie=False)
+    page, _ = keys()
+    assert "left, right; then" in page
+    assert "<kbd>2</kbd>" not in page
+
+
+def test_a_missing_shot_is_shown_as_missing(client):
+    study = make_study()
+    address = begin(client, study)
+    slot = study.annotators.get(name="A01").slots.get(position=1)
+    slot.unit.output_a.frames.filter(number=2).update(media=None)
+    text = client.get(address).content.decode()
+    assert text.count("This shot is missing.") == 1
+    assert "only/2/display" not in text
+
+
+def test_texts_follow_the_annotators_language(client):
+    address = begin(client, make_study())
+    assert "Fox walks 1" in client.get(address).content.decode()
+    text = client.get(address, headers={"accept-language": "zh-hans"}).content.decode()
+    assert "狐狸走路 1" in text
+    assert "如何评价1?" in text
+
+
+def test_a_page_costs_few_queries(client, django_assert_max_num_queries):
+    address = begin(client, make_study())
+    client.get(address)  # the size of all pictures is found once
+    # Invitation, slot, shots, frames a side, characters, questions, answers,
+    # progress, how long others took (twice), the slot before, whether a rest is due.
+    with django_assert_max_num_queries(14):
+        client.get(address)
+
+
+# The last page ------------------------------------------------------------------------
+
+
+def finish(client, study, name="A01"):
+    """Do the whole plan and return the address of the last page."""
+    address = begin(client, study, name)
+    while "/story/" in address:
+        address = fill(client, study, address, "4")["Location"]
+        if address.endswith("/pause/"):
+            address = client.post(address)["Location"]
+    return address
+
+
+@pytest.mark.parametrize("event", ["revoked", "excluded", "closed"])
+def test_the_completion_code_stays_whatever_happens_to_others(client, study, event):
+    address = finish(client, study)
+    other = study.annotators.get(name="A02")
+    if event == "revoked":
+        inviting.revoke(other)
+    elif event == "excluded":
+        answer_everything(study)
+        slot = study.slots.filter(annotator=other).first()
+        exclusion.exclude(slot, reason="x", author=None)
+    else:
+        lifecycle.close(study)
+    entry = reverse("rate-entry", args=[token(study)])
+    for url in (address, entry):
+        page = client.get(url, follow=True)
+        assert page.status_code == 200
+        code = study.annotators.get(name="A01").completion_code
+        assert code in page.content.decode()
+
+
+def test_whoever_likes_goes_on_with_free_slots(client, study, monkeypatch):
+    own = study.slots.filter(annotator__name="A01")
+    own.exclude(pk__in=[slot.pk for slot in own[:2]]).delete()
+    address = finish(client, study)
+    inviting.revoke(study.annotators.get(name="A02"))
+    page = client.get(address)
+    assert b"4 more stories wait" in page.content
+    monkeypatch.setattr(invitation_pages, "MOST_COUNTED", 3)
+    assert b"More than 3 stories wait" in client.get(address).content
+    pause = reverse("rate-pause", args=[token(study)])
+    address = client.post(pause)["Location"]
+    assert "/story/" in address
+    fill(client, study, address, "2")
+    assert study.annotators.get(name="A01").state == "finished"
+    assert own.filter(state="submitted", claimed=True).count() == 1
+
+
+def test_nobody_gets_a_code_for_nothing(client, study):
+    carol = study.annotators.create(name="A03")
+    invitation = Invitation.objects.create(annotator=carol)
+    done = reverse("rate-done", args=[invitation.token])
+    for step in ("consent", "instructions"):
+        entry = client.get(done)["Location"]
+        address = reverse(f"rate-{step}", args=[invitation.token])
+        assert client.get(entry)["Location"] == address
+        client.post(address)
+    page = client.get(done).content.decode()
+    assert "Nothing to judge just now" in page
+    assert carol.completion_code not in page
+
+
+def test_consent_given_after_a_revocation_changes_nothing(client, study):
+    ann = study.annotators.get(name="A01")
+    key = token(study)
+    inviting.revoke(ann)
+    Invitation.objects.update(revoked_at=None)
+    client.post(reverse("rate-consent", args=[key]))
+    assert study.annotators.get(name="A01").state == "revoked"
+
+
+# Scripts and forms --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("event", "status"), [("paused", 403), ("closed", 403), ("revoked", 410)]
+)
+def test_a_script_is_told_why_its_answer_is_refused(client, study, event, status):
+    address = begin(client, study)
+    if event == "revoked":
+        inviting.revoke(study.annotators.get(name="A01"))
+    else:
+        Study.objects.update(state=event)
+    answer = save(client, address, character="3")
+    assert answer.status_code == status
+    assert answer.json()["error"]
+
+
+def test_a_form_without_a_script_keeps_what_is_right(client, study):
+    address = begin(client, study)
+    page = client.post(f"{address}submit/", {"character": "9", "aesthetics": "2"})
+    assert page.status_code == 422
+    assert "9 is outside the scale" in page.content.decode()
+    assert list(Rating.objects.values_list("value", flat=True)) == [2]
+
+
+def test_the_way_back_ends_at_the_session(client, study):
+    address = begin(client, study)
+    for _ in range(3):
+        address = fill(client, study, address, "3")["Location"]
+    assert address.endswith("/pause/")
+    assert "Back to the last story" in client.get(address).content.decode()
+    address = client.post(address)["Location"]
+    assert client.get(address).context["previous"] is None
+
+
+def test_a_person_without_a_plan_gets_pauses_too(client):
+    study = make_study(session_size=2)
+    inviting.revoke(study.annotators.get(name="A02"))
+    carol = inviting.invite_new(study).annotator
+    address = begin(client, study, carol.name)
+    seen = []
+    while "/story/" in address:
+        progress = client.get(address).context["progress"]
+        seen.append((progress["session"], progress["number"]))
+        address = fill(client, study, address, "3")["Location"]
+        if address.endswith("/pause/"):
+            seen.append("pause")
+            address = client.post(address)["Location"]
+    assert seen == [(1, 1), (1, 2), "pause", (2, 1), (2, 2), "pause", (3, 1), (3, 2)]
+
+
+@pytest.mark.parametrize("flag", [True, False])
+def test_the_sides_are_those_of_the_slot(client, flag):
+    study = make_study(protocol="pairwise", consented=True)
+    slot = study.slots.select_related("unit").first()
+    slot.a_is_left = flag
+    sides = slot_view.sides(slot)
+    first, second = slot.unit.output_a, slot.unit.output_b
+    assert [sides["left"], sides["right"]] == (
+        [first, second] if flag else [second, first]
+    )
+
+
+def test_a_claimed_slot_whose_lease_ran_out_is_taken_again(client, study):
+    inviting.revoke(study.annotators.get(name="A02"))
+    carol = inviting.invite_new(study).annotator
+    address = begin(client, study, carol.name)
+    save(client, address, character="1")
+    Slot.objects.filter(state="leased").update(lease_until="2025-01-01T00:00Z")
+    leasing.release_expired()
+    page = client.get(address)
+    assert page.status_code == 200
+    assert page.context["questions"][0].answer == "1"
+    assert save(client, address, aesthetics="2").json()["refused"] == {}
+
+
+def test_a_slot_that_somebody_else_has_taken_is_told_with_a_way_on(client, study):
+    address = begin(client, study)
+    other = study.annotators.get(name="A02")
+    Slot.objects.filter(state="leased").update(state="open", position=None)
+    Rating.objects.all().delete()
+    slot = Slot.objects.get(code=address.rstrip("/").split("/")[-1])
+    Slot.objects.filter(unit=slot.unit, annotator=other).delete()
+    Slot.objects.filter(pk=slot.pk).update(annotator=other, position=99)
+    asked = {"headers": {"accept": "application/json"}}
+    entry = reverse("rate-entry", args=[token(study)])
+    page = client.get(address)
+    assert page.status_code == 404
+    assert "not with you any more" in page.content.decode()
+    assert f'href="{entry}">Go on' in page.content.decode()
+    assert "somebody else" in client.get(address, **asked).json()["error"]
+
+
+def test_what_comes_after_somebody_else_took_the_slot_is_kept_as_surplus(client, study):
+    address = begin(client, study)
+    slot = Slot.objects.get(code=address.rstrip("/").split("/")[-1])
+    ann = slot.annotator
+    save(client, address, character="3")
+    other = study.annotators.get(name="A02")
+    Slot.objects.filter(unit=slot.unit, annotator=other).delete()
+    Slot.objects.filter(pk=slot.pk).update(state="leased", annotator=other, position=99)
+    assert save(client, address, submit=True, aesthetics="1").json()["submitted"]
+    late = Slot.objects.get(annotator=ann, unit=slot.unit)
+    assert (late.ordinal, late.state, late.claimed) == (None, "submitted", True)
+    assert sorted(late.ratings.values_list("value", flat=True)) == [1, 3]
+    slot.refresh_from_db()
+    assert (slot.annotator, slot.state) == (other, "leased")
+    again = save(client, address, aesthetics="2").json()
+    assert not again["refused"], "the same session may still change it"
+    assert late.ratings.filter(is_current=True, value=2).exists()
+
+
+def test_a_page_of_an_earlier_session_shows_and_changes_nothing(client, study):
+    address = first = begin(client, study)
+    for _ in range(3):
+        address = fill(client, study, address, "3")["Location"]
+    client.post(address)
+    page = client.get(first).content.decode()
+    assert page.count("disabled") == 2 * 5
+    assert "This session is over" in page
+    assert 'id="submit" href=' in page
+
+
+def test_an_extra_story_never_hides_the_code_that_was_earned(client, study):
+    own = study.slots.filter(annotator__name="A01")
+    own.exclude(pk__in=[slot.pk for slot in own[:2]]).delete()
+    done = finish(client, study)
+    inviting.revoke(study.annotators.get(name="A02"))
+    client.post(reverse("rate-pause", args=[token(study)]))
+    code = study.annotators.get(name="A01").completion_code
+    assert code in client.get(done).content.decode()
+    pause = client.get(reverse("rate-entry", args=[token(study)]), follow=True)
+    assert "Your completion code" in pause.content.decode()
+    lifecycle.close(study)
+    assert code in client.get(done).content.decode()
+
+
+def test_an_exclusion_is_not_told_to_whoever_answered(client, study):
+    done = finish(client, study)
+    assert "6 stories judged" in client.get(done).content.decode()
+    slot = study.slots.filter(annotator__name="A01").first()
+    exclusion.exclude(slot, reason="x", author=None)
+    assert "6 stories judged" in client.get(done).content.decode()
+
+
+def test_the_length_of_a_session_of_free_slots_is_known_at_its_start(client, study):
+    inviting.revoke(study.annotators.get(name="A02"))
+    carol = inviting.invite_new(study).annotator
+    address = begin(client, study, carol.name)
+    # Two stories, and none comes twice in a session.
+    assert client.get(address).context["progress"]["size"] == 2
+
+
+def test_a_slot_that_was_excluded_is_gone(client):
+    study = make_planned(LIKERT, annotators=2, redundancy=2)
+    person = join(study, "A01")
+    (slot,) = work(person, always("3"), most=1)
+    exclusion.exclude(slot, reason="x", author=None)
+    browser = Browser(client, person)
+    assert client.get(browser.address("slot", slot.code)).status_code == 404
+    reply = save(client, browser.address("slot", slot.code), beauty="1").json()
+    assert "closed" in reply["refused"]["beauty"]["why"]
+
+
+def test_nothing_is_skipped_in_a_closed_study(client):
+    study = make_planned(LIKERT, annotators=2, redundancy=2)
+    person = join(study, "A01")
+    slot = choosing.take_next(person).slot
+    lifecycle.close(study)
+    with pytest.raises(errors.SlotTakenError):
+        leasing.skip(slot, person, reason="other")

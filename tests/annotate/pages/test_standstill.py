@@ -1,0 +1,118 @@
+"""Managers are told when no worker lives; annotators never are."""
+
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from annotate.models import Invitation
+from evalcore.models import MetricRun, Worker
+from evalcore.serving import workers
+from tests.factories import make_study
+from tests.people import alice
+
+pytestmark = pytest.mark.django_db
+STANDSTILL = 'class="notice error" role="alert"'
+
+
+@pytest.fixture
+def study():
+    return make_study(consented=True)
+
+
+def told(client, name: str, *args: str) -> list[str]:
+    """Return what a page says of workers, a sentence or two of each."""
+    text = " ".join(client.get(reverse(name, args=args)).content.decode().split())
+    return [
+        part.split(">", 1)[1].split("</p>")[0] for part in text.split(STANDSTILL)[1:]
+    ]
+
+
+@pytest.fixture
+def waiting_for_networks(study):
+    """A computation that only a worker for networks takes."""
+    run = MetricRun.objects.create(
+        benchmark=study.benchmark, source="computed", metrics=["csd_self"]
+    )
+    run.chunks.create(queue="gpu", metrics=run.metrics)
+
+
+def put_down(seconds_ago: float, *kinds: str) -> None:
+    at = timezone.now() - timedelta(seconds=seconds_ago)
+    for kind in kinds:
+        Worker.objects.update_or_create(kind=kind, defaults={"seen_at": at})
+
+
+@pytest.mark.parametrize(
+    "page",
+    ["study-list", "metric-list", "study-detail", "study-coverage", "report-list"],
+)
+def test_pages_of_managers_say_since_when_work_stands_still(study, page):
+    manager = alice(study)
+    args = [] if page in ("study-list", "metric-list") else [study.slug]
+    put_down(3600, "cpu")
+    put_down(1, "gpu", "beat")
+    at = Worker.objects.get(kind="cpu").seen_at
+    (said,) = told(manager, page, *args)
+    assert said.startswith(f"No worker since {at:%Y-%m-%d %H:%M} UTC;")
+    put_down(1, "cpu")
+    assert told(manager, page, *args) == []
+
+
+@pytest.mark.usefixtures("waiting_for_networks")
+def test_pages_say_when_a_worker_is_started_again(study):
+    manager = alice(study)
+    put_down(1, "cpu", "beat")
+    put_down(31, "gpu")
+    assert told(manager, "study-detail", study.slug) == []
+    again = timezone.now() + timedelta(seconds=32)
+    workers.expect("gpu", again)
+    (said,) = told(manager, "study-detail", study.slug)
+    assert "No worker for networks and judges since" in said
+    assert said.endswith(f"Next start: {again:%H:%M:%S} UTC.")
+    workers.sign(["gpu"])
+    assert told(manager, "study-detail", study.slug) == []
+
+
+def test_one_worker_that_ended_is_not_missed_where_another_lives(study):
+    put_down(1, "cpu", "beat")
+    workers.expect("cpu", timezone.now() + timedelta(seconds=60))
+    assert told(alice(study), "study-detail", study.slug) == []
+
+
+@pytest.mark.usefixtures("waiting_for_networks")
+def test_what_has_never_run_is_told(study):
+    manager = alice(study)
+    said = told(manager, "study-detail", study.slug)
+    assert len(said) == len(workers.KINDS)
+    assert all("yet; " in one for one in said)
+
+
+def test_a_worker_for_networks_is_missed_only_if_something_waits_for_it(study):
+    put_down(1, "cpu", "beat")
+    assert told(alice(study), "study-detail", study.slug) == []
+
+
+def test_annotators_are_never_told(study, client):
+    person = study.annotators.first()
+    token = Invitation.objects.get(annotator=person).token
+    manager = alice(study)
+    for browser in (client, manager):
+        page = browser.get(reverse("rate-entry", args=[token]), follow=True)
+        assert page.status_code == 200
+        assert "worker" not in page.content.decode().lower()
+    assert told(client, "home") == []
+    assert told(client, "login") == []
+
+
+def test_a_sign_is_written_at_most_once_in_a_while():
+    now = timezone.now()
+    workers.sign(["cpu"])
+    first = Worker.objects.get(kind="cpu").seen_at
+    assert first >= now
+    workers.sign(["cpu"])  # of another worker, say
+    assert Worker.objects.get(kind="cpu").seen_at == first
+    put_down(workers.SIGN_SECONDS, "cpu")
+    workers.sign(["cpu"])
+    assert Worker.objects.get(kind="cpu").seen_at > first

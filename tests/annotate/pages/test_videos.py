@@ -1,0 +1,276 @@
+"""Videos under opaque addresses, whole and in parts, to whom they may be shown."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotate.models import Slot
+from annotate.pages.seat.byte_ranges import send_part
+from annotate.presentation import slot_view
+from evalcore.models import Benchmark, Method, Output, Shot, Story
+from evalcore.video import storing
+from tests.clips import numbers, write_clip
+from tests.factories import make_study
+from tests.people import eve
+
+pytestmark = pytest.mark.django_db
+
+TIMES = ((0.5, 1.5), (1.5, 3.0))
+
+
+def video_benchmark(folder, *, methods=("Alder", "Birch"), times=TIMES) -> Benchmark:
+    """Stories of two captions that each method rendered as a video of its own."""
+    benchmark = Benchmark.objects.create(slug="reel", title="Reel")
+    story = Story.objects.create(
+        benchmark=benchmark, key="01", conditioning_seconds=0.5
+    )
+    for number, (start, end) in enumerate(times, start=1):
+        Shot.objects.create(
+            story=story,
+            number=number,
+            start_seconds=start,
+            end_seconds=end,
+            text={
+                "en": {"caption": f"Fox walks {number}"},
+                "zh": {"caption": f"狐狸走路 {number}"},
+            },
+        )
+    for place, name in enumerate(methods):
+        source = write_clip(folder / f"{name}.mp4", frames=24 + 12 * place)
+        Output.objects.create(
+            story=story,
+            method=Method.objects.create(name=name),
+            video=storing.store_video(source),
+        )
+    return benchmark
+
+
+@pytest.fixture
+def slot(tmp_path) -> Slot:
+    study = make_study(
+        benchmark=video_benchmark(tmp_path), protocol="pairwise", consented=True
+    )
+    return study.slots.get(annotator__name="A01")
+
+
+def address(slot: Slot, side: str) -> str:
+    token = slot.annotator.invitation.token
+    return reverse("rate-video", args=[token, slot.code, side])
+
+
+def rendition(slot: Slot, side: str):
+    return storing.video_rendition_path(slot_view.sides(slot)[side].video)
+
+
+def body(response) -> bytes:
+    return b"".join(response)
+
+
+def test_it_works(client, slot, tmp_path):
+    for side, frames in (("left", 24), ("right", 36)):
+        side = side if slot.a_is_left else {"left": "right", "right": "left"}[side]
+        response = client.get(address(slot, side))
+        assert response.status_code == 200
+        data = body(response)
+        assert data == rendition(slot, side).read_bytes()
+        (tmp_path / "sent.mp4").write_bytes(data)
+        assert len(numbers(tmp_path / "sent.mp4")) == frames
+
+
+def test_the_headers_are_the_same_for_all_methods_and_name_nothing(client, slot):
+    sent = []
+    for side in ("left", "right"):
+        response = client.get(address(slot, side))
+        headers = dict(response.headers.items())
+        assert int(headers.pop("Content-Length")) == len(body(response))
+        sent.append(headers)
+    assert sent[0] == sent[1]
+    assert sent[0]["Content-Type"] == "video/mp4"
+    assert sent[0]["Accept-Ranges"] == "bytes"
+    assert sent[0]["Cache-Control"] == "private, max-age=86400"
+    assert not {"ETag", "Last-Modified", "Content-Disposition"} & set(sent[0])
+
+
+@pytest.mark.parametrize(
+    ("asked", "part"),
+    [
+        ("bytes=0-", slice(0, None)),
+        ("bytes=0-0", slice(0, 1)),
+        ("bytes=100-299", slice(100, 300)),
+        ("bytes=100-99999999", slice(100, None)),
+        ("bytes=-50", slice(-50, None)),
+        ("bytes=-99999999", slice(0, None)),
+    ],
+)
+def test_a_part(client, slot, asked, part):
+    whole = rendition(slot, "left").read_bytes()
+    response = client.get(address(slot, "left"), headers={"Range": asked})
+    assert response.status_code == 206
+    assert body(response) == whole[part]
+    start, stop, _step = part.indices(len(whole))
+    assert response["Content-Range"] == f"bytes {start}-{stop - 1}/{len(whole)}"
+    assert int(response["Content-Length"]) == stop - start
+    assert response["Accept-Ranges"] == "bytes"
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "bytes=99999999-",
+        "bytes=5-2",
+        "bytes=-0",
+        "bytes=-",
+        "bytes=",
+        "bytes=a-b",
+        "bytes=1",
+        "bytes=--5",
+        "bytes=0-" + "9" * 5000,
+    ],
+)
+def test_a_part_that_does_not_exist(client, slot, asked):
+    size = rendition(slot, "left").stat().st_size
+    response = client.get(address(slot, "left"), headers={"Range": asked})
+    assert response.status_code == 416
+    assert response["Content-Range"] == f"bytes */{size}"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Range": "frames=0-5"},
+        {"Range": "bytes=0-5,10-15"},
+        {"Range": "bytes=0-5", "If-Range": '"an old tag"'},
+    ],
+)
+def test_other_wishes_get_all_of_it(client, slot, headers):
+    response = client.get(address(slot, "left"), headers=headers)
+    assert response.status_code == 200
+    assert body(response) == rendition(slot, "left").read_bytes()
+
+
+def test_only_the_headers_are_asked_for(rf, slot):
+    # The test client would leave the body out by itself; not every server does.
+    path = rendition(slot, "left")
+    response = send_part(rf.head("/"), path, "video/mp4", 60)
+    assert int(response["Content-Length"]) == path.stat().st_size
+    assert body(response) == b""
+
+
+def test_large_files_are_read_as_they_are_sent(client, slot, monkeypatch):
+    monkeypatch.setattr("annotate.pages.seat.byte_ranges.BLOCK", 100)
+    response = client.get(address(slot, "left"), headers={"Range": "bytes=50-349"})
+    assert [len(block) for block in response] == [100, 100, 100]
+
+
+def test_a_long_part_ends_early_and_says_so(client, slot, monkeypatch):
+    monkeypatch.setattr("annotate.pages.seat.byte_ranges.LARGEST_PART", 1000)
+    whole = rendition(slot, "left").read_bytes()
+    got, start = b"", 0
+    while start < len(whole):
+        asked = {"Range": f"bytes={start}-"}
+        response = client.get(address(slot, "left"), headers=asked)
+        part = body(response)
+        assert len(part) == int(response["Content-Length"]) <= 1000
+        assert response["Content-Range"].startswith(f"bytes {start}-")
+        got += part
+        start += len(part)
+    assert got == whole
+
+
+def test_who_may_not_and_what_is_not_there(client, slot):
+    other = slot.study.annotators.get(name="A02")
+    eve = reverse("rate-video", args=[other.invitation.token, slot.code, "left"])
+    assert client.get(eve).status_code == 404
+    assert client.get(address(slot, "only")).status_code == 404
+    assert client.post(address(slot, "left")).status_code == 405
+    Output.objects.update(video=None)
+    assert client.get(address(slot, "left")).status_code == 404
+
+
+def test_what_the_player_is_told(slot):
+    left, right = slot_view.shown_videos(slot)
+    first, second = (left, right) if slot.a_is_left else (right, left)
+    assert (first.frames, first.duration, first.frame_rate) == (24, 2.0, 12)
+    assert (second.frames, second.duration) == (36, 3.0)
+    assert (left.side, right.side, left.present) == ("left", "right", True)
+    assert (left.width, left.height) == (96, 64)
+    captions = slot_view.shown_captions(slot, [left, right])
+    assert [(one.number, one.start, one.end, one.text) for one in captions] == [
+        (1, 0.5, 1.5, "Fox walks 1"),
+        (2, 1.5, 3.0, "Fox walks 2"),
+    ]
+    assert not any(one.is_estimated for one in captions)
+    assert slot_view.for_player(slot)["conditioning"] == 0.5
+
+
+def test_shots_without_times_share_what_follows_the_given_part(slot):
+    slot.unit.story.shots.filter(number=2).update(end_seconds=None)
+    captions = slot_view.for_player(slot)["captions"]
+    assert [(one.start, one.end) for one in captions] == [(0.5, 1.75), (1.75, 3.0)]
+    assert all(one.is_estimated for one in captions)
+
+
+def test_a_side_without_a_video_says_so(slot):
+    Output.objects.filter(pk=slot.unit.output_a_id).update(video=None)
+    slot = Slot.objects.get(pk=slot.pk)
+    shown = {one.side: one.present for one in slot_view.shown_videos(slot)}
+    a, b = ("left", "right") if slot.a_is_left else ("right", "left")
+    assert shown == {a: False, b: True}
+    Output.objects.update(video=None)
+    slot = Slot.objects.get(pk=slot.pk)
+    assert slot_view.for_player(slot)["videos"] == []
+
+
+def test_the_preview_shows_it_to_managers_only(client, slot, django_user_model):
+    code = f"{slot.unit.output_a_id}-{slot.unit.output_b_id}"
+    url = reverse("preview-video", args=["reel", code, "right"])
+    assert client.get(url).status_code == 404
+    boss = django_user_model.objects.create_superuser("ann", password="x")
+    client.force_login(boss)
+    path = storing.video_rendition_path(slot.unit.output_b.video)
+    assert body(client.get(url)) == path.read_bytes()
+
+
+def test_managers_see_videos_of_their_study(slot, django_user_model):
+    boss = Client()
+    boss.force_login(django_user_model.objects.create_superuser("ann", password="x"))
+    output = slot.unit.output_a
+    url = reverse("output-video", args=["trial", output.pk])
+    still = reverse("output-still", args=["trial", output.pk])
+    assert (
+        body(boss.get(url)) == storing.video_rendition_path(output.video).read_bytes()
+    )
+    assert boss.get(url, headers={"Range": "bytes=0-1"}).status_code == 206
+    assert boss.get(still)["Content-Type"] == "image/webp"
+    elsewhere = Output.objects.create(
+        story=output.story,
+        method=Method.objects.create(name="Cedar"),
+        video=output.video,
+    )
+    for name in ("output-video", "output-still"):
+        assert eve().get(reverse(name, args=["trial", output.pk])).status_code == 404
+        other = reverse(name, args=["trial", elsewhere.pk])
+        assert boss.get(other).status_code == 404
+        assert Client().get(reverse(name, args=["trial", output.pk])).status_code == 302
+
+
+def test_the_slots_page_shows_videos_in_place_of_pictures(slot, django_user_model):
+    boss = Client()
+    boss.force_login(django_user_model.objects.create_superuser("ann", password="x"))
+    page = boss.get(reverse("slot-detail", args=["trial", slot.code])).content.decode()
+    for output in (slot.unit.output_a, slot.unit.output_b):
+        assert reverse("output-video", args=["trial", output.pk]) in page
+        assert reverse("output-still", args=["trial", output.pk]) in page
+        assert f"Video of {output.method.name}, story 01" in page
+    assert page.count("<video") == 2
+    assert "missing" not in page
+
+
+def test_programs_get_the_address_of_each_video(slot):
+    token = slot.annotator.invitation.token
+    answer = (
+        Client()
+        .post(reverse("api-slot"), headers={"Authorization": f"Invitation {token}"})
+        .json()
+    )
+    assert answer["videos"] == {side: address(slot, side) for side in ("left", "right")}

@@ -1,0 +1,193 @@
+"""All methods of a study are shown in one size, and drawn before people come."""
+
+import io
+import re
+from dataclasses import replace
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from PIL import Image
+
+from annotate import tasks
+from annotate.blinding.file_metadata import examine
+from annotate.models import Invitation, Study, User
+from annotate.presentation import same_size, slot_view
+from annotate.studies import drafting
+from annotate.studies.definition import Presentation
+from annotate.studies.extending import extend
+from evalcore import media
+from evalcore.models import Benchmark, Frame, Output
+from evalcore.video import storing
+from tests.clips import write_clip
+from tests.factories import make_benchmark, picture_bytes
+from tests.working import LIKERT, PAIRWISE, join, make_planned
+
+pytestmark = pytest.mark.django_db
+
+SIZES = {"Alder": (96, 64), "Birch": (48, 80), "Cedar": (96, 96)}
+
+
+def uneven(**kw) -> Benchmark:
+    """A benchmark whose methods draw in sizes of their own."""
+    benchmark = make_benchmark(**kw)
+    for frame in Frame.objects.select_related("output__method", "output__story"):
+        method = frame.output.method.name
+        label = f"{frame.output.story.key} {method} {frame.number}"
+        size = SIZES.get(method, (200, 100))
+        frame.media = media.store_picture(picture_bytes(label, size))
+        frame.save()
+    return benchmark
+
+
+def seen(study: Study, *, rendition="display") -> set[tuple[int, int]]:
+    """The sizes of all pictures that the study's first annotator is sent."""
+    planned = study.annotators.first()
+    person = join(study, planned.name if planned else "")
+    token = Invitation.objects.get(annotator=person).token
+    client, sizes = Client(), set()
+    for slot in person.slots.all():
+        sides = ("left", "right") if slot.unit.output_b else ("only",)
+        for side in sides:
+            address = reverse(
+                "rate-picture", args=[token, slot.code, side, 1, rendition]
+            )
+            data = client.get(address).content
+            sizes.add(Image.open(io.BytesIO(data)).size)
+    return sizes
+
+
+@pytest.mark.parametrize("text", [LIKERT, PAIRWISE])
+def test_all_methods_have_one_size(text):
+    study = make_planned(text, benchmark=uneven(), annotators=3)
+    assert seen(study) == {(96, 96)}
+    assert seen(study, rendition="thumb") == {(96, 96)}
+    assert Study.objects.get().presentation["box"] == [96, 96]
+
+
+def test_without_the_switch_each_keeps_its_own():
+    text = LIKERT + "presentation: {same_size: false}"
+    study = make_planned(text, benchmark=uneven(), annotators=3)
+    assert seen(study) == set(SIZES.values())
+
+
+def test_the_box_is_even_and_no_larger_than_what_is_shown():
+    benchmark = make_benchmark(stories=1, shots=1, pictures=False)
+    frame = Frame.objects.first()
+    for size, box in (((95, 63), (96, 64)), ((4096, 1024), (2048, 512))):
+        frame.media = media.store_picture(picture_bytes("a", size))
+        frame.save()
+        outputs = Output.objects.filter(story__benchmark=benchmark)
+        assert same_size.box_around(outputs) == box
+    assert same_size.box_around(outputs.none()) is None
+
+
+def test_a_larger_method_that_comes_later_makes_the_box_larger():
+    benchmark = uneven(methods=("Alder", "Birch", "Elm"))
+    study = make_planned(
+        LIKERT, benchmark=benchmark, annotators=3, methods=["Alder", "Birch"]
+    )
+    assert same_size.box_of(study) == (96, 80)
+    extend(study, methods=["Elm"])
+    assert same_size.box_of(Study.objects.get()) == (200, 100)
+
+
+def test_degraded_twins_have_the_size_of_the_others():
+    text = LIKERT + "checks: {per_session: 1, kinds: [twin], share: 1,"
+    text += " degradations: [blurred, foreign_shot]}"
+    study = make_planned(text, benchmark=uneven(shots=4), annotators=3, seed=2)
+    twins = study.units.filter(purpose="twin")
+    assert twins.exists()
+    study.annotators.first().slots.filter(ordinal__gt=1).update(unit=twins.first())
+    assert seen(study) == {(96, 96)}
+
+
+def files(name: str) -> int:
+    return len(list(media.settings.MEDIA_ROOT.glob(f"{name}/**/*.webp")))
+
+
+def test_pictures_of_open_studies_are_drawn_beforehand():
+    study = make_planned(LIKERT, benchmark=uneven(), annotators=3)
+    tasks.draw_pictures()
+    pictures = Frame.objects.count()
+    assert (files("display"), files("thumb")) == (pictures, pictures)
+    assert Study.objects.get().presentation["drawn"]
+    extend(study, annotators=1)
+    assert "drawn" not in Study.objects.get().presentation
+
+
+def test_drawing_stops_in_time_and_goes_on_later():
+    study = make_planned(LIKERT, benchmark=uneven(), annotators=3)
+    assert not same_size.draw(study, seconds=-1)
+    assert "drawn" not in Study.objects.get().presentation
+    assert same_size.draw(study, seconds=100)
+
+
+def test_a_picture_that_cannot_be_read_keeps_no_other_from_being_drawn(caplog):
+    study = make_planned(LIKERT, benchmark=uneven(), annotators=3)
+    media.original_path(Frame.objects.first().media).write_bytes(b"")
+    assert same_size.draw(study, seconds=100)
+    assert files("display") == Frame.objects.count() - 1
+    assert "cannot be drawn" in caplog.text
+
+
+@pytest.mark.parametrize("switch", [True, False])
+def test_the_preview_shows_what_annotators_will_see(client, switch):
+    study = make_planned(LIKERT, benchmark=uneven(), annotators=3)
+    client.force_login(User.objects.create_user("mary", is_superuser=True))
+    setup = drafting.setup_of(study)
+    definition = replace(setup.definition, presentation=Presentation(same_size=switch))
+    drafting.create(
+        replace(setup, slug="again", definition=definition), User.objects.get()
+    )
+    page = client.get("/studies/again/preview/").content.decode()
+    address = re.search(r"/preview/woods/[^\"]*/only/1/display/", page)[0]
+    size = Image.open(io.BytesIO(client.get(address).content)).size
+    assert size == ((96, 96) if switch else SIZES["Alder"])
+    odd = address.replace("_96x96", "_0x9999")
+    assert client.get(odd).status_code == 200
+
+
+@pytest.fixture
+def films(tmp_path) -> Study:
+    """Two methods with videos of their own size, sound, tags and frame rate."""
+    benchmark = make_benchmark(
+        stories=1, shots=1, methods=("Alder", "Birch"), pictures=False
+    )
+    for place, output in enumerate(Output.objects.order_by("method__name")):
+        size, name = ((96, 64), (48, 80))[place], output.method.name
+        clip = write_clip(
+            tmp_path / f"{name}.{('mp4', 'webm')[place]}",
+            frames=12,
+            size=size,
+            rate=(12, 8)[place],
+            tags={"title": f"by {name}"},
+            sound=not place,
+        )
+        output.video = storing.store_video(clip)
+        output.save()
+    return make_planned(PAIRWISE, benchmark=benchmark, annotators=3)
+
+
+def test_videos_of_all_methods_have_one_size_and_tell_nothing(client, films):
+    assert same_size.draw(films, seconds=100)
+    slot = films.slots.exclude(annotator=None).first()
+    token = join(films, slot.annotator.name).invitation.token
+    told = []
+    for side in ("left", "right"):
+        response = client.get(reverse("rate-video", args=[token, slot.code, side]))
+        told.append(examine(b"".join(response)))
+    assert [facts.size for facts in told] == [(96, 80)] * 2
+    assert [facts.metadata for facts in told] == [()] * 2
+    assert told[0].marks == told[1].marks
+    assert {(one.width, one.height) for one in slot_view.shown_videos(slot)} == {
+        (96, 80)
+    }
+
+
+def test_without_the_switch_videos_keep_their_size(films):
+    films.presentation["same_size"] = False
+    films.save()
+    slot = films.slots.first()
+    shown = {(one.width, one.height) for one in slot_view.shown_videos(slot)}
+    assert shown == {(96, 64), (48, 80)}

@@ -1,0 +1,98 @@
+"""Exclusions and moments while others write, on the real database of this run."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from time import sleep
+
+import pytest
+from django.db import connection, transaction
+
+from annotate.history import as_of_event
+from annotate.history.verifying import problems
+from annotate.models import Annotator, Exclusion, Slot, Study
+from annotate.quality import exclusion
+from evalcore import postgresql
+from tests.factories import make_study
+from tests.people import answer_everything
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def study():
+    row = make_study(annotators=3)
+    answer_everything(row)
+    return row
+
+
+def run(work, *arguments):
+    try:
+        return work(*arguments)
+    finally:
+        connection.close()
+
+
+def test_three_people_are_excluded_and_restored_at_once(study):
+    people = list(Annotator.objects.select_related("study"))
+
+    def leave_out(person):
+        exclusion.exclude_annotator(person, reason="a bot", author=None)
+
+    def restore(person):
+        return exclusion.undo_annotator(person, author=None)
+
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(lambda person: run(leave_out, person), people))
+        assert Slot.objects.filter(state="excluded").count() == 18
+        assert problems(study) == []
+        restored = pool.map(lambda person: run(restore, person), people)
+        assert list(restored) == [6, 6, 6]
+    assert problems(study) == []
+    assert not Slot.objects.filter(state="excluded").exists()
+
+
+def test_excluding_one_person_twice_at_once(study):
+    person = study.annotators.first()
+
+    def leave_out(_i):
+        return exclusion.exclude_annotator(person, reason="a bot", author=None)
+
+    with ThreadPoolExecutor(4) as pool:
+        made = list(pool.map(lambda i: run(leave_out, i), range(4)))
+    assert sorted(len(rows) for rows in made) == [0, 0, 0, 6]
+    assert Exclusion.objects.count() == 6
+
+
+def exclude_slowly(study, begun):
+    """Exclude a slot in a transaction that stays open for a while."""
+    with transaction.atomic():
+        exclusion.exclude(study.slots.first(), reason="x", author=None)
+        begun.set()
+        sleep(0.4)
+
+
+def test_a_moment_has_everything_before_its_event(study):
+    """Events are numbered before they are committed; nothing comes in later."""
+    begun = threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(run, exclude_slowly, study, begun)
+        assert begun.wait(10)
+        now = as_of_event.now(Study.objects.get())
+        writing.result()
+    assert now.hidden_from("main")
+    assert as_of_event.moment(study, now.event) == now
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="waits on PostgreSQL")
+def test_a_moment_is_not_waited_for_without_end(study, monkeypatch):
+    begun = threading.Event()
+    waiting = postgresql.await_open_transactions
+    monkeypatch.setattr(as_of_event, "await_open_transactions", lambda: waiting(0.1))
+    event = study.events.last().pk
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(run, exclude_slowly, study, begun)
+        assert begun.wait(10)
+        with pytest.raises(as_of_event.MomentError, match="try again"):
+            as_of_event.moment(study, event)
+        writing.result()
+    assert as_of_event.moment(study, event).hidden == {}

@@ -1,0 +1,340 @@
+"""Rules: what they accuse, how rarely by accident, and how a bad file is refused."""
+
+from functools import cache
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotate.quality_rules.findings import finding, sentence
+from annotate.quality_rules.rules import (
+    ACTIONS,
+    DEFAULT_RULES,
+    STAKES,
+    Breach,
+    Rule,
+    RuleError,
+    always_valid_p,
+    correlation_p,
+    evaluate,
+    parse_rules,
+)
+from annotate.quality_rules.signals import SIGNALS, Judged, Signal, measure
+
+GOLD = Rule("gold", "gold", "pause", below=0.7, at_least=5)
+
+
+def shares(name: str, *observations: float) -> dict[str, Signal]:
+    value = sum(observations) / len(observations)
+    return {name: Signal(name, value, len(observations), "", observations)}
+
+
+def only(rule: Rule, signals: dict[str, Signal]):
+    (breach,) = evaluate([rule], signals)
+    return breach
+
+
+def said(breach: Breach) -> str:
+    return sentence(finding(breach))
+
+
+# -- evaluating ------------------------------------------------------------------------
+
+
+def test_a_breach_says_what_was_found_and_what_is_expected():
+    breach = only(GOLD, shares("gold", 1, 0, 0, 0, 0, 0.5))
+    assert (breach.value, breach.n, breach.p) == (0.25, 6, None)
+    assert said(breach) == (
+        "25 % of the answers to 6 gold units are within the tolerance; "
+        "at least 70 % is expected."
+    )
+
+
+def test_the_threshold_itself_is_no_breach():
+    rule = Rule("gold", "gold", "note", below=0.5)
+    assert evaluate([rule], shares("gold", 0, 1)) == []
+    assert evaluate([rule], shares("gold", 0, 0, 1)) != []
+    rule = Rule("repeat", "repeat", "note", above=0.5)
+    assert evaluate([rule], shares("repeat", 0, 1)) == []
+    assert evaluate([rule], shares("repeat", 0, 1, 1)) != []
+
+
+def test_a_rule_waits_for_enough_units():
+    assert evaluate([GOLD], shares("gold", 0, 0, 0, 0)) == []
+    assert evaluate([GOLD], shares("gold", 0, 0, 0, 0, 0)) != []
+
+
+def test_an_undefined_or_missing_signal_breaks_no_rule():
+    assert evaluate([GOLD], {"gold": Signal("gold", None, 9, "none")}) == []
+    assert evaluate([GOLD], {}) == []
+
+
+def test_breaches_come_in_the_order_of_the_rules():
+    other = Rule("again", "gold", "note", below=0.9)
+    found = evaluate([other, GOLD], shares("gold", *[0.0] * 5))
+    assert [breach.rule.key for breach in found] == ["again", "gold"]
+
+
+def test_a_limit_turns_seconds_into_a_share_of_units():
+    rule = Rule("fast", "seconds_per_shot", "warn", above=0.5, limit=1.0)
+    times = (0.2, 0.5, 0.99, 1.0)
+    signal = Signal("seconds_per_shot", 0.745, 4, "", times)
+    breach = only(rule, {"seconds_per_shot": signal})
+    assert breach.value == 0.75
+    assert said(breach) == (
+        "75 % of 4 units took less than 1 s per shot; at most 50 % is expected."
+    )
+
+
+def test_chance_asks_for_evidence():
+    rule = Rule("line", "straight_line", "warn", above=0.5, chance=0.01)
+    few, many = (
+        shares("straight_line", *[1.0] * 6),
+        shares("straight_line", *[1.0] * 20),
+    )
+    assert evaluate([rule], few) == []
+    breach = only(rule, many)
+    assert 1e-5 < breach.p < 1e-4
+    assert said(breach).endswith("is expected (by accident in at most 1 of 10,000).")
+
+
+@pytest.mark.parametrize("side", [0.0, 1.0])
+def test_side_bias_accuses_either_side_alike(side):
+    rule = Rule("side", "side_bias", "warn", above=0.1, chance=0.01)
+    signal = Signal("side_bias", 0.5, 25, "", (side,) * 25)
+    breach = only(rule, {"side_bias": signal})
+    one_side = always_valid_p([0.0] * 25, 0.4, below=True)
+    assert breach.p == pytest.approx(2 * one_side)
+
+
+def test_a_correlation_is_written_as_one():
+    rule = Rule("rest", "agreement", "note", below=0.3, chance=0.05)
+    breach = only(rule, {"agreement": Signal("agreement", -0.2, 80)})
+    assert said(breach).startswith("Ratings of 80 units correlate -0.20 with")
+    assert "at least 0.30 is expected" in said(breach)
+    assert evaluate([rule], {"agreement": Signal("agreement", -0.2, 10)}) == []
+
+
+@pytest.mark.parametrize("name", SIGNALS)
+def test_every_signal_has_a_sentence(name):
+    limit = 2.0 if name.startswith("seconds") else None
+    rule = Rule("any", name, "note", above=0.25, limit=limit)
+    found = only(rule, {name: Signal(name, 0.5, 12, "", (1.0, 9.0))})
+    assert said(found).endswith(" is expected.")
+    assert "12" in said(found)
+    assert ("0.50" if name == "agreement" else "50 %") in said(found)
+
+
+def test_straight_liners_are_paused_and_careful_ones_are_not_under_the_default_rules():
+    straight = [Judged("real", {"x": 3, "y": 3}, seconds=40) for _ in range(40)]
+    careful = [
+        Judged("real", {"x": i % 5, "y": i // 5 % 5}, seconds=40) for i in range(40)
+    ]
+    found = evaluate(DEFAULT_RULES, measure(straight))
+    assert {b.rule.key for b in found} == {
+        "straight-line",
+        "straight-line-long",
+        "flat",
+    }
+    assert "pause" in {breach.rule.action for breach in found}
+    assert evaluate(DEFAULT_RULES, measure(careful)) == []
+
+
+def test_weak_evidence_is_said_to_be_weak():
+    rule = Rule("line", "straight_line", "note", above=0.5, chance=0.5)
+    breach = only(rule, shares("straight_line", 1.0, 1.0, 1.0))
+    assert 1 / 4 < breach.p < 1 / 2
+    assert "in at most 1 of " + str(int(1 / breach.p)) in said(breach)
+
+
+# -- evidence that may be looked at after every unit -----------------------------------
+
+
+def test_one_observation_by_hand():
+    # The stakes are shares of 1 / (1 - m) = 2: the capital is the mean of 1 + share.
+    capital = 1 + sum(STAKES) / len(STAKES)
+    assert always_valid_p([0.0], 0.5, below=True) == pytest.approx(1 / capital)
+    assert always_valid_p([1.0], 0.5, below=False) == pytest.approx(1 / capital)
+    assert always_valid_p([1.0], 0.5, below=True) == 1
+    assert always_valid_p([], 0.5, below=True) == 1
+
+
+@pytest.mark.parametrize("threshold", [0.3, 0.5, 0.8])
+@pytest.mark.parametrize("alpha", [0.2, 0.05])
+def test_all_looks_together_accuse_no_more_than_the_chance_says(threshold, alpha):
+    """Every sequence of 11 answers of an annotator exactly at the threshold."""
+
+    @cache
+    def convinced(ones: int, n: int) -> bool:
+        seen = [1.0] * ones + [0.0] * (n - ones)
+        return always_valid_p(seen, threshold, below=True) <= alpha
+
+    accused = 0.0
+    for sequence in product((0, 1), repeat=11):
+        if any(convinced(sum(sequence[:n]), n) for n in range(1, 12)):
+            ones = sum(sequence)
+            accused += threshold**ones * (1 - threshold) ** (11 - ones)
+    assert accused <= alpha
+    if threshold >= 0.5:
+        assert accused > alpha / 20  # and it is no test that never accuses
+
+
+bounded = st.lists(st.sampled_from([0, 1 / 3, 0.5, 2 / 3, 1]), max_size=40)
+threshold = st.floats(0.05, 0.95)
+
+
+@given(bounded, threshold, st.randoms(use_true_random=False))
+def test_the_order_of_the_observations_does_not_matter(observations, m, dice):
+    shuffled = list(observations)
+    dice.shuffle(shuffled)
+    p = always_valid_p(observations, m, below=True)
+    assert always_valid_p(shuffled, m, below=True) == pytest.approx(p)
+
+
+@given(bounded, threshold)
+def test_above_is_below_in_the_mirror(observations, m):
+    mirrored = [1 - x for x in observations]
+    p = always_valid_p(observations, m, below=True)
+    assert always_valid_p(mirrored, 1 - m, below=False) == pytest.approx(p)
+
+
+@given(bounded, threshold)
+def test_a_worse_answer_is_more_evidence(observations, m):
+    p = always_valid_p(observations, m, below=True)
+    assert 0 < p <= 1
+    assert always_valid_p([*observations, 0], m, below=True) <= p * (1 + 1e-9)
+    assert always_valid_p([*observations, 1], m, below=True) >= p * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("m", [0, 1])
+def test_thresholds_at_the_ends_do_not_break(m):
+    assert always_valid_p([0.0] * 3000, m, below=True) <= 1
+    assert always_valid_p([1.0] * 3000, m, below=True) == 1
+
+
+def test_correlation_by_hand():
+    # z(.5) = .5493; (100 * .5493)^2 / 208 = 14.507; sqrt(4 / 104) e^14.507 = 391,600
+    assert correlation_p(0.0, 103, 0.5, below=True) == pytest.approx(2.553e-6, rel=0.01)
+    assert correlation_p(0.0, 103, -0.5, below=False) == pytest.approx(
+        correlation_p(0.0, 103, 0.5, below=True)
+    )
+
+
+def test_a_correlation_on_the_good_side_or_of_three_units_is_no_evidence():
+    assert correlation_p(0.5, 1000, 0.5, below=True) == 1
+    assert correlation_p(0.9, 1000, 0.5, below=True) == 1
+    assert correlation_p(-1.0, 3, 0.5, below=True) == 1
+    assert correlation_p(-1.0, 300, 0.5, below=True) < 1e-9
+
+
+# -- reading ---------------------------------------------------------------------------
+
+RULE = {"key": "gold", "signal": "gold", "below": 0.7, "action": "pause"}
+FAST = {"key": "f", "signal": "seconds_per_unit", "above": 0.5, "action": "note"}
+
+
+def test_a_rule_is_read_with_its_defaults():
+    assert parse_rules([RULE]) == (
+        Rule("gold", "gold", "pause", below=0.7, at_least=1, message=""),
+    )
+
+
+def test_every_key_is_read():
+    data = {
+        "key": "too-fast",
+        "signal": "seconds_per_shot",
+        "limit": 2,
+        "above": 0.5,
+        "at_least": 7,
+        "chance": 0.001,
+        "action": "warn",
+        "message": "Take your time.",
+    }
+    assert parse_rules([data]) == (
+        Rule(
+            "too-fast",
+            "seconds_per_shot",
+            "warn",
+            above=0.5,
+            at_least=7,
+            limit=2.0,
+            chance=0.001,
+            message="Take your time.",
+        ),
+    )
+
+
+def test_default_and_nothing():
+    assert parse_rules("default") == DEFAULT_RULES
+    assert parse_rules(None) == ()
+    assert parse_rules([]) == ()
+
+
+def test_the_default_rules_could_stand_in_a_file():
+    data = [
+        {
+            name: getattr(rule, name)
+            for name in rule.__dataclass_fields__
+            if getattr(rule, name) is not None
+        }
+        for rule in DEFAULT_RULES
+    ]
+    assert parse_rules(data) == DEFAULT_RULES
+    assert not [rule for rule in DEFAULT_RULES if rule.action == "exclude"]
+
+
+@pytest.mark.parametrize(
+    ("data", "path", "message"),
+    [
+        ("strict", [], "write default, or a list of rules"),
+        ({"gold": 1}, [], "write default, or a list of rules"),
+        ([RULE, "gold"], [1], "a rule is a mapping"),
+        ([RULE, RULE], [1, "key"], "gold is used twice"),
+        (
+            [RULE | {"treshold": 1}],
+            [0, "treshold"],
+            "unknown key; expected key, signal,",
+        ),
+        ([RULE | {"signal": "speed"}], [0, "signal"], "one of seconds_per_unit, "),
+        ([RULE | {"signal": ["gold"]}], [0, "signal"], "one of seconds_per_unit, "),
+        ([RULE | {"action": "ban"}], [0, "action"], f"one of {', '.join(ACTIONS)}"),
+        ([{"key": "g", "signal": "gold", "below": 1}], [0], "write action: one of"),
+        ([{"key": "g", "below": 1, "action": "note"}], [0], "write signal: one of"),
+        ([{k: v for k, v in RULE.items() if k != "key"}], [0], "write key: letters"),
+        ([RULE | {"key": "a b"}], [0, "key"], "write key: letters"),
+        ([RULE | {"above": 0.2}], [0], "either above or below"),
+        (
+            [{k: v for k, v in RULE.items() if k != "below"}],
+            [0],
+            "either above or below",
+        ),
+        ([RULE | {"below": 70}], [0, "below"], "write a number from 0 up to 1"),
+        ([RULE | {"below": True}], [0, "below"], "write a number from 0 up to 1"),
+        (
+            [RULE | {"below": float("nan")}],
+            [0, "below"],
+            "write a number from 0 up to 1",
+        ),
+        ([RULE | {"signal": "side_bias", "below": 0.6}], [0, "below"], "up to 0.5"),
+        (
+            [RULE | {"signal": "agreement", "below": -2}],
+            [0, "below"],
+            "from -1 up to 1",
+        ),
+        ([RULE | {"at_least": 0}], [0, "at_least"], "a whole number of at least 1"),
+        ([RULE | {"at_least": 2.5}], [0, "at_least"], "a whole number of at least 1"),
+        ([RULE | {"limit": 3}], [0, "limit"], "gold has no limit"),
+        ([FAST], [0], "seconds_per_unit needs limit, in seconds"),
+        ([FAST | {"limit": 0}], [0, "limit"], "write a number above 0"),
+        ([RULE | {"chance": 0}], [0, "chance"], "write a number above 0 up to 0.5"),
+        ([RULE | {"chance": 0.6}], [0, "chance"], "write a number above 0 up to 0.5"),
+        ([RULE | {"message": 3}], [0, "message"], "write a text"),
+    ],
+)
+def test_a_wrong_rule_is_refused_where_it_is_wrong(data, path, message):
+    with pytest.raises(RuleError) as caught:
+        parse_rules(data)
+    assert caught.value.path == path
+    assert message in caught.value.message
+    assert caught.value.message in str(caught.value)

@@ -1,0 +1,337 @@
+"""The training round: feedback, pass mark, attempts, and what never counts."""
+
+import re
+
+import pytest
+
+from annotate.answers import writing
+from annotate.coverage.counts import totals
+from annotate.history.verifying import problems
+from annotate.models import Annotator, Purpose, Slot
+from annotate.next_slot import choosing
+from annotate.people import inviting
+from annotate.quality import training
+from annotate.reports import study_tables
+from annotate.slots.admission import is_training_needed
+from annotate.studies.planning import PlanningError
+from annotate.studies.redistributing import redistribute
+from tests.working import (
+    LIKERT,
+    PAIRWISE,
+    Browser,
+    always,
+    answer,
+    join,
+    make_planned,
+    save,
+    work,
+)
+
+pytestmark = pytest.mark.django_db
+
+LIKERT_TRAINING = """
+session_size: 3
+training:
+  pass_mark: 0.6
+  attempts: 2
+  units:
+    - {story: "01", method: Alder, expected: {character: [3, 4], beauty: 1},
+       feedback: {en: Look at the hat., zh: 请看帽子。}}
+    - {story: "02", method: Birch, expected: {character: 4}}
+    - {story: "03", method: Cedar, expected: {character: [3, 4], beauty: [0, 2]}}
+"""
+PAIRWISE_TRAINING = """
+training:
+  attempts: 1
+  units:
+    - {story: "01", methods: [Cedar, Alder], expected: {quality: Cedar, text: tie}}
+    - {story: "02", methods: [Alder, Birch], expected: {quality: Alder}}
+"""
+
+
+@pytest.fixture
+def study():
+    return make_planned(LIKERT + LIKERT_TRAINING, annotators=3, redundancy=2)
+
+
+@pytest.fixture
+def browser(client, study):
+    return Browser(client, study.annotators.get(name="A01"))
+
+
+def place(page: str) -> str:
+    """Return what the bar at the top says the page is."""
+    found = re.search(r'brand-mark" aria-hidden="true"></span>([^<]*)</span>', page)
+    return found[1]
+
+
+def train(browser, *rounds):
+    """Answer (character, beauty) of each training story; return feedback pages."""
+    pages = []
+    for character, beauty in rounds:
+        browser.fill(character=character, beauty=beauty)
+        pages.append(browser.text())
+        browser.post(browser.address("pause"))
+    return pages
+
+
+def test_it_works(browser, study):
+    assert "/story/" in browser.start()
+    assert place(browser.text()) == "Training 1 of 3"
+    pages = train(browser, ("4", "0"), ("4", "0"))
+    assert place(browser.text()) == "Training 3 of 3"
+    browser.fill(character="4", beauty="1")
+    end = browser.text()
+    assert "Training passed" in end
+    assert "4 of 5 answers were as expected" in end
+    assert place(pages[0]) == "Training 1 of 3"
+    browser.post(browser.address("pause"))
+    assert place(browser.text()) == "Story 1 of 3"
+    assert browser.slot.purpose == Purpose.REAL
+    ann = study.annotators.get(name="A01")
+    assert ann.trained_at is not None
+    assert study.events.filter(kind="training passed").get().details == {
+        "right": 4,
+        "of": 5,
+    }
+    assert problems(study) == []
+
+
+def test_feedback_says_what_was_given_and_what_was_expected(browser):
+    browser.start()
+    browser.fill(character="2", beauty="1")
+    page = browser.text()
+    assert "Look at the hat." in page
+    assert page.count("not as expected") == 1
+    assert re.findall(r"<dd>([^<]*)</dd>", page) == [
+        "2",
+        "3 (good) to 4 (perfect)",
+        "1",
+    ]
+    browser.client.cookies["django_language"] = "zh-hans"
+    page = browser.text()
+    assert "请看帽子。" in page
+    assert "3 (良好)" in page
+
+
+@pytest.mark.parametrize("a_is_left", [True, False])
+def test_choices_are_told_as_they_were_seen(client, a_is_left):
+    study = make_planned(PAIRWISE + PAIRWISE_TRAINING, annotators=2, redundancy=2)
+    browser = Browser(client, study.annotators.get(name="A01"))
+    browser.start()
+    Slot.objects.filter(code=browser.slot.code).update(a_is_left=a_is_left)
+    browser.fill(quality="left", text="tie")
+    page = browser.text()
+    words = re.findall(r"<dd>([^<]*)</dd>", page)
+    # Cedar is right; it is the second of the pair and stands left where Alder does not.
+    if a_is_left:
+        assert words == ["Left", "Right", "No preference"]
+    else:
+        assert words == ["Left", "No preference"]
+
+
+def test_sides_of_training_pairs_are_drawn():
+    study = make_planned(PAIRWISE + PAIRWISE_TRAINING, annotators=12, redundancy=2)
+    for person in study.annotators.all():
+        training.begin(person)
+    sides = study.slots.filter(purpose="training").values_list("a_is_left", flat=True)
+    assert set(sides) == {True, False}
+
+
+def test_answers_are_closed_once_the_feedback_is_there(browser, study):
+    browser.start()
+    first = browser.at
+    train(browser, ("0", "0"))
+    page = browser.text(first)
+    assert page.count("disabled") == 2 * 5
+    assert "Look at the hat." in page
+    assert "not as expected" in page
+    assert save(browser.client, first, character="4").json()["refused"]
+    again = save(browser.client, first, character="0").json()
+    assert not again["refused"], "the same answer, sent twice, is no change"
+    stored = study.slots.get(purpose="training", position=1).ratings
+    assert sorted(stored.values_list("value", flat=True)) == [0, 0]
+
+
+def test_a_failed_round_comes_again_and_its_answers_stay(browser, study):
+    browser.start()
+    train(browser, ("0", "4"), ("0", "4"))
+    browser.fill(character="0", beauty="4")
+    page = browser.text()
+    assert "Please try once more" in page
+    assert "0 of 5 answers were as expected" in page
+    assert "At least 3 must be" in page
+    browser.post(browser.address("pause"))
+    assert place(browser.text()) == "Training 1 of 3"
+    assert browser.get().context["previous"] is None
+    own = study.annotators.get(name="A01").slots.filter(purpose="training")
+    assert [(s.round, s.state) for s in own.order_by("position")] == [
+        *[(1, "submitted")] * 3,
+        (2, "leased"),
+        (2, "open"),
+        (2, "open"),
+    ]
+    train(browser, ("3", "1"), ("4", "0"), ("3", "2"))
+    assert place(browser.text()) == "Story 1 of 3"
+    assert problems(study) == []
+
+
+def test_who_fails_twice_is_not_admitted_and_gives_the_slots_back(browser, study):
+    browser.start()
+    train(browser, *[("0", "4")] * 5)
+    browser.fill(character="0", beauty="4")
+    page = browser.get()
+    assert page.status_code == 403
+    assert "differ too much from those expected" in page.content.decode()
+    assert "go to other people" in page.content.decode()
+    assert browser.get(browser.address("entry")).status_code == 403
+    ann = study.annotators.get(name="A01")
+    assert ann.state == Annotator.State.FAILED
+    assert not ann.slots.filter(state__in=("open", "leased")).exists()
+    freed = study.slots.filter(annotator=None, state="open", ordinal__isnull=False)
+    assert freed.count() == 8
+    assert study.events.filter(kind="annotator not admitted").count() == 1
+    assert problems(study) == []
+
+
+def test_the_pass_mark_is_met_by_exactly_its_share():
+    text = LIKERT + LIKERT_TRAINING.replace("0.6", "0.55")
+    study = make_planned(text, annotators=1, redundancy=1)
+    person = join(study, "A01")
+    work(person, always("4"), most=3)  # 3 of 5 are right; .55 of 5 is 2.75
+    assert training.result(person, 1).needed == 3
+    assert training.result(person, 1).passed
+    study.training["pass_mark"] = 0.6
+    study.save()
+    person = join(study, "A01")
+    assert training.result(person, 1).passed, ".6 * 5 is 3, whatever floats say"
+    study.training["pass_mark"] = 0.61
+    study.save()
+    assert not training.result(join(study, "A01"), 1).passed
+
+
+def test_training_is_no_part_of_tables_counts_and_flags(study):
+    person = join(study, "A01")
+    done = work(person, lambda s, q: "4" if q == "character" else "1", most=3)
+    assert [slot.purpose for slot in done] == ["training"] * 3
+    assert list(study_tables.rating_rows(study)) == []
+    assert totals(study).submitted == 0
+    assert totals(study).wanted == 24
+    work(person, always("3"), most=2)
+    assert len(list(study_tables.rating_rows(study))) == 4
+    assert sum(study.units.values_list("submitted", flat=True)) == 2
+    assert problems(study) == []
+
+
+def test_the_last_page_counts_without_training(client, study):
+    person = join(study, "A01")
+    work(person, lambda s, q: "4" if q == "character" else "1")
+    page = Browser(client, person).text(Browser(client, person).address("done"))
+    assert "8 stories judged" in page
+
+
+def test_nobody_comes_past_the_training_by_another_door(client, study):
+    person = join(study, "A01")
+    headers = {"Authorization": f"Invitation {person.invitation.token}"}
+    slot = client.post("/api/v1/slot/", headers=headers).json()
+    assert Slot.objects.get(code=slot["code"]).purpose == Purpose.TRAINING
+
+
+def test_two_tabs_begin_one_round(browser, study):
+    browser.start()
+    browser.post(browser.address("instructions"))
+    browser.post(browser.address("pause"))
+    assert study.slots.filter(purpose="training").count() == 3
+    first = browser.at
+    train(browser, ("4", "0"))
+    second_tab = browser.client.post(
+        f"{first}submit/", {"character": "0", "beauty": "0"}
+    )
+    assert second_tab.status_code == 422, "the answers are closed"
+    stored = browser.client.post(f"{first}submit/", {"stored": "1"})
+    assert stored["Location"] == f"{first}feedback/"
+
+
+def test_the_pause_page_says_that_training_is_next(browser):
+    browser.start()
+    train(browser, ("4", "0"))
+    page = browser.text(browser.address("pause"))
+    assert "Next is story 2 of 3 of the training" in page
+    assert "session 0" not in page
+
+
+def test_feedback_is_for_submitted_training_only(browser, study):
+    browser.start()
+    assert browser.get(f"{browser.at}feedback/").status_code == 404
+    train(browser, *[("4", "0")] * 3)
+    browser.fill(character="1", beauty="1")
+    real = study.slots.get(purpose="real", state="submitted")
+    page = browser.get(browser.address("feedback", real.code))
+    assert page.status_code == 404
+
+
+def test_training_stories_cannot_be_skipped(browser, study):
+    browser.start()
+    assert "Skip this story" not in browser.text()
+    skipped = browser.client.post(f"{browser.at}skip/", {"reason": "unclear"})
+    assert skipped.status_code == 422
+    assert not study.slots.filter(state="withdrawn").exists()
+
+
+def test_nobody_needs_training_without_units():
+    study = make_planned(LIKERT, annotators=1, redundancy=1)
+    person = join(study, "A01")
+    assert not is_training_needed(person)
+    assert choosing.take_next(person).slot.purpose == Purpose.REAL
+
+
+def test_an_open_study_trains_too_and_revoking_withdraws_the_rest():
+    study = make_planned(LIKERT + LIKERT_TRAINING + "assignment: open\n", redundancy=2)
+    person = join(study)
+    slot = choosing.take_next(person).slot
+    assert slot.purpose == Purpose.TRAINING
+    answer(slot, person, always("4"))
+    inviting.revoke(person)
+    states = study.slots.filter(purpose="training").values_list("state", flat=True)
+    assert sorted(states) == ["submitted", "withdrawn", "withdrawn"]
+    assert problems(study) == []
+
+
+def test_too_many_training_units_are_refused():
+    text = LIKERT + LIKERT_TRAINING.replace("attempts: 2", "attempts: 34")
+    with pytest.raises(PlanningError, match="3 training units, up to 34 times"):
+        make_planned(text, annotators=1, redundancy=1)
+
+
+def test_a_draft_in_training_may_still_change(study):
+    person = join(study, "A01")
+    slot = choosing.take_next(person).slot
+    question = slot.unit.questions[0]
+    for value in (1, 2):
+        writing.record_answer(
+            slot=slot, annotator=person, question=question, value=value
+        )
+    assert slot.ratings.get(is_current=True).value == 2
+
+
+def test_who_comes_back_after_giving_work_up_goes_on_with_the_round():
+    two = (
+        LIKERT
+        + """
+training:
+  units:
+    - {story: "01", method: Alder, expected: {character: [3, 4]}}
+    - {story: "02", method: Alder, expected: {character: [3, 4]}}
+"""
+    )
+    study = make_planned(two, annotators=2, redundancy=2)
+    person = join(study, "A01")
+    work(person, always("3"), most=1)
+    redistribute(study, annotators=[person])
+    person = study.annotators.get(pk=person.pk)
+    (slot,) = work(person, always("3"), most=1)
+    assert slot.purpose == Purpose.TRAINING
+    met = person.slots.filter(purpose=Purpose.TRAINING)
+    assert met.values("unit").distinct().count() == met.count() == 2
+    assert study.annotators.get(pk=person.pk).trained_at is not None
+    assert problems(study) == []

@@ -1,0 +1,52 @@
+"""Commands that write files: a place that takes none is told in one sentence."""
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from analysis.report import static_figures
+from tests.factories import METHODS, make_study
+from tests.people import answer_everything
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def scored_study(tmp_path):
+    study = make_study()
+    answer_everything(study)
+    scores = tmp_path / "scores.csv"
+    rows = [f"{story},{m},fid,{len(m)}" for story in ("01", "02") for m in METHODS]
+    scores.write_text("\n".join(["story,method,metric,score", *rows]))
+    call_command("import_scores", scores, benchmark=study.benchmark.slug)
+    return study
+
+
+@pytest.mark.parametrize(
+    ("command", "options"), [("export_study", {}), ("report", {"resamples": 0})]
+)
+def test_a_file_in_the_folders_place(tmp_path, scored_study, command, options):
+    taken = tmp_path / "taken"
+    taken.write_text("mine")
+    with pytest.raises(CommandError, match=r"expected a (folder|place)") as caught:
+        call_command(command, scored_study.slug, out=taken, **options)
+    assert caught.value.returncode == 2
+    assert taken.read_text() == "mine"
+
+
+def test_a_date_that_is_none(tmp_path, scored_study, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "yesterday")
+    with pytest.raises(CommandError, match="expected whole seconds") as caught:
+        call_command("report", scored_study.slug, out=tmp_path / "out", resamples=0)
+    assert caught.value.returncode == 2
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("images", "asked"), [("svg", True), ("none", False)])
+def test_a_report_says_where_figures_could_not_be_drawn(
+    tmp_path, scored_study, monkeypatch, images, asked
+):
+    monkeypatch.setattr(static_figures, "browser", lambda: None)
+    out = tmp_path / "report"
+    call_command("report", scored_study.slug, out=out, resamples=0, images=images)
+    page = (out / "report.html").read_text()
+    assert ("Chromium was not found" in page) == asked

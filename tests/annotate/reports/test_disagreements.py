@@ -1,0 +1,174 @@
+"""The page of disagreements: rows of the report, pictures of the study."""
+
+import pytest
+from django.urls import reverse
+
+from annotate.models import Report
+from annotate.reports import building
+from evalcore.models import Frame, Output
+from evalcore.scoring import metric_runs
+from evalcore.video import storing
+from tests.clips import write_clip
+from tests.factories import make_benchmark, make_study
+from tests.people import alice, answer_everything, eve, rob
+
+pytestmark = pytest.mark.django_db
+
+HEADER = (
+    "question,metric,value,story,method,other_method,human,human_other,score,"
+    "score_other,kind\n"
+)
+
+
+@pytest.fixture
+def study():
+    row = make_study()
+    answer_everything(row)
+    metric_runs.run(metric_runs.queue_run(row.benchmark, ["sharpness"]).pk)
+    return row
+
+
+@pytest.fixture
+def report(study):
+    row = Report.objects.create(study=study, options={"resamples": 0})
+    return building.build_report(row.pk)
+
+
+def rewrite(report, rows):
+    path = building.folder(report) / "tables" / "disagreement.csv"
+    path.write_text(HEADER + rows, encoding="utf-8")
+
+
+def page(client, report, **query):
+    url = reverse("report-disagreements", args=[report.study.slug, report.pk])
+    return client.get(url, query)
+
+
+def test_it_works(study, report):
+    answer = page(rob(study), report)
+    assert answer.status_code == 200
+    rows = answer.context["rows"]
+    assert rows
+    assert {row.metric for row in rows} == {"sharpness"}
+    first = rows[0].outputs[0].frames[0]
+    thumb = reverse("frame-thumb", args=[study.slug, first.pk])
+    assert thumb in answer.content.decode()
+    assert rob(study).get(thumb).status_code == 200
+
+
+def test_each_row_shows_the_pictures_of_its_own_outputs(study, report):
+    rewrite(
+        report,
+        "aesthetics,sharpness,0.9,01,Alder,,1,,0.8,,cell\n"
+        "aesthetics,sharpness,0.5,02,Birch,Cedar,1,3,0.8,0.2,pair\n",
+    )
+    cell, pair = page(alice(study), report).context["rows"]
+    shown = {frame.output.method.name for frame in cell.outputs[0].frames}
+    assert (cell.title, shown) == ("Story 1", {"Alder"})
+    assert [output.method for output in pair.outputs] == ["Birch", "Cedar"]
+    assert [output.human for output in pair.outputs] == ["1", "3"]
+    assert {frame.output.story.key for frame in pair.outputs[1].frames} == {"02"}
+
+
+def test_question_and_metric_are_chosen_and_unknown_ones_fall_back(study, report):
+    rewrite(
+        report,
+        "a,m1,0.9,01,Alder,,1,,0.8,,cell\na,m2,0.5,02,Birch,,1,,0.8,,cell\n"
+        "b,m2,-0.5,02,Cedar,,1,,0.8,,cell\n",
+    )
+    rows = page(rob(study), report, question="a", metric="m2").context["rows"]
+    assert [row.outputs[0].method for row in rows] == ["Birch"]
+    rows = page(rob(study), report, question="nothing", metric="m2").context["rows"]
+    assert [row.outputs[0].method for row in rows] == ["Birch"]
+    rows = page(rob(study), report, question="b", metric="m1").context["rows"]
+    assert [row.outputs[0].method for row in rows] == ["Cedar"]
+
+
+def test_names_are_text_and_not_markup(study, report):
+    rewrite(report, "<b>a</b>,'=m,0.9,01,<script>x</script>,,1,,0.8,,cell\n")
+    text = page(rob(study), report).content.decode()
+    assert "<script>x" not in text
+    assert "&lt;script&gt;x" in text
+    assert ">=m<" in text.replace("&#x27;", "'")
+
+
+def test_a_report_without_the_table_says_so(study, report):
+    (building.folder(report) / "tables" / "disagreement.csv").unlink(missing_ok=True)
+    assert "names no disagreement" in page(rob(study), report).content.decode()
+
+
+def test_outputs_of_another_study_are_not_shown(study, report):
+    make_study(benchmark=make_benchmark(slug="lake"), slug="other")
+    foreign = Frame.objects.filter(output__story__benchmark__slug="lake")
+    rewrite(report, "a,m,0.9,01,Alder,,1,,0.8,,cell\n")
+    frames = page(rob(study), report).context["rows"][0].outputs[0].frames
+    assert frames
+    assert not {f.pk for f in frames} & set(foreign.values_list("pk", flat=True))
+
+
+def test_eve_sees_nothing(study, report):
+    assert page(eve(), report).status_code == 404
+
+
+def test_queries_do_not_grow_with_the_rows(study, report, django_assert_num_queries):
+    client = rob(study)
+    row = "a,m,0.9,0{},{},,1,,0.8,,cell\n"
+    rewrite(report, row.format(1, "Alder"))
+    with django_assert_num_queries(13):
+        page(client, report)
+    rewrite(
+        report, "".join(row.format(s, m) for s in (1, 2) for m in ("Alder", "Birch"))
+    )
+    # Session, user, study, report, its study; names of methods (left and right),
+    # titles, outputs, frames, titles of questions, whether the user manages the study.
+    with django_assert_num_queries(13):
+        page(client, report)
+
+
+def test_pictures_of_a_degraded_twin_are_not_mixed_in(study, report):
+    kept = study.units.first().output_a
+    twin = Output.twins.create(
+        story=kept.story,
+        method=kept.method,
+        twin_of=kept,
+        degradation=Output.Degradation.REPEATED_SHOT,
+    )
+    first = kept.frames.first()
+    Frame.objects.create(output=twin, shot=first.shot, number=first.number)
+    rewrite(report, f"a,m,0.9,{kept.story.key},{kept.method.name},,1,,0.8,,cell\n")
+    frames = page(rob(study), report).context["rows"][0].outputs[0].frames
+    assert [frame.output_id for frame in frames] == [kept.pk] * len(frames)
+
+
+def test_questions_are_chosen_by_their_titles(study, report):
+    question = study.questions.first()
+    question.titles = {"en": "Beauty", "zh": "美感"}
+    question.save()
+    rewrite(
+        report,
+        f"{question.key},sharpness,0.9,01,Alder,,1,,0.8,,cell\n"
+        "gone,sharpness,0.9,01,Alder,,1,,0.8,,cell\n",
+    )
+    client = alice(study)
+    shown = page(client, report, question="gone").content.decode()
+    assert f'<option value="{question.key}">Beauty</option>' in shown
+    assert '<option value="gone" selected>gone</option>' in shown
+    client.cookies["django_language"] = "zh-hans"
+    assert "美感</option>" in page(client, report).content.decode()
+
+
+def test_videos_are_shown_in_place_of_pictures(study, report, tmp_path):
+    output = Output.objects.get(story__key="01", method__name="Alder")
+    output.video = storing.store_video(write_clip(tmp_path / "a.mp4"))
+    output.save()
+    rewrite(
+        report,
+        "aesthetics,sharpness,0.9,01,Alder,Birch,1,2,0.8,0.7,pair\n",
+    )
+    text = page(rob(study), report).content.decode()
+    assert text.count("<video") == 1
+    assert reverse("output-video", args=[study.slug, output.pk]) in text
+    shown = Frame.objects.get(
+        output__method__name="Birch", output__story__key="01", number=1
+    )
+    assert reverse("frame-thumb", args=[study.slug, shown.pk]) in text

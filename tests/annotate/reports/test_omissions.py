@@ -1,0 +1,173 @@
+"""A report names what it left out of the scores, and why; before it is built, too."""
+
+import pytest
+from django.core.management import call_command
+from django.urls import reverse
+from django.utils import timezone
+
+from annotate.models import Report
+from annotate.reports import building, omissions
+from evalcore.models import Method, MetricAbsence, MetricRun, MetricScore
+from evalcore.scoring import metric_runs, score_rows
+from tests.factories import make_study
+from tests.people import alice, answer_everything
+
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
+
+WORDS = "their computation was under way"
+
+
+@pytest.fixture
+def study(monkeypatch):
+    """All is answered, one metric is there, and another is computed as yet."""
+    monkeypatch.setattr(metric_runs, "CHUNK", 2)
+    study = make_study()
+    answer_everything(study)
+    metric_runs.run(metric_runs.queue_run(study.benchmark, ["shots_present"]).pk)
+    return study
+
+
+def half_done(study, *metrics):
+    """Have one worker compute one chunk of several, as workers do."""
+    run = metric_runs.queue_run(study.benchmark, metrics)
+    metric_runs.plan(run)
+    chunk = metric_runs._take(["cpu"], run.pk)
+    metric_runs._work_on(chunk, None, None)
+    assert run.scores.exists()
+    run.refresh_from_db()
+    assert run.state == "running"
+    return run
+
+
+def build(study, **asked):
+    report = Report.objects.create(study=study, options={"resamples": 0}, **asked)
+    return building.build_report(report.pk)
+
+
+def page_of(report):
+    assert report.state == "done", report.error
+    return (building.folder(report) / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_report_names_the_metrics_that_are_being_computed(study):
+    """Rows of them were there, and the report said nothing."""
+    run = half_done(study, "shots_present", "sharpness", "colourfulness")
+    first = build(study)
+    page = page_of(first)
+    assert WORDS in page
+    assert "colourfulness, sharpness. A report built after it has ended" in page
+    metric_runs.run(run.pk)
+    again = building.build_report(building.build_again(first, user=None).pk)
+    assert page_of(again) == page
+    later = page_of(build(study))
+    assert WORDS not in later
+    assert "sharpness" in later
+
+
+def test_what_was_stored_after_the_moment_is_named(study):
+    first = build(study)
+    assert "stored after the moment" not in page_of(first)
+    metric_runs.run(metric_runs.queue_run(study.benchmark, ["sharpness"]).pk)
+    again = building.build_report(building.build_again(first, user=None).pk)
+    assert "stored after the moment of this report: scores of sharpness" in page_of(
+        again
+    )
+
+
+def test_outputs_without_a_value_are_counted_with_their_reasons(study):
+    run = metric_runs.run(metric_runs.queue_run(study.benchmark, ["sharpness"]).pk)
+    rows = MetricScore.objects.filter(metric="sharpness", story__key="01")
+    place = rows.values(
+        "benchmark", "method", "story", "metric", "metric_version", "backend"
+    ).filter(method__name="Alder")[0]
+    MetricAbsence.objects.create(
+        run=run,
+        reason="nothing was seen",
+        **{
+            name + "_id" * (name in ("benchmark", "method", "story")): value
+            for name, value in place.items()
+        },
+    )
+    rows.exclude(method__name="Cedar").delete()
+    page = page_of(build(study))
+    assert (
+        "Metric sharpness: 2 outputs of 6 left out, without a value: "
+        "nothing was seen (1); never computed, or failed (1)." in page
+    )
+    assert "Metric shots_present" not in page
+
+
+def test_the_page_says_beforehand_what_a_report_would_lack(study):
+    client = alice(study)
+    address = reverse("report-list", args=[study.slug])
+    assert 'id="missing"' not in client.get(address).content.decode()
+    half_done(study, "shots_present", "sharpness")
+    page = client.get(address).content.decode()
+    assert "A report built now would lack, wholly or in part: sharpness." in page
+
+
+def test_a_form_from_before_the_computation_builds_nothing_unseen(study):
+    create = reverse("report-create", args=[study.slug])
+    asked = {"levels": ["pooled"], "coefficients": ["kendall"], "resamples": "0"}
+    asked |= {"confidence": "0.9", "epsilon": "0", "seed": "0"}
+    half_done(study, "sharpness")
+    client = alice(study)
+    shown = client.post(create, asked)
+    assert shown.status_code == 409
+    assert not Report.objects.exists()
+    page = shown.content.decode()
+    assert "would lack, wholly or in part: sharpness." in page
+    assert 'value="computed" autofocus' in page
+    assert 'value="0.9"' in page
+    assert client.post(create, asked | {"when": "now"}).status_code == 302
+    assert not Report.objects.get().waits
+
+
+def test_the_command_says_it_too(study, tmp_path, capsys):
+    half_done(study, "shots_present", "sharpness")
+    call_command("report", study.slug, out=tmp_path / "out", resamples=0)
+    said = capsys.readouterr().err
+    assert "lacks, wholly or partly, sharpness" in said
+    assert "shots_present" not in said
+
+
+def test_a_report_waits_for_scores_if_asked_to(study):
+    run = half_done(study, "sharpness")
+    create = reverse("report-create", args=[study.slug])
+    asked = {"levels": ["pooled"], "coefficients": ["kendall"], "resamples": "0"}
+    asked |= {"confidence": "0.95", "epsilon": "0", "seed": "0"}
+    response = alice(study).post(create, asked | {"when": "computed"})
+    assert response.status_code == 302, response.content.decode()
+    report = Report.objects.get()
+    assert building.build_report(report.pk).state == "queued"
+    assert building.waiting_reports() == []
+    listed = alice(study).get(reverse("report-list", args=[study.slug]))
+    assert "waits for scores" in listed.content.decode()
+    metric_runs.run(run.pk)
+    assert building.waiting_reports() == [report.pk]
+    page = page_of(building.build_report(report.pk))
+    assert "sharpness" in page
+    assert WORDS not in page
+
+
+def test_no_value_of_the_true_outputs_against_themselves_is_missed(study):
+    benchmark, options = study.benchmark, {"truth": "Cedar"}
+    (wanted,) = score_rows.wanted(["fid"], options)
+    run = {"benchmark": benchmark, "source": "computed", "metrics": ["fid"]}
+    done = MetricRun.objects.create(
+        **run, options=options, state="done", finished_at=timezone.now()
+    )
+    MetricRun.objects.create(**run, options=options, state="running")
+    metric, version, backend = wanted.key
+    for method in Method.objects.exclude(name="Cedar"):
+        assert omissions.missing_now(study) == ["fid"]
+        MetricScore.objects.create(
+            run=done,
+            benchmark=benchmark,
+            method=method,
+            metric=metric,
+            metric_version=version,
+            backend=backend,
+            value=1.0,
+        )
+    assert omissions.missing_now(study) == []

@@ -1,0 +1,397 @@
+"""Reports on the server: built, shown, downloaded, and hidden from Eve."""
+
+import io
+import os
+import shlex
+import subprocess
+import sys
+import zipfile
+
+import pandas as pd
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.urls import reverse
+from django.utils import timezone
+
+from analysis.commands import alignment
+from analysis.options import AlignOptions
+from annotate.models import Report
+from annotate.reports import building
+from annotate.reports.forms import ReportForm
+from annotate.urls import report_urls
+from evalcore.models import MetricScore
+from evalcore.scoring import metric_runs
+from evalcore.serving import heartbeats
+from tests.factories import make_benchmark, make_study
+from tests.people import alice, answer_everything, eve, rob
+from tests.serving import wait_until
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study():
+    row = make_study()
+    answer_everything(row)
+    metric_runs.run(
+        metric_runs.queue_run(row.benchmark, ["sharpness", "shots_present"]).pk
+    )
+    return row
+
+
+@pytest.fixture
+def report(study):
+    row = Report.objects.create(study=study, options={"resamples": 10})
+    return building.build_report(row.pk)
+
+
+def test_it_works(study, report):
+    assert report.state == "done", report.error
+    client = rob(study)
+    page = client.get(reverse("report-page", args=[study.slug, report.pk]))
+    assert page.status_code == 200
+    assert b"What can be claimed" in page.content
+    policy = page["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "sandbox allow-scripts" in policy
+    listed = client.get(reverse("report-list", args=[study.slug])).content.decode()
+    assert reverse("report-page", args=[study.slug, report.pk]) in listed
+
+
+def test_baselines_and_stand_ins_are_told_from_metrics_of_papers(study):
+    for score in MetricScore.objects.filter(metric="sharpness"):
+        for name in ("mobilenet_self", "csd_self"):
+            score.pk, score.metric = None, name
+            score.save()
+    row = Report.objects.create(study=study, options={"resamples": 10})
+    row = building.build_report(row.pk)
+    client = rob(study)
+    page = client.get(reverse("report-page", args=[study.slug, row.pk]))
+    page = page.content.decode()
+    assert "before it is believed: sharpness, shots_present." in page
+    assert "never their equals: mobilenet_self." in page
+
+
+def test_the_page_leads_back_and_the_file_stays_as_it_is(study, report):
+    client = rob(study)
+    url = reverse("report-page", args=[study.slug, report.pk])
+    page = client.get(url).content.decode()
+    back = reverse("report-list", args=[study.slug])
+    assert f'<a href="{back}">' in page
+    assert f'<a href="{reverse("study-detail", args=[study.slug])}">' in page
+    stored = (building.folder(report) / "report.html").read_text(encoding="utf-8")
+    assert back not in stored
+
+
+def test_a_refused_report_offers_an_address_that_can_be_opened(study):
+    client = rob(study)
+    url = reverse("report-create", args=[study.slug])
+    page = client.post(url, ASKED | {"seed": "-1"}).content.decode()
+    listed = reverse("report-list", args=[study.slug])
+    assert f'name="next" value="{listed}"' in page
+
+
+def test_files_and_archive(study, report):
+    client = rob(study)
+    url = reverse("report-file", args=[study.slug, report.pk, "correlations.csv"])
+    assert b"dimension,metric,level" in client.get(url).getvalue()
+    archive = client.get(reverse("report-zip", args=[study.slug, report.pk]))
+    names = zipfile.ZipFile(io.BytesIO(archive.getvalue())).namelist()
+    assert {"report.html", "report.json", "tables/run.csv"} <= set(names)
+
+
+@pytest.mark.parametrize(
+    "name", ["..%2f..%2fplumbline.sqlite3", "nothing.csv", "report.html"]
+)
+def test_only_the_reports_own_files_have_a_name(study, report, name):
+    base = reverse("report-file", args=[study.slug, report.pk, "x"])
+    assert rob(study).get(base[:-1] + name).status_code == 404
+
+
+ASKED = {
+    "resamples": "50",
+    "resample": "stories",
+    "confidence": "0.9",
+    "seed": "7",
+    "epsilon": "0",
+    "levels": ["method", "pooled"],
+    "coefficients": ["kendall"],
+    "exclude_methods": ["Alder"],
+}
+
+
+def test_asking_for_a_report_queues_it(study):
+    rob(study).post(reverse("report-create", args=[study.slug]), ASKED)
+    row = Report.objects.get()
+    assert row.created_by.username == "rob"
+    assert building.build_report(row.pk).state == "done"
+    tables = building.folder(row) / "tables"
+    assert "Alder" not in (tables / "method_means.csv").read_text()
+    correlations = pd.read_csv(tables / "correlations.csv")
+    assert set(correlations["level"]) == {"method", "pooled"}
+    assert set(correlations["coefficient"]) == {"kendall"}
+    run = pd.read_csv(tables / "run.csv", index_col="key")["value"]
+    asked = ["resamples", "resample", "confidence", "seed", "epsilon", "scale"]
+    assert list(run[asked]) == ["50", "stories", "0.9", "7", "0", "0:4"]
+
+
+def test_the_command_in_a_report_writes_the_same_report(study, tmp_path):
+    form = ReportForm(ASKED, study=study)
+    assert form.is_valid(), form.errors
+    row = Report.objects.create(study=study, options=building.as_stored(form.options()))
+    built = building.folder(building.build_report(row.pk))
+    run = pd.read_csv(built / "tables" / "run.csv", index_col="key")["value"]
+    words = shlex.split(run["command"])
+    assert words[:2] == ["python", "manage.py"]
+    out = tmp_path / "again"
+    call_command(*[str(out) if word == "DIR" else word for word in words[2:]])
+    for path in (built / "tables").iterdir():
+        assert path.read_bytes() == (out / "tables" / path.name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("resamples", "10001"),
+        ("resamples", ""),
+        ("resample", "rows"),
+        ("confidence", "nan"),
+        ("seed", "-1"),
+        ("seed", "9" * 5000),
+        ("levels", []),
+        ("levels", ["system"]),
+        ("exclude_methods", ["nobody"]),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_beside_its_field(study, field, value):
+    url = reverse("report-create", args=[study.slug])
+    response = rob(study).post(url, ASKED | {field: value})
+    assert response.status_code == 422
+    assert list(response.context["form"].errors) == [field]
+    assert not Report.objects.exists()
+
+
+def test_the_list_is_asked_for_until_nothing_is_at_work(study):
+    client = rob(study)
+    url = reverse("report-list", args=[study.slug])
+    row = Report.objects.create(study=study, state="running", step="a: means")
+    answer = client.get(url, headers={"HX-Request": "true"})
+    assert answer.status_code == 200
+    assert b"a: means" in answer.content
+    Report.objects.filter(pk=row.pk).update(state="done")
+    assert client.get(url, headers={"HX-Request": "true"}).status_code == 286
+
+
+@pytest.mark.parametrize("state", ["running", "done", "failed"])
+def test_a_report_that_another_worker_has_is_left_to_it(study, state):
+    row = Report.objects.create(
+        study=study,
+        state=state,
+        heartbeat_at=timezone.now(),
+        step="a: means",
+        options={"resamples": 10},
+    )
+    found = building.build_report(row.pk)
+    assert (found.state, found.step, found.finished_at) == (state, "a: means", None)
+    assert not building.folder(row).exists()
+
+
+@pytest.mark.parametrize("state", ["queued", "running", "failed"])
+@pytest.mark.parametrize(
+    ("name", "extra"),
+    [("report-page", []), ("report-zip", []), ("report-file", ["report.json"])],
+)
+def test_only_a_finished_report_can_be_opened(study, report, state, name, extra):
+    client = rob(study)
+    url = reverse(name, args=[study.slug, report.pk, *extra])
+    assert client.get(url).status_code == 200
+    Report.objects.filter(pk=report.pk).update(state=state)
+    assert client.get(url).status_code == 404
+
+
+def test_a_file_in_place_of_the_folder_ends_the_command_with_one_sentence(
+    study, tmp_path
+):
+    (tmp_path / "taken").write_text("mine")
+    with pytest.raises(CommandError, match="expected a folder, not a file"):
+        call_command("report", study.slug, out=tmp_path / "taken", resamples=0)
+    assert (tmp_path / "taken").read_text() == "mine"
+
+
+@pytest.mark.parametrize(("options", "told"), [({}, 1000), ({"resamples": 0}, 0)])
+def test_the_list_tells_the_number_of_resamples(study, options, told):
+    Report.objects.create(study=study, options=options)
+    page = rob(study).get(reverse("report-list", args=[study.slug]))
+    assert f">{told} resamples<" in page.content.decode()
+
+
+def test_a_report_that_fails_without_a_word_is_listed_with_what_failed(
+    study, monkeypatch
+):
+    def fail(*args, **kwargs):
+        raise MemoryError
+
+    monkeypatch.setattr(building, "write_study_report", fail)
+    row = building.build_report(Report.objects.create(study=study).pk)
+    assert (row.state, row.error) == ("failed", "MemoryError")
+    page = rob(study).get(reverse("report-list", args=[study.slug]))
+    assert "MemoryError" in page.content.decode()
+
+
+def test_a_bad_date_is_refused_before_the_statistics_stumble_over_it():
+    program = """
+import django
+django.setup()
+from annotate.reports import building
+building._newest = lambda study, moment: 0.0
+building.write_study_report(None, moment=None, options=None, out=None)
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ
+        | {
+            "DJANGO_SETTINGS_MODULE": "evalcore.settings",
+            "SOURCE_DATE_EPOCH": "yesterday",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    last = ended.stderr.splitlines()[-1]
+    assert last.endswith("'yesterday': expected whole seconds since 1970")
+
+
+def test_a_step_is_a_sign_of_life(study, monkeypatch):
+    row = Report.objects.create(study=study, options={"resamples": 10})
+    long_ago = timezone.now() - 2 * building.SILENT
+    waiting = []
+
+    def slow(*args, **kwargs):
+        Report.objects.update(heartbeat_at=long_ago)
+        assert building.waiting_reports() == [row.pk]
+        kwargs["progress"]("a: means")
+        waiting.append(building.waiting_reports())
+        return analysis(*args, **kwargs)
+
+    analysis = alignment.align
+    monkeypatch.setattr(alignment, "align", slow)
+    assert building.build_report(row.pk).state == "done"
+    assert waiting == [[]]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_long_step_gives_signs_of_life_meanwhile(study, monkeypatch):
+    row = Report.objects.create(study=study, options={"resamples": 10})
+    long_ago = timezone.now() - 2 * building.SILENT
+    monkeypatch.setattr(heartbeats, "SIGN_SECONDS", 0.05)
+
+    def slow(*args, **kwargs):
+        Report.objects.update(heartbeat_at=long_ago)
+        wait_until(lambda: building.waiting_reports() == [], 30, "a sign of life")
+        return analysis(*args, **kwargs)
+
+    analysis = alignment.align
+    monkeypatch.setattr(alignment, "align", slow)
+    assert building.build_report(row.pk).state == "done"
+
+
+def test_a_report_without_answers_fails_with_the_reason():
+    row = Report.objects.create(study=make_study())
+    assert "Nobody has submitted" in building.build_report(row.pk).error
+    with pytest.raises(CommandError, match="Nobody has submitted"):
+        call_command("report", "trial", out="unused")
+
+
+def test_a_report_without_scores_fails_with_the_reason():
+    study = make_study()
+    answer_everything(study)
+    row = Report.objects.create(study=study)
+    assert "No metric has a score" in building.build_report(row.pk).error
+
+
+@pytest.mark.parametrize("name", [p.name for p in report_urls if p.name != "api-table"])
+def test_eve_finds_nothing(study, report, name):
+    extra = {
+        "report-page": [report.pk],
+        "report-zip": [report.pk],
+        "report-file": [report.pk, "report.json"],
+        "report-disagreements": [report.pk],
+        "report-again": [report.pk],
+    }.get(name, [])
+    client = eve()
+    send = client.post if name in ("report-create", "report-again") else client.get
+    assert send(reverse(name, args=[study.slug, *extra])).status_code == 404
+
+
+def test_a_report_of_another_study_is_not_found(study, report):
+
+    other = make_study(slug="other", benchmark=make_benchmark(slug="b2"))
+    client = alice(other)
+    url = reverse("report-page", args=[other.slug, report.pk])
+    assert client.get(url).status_code == 404
+
+
+def test_the_untouched_form_asks_for_what_the_bare_command_does(study):
+    form = ReportForm(study=study)
+    initial = {name: field.initial for name, field in form.fields.items()}
+    untouched = {name: value for name, value in initial.items() if value is not None}
+    given = ReportForm(untouched, study=study)
+    assert given.is_valid(), given.errors
+    assert given.options() == AlignOptions()
+
+
+def test_the_list_names_what_was_chosen(study):
+    Report.objects.create(study=study, options=building.as_stored(AlignOptions()))
+    usual = rob(study).get(reverse("report-list", args=[study.slug]))
+    form = ReportForm(ASKED, study=study)
+    assert form.is_valid(), form.errors
+    Report.objects.all().delete()
+    Report.objects.create(study=study, options=building.as_stored(form.options()))
+    asked = rob(study).get(reverse("report-list", args=[study.slug]))
+    for text in ("levels method, pooled", "confidence 0.9", "exclude-methods Alder"):
+        assert text in asked.content.decode()
+        assert text not in usual.content.decode()
+
+
+@pytest.fixture
+def tagged():
+    benchmark = make_benchmark(stories=4)
+    for story in benchmark.stories.all():
+        story.tags = {"genre": "myth" if story.key < "03" else "farce", "pages": 3}
+        story.save()
+    row = make_study(benchmark=benchmark)
+    answer_everything(row)
+    metric_runs.run(metric_runs.queue_run(benchmark, ["sharpness", "shots_present"]).pk)
+    return row
+
+
+def tags_of(report):
+    path = building.folder(building.build_report(report.pk)) / "tables/strata.csv"
+    return set(pd.read_csv(path)["tag"]) if path.is_file() else set()
+
+
+@pytest.mark.parametrize(
+    ("asked", "tags"),
+    [(["genre", "pages"], {"genre"}), (["pages"], set()), ([], set())],
+)
+def test_a_report_is_split_by_the_tags_asked_for(tagged, asked, tags):
+    form = ReportForm(ASKED | {"split_by": asked}, study=tagged)
+    assert form.is_valid(), form.errors
+    stored = building.as_stored(form.options())
+    row = Report.objects.create(study=tagged, options=stored)
+    assert tags_of(row) == tags
+    told = [text for text in row.choices_made if text.startswith("split-by")]
+    assert told == {2: [], 1: ["split-by pages"], 0: ["split-by none"]}[len(asked)]
+
+
+def test_the_form_offers_the_tags_there_are(tagged):
+    page = rob(tagged).get(reverse("report-list", args=[tagged.slug])).content.decode()
+    assert 'name="split_by" value="genre"' in page
+    form = ReportForm(ASKED | {"split_by": ["style"]}, study=tagged)
+    assert "split_by" in form.errors
+
+
+def test_a_report_nobody_asked_anything_of_is_split_by_every_tag(tagged):
+    assert tags_of(Report.objects.create(study=tagged)) == {"genre"}

@@ -1,0 +1,779 @@
+"""Setting a study up in the browser: the form says what a study file says."""
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from threading import Barrier, BrokenBarrierError
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+
+from annotate.history.verifying import problems as broken_promises
+from annotate.models import Annotator, Event, Slot, Study, StudyMember, User
+from annotate.people import inviting
+from annotate.setup_form.study import StudyForm
+from annotate.setup_form.values import to_data, to_values
+from annotate.studies import lifecycle, planning
+from annotate.studies.definition import template_names
+from annotate.studies.drafting import Setup, next_slug, setup_of
+from annotate.studies.extending import extend
+from annotate.studies.planning import PlanningError, plan_study
+from annotate.studies.study_file import load_definition, read_definition
+from annotate.studies.study_writing import write_data, write_definition
+from annotate.studies.withdrawing import withdraw_units
+from evalcore.models import Benchmark
+from tests.factories import make_benchmark, make_study
+from tests.people import alice, answer_everything, eve, log_in, rob
+from tests.working import LIKERT as SMALL
+
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
+
+LIKERT, PAIRS = "vistorybench-user-study", "storybench-side-by-side"
+FULL_PAIRS = """
+title: Everything
+protocol: pairwise
+assignment: open
+redundancy: 4
+languages: {en: 2, zh: 2}
+rounds: 1
+session_size: 5
+cap: 20
+lease_minutes: 12
+seed: 7
+stories: {number: 2, by: genre}
+pairs: {number: 3, by: [role, angle]}
+adaptive: {top: 2, confidence: 0.9, least: 10, explore: 0.25, question: b}
+consent: {version: "2024-1", en: Please agree, de: Bitte}
+instructions: {en: Look, zh: 请看}
+questions:
+  - {key: a, title: {en: A, zh: 甲, de: Ah}, text: 'Which?', allow_tie: false}
+  - {key: b, help: {zh: 帮助}, metric: csd, stories: {angle: [TR, LI]}}
+training:
+  units: [{story: '01', methods: [Alder, Birch], expected: {a: Alder, b: tie}}]
+checks:
+  per_session: 1
+  kinds: [gold]
+  degradations: [blurred]
+  share: 0.5
+  gold: [{story: '02', methods: [Alder, Birch], expected: {a: Birch}}]
+rules: default
+presentation: {same_size: false, must_watch: false, comments: false}
+"""
+FULL_LIKERT = """
+protocol: likert
+subset: {redundancy: 6, stories: {number: 1, by: style}}
+pairs: null
+checks: {kinds: [], degradations: []}
+rules: [{key: skips, signal: skips, above: 0.3, action: note, message: 'Why?'}]
+questions:
+  - key: a
+    scale: [-1, 2]
+    anchors: {-1: bad, 2: {en: good, zh: 好}}
+"""
+
+
+@pytest.fixture
+def woods() -> Benchmark:
+    return make_benchmark()
+
+
+@pytest.fixture
+def manager() -> Client:
+    User.objects.create_user("mary", is_superuser=True)
+    return log_in("mary")
+
+
+def filled(name: str = LIKERT, **changes: object) -> dict[str, object]:
+    """Return what the browser sends of a form that begins with a template."""
+    form = StudyForm.of(Setup("pilot", make_or_get(), load_definition(name)))
+    values = dict(form.values.lists())
+    values |= {"checks.sent": ["1"], "redundancy": ["2"], "annotators": ["3"]}
+    values |= {"do": ["create"]}
+    values |= {key.replace("__", "."): value for key, value in changes.items()}
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def make_or_get() -> Benchmark:
+    return Benchmark.objects.filter(slug="woods").first() or make_benchmark()
+
+
+def post(client: Client, data: dict, address: str = "/setup/woods/", **headers):
+    return client.post(address, data, headers=headers)
+
+
+def problems(response) -> list[str]:
+    text = response.content.decode()
+    box = re.search(r'id="problems".*?</div>', text, re.S)
+    return re.findall(r"<li>(.*?)</li>", box[0], re.S) if box else []
+
+
+# The form says what the file says
+
+
+@pytest.mark.parametrize("text", [FULL_PAIRS, FULL_LIKERT, *template_names()])
+def test_a_definition_survives_the_form(text):
+    definition = (
+        load_definition(text)
+        if text in template_names()
+        else read_definition(text, file="full.yaml", name="full")
+    )
+    again = write_data(to_data(to_values(definition), []))
+    assert read_definition(again, file="form.yaml", name=definition.name) == definition
+
+
+@pytest.mark.parametrize("name", template_names())
+def test_a_template_becomes_a_study_and_is_the_same_as_by_command(
+    manager, woods, name, tmp_path
+):
+    response = post(manager, filled(name, annotators=["2"]))
+    assert response.status_code == 302, problems(response)
+    study = Study.objects.get(slug="pilot")
+    assert study.state == "draft"
+    assert study.template == name
+    assert study.members.get().role == "manager"
+    from django.core.management import call_command
+
+    path = tmp_path / f"{name}.yaml"
+    path.write_text(study.definition)
+    call_command("plan_study", "same", benchmark="woods", file=path, annotators=2)
+    same = Study.objects.get(slug="same")
+    assert same.definition == study.definition
+    rows = (
+        "unit__output_a",
+        "unit__output_b",
+        "annotator__name",
+        "session",
+        "position",
+        "round",
+        "a_is_left",
+    )
+    assert list(study.slots.order_by("pk").values_list(*rows)) == list(
+        same.slots.order_by("pk").values_list(*rows)
+    )
+    assert not broken_promises(study)
+
+
+def test_a_file_is_uploaded_pasted_or_refused_with_its_line(manager, woods):
+    from django.core.files.uploadedfile import SimpleUploadedFile
+
+    good = SimpleUploadedFile("mine.yaml", FULL_PAIRS.encode())
+    page = manager.post("/setup/", {"benchmark": "woods", "upload": good})
+    assert 'value="Everything"' in page.content.decode()
+    page = manager.post("/setup/", {"benchmark": "woods", "text": FULL_LIKERT})
+    assert page.status_code == 200
+    for bad, message in (
+        (b"title: x\nprotocol: stars", "bad.yaml:2"),
+        (b"\xff\xfe\x00", "not in UTF-8"),
+        (b"a: " + b"x" * 300_000, "too long"),
+    ):
+        upload = SimpleUploadedFile("bad.yaml", bad)
+        page = manager.post("/setup/", {"benchmark": "woods", "upload": upload})
+        assert page.status_code == 422
+        assert message in page.content.decode()
+    assert not Study.objects.exists()
+
+
+def test_a_template_leads_to_the_form(manager, woods):
+    assert "ViStoryBench user study" in manager.get("/setup/").content.decode()
+    page = manager.post(
+        "/setup/", {"benchmark": "woods", "template": LIKERT}, follow=True
+    )
+    text = page.content.decode()
+    assert 'name="questions.2.anchors.4.zh"' in text
+    assert manager.get("/setup/woods/").status_code == 302
+    wrong = manager.post("/setup/", {"benchmark": "woods", "template": "../x"})
+    assert wrong.status_code == 422
+
+
+# What is wrong stands at its field
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "message"),
+    [
+        ({"slug": [""]}, "id_slug", "Give the study a short name"),
+        ({"slug": ["a b"]}, "id_slug", "letters, digits"),
+        ({"annotators": [""]}, "id_annotators", "Say how many people"),
+        ({"annotators": ["1"]}, "id_annotators", "Nearest possible"),
+        ({"annotators": ["999999"]}, "id_annotators", "100,000"),
+        ({"redundancy": ["many"]}, "id_redundancy", "whole number"),
+        ({"redundancy": [""]}, "id_redundancy", "whole number"),
+        (
+            {"redundancy": ["999999999"], "assignment": ["open"]},
+            "id_redundancy",
+            "at most 1,000,000",
+        ),
+        ({"questions__1__key": ["a b"]}, "id_questions-1-key", "letters, digits"),
+        ({"questions__1__key": ["aesthetics"]}, "id_questions-2-key", "used twice"),
+        ({"questions__0__scale__1": ["x"]}, "id_questions-0-scale-0", "lowest"),
+        ({"questions__0__scale__1": ["-5"]}, "id_questions-0-scale-0", "lowest"),
+        ({"training": ["[unclosed"]}, "id_training", "line 1"),
+        ({"training": ["units: 3"]}, "id_training", "list of units"),
+        (
+            {"rules__kind": ["own"], "rules__own": ["- {key: a}"]},
+            "id_rules-own",
+            "signal",
+        ),
+        ({"checks__share": ["7"]}, "id_checks-share", "0 to 1"),
+        ({"all_method": None}, "id_method", "at least one"),
+        ({"all_method": None, "method": ["Nobody"]}, "id_method", "No output"),
+        ({"all_story": None}, "id_story", "at least one"),
+        ({"languages__en": ["2"]}, "id_annotators-en", "Say how many people"),
+        ({"assignment": ["open"], "rounds": ["2"]}, "id_rounds", "known ones"),
+    ],
+)
+def test_what_is_wrong_stands_at_its_field(manager, woods, changes, field, message):
+    names = [q.key for q in load_definition(LIKERT).questions]
+    if changes.get("questions__1__key") == ["aesthetics"]:
+        changes = {"questions__1__key": [names[2]]}
+    page = post(manager, filled(**changes))
+    assert page.status_code == 422
+    assert any(f"#{field}" in one and message in one for one in problems(page)), (
+        problems(page)
+    )
+    text = page.content.decode()
+    at_field = re.search(rf'id="{field}-error">([^<]*)', text)
+    assert message in at_field[1]
+    assert not Study.objects.exists()
+
+
+def test_all_that_is_wrong_is_told_at_once_and_where(manager, woods):
+    page = post(
+        manager,
+        filled(
+            slug=["a b"],
+            annotators=[""],
+            redundancy=["many"],
+            all_method=None,
+            session_size=["0"],
+            questions__0__key=["a b"],
+            questions__1__scale__1=["x"],
+            training=["[unclosed"],
+            checks__share=["7"],
+            checks__per_session=["x"],
+        ),
+    )
+    told = problems(page)
+    for field in (
+        "slug",
+        "annotators",
+        "redundancy",
+        "method",
+        "session_size",
+        "questions-0-key",
+        "questions-1-scale-0",
+        "training",
+        "checks-share",
+        "checks-per_session",
+    ):
+        (one,) = (text for text in told if f'"#id_{field}"' in text)
+        at_field = re.search(rf'id="id_{field}-error">([^<]+)', page.content.decode())
+        assert at_field, one
+    assert len(told) == 10
+    assert 'id="problems" tabindex="-1" autofocus' in page.content.decode()
+
+
+def test_a_wrong_name_does_not_hide_a_plan_that_is_impossible(manager, woods):
+    told = problems(post(manager, filled(slug=[""], redundancy=["9"])))
+    assert ["#id_slug" in told[0], "#id_annotators" in told[1]] == [True, True]
+
+
+def test_a_file_tells_all_its_mistakes_with_their_lines(manager, woods):
+    file = "protocol: likert\nredundancy: 0\nscale: [4, 0]\nquestions: [{key: a}]\nx: 1"
+    sent = {
+        "slug": "pilot",
+        "mode": "file",
+        "annotators": "3",
+        "file": file,
+        "all_method": "1",
+        "all_story": "1",
+        "do": "create",
+    }
+    told = " ".join(problems(post(manager, sent)))
+    assert [f"Line {n}:" in told for n in range(1, 6)] == [0, 1, 1, 0, 1]
+    page = manager.post("/setup/", {"benchmark": "woods", "text": file})
+    for line in (2, 3, 5):
+        assert f"Pasted text:{line}: " in page.content.decode()
+
+
+def test_a_file_in_other_languages_asks_for_their_people(manager, woods):
+    file = "protocol: likert\nscale: [0, 4]\nquestions: [{key: a}]\n"
+    file += "languages: {de: 1, fr: 1}\n"
+    sent = {
+        "slug": "pilot",
+        "mode": "file",
+        "file": file,
+        "all_method": "1",
+        "all_story": "1",
+        "do": "create",
+    }
+    page = post(manager, sent)
+    for code in ("de", "fr"):
+        assert f'name="annotators.{code}"' in page.content.decode()
+    assert len(problems(page)) == 2
+    made = post(manager, sent | {"annotators.de": "2", "annotators.fr": "2"})
+    assert made.status_code == 302
+
+
+def test_a_name_that_is_taken(manager, woods):
+    post(manager, filled())
+    page = post(manager, filled())
+    assert "already" in problems(page)[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "message"),
+    [
+        (
+            {"pairs__kind": ["chosen"], "pairs__chosen": ["Alder"]},
+            "id_pairs-chosen",
+            "two methods",
+        ),
+        (
+            {"pairs__kind": ["chosen"], "pairs__chosen": ["Alder | Nobody"]},
+            "id_pairs-kind",
+            "Nobody",
+        ),
+        (
+            {"pairs__kind": ["cells"], "pairs__number": ["2"], "pairs__by": ["role"]},
+            "id_pairs-by",
+            "no tag",
+        ),
+        ({"adaptive__on": ["1"]}, "id_adaptive-on", "assignment: open"),
+    ],
+)
+def test_what_is_wrong_with_pairs(manager, woods, changes, field, message):
+    page = post(manager, filled(PAIRS, **changes))
+    assert any(message in one for one in problems(page)), problems(page)
+
+
+# The plan at a glance
+
+
+def test_the_check_tells_cost_and_balance_and_stores_nothing(manager, woods):
+    data = filled(do=["check"], slug=[""])
+    page = post(manager, data, HX_Request="true")
+    text = page.content.decode()
+    assert "<form" not in text
+    assert "annotator hours" in text
+    assert "slots per annotator" in text
+    whole = post(manager, data).content.decode()
+    assert "annotator hours" in whole
+    assert "<form" in whole
+    assert not Study.objects.exists()
+    impossible = post(manager, data | {"redundancy": ["9"]}, HX_Request="true")
+    assert 'data-field="id_annotators"' in impossible.content.decode()
+
+
+def test_an_open_study_has_no_plan_to_balance(manager, woods):
+    data = filled(do=["check"], assignment=["open"], annotators=[""])
+    assert "next free slot" in post(manager, data).content.decode()
+
+
+# Questions without a script
+
+
+def test_questions_are_added_moved_and_removed(manager, woods):
+    def keys(page):
+        return re.findall(
+            r'id="id_questions-\d+-key"[^>]*value="(\w*)"', page.content.decode()
+        )
+
+    first = [q.key for q in load_definition(LIKERT).questions]
+    assert keys(post(manager, filled(do=["add"]))) == [*first, ""]
+    assert keys(post(manager, filled(do=["remove:0"]))) == first[1:]
+    assert keys(post(manager, filled(do=["up:2"]))) == [first[0], first[2], first[1]]
+    assert keys(post(manager, filled(do=["down:0"]))) == [first[1], first[0], first[2]]
+    for odd in ("up:0", "down:9", "remove:x", "add:1", "up", "nonsense:1"):
+        assert post(manager, filled(do=[odd])).status_code == 200
+
+
+def test_file_and_form_hold_the_same(manager, woods):
+    page = post(manager, filled(PAIRS, do=["file"], all_story=None, story=["01"]))
+    text = page.content.decode()
+    assert 'name="mode" value="file"' in text
+    file = re.search(r'name="file".*?>\n(.*?)</textarea>', text, re.S)[1]
+    import html
+
+    sent = {
+        "slug": "pilot",
+        "template": PAIRS,
+        "mode": "file",
+        "annotators": "3",
+        "all_method": "1",
+        "story": "01",
+        "file": html.unescape(file),
+    }
+    back = post(manager, sent | {"do": "fields"}).content.decode()
+    assert 'name="questions.4.text.zh"' in back
+    assert re.search(r'name="story" value="01" checked', back)
+    made = post(manager, sent | {"do": "create"})
+    assert made.status_code == 302
+    assert set(Study.objects.get().units.values_list("story__key", flat=True)) == {"01"}
+    wrong = post(manager, sent | {"file": "protocol: x", "do": "fields", "slug": "b"})
+    assert "Line 1" in problems(wrong)[0]
+
+
+def test_odd_values_are_no_server_error(manager, woods):
+    for name in (
+        "questions.0",
+        "questions.0.scale",
+        "questions.x.key",
+        "pairs",
+        "checks",
+        "rules",
+        "questions.0.anchors.x.en",
+        "consent",
+        "languages.",
+        "questions.0.title",
+        "questions.99999999999999999999.key",
+    ):
+        for value in ("", "x", "0"):
+            for action in ("check", "file", "create"):
+                sent = filled(do=[action]) | {name: [value], "slug": ["odd-" + action]}
+                assert post(manager, sent).status_code in (200, 302, 422)
+
+
+# The annotator's page beforehand
+
+
+@pytest.mark.parametrize("name", [LIKERT, PAIRS])
+def test_the_preview_is_the_annotators_page_and_stores_nothing(manager, woods, name):
+    data = filled(name, do=["preview"], annotators=[""], slug=[""])
+    text = post(manager, data).content.decode()
+    assert 'id="seat"' in text
+    assert "Preview: nothing is stored" in text
+    assert load_definition(name).questions[0].texts["en"].replace("'", "&#x27;") in text
+    for method in ("Alder", "Birch", "Cedar"):
+        assert method not in text.split('id="seat"')[1]
+    pictures = re.findall(r'src="(/preview/[^"]+)"', text)
+    assert pictures
+    for address in pictures:
+        assert manager.get(address)["Content-Type"] == "image/webp"
+        assert eve().get(address).status_code == 404
+        assert Client().get(address).status_code == 404
+    chinese = post(manager, data | {"shown_in": "zh"}).content.decode()
+    assert load_definition(name).questions[0].texts["zh"] in chinese
+    answer = re.search(r'data-save-url="([^"]+)"', text)[1]
+    row = {"kind": "answer", "id": "a", "question": "a", "value": "1", "key": "k"}
+    sent = {"rows": [row]}
+    saved = manager.post(answer, sent, content_type="application/json")
+    assert saved.json()["refused"] == {}
+    submit = re.search(r'action="([^"]+submit/)"', text)[1]
+    assert manager.post(submit).status_code == 204
+    for model in (Study, Slot, Annotator, Event):
+        assert not model.objects.exists()
+
+
+def test_the_preview_of_a_study_that_is_there(manager, woods):
+    post(manager, filled())
+    page = manager.get("/studies/pilot/preview/?shown_in=zh").content.decode()
+    assert 'lang="zh-hans"' in page
+    assert Study.objects.count() == 1
+
+
+# Editing, versions, the file
+
+
+def test_a_draft_is_edited_in_place(manager, woods):
+    post(manager, filled())
+    study = Study.objects.get()
+    researcher = User.objects.create_user("rob")
+    StudyMember.objects.create(study=study, user=researcher, role="researcher")
+    page = manager.get("/studies/pilot/edit/").content.decode()
+    assert re.search(r'name="annotators" value="3"', page)
+    sent = filled(redundancy=["3"], title=["Better"], slug=["other"])
+    response = post(manager, sent, "/studies/pilot/edit/")
+    assert response.url == reverse("study-detail", args=["pilot"])
+    study = Study.objects.get()
+    assert (study.slug, study.title, study.redundancy) == ("pilot", "Better", 3)
+    assert {m.user.username for m in study.members.all()} == {"mary", "rob"}
+    assert study.events.filter(kind="study edited").count() == 1
+    assert not broken_promises(study)
+
+
+def test_how_stories_are_shown_is_chosen_stored_and_edited(manager, woods):
+    post(manager, filled(presentation__comments=["1"], presentation__must_watch=None))
+    study = Study.objects.get()
+    assert study.presentation == {
+        "same_size": True,
+        "must_watch": False,
+        "comments": True,
+    }
+    assert (study.same_size, study.must_watch, study.may_comment) == (True, False, True)
+    page = manager.get("/studies/pilot/").content.decode()
+    assert "All methods in one size" in page
+    assert "Answers count before a video has ended" in page
+    form = manager.get("/studies/pilot/edit/").content.decode()
+    ticked = re.findall(r'name="presentation\.(\w+)" value="1"[^>]* checked', form)
+    assert ticked == ["same_size", "comments"]
+    nothing = {f"presentation__{key}": None for key in study.presentation}
+    post(manager, filled(**nothing), "/studies/pilot/edit/")
+    assert not any(Study.objects.get().presentation.values())
+
+
+def test_an_edit_that_fails_keeps_the_draft(manager, woods):
+    post(manager, filled())
+    before = Study.objects.get()
+    page = post(manager, filled(annotators=["1"]), "/studies/pilot/edit/")
+    assert page.status_code == 422
+    assert Study.objects.get().pk == before.pk
+    assert Slot.objects.count() == before.slots.count() > 0
+
+
+def test_a_draft_that_was_stored_anew_while_its_twins_were_drawn(
+    manager, woods, monkeypatch
+):
+    """Drawing takes minutes; whoever was faster is not overwritten unseen."""
+    post(manager, filled())
+    draw = planning.with_twins
+
+    def meanwhile(draft):
+        monkeypatch.setattr(planning, "with_twins", draw)
+        post(manager, filled(title=["First"]), "/studies/pilot/edit/")
+        return draw(draft)
+
+    monkeypatch.setattr(planning, "with_twins", meanwhile)
+    page = post(manager, filled(title=["Second"]), "/studies/pilot/edit/")
+    assert page.status_code == 422
+    assert "stored this draft anew" in problems(page)[0]
+    assert Study.objects.get().title == "First"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_studies_that_take_a_name_at_once_one_gets_it(monkeypatch):
+    benchmark = make_benchmark()
+    definition = read_definition(SMALL, file="small.yaml", name="small")
+    check, both = planning.check_slug, Barrier(2)
+
+    def together(slug):
+        check(slug)
+        with suppress(BrokenBarrierError):
+            both.wait(timeout=1)
+
+    def plan(_number):
+        try:
+            return plan_study(
+                definition, benchmark=benchmark, slug="pilot", annotators=4
+            ).slug
+        except PlanningError as error:
+            return error.field
+        finally:
+            connection.close()
+
+    monkeypatch.setattr(planning, "check_slug", together)
+    with ThreadPoolExecutor(2) as pool:
+        assert sorted(pool.map(plan, range(2))) == ["pilot", "slug"]
+
+
+@pytest.mark.parametrize("met", ["launched", "invited", "link", "answered"])
+def test_what_somebody_may_have_met_is_no_longer_edited(manager, woods, met):
+    post(manager, filled())
+    study = Study.objects.get()
+    if met == "launched":
+        lifecycle.launch(study)
+    elif met == "invited":
+        inviting.invite(study, count=1)
+    elif met == "link":
+        study.join_links.create(most=1)
+    else:
+        lifecycle.launch(study)
+        inviting.invite(study)
+        answer_everything(study)
+    for send in (manager.get, lambda a, **k: post(manager, filled(), a)):
+        response = send("/studies/pilot/edit/")
+        assert response.url == "/studies/pilot/"
+    assert Study.objects.get().pk == study.pk
+    text = manager.get("/studies/pilot/").content.decode()
+    assert "Make a new version instead" in text
+    assert "/studies/pilot/edit/" not in text.split('class="notice')[0]
+    page = manager.get("/studies/pilot/new-version/").content.decode()
+    assert 'value="pilot-2"' in page
+    made = post(manager, filled(slug=["pilot-2"]), "/studies/pilot/new-version/")
+    assert made.url == "/studies/pilot-2/"
+    assert Study.objects.get(slug="pilot-2").previous_version == study
+
+
+def test_names_of_versions(woods):
+    make_study(slug="pilot", benchmark=woods)
+    make_study(slug="pilot-2", benchmark=woods)
+    assert next_slug("pilot") == "pilot-3"
+    assert next_slug("x" * 80) == "x" * 78 + "-2"
+
+
+def test_choices_come_back(manager, woods):
+    post(manager, filled(all_method=None, method=["Alder", "Birch"]))
+    setup = setup_of(Study.objects.get())
+    assert setup.methods == ("Alder", "Birch")
+    assert setup.stories == ()
+    assert setup.annotators == 3
+
+
+def test_languages_come_back(manager, woods):
+    sent = filled(
+        languages__en=["1"],
+        languages__zh=["1"],
+        annotators__en=["2"],
+        annotators__zh=["2"],
+    )
+    response = post(manager, sent)
+    assert response.status_code == 302, problems(response)
+    assert setup_of(Study.objects.get()).annotators == {"en": 2, "zh": 2}
+
+
+def test_the_study_file_is_sent(manager, woods):
+    post(manager, filled())
+    response = manager.get("/studies/pilot/study.yaml")
+    assert "attachment" in response["Content-Disposition"]
+    study = Study.objects.get()
+    read = read_definition(response.content.decode(), file="x", name=study.template)
+    assert write_definition(read) == study.definition
+
+
+def test_an_imported_study_has_no_file_and_no_version(woods):
+    study = make_study(benchmark=woods)
+    client = alice(study)
+    for name in ("study-file", "study-version", "study-preview"):
+        assert client.get(reverse(name, args=[study.slug])).status_code == 404
+
+
+# Who may
+
+
+def test_only_managers_set_studies_up(woods):
+    study = make_study(benchmark=woods)
+    for client, status in ((alice(study), 200), (rob(study), 403), (eve(), 403)):
+        assert client.get("/setup/").status_code == status
+        page = post(client, filled(do=["check"]))
+        assert page.status_code == status
+    assert Client().get("/setup/").status_code == 302
+    for name in ("study-edit", "study-version", "study-preview"):
+        address = reverse(name, args=[study.slug])
+        assert rob(study).get(address).status_code == 403
+        assert eve().get(address).status_code == 404
+        assert Client().get(address).status_code == 302
+
+
+def test_posts_are_protected_against_forgery(woods):
+    User.objects.create_user("mary", is_superuser=True)
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(User.objects.get())
+    assert post(client, filled()).status_code == 403
+
+
+def test_versions_lead_to_each_other_as_far_as_one_may_see_them(manager, woods):
+    first = make_study(slug="pilot", benchmark=woods)
+    second = make_study(slug="pilot-2", benchmark=woods)
+    Study.objects.filter(pk=second.pk).update(previous_version=first)
+    assert (
+        '<a href="/studies/pilot-2/">'
+        in manager.get("/studies/pilot/").content.decode()
+    )
+    assert (
+        '<a href="/studies/pilot/">'
+        in manager.get("/studies/pilot-2/").content.decode()
+    )
+    assert "pilot-2" not in rob(first).get("/studies/pilot/").content.decode()
+
+
+def test_a_study_that_can_be_edited_no_more_is_extended(manager, woods):
+    study = plan_study(
+        read_definition(SMALL, file="s.yaml", name="s"),
+        benchmark=woods,
+        slug="small",
+        annotators=2,
+        redundancy=2,
+    )
+    button, edit = 'href="/studies/small/extend/"', 'href="/studies/small/edit/"'
+    page = alice(study).get("/studies/small/").content.decode()
+    assert edit in page
+    assert button not in page
+    lifecycle.launch(study)
+    page = alice(study).get("/studies/small/").content.decode()
+    assert edit not in page
+    assert button in page
+    assert button not in rob(study).get("/studies/small/").content.decode()
+
+
+def test_a_template_says_who_comes(manager, woods):
+    page = manager.get("/setup/").content.decode()
+    (card,) = re.findall(r'value="vistorybench-crowd".*?</label>', page, re.DOTALL)
+    assert "whoever arrives takes free slots" in card
+
+
+def test_the_questions_stand_in_the_language_of_the_page(manager, woods):
+    page = manager.get(
+        f"/setup/{woods.slug}/?template=vistorybench-user-study",
+        headers={"accept-language": "zh-hans"},
+    ).content.decode()
+    assert "<strong>1. 角色识别一致性</strong>" in page
+
+
+def test_the_new_study_button_is_there_for_managers(manager, woods):
+    assert 'href="/setup/"' in manager.get("/studies/").content.decode()
+    assert 'href="/setup/"' not in eve().get("/studies/").content.decode()
+
+
+def test_a_new_version_begins_with_what_came_later_and_without_what_is_withdrawn():
+    definition = read_definition(
+        SMALL + "stories: {number: 2}\n", file="s.yaml", name="s"
+    )
+    study = plan_study(
+        definition,
+        benchmark=make_benchmark(stories=4),
+        slug="small",
+        annotators=2,
+        methods=["Alder", "Birch"],
+        redundancy=2,
+    )
+    drawn = set(study.units.values_list("story__key", flat=True))
+    assert setup_of(study).methods == ("Alder", "Birch")
+    assert setup_of(study).definition.stories.number == 2
+    more = min({"01", "02", "03", "04"} - drawn)
+    extend(study, methods=["Cedar"], stories=[more])
+    withdraw_units(study, methods=["Birch"])
+    setup = setup_of(study)
+    assert setup.methods == ("Alder", "Cedar")
+    assert setup.stories == tuple(sorted({*drawn, more}))
+    assert setup.definition.stories is None
+    study.refresh_from_db()
+    stored = read_definition(study.definition, file="s.yaml", name="s")
+    assert stored.stories is None, "three stories are no sample of two"
+
+
+def test_the_file_of_a_changed_study_plans_it_as_it_is(manager, woods, tmp_path):
+    """What was chosen beside the file stands in it as a command."""
+    import shlex
+
+    from django.core.management import call_command
+
+    text = SMALL + "subset: {redundancy: 3, stories: {number: 1}}\n"
+    study = plan_study(
+        read_definition(text, file="s.yaml", name="s"),
+        benchmark=woods,
+        slug="small",
+        annotators=4,
+        methods=["Alder", "Birch"],
+        stories=["01"],
+        redundancy=2,
+    )
+    extend(study, methods=["Cedar"], stories=["02"], redundancy=3, annotators=1)
+    withdraw_units(study, methods=["Birch"])
+    sent = manager.get("/studies/small/study.yaml").content.decode()
+    first, _line, rest = sent.partition("\n")
+    assert "subset" not in rest, "all units are judged three times now"
+    path = tmp_path / "small.yaml"
+    path.write_text(sent)
+    command = first.split("manage.py ")[1].replace("NAME", "again")
+    call_command(*shlex.split(command.replace("small.yaml", str(path))))
+
+    def judged(row):
+        units = row.units.filter(purpose="real").exclude(redundancy=0)
+        shown = ("output_a", "output_b", "redundancy")
+        return sorted(map(str, units.values_list(*shown)))
+
+    again = Study.objects.get(slug="again")
+    assert judged(again) == judged(study)
+    assert again.annotators.count() == 5

@@ -1,0 +1,112 @@
+"""Checklists in study files: labels instead of questions."""
+
+import pytest
+
+from annotate.studies.study_file import (
+    DefinitionError,
+    load_definition,
+    read_definition,
+)
+from annotate.studies.study_writing import write_definition
+
+FILE = """\
+title: Signs
+protocol: checklist
+questions:
+  - key: pan
+    category: {en: Camera, zh: 镜头}
+    title: {en: Pan, zh: 摇镜}
+    text: The camera turns.
+    help: Left or right.
+  - key: people
+    title: People
+"""
+
+
+def read(text: str):
+    return read_definition(text, file="signs.yaml", name="signs")
+
+
+def told(text: str) -> str:
+    with pytest.raises(DefinitionError) as caught:
+        read(text)
+    return str(caught.value)
+
+
+def test_it_works():
+    definition = read(FILE)
+    pan, people = definition.questions
+    assert (pan.key, pan.categories) == ("pan", {"en": "Camera", "zh": "镜头"})
+    assert people.categories == {}
+    assert [q.key for q in definition.asked] == [
+        "pan|text",
+        "pan|video",
+        "people|text",
+        "people|video",
+    ]
+    assert {q.scale for q in definition.asked} == {(0, 1)}
+    assert definition.asked[1].titles == pan.titles
+
+
+def test_what_was_read_is_written_back():
+    for definition in (read(FILE), load_definition("storybench-diagnostics")):
+        again = write_definition(definition)
+        name = definition.name
+        assert read_definition(again, file="again.yaml", name=name) == definition
+
+
+def test_the_template_has_34_labels_in_six_categories():
+    definition = load_definition("storybench-diagnostics")
+    sizes: dict[str, int] = {}
+    for label in definition.questions:
+        assert {"en", "zh"} <= set(label.categories), label.key
+        name = label.categories["en"]
+        sizes[name] = sizes.get(name, 0) + 1
+    assert sizes == {
+        "Camera movements": 7,
+        "Foreground entities": 6,
+        "Foreground actions": 6,
+        "Background actions": 5,
+        "Foreground interactions": 4,
+        "Foreground transitions": 6,
+    }
+    assert len(definition.asked) == 68
+
+
+@pytest.mark.parametrize(
+    ("more", "line", "reason"),
+    [
+        ("scale: [0, 4]\n", 11, "boxes instead of a scale"),
+        ("    anchors: {0: no}\n", 11, "unknown key; expected category"),
+        ("    allow_tie: true\n", 11, "unknown key"),
+        ("training: {units: []}\n", 11, "no known answers to train with"),
+        ("checks: {kinds: [gold]}\n", 11, "write one of repeat"),
+        ("checks:\n  degradations: [blurred]\n", 12, "only repeats"),
+        ("checks:\n  gold: [{story: '01'}]\n", 12, "only repeats"),
+        (
+            "rules:\n  - {key: s, signal: side_bias, above: 0.1, action: note}\n",
+            12,
+            "write one of seconds_per_unit",
+        ),
+        ("pairs: all\n", 11, "only a pairwise study has pairs"),
+        ("    category: [a]\n", 11, "write a text"),
+    ],
+)
+def test_what_a_checklist_cannot_have_is_named_with_its_line(more, line, reason):
+    message = told(FILE + more)
+    assert f"signs.yaml:{line}" in message
+    assert reason in message
+
+
+def test_a_question_has_no_category():
+    text = FILE.replace("checklist", "likert\nscale: [0, 4]")
+    assert "unknown key; expected allow_tie" in told(text)
+
+
+def test_repeats_and_rules_about_ticks_are_fine():
+    definition = read(
+        FILE + "checks: {per_session: 1}\n"
+        "rules:\n  - {key: blank, signal: flat, above: 0.9, action: note}\n"
+    )
+    assert definition.checks.kinds == ("repeat",)
+    assert read(write_definition(definition)) == definition

@@ -1,0 +1,444 @@
+"""Studies that change under way: more of everything, work of others, less of some."""
+
+from collections import Counter
+from contextlib import suppress
+from datetime import timedelta
+
+import pytest
+from django.db import transaction
+from django.utils import timezone
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from annotate.answers import writing
+from annotate.history.verifying import problems
+from annotate.models import Annotator, Slot, Study
+from annotate.next_slot import choosing
+from annotate.people.inviting import invite, revoke, set_cap
+from annotate.slots import leasing
+from annotate.studies import lifecycle
+from annotate.studies.definition import QuestionDefinition, StudyDefinition
+from annotate.studies.extending import ExtendingError, extend
+from annotate.studies.planning import plan_study
+from annotate.studies.redistributing import RedistributingError, idle, redistribute
+from annotate.studies.withdrawing import withdraw_units
+from annotate.submission import consequences
+from tests.factories import make_benchmark
+
+pytestmark = pytest.mark.django_db
+
+
+def definition(protocol="likert", **changes) -> StudyDefinition:
+    scale = (0, 4) if protocol == "likert" else None
+    anchors = {"0": {"en": "bad"}, "4": {"en": "good"}} if scale else {}
+    question = QuestionDefinition(
+        key="quality",
+        titles={"en": "Quality"},
+        texts={"en": "How good?"},
+        help_texts={},
+        anchors=anchors,
+        scale=scale,
+        allow_tie=True,
+        metric="",
+        stories={},
+    )
+    return StudyDefinition(
+        name="small",
+        title="Small",
+        protocol=protocol,
+        questions=(question,),
+        **{"redundancy": 2, "session_size": 3, "consent": {"en": "Agree?"}} | changes,
+    )
+
+
+def planned_study(protocol="likert", *, annotators=4, methods=None, stories=None, **kw):
+    """A study of Alder and Birch in two stories; Cedar and a third story may come."""
+    study = plan_study(
+        definition(protocol, **kw),
+        benchmark=make_benchmark(stories=3),
+        slug="small",
+        annotators=0 if kw.get("assignment") == "open" else annotators,
+        methods=methods or ["Alder", "Birch"],
+        stories=stories or ["01", "02"],
+    )
+    lifecycle.launch(study)
+    return Study.objects.get(pk=study.pk)
+
+
+def work(annotator, slots=1):
+    """Let somebody submit so many slots."""
+    Annotator.objects.filter(pk=annotator.pk).update(
+        state="active",
+        last_seen_at=timezone.now(),
+        consented_at=timezone.now(),
+        instructed_at=timezone.now(),
+    )
+    annotator.refresh_from_db()
+    for _i in range(slots):
+        slot = choosing.take_next(annotator).slot
+        assert slot is not None
+        for question in slot.unit.questions:
+            writing.record_answer(
+                slot=slot,
+                annotator=annotator,
+                question=question,
+                value="left" if slot.study.is_pairwise else 2,
+            )
+        consequences.submit(slot=slot, annotator=annotator)
+
+
+def standing(study, **kw):
+    """What may not change: who has begun or submitted which slot, where."""
+    begun = study.slots.filter(started_at__isnull=False, **kw)
+    return set(
+        begun.values_list("pk", "annotator", "position", "session", "state", "ordinal")
+    )
+
+
+def loads(study):
+    return Counter(
+        study.slots.filter(annotator__isnull=False, ordinal__isnull=False).values_list(
+            "annotator__name", flat=True
+        )
+    )
+
+
+def test_a_new_method_becomes_units_that_are_dealt_evenly():
+    study = planned_study()
+    work(study.annotators.first())
+    before = standing(study)
+    result = extend(study, methods=["Cedar"])
+    assert (result.units, result.slots, result.free) == (2, 4, 0)
+    assert result.shares == {"A01": 1, "A02": 1, "A03": 1, "A04": 1}
+    assert standing(study) == before
+    assert study.method_names == ["Alder", "Birch", "Cedar"]
+    assert set(loads(study).values()) == {3}
+    assert problems(study) == []
+    event = study.events.get(kind="study extended")
+    assert event.details["units"] == 2
+    assert event.details["methods"] == ["Cedar"]
+
+
+def test_pairs_that_are_new_are_added_for_a_new_method_and_story():
+    study = planned_study("pairwise")
+    assert study.units.count() == 2
+    extend(study, methods=["Cedar"], stories=["03"])
+    assert study.units.count() == 9
+    pairs = study.units.values_list("output_a__method__name", "output_b__method__name")
+    assert set(pairs) == {("Alder", "Birch"), ("Alder", "Cedar"), ("Birch", "Cedar")}
+    assert problems(study) == []
+    for unit in study.units.all():
+        assert unit.slots.filter(a_is_left=True).count() == 1
+
+
+def test_more_answers_a_unit_change_the_definition_and_every_unit():
+    study = planned_study()
+    result = extend(study, redundancy=3)
+    assert (study.redundancy, result.slots) == (3, 4)
+    assert "redundancy: 3" in study.definition
+    assert set(study.units.values_list("redundancy", flat=True)) == {3}
+    assert study.balance_report["redundancy"] == [3, 3]
+    assert problems(study) == []
+    with pytest.raises(ExtendingError, match="can only grow"):
+        extend(study, redundancy=2)
+
+
+def test_what_nobody_can_take_stays_free_and_is_said():
+    study = planned_study(annotators=2)
+    result = extend(study, redundancy=3)
+    assert (result.slots, result.free, result.shares) == (4, 4, {})
+    assert study.slots.filter(annotator=None).count() == 4
+    assert problems(study) == []
+
+
+def test_people_who_are_added_share_the_work_that_nobody_has_begun():
+    study = planned_study(annotators=2)
+    work(study.annotators.first(), 1)
+    before = standing(study)
+    result = extend(study, annotators=2)
+    assert result.people == ("A03", "A04")
+    assert loads(study) == {"A01": 2, "A02": 2, "A03": 2, "A04": 2}
+    assert result.moved == 4
+    assert standing(study) == before
+    assert problems(study) == []
+
+
+def test_new_methods_are_not_left_to_new_people_alone():
+    study = planned_study(annotators=4, redundancy=4)
+    extend(study, methods=["Cedar"], stories=["03"], annotators=4)
+    judges = study.slots.filter(unit__output_a__method__name="Cedar")
+    old = judges.filter(annotator__name__in=["A01", "A02", "A03", "A04"])
+    assert 4 <= old.count() <= 8
+    assert set(loads(study).values()) <= {4, 5}
+    assert problems(study) == []
+
+
+def test_a_cap_is_respected_when_slots_are_dealt():
+    study = planned_study(annotators=4, cap=2)
+    result = extend(study, redundancy=3)
+    assert (result.shares, result.free) == ({}, 4)
+
+
+def test_who_has_finished_or_stopped_gets_no_new_slots():
+    study = planned_study()
+    first, second, *_others = study.annotators.all()
+    work(first, 2)
+    Annotator.objects.filter(pk=second.pk).update(state="paused")
+    first.refresh_from_db()
+    assert first.state == "finished"
+    result = extend(study, redundancy=3)
+    assert set(result.shares) <= {"A03", "A04"}
+    assert problems(study) == []
+
+
+def test_an_open_study_gets_free_slots_and_goes_on_after_its_stop_rule():
+    study = planned_study("pairwise", assignment="open", methods=None)
+    study.adaptive = {"stopped": "2026-01-01"}
+    study.save()
+    result = extend(study, methods=["Cedar"])
+    assert (result.units, result.slots, result.free) == (4, 8, 8)
+    assert study.adaptive == {}
+    assert not study.slots.filter(annotator__isnull=False).exists()
+    assert problems(study) == []
+    sides = Counter(study.slots.values_list("unit", "a_is_left"))
+    assert set(sides.values()) == {1}
+
+
+def test_languages_are_dealt_to_their_own_people():
+    study = planned_study(languages={"en": 1, "zh": 1}, annotators={"en": 2, "zh": 2})
+    with pytest.raises(ExtendingError, match="for each language"):
+        extend(study, redundancy=3)
+    result = extend(study, redundancy={"zh": 2}, annotators={"en": 1})
+    assert result.slots == 4
+    assert study.languages == {"en": 1, "zh": 2}
+    assert study.redundancy == 3
+    for slot in study.slots.filter(annotator__isnull=False).select_related("annotator"):
+        assert slot.language == slot.annotator.language
+    assert problems(study) == []
+
+
+def test_rounds_get_their_slots_each():
+    study = planned_study(rounds=2)
+    result = extend(study, methods=["Cedar"])
+    assert (result.units, result.slots) == (2, 8)
+    assert problems(study) == []
+
+
+def test_a_check_beforehand_says_the_same_and_keeps_nothing():
+    study = planned_study()
+    check = extend(study, methods=["Cedar"], annotators=1, dry_run=True)
+    assert study.units.count() == 4
+    assert study.annotators.count() == 4
+    assert extend(study, methods=["Cedar"], annotators=1) == check
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({}, "adds nothing"),
+        ({"methods": ["Oak"]}, "No output of method Oak"),
+        ({"stories": ["77"]}, "No output of story 77"),
+        ({"methods": ["Alder"]}, "adds nothing"),
+        ({"redundancy": 0}, "from 1 to"),
+        ({"annotators": -1}, "from 0 to"),
+        ({"annotators": {"fr": 2}}, "no languages"),
+    ],
+)
+def test_what_cannot_be_added_is_refused_in_words(asked, words):
+    study = planned_study()
+    with pytest.raises(ExtendingError, match=words):
+        extend(study, **asked)
+    assert problems(study) == []
+
+
+def test_a_withdrawn_method_keeps_its_answers_and_can_come_back():
+    study = planned_study()
+    first = study.annotators.first()
+    work(first, 2)
+    result = withdraw_units(study, methods=["Birch"])
+    kept = study.slots.filter(
+        unit__output_a__method__name="Birch", ordinal__isnull=False
+    )
+    assert result.kept == kept.count()
+    assert not kept.exclude(state="submitted").exists()
+    assert result.slots + result.kept == 4
+    assert problems(study) == []
+    extend(study, redundancy=3)
+    birch = study.units.filter(output_a__method__name="Birch")
+    assert max(birch.values_list("redundancy", flat=True)) < 3
+    extend(study, methods=["Birch"])
+    assert set(birch.values_list("redundancy", flat=True)) == {3}
+    assert problems(study) == []
+
+
+def test_who_has_begun_a_withdrawn_story_may_finish_it():
+    study = planned_study(rounds=2)
+    person = study.annotators.first()
+    work(person)
+    begun = choosing.take_next(person).slot
+    withdraw_units(study, stories=[begun.unit.story.key])
+    assert problems(study) == []
+    work(person)
+    begun.refresh_from_db()
+    assert begun.state == "submitted"
+    assert problems(study) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({}, "Name a method"),
+        ({"methods": ["Oak"]}, "Not in this study: Oak"),
+        ({"methods": ["Alder", "Birch"]}, "Nothing would be left"),
+    ],
+)
+def test_what_cannot_be_withdrawn_is_refused_in_words(asked, words):
+    with pytest.raises(ExtendingError, match=words):
+        withdraw_units(planned_study(), **asked)
+
+
+def test_the_work_of_somebody_who_stopped_goes_to_the_others():
+    study = planned_study(annotators=4)
+    first, *others = study.annotators.all()
+    extend(study, stories=["03"], methods=["Cedar"])
+    work(first)
+    dropped = loads(study)["A01"] - 1
+    check = redistribute(study, annotators=[first], dry_run=True)
+    assert loads(study)["A01"] == dropped + 1
+    result = redistribute(study, annotators=[first])
+    assert result == check
+    assert result.given_up == {"A01": dropped}
+    assert sum(result.shares.values()) == dropped
+    assert loads(study)["A01"] == 1
+    spread = [loads(study)[person.name] for person in others]
+    assert max(spread) - min(spread) <= 1
+    assert problems(study) == []
+
+
+def test_idle_people_are_those_not_seen_for_days_with_work_left():
+    study = planned_study()
+    invite(study, count=3)
+    first, second, third, _fourth = study.annotators.all()
+    long_ago = timezone.now() - timedelta(days=9)
+    for person in (first, second):
+        work(person)
+        for sign in ("consented_at", "instructed_at", "last_seen_at"):
+            Annotator.objects.filter(pk=person.pk).update(**{sign: long_ago})
+    # An answer is a sign of life, whoever brought it.
+    assert idle(study, 7) == []
+    study.slots.filter(submitted_at__isnull=False).update(submitted_at=long_ago)
+    work(third)
+    assert idle(study, 7) == [first, second]
+    assert idle(study, 10) == []
+    redistribute(study, idle_days=7)
+    assert loads(study)["A01"] == loads(study)["A02"] == 1
+    assert problems(study) == []
+    with pytest.raises(RedistributingError):
+        redistribute(study, idle_days=7)
+
+
+def test_what_revoked_people_left_behind_is_dealt_too():
+    study = planned_study(annotators=4, redundancy=1)
+    revoke(study.annotators.first())
+    result = redistribute(study)
+    assert result.given_up == {}
+    assert sum(result.shares.values()) == 1
+    assert problems(study) == []
+
+
+def test_slots_of_an_open_study_become_free():
+    study = planned_study(assignment="open")
+    person = Annotator.objects.create(study=study, name="A01")
+    work(person)
+    choosing.take_next(person)
+    result = redistribute(study, annotators=[person])
+    assert (result.given_up, result.shares) == ({"A01": 1}, {})
+    assert problems(study) == []
+
+
+def test_nobody_gets_a_unit_again_that_they_skipped():
+    study = planned_study(annotators=3, redundancy=1)
+    first, second, third = study.annotators.all()
+    work(first, 0)
+    slot = choosing.take_next(first).slot
+    leasing.skip(slot, first, reason="unclear")
+    revoke(third)
+    redistribute(study, annotators=[second])
+    assert not Slot.objects.filter(unit=slot.unit, annotator=first).exists()
+    assert problems(study) == []
+
+
+def test_a_lower_cap_frees_the_last_slots_and_a_higher_one_nothing():
+    study = planned_study(annotators=2)
+    person = study.annotators.first()
+    work(person, 2)
+    assert set_cap(person, 3) == 1
+    assert loads(study) == {"A01": 3, "A02": 4}
+    assert set_cap(person, None) == 0
+    assert problems(study) == []
+
+
+changes = st.lists(
+    st.one_of(
+        st.tuples(st.just("redundancy"), st.integers(2, 4)),
+        st.tuples(st.just("annotators"), st.integers(1, 2)),
+        st.tuples(st.just("method"), st.just(0)),
+        st.tuples(st.just("story"), st.just(0)),
+        st.tuples(st.just("drop"), st.integers(0, 5)),
+        st.tuples(st.just("withdraw"), st.integers(0, 1)),
+        st.tuples(st.just("work"), st.integers(0, 5)),
+        st.tuples(st.just("revoke"), st.integers(0, 5)),
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+@pytest.mark.parametrize("protocol", ["likert", "pairwise"])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=changes)
+def test_whatever_happens_every_promise_holds(protocol, steps):
+    with transaction.atomic():
+        go_through(planned_study(protocol), steps)
+        transaction.set_rollback(True)
+
+
+def go_through(study, steps):
+    for kind, number in steps:
+        submitted = standing(study, state="submitted")
+        people = list(study.annotators.order_by("pk"))
+        with suppress(ExtendingError, RedistributingError):
+            change(study, kind, number, people[number % len(people)])
+        study.refresh_from_db()
+        assert submitted <= standing(study, state="submitted")
+        assert problems(study) == []
+
+
+def change(study, kind, number, person):
+    if kind in ("redundancy", "annotators"):
+        extend(study, **{kind: number})
+    elif kind == "method":
+        extend(study, methods=["Cedar"])
+    elif kind == "story":
+        extend(study, stories=["03"])
+    elif kind == "drop":
+        redistribute(study, annotators=[person])
+    elif kind == "withdraw":
+        withdraw_units(study, methods=[["Alder", "Birch"][number]])
+    elif kind == "revoke":
+        revoke(person)
+    elif person.state != "revoked" and choosing.outlook(person).slot is not None:
+        work(person)
+
+
+def test_sides_are_even_in_each_language_of_what_is_added_to_an_open_study():
+    study = planned_study(
+        "pairwise", assignment="open", languages={"en": 1, "zh": 1}, redundancy=1
+    )
+    extend(study, redundancy={"en": 3, "zh": 2})
+    rows = study.slots.values_list("unit", "language", "a_is_left")
+    sides = Counter(rows)
+    for unit in study.units.all():
+        assert sides[unit.pk, "zh", True] == sides[unit.pk, "zh", False] == 1
+        assert {sides[unit.pk, "en", True], sides[unit.pk, "en", False]} == {1, 2}
+    assert problems(study) == []

@@ -1,0 +1,296 @@
+from collections import Counter
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from annotate.history.verifying import problems
+from annotate.models import Annotator, Slot, Study, Unit, User
+from annotate.next_slot import choosing
+from annotate.people import inviting
+from annotate.slots import leasing
+from annotate.studies import lifecycle
+from annotate.studies.planning import PlanningError, plan_study
+from annotate.studies.study_file import load_definition
+from tests.factories import make_benchmark
+from tests.working import PAIRWISE, join, make_planned
+
+pytestmark = pytest.mark.django_db
+
+
+def planned(protocol="likert", **given) -> Study:
+    benchmark = make_benchmark(stories=4)
+    name = "vistorybench-user-study"
+    if protocol == "pairwise":
+        name = "storybench-side-by-side"
+    return plan_study(
+        load_definition(name),
+        benchmark=benchmark,
+        slug="pilot",
+        **{"annotators": 4, "redundancy": 2, "session_size": 3, **given},
+    )
+
+
+def test_it_works():
+    alice = User.objects.create(username="alice")
+    study = planned(user=alice)
+    assert study.state == Study.State.DRAFT
+    assert study.units.filter(purpose="real").count() == 3 * 4
+    assert study.slots.count() == 3 * 4 * 2
+    assert study.members.get().user == alice
+    assert study.questions.count() == 3
+    assert problems(study) == []
+    assert study.events.last().kind == "study planned"
+
+
+def test_pairs_stand_in_alphabetical_order_and_sides_balance():
+    study = planned("pairwise")
+    for unit in Unit.objects.filter(study=study, purpose="real"):
+        assert unit.output_a.method.name < unit.output_b.method.name
+        sides = list(unit.slots.values_list("a_is_left", flat=True))
+        assert sorted(sides) == [False, True]
+    assert problems(study) == []
+
+
+def test_outputs_without_pictures_are_refused():
+    benchmark = make_benchmark(pictures=False)
+    with pytest.raises(PlanningError, match="6 outputs have no picture"):
+        plan_study(
+            load_definition("vistorybench-user-study"),
+            benchmark=benchmark,
+            slug="blank",
+            annotators=10,
+        )
+    assert not Study.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"annotators": 0}, "at least 1"),
+        ({"redundancy": 0}, "at least 1"),
+        ({"session_size": 0}, "at least 1"),
+        ({"seed": 2**70}, "Of the study, seed: .* less than or equal to"),
+        ({"title": "x" * 201}, "Of the study, title: .* at most 200 characters"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_refused_in_words(given, told):
+    with pytest.raises(PlanningError, match=told):
+        planned(**given)
+    assert not Study.objects.exists()
+
+
+def test_a_question_that_does_not_fit_is_refused_in_words(tmp_path):
+    file = tmp_path / "wide.yaml"
+    file.write_text(
+        f"protocol: likert\nscale: [0, 4]\nquestions: [{{key: {'k' * 81}}}]\n"
+    )
+    with pytest.raises(PlanningError, match=r"Of question k+, key: .* at most 80"):
+        plan_study(
+            load_definition(file), benchmark=make_benchmark(), slug="wide", annotators=3
+        )
+
+
+def test_unknown_methods_are_named():
+    with pytest.raises(PlanningError, match="No output of method Elm"):
+        planned(methods=["Alder", "Elm"])
+
+
+def test_the_command_prints_the_balance(capsys):
+    make_benchmark(stories=4)
+    call_command(
+        "plan_study",
+        "pilot",
+        benchmark="woods",
+        template="vistorybench-user-study",
+        annotators=4,
+        redundancy=2,
+        launch=True,
+    )
+    assert "slots per unit and round: 2" in capsys.readouterr().out
+    assert Study.objects.get().state == Study.State.OPEN
+
+
+def test_an_impossible_design_ends_with_status_2_and_keeps_nothing():
+    make_benchmark()
+    with pytest.raises(CommandError, match="Nearest possible") as caught:
+        call_command(
+            "plan_study",
+            "pilot",
+            benchmark="woods",
+            template="vistorybench-user-study",
+            annotators=7,
+        )
+    assert caught.value.returncode == 2
+    assert not Study.objects.exists()
+
+
+def test_a_dry_run_keeps_nothing():
+    make_benchmark(stories=4)
+    call_command(
+        "plan_study",
+        "pilot",
+        benchmark="woods",
+        template="vistorybench-user-study",
+        annotators=10,
+        dry_run=True,
+    )
+    assert not Study.objects.exists()
+
+
+def test_inviting_in_order_and_no_more_than_were_planned():
+    study = planned()
+    first = inviting.invite(study, count=1)
+    assert [i.annotator.name for i in first] == ["A01"]
+    assert len(inviting.invite(study)) == 3
+    with pytest.raises(inviting.InvitingError, match="invited already"):
+        inviting.invite(study)
+
+
+def test_a_lost_link_is_replaced():
+    study = planned()
+    invitation = inviting.invite(study, count=1)[0]
+    old = invitation.token
+    assert inviting.reissue(invitation.annotator).token != old
+
+
+def test_revoking_frees_the_slots_and_a_new_person_takes_them_over():
+    study = lifecycle.launch(planned())
+    inviting.invite(study)
+    ann = study.annotators.get(name="A01")
+    held = ann.slots.count()
+    assert inviting.revoke(ann) == held
+    assert Slot.objects.filter(study=study, annotator=None).count() == held
+    new = join(study, inviting.invite_new(study).annotator.name)
+    for _ in range(held):
+        leasing.take(choosing.next_slot(new), new)
+        Slot.objects.filter(annotator=new, state="leased").update(
+            state="submitted", submitted_at="2025-01-01T00:00Z", lease_until=None
+        )
+    assert choosing.next_slot(new) is None
+    stories = list(new.slots.values_list("session", "unit__story"))
+    assert len(stories) == len(set(stories)), "a story came twice in a session"
+
+
+@pytest.mark.parametrize(
+    ("start", "move", "end"),
+    [
+        ("draft", lifecycle.launch, "open"),
+        ("open", lifecycle.pause, "paused"),
+        ("paused", lifecycle.launch, "open"),
+        ("open", lifecycle.close, "closed"),
+        ("closed", lifecycle.launch, "open"),
+    ],
+)
+def test_allowed_moves(start, move, end):
+    study = planned()
+    Study.objects.filter(pk=study.pk).update(state=start)
+    assert move(study).state == end
+    kinds = list(study.events.order_by("pk").values_list("kind", flat=True))
+    assert kinds[:2] == ["slots listed", "study planned"]
+    assert len(kinds) == 3
+
+
+def test_a_draft_cannot_be_paused():
+    with pytest.raises(lifecycle.LifecycleError, match="draft"):
+        lifecycle.pause(planned())
+
+
+def test_the_invite_command_prints_links(capsys):
+    planned()
+    call_command("invite", "pilot", count=2, base_url="https://rate.example")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "annotator,link"
+    assert lines[1].startswith("A01,https://rate.example/rate/")
+    assert Annotator.objects.filter(state="invited").count() == 2
+
+
+def test_options_take_the_place_of_what_the_template_says():
+    make_benchmark(stories=4)
+    call_command(
+        "plan_study",
+        "pilot",
+        "--benchmark=woods",
+        "--template=storybench-side-by-side",
+        "--annotators=en=3,zh=4",
+        "--languages=en=1,zh=2",
+        "--sample=2",
+        "--pairs=ring",
+        "--cap=9",
+        "--lease-minutes=12",
+        "--session-size=2",
+        "--title=Two languages",
+    )
+    study = Study.objects.get()
+    assert (study.languages, study.cap, study.lease_minutes) == (
+        {"en": 1, "zh": 2},
+        9,
+        12,
+    )
+    assert study.units.values("story").distinct().count() == 2
+    assert study.annotators.filter(language="zh").count() == 4
+    assert "cap: 9" in study.definition
+
+
+def test_an_open_study_by_command_needs_no_number_of_people():
+    make_benchmark(stories=4)
+    call_command(
+        "plan_study",
+        "pilot",
+        "--benchmark=woods",
+        "--template=vistorybench-user-study",
+        "--assignment=open",
+        "--rounds=1",
+    )
+    assert Study.objects.get().is_open
+
+
+def test_a_dry_run_tells_the_cost_and_a_name_that_is_taken(capsys):
+    make_benchmark(stories=4)
+    options = [
+        "--benchmark=woods",
+        "--template=vistorybench-user-study",
+        "--annotators=10",
+    ]
+    call_command("plan_study", "pilot", *options, "--dry-run")
+    assert "annotator hours" in capsys.readouterr().out
+    call_command("plan_study", "pilot", *options)
+    with pytest.raises(CommandError, match="already"):
+        call_command("plan_study", "pilot", *options, "--dry-run")
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--cap=0", "cap: write a whole number"),
+        ("--annotators=en", "en=10,zh=8"),
+        ("--sample=some", "30:TAG"),
+        ("--languages=en=x", "en=10,zh=8"),
+        ("--redundancy=0", "redundancy: write"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(option, message):
+    make_benchmark(stories=4)
+    with pytest.raises(CommandError, match=message):
+        call_command(
+            "plan_study",
+            "pilot",
+            "--benchmark=woods",
+            "--annotators=10",
+            "--template=vistorybench-user-study",
+            option,
+        )
+
+
+def test_sides_are_even_in_each_language_of_an_open_study():
+    text = PAIRWISE + "assignment: open\nlanguages: {en: 2, zh: 2}\n"
+    study = make_planned(text, benchmark=make_benchmark(stories=4, shots=1))
+    rows = study.slots.values_list("unit", "language", "a_is_left")
+    assert set(Counter(rows).values()) == {1}
+    odd = text.replace("en: 2, zh: 2", "en: 1, zh: 3")
+    study = make_planned(odd, benchmark=study.benchmark, slug="odd")
+    for a, b in study.units.values_list("output_a__method", "output_b__method"):
+        rows = study.slots.filter(unit__output_a__method=a, unit__output_b__method=b)
+        sides = Counter(rows.values_list("language", "a_is_left"))
+        assert sides["en", True] == sides["en", False] == 2
+        assert sides["zh", True] == sides["zh", False] == 6

@@ -1,0 +1,268 @@
+"""What is written reads as the same; a hostile file is refused, quickly."""
+
+import re
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from annotate.studies.definition import (
+    Adaptive,
+    CellPairs,
+    Checks,
+    KnownUnit,
+    Presentation,
+    QuestionDefinition,
+    StorySample,
+    StudyDefinition,
+    Subset,
+    Training,
+    template_names,
+)
+from annotate.studies.study_file import (
+    DEGRADATIONS,
+    KEYS,
+    KINDS,
+    QUESTION_KEYS,
+    DefinitionError,
+    load_definition,
+    read_definition,
+)
+from annotate.studies.study_writing import write_definition
+from annotate.studies.yaml_lines import LONGEST
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def again(definition: StudyDefinition) -> StudyDefinition:
+    text = write_definition(definition)
+    return read_definition(text, file="again.yaml", name=definition.name)
+
+
+@pytest.mark.parametrize("name", template_names())
+def test_a_template_survives_writing(name):
+    definition = load_definition(name)
+    assert again(definition) == definition
+
+
+words = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=12)
+texts = st.dictionaries(st.sampled_from(["en", "zh", "de"]), words, max_size=3)
+keys = st.from_regex(r"[a-z][a-z0-9_-]{0,9}", fullmatch=True)
+numbers = st.integers(1, 50)
+shares = st.floats(0, 1)
+samples = st.builds(StorySample, numbers, st.just("") | words)
+tags = st.dictionaries(words, st.lists(words, min_size=1, max_size=2).map(tuple))
+
+
+@st.composite
+def questions(draw, protocol):
+    low = draw(st.integers(-3, 3))
+    scale = (low, low + draw(st.integers(1, 6)))
+    values = st.integers(*scale).map(str)
+    likert = protocol == "likert"
+    return QuestionDefinition(
+        key=draw(keys),
+        titles=draw(texts.filter(bool)),
+        texts=draw(texts),
+        help_texts=draw(texts),
+        anchors=draw(st.dictionaries(values, texts, max_size=3)) if likert else {},
+        scale=scale if likert else None,
+        allow_tie=draw(st.booleans()),
+        metric=draw(st.just("") | words),
+        stories=draw(tags),
+    )
+
+
+@st.composite
+def known_units(draw, question):
+    methods = ("Alder",) if question.scale else ("Alder", "Birch")
+    answers = (
+        st.tuples(*[st.integers(*question.scale)] * 2).map(sorted).map(tuple)
+        if question.scale
+        else st.sampled_from([*methods, "tie"])
+    )
+    return KnownUnit(draw(words), methods, {question.key: draw(answers)}, draw(texts))
+
+
+def pairs(protocol):
+    if protocol == "likert":
+        return st.just("all")
+    two = st.lists(words, min_size=2, max_size=2, unique=True).map(tuple)
+    return st.one_of(
+        st.sampled_from(["all", "ring"]),
+        st.lists(two, min_size=1, max_size=3).map(tuple),
+        st.builds(CellPairs, numbers, st.lists(words, min_size=1).map(tuple)),
+    )
+
+
+@st.composite
+def definitions(draw):
+    protocol = draw(st.sampled_from(["likert", "pairwise"]))
+    asked = draw(
+        st.lists(questions(protocol), min_size=1, max_size=3, unique_by=lambda q: q.key)
+    )
+    known = st.lists(known_units(asked[0]), min_size=1, max_size=2).map(tuple)
+    adaptive = st.none()
+    assignment = draw(st.sampled_from(["planned", "open"]))
+    if (protocol, assignment) == ("pairwise", "open"):
+        adaptive |= st.builds(
+            Adaptive, numbers, shares, numbers, shares, st.just(asked[0].key)
+        )
+    return StudyDefinition(
+        name=draw(keys),
+        title=draw(words),
+        protocol=protocol,
+        questions=tuple(asked),
+        redundancy=draw(numbers),
+        session_size=draw(numbers),
+        rounds=draw(numbers),
+        lease_minutes=draw(numbers),
+        seed=draw(st.integers(0, 2**40)),
+        assignment=assignment,
+        cap=draw(st.none() | numbers),
+        languages=draw(
+            st.none() | st.dictionaries(keys, numbers, min_size=1, max_size=2)
+        ),
+        pairs=draw(pairs(protocol)),
+        stories=draw(st.none() | samples),
+        subset=draw(st.none() | st.builds(Subset, numbers, samples)),
+        training=draw(st.none() | st.builds(Training, known, shares, numbers)),
+        checks=draw(
+            st.builds(
+                Checks,
+                st.integers(0, 3),
+                st.lists(st.sampled_from(KINDS), unique=True).map(tuple),
+                st.lists(st.sampled_from(DEGRADATIONS), unique=True).map(tuple),
+                shares,
+                st.just(()) | known,
+            )
+        ),
+        rules=draw(st.sampled_from([[], "default"])),
+        adaptive=draw(adaptive),
+        consent=draw(texts),
+        consent_version=draw(words),
+        instructions=draw(texts),
+        presentation=draw(st.builds(Presentation, *[st.booleans()] * 3)),
+    )
+
+
+@given(definitions())
+@settings(max_examples=40)
+def test_whatever_is_written_reads_as_the_same(definition):
+    assert again(definition) == definition
+
+
+def test_own_rules_survive_writing():
+    rules = [{"key": "a", "signal": "skips", "above": 0.3, "action": "note"}]
+    definition = replace(load_definition("vistar-pairwise"), rules=rules)
+    assert again(definition) == definition
+
+
+BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{new}: &{new} [{', '.join([f'*{old}'] * 10)}]\n"
+    for old, new in zip("abcdefgh", "bcdefghi", strict=True)
+)
+MERGED = "a: &a {k: v}\n" + "".join(
+    f"{new}: &{new} {{<<: [*{old}, *{old}, *{old}, *{old}, *{old}, *{old}]}}\n"
+    for old, new in zip("abcdefghij", "bcdefghijk", strict=True)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (BOMB, "more than 50,000 values"),
+        (MERGED, "more than 50,000 values"),
+        ("a: &a [*a]", "contains itself"),
+        ("[" * 100_000, "too deep"),
+        ("x" * (LONGEST + 1), "at most 256,000 bytes"),
+        ("seed: " + "9" * 5000, "integer string"),
+        ("when: 2001-99-99", "month"),
+        ("a: !!python/object/apply:os.system [ls]", "could not determine"),
+        ("a: \x01", "special characters"),
+        ("", "a mapping of keys"),
+        ("consent: yes please\nprotocol: pairwise\nquestions: [{key: a}]", "consent"),
+        ("title: [1]\nprotocol: pairwise\nquestions: [{key: a}]", "title: write a"),
+        ("protocol: likert\nscale: [0, 9999]\nquestions: [{key: a}]", "100 apart"),
+        (
+            "protocol: likert\nscale: [0, 4]\npairs: ring\nquestions: [{key: a}]",
+            "only a pairwise",
+        ),
+        ("protocol: pairwise\npairs: {number: 3}\nquestions: [{key: a}]", "pairs.by"),
+        (
+            "protocol: likert\nscale: [0, 4]\nquestions: [{key: a, anchors: [b]}]",
+            "anchors: write keys",
+        ),
+        ("protocol: pairwise\nquestions: [{key: a, allow_tie: maybe}]", "true, false"),
+        (
+            "protocol: pairwise\nquestions: [{key: a}]\npresentation:\n  same_size: 1",
+            r"bad.yaml:4: presentation.same_size: write true or false",
+        ),
+        (
+            "protocol: pairwise\nquestions: [{key: a}]\npresentation: {size: 1}",
+            "expected comments, must_watch, same_size",
+        ),
+        ("protocol: pairwise\nquestions: [{key: a}]\npresentation: yes", "write keys"),
+    ],
+)
+def test_a_wrong_or_hostile_file_is_refused(text, reason):
+    with pytest.raises(DefinitionError, match=reason):
+        read_definition(text, file="bad.yaml", name="bad")
+
+
+@given(st.text(max_size=60) | st.binary(max_size=60).map(lambda b: b.decode("latin1")))
+def test_any_text_is_read_or_refused(text):
+    for start in ("", "protocol: pairwise\nquestions: [{key: a}]\n"):
+        with suppress(DefinitionError):
+            read_definition(start + text, file="any.yaml", name="any")
+
+
+@pytest.mark.parametrize("key", sorted(KEYS | QUESTION_KEYS))
+def test_every_key_is_documented(key):
+    text = (ROOT / "docs/study-file.md").read_text()
+    assert f"`{key}`" in text
+
+
+@pytest.mark.parametrize("questions", ["", "questions: []", "questions: [{key: '?'}]"])
+def test_a_mistake_in_the_questions_hides_no_other_and_makes_none(questions):
+    """What else names a question cannot be held against those that were read."""
+    text = (
+        f"protocol: pairwise\nassignment: open\nadaptive: {{question: a, top: x}}\n"
+        f"{questions}"
+    )
+    for read in (text, text.replace("question: a, ", "")):
+        with pytest.raises(DefinitionError) as caught:
+            read_definition(read, file="a.yaml", name="a")
+        first, second = [".".join(map(str, e.path)) for e in caught.value.each()]
+        assert first.startswith("questions")
+        assert second == "adaptive.top"
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_the_examples_of_the_page_are_read(number):
+    text = (ROOT / "docs/study-file.md").read_text()
+    examples = re.findall(r"```yaml\n(.*?)```", text, re.S)
+    if number == 0:
+        whole = examples[0]
+    elif number == 1:
+        whole = (
+            "protocol: pairwise\nassignment: open\nquestions: [{key: quality}]\n"
+            + examples[1]
+        )
+    else:
+        whole = examples[0] + examples[2]
+    assert read_definition(whole, file="page.yaml", name="page")
+
+
+def test_a_mistake_in_every_question_is_said_three_times_and_counted():
+    questions = "".join(f"  - {{key: q{n}, colour: red}}\n" for n in range(40))
+    text = f"title: T\nprotocol: likert\nredundancy: 0\nquestions:\n{questions}"
+    with pytest.raises(DefinitionError) as caught:
+        read_definition(text, file="s.yaml", name="s")
+    said = str(caught.value).splitlines()
+    assert any("redundancy" in line for line in said)
+    assert sum("colour" in line for line in said) == 3
+    assert "... and 37 more" in said

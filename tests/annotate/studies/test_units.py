@@ -1,0 +1,249 @@
+"""What a study shows: samples, pairs, known units and twins."""
+
+import re
+from collections import Counter
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+
+from annotate.history.verifying import problems
+from annotate.models import Purpose, Study, User
+from annotate.presentation.slot_view import shown_questions
+from annotate.studies import drafting
+from annotate.studies.drafting import Setup
+from annotate.studies.extending import ExtendingError, extend
+from annotate.studies.planning import PlanningError, prepare
+from annotate.studies.study_file import read_definition
+from evalcore import media
+from evalcore.models import Frame, Output
+from evalcore.twins import twin_outputs
+from tests.factories import make_benchmark
+from tests.working import LIKERT, PAIRWISE, always, join, make_planned, work
+
+pytestmark = pytest.mark.django_db
+
+TWINS = "checks: {per_session: 1, degradations: [blurred, repeated_shot], share: 0.5}\n"
+
+
+def pairs_of(study):
+    units = study.units.filter(purpose=Purpose.REAL)
+    return Counter(
+        (unit.output_a.method.name, unit.output_b.method.name)
+        for unit in units.select_related("output_a__method", "output_b__method")
+    )
+
+
+def test_it_works():
+    study = make_planned(PAIRWISE, annotators=2, redundancy=1)
+    assert pairs_of(study) == {
+        ("Alder", "Birch"): 4,
+        ("Alder", "Cedar"): 4,
+        ("Birch", "Cedar"): 4,
+    }
+
+
+@pytest.mark.parametrize(
+    ("pairs", "number"), [("ring", 3), ("[[Cedar, Alder]]", 1), ("all", 3)]
+)
+def test_pairs_are_those_asked_for(pairs, number):
+    study = make_planned(PAIRWISE + f"pairs: {pairs}\n", annotators=2, redundancy=1)
+    assert len(pairs_of(study)) == number
+    assert all(a < b for a, b in pairs_of(study))
+
+
+def test_so_many_pairs_for_each_role_and_angle():
+    benchmark = make_benchmark(stories=6, shots=1)
+    for place, story in enumerate(benchmark.stories.order_by("key")):
+        story.tags = {"role": "reader", "angle": ["TR", "LI"][place % 2]}
+        story.save()
+    text = PAIRWISE.replace(
+        "key: quality,", "key: quality, stories: {angle: [TR]},"
+    ).replace("key: text,", "key: text, stories: {angle: [LI]},")
+    text += "pairs: {number: 4, by: [role, angle]}\n"
+    study = make_planned(text, benchmark=benchmark, annotators=2, redundancy=1)
+    cells = Counter(unit.story.tags["angle"] for unit in study.units.all())
+    assert cells == {"TR": 4, "LI": 4}
+    person = join(study, "A01")
+    for slot in work(person, always("left")):
+        asked = {"TR": "quality", "LI": "text"}[slot.unit.story.tags["angle"]]
+        assert [c.question.key for c in slot.choices.all()] == [asked]
+        labels = dict.fromkeys(("left", "tie", "right"), "")
+        assert [q.question.key for q in shown_questions(slot, labels)] == [asked]
+    assert problems(study) == []
+
+
+def test_more_pairs_than_there_are_name_the_number():
+    benchmark = make_benchmark(stories=1, shots=1)
+    benchmark.stories.update(tags={"angle": "TR"})
+    with pytest.raises(PlanningError, match="3 methods have 3 pairs"):
+        make_planned(
+            PAIRWISE + "pairs: {number: 4, by: [angle]}\n",
+            benchmark=benchmark,
+            annotators=1,
+            redundancy=1,
+        )
+
+
+def test_twins_are_made_of_a_share_of_the_outputs_and_shown_nowhere_else():
+    study = make_planned(LIKERT + TWINS, annotators=2, redundancy=1)
+    units = study.units.filter(purpose=Purpose.TWIN).select_related("output_a")
+    assert len(units) == 6, "half of twelve outputs"
+    methods = Counter(unit.output_a.method.name for unit in units)
+    assert set(methods.values()) == {2}
+    for unit in units:
+        assert unit.output_a.twin_of_id == unit.original.output_a_id
+        assert unit.redundancy == 0
+        assert unit.expected == {}
+    shown = {unit.output_a_id for unit in study.units.filter(purpose=Purpose.REAL)}
+    assert not shown & set(Output.twins.values_list("pk", flat=True))
+    assert problems(study) == []
+
+
+def test_outputs_that_cannot_be_degraded_have_no_twin():
+    """One shot has no second one to repeat."""
+    benchmark = make_benchmark(stories=2, shots=1)
+    text = LIKERT + re.sub("blurred, ", "", TWINS)
+    study = make_planned(text, benchmark=benchmark, annotators=1, redundancy=1)
+    assert not study.units.filter(purpose=Purpose.TWIN).exists()
+
+
+def test_a_picture_that_cannot_be_read_is_named():
+    benchmark = make_benchmark(stories=1, shots=2)
+    for frame in Frame.objects.select_related("media"):
+        media.original_path(frame.media).write_bytes(b"no picture")
+    with pytest.raises(PlanningError, match=r"Alder|Birch|Cedar"):
+        make_planned(
+            LIKERT + TWINS.replace(", repeated_shot", ""),
+            benchmark=benchmark,
+            annotators=1,
+            redundancy=1,
+        )
+
+
+@pytest.mark.parametrize(
+    ("unit", "told"),
+    [
+        ('{story: "01", method: Elm, expected: {character: 3}}', "Elm does not fit"),
+        ('{story: "77", method: Alder, expected: {character: 3}}', "story 77"),
+        (
+            '{story: "01", methods: [Alder, Birch], expected: {character: 3}}',
+            "needs one method",
+        ),
+    ],
+)
+def test_known_units_that_do_not_fit_are_named(unit, told):
+    text = f"{LIKERT}checks: {{per_session: 1, gold: [{unit}]}}\n"
+    with pytest.raises(PlanningError, match=told):
+        make_planned(text, annotators=1, redundancy=1)
+
+
+def test_the_expected_winner_is_stored_by_its_place():
+    text = (
+        PAIRWISE
+        + """
+checks:
+  per_session: 1
+  gold: [{story: "01", methods: [Cedar, Alder], expected: {quality: Cedar, text: tie}}]
+"""
+    )
+    study = make_planned(text, annotators=1, redundancy=1, stories=["02"])
+    gold = study.units.get(purpose=Purpose.GOLD)
+    assert (gold.output_a.method.name, gold.output_b.method.name) == ("Alder", "Cedar")
+    assert gold.expected == {"quality": "b", "text": "tie"}
+
+
+GOLD = "checks: {per_session: 1, kinds: [gold], gold: [%s]}\n"
+ALDER = '{story: "01", method: Alder, expected: {character: 3}}'
+PAIR = '{story: "01", methods: [Cedar, Alder], expected: {quality: Cedar}}'
+
+
+@pytest.mark.parametrize("assignment", ["planned", "open"])
+def test_gold_that_the_study_judges_itself_is_refused(assignment):
+    """Whoever met it as gold would meet it again as real work."""
+    benchmark = make_benchmark(stories=4)
+    people = {"annotators": 2} if assignment == "planned" else {}
+    text = LIKERT + GOLD % ALDER + f"assignment: {assignment}\n"
+    with pytest.raises(PlanningError, match=r"meet it twice.*such as 04") as caught:
+        make_planned(
+            text,
+            benchmark=benchmark,
+            redundancy=1,
+            stories=["01", "02", "03"],
+            **people,
+        )
+    assert caught.value.field == "checks.gold"
+    with pytest.raises(PlanningError, match="leave one or more out"):
+        make_planned(text, benchmark=benchmark, redundancy=1, **people)
+    assert not Study.objects.exists()
+    study = make_planned(
+        text, benchmark=benchmark, redundancy=1, stories=["02", "03"], **people
+    )
+    assert study.units.get(purpose=Purpose.GOLD).story.key == "01"
+
+
+def test_a_gold_pair_is_refused_only_if_just_this_pair_is_judged():
+    benchmark = make_benchmark(stories=2)
+    text = PAIRWISE + GOLD % PAIR
+    others = "pairs: [[Alder, Birch], [Birch, Cedar]]\n"
+    with pytest.raises(PlanningError, match="Alder and Cedar"):
+        make_planned(text, benchmark=benchmark, annotators=2, redundancy=1)
+    make_planned(text + others, benchmark=benchmark, annotators=2, redundancy=1)
+
+
+def test_what_is_gold_does_not_come_into_the_study_later():
+    study = make_planned(
+        LIKERT + GOLD % ALDER, annotators=3, redundancy=1, stories=["02", "03"]
+    )
+    with pytest.raises(ExtendingError, match=r"gold units.*01 \(Alder\)"):
+        extend(study, stories=["01"])
+    assert extend(study, stories=["04"]).units == 3
+
+
+def test_training_that_is_judged_again_is_said_beforehand():
+    benchmark = make_benchmark(stories=2)
+    text = f"{LIKERT}training: {{units: [{ALDER}]}}\n"
+    definition = read_definition(text, file="s.yaml", name="s")
+    asked = {"benchmark": benchmark, "annotators": 3}
+    (note,) = prepare(definition, **asked).notes()
+    assert note.startswith("1 training unit is judged in the study, too")
+    assert prepare(definition, stories=["02"], **asked).notes() == []
+
+
+def test_missing_shots_are_said_beforehand():
+    """Annotators read that they are missing, and may know a method by that."""
+    benchmark = make_benchmark(stories=2)
+    alder = Frame.objects.filter(output__method__name="Alder", number__lt=3)
+    alder.filter(output__story__key="01").update(media=None)
+    definition = read_definition(LIKERT, file="s.yaml", name="s")
+    asked = {"benchmark": benchmark, "annotators": 3}
+    (note,) = prepare(definition, **asked).notes()
+    assert note.startswith("1 output lacks shots (Alder/01: 2), and annotators read")
+    assert prepare(definition, stories=["02"], **asked).notes() == []
+
+
+def test_twins_are_drawn_before_the_transaction(monkeypatch):
+    """Nobody else can write to SQLite while a transaction is under way."""
+    depth = len(connection.savepoint_ids)
+    met = []
+
+    def draw(*given):
+        met.append(len(connection.savepoint_ids))
+        return make_twin(*given)
+
+    make_twin = twin_outputs.make_twin
+    monkeypatch.setattr(twin_outputs, "make_twin", draw)
+    definition = read_definition(LIKERT + TWINS, file="s.yaml", name="s")
+    setup = Setup("mine", make_benchmark(stories=2), definition, 3)
+    user = User.objects.create(username="ann")
+    study = drafting.create(setup, user)
+    drafting.replace(study, setup, user)
+    call_command(
+        "plan_study",
+        "other",
+        benchmark="woods",
+        annotators=3,
+        template="storybench-side-by-side",
+    )
+    assert len(met) > 6
+    assert set(met) == {depth}

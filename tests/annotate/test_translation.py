@@ -1,0 +1,29 @@
+import pytest
+from django.utils import translation
+
+from annotate import translation as catalogue
+
+
+def test_every_text_of_the_pages_is_in_the_chinese_catalogue():
+    stored = catalogue.read()
+    found = [message for message in catalogue.find_messages() if message.id]
+    absent = [m.id for m in found if stored.get(m.id, m.context) is None]
+    assert not absent, "run `make messages` and translate these"
+
+
+def test_every_text_is_translated():
+    assert catalogue.missing(catalogue.read()) == []
+
+
+@pytest.mark.parametrize("message", [m for m in catalogue.read() if m.id])
+def test_a_translation_keeps_its_placeholders(message):
+    sources = message.id if isinstance(message.id, tuple) else (message.id,)
+    forms = message.string if isinstance(message.string, tuple) else (message.string,)
+    wanted = set(catalogue.placeholders(sources[-1]))
+    for form in forms:
+        assert set(catalogue.placeholders(form)) == wanted
+
+
+def test_pages_speak_chinese():
+    with translation.override("zh-hans"):
+        assert translation.gettext("Log in") == "登录"

@@ -1,0 +1,351 @@
+"""Scores are written as ViStoryBench's result folders."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from evalcore.formats.json_files import parts
+from evalcore.models import (
+    Benchmark,
+    MetricAbsence,
+    MetricRun,
+    MetricScore,
+    Output,
+    Story,
+)
+from tests.evalcore.formats.test_vistorybench_results import load
+from tests.evalcore.vistorybench_folder import (
+    STAMP,
+    change,
+    contents,
+    item,
+    mean_of,
+    write_run,
+)
+from tests.factories import make_benchmark
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def benchmark():
+    """Stories 01 and 02 of three shots each."""
+    return make_benchmark(pictures=False, methods=["UNO"])
+
+
+def save(out, **options):
+    slug = options.pop("benchmark", "woods")
+    told = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
+    call_command("export_scores", slug, out, "--format=vistorybench", *told)
+    return out
+
+
+def files(root: Path):
+    found = (path for path in root.rglob("*") if path.is_file())
+    return {str(path.relative_to(root)): path.read_bytes() for path in found}
+
+
+def computed(benchmark, method="UNO", **details):
+    """Store scores as if they had been computed here."""
+    ended = datetime(2026, 3, 4, 5, 6, 7, 8, tzinfo=UTC)
+    run = MetricRun.objects.create(
+        benchmark=benchmark, source="computed", state="done", finished_at=ended
+    )
+    story = Story.objects.get(benchmark=benchmark, key="01")
+    output = Output.objects.get(story=story, method__name=method)
+    place = {
+        "run": run,
+        "benchmark": benchmark,
+        "method": output.method,
+        "metric_version": "1 vsb-paper",
+        "backend": "dino",
+    }
+    for metric, value in (
+        ("cids_self", 0.75),
+        ("csd_cross", 0.1 + 0.2),
+        ("sharpness", 9.0),
+    ):
+        MetricScore.objects.create(**place, story=story, metric=metric, value=value)
+    lower = {"higher_is_better": False, **details}
+    MetricScore.objects.create(
+        **place, story=story, metric="odd.one", value=3.0, **lower
+    )
+    MetricScore.objects.create(**place, metric="inception_score", value=8.5)
+    for shot in story.shots.all():
+        MetricScore.objects.create(
+            **place, story=story, shot=shot, metric="csd_cross", value=shot.number / 7
+        )
+    MetricAbsence.objects.create(
+        **place, story=story, metric="copy_paste", reason="no character found"
+    )
+    shot = story.shots.first()
+    MetricAbsence.objects.create(
+        **place, story=story, shot=shot, metric="occm", reason="?"
+    )
+    return output
+
+
+# There and back -----------------------------------------------------------------------
+
+
+def test_every_number_of_a_foreign_folder_comes_back(tmp_path, benchmark):
+    write_run(tmp_path / "in")
+    load(tmp_path / "in")
+    save(tmp_path / "out")
+    was, now = contents(tmp_path / "in"), contents(tmp_path / "out")
+    assert now == was
+    numbers = [part for _depth, part in parts(was) if isinstance(part, float | int)]
+    assert len(numbers) > 150  # the folder is no empty shell
+
+
+def test_a_folder_that_counts_from_0_comes_back(tmp_path, benchmark):
+    write_run(tmp_path / "in", shots=(0, 1, 2))
+    load(tmp_path / "in")
+    assert contents(save(tmp_path / "out")) == contents(tmp_path / "in")
+
+
+def test_an_odd_folder_comes_back(tmp_path, benchmark):
+    folder = write_run(tmp_path / "in")
+    path = folder / "metrics/csd/story_results.json"
+    text = path.read_text().replace('"self_csd": 0.5,', '"self_csd": Infinity,')
+    path.write_text(text.replace('"self_csd": 0.625', '"self_csd": "0.6250"'))
+    change(
+        path, lambda data: data["01"]["metrics"].update(cross_csd="null", extra=[1.5])
+    )
+    change(
+        folder / "metrics/aesthetic/story_results.json",
+        lambda data: data["01"].update(
+            status="failed", error="out of memory", code=137
+        ),
+    )
+    change(
+        folder / "metrics/diversity/scores.json",
+        lambda data: data.update(
+            metrics={"inception_score": None, "inception_score_std": 2}
+        ),
+    )
+    change(folder / "summary.json", lambda data: data.update(note=1.25))
+    lines = [
+        item("csd", "cross_csd", "01", 1, 0.77),  # again
+        item("csd", "cross_csd", "01", 1, 0.78) | {"status": "failed"},
+        item("csd", "cross_csd", "02", 2, None, extras={"n": 3}),
+        item("other", "thing", "02", 2, 0.125),
+    ]
+    with (folder / "metrics/csd/items.jsonl").open("a") as file:
+        file.write("".join(json.dumps(line) + "\n" for line in lines))
+    load(tmp_path / "in")
+    assert contents(save(tmp_path / "out")) == contents(tmp_path / "in")
+
+
+def test_what_was_exported_and_imported_is_exported_alike(tmp_path, benchmark):
+    write_run(tmp_path / "in", "UNO", "base", "ch")
+    load(tmp_path / "in")
+    computed(benchmark)
+    first = save(tmp_path / "first")
+    make_benchmark(slug="twin", pictures=False, methods=["UNO"])
+    # One of the two runs at a time: both are of one method here.
+    for stamp in (STAMP, "20260304_050607"):
+        load(first, benchmark="twin", timestamp=stamp)
+    second = save(tmp_path / "second", benchmark="twin")
+    assert files(second) == files(first)
+    assert len(files(first)) > 20
+
+
+def test_what_was_computed_comes_back_as_it_was(tmp_path, benchmark):
+    computed(benchmark)
+    fields = (
+        "metric",
+        "metric_version",
+        "backend",
+        "higher_is_better",
+        "value",
+        "story__key",
+        "shot__number",
+        "method__name",
+    )
+    save(tmp_path)
+    load(tmp_path)
+    assert MetricRun.objects.count() == 1  # nothing was new
+    make_benchmark(slug="twin", pictures=False, methods=["UNO"])
+    load(tmp_path, benchmark="twin")
+
+    def rows(table, slug, *names):
+        found = table.objects.filter(benchmark__slug=slug).order_by(*names)
+        return list(found.values_list(*names))
+
+    assert rows(MetricScore, "twin", *fields) == rows(MetricScore, "woods", *fields)
+    absent = ("metric", "metric_version", "story__key", "shot__number", "reason")
+    assert rows(MetricAbsence, "twin", *absent) == rows(MetricAbsence, "woods", *absent)
+
+
+def test_a_second_export_changes_nothing(tmp_path, benchmark, capsys):
+    computed(benchmark)
+    save(tmp_path)
+    before = files(tmp_path)
+    save(tmp_path)
+    assert "Nothing new: 10 scores in " in capsys.readouterr().out
+    assert files(tmp_path) == before
+
+
+# What the benchmark's own programs read -----------------------------------------------
+
+
+def test_the_summary_has_what_the_programs_look_for(tmp_path, benchmark):
+    output = computed(benchmark)
+    Output.objects.filter(pk=output.pk).update(mode="ref", language="zh")
+    story = Story.objects.get(benchmark=benchmark, key="02")
+    score = MetricScore.objects.get(metric="cids_self")
+    score.pk, score.story, score.value = None, story, 0.5
+    score.save()
+    folder = save(tmp_path) / "UNO/ref/ch/20260304_050607"
+    summary = json.loads((folder / "summary.json").read_text())
+    run = {
+        "method": "UNO",
+        "mode": "ref",
+        "language": "ch",
+        "dataset": "ViStory",
+        "timestamp": "20260304_050607",
+    }
+    assert summary["run"] == run
+    metrics = summary["metrics"]
+    assert metrics["cids"]["metrics"] == {"cids_self_mean": 0.625}
+    assert metrics["csd"]["metrics"] == {"cross_csd": 0.1 + 0.2}
+    assert metrics["diversity"]["metrics"] == {"inception_score": 8.5}
+    assert metrics["sharpness"]["metrics"] == {"sharpness": 9.0}
+    records = json.loads((folder / "metrics/cids/story_results.json").read_text())
+    # As the programs aggregate: numbers of every story count, null does not.
+    plain = [
+        {k: v for k, v in r["metrics"].items() if isinstance(v, int | float)}
+        for r in records.values()
+    ]
+    assert mean_of(plain) == metrics["cids"]["metrics"]
+    assert records["01"]["status"] == "complete"
+    assert records["01"]["metrics"]["copy_paste_score"] is None
+    assert records["01"]["reasons"] == {"copy_paste_score": "no character found"}
+    lines = (folder / "metrics/csd/items.jsonl").read_text().splitlines()
+    assert json.loads(lines[1]) == item("csd", "cross_csd", "01", 2, 2 / 7)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["metrics"]["cids"]["02"] == {
+        "status": "complete",
+        "version": None,
+        "outputs_hash": None,
+        "last_updated": "2026-03-04T05:06:07Z",
+    }
+
+
+def test_a_score_that_was_replaced_goes_before_what_was_found(tmp_path, benchmark):
+    folder = write_run(tmp_path / "in")
+    load(tmp_path / "in")
+    for metric, value in (("csd_self", 0.25), ("pa_scene", 4.0)):
+        MetricScore.objects.filter(metric=metric, story__key="01").update(value=value)
+    MetricScore.objects.filter(metric="inception_score").update(value=9.5)
+    shot = MetricScore.objects.filter(
+        metric="pa_action", shot__number=2, story__key="01"
+    )
+    shot.update(value=1.0)
+    out = save(tmp_path / "out") / folder.relative_to(tmp_path / "in")
+    records = json.loads((out / "metrics/csd/story_results.json").read_text())
+    assert records["01"]["metrics"] == {"self_csd": 0.25, "cross_csd": 0.1 + 0.2}
+    assert records["01"]["shot_details"][0]["score"] == 0.31
+    summary = json.loads((out / "summary.json").read_text())["metrics"]
+    assert summary["csd"]["metrics"]["self_csd"] == (0.25 + 0.625) / 2
+    assert summary["diversity"]["metrics"]["inception_score"] == 9.5
+    cids = json.loads((out / "metrics/cids/story_results.json").read_text())
+    assert cids["01"]["detailed_scores"]["2"]["single_character_action"] == 1.0
+    assert cids["01"]["detailed_scores"]["1"]["single_character_action"] == 3
+    scene = [
+        json.loads(line)
+        for line in (out / "metrics/prompt_align/items.jsonl").read_text().splitlines()
+    ]
+    values = {r["value"] for r in scene if r["metric"]["submetric"] == "scene"}
+    assert values == {3, 4.0}
+
+
+def test_methods_with_a_mode_in_their_name_get_folders_by_mode(tmp_path, benchmark):
+    output = computed(benchmark)
+    Output.objects.filter(pk=output.pk).update(mode="base")
+    output.method.name = "UNO (base)"
+    output.method.save()
+    save(tmp_path)
+    assert (tmp_path / "UNO/base/en/20260304_050607/summary.json").exists()
+    load(tmp_path)
+    assert MetricRun.objects.count() == 1
+
+
+# Choices and refusals -----------------------------------------------------------------
+
+
+def test_some_methods_and_metrics(tmp_path, benchmark):
+    write_run(tmp_path / "in")
+    load(tmp_path / "in")
+    out = save(tmp_path / "out", metrics="csd_self,csd_cross", methods="UNO")
+    names = {path.name for path in (out / f"UNO/base/en/{STAMP}/metrics").iterdir()}
+    assert names == {"csd"}
+    with pytest.raises(CommandError, match="woods: expected scores of the methods and"):
+        save(tmp_path / "none", methods="Nobody")
+
+
+def refused(out, **options):
+    with pytest.raises(CommandError) as caught:
+        save(out, **options)
+    assert caught.value.returncode == 2
+    assert not out.exists()
+    return str(caught.value)
+
+
+def test_two_versions_of_a_metric_are_chosen_from(tmp_path, benchmark):
+    computed(benchmark)
+    score = MetricScore.objects.get(metric="cids_self")
+    score.pk, score.metric_version, score.value = None, "2", 0.1
+    score.save()
+    text = refused(tmp_path / "out")
+    assert (
+        "UNO: cids_self: 1 vsb-paper by dino; 2 by dino: expected one version "
+        "(--metric-version and --backend choose)" in text
+    )
+    save(tmp_path / "out", metric_version="2", timestamp="20260101-000000")
+    assert (tmp_path / "out/UNO/default/en/20260101_000000/metadata.json").exists()
+
+
+def test_a_method_that_can_name_no_folder_is_named(tmp_path, benchmark):
+    output = computed(benchmark)
+    output.method.name = "a/b"
+    output.method.save()
+    assert "method a/b: expected a method and mode that can" in refused(
+        tmp_path / "out"
+    )
+
+
+def test_imported_results_keep_their_timestamp(tmp_path, benchmark):
+    write_run(tmp_path / "in", mode="default")
+    load(tmp_path / "in")
+    computed(benchmark)
+    text = refused(tmp_path / "out", timestamp=STAMP)
+    assert f"UNO/default/en/{STAMP}: expected another --timestamp" in text
+    with pytest.raises(CommandError, match="write YYYYMMDD_HHMMSS"):
+        save(tmp_path / "out", timestamp="now")
+
+
+def test_an_export_that_would_overwrite_writes_nothing(tmp_path, benchmark):
+    computed(benchmark)
+    save(tmp_path)
+    MetricScore.objects.filter(metric="sharpness").update(value=1.0)
+    before = files(tmp_path)
+    with pytest.raises(CommandError, match="no other file in this place"):
+        save(tmp_path)
+    assert files(tmp_path) == before
+    call_command(
+        "export_scores", "woods", tmp_path, "--format=vistorybench", "--replace"
+    )
+    path = next(tmp_path.rglob("sharpness/story_results.json"))
+    assert json.loads(path.read_text())["01"]["metrics"] == {"sharpness": 1.0}
+
+
+def test_a_benchmark_that_is_not_there(tmp_path, benchmark):
+    assert Benchmark.objects.count() == 1
+    with pytest.raises(CommandError, match=r"No benchmark 'none'. There are: woods"):
+        save(tmp_path, benchmark="none")

@@ -1,0 +1,257 @@
+"""Envision's sequences, and the folders of their pictures."""
+
+import copy
+import json
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from analysis.problems import InputError
+from evalcore.importing.outputs import import_outputs
+from evalcore.importing.stories import import_benchmark
+from evalcore.models import Benchmark, Output, Story
+from tests.factories import picture_bytes
+
+pytestmark = pytest.mark.django_db
+
+WORDS = ("seed", "sprout", "leaf", "tree")
+
+
+def sequence(index=1, process="Biology", **changes):
+    prompts = [
+        {"step": n, "prompt": f"A {word}. ", "explanation": f"ΔP: {word} grows."}
+        for n, word in enumerate(WORDS, start=1)
+    ]
+    row = {
+        "index": index,
+        "category": "Science",
+        "process_type": process,
+        "prompts": prompts,
+    }
+    return row | changes
+
+
+def write(tmp_path, rows, name="envision_bio.json"):
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(rows, ensure_ascii=False, indent=2), encoding="utf-8")
+    return path
+
+
+def complaints(path, **options):
+    with pytest.raises(InputError) as refused:
+        import_benchmark(path, slug="e", **options)
+    assert not Benchmark.objects.exists()
+    return [str(problem) for problem in refused.value.problems]
+
+
+def test_a_sequence_is_a_story_of_four_shots(tmp_path):
+    path = write(tmp_path, [sequence(7, source="own")])
+    summary = import_benchmark(path, slug="e")
+    assert (summary.stories, summary.shots) == (1, 4)
+    story = Story.objects.get()
+    assert story.key == "biology_0007"
+    assert story.tags == {"category": "Science", "process_type": "Biology"}
+    assert story.extra["envision"] == sequence(7, source="own")
+    told = [shot.text["en"] for shot in story.shots.all()]
+    assert told[0] == {"prompt": "A seed.", "explanation": "ΔP: seed grows."}
+    assert [t["prompt"] for t in told] == ["A seed.", "A sprout.", "A leaf.", "A tree."]
+    assert import_benchmark(path, slug="e").line().startswith("Nothing new")
+    assert story.benchmark.source == "Envision sequences"
+
+
+def test_steps_may_stand_in_any_order(tmp_path):
+    row = sequence()
+    row["prompts"].reverse()
+    import_benchmark(write(tmp_path, [row]), slug="e")
+    first = Story.objects.get().shots.get(number=1)
+    assert first.text["en"]["prompt"] == "A seed."
+
+
+def test_a_folder_has_a_file_a_domain_and_each_counts_from_1(tmp_path):
+    write(tmp_path, [sequence(1), sequence(2)])
+    write(
+        tmp_path,
+        [sequence(1, "World History", category="Culture")],
+        "envision_cul.json",
+    )
+    import_benchmark(tmp_path, slug="e")
+    keys = ["biology_0001", "biology_0002", "world_history_0001"]
+    assert sorted(Story.objects.values_list("key", flat=True)) == keys
+
+
+def test_the_same_sequence_in_two_files_is_named(tmp_path):
+    write(tmp_path, [sequence(1), sequence(2)], "envision_a.json")
+    write(tmp_path, [sequence(2)], "envision_b.json")
+    (problem,) = complaints(tmp_path)
+    assert problem == (
+        f"{tmp_path}/envision_b.json: sequence 1: biology_0002: expected an index once "
+        "a process_type; envision_a.json has it too"
+    )
+
+
+def without(row, step):
+    row = copy.deepcopy(row)
+    row["prompts"] = [p for p in row["prompts"] if p["step"] != step]
+    return row
+
+
+def with_prompt(**changes):
+    row = copy.deepcopy(sequence())
+    row["prompts"][2] |= changes
+    return row
+
+
+WRONG = {
+    "missing step": (without(sequence(), 3), "index 1: steps 1, 2, 4: expected steps"),
+    "step twice": (with_prompt(step=2), "steps 1, 2, 2, 4: expected steps 1, 2, 3 and"),
+    "step as text": (with_prompt(step="3"), "steps 1, 2, 3, 4: expected steps"),
+    "empty prompt": (with_prompt(prompt=" "), "step 3: expected a prompt with text"),
+    "prompt as list": (with_prompt(prompt=["a"]), "step 3: expected a prompt with"),
+    "explanation": (with_prompt(explanation=5), "step 3: expected an explanation as"),
+    "no prompts": (sequence(prompts=None), "prompts: expected a list of four objects"),
+    "text for prompts": (sequence(prompts=["a"] * 4), "prompts: expected a list of"),
+    "no index": (sequence(None), "sequence 2: index None: expected an object with"),
+    "index as text": (sequence("1"), "expected an object with a whole index"),
+    "index below 0": (sequence(-1), "index -1: expected an object with a whole index"),
+    "index is true": (sequence(True), "expected an object with a whole index"),
+    "category": (sequence(category=["a"]), "category and process_type as text"),
+    "no object": (7, "sequence 2: expected an object with a whole index"),
+}
+
+
+@pytest.mark.parametrize(("row", "what"), WRONG.values(), ids=WRONG.keys())
+def test_every_mistake_is_named(tmp_path, row, what):
+    path = write(tmp_path, [sequence(8), row, sequence(9, prompts=3)])
+    first, second = complaints(path)
+    assert first.startswith(f"{path}: sequence 2")
+    assert what in first
+    assert "sequence 3: index 9: prompts" in second
+
+
+def test_an_index_twice_is_named(tmp_path):
+    (problem,) = complaints(write(tmp_path, [sequence(1), sequence(1)]))
+    assert "sequence 2: biology_0001: expected an index once" in problem
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("[]", "--format tells which"),
+        ("{}", "--format tells which"),
+        ('{"prompts": []}', "a list of sequences"),
+        ("no json", ":1: expected JSON"),
+        ('[{"index": 1,\n "prompts": oops}]', ":2: expected JSON"),
+    ],
+)
+def test_other_files_are_named(tmp_path, text, what):
+    path = tmp_path / "a.json"
+    path.write_text(text)
+    (problem,) = complaints(path)
+    assert what in problem
+
+
+def test_a_format_can_be_told(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text("[]")
+    (problem,) = complaints(path, form="envision")
+    assert "a list of sequences, each with index and prompts" in problem
+
+
+def test_a_changed_explanation_is_another_benchmark(tmp_path):
+    import_benchmark(write(tmp_path, [sequence()]), slug="e")
+    with pytest.raises(InputError) as refused:
+        import_benchmark(write(tmp_path, [with_prompt(explanation="new")]), slug="e")
+    found = " ".join(map(str, refused.value.problems))
+    assert "'prompts' of envision as stored before" in found
+    assert "the text of shot 3 as stored before" in found
+
+
+def test_stories_that_lack_it_get_it_and_keep_the_rest(tmp_path):
+    path = write(tmp_path, [sequence()])
+    import_benchmark(path, slug="e")
+    Story.objects.update(extra={"note": "mine", "envision": {"index": 1}})
+    summary = import_benchmark(path, slug="e")
+    assert summary.created == 1
+    story = Story.objects.get()
+    assert story.extra["note"] == "mine"
+    assert story.extra["envision"] == sequence()
+
+
+def test_the_command_refuses_with_status_2(tmp_path, capsys):
+    path = write(tmp_path, [sequence()])
+    call_command("import_benchmark", path, benchmark="e", format="envision")
+    assert "1 stories, 4 shots" in capsys.readouterr().out
+    with pytest.raises(CommandError) as refused:
+        call_command("import_benchmark", path, benchmark="f", format="vistar")
+    assert refused.value.returncode == 2
+
+
+# Pictures -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def benchmark(tmp_path):
+    """Two domains of two sequences."""
+    folder = tmp_path / "lists"
+    write(folder, [sequence(1), sequence(2)])
+    write(folder, [sequence(1, "Physics"), sequence(2, "Physics")], "envision_phy.json")
+    import_benchmark(folder, slug="e")
+    return Benchmark.objects.get()
+
+
+def draw(tmp_path, *names):
+    for name in names:
+        path = tmp_path / "out" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(picture_bytes(name, size=(8, 8)))
+    return tmp_path / "out"
+
+
+LAYOUTS = {
+    "both": "Flux/{domain}/index_{i:04d}/index_{i:04d}_step_{s}.png",
+    "short": "Flux/{domain}/index_{i}/{i}_step_{s}.png",
+    "number": "Flux/{domain}/{i}/step_{s}.png",
+    "plain": "Flux/{domain}/index_{i:04d}/{s}.png",
+    "flat": "Flux/{domain}/index_{i:04d}_step_{s}.png",
+    "flat, short": "Flux/{domain}/{i}_step_{s}.png",
+    "its own file's name": "Flux/envision_{domain}/index_{i:04d}/{s}.png",
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS.keys())
+@pytest.mark.parametrize("domains", [("biology", "physics"), ("bio", "phy")])
+def test_every_layout_of_envision(tmp_path, benchmark, layout, domains):
+    names = [
+        layout.format(domain=domain, i=i, s=s)
+        for domain in domains
+        for i in (1, 2)
+        for s in (1, 2, 3, 4)
+    ]
+    summary = import_outputs(draw(tmp_path, *names), benchmark=benchmark)
+    assert (summary.methods, summary.pictures, summary.missing) == (["Flux"], 16, [])
+    assert summary.warnings == []
+    output = Output.objects.get(story__key="physics_0002")
+    assert [frame.number for frame in output.frames.all()] == [1, 2, 3, 4]
+    assert (output.mode, output.index_shift) == ("", 0)
+
+
+def test_one_domain_needs_no_folder_of_its_own(tmp_path, benchmark):
+    Story.objects.filter(key__startswith="physics").delete()
+    names = [f"Flux/index_0002/index_0002_step_{s}.png" for s in (1, 2, 4)]
+    summary = import_outputs(draw(tmp_path, *names), benchmark=benchmark)
+    assert Output.objects.get().story.key == "biology_0002"
+    assert summary.missing == ["Flux: story biology_0002: shot 3"]
+
+
+def test_a_number_that_two_domains_have_is_no_story(tmp_path, benchmark):
+    root = draw(tmp_path, "Flux/index_0002/index_0002_step_1.png")
+    with pytest.raises(InputError, match="index_0002: expected a story of the"):
+        import_outputs(root, benchmark=benchmark)
+
+
+def test_modes_beside_domains_stay_modes(tmp_path, benchmark):
+    names = [f"Flux/{mode}/bio/index_0001/1.png" for mode in ("base", "ref")]
+    summary = import_outputs(draw(tmp_path, *names), benchmark=benchmark)
+    assert summary.methods == ["Flux (base)", "Flux (ref)"]

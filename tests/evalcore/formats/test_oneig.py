@@ -1,0 +1,250 @@
+"""OneIG-Bench's prompts, and what lies beside them."""
+
+import csv
+import json
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from analysis.problems import InputError
+from evalcore.importing.stories import import_benchmark
+from evalcore.models import Benchmark, Story
+
+pytestmark = pytest.mark.django_db
+
+ROWS = [
+    {"category": "Anime_Stylization", "id": "000", "prompt_en": "A boy, drawn."},
+    {"category": "Text_Rendering", "id": "000", "prompt_en": 'A slide: "5G"'},
+    {"category": "Knowledge_Reasoning", "id": "000", "prompt_en": "A contour map"},
+    {"category": "Portrait", "id": "001", "prompt_en": "A nun\nin two lines"},
+]
+QUESTIONS = {
+    "question": '{"1": "Are there boys?","2": "Are there four?"}',
+    "dependency": '{"1": [0],"2": [1]}',
+}
+
+
+def write(tmp_path, rows=ROWS, name="OneIG-Bench.csv"):
+    path = tmp_path / name
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def beside(tmp_path, name, content):
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = content if isinstance(content, str) else json.dumps(content)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def complaints(path, **options):
+    with pytest.raises(InputError) as refused:
+        import_benchmark(path, slug="o", **options)
+    assert not Benchmark.objects.exists()
+    return [str(problem) for problem in refused.value.problems]
+
+
+@pytest.mark.parametrize("by_folder", [False, True])
+def test_a_prompt_is_a_story_of_one_shot(tmp_path, by_folder):
+    path = write(tmp_path)
+    import_benchmark(tmp_path if by_folder else path, slug="o")
+    keys = ["anime_000", "human_001", "reasoning_000", "text_000"]
+    assert sorted(Story.objects.values_list("key", flat=True)) == keys
+    story = Story.objects.get(key="human_001")
+    assert story.tags == {"category": "Portrait"}
+    assert story.shots.get().text == {"en": {"prompt": "A nun\nin two lines"}}
+    assert story.extra["oneig"] == ROWS[3] | {"class_item": "human", "language": "en"}
+    assert story.extra["origin"]["place"] == 5  # the line
+    assert import_benchmark(path, slug="o").line().startswith("Nothing new")
+    assert Story.objects.get(key="anime_000").tags["category"] == "Anime & Stylization"
+
+
+def test_what_lies_beside_goes_with_the_prompt(tmp_path):
+    path = write(tmp_path)
+    beside(tmp_path, "scripts/alignment/Q_D/anime.json", {"000": QUESTIONS})
+    beside(tmp_path, "scripts/alignment/Q_D/anime_zh.json", {"000": {"no": 1}})
+    cell = '"[\'5G\', ""today\'s""]"'
+    beside(
+        tmp_path, "scripts/text/text_content.csv", f",id,text_content\n0,000,{cell}\n"
+    )
+    beside(tmp_path, "scripts/style/style.csv", ",id,class\n0,000,pop art\n1,001,\n")
+    beside(tmp_path, "scripts/reasoning/gt_answer.json", {"000": "Hills.", "7": "x"})
+    summary = import_benchmark(path, slug="o")
+    (note,) = summary.warnings
+    assert note.endswith("gt_answer.json: 1 prompts that the list lacks; left out")
+    told = {s.key: s.extra["oneig"] for s in Story.objects.all()}
+    assert told["anime_000"]["questions"] == QUESTIONS["question"]
+    assert told["anime_000"]["dependencies"] == QUESTIONS["dependency"]
+    assert told["anime_000"]["style"] == "pop art"
+    assert told["text_000"]["text"] == "5G today's"
+    assert told["reasoning_000"]["answer"] == "Hills."
+    assert Story.objects.get(key="anime_000").tags["style"] == "pop art"
+
+
+def test_questions_may_come_later(tmp_path):
+    path = write(tmp_path)
+    import_benchmark(path, slug="o")
+    beside(tmp_path, "Q_D/anime.json", {"000": QUESTIONS})
+    assert import_benchmark(path, slug="o").created == 1
+    changed = {**QUESTIONS, "dependency": '{"1": [0],"2": [0]}'}
+    beside(tmp_path, "Q_D/anime.json", {"000": changed})
+    with pytest.raises(InputError, match="'dependencies' of oneig as stored before"):
+        import_benchmark(path, slug="o")
+
+
+def test_chinese_prompts_take_chinese_questions(tmp_path):
+    rows = [{"category": "Multilingualism", "id": "000", "prompt_cn": "一个男孩"}]
+    path = write(tmp_path, rows, "OneIG-Bench-ZH.csv")
+    beside(tmp_path, "Q_D/multilingualism_zh.json", {"000": QUESTIONS})
+    beside(tmp_path, "Q_D/multilingualism.json", {"000": {}})
+    import_benchmark(path, slug="o")
+    story = Story.objects.get()
+    assert story.shots.get().text == {"zh": {"prompt": "一个男孩"}}
+    assert story.extra["oneig"]["language"] == "zh"
+    assert story.extra["oneig"]["questions"] == QUESTIONS["question"]
+
+
+def test_two_lists_in_a_folder_are_two_benchmarks(tmp_path):
+    write(tmp_path)
+    write(tmp_path, name="OneIG-Bench-ZH.csv")
+    (problem,) = complaints(tmp_path)
+    assert "the path of one list; each of the two is a benchmark of its own" in problem
+
+
+@pytest.mark.parametrize("name", ["list.json", "list.jsonl"])
+def test_objects_with_their_own_questions(tmp_path, name):
+    row = {**ROWS[0], **QUESTIONS, "style": "own"}
+    text = json.dumps([row]) if name.endswith("json") else json.dumps(row)
+    import_benchmark(beside(tmp_path, name, text), slug="o")
+    told = Story.objects.get().extra["oneig"]
+    assert told["questions"] == told["question"] == QUESTIONS["question"]
+    assert told["style"] == "own"
+
+
+WRONG = {
+    "category": ({"category": ""}, "expected a category as text, such as Portrait"),
+    "id": ({"id": " "}, "expected an id as text, such as 000"),
+    "id as path": ({"id": "a/b"}, "a category and an id that can name a file"),
+    "prompt": ({"prompt_en": " "}, "expected prompt_en or prompt_cn with text"),
+    "twice": (ROWS[0], "expected an id that occurs once in its category"),
+}
+
+
+@pytest.mark.parametrize(("change", "what"), WRONG.values(), ids=WRONG.keys())
+def test_every_mistake_is_named_with_its_line(tmp_path, change, what):
+    path = write(tmp_path, [ROWS[0], ROWS[1] | change, ROWS[2] | {"id": ""}])
+    problems = complaints(path)
+    assert len(problems) == 2
+    assert any(p.startswith(f"{path}:3: prompt 3") and what in p for p in problems)
+    assert any(p.startswith(f"{path}:4: ") for p in problems)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("id,prompt_en\n0,a\n", ":1: id, prompt_en: expected the columns category, id"),
+        ("category,id\nPortrait,0\n", ":1: category, id: expected the columns"),
+        ("category,id,prompt_en\nPortrait,0\n", ":2: expected 3 columns as in the"),
+        ("category,id,id,prompt_en\n", ":1: expected each column once"),
+        ('category,id,prompt_en\nPortrait,0,"a', ":2: expected CSV ("),
+        ("category,id,prompt_en\n", ": expected at least one prompt"),
+        ("", ":1: expected the columns category"),
+        ("category,id,prompt_en\nPortrait,0,a\0\n", "text without NUL"),
+    ],
+)
+def test_a_file_of_another_shape_is_named(tmp_path, text, what):
+    assert what in complaints(beside(tmp_path, "list.csv", text))[0]
+
+
+SIDES = {
+    "no json": ("Q_D/anime.json", "{", "anime.json:1: expected JSON"),
+    "a list": ("Q_D/anime.json", [1], "an object of question and dependency by id"),
+    "no question": ("Q_D/anime.json", {"000": {}}, "000: expected an object with"),
+    "broken text": (
+        "Q_D/anime.json",
+        {"000": {"question": "{", "dependency": "{}"}},
+        "000: expected question and dependency that can be asked (",
+    ),
+    "alien parent": (
+        "Q_D/anime.json",
+        {"000": {**QUESTIONS, "dependency": {"1": [7]}}},
+        "that can be asked (",
+    ),
+    "circle": (
+        "Q_D/anime.json",
+        {"000": {**QUESTIONS, "dependency": {"1": [2], "2": [1]}}},
+        "questions presuppose each other: 1 -> 2 -> 1",
+    ),
+    "texts": (
+        "scripts/text/text_content.csv",
+        "id,text_content\n000,[oops\n",
+        ":2: text_content: [oops: expected a list of texts in quotes",
+    ),
+    "columns": ("scripts/style/style.csv", "id\n000\n", ":1: expected the columns id"),
+    "answer": ("scripts/reasoning/gt_answer.json", {"000": 5}, "000: expected an"),
+}
+
+
+@pytest.mark.parametrize(("name", "content", "what"), SIDES.values(), ids=SIDES.keys())
+def test_mistakes_beside_the_list_are_named(tmp_path, name, content, what):
+    path = write(tmp_path)
+    beside(tmp_path, name, content)
+    (problem,) = complaints(path)
+    assert name.rsplit("/", 1)[-1] in problem
+    assert what in problem
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Q_D/anime.json",
+        "scripts/alignment/Q_D/anime.json",
+        "scripts/text/text_content.csv",
+        "scripts/style/style.csv",
+        "scripts/reasoning/gt_answer.json",
+    ],
+)
+def test_links_beside_the_list_are_refused(tmp_path, name):
+    path = write(tmp_path)
+    content = {
+        "Q_D/anime.json": {"000": QUESTIONS},
+        "text_content.csv": "id,text_content\n000,['5G']\n",
+        "style.csv": "id,class\n000,pixar\n",
+        "gt_answer.json": {"000": "contours"},
+    }
+    (text,) = (text for ending, text in content.items() if name.endswith(ending))
+    target = beside(tmp_path / "elsewhere", "target", text)
+    link = beside(tmp_path, name, "")
+    link.unlink()
+    link.symlink_to(target)
+    (problem,) = complaints(path)
+    assert problem == f"{link}: expected a file of its own, not a link"
+
+
+def test_a_linked_folder_beside_the_list_is_named_once(tmp_path):
+    path = write(tmp_path)
+    for name in ("anime.json", "human.json"):
+        beside(tmp_path / "elsewhere", name, {"000": QUESTIONS})
+    (tmp_path / "Q_D").symlink_to(tmp_path / "elsewhere")
+    (problem,) = complaints(path)
+    assert problem == f"{tmp_path / 'Q_D'}: expected a file of its own, not a link"
+
+
+def test_prompt_lengths(tmp_path, capsys):
+    rows = [ROWS[0] | {"prompt_en": "word " * 29}, ROWS[2] | {"prompt_en": "w " * 61}]
+    import_benchmark(write(tmp_path, rows), slug="o")
+    call_command("prompt_lengths", "o")
+    assert [line.split()[-5:] for line in capsys.readouterr().out.splitlines()] == [
+        ["prompts", "words", "short", "middle", "long"],
+        ["1", "29.0", "100.0%", "0.0%", "0.0%"],
+        ["1", "61.0", "0.0%", "0.0%", "100.0%"],
+        ["2", "45.0", "50.0%", "0.0%", "50.0%"],  # all
+        ["1", "29.0", "100.0%", "0.0%", "0.0%"],  # without Knowledge & Reasoning
+    ]
+    with pytest.raises(CommandError, match="No story of o has a text in zh"):
+        call_command("prompt_lengths", "o", language="zh")

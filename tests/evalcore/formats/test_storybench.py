@@ -1,0 +1,201 @@
+"""StoryBench's tasks, and stories of one's own whose outputs are videos."""
+
+import json
+
+import pytest
+from django.core.management import call_command
+
+from analysis.problems import InputError
+from evalcore.importing.stories import import_benchmark
+from evalcore.models import Shot, Story
+from tests.evalcore.importing.test_benchmark import both, shot, write
+
+pytestmark = pytest.mark.django_db
+
+# Two tasks of data/tasks/oops-test/story_cont.json.
+TASK = {
+    "texts": [
+        "A man wearing white shorts is jumping on a trampoline.",
+        "The man performing a flip.",
+        "The man falls when the trampoline falls on the ground.",
+    ],
+    "durations": None,
+    "exact_frames_per_prompt": [15, 17, 47],
+    "background": None,
+    "npz_video": "storybench/npy_96x160pix_8fps/oops-test/videos/20.npy",
+    "npz_video_start_frame": 0,
+    "npz_video_end_frame": 4,
+    "npz_gt_video_start_frame": 0,
+    "npz_gt_video_end_frame": None,
+    "skip_frames_after_generation": 4,
+    "storybench_mode": "story_cont",
+    "indices_to_select": None,
+    "comment": "oops_val_0_0_ms",
+}
+LATER = TASK | {
+    "texts": ["A brown llama is coming to the car."],
+    "exact_frames_per_prompt": [24],
+    "npz_video_end_frame": 8,
+    "comment": "oops_val_1002_0",
+}
+
+
+def write_tasks(tmp_path, *tasks, folder="oops-test", name="story_cont.json"):
+    file = tmp_path / folder / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(tasks), encoding="utf-8")
+    return file
+
+
+def test_it_works(tmp_path):
+    file = write_tasks(tmp_path, TASK, LATER)
+    summary = import_benchmark(file, slug="oops")
+    assert (summary.stories, summary.shots) == (2, 4)
+    story = Story.objects.get(key="oops_val_0_0_ms")
+    assert story.conditioning_seconds == 0.5
+    assert story.tags == {"task": "story_cont", "data set": "oops"}
+    shots = story.shots.values_list("number", "start_seconds", "end_seconds")
+    assert list(shots) == [(1, 0.5, 2.375), (2, 2.375, 4.5), (3, 4.5, 10.375)]
+    assert story.shots.get(number=2).text == {
+        "en": {"caption": "The man performing a flip."}
+    }
+    assert Story.objects.get(key="oops_val_1002_0").conditioning_seconds == 1.0
+    assert import_benchmark(file, slug="oops").line().startswith("Nothing new")
+
+
+def test_story_generation_has_a_background_and_nothing_given(tmp_path):
+    task = TASK | {
+        "background": "There is a pond. ",
+        "npz_video_end_frame": 0,
+        "storybench_mode": "story_gen",
+    }
+    import_benchmark(write_tasks(tmp_path, task), slug="oops")
+    story = Story.objects.get()
+    assert story.conditioning_seconds is None
+    assert story.tags["task"] == "story_gen"
+    first, second = story.shots.all()[:2]
+    assert first.text["en"]["setting"] == "There is a pond."
+    assert first.start_seconds == 0
+    assert "setting" not in second.text["en"]
+
+
+def test_a_first_action_that_was_given_has_no_length(tmp_path):
+    task = TASK | {"exact_frames_per_prompt": [-1, 17, 47]}
+    import_benchmark(write_tasks(tmp_path, task), slug="oops")
+    times = Shot.objects.values_list("start_seconds", "end_seconds")
+    assert list(times)[:2] == [(0.5, 0.5), (0.5, 2.625)]
+
+
+def test_the_data_set_of_another_folder_is_the_comments(tmp_path):
+    import_benchmark(write_tasks(tmp_path, TASK, folder="mine"), slug="oops")
+    assert Story.objects.get().tags["data set"] == "oops"
+
+
+WRONG = {
+    "comment": ({"comment": "a/b"}, "task 1: a/b: comment: expected an object whose"),
+    "no comment": ({"comment": None}, "comment: expected an object whose comment"),
+    "texts": ({"texts": []}, "oops_val_0_0_ms: texts: expected a list of texts"),
+    "empty text": ({"texts": ["a", " ", "b"]}, "texts: expected a list of texts"),
+    "frames": ({"exact_frames_per_prompt": [1, 2]}, "expected 3 numbers of frames"),
+    "half frames": ({"exact_frames_per_prompt": [1, 2, 0.5]}, "3 numbers of frames"),
+    "given": ({"npz_video_end_frame": -4}, "npz_video_end_frame: expected a number"),
+    "background": ({"background": 5}, "background: expected a text, or null"),
+}
+
+
+@pytest.mark.parametrize(("change", "what"), WRONG.values(), ids=WRONG.keys())
+def test_every_mistake_is_named(tmp_path, change, what):
+    file = write_tasks(tmp_path, TASK | change, LATER | {"texts": 3})
+    with pytest.raises(InputError) as refused:
+        import_benchmark(file, slug="oops")
+    first, second = map(str, refused.value.problems)
+    assert first.startswith(str(file))
+    assert what in first
+    assert "task 2: oops_val_1002_0: texts" in second
+    assert not Story.objects.exists()
+
+
+def test_the_same_story_twice(tmp_path):
+    with pytest.raises(InputError, match="oops_val_0_0_ms: expected a comment that"):
+        import_benchmark(write_tasks(tmp_path, TASK, TASK), slug="oops")
+
+
+@pytest.mark.parametrize("text", ["{", "{}", "[]", "[1]", b"\xff".decode("latin-1")])
+def test_other_files(tmp_path, text):
+    file = tmp_path / "a.json"
+    file.write_text(text, encoding="latin-1")
+    with pytest.raises(InputError, match=str(file)):
+        import_benchmark(file, slug="oops")
+    with pytest.raises(InputError, match="readable file"):
+        import_benchmark(tmp_path / "none.json", slug="oops")
+
+
+def test_times_that_changed_are_refused(tmp_path):
+    import_benchmark(write_tasks(tmp_path, TASK), slug="oops")
+    changed = TASK | {"exact_frames_per_prompt": [15, 18, 47], "npz_video_end_frame": 5}
+    with pytest.raises(InputError) as refused:
+        import_benchmark(write_tasks(tmp_path, changed), slug="oops")
+    found = " ".join(map(str, refused.value.problems))
+    assert "the conditioning seconds as stored before" in found
+    assert "the times of shot 2 as stored before" in found
+
+
+def test_the_command(tmp_path, capsys):
+    file = write_tasks(tmp_path, TASK)
+    call_command("import_benchmark", file, benchmark="oops")
+    assert "1 stories, 3 shots" in capsys.readouterr().out
+
+
+def film_shot(index, start, end, **more):
+    return {
+        "index": index,
+        "Caption": both(f"walks {index}"),
+        "start_seconds": start,
+        "end_seconds": end,
+        **more,
+    }
+
+
+def test_a_story_of_ones_own_may_be_a_video(tmp_path):
+    shots = [film_shot(1, 0.5, 2), film_shot(2, 2, 3.25)]
+    write(tmp_path, Shots=shots, conditioning_seconds=0.5)
+    summary = import_benchmark(tmp_path, slug="v")
+    assert summary.warnings == []
+    assert Story.objects.get().conditioning_seconds == 0.5
+    second = Shot.objects.get(number=2)
+    assert (second.start_seconds, second.end_seconds) == (2, 3.25)
+    assert second.text == {"en": {"caption": "walks 2"}, "zh": {"caption": "中walks 2"}}
+    assert import_benchmark(tmp_path, slug="v").line().startswith("Nothing new")
+
+
+def test_all_fields_may_have_times_too(tmp_path):
+    timed = shot(1) | {"start_seconds": 0, "end_seconds": 1.5}
+    write(tmp_path, Shots=[timed], conditioning_seconds=0)
+    import_benchmark(tmp_path, slug="v")
+    assert Shot.objects.get().end_seconds == 1.5
+    assert Shot.objects.get().characters.count() == 1
+    assert Story.objects.get().conditioning_seconds is None
+
+
+@pytest.mark.parametrize(
+    ("shots", "given", "what"),
+    [
+        (
+            [film_shot(1, 0, 1), film_shot(2, None, None)],
+            None,
+            "shot 2: expected start_seconds and end_seconds",
+        ),
+        ([film_shot(1, 2, 2)], None, "shot 1: expected an end after its start"),
+        ([film_shot(1, 1, 2), film_shot(2, 0, 3)], None, "shot 2: expected a start"),
+        ([film_shot(1, -1, 2)], None, "shot 1: expected a number of seconds"),
+        ([film_shot(1, 0, "2")], None, "shot 1: expected a number of seconds"),
+        ([film_shot(1, 0, True)], None, "shot 1: expected a number of seconds"),
+        ([film_shot(1, 0, 2)], -1, "conditioning_seconds: expected a number of"),
+        ([film_shot(1, 0, 2)], float("inf"), "conditioning_seconds: expected a"),
+    ],
+)
+def test_wrong_times_are_named(tmp_path, shots, given, what):
+    write(tmp_path, Shots=shots, conditioning_seconds=given)
+    with pytest.raises(InputError) as refused:
+        import_benchmark(tmp_path, slug="v")
+    assert any(what in str(problem) for problem in refused.value.problems)

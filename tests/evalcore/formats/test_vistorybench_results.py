@@ -1,0 +1,452 @@
+"""ViStoryBench's result folders are read into scores."""
+
+import json
+import shutil
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from evalcore.models import (
+    Method,
+    MetricAbsence,
+    MetricRun,
+    MetricScore,
+    Output,
+    Story,
+)
+from tests.evalcore.vistorybench_folder import (
+    STAMP,
+    change,
+    item,
+    put,
+    write_run,
+)
+from tests.factories import make_benchmark
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def benchmark():
+    """Stories 01 and 02 of three shots each."""
+    return make_benchmark(pictures=False, methods=["UNO"])
+
+
+def load(path, **options):
+    call_command("import_scores", path, **({"benchmark": "woods"} | options))
+
+
+def complaints(path, **options):
+    with pytest.raises(CommandError) as refused:
+        load(path, **options)
+    assert refused.value.returncode == 2
+    assert not MetricScore.objects.exists()
+    *problems, last = str(refused.value).splitlines()
+    assert last == "Nothing was written."
+    return problems
+
+
+def of_story(key, **more):
+    rows = MetricScore.objects.filter(story__key=key, shot=None, **more)
+    return dict(rows.values_list("metric", "value"))
+
+
+def test_stories_become_scores(tmp_path, benchmark, capsys):
+    write_run(tmp_path)
+    load(tmp_path)
+    assert of_story("02") == {
+        "cids_self": 0.9,
+        "cids_cross": 0.6,
+        "copy_paste": 0.4375,
+        "occm": 77.8801,
+        "pa_action": 2.0,
+        "csd_self": 0.625,
+        "csd_cross": 0.1 + 0.2,
+        "pa_scene": 3.5,
+        "pa_interaction": 2.0,
+        "pa_camera": 4 / 3,
+        "aesthetic": 5.59765625,
+    }
+    score = MetricScore.objects.filter(metric="csd_self").first()
+    assert score.metric_version == f"vsb-code {STAMP}"
+    assert (score.backend, score.method.name) == ("vistorybench", "UNO")
+    lower = MetricScore.objects.filter(higher_is_better=False)
+    assert set(lower.values_list("metric", flat=True)) == {"copy_paste"}
+    (run,) = MetricRun.objects.all()
+    assert (run.source, run.file_name) == ("imported", f"UNO/base/en/{STAMP}")
+    # 21 of stories and an absence, 1 of the method, 36 of shots.
+    assert "Imported 59 scores (59 new, 0 replaced)." in capsys.readouterr().out
+
+
+def test_the_method_gets_what_is_said_of_all_stories(tmp_path, benchmark):
+    write_run(tmp_path)
+    load(tmp_path)
+    score = MetricScore.objects.get(story=None)
+    assert (score.metric, score.value) == ("inception_score", 8.5)
+
+
+def test_shots_become_scores_and_characters_do_not(tmp_path, benchmark):
+    write_run(tmp_path)
+    load(tmp_path)
+    rows = MetricScore.objects.filter(story__key="01", shot__number=2)
+    assert dict(rows.values_list("metric", "value")) == {
+        "csd_cross": 0.33,
+        "pa_scene": 3.0,
+        "pa_interaction": 2.0,
+        "pa_camera": 1.0,
+        "aesthetic": 5.6,
+        "pa_action": 3.0,
+    }
+    # What is said of single characters has no row, and is not lost.
+    kept = MetricScore.objects.get(story__key="01", shot=None, metric="cids_cross")
+    lines = kept.details["vistorybench"]["items"]
+    assert [line["scope"]["character_key"] for line in lines[::2]] == ["Mira"] * 3
+    assert kept.details["vistorybench"]["record"]["cids"]["Mira"]["cross"] == 0.5123
+
+
+def test_a_rate_that_was_undefined_is_no_zero(tmp_path, benchmark):
+    write_run(tmp_path)
+    load(tmp_path)
+    assert "copy_paste" not in of_story("01")
+    absence = MetricAbsence.objects.get()
+    assert (absence.story.key, absence.metric) == ("01", "copy_paste")
+    assert absence.reason == "undefined: copy-paste-score is null"
+
+
+def test_a_second_run_changes_nothing(tmp_path, benchmark, capsys):
+    write_run(tmp_path)
+    for _ in range(2):
+        load(tmp_path)
+    assert "Nothing new" in capsys.readouterr().out.splitlines()[-1]
+    assert MetricRun.objects.count() == 1
+
+
+def test_the_folder_of_a_method_or_of_a_run_will_do(tmp_path, benchmark, capsys):
+    folder = write_run(tmp_path)
+    load(folder)
+    load(tmp_path / "UNO")
+    assert "Nothing new" in capsys.readouterr().out.splitlines()[-1]
+
+
+def test_the_path_tells_whose_results_they_are_without_metadata(tmp_path, benchmark):
+    (write_run(tmp_path) / "metadata.json").unlink()
+    load(tmp_path)
+    assert MetricScore.objects.filter(method__name="UNO").count() > 20
+    shutil.rmtree(tmp_path / "UNO/base/en/x", ignore_errors=True)
+
+
+def test_a_run_without_metadata_below_nothing_is_named(tmp_path, benchmark):
+    folder = write_run(tmp_path)
+    (folder / "metadata.json").unlink()
+    (problem,) = complaints(folder)
+    assert "expected the method of the run, in metadata.json or in the path" in problem
+
+
+# Several runs -------------------------------------------------------------------------
+
+
+def test_the_newest_run_is_taken_or_the_one_asked_for(tmp_path, benchmark, capsys):
+    write_run(tmp_path)
+    new = write_run(tmp_path, stamp="20260203_000000")
+    change(
+        new / "metrics/aesthetic/story_results.json",
+        lambda data: data["01"]["metrics"].update(aesthetic_score=6.5),
+    )
+    load(tmp_path)
+    assert of_story("01")["aesthetic"] == 6.5
+    assert "the newest, 20260203_000000, is taken" in capsys.readouterr().err
+    load(tmp_path, timestamp=STAMP.replace("_", "-"))
+    versions = MetricScore.objects.filter(metric="occm", story__key="01")
+    assert sorted(versions.values_list("metric_version", flat=True)) == [
+        f"vsb-code {STAMP}",
+        "vsb-code 20260203_000000",
+    ]
+    with pytest.raises(
+        CommandError, match=f"--timestamp: 1: expected one of .*{STAMP}"
+    ):
+        load(tmp_path, timestamp="1")
+
+
+def test_modes_and_languages_are_methods_of_their_own(tmp_path, benchmark):
+    write_run(tmp_path, mode="base")
+    write_run(tmp_path, mode="ref", language="ch")
+    assert any("UNO (base, en): expected a method" in p for p in complaints(tmp_path))
+    load(tmp_path, create=True)
+    names = {"UNO", "UNO (base, en)", "UNO (ref, zh)"}
+    assert set(Method.objects.values_list("name", flat=True)) == names
+
+
+def test_a_method_imported_with_its_mode_is_found(tmp_path, benchmark):
+    Method.objects.update(name="UNO (base)")
+    write_run(tmp_path)
+    load(tmp_path)
+    assert MetricScore.objects.filter(method__name="UNO (base)").exists()
+
+
+def test_one_mode_or_method_can_be_asked_for(tmp_path, benchmark):
+    write_run(tmp_path)
+    write_run(tmp_path, mode="ref")
+    write_run(tmp_path, "Other")
+    load(tmp_path, mode="base", method="UNO", language="en")
+    assert set(MetricScore.objects.values_list("method__name", flat=True)) == {"UNO"}
+
+
+# What is odd --------------------------------------------------------------------------
+
+
+def test_numbers_as_text_null_and_not_finite(tmp_path, benchmark, capsys):
+    folder = write_run(tmp_path)
+    path = folder / "metrics/csd/story_results.json"
+    text = path.read_text().replace('"self_csd": 0.5,', '"self_csd": NaN,')
+    text = text.replace('"self_csd": 0.625', '"self_csd": "0.625"')
+    path.write_text(
+        text.replace('"cross_csd": 0.30000000000000004', '"cross_csd": "null"')
+    )
+    load(tmp_path)
+    assert of_story("02", metric__startswith="csd") == {"csd_self": 0.625}
+    assert of_story("01", metric__startswith="csd") == {}
+    absences = MetricAbsence.objects.filter(metric__startswith="csd", shot=None)
+    assert sorted(absences.values_list("story__key", "metric", "reason")) == [
+        ("01", "csd_cross", "no value"),
+        ("01", "csd_self", "not finite"),
+        ("02", "csd_cross", "no value"),
+    ]
+    notes = capsys.readouterr().err
+    assert "1 values of self_csd that are none" in notes
+    assert "2 values of cross_csd that are none" in notes
+    assert "1 values of self_csd that are text; taken as numbers" in notes
+
+
+def test_what_is_not_complete_is_left_out_and_counted(tmp_path, benchmark, capsys):
+    folder = write_run(tmp_path)
+    change(
+        folder / "metrics/aesthetic/story_results.json",
+        lambda data: data["01"].update(status="failed"),
+    )
+    with (folder / "metrics/aesthetic/items.jsonl").open("a") as file:
+        row = item("aesthetic", "aesthetic_score", "01", 1, 9.9) | {"status": "failed"}
+        file.write(json.dumps(row) + "\n")
+    load(tmp_path)
+    assert "aesthetic" not in of_story("01")
+    assert not MetricScore.objects.filter(value=9.9).exists()
+    notes = capsys.readouterr().err
+    assert "1 stories that are not complete; left out" in notes
+    assert "1 lines that are not complete; left out" in notes
+
+
+def test_the_last_of_several_lines_is_taken(tmp_path, benchmark, capsys):
+    folder = write_run(tmp_path)
+    with (folder / "metrics/aesthetic/items.jsonl").open("a") as file:
+        file.write(
+            json.dumps(item("aesthetic", "aesthetic_score", "01", 1, 7.0)) + "\n"
+        )
+    load(tmp_path)
+    score = MetricScore.objects.get(metric="aesthetic", story__key="01", shot__number=1)
+    assert score.value == 7.0
+    assert "1 lines of a shot that another line follows" in capsys.readouterr().err
+
+
+def test_shots_that_are_counted_from_0_are_shifted(tmp_path, benchmark, capsys):
+    write_run(tmp_path, shots=(0, 1, 2))
+    load(tmp_path)
+    shots = MetricScore.objects.filter(
+        metric="csd_cross", story__key="01", shot__number__gt=0
+    )
+    assert sorted(shots.values_list("shot__number", "value")) == [
+        (1, 0.31),
+        (2, 0.32),
+        (3, 0.33),
+    ]
+    assert "shots are counted from 0 here" in capsys.readouterr().err
+
+
+def test_an_empty_story_has_no_beauty(tmp_path, benchmark):
+    folder = write_run(tmp_path)
+    change(
+        folder / "metrics/aesthetic/story_results.json",
+        lambda data: data["01"].update(
+            metrics={"aesthetic_score": 0}, per_image_scores=[]
+        ),
+    )
+    load(tmp_path)
+    assert "aesthetic" not in of_story("01")
+    assert MetricAbsence.objects.filter(
+        metric="aesthetic", reason="no picture"
+    ).exists()
+
+
+def test_keys_that_are_unknown_keep_their_name(tmp_path, benchmark):
+    folder = write_run(tmp_path)
+    change(
+        folder / "metrics/prompt_align/story_results.json",
+        lambda data: data["01"]["metrics"].update(existence=1, notes=["x"], flag=True),
+    )
+    put(folder / "metrics/own/story_results.json", {"01": {"metrics": {"own": 2}}})
+    load(tmp_path)
+    assert of_story("01")["prompt_align.existence"] == 1.0
+    assert of_story("01")["own"] == 2.0
+    names = MetricScore.objects.values_list("metric", flat=True)
+    assert not {"prompt_align.notes", "prompt_align.flag"} & set(names)
+
+
+def test_other_files_are_noted(tmp_path, benchmark, capsys):
+    folder = write_run(tmp_path)
+    (folder / "metrics/cids/mid_results").mkdir()
+    (folder / "metrics/.DS_Store").write_text("")
+    (folder / "metrics/readme.txt").write_text("")
+    load(tmp_path)
+    notes = capsys.readouterr().err
+    assert "metrics/cids: not read: mid_results" in notes
+    assert "readme.txt: no folder of a metric; left out" in notes
+    assert "DS_Store" not in notes
+
+
+def test_stories_and_shots_that_are_unknown_are_named(tmp_path, benchmark):
+    folder = write_run(tmp_path)
+    Story.objects.filter(key="02").update(key="012")
+    with (folder / "metrics/csd/items.jsonl").open("a") as file:
+        file.write(json.dumps(item("csd", "cross_csd", "01", 9, 0.5)) + "\n")
+    path = folder / "metrics/csd/items.jsonl"
+    unknown, shot = complaints(tmp_path)
+    assert unknown.endswith(
+        "aesthetic/items.jsonl:4: story: 02: expected a story of woods; did you mean "
+        "012? (--create makes new ones)"
+    )
+    assert shot == f"{path}:7: shot: 9: expected the number of a shot of the story"
+
+
+def test_missing_stories_can_be_created(tmp_path):
+    write_run(tmp_path)
+    load(tmp_path, create=True, benchmark="new")
+    assert Output.objects.filter(story__benchmark__slug="new").count() == 2
+    assert Story.objects.get(key="01").shots.count() == 3
+
+
+# Mistakes -----------------------------------------------------------------------------
+
+RECORDS, LINES = "metrics/csd/story_results.json", "metrics/csd/items.jsonl"
+RUN = {"method": "UNO", "mode": "base", "language": "en", "timestamp": STAMP}
+WRONG = {
+    "no json": (RECORDS, "{\n oops", "story_results.json:2: expected JSON"),
+    "a list": (RECORDS, "[]", "expected an object of records by story"),
+    "no record": (RECORDS, '{"01": 5}', "story 01: expected an object a story"),
+    "twice": (RECORDS, '{"01": {}, "01": {}}', "01: expected a key once in an object"),
+    "line no json": (LINES, "\n{", "items.jsonl:2: expected JSON"),
+    "line no object": (LINES, "5", "items.jsonl:1: expected an object with metric"),
+    "no submetric": (
+        LINES,
+        '{"metric": {"name": "csd"}, "scope": {"story_id": "01"}}',
+        "expected an object with metric {name, submetric} and scope",
+    ),
+    "no shot": (
+        LINES,
+        json.dumps(item("csd", "cross_csd", "01", "one", 1)),
+        "items.jsonl:1: one: expected a shot_index that is a whole number",
+    ),
+    "not text": (LINES, "\xff", "items.jsonl:1: expected UTF-8"),
+    "scores": ("metrics/diversity/scores.json", "[1]", "expected an object with met"),
+    "metadata": ("metadata.json", "[]", "metadata.json: expected an object with run:"),
+    "method": (
+        "metadata.json",
+        '{"run": {"method": "a/b"}}',
+        "expected the method of the run",
+    ),
+    "summary": ("summary.json", "[1]", "summary.json: expected an object, with met"),
+    "manifest": ("manifest.json", '{"metrics": [1]}', "expected an object, with metr"),
+    "ours": (
+        "metadata.json",
+        json.dumps({"run": RUN, "plumbline": {"csd": {"self_csd": 5}}}),
+        "expected plumbline as an object of folders, of keys",
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "text", "what"), WRONG.values(), ids=WRONG.keys())
+def test_every_mistake_is_named(tmp_path, benchmark, name, text, what):
+    folder = write_run(tmp_path)
+    (folder / name).write_text(text, encoding="latin-1")
+    problems = complaints(tmp_path)
+    assert len(problems) == 1
+    assert what in problems[0]
+
+
+def test_every_problem_of_every_file_is_listed(tmp_path, benchmark):
+    first, second = write_run(tmp_path), write_run(tmp_path, "Other")
+    for folder in (first, second):
+        (folder / "metrics/csd/story_results.json").write_text("{")
+        (folder / "metrics/cids/items.jsonl").write_text("{\n5")
+    assert len(complaints(tmp_path)) == 6
+
+
+def test_links_are_not_followed(tmp_path, benchmark, capsys):
+    folder = write_run(tmp_path / "in")
+    path = folder / "metrics/csd/story_results.json"
+    path.rename(tmp_path / "elsewhere.json")
+    path.symlink_to(tmp_path / "elsewhere.json")
+    (problem,) = complaints(tmp_path / "in")
+    assert problem.endswith(
+        "story_results.json: expected a file of its own, not a link"
+    )
+
+
+def test_a_folder_without_results_is_named(tmp_path, benchmark):
+    (tmp_path / "a").mkdir()
+    (problem,) = complaints(tmp_path)
+    assert "expected results of ViStoryBench: <method>/<mode>/<language>" in problem
+    (tmp_path / "UNO/base/en/x/metrics/csd").mkdir(parents=True)
+    put(tmp_path / "UNO/base/en/x/metrics/csd/story_results.json", {})
+    (problem,) = complaints(tmp_path)
+    assert "expected results with values; there are none yet" in problem
+
+
+def test_another_value_is_refused_until_it_is_asked_for(tmp_path, benchmark, capsys):
+    folder = write_run(tmp_path)
+    load(tmp_path)
+    path = folder / "metrics/csd/story_results.json"
+    change(
+        path, lambda data: data["01"]["metrics"].update(self_csd=0.9, cross_csd=None)
+    )
+    with pytest.raises(CommandError) as refused:
+        load(tmp_path)
+    text = str(refused.value)
+    assert f"{path}: score: 0.9: expected the stored value 0.5" in text
+    assert "score: no value: expected the stored value 0.30000000000000004" in text
+    load(tmp_path, replace=True)
+    assert of_story("01")["csd_self"] == 0.9
+    assert "csd_cross" not in of_story("01")
+    assert MetricAbsence.objects.filter(metric="csd_cross", story__key="01").exists()
+    change(path, lambda data: data["01"]["metrics"].update(cross_csd=0.25))
+    load(tmp_path, replace=True)
+    assert of_story("01")["csd_cross"] == 0.25
+    assert not MetricAbsence.objects.filter(metric="csd_cross").exists()
+
+
+def test_what_lies_beside_a_value_is_part_of_it(tmp_path, benchmark):
+    folder = write_run(tmp_path)
+    load(tmp_path)
+    path = folder / "metrics/csd/story_results.json"
+    change(path, lambda data: data["01"]["shot_details"][0].update(score=0.99))
+    with pytest.raises(CommandError, match=r"details: .*expected the stored details"):
+        load(tmp_path)
+    load(tmp_path, replace=True)
+    load(tmp_path)
+
+
+def test_options_of_tables_are_refused(tmp_path, benchmark):
+    write_run(tmp_path)
+    (problem,) = complaints(tmp_path, lower_is_better="csd_self")
+    assert problem == (
+        "--lower-is-better: expected no such option for a folder of ViStoryBench's "
+        "results"
+    )
+
+
+def test_an_output_that_is_not_there_is_named(tmp_path, benchmark):
+    write_run(tmp_path)
+    Output.objects.filter(story__key="02").delete()
+    (problem,) = complaints(tmp_path)
+    assert problem.endswith(
+        "aesthetic/items.jsonl:4: method: 02 / UNO: expected an output of woods "
+        "(--create makes new ones)"
+    )

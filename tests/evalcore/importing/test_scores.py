@@ -1,0 +1,210 @@
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from evalcore.models import Method, MetricRun, MetricScore, Output, Story
+from tests.factories import make_benchmark
+
+pytestmark = pytest.mark.django_db
+
+HEAD = "story,method,metric,score\n"
+
+
+@pytest.fixture
+def benchmark():
+    return make_benchmark(pictures=False)
+
+
+def load(tmp_path, text, **options):
+    path = tmp_path / "cids.csv"
+    path.write_text(text)
+    call_command("import_scores", path, **({"benchmark": "woods"} | options))
+
+
+def test_it_works(tmp_path, benchmark, capsys):
+    load(tmp_path, HEAD + "01,Alder,cids,0.5\n02,Alder,cids,\n,Birch,cids,0.25\n")
+    assert "2 new" in capsys.readouterr().out
+    values = MetricScore.objects.order_by("value").values_list("value", "story__key")
+    assert list(values) == [(0.25, None), (0.5, "01")]
+    run = MetricRun.objects.get()
+    assert (run.source, run.file_name, run.state) == ("imported", "cids.csv", "done")
+
+
+def test_a_second_run_changes_nothing(tmp_path, benchmark, capsys):
+    for _ in range(2):
+        load(tmp_path, HEAD + "01,Alder,cids,0.5\n")
+    assert "Nothing new: 1 scores" in capsys.readouterr().out
+    assert MetricScore.objects.count() == MetricRun.objects.count() == 1
+
+
+def test_shots_wide_tables_and_directions(tmp_path, benchmark):
+    load(tmp_path, "story,method,shot,metric,score\n01,Alder,2,sharp,0.5\n")
+    assert MetricScore.objects.get().shot.number == 2
+    load(
+        tmp_path,
+        "story,method,family,fid,sim\n01,Alder,oak,12,0.5\n",
+        wide=True,
+        lower_is_better="fid",
+    )
+    assert not MetricScore.objects.get(metric="fid").higher_is_better
+    assert MetricScore.objects.get(metric="sim").higher_is_better
+    assert MetricScore.objects.count() == 3
+
+
+def test_another_value_is_refused_until_it_is_asked_for(tmp_path, benchmark):
+    load(tmp_path, HEAD + "01,Alder,cids,0.5\n")
+    with pytest.raises(
+        CommandError, match=r"cids.csv:2: score: 0.7: expected the stored value"
+    ):
+        load(tmp_path, HEAD + "01,Alder,cids,0.7\n")
+    load(tmp_path, HEAD + "01,Alder,cids,0.7\n", replace=True)
+    assert MetricScore.objects.get().value == 0.7
+
+
+def test_every_problem_is_named_and_nothing_is_written(tmp_path, benchmark):
+    text = HEAD + "01,Alder,cids,0.5\n01,Aldr,cids,0.5\n9,Alder,cids,0.5\n"
+    with pytest.raises(CommandError) as caught:
+        load(tmp_path, text)
+    assert caught.value.returncode == 2
+    assert (
+        "cids.csv:3: method: Aldr: expected a method of woods; did you mean Alder?"
+        in str(caught.value)
+    )
+    assert "cids.csv:4: story: 9: expected a story of woods" in str(caught.value)
+    assert not MetricScore.objects.exists()
+
+
+def test_missing_stories_and_methods_can_be_created(tmp_path, benchmark):
+    load(tmp_path, HEAD + "77,Elm,cids,0.5\n", create=True)
+    assert Story.objects.filter(key="77").exists()
+    assert Method.objects.filter(name="Elm").exists()
+    assert Output.objects.get(story__key="77").frames.count() == 0
+
+
+def test_a_direction_can_be_corrected(tmp_path, benchmark):
+    load(tmp_path, HEAD + "01,Alder,lpips,5\n02,Alder,lpips,6\n")
+    again = HEAD + "01,Alder,lpips,5\n"
+    with pytest.raises(CommandError, match=r"false: .*true as stored"):
+        load(tmp_path, again, lower_is_better="lpips")
+    load(tmp_path, again, lower_is_better="lpips", replace=True)
+    directions = MetricScore.objects.values_list("higher_is_better", flat=True)
+    assert list(directions) == [False, False]
+
+
+def test_where_nothing_else_says_it_a_direction_is_that_of_our_metric(
+    tmp_path, benchmark, capsys
+):
+    rows = "01,Alder,FID,5\n01,Alder,copy_paste,1\n01,Alder,occm,1\n01,Alder,lpips,1\n"
+    load(tmp_path, HEAD + rows)
+    found = MetricScore.objects.values_list("metric", "higher_is_better")
+    assert dict(found) == {
+        "FID": False,
+        "copy_paste": False,
+        "occm": True,
+        "lpips": True,
+    }
+    notes = capsys.readouterr().err.splitlines()
+    assert [note.partition(": nothing says")[0] for note in notes] == ["note: lpips"]
+
+
+def test_a_direction_that_is_told_goes_before_that_of_our_metric(
+    tmp_path, benchmark, capsys
+):
+    head = HEAD.replace("score\n", "score,higher_is_better\n")
+    load(tmp_path, head + "01,Alder,fid,5,true\n")
+    assert MetricScore.objects.get().higher_is_better
+    assert not capsys.readouterr().err
+
+
+def test_two_directions_of_one_metric_are_refused(tmp_path, benchmark):
+    head = HEAD.replace("score\n", "score,higher_is_better\n")
+    with pytest.raises(CommandError, match=r"cids.csv:3: .*direction of the metric"):
+        load(tmp_path, head + "01,Alder,fid,5,true\n02,Alder,fid,6,false\n")
+
+
+def test_a_mistyped_metric_of_lower_is_better_is_refused(tmp_path, benchmark):
+    with pytest.raises(CommandError, match=r"fidd: .*a metric of the file: fid"):
+        load(tmp_path, HEAD + "01,Alder,fid,5\n", lower_is_better="fidd")
+    assert not MetricScore.objects.exists()
+
+
+def test_an_output_that_is_not_there_is_a_problem(tmp_path, benchmark):
+    Output.objects.filter(story__key="01", method__name="Alder").delete()
+    with pytest.raises(CommandError, match=r"01 / Alder: .*an output of woods"):
+        load(tmp_path, HEAD + "01,Alder,cids,0.5\n")
+    assert not Output.objects.filter(story__key="01", method__name="Alder").exists()
+
+
+def test_shots_written_in_two_ways_are_one(tmp_path, benchmark, capsys):
+    text = "story,method,shot,metric,score\n01,Alder,01,sharp,0.5\n"
+    load(tmp_path, text)
+    load(tmp_path, text.replace(",01,sharp", ",1.0,sharp"))
+    assert "Nothing new" in capsys.readouterr().out
+    with pytest.raises(CommandError, match="line 2 has the same"):
+        load(tmp_path, text + "01,Alder,1,sharp,0.7\n")
+
+
+def test_new_stories_with_shots_in_a_new_benchmark(tmp_path):
+    text = "story,method,shot,metric,score\nfox,Elm,1,sharp,0.5\nfox,Elm,3,sharp,1\n"
+    load(tmp_path, text, create=True)
+    numbers = MetricScore.objects.order_by("value").values_list("shot__number")
+    assert list(numbers) == [(1,), (3,)]
+    assert Story.objects.get(key="fox").benchmark.slug == "woods"
+
+
+@pytest.mark.parametrize("row", [",Alder,1,sharp,0.5", "01,Alder,0,sharp,0.5"])
+def test_a_shot_belongs_to_a_story_and_counts_from_1(tmp_path, benchmark, row):
+    text = f"story,method,shot,metric,score\n{row}\n"
+    with pytest.raises(CommandError, match="the number of a shot"):
+        load(tmp_path, text, create=True)
+
+
+def test_a_story_with_pictures_gets_no_shot_from_a_table(tmp_path, benchmark):
+    story = Story.objects.get(key="01")
+    with pytest.raises(CommandError, match="9: expected the number of a shot"):
+        load(
+            tmp_path,
+            "story,method,shot,metric,score\n01,Alder,9,sharp,0.5\n",
+            create=True,
+        )
+    assert story.shots.count() == 3
+    assert not MetricScore.objects.exists()
+
+
+def test_every_unknown_name_and_every_bad_value_in_one_go(tmp_path, benchmark):
+    rows = "".join(f"9,Nobody{i},cids,bad\n" for i in range(15))
+    with pytest.raises(CommandError) as caught:
+        load(tmp_path, HEAD + rows)
+    lines = str(caught.value).splitlines()
+    assert lines[3::4] == ["... and 12 more"] * 3
+    assert lines[0].startswith("cids.csv:2: score: bad: expected a number")
+    assert lines[4].startswith("cids.csv:2: story: 9: expected a story of woods")
+    assert lines[8].startswith("cids.csv:2: method: Nobody0: expected a method of")
+    assert lines[12:] == ["Nothing was written."]
+
+
+def test_extra_columns_may_have_any_name(tmp_path, benchmark):
+    load(tmp_path, "line,story,method,metric,score\n7,01,Alder,cids,0.5\n")
+    assert MetricScore.objects.count() == 1
+
+
+@pytest.mark.parametrize("slug", ["my bench", "a/b", "", "x" * 81])
+def test_a_name_that_no_address_can_hold_is_refused(tmp_path, slug):
+    with pytest.raises(CommandError, match="write letters, digits"):
+        load(tmp_path, HEAD, benchmark=slug, create=True)
+
+
+def test_a_row_without_a_direction_takes_the_stored_one(tmp_path, benchmark):
+    load(tmp_path, HEAD + "01,Alder,fid,5\n", lower_is_better="fid")
+    load(tmp_path, HEAD + "01,Birch,fid,7\n")
+    directions = MetricScore.objects.values_list("higher_is_better", flat=True)
+    assert list(directions) == [False, False]
+
+
+def test_a_new_row_with_another_direction_is_refused(tmp_path, benchmark):
+    load(tmp_path, HEAD + "01,Alder,lpips,5\n")
+    with pytest.raises(CommandError, match=r"false: .*true as stored"):
+        load(tmp_path, HEAD + "01,Birch,lpips,7\n", lower_is_better="lpips")
+    load(tmp_path, HEAD + "01,Birch,lpips,7\n", lower_is_better="lpips", replace=True)
+    directions = MetricScore.objects.values_list("higher_is_better", flat=True)
+    assert list(directions) == [False, False]

@@ -1,0 +1,293 @@
+"""Every layout of rendered videos, and every mistake in them."""
+
+import shutil
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from analysis.problems import InputError
+from evalcore import media
+from evalcore.importing.outputs import import_outputs
+from evalcore.models import (
+    Benchmark,
+    Frame,
+    MediaFile,
+    Method,
+    MetricScore,
+    Output,
+    Shot,
+    Story,
+)
+from evalcore.scoring import metric_runs
+from evalcore.video import storing
+from tests.clips import write_clip
+from tests.factories import picture_bytes
+
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
+
+
+@pytest.fixture
+def benchmark():
+    """Two stories, 01 and 02, of two captions."""
+    row = Benchmark.objects.create(slug="reel", title="Reel")
+    for key in ("01", "02"):
+        story = Story.objects.create(benchmark=row, key=key)
+        for number in (1, 2):
+            Shot.objects.create(story=story, number=number)
+    return row
+
+
+@pytest.fixture(scope="session")
+def clips(tmp_path_factory):
+    """Some videos that differ."""
+    folder = tmp_path_factory.mktemp("clips")
+    for frames in (12, 13, 14):
+        for ending in ("mp4", "webm"):
+            write_clip(folder / f"{frames}.{ending}", frames=frames)
+    return folder
+
+
+@pytest.fixture
+def place(tmp_path, clips):
+    """Puts the clip of so many frames at a path below the outputs' folder."""
+
+    def put(path: str, frames: int = 12):
+        target = tmp_path / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(clips / f"{frames}{target.suffix}", target)
+        return target
+
+    return put
+
+
+def problems_of(root, benchmark, **kw) -> list[str]:
+    with pytest.raises(InputError) as refused:
+        import_outputs(root, benchmark=benchmark, **kw)
+    assert not Output.objects.filter(video__isnull=False).exists()
+    return [str(problem) for problem in refused.value.problems]
+
+
+LAYOUTS = {
+    "file": "Loom/{story}.mp4",
+    "webm": "Loom/{story}.webm",
+    "folder": "Loom/{story}/video.mp4",
+    "folder, other name": "Loom/{story}/final cut.mp4",
+    "mode first": "Loom/base/en/20250601_120000/{story}/video.mp4",
+    "mode first, file": "Loom/base/en/20250601_120000/{story}.mp4",
+    "file in shots": "Loom/base/en/20250601_120000/shots/{story}.mp4",
+    "folder in shots": "Loom/base/en/20250601_120000/shots/{story}/output.mp4",
+    "language first": "Loom/en/base/20250601_120000/{story}.mp4",
+    "data set": "Loom/ViStory_en/{story}/20250601_120000/video.mp4",
+    "data set, file": "Loom/ViStory_en/20250601_120000/{story}.mp4",
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS.keys())
+def test_every_layout(tmp_path, benchmark, place, layout):
+    for frames, story in ((12, "01"), (13, "02")):
+        source = place(layout.format(story=story), frames)
+    summary = import_outputs(tmp_path, benchmark=benchmark)
+    assert summary.line() == (
+        "Imported 2 stories by 1 method (Loom), 2 videos (2 outputs, 2 videos are new)."
+    )
+    assert list(Method.objects.values_list("name", flat=True)) == ["Loom"]
+    output = Output.objects.get(story__key="02")
+    assert output.source == str(source)
+    assert output.language == ("en" if "en" in layout else "")
+    assert storing.frame_count(output.video) == 13
+    assert not Frame.objects.exists()
+    # What people are shown is there before anybody asks for it.
+    made = list((media.settings.MEDIA_ROOT / "video").rglob("*.mp4"))
+    assert storing.video_rendition_path(output.video) in made
+
+
+@pytest.mark.parametrize(
+    ("path", "story", "mode"),
+    [
+        ("Loom/fox.mp4", "fox", ""),
+        ("Loom/fox/video.mp4", "fox", ""),
+        ("Loom/fox/Output.webm", "fox", ""),
+        ("Loom/base/fox.mp4", "fox", "base"),
+        ("Loom/base/fox_en.mp4", "fox_en", "base"),
+        ("Loom/base/20250601_120000/en.mp4", "en", "base"),
+    ],
+)
+def test_new_stories_are_named_by_the_file_or_its_folder(
+    tmp_path, place, path, story, mode
+):
+    place(path)
+    row = Benchmark(slug="new", title="new")
+    import_outputs(tmp_path, benchmark=row, create_stories=True)
+    output = Output.objects.get()
+    assert (output.story.key, output.mode) == (story, mode)
+    assert output.story.shots.count() == 1
+
+
+@pytest.mark.parametrize("name", ["x.mp4", "x.mp4.mp4", "x.mp4/video.webm"])
+def test_a_story_named_like_a_file(tmp_path, place, name):
+    row = Benchmark.objects.create(slug="didemo", title="DiDeMo")
+    Story.objects.create(benchmark=row, key="x.mp4")
+    place(f"Loom/{name}")
+    import_outputs(tmp_path, benchmark=row)
+    assert Output.objects.get().story.key == "x.mp4"
+
+
+def test_one_method(tmp_path, benchmark, place):
+    place("01.mp4")
+    import_outputs(tmp_path, benchmark=benchmark, method="Loom")
+    assert str(Output.objects.get().method) == "Loom"
+
+
+def test_a_second_run_changes_nothing(tmp_path, benchmark, place):
+    place("Loom/01.mp4")
+    import_outputs(tmp_path, benchmark=benchmark)
+    before = Output.objects.values_list("pk", "video").get()
+    summary = import_outputs(tmp_path, benchmark=benchmark)
+    assert summary.line() == (
+        "Nothing new: 1 stories by 1 method (Loom), 1 videos, all here already."
+    )
+    assert Output.objects.values_list("pk", "video").get() == before
+
+
+def test_a_video_of_an_output_that_a_table_made_is_filled_in(
+    tmp_path, benchmark, place
+):
+    Output.objects.create(
+        story=benchmark.stories.get(key="01"), method=Method.objects.create(name="Loom")
+    )
+    source = place("Loom/01.mp4")
+    summary = import_outputs(tmp_path, benchmark=benchmark)
+    assert (summary.new_outputs, summary.new_videos) == (0, 1)
+    assert Output.objects.get().source == str(source)
+
+
+def test_another_video_of_the_same_story_is_another_method(tmp_path, benchmark, place):
+    place("Loom/01.mp4")
+    import_outputs(tmp_path, benchmark=benchmark)
+    changed = place("Loom/01.mp4", 14)
+    with pytest.raises(InputError) as refused:
+        import_outputs(tmp_path, benchmark=benchmark)
+    assert str(refused.value.problems[0]).startswith(
+        f"{changed}: expected the video that is stored for this story; another"
+    )
+    assert storing.frame_count(Output.objects.get().video) == 12
+
+
+def test_every_bad_video_is_named_and_nothing_is_kept(tmp_path, benchmark, place):
+    place("Loom/01.mp4")
+    bad = place("Loom/02.mp4")
+    bad.write_bytes(bad.read_bytes()[:300])
+    empty = place("Mill/01.mp4")
+    empty.write_bytes(b"")
+    old = place("Mill/02/video.mp4").rename(tmp_path / "Mill/02/video.avi")
+    old.write_bytes(b"RIFF....AVI LIST")
+    (tmp_path / "Mill/03.mp4").symlink_to(bad)
+    story = Story.objects.create(benchmark=benchmark, key="03")
+    found = problems_of(tmp_path, benchmark)
+    assert [line.split(":")[0] for line in found] == [
+        str(bad),
+        str(empty),
+        str(old),
+        str(tmp_path / "Mill/03.mp4"),
+    ]
+    assert "complete video" in found[0]
+    assert "this file is empty" in found[1]
+    assert "mp4 (H.264) or webm (VP8, VP9 or AV1)" in found[2]
+    assert "not a link" in found[3]
+    assert not MediaFile.objects.exists()
+    assert not story.outputs.exists()
+
+
+def test_unknown_stories_are_named(tmp_path, benchmark, place):
+    place("Loom/011.mp4")
+    assert "did you mean 01?" in problems_of(tmp_path, benchmark)[0]
+
+
+def test_several_videos_of_one_story(tmp_path, benchmark, place):
+    first = place("Loom/01/shot_01.mp4")
+    place("Loom/01/shot_02.mp4")
+    (found,) = problems_of(tmp_path, benchmark)
+    assert "shot_02.mp4: expected one video of story 01" in found
+    assert str(first) in found
+
+
+def draw(folder, names=("shot_01.png", "shot_02.png")):
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        (folder / name).write_bytes(picture_bytes(name))
+
+
+def test_the_video_wins_over_pictures(tmp_path, benchmark, place):
+    place("Loom/01/video.mp4")
+    draw(tmp_path / "Loom/01")
+    summary = import_outputs(tmp_path, benchmark=benchmark)
+    assert "Loom: story 01 has pictures and a video; the video is taken" in " ".join(
+        summary.warnings
+    )
+    assert (summary.videos, summary.pictures, summary.missing) == (1, 0, [])
+    assert not Frame.objects.exists()
+
+
+def test_pictures_that_are_stored_already_win_over_a_video(tmp_path, benchmark, place):
+    draw(tmp_path / "Loom/01")
+    import_outputs(tmp_path, benchmark=benchmark)
+    place("Loom/01/video.mp4")
+    summary = import_outputs(tmp_path, benchmark=benchmark)
+    assert "the video is left out" in summary.warnings[0]
+    assert Output.objects.get().video is None
+    shutil.rmtree(tmp_path / "Loom")
+    place("Loom/01.mp4")
+    (found,) = problems_of(tmp_path, benchmark)
+    assert "expected pictures, as stored for story 01 before" in found
+
+
+def test_a_stored_video_is_not_replaced_by_pictures(tmp_path, benchmark, place):
+    place("Loom/01.mp4")
+    import_outputs(tmp_path, benchmark=benchmark)
+    (tmp_path / "Loom/01.mp4").unlink()
+    draw(tmp_path / "Loom/01")
+    with pytest.raises(InputError, match="a video, as stored for story 01 before"):
+        import_outputs(tmp_path, benchmark=benchmark)
+
+
+def test_pictures_from_zero_beside_a_video(tmp_path, benchmark, place):
+    draw(tmp_path / "Loom/01", ("shot_00.png", "shot_01.png"))
+    place("Loom/02.mp4")
+    summary = import_outputs(tmp_path, benchmark=benchmark)
+    assert summary.line().startswith(
+        "Imported 2 stories by 1 method (Loom), 1 videos, 2 pictures, 0 missing shots"
+    )
+
+
+def test_the_command(tmp_path, benchmark, place, capsys):
+    place("Loom/01.mp4")
+    call_command("import_outputs", tmp_path, benchmark="reel")
+    out = capsys.readouterr().out
+    assert "1 videos" in out
+    assert "Baselines are queued" in out
+    assert metric_runs.run(metric_runs.waiting_runs()[0]).state == "done"
+    assert set(MetricScore.objects.values_list("metric", flat=True)) >= {"sharpness"}
+    call_command("import_outputs", tmp_path, benchmark="reel")
+    assert "queued" not in capsys.readouterr().out
+    assert metric_runs.waiting_runs() == []
+    bad = place("Loom/02.mp4")
+    bad.write_text("nothing")
+    with pytest.raises(CommandError) as refused:
+        call_command("import_outputs", tmp_path, benchmark="reel")
+    assert refused.value.returncode == 2
+    assert str(bad) in str(refused.value)
+    assert "Nothing was written." in str(refused.value)
+
+
+def test_an_unreadable_video_is_left_out_when_asked(tmp_path, benchmark, place, capsys):
+    place("Loom/01.mp4")
+    bad = place("Loom/02.mp4")
+    bad.write_bytes(bad.read_bytes()[:300])
+    with pytest.raises(CommandError, match="--skip-unreadable leaves it out"):
+        call_command("import_outputs", tmp_path, benchmark="reel")
+    call_command("import_outputs", tmp_path, benchmark="reel", skip_unreadable=True)
+    assert [output.story.key for output in Output.objects.all()] == ["01"]
+    told = capsys.readouterr()
+    assert told.out.splitlines()[-1].startswith(f"  {bad}: expected a complete video")
+    assert "Loom: story 02: none of its files is readable" in told.err

@@ -1,0 +1,98 @@
+"""Features on disk: whole or not there, whatever happens meanwhile."""
+
+import multiprocessing
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from evalcore.metrics.feature_cache import FeatureStore
+
+FEATURES = arrays.arrays(
+    dtype=st.sampled_from([np.float32, np.float64, np.int64, np.uint8]),
+    shape=arrays.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4),
+)
+
+
+@pytest.fixture
+def store(tmp_path):
+    return FeatureStore(tmp_path / "features with space")
+
+
+def files_of(store):
+    return [p for p in store.folder.rglob("*") if p.is_file() and p.suffix != ".txt"]
+
+
+@settings(max_examples=40)
+@given(feature=FEATURES)
+def test_what_is_put_is_got(tmp_path_factory, feature):
+    store = FeatureStore(tmp_path_factory.mktemp("features"))
+    store.put_many("one", {"key": feature})
+    got = store.get_many("one", ["key", "other"])
+    assert list(got) == ["key"]
+    assert got["key"].dtype == feature.dtype
+    np.testing.assert_array_equal(got["key"], feature)
+
+
+def test_texts_are_features_too(store):
+    store.put_many("ocr", {"a": np.array(["HELLO", "世界"]), "b": np.array([], "U1")})
+    got = store.get_many("ocr", ["a", "b"])
+    assert got["a"].tolist() == ["HELLO", "世界"]
+    assert got["b"].tolist() == []
+
+
+def test_encoders_have_nothing_in_common(store):
+    store.put_many("one", {"key": np.array([1.0])})
+    assert store.get_many("two", ["key"]) == {}
+    assert store.get_many("one", ["Key"]) == {}
+
+
+def test_a_folder_says_which_encoder_it_holds(store):
+    store.put_many("CLIP; fp32", {"key": np.array([1.0])})
+    assert [p.read_text() for p in store.folder.rglob("*.txt")] == ["CLIP; fp32\n"]
+
+
+@pytest.mark.parametrize("kept", [0, 1, 5, 12])
+def test_a_file_cut_short_is_not_there(store, kept):
+    store.put_many("one", {"key": np.arange(4.0)})
+    (file,) = files_of(store)
+    file.write_bytes(file.read_bytes()[:kept])
+    assert store.get_many("one", ["key"]) == {}
+    store.put_many("one", {"key": np.arange(4.0)})
+    assert list(store.get_many("one", ["key"])) == ["key"]
+
+
+def test_objects_are_refused(store):
+    with pytest.raises(TypeError, match="numbers or texts"):
+        store.put_many("one", {"key": np.array([None])})
+    assert files_of(store) == []
+
+
+def _write(folder, value):
+    store = FeatureStore(folder)
+    for _ in range(200):
+        store.put_many("one", {"key": np.full(5000, value)})
+
+
+def test_several_processes_may_write_the_same(store):
+    """A reader sees one process's feature or the other's, never a mixture."""
+    writers = [
+        multiprocessing.get_context("spawn").Process(
+            target=_write, args=(store.folder, value)
+        )
+        for value in (1.0, 2.0)
+    ]
+    for writer in writers:
+        writer.start()
+    seen = set()
+    while any(writer.is_alive() for writer in writers):
+        for feature in store.get_many("one", ["key"]).values():
+            seen.add((float(feature.min()), float(feature.max())))
+    for writer in writers:
+        writer.join()
+        assert writer.exitcode == 0
+    assert seen <= {(1.0, 1.0), (2.0, 2.0)}
+    assert seen
+    assert len(files_of(store)) == 1

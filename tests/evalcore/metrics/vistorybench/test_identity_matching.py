@@ -1,0 +1,51 @@
+"""Who is who by similarities alone, and where boxes lie: by hand."""
+
+import math
+
+import numpy as np
+import pytest
+
+from evalcore.metrics.vistorybench.identity_matching import match, pixel_box, similarity
+
+
+def test_encoders_with_nothing_in_common_say_0():
+    """Which is more than a likeness below 0, and no reason not to be somebody."""
+    x = np.array([1.0, 0.0])
+    assert similarity({"one": x}, {"two": x}) == 0
+    assert match([[{"one": x}]], [[{"two": x}]]) == {0: 0}
+    assert match([[{"one": x}]], [[{"one": -x}, {"two": x}]]) == {0: 1}
+    # The best of both references: 0 with the first, -1 with the second.
+    assert match([[{"one": x}, {"two": -x}]], [[{"two": x}]]) == {0: 0}
+
+
+def test_nobody_is_who_was_not_seen():
+    x = np.array([1.0, 0.0])
+    assert match([[{"one": x}]], [[{}]]) == {}
+    assert match([[{"one": x}]], [[{}, {"one": -x}]]) == {0: 1}
+    assert match([[]], [[{"one": x}]]) == {}
+    assert match([], []) == {}
+
+
+@pytest.mark.parametrize(
+    ("shares", "expected"),
+    [
+        # 81 x 41: all four numbers are cut to whole pixels, then halved.
+        ((0.5, 0.5, 0.5, 0.5), (20, 10, 60, 30)),
+        ((0.0, 0.0, 0.5, 0.5), (0, 0, 20, 10)),
+        ((0.5, 0.5, 4.0, 4.0), (0, 0, 81, 41)),
+        ((0.5, 0.5, 0.001, 0.5), None),
+        ((3.0, 0.5, 0.5, 0.5), None),
+        # Beyond the left border: -8 +- 10 is -18 to 2, of which 0 to 2 is left.
+        ((-0.1, 0.5, 0.25, 0.5), (0, 10, 2, 30)),
+        # Cut towards 0, also below it: -0.8 becomes 0, and 0 +- 10 ends at 10.
+        ((-0.01, 0.5, 0.25, 0.5), (0, 10, 10, 30)),
+        ((0.5, 0.5, -0.5, 0.5), None),
+        ((0.5, 0.5, 0.5, 0.0), None),
+        # Sides of odd length: 40 +- 10.5 and 20 +- 2.5 lose the half.
+        ((0.5, 0.5, 21.5 / 81, 5.5 / 41), (29, 17, 50, 22)),
+        ((math.nan, 0.5, 0.5, 0.5), None),
+        ((0.5, 0.5, 0.5, math.inf), None),
+    ],
+)
+def test_boxes_in_whole_pixels(shares, expected):
+    assert pixel_box(shares, (81, 41)) == expected

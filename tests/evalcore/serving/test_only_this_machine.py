@@ -1,0 +1,43 @@
+"""Other machines are refused while no address is named by which they reach this one."""
+
+import pytest
+
+from evalcore.serving.environment import LOCAL_HOSTS
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def nothing_named(settings):
+    settings.BASE_URL, settings.ALLOWED_HOSTS = "", list(LOCAL_HOSTS)
+
+
+def ask(client, peer: str, address: str = "/login/") -> int:
+    return client.get(address, REMOTE_ADDR=peer, HTTP_HOST="localhost").status_code
+
+
+@pytest.mark.parametrize(
+    "peer", ["192.0.2.1", "2001:db8::1", "::ffff:192.0.2.1", "localhost"]
+)
+def test_another_machine_that_names_this_one_as_the_host_is_refused(client, peer):
+    """Attack: gunicorn listens for everybody, and a request names localhost."""
+    assert ask(client, peer) == 403
+    assert ask(client, peer, "/healthz") == 200
+
+
+@pytest.mark.parametrize(
+    "peer", ["127.0.0.1", "127.0.0.9", "::1", "::ffff:127.0.0.1", ""]
+)
+def test_this_machine_is_not_refused(client, peer):
+    assert ask(client, peer) == 200
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("BASE_URL", "http://localhost:8000"), ("ALLOWED_HOSTS", ["localhost", "lab"])],
+)
+def test_where_an_address_is_named_others_are_not_refused(
+    client, settings, name, value
+):
+    setattr(settings, name, value)
+    assert ask(client, "192.0.2.1") == 200

@@ -1,0 +1,411 @@
+"""Links, tokens and proofs in what a server writes: every address, the real process."""
+
+import logging
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from unittest.mock import Mock
+
+import pytest
+from axes.models import AccessAttempt
+from django.conf import settings as live
+from django.core import mail
+from django.core.signals import got_request_exception
+from django.db import OperationalError
+from django.http import HttpResponse
+from django.test import Client, RequestFactory
+from django.test.client import MULTIPART_CONTENT
+from django.urls import get_resolver, reverse
+from django.views.debug import get_exception_reporter_class
+
+from annotate.models import User
+from annotate.people import devices
+from evalcore.management.commands.serve import _web_command
+from evalcore.serving.redacting import Line, redact
+from tests.factories import make_study
+from tests.serving import answers, free_port
+
+ROOT = Path(__file__).resolve().parents[3]
+# A link as `new_token` makes them; one without a digit; a token of the API.
+LINK = "3xKd-09aBcDeFgHiJkLmNoPq"
+LETTERS = "abcdefghijABCDEFGHIJabcd"
+TOKEN = "9944b09199c62bcf9418ad846dd0e4bbdfc6ee4b"
+PROOF = ":1tVxyz:c2lnbmF0dXJlLW9mLWEtcHJvb2Y"
+
+# Parameters of addresses: what lets somebody in, and what does not.
+SECRET = {"token"}
+PUBLIC = {
+    "slug",
+    "code",
+    "table",
+    "pk",
+    "action",
+    "benchmark",
+    "run",
+    "side",
+    "number",
+    "rendition",
+    "index",
+    "name",
+    "format",
+}
+VALUES = {
+    "code": "12",
+    "side": "left",
+    "number": "1",
+    "rendition": "thumb",
+    "index": "1",
+}
+
+
+def secret_addresses(secret: str) -> dict[str, str]:
+    """Return an address of every page whose address holds a secret, by name."""
+    found = {}
+    routes = get_resolver().reverse_dict
+    for name in routes:
+        for possibilities, *_rest in routes.getlist(name):
+            for template, parameters in possibilities:
+                assert set(parameters) <= SECRET | PUBLIC, "secret, or public?"
+                if SECRET & set(parameters) and isinstance(name, str):
+                    values = VALUES | dict.fromkeys(SECRET, secret)
+                    found[name] = "/" + template % values
+    return found
+
+
+def test_every_page_under_a_link_is_found():
+    found = secret_addresses(LINK)
+    assert {"join", "rate-entry", "rate-save", "rate-picture", "preview-save"} <= set(
+        found
+    )
+    assert len(found) >= 20
+
+
+@pytest.fixture
+def server(tmp_path, transactional_db):
+    """gunicorn as `make run` starts it, with its access log, and all that it wrote."""
+    port = free_port()
+    log = tmp_path / "log.txt"
+    command = [
+        part.replace("evalcore.wsgi", "tests.leaking_wsgi")
+        for part in _web_command("127.0.0.1", port)
+    ]
+    env = os.environ | {
+        "DATA_DIR": str(tmp_path),
+        "DATABASE_URL": f"sqlite:///{live.DATABASES['default']['NAME']}",
+        "PYTHONUNBUFFERED": "1",
+    }
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            [*command, "--access-logfile", "-"],
+            cwd=ROOT,
+            env=env,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        end = time.monotonic() + 120
+        while not answers(port):
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < end
+            time.sleep(0.2)
+        yield port, lambda: log.read_text(errors="replace")
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
+
+
+def send(port: int, line: str, *headers: str, host: str = "127.0.0.1") -> int:
+    """Send a request as it stands; return the status."""
+    lines = [line, f"Host: {host}", "Connection: close", *headers, "", ""]
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as sent:
+        sent.sendall("\r\n".join(lines).encode())
+        reply = b""
+        while part := sent.recv(65536):
+            reply += part
+    return int(reply.split(b" ", 2)[1])
+
+
+@pytest.mark.once
+def test_no_request_leaves_a_secret_in_the_logs(server):
+    """Attack: whoever reads the logs opens the links that stand in them."""
+    port, written = server
+    study = make_study(consented=True)
+    own = study.annotators.first().invitation.token
+    secrets = [LINK, LETTERS, TOKEN, own, PROOF]
+    statuses = set()
+
+    def ask(target, *headers, method="GET", version="HTTP/1.1", **host):
+        statuses.add(send(port, f"{method} {target} {version}", *headers, **host))
+
+    for secret, method in ((LINK, "GET"), (LETTERS, "POST")):
+        for address in secret_addresses(secret).values():
+            referer = f"Referer: http://127.0.0.1:{port}/rate/{own}/story/x/"
+            ask(address, referer, method=method)
+        for odd in (
+            f"/rate/{secret}",
+            f"/rate//{secret}/",
+            f"/rate/%20{secret}/",
+            f"/en/join/{secret}/?a=b",
+            f"/login/?next=%2Frate%2F{secret}%2F",
+            f"/rate/{secret}/?fail=django",
+            f"/rate/{secret}/?fail=gunicorn",
+            f"/rate/{secret}/story/x/save/?proof={PROOF}",
+        ):
+            ask(odd)
+        ask(f"/rate/{secret}/", version="HTTP/9.9")
+        ask(f"/rate/{secret}/", host="elsewhere")
+        ask(f"/rate/{secret}/", "bad header")
+        ask(f"/rate/{secret}/{'x' * 5000}")
+    ask(f"/rate/{own}/")
+    ask(f"/rate/{own}/story/x/", f"Cookie: annotator-1={own}; sessionid={LETTERS}")
+    ask(f"/rate/{own}/?fail=django", f"Cookie: sessionid={LETTERS}")
+    for _ in range(51):
+        ask(f"/join/{LINK}/")
+    for scheme, secret in (("Token", TOKEN), ("Invitation", LINK)):
+        ask("/api/v1/slot/", f"Authorization: {scheme} {secret}", method="POST")
+        ask("/api/v1/studies/?fail=django", f"Authorization: {scheme} {secret}")
+
+    log = written()
+    assert {302, 400, 401, 403, 404, 429, 500} <= statuses
+    assert [secret for secret in secrets if secret in log] == []
+    # It did write of all this, and two lines about one link can be matched.
+    for line in (
+        "Not Found: /rate/",
+        "Forbidden (CSRF",
+        "Server Error: /rate/",
+        "Error handling request GET /rate/",
+        "Subject: [Django] ERROR",
+        "Invalid request from",
+        "Invalid HTTP_HOST header",
+        'HTTP/1.1" 404',
+        '"http://127.0.0.1',
+    ):
+        assert line in log, line
+    for secret in (LINK, LETTERS, own):
+        mark = redact(f"/rate/{secret}/")
+        assert re.fullmatch(r"/rate/~[0-9a-f]{8}/", mark)
+        assert log.count(mark) >= 3
+
+
+@pytest.mark.once
+def test_a_worker_redacts_its_lines_too(tmp_path):
+    code = (
+        "from evalcore.celery import app; app.loader.init_worker(); import logging; "
+        f"logging.getLogger('celery.worker').error('task of /rate/{LINK}/ failed')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"DATA_DIR": str(tmp_path)},
+        check=True,
+    )
+    assert LINK not in done.stderr
+    assert "task of /rate/~" in done.stderr
+
+
+@pytest.mark.parametrize("secret", [LINK, LETTERS])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Not Found: /rate/{}/",
+        "GET /join/{} HTTP/1.1",
+        "/rate//{}",
+        "/rate/ {}/",
+        "/RATE/{}/story/",
+        "?next=%2Frate%2F{}%2F",
+        "http://lab/preview/{}?x",
+        "Authorization: Token {}",
+        "Invitation {}",
+        "{{'token': '{}'}}",
+        "token={}",
+        "?next=%252Frate%252F{}%252Fstory",
+        "?a=%25252fjoin%25252f{}%25252f",
+        "?proof={}&x=1",
+        "proof%3D{}",
+        "%252Fsave%252F%253Fproof%253D{}",
+        "Cookie: sessionid={}; csrftoken={}",
+        "<WSGIRequest: GET '/rate/{}/consent/'>",
+        "('/rate/{}/',)",
+    ],
+)
+def test_a_secret_becomes_a_mark_wherever_it_stands(text, secret):
+    told = redact(text.format(secret, secret))
+    assert secret not in told
+    assert redact(f"/rate/{secret}/")[6:-1] in told
+    assert redact(told) == told
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Reverse for 'x' with arguments '('{LINK}',)'",
+        f"Key (token)=({LINK})",
+        f"/{LINK}/",
+        f"/rate/{LINK}.html",
+        f"a {TOKEN} b",
+    ],
+)
+def test_a_secret_is_known_by_its_look(text):
+    assert "~" in redact(text)
+    assert LINK not in redact(text)
+    assert TOKEN not in redact(text)
+
+
+def test_what_a_browser_keeps_of_links_becomes_marks():
+    told = redact(f"cookie annotator-7=12-{'ab' * 16}.345-{'cd' * 16} of 12")
+    assert re.fullmatch(
+        r"cookie annotator-7=12-~[0-9a-f]{8}\.345-~[0-9a-f]{8} of 12", told
+    )
+    assert redact(told) == told
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'File "templates/rate/slot.html", line 3',
+        "annotate/pages/seat/invitation.py",
+        "GET /rate/ HTTP/1.1",
+        "CSRF token missing.",
+        "AuthenticationMiddleware",
+        "/studies/vistorybench-user-study/",
+        "Invitation links are printed",
+        "0d21b4cd-6db4-4b0d-9a0b-0fd4f7a0f0f9",
+        "a" * 64,
+        f"page 3-{'a' * 64}",
+    ],
+)
+def test_what_is_no_secret_stays(text):
+    assert redact(text) == text
+
+
+def test_a_line_is_clean_before_anybody_formats_it():
+    try:
+        raise ValueError(f"at /rate/{LINK}/")
+    except ValueError:
+        line = Line(
+            "any",
+            logging.ERROR,
+            "x.py",
+            1,
+            "at %s",
+            (f"/rate/{LINK}/",),
+            sys.exc_info(),
+            sinfo=f"  /rate/{LINK}/",
+        )
+    told = logging.Formatter("%(message)s").format(line)
+    assert LINK not in told
+    assert told.count(redact(f"/rate/{LINK}/")) == 3
+    assert "ValueError" in told
+
+
+def test_a_line_that_does_not_fit_its_values_is_told_nevertheless():
+    line = Line("any", logging.ERROR, "x.py", 1, "%s and %s", (f"/rate/{LINK}/",), None)
+    assert "'%s and %s'" in line.getMessage()
+    assert LINK not in line.getMessage()
+
+
+def report(request) -> str:
+    token = code = LINK
+    password = "of-somebody"
+    try:
+        raise ValueError(f"{token} {code} {len(password)}")
+    except ValueError:
+        reporter = get_exception_reporter_class(request)(request, *sys.exc_info())
+    return reporter.get_traceback_html() + reporter.get_traceback_text()
+
+
+def test_a_report_of_an_error_has_no_secrets():
+    request = RequestFactory().post(
+        f"/rate/{LINK}/consent/?proof={PROOF}",
+        {"password": "of-somebody", "csrfmiddlewaretoken": LETTERS, "name": "kept"},
+        HTTP_REFERER=f"http://lab/rate/{LINK}/",
+        HTTP_AUTHORIZATION=f"Token {TOKEN}",
+    )
+    request.COOKIES = {"annotator-1": f"1-{'ab' * 16}", "sessionid": LETTERS}
+    told = report(request)
+    for secret in (LINK, LETTERS, TOKEN, PROOF, "of-somebody", "ab" * 16):
+        assert secret not in told.replace("password = &quot;of-somebody", "")
+    assert "ValueError" in told
+    assert "kept" in told
+
+
+@pytest.mark.django_db
+def test_a_report_of_an_error_has_nothing_that_a_browser_keeps(monkeypatch):
+    """Attack: what stands in a report is put into a cookie."""
+    study = make_study(consented=True)
+    person, other = study.annotators.all()
+    response = devices.remember(RequestFactory().get("/"), HttpResponse(), person)
+    name = f"annotator-{study.pk}"
+    proof = response.cookies[name].value.partition("-")[2]
+    assert re.fullmatch("[0-9a-f]{32}", proof)
+    request = RequestFactory().get("/")
+    request.COOKIES[name] = f"{person.pk}-{proof}"
+
+    monkeypatch.setattr(devices.hmac, "compare_digest", None)
+    told = ""
+    for act in (
+        lambda: devices.at_work(request, study.pk),
+        lambda: devices.remember(request, None, other),
+    ):
+        with pytest.raises((TypeError, AttributeError)) as raised:
+            act()
+        reporter = get_exception_reporter_class(request)(
+            request, raised.type, raised.value, raised.tb
+        )
+        told += reporter.get_traceback_html() + reporter.get_traceback_text()
+    assert "at_work" in told
+    assert "in remember" in told
+    assert proof not in told
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("sent_as", ["application/json", MULTIPART_CONTENT])
+def test_a_report_of_a_token_that_failed_has_no_password(monkeypatch, sent_as):
+    """Attack: whoever reads the report logs in; the database was locked, say."""
+    given = {"username": "alice", "password": "of somebody else"}
+    User.objects.create_user(**given)
+    told = []
+
+    def hear(request, **_given):
+        reporter = get_exception_reporter_class(request)(request, *sys.exc_info())
+        told.append(reporter.get_traceback_html() + reporter.get_traceback_text())
+
+    locked = Mock(side_effect=OperationalError("database is locked"))
+    monkeypatch.setattr(AccessAttempt.objects, "filter", locked)
+    got_request_exception.connect(hear)
+    try:
+        client = Client(raise_request_exception=False)
+        answer = client.post(reverse("api-token"), given, content_type=sent_as)
+    finally:
+        got_request_exception.disconnect(hear)
+    assert answer.status_code == 500
+    (report,) = told
+    assert "database is locked" in report
+    assert "is_valid" in report
+    assert given["password"] not in report
+
+
+@pytest.mark.django_db
+def test_the_message_to_the_administrators_has_no_secrets(settings, monkeypatch):
+    settings.ADMINS = [("Alice", "alice@example.org")]
+
+    def broken(*_args):
+        raise RuntimeError("of this test")
+
+    study = make_study(consented=True)
+    token = study.annotators.first().invitation.token
+    monkeypatch.setattr("annotate.pages.seat.invitation.choosing.next_slot", broken)
+    client = Client(raise_request_exception=False)
+    study.annotators.update(instructed_at="2026-01-01T00:00Z")
+    assert client.get(reverse("rate-entry", args=[token])).status_code == 500
+    (message,) = mail.outbox
+    assert "of this test" in message.body
+    assert token not in message.subject + message.body
+    assert redact(f"/rate/{token}/") in message.subject

@@ -1,0 +1,235 @@
+"""The processes of `make run`: started, killed and stopped for real."""
+
+import os
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from evalcore.management.commands import serve
+from tests.serving import Served, free_port, wait_until
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+# SQLite, whatever the other tests run on.
+pytestmark = pytest.mark.once
+ONE_OF_EACH = {"cpu": 1, "gpu": 1, "beat": 1}
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    """A folder whose database is migrated, which takes longer than all the rest."""
+    folder = tmp_path_factory.mktemp("prepared")
+    subprocess.run(
+        [sys.executable, "manage.py", "migrate", "-v", "0"],
+        cwd=ROOT,
+        check=True,
+        env=os.environ | {"DATA_DIR": str(folder), "DATABASE_URL": ""},
+    )
+    return folder
+
+
+@pytest.fixture
+def served(prepared, tmp_path):
+    shutil.copytree(prepared, tmp_path / "with space")
+    with Served(tmp_path / "with space") as served:
+        served.wait_for_pages()
+        yield served
+
+
+def signs_of_life(served: Served) -> dict[str, str | None]:
+    """Return the workers that gave one, and when those that ended start again."""
+    with closing(sqlite3.connect(served.folder / "plumbline.sqlite3")) as database:
+        sql = "SELECT kind, restart_at FROM evalcore_worker WHERE seen_at IS NOT NULL"
+        return dict(database.execute(sql).fetchall())
+
+
+def counts(served: Served) -> dict[str, int]:
+    return {kind: len(pids) for kind, pids in served.workers().items()}
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_it_serves_and_stops_without_leaving_anything(served, how):
+    served.wait_for_workers()
+    output = served.stop(how)
+    wait_until(lambda: not served.pids(), 5, "the end of every process")
+    assert served.process.returncode == 0
+    assert "create_manager" in output
+
+
+def test_a_killed_worker_is_started_again_and_pages_go_on(served):
+    served.wait_for_workers()
+    killed = served.workers()
+    for pids in killed.values():
+        os.kill(pids[0], signal.SIGKILL)
+
+    def is_replaced() -> bool:
+        assert served.answers()
+        now = served.workers()
+        return all(now[kind] and now[kind] != killed[kind] for kind in killed)
+
+    wait_until(is_replaced, 60, "new workers")
+    assert counts(served) == ONE_OF_EACH
+    alive = dict.fromkeys(ONE_OF_EACH)
+    wait_until(lambda: signs_of_life(served) == alive, 180, "signs of life")
+    output = served.stop()
+    assert output.count("was ended by SIGKILL") == len(killed)
+    assert served.process.returncode == 0
+    wait_until(lambda: not served.pids(), 5, "the end of every process")
+
+
+def test_the_web_server_takes_everything_with_it_and_its_exit_status(served):
+    served.wait_for_workers()
+    arbiter, *_workers = served.pids("gunicorn")
+    os.kill(arbiter, signal.SIGKILL)
+    output = served.process.communicate(timeout=60)[0]
+    assert served.process.returncode == 128 + signal.SIGKILL
+    assert "The web server ended by itself" in output
+    wait_until(lambda: not served.pids(), 5, "the end of every process")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's prctl")
+def test_nothing_outlives_a_supervisor_that_is_killed(served):
+    served.wait_for_workers()
+    served.process.kill()
+    # Workers of gunicorn look at their parent about once a second.
+    wait_until(lambda: not served.pids(), 20, "the end of every process")
+
+
+SIGNALLED_AS_A_CHILD_STARTS = """
+import os, subprocess, sys
+import django
+django.setup()
+from evalcore.management.commands import serve
+
+class Starting(subprocess.Popen):
+    def __init__(self, _command, **how):
+        sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
+        super().__init__(sleep, **how)
+        print(self.pid, flush=True)
+        os.kill(os.getpid(), {how})
+
+subprocess.Popen = Starting
+serve.run_server(port=8000, bind="127.0.0.1")
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_while_a_child_starts_leaves_nothing_behind(tmp_path, how):
+    server = subprocess.Popen(
+        [sys.executable, "-c", SIGNALLED_AS_A_CHILD_STARTS.format(how=int(how))],
+        env=os.environ | {"DATA_DIR": str(tmp_path)},
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    told, _ = server.communicate(timeout=60)
+    assert server.returncode == 0
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(told.split()[-1]), 0)
+
+
+def test_a_port_in_use_is_explained(tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert f"Port {port} is in use" in refused(tmp_path, port=port)
+
+
+def test_an_address_of_another_machine_is_explained(tmp_path):
+    told = refused(tmp_path, "--bind", "192.0.2.1")
+    assert "BIND=192.0.2.1: this machine cannot listen there" in told
+
+
+@pytest.mark.parametrize("bind", ["0.0.0.0", "::"])
+@pytest.mark.parametrize("command", ["serve", "demo"])
+def test_beyond_this_machine_it_demands_its_address(
+    settings, monkeypatch, command, bind
+):
+    settings.BASE_URL, settings.DEMO = "", True
+    settings.BIND, settings.PORT = bind, free_port()
+
+    def begun(*_given, **_options):
+        raise AssertionError("it goes on to the database")
+
+    for module in (
+        "evalcore.management.commands.serve",
+        "fixtures.management.commands.demo",
+    ):
+        monkeypatch.setattr(f"{module}.call_command", begun)
+    given = {"bind": bind, "port": settings.PORT} if command == "serve" else {}
+    with pytest.raises(CommandError, match="BASE_URL is missing") as told:
+        call_command(command, **given)
+    assert f"BIND={bind} listens beyond this machine" in str(told.value)
+    settings.BASE_URL = "http://192.168.1.20"
+    with pytest.raises(AssertionError, match="goes on"):
+        call_command(command, **given)
+
+
+def test_a_name_of_this_machine_may_be_one_of_the_network_too(settings, monkeypatch):
+    """gunicorn takes the address of IPv4, whichever comes first here."""
+    settings.BASE_URL = ""
+
+    def found(_host, port, **_how):
+        how = socket.SOCK_STREAM, 6, ""
+        return [
+            (socket.AF_INET6, *how, ("::1", port, 0, 0)),
+            (socket.AF_INET, *how, ("192.168.1.20", port)),
+        ]
+
+    monkeypatch.setattr(socket, "getaddrinfo", found)
+    with pytest.raises(CommandError, match="BIND=lab listens beyond this machine"):
+        serve.check_address("lab", free_port())
+
+
+@pytest.mark.parametrize(
+    ("base", "proxies", "is_told"),
+    [
+        ("https://study.example.org", 0, True),
+        ("https://study.example.org", 1, False),
+        ("http://192.168.1.20", 0, False),
+    ],
+)
+def test_a_proxy_that_nobody_counts_is_told(settings, capsys, base, proxies, is_told):
+    settings.PRODUCTION = False
+    settings.BASE_URL, settings.TRUSTED_PROXIES = base, proxies
+    serve._tell_where("127.0.0.1", 8000)
+    assert ("TRUSTED_PROXIES is not set" in capsys.readouterr().out) is is_told
+
+
+def test_a_port_that_is_none_is_explained(tmp_path):
+    assert "write a number from 1 to 65535" in refused(tmp_path, port=99999)
+
+
+def refused(tmp_path: Path, *options: str, **how: int) -> str:
+    """Return what serve says when it does not start."""
+    with Served(tmp_path, *options, **how) as served:
+        output = served.process.communicate(timeout=60)[0]
+        assert served.process.returncode == 2
+    return output
+
+
+def test_a_web_worker_loads_neither_torch_nor_pandas(tmp_path):
+    code = (
+        "import sys; import evalcore.wsgi; from django.urls import get_resolver; "
+        "get_resolver().url_patterns; "
+        "print([m for m in ('torch', 'pandas', 'scipy', 'plotly') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"DATA_DIR": str(tmp_path)},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "[]"

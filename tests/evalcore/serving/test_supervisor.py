@@ -1,0 +1,176 @@
+"""When a worker is started again, and what is left of it before."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from evalcore.models import Worker
+from evalcore.serving import supervisor
+from evalcore.serving.supervisor import KeptWorker
+from tests.serving import wait_until
+
+pytestmark = pytest.mark.django_db(transaction=True)
+PYTHON = [sys.executable, "-S", "-c"]
+# Has a child of its own, as a worker with a pool has, and says which.
+PARENT = """
+import os, subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(600)"])
+with open(sys.argv[1] + ".part", "w") as stream:
+    stream.write(str(child.pid))
+os.rename(sys.argv[1] + ".part", sys.argv[1])
+time.sleep(600)
+"""
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that the test moves; processes are real."""
+
+    class Clock:
+        now = 1000.0
+
+    monkeypatch.setattr(supervisor.time, "monotonic", lambda: Clock.now)
+    return Clock
+
+
+@pytest.fixture
+def keeping():
+    """Keep a command at work, and leave nothing of it behind."""
+    kept: list[KeptWorker] = []
+
+    def keep(*command: str) -> KeptWorker:
+        kept.append(KeptWorker("gpu", [*PYTHON, *command]))
+        return kept[-1]
+
+    yield keep
+    for worker in kept:
+        if worker.child is not None:
+            worker.child.end(0)
+
+
+def run_and_end(worker: KeptWorker, clock, seconds: float = 0) -> float:
+    """Have it run for so long and end; return until when it is not started again."""
+    worker.keep()
+    child = worker.child
+    assert child is not None
+    clock.now += seconds
+    child.ask_to_end()
+    while worker.child is child:
+        worker.keep()
+        time.sleep(0.01)
+    began = clock.now
+    while worker.child is None:
+        assert clock.now < began + 100
+        clock.now += 0.5
+        worker.keep()
+    return clock.now - began
+
+
+def test_each_time_it_waits_twice_as_long_up_to_a_minute(keeping, clock, caplog):
+    worker = keeping("import time; time.sleep(600)")
+    waits = [run_and_end(worker, clock) for _ in range(8)]
+    assert waits == [1, 2, 4, 8, 16, 32, 60, 60]
+    assert "The gpu worker was ended by SIGTERM." in caplog.text
+    assert "it is started again in 60 s" in caplog.text
+
+
+def test_one_that_ran_well_for_a_while_is_started_at_once_again(keeping, clock):
+    worker = keeping("import time; time.sleep(600)")
+    assert [run_and_end(worker, clock) for _ in range(4)][-1] == 8
+    assert run_and_end(worker, clock, supervisor.WELL_SECONDS) == 1
+
+
+def test_one_that_cannot_be_started_is_tried_again_later(clock, caplog):
+    worker = KeptWorker("cpu", ["/nowhere/at/all"])
+    for _ in range(3):
+        worker.keep()
+    assert worker.child is None
+    assert caplog.text.count("could not be started: No such file") == 1
+    clock.now += 1
+    worker.keep()
+    assert caplog.messages[-1].endswith("it is started again in 2 s.")
+
+
+def test_what_a_killed_worker_had_started_is_ended(keeping, tmp_path):
+    worker = keeping(PARENT, str(tmp_path / "child"))
+    worker.keep()
+    wait_until((tmp_path / "child").exists, 30, "its child")
+    child = int((tmp_path / "child").read_text())
+    os.kill(worker.child._process.pid, signal.SIGKILL)
+    first = worker.child
+
+    def is_seen_to() -> bool:
+        worker.keep()
+        return worker.child is not first
+
+    wait_until(is_seen_to, 10, "its end")
+    wait_until(lambda: not alive(child), 10, "the end of its child")
+
+
+def alive(pid: int) -> bool:
+    """Say whether a process runs; one that nobody has asked for its status does not."""
+    try:
+        with open(f"/proc/{pid}/stat") as stream:
+            return stream.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_the_pages_are_told_when_it_is_started_again(keeping, clock):
+    worker = keeping("raise SystemExit(3)")
+    worker.keep()
+    while worker.child is not None:
+        worker.keep()
+        time.sleep(0.01)
+    wait_until(Worker.objects.exists, 10, "its row")
+    row = Worker.objects.get(kind="gpu")
+    assert row.seen_at is None
+    assert timedelta(0) < row.restart_at - timezone.now() <= timedelta(seconds=1)
+
+
+SUPERVISE = """
+import os, sys
+import django
+django.setup()
+from evalcore.serving import supervisor, workers
+workers.sign = workers.expect = lambda *given: None
+web = [sys.executable, "-S", "-c", "import time; time.sleep(3)"]
+worker = [sys.executable, "-S", "-c", "raise SystemExit(1)"]
+raise SystemExit(40 + supervisor.run(web, {"cpu": worker}))
+"""
+
+
+def test_a_worker_that_ends_ends_nothing_else_where_nobody_reads_what_is_printed():
+    """The terminal was closed, or what kept the log has ended."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    found = subprocess.run(
+        [sys.executable, "-c", SUPERVISE], stdout=writing, stderr=writing, timeout=60
+    )
+    os.close(writing)
+    assert found.returncode == 40
+
+
+def test_nothing_is_left_where_something_goes_wrong(monkeypatch):
+    started = []
+
+    class Noted(supervisor.Child):
+        def __init__(self, command):
+            super().__init__(command)
+            started.append(self)
+
+    def fail(worker):
+        raise MemoryError
+
+    monkeypatch.setattr(signal, "signal", lambda *given: None)
+    monkeypatch.setattr(supervisor, "Child", Noted)
+    monkeypatch.setattr(KeptWorker, "keep", fail)
+    with pytest.raises(MemoryError):
+        supervisor.run([*PYTHON, "import time; time.sleep(600)"], {"cpu": PYTHON})
+    assert [child.ended() is not None for child in started] == [True]

@@ -1,0 +1,342 @@
+"""Stored videos: the same stream, no metadata, one rendition for all methods."""
+
+import struct
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+
+from evalcore import media
+from evalcore.formats import folder_layouts
+from evalcore.models import MediaFile
+from evalcore.video import decoding, storing
+from evalcore.video.storing import UnreadableVideoError
+from tests.clips import (
+    key_frames,
+    number_of,
+    numbers,
+    open_still,
+    read_clip,
+    rewrap,
+    write_clip,
+)
+
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
+
+SECRET = "rendered by Alder-XL"
+TAGS = {"title": SECRET, "comment": SECRET}
+# Without B-frames, so that every picture suffers from what is scribbled over it.
+SAME = {"x264-params": "bframes=0"}
+
+
+def test_it_works(tmp_path):
+    stored = storing.store_video(write_clip(tmp_path / "a.mp4", frames=30, rate=12))
+    assert (stored.width, stored.height, stored.content_type) == (96, 64, "video/mp4")
+    assert (stored.duration_seconds, stored.frame_rate) == (2.5, 12)
+    assert storing.frame_count(stored) == 30
+    assert MediaFile.objects.get() == stored
+    assert media.original_path(stored).suffix == ".mp4"
+
+
+@pytest.mark.parametrize(
+    ("name", "codec"),
+    [
+        ("a.mp4", "libx264"),
+        ("a.mp4", "mpeg4"),
+        ("a.webm", "libvpx"),
+        ("a.webm", "libvpx-vp9"),
+        ("a.webm", "libsvtav1"),
+    ],
+)
+def test_every_kind_becomes_the_same_kind_of_rendition(tmp_path, name, codec):
+    stored = storing.store_video(write_clip(tmp_path / name, codec=codec, frames=25))
+    assert (stored.extension, stored.frame_rate) == (name[2:], 12)
+    path = storing.video_rendition_path(stored)
+    assert numbers(path) == list(range(25))
+    with av.open(str(path)) as file:
+        stream = file.streams.video[0]
+        assert stream.codec_context.name == "h264"
+        assert stream.codec_context.pix_fmt == "yuv420p"
+        assert (stream.average_rate, stream.start_time) == (12, 0)
+        assert stream.duration * stream.time_base == Fraction(25, 12)
+        assert len(file.streams) == 1
+    # Every half second, wherever the original has its own.
+    assert key_frames(path) == [0, 6, 12, 18, 24]
+
+
+def test_key_frames_of_the_original_are_not_ours(tmp_path):
+    own = {"x264-params": "keyint=5:min-keyint=5:scenecut=0"}
+    source = write_clip(tmp_path / "a.mp4", options=own)
+    assert key_frames(source) == [0, 5, 10, 15, 20]
+    stored = storing.store_video(source)
+    assert key_frames(storing.video_rendition_path(stored)) == [0, 6, 12, 18]
+
+
+def test_no_metadata_survives(tmp_path):
+    for name in ("a.mp4", "a.webm"):
+        source = write_clip(tmp_path / name, tags=TAGS, sound=name == "a.mp4")
+        assert SECRET.encode() in source.read_bytes()
+        stored = storing.store_video(source)
+        original = media.original_path(stored)
+        rendition = storing.video_rendition_path(stored)
+        for path in (original, rendition):
+            assert SECRET.encode() not in path.read_bytes()
+            with av.open(str(path)) as file:
+                assert [stream.type for stream in file.streams] == ["video"]
+                assert not {"title", "comment", "creation_time"} & set(file.metadata)
+        # Neither does anything say who encoded what people are shown, and how.
+        for word in (b"x264", b"Lavf", b"Lavc", b"crf="):
+            assert word not in rendition.read_bytes()
+
+
+def test_the_original_keeps_its_stream(tmp_path):
+    source = write_clip(tmp_path / "a.mp4", tags=TAGS, sound=True)
+    stored = media.original_path(storing.store_video(source))
+    packets = []
+    for path in (source, stored):
+        with av.open(str(path)) as file:
+            packets.append([bytes(p) for p in file.demux(video=0) if p.size])
+    assert packets[0] == packets[1]
+
+
+def test_other_tags_around_the_same_stream_are_the_same_video(tmp_path):
+    plain = write_clip(tmp_path / "a.mp4")
+    tagged = rewrap(plain, tmp_path / "b.mp4", TAGS)
+    stored = storing.store_video(plain)
+    assert storing.store_video(tagged) == stored
+    assert storing.store_video(plain.read_bytes()) == stored
+    assert storing.is_same_video(stored, tagged)
+    other = write_clip(tmp_path / "c.mp4", frames=23)
+    assert not storing.is_same_video(stored, other)
+
+
+def test_a_fast_start(tmp_path):
+    stored = storing.store_video(write_clip(tmp_path / "a.mp4"))
+    data = storing.video_rendition_path(stored).read_bytes()
+    assert data.index(b"moov") < data.index(b"mdat")
+
+
+def test_a_box_letterboxes(tmp_path):
+    white = np.full((64, 64, 3), 255, np.uint8)
+    source = write_clip(tmp_path / "a.mp4", size=(64, 64), pictures=lambda _n: white)
+    stored = storing.store_video(source)
+    path = storing.video_rendition_path(stored, (159, 80))
+    assert path != storing.video_rendition_path(stored)
+    _time, frame = read_clip(path)[0]
+    assert frame.shape == (80, 160, 3)
+    grey = frame.mean(axis=2)
+    assert grey[:, :38].max() < 20
+    assert grey[:, -38:].max() < 20
+    assert grey[:, 42:-42].min() > 235
+    assert storing.rendition_size(stored, (159, 80)) == (160, 80)
+    # The box of a video of that size is no work at all.
+    assert storing.video_rendition_path(
+        stored, (64, 64)
+    ) == storing.video_rendition_path(stored)
+
+
+def test_colours_are_as_they_were(tmp_path):
+    red = np.zeros((64, 96, 3), np.uint8)
+    red[:] = (200, 40, 60)
+    source = write_clip(tmp_path / "a.mp4", pictures=lambda _n: red)
+    path = storing.video_rendition_path(storing.store_video(source))
+    _time, frame = read_clip(path)[5]
+    assert np.abs(frame.astype(int) - red).max() <= 6
+    with av.open(str(path)) as file:
+        assert next(file.decode(video=0)).colorspace == 1  # BT.709, said so
+
+
+def test_odd_sizes_become_even(tmp_path):
+    source = write_clip(tmp_path / "a.webm", size=(97, 65))
+    stored = storing.store_video(source)
+    assert (stored.width, stored.height) == (97, 65)
+    assert read_clip(storing.video_rendition_path(stored))[0][1].shape == (64, 96, 3)
+
+
+def turned(path, matrix):
+    """The file with another orientation in its track header."""
+    data = bytearray(path.read_bytes())
+    at = data.index(b"tkhd") + 44
+    data[at : at + 36] = struct.pack(">9i", *matrix)
+    path.write_bytes(data)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("matrix", "corner"),
+    [
+        ((0, 1 << 16, 0, -1 << 16, 0, 0, 64 << 16, 0, 1 << 30), (0, -1)),  # clockwise
+        ((0, -1 << 16, 0, 1 << 16, 0, 0, 0, 96 << 16, 1 << 30), (-1, 0)),
+        ((-1 << 16, 0, 0, 0, -1 << 16, 0, 96 << 16, 64 << 16, 1 << 30), (-1, -1)),
+    ],
+)
+def test_a_video_from_a_turned_camera_stands_upright(tmp_path, matrix, corner):
+    picture = np.zeros((64, 96, 3), np.uint8)
+    picture[:16, :16] = 255  # left above, as it was filmed
+    source = write_clip(tmp_path / "a.mp4", pictures=lambda _n: picture)
+    stored = storing.store_video(turned(source, matrix))
+    _time, frame = read_clip(storing.video_rendition_path(stored))[0]
+    assert frame.shape[:2] == (stored.height, stored.width)
+    assert (stored.width < stored.height) == (0 in corner)
+    assert frame[corner].mean() > 200
+    assert frame[0, 0].mean() < 50
+
+
+def test_uneven_frames_are_shown_at_their_average_rate(tmp_path):
+    times = [0.0, 0.1, 0.2, 0.3, 0.8, 0.9]  # 5 steps in 0.9 seconds
+    source = write_clip(tmp_path / "a.mp4", frames=6, times=times)
+    stored = storing.store_video(source)
+    assert stored.frame_rate == pytest.approx(5 / 0.9)
+    shown = read_clip(storing.video_rendition_path(stored))
+    assert [number_of(frame) for _time, frame in shown] == [0, 2, 3, 3, 3, 5]
+    gaps = np.diff([time for time, _frame in shown])
+    assert gaps == pytest.approx(np.full(5, 0.18), abs=1e-3)
+    assert len(shown) == storing.frame_count(stored)
+
+
+@pytest.mark.parametrize("rate", [8, 24, 30, Fraction(24000, 1001)])
+def test_rates_survive_time_stamps_in_milliseconds(tmp_path, rate):
+    stored = storing.store_video(write_clip(tmp_path / "a.webm", rate=rate, frames=40))
+    assert stored.frame_rate == float(rate)
+    assert numbers(storing.video_rendition_path(stored)) == list(range(40))
+
+
+def test_stills(tmp_path):
+    stored = storing.store_video(write_clip(tmp_path / "a.mp4", frames=31, rate=8))
+    middle = storing.video_still_path(stored, "thumb")
+    first = storing.video_still_path(stored, "thumb", at="first")
+    assert number_of(open_still(middle)) == 15
+    assert number_of(open_still(first)) == 0
+    boxed = storing.video_still_path(stored, "display", box=(200, 64))
+    assert open_still(boxed).shape == (64, 200, 3)
+
+
+def cut(path):
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) * 2 // 3])
+    return path
+
+
+def scribbled(path):
+    """A file of which a player would show something all the same."""
+    data = bytearray(path.read_bytes())
+    mdat = data.index(b"mdat")
+    middle = mdat + (len(data) - mdat) // 2
+    for i in range(middle, middle + 40):
+        data[i] ^= 0xFF
+    path.write_bytes(data)
+    return path
+
+
+def noise(number):
+    dice = np.random.default_rng(number)
+    return dice.integers(0, 256, (64, 96, 3), dtype=np.uint8)
+
+
+def one_picture(folder):
+    return write_clip(folder / "a.mp4", frames=1)
+
+
+def text(folder):
+    path = folder / "a.mp4"
+    path.write_text("not a video")
+    return path
+
+
+def empty(folder):
+    path = folder / "a.mp4"
+    path.write_bytes(b"")
+    return path
+
+
+def only_sound(folder):
+    path = folder / "a.mp4"
+    with av.open(str(path), "w") as file:
+        voice = file.add_stream("aac", rate=16000, layout="mono")
+        part = av.AudioFrame.from_ndarray(
+            np.zeros((1, 1024), np.float32), "fltp", "mono"
+        )
+        part.sample_rate = 16000
+        file.mux(voice.encode(part))
+        file.mux(voice.encode())
+    return path
+
+
+BROKEN = {
+    "no video": (text, "mp4 (H.264) or webm (VP8, VP9 or AV1); this file is neither"),
+    "empty": (empty, "this file is empty"),
+    "one frame": (one_picture, "at least two frames"),
+    "only sound": (only_sound, "has no pictures"),
+    "other codec": (
+        lambda folder: write_clip(folder / "a.mp4", codec="hevc", size=(128, 128)),
+        "its codec is hevc",
+    ),
+    "cut short": (
+        lambda folder: cut(write_clip(folder / "a.webm", frames=60)),
+        "cut short",
+    ),
+    "cut short, index behind": (
+        lambda folder: cut(write_clip(folder / "a.mp4", pictures=noise)),
+        "broken",
+    ),
+    "damaged": (
+        lambda folder: scribbled(
+            write_clip(folder / "a.mp4", pictures=noise, options=SAME)
+        ),
+        "broken",
+    ),
+    "small": (lambda folder: write_clip(folder / "a.mp4", size=(8, 64)), "16 pixels"),
+    "fast": (lambda folder: write_clip(folder / "a.mp4", rate=120), "60 frames"),
+    "slow": (
+        lambda folder: write_clip(folder / "a.mp4", frames=3, times=[0, 3, 6]),
+        "from 1 to 60 frames a second, not 0.333",
+    ),
+}
+
+
+@pytest.mark.parametrize(("make", "what"), BROKEN.values(), ids=BROKEN.keys())
+def test_what_cannot_be_shown_is_refused(tmp_path, settings, make, what):
+    path = make(tmp_path)
+    for use in (storing.check_video, storing.store_video):
+        with pytest.raises(UnreadableVideoError) as refused:
+            use(path)
+        assert what in str(refused.value)
+    assert not MediaFile.objects.exists()
+    assert not [p for p in settings.MEDIA_ROOT.rglob("*") if p.is_file()]
+
+
+@pytest.mark.parametrize(
+    ("limit", "value", "what"),
+    [
+        ("MAX_BYTES", 100, "at most 100 bytes"),
+        ("MAX_SECONDS", 1, "at most 1 seconds"),
+        ("MAX_PIXELS", 1000, "at most 1,000 pixels a frame, not 96 x 64"),
+    ],
+)
+def test_absurd_files_are_refused(tmp_path, monkeypatch, limit, value, what):
+    path = write_clip(tmp_path / "a.mp4", frames=30)
+    storing.check_video(path)
+    monkeypatch.setattr(decoding, limit, value)
+    with pytest.raises(UnreadableVideoError, match=what):
+        storing.check_video(path)
+
+
+def test_a_name_with_a_colon_is_no_address(tmp_path, monkeypatch):
+    source = write_clip(tmp_path / "http:" / "x.mp4")
+    monkeypatch.chdir(tmp_path)
+    storing.check_video(source.relative_to(tmp_path))
+
+
+def test_the_limits_are_documented():
+    text = (Path(__file__).parents[3] / "docs/videos.md").read_text("utf-8")
+    for limit in (
+        f"{decoding.MAX_BYTES // 10**6} MB",
+        f"{decoding.MAX_SECONDS // 60} minutes",
+        f"{4096} x {decoding.MAX_PIXELS // 4096} pixels",
+        f"{decoding.MIN_RATE} to {decoding.MAX_RATE} frames a second",
+    ):
+        assert limit in text
+    for name in folder_layouts.VIDEO_NAMES:
+        assert f"`{name}`" in text
