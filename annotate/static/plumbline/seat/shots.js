@@ -23,7 +23,7 @@ export function open(main, seat) {
     shot = Math.max(0, Math.min(index, shots.length - 1));
     shots.forEach((each, i) => each.classList.toggle("current", i === shot));
     links.forEach((link, i) => { link.ariaCurrent = i === shot; });
-    find("#here").textContent = shots[shot].querySelector("h2").textContent;
+    find("#here").textContent = shots[shot].querySelector("h2").textContent.trim();
     if (!isOn("all")) zoom.fit();
     const seen = isOn("all") ? shots : links;
     if (seat.showShot) seen[shot].scrollIntoView({ block: "nearest", inline: "center" });
@@ -79,7 +79,7 @@ export function open(main, seat) {
   function showFault(image) {
     const figure = image.closest("figure");
     if (!figure || figure.querySelector("div")) return;
-    const tile = find("#broken").content.firstChild.cloneNode(true);
+    const tile = find("#broken").content.firstElementChild.cloneNode(true);
     tile.querySelector(".retry").onclick = () => {
       tile.remove();
       image.src = image.src;
