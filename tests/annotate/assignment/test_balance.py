@@ -9,6 +9,7 @@ from django.template.loader import render_to_string
 from annotate.assignment.designs.balance import BalanceReport
 from annotate.assignment.designs.balanced import Group, plan
 from tests.annotate.assignment.test_balanced import likert
+from tests.one_line import one_line
 
 NEW = (
     "group_loads",
@@ -29,7 +30,7 @@ def stored():
 
 
 def shown(balance):
-    return render_to_string("manage/_balance.html", {"balance": balance})
+    return one_line(render_to_string("manage/_balance.html", {"balance": balance}))
 
 
 def test_new_values_are_shown(stored):

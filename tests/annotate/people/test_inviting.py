@@ -248,7 +248,7 @@ def test_withdrawing_is_checked_and_done_on_the_page():
     assert study.slots.filter(state="withdrawn").count() == 4
     page = client.get(reverse("study-extend", args=[study.slug])).content.decode()
     assert 'value="Birch"> Birch <span class="badge">withdrawn' in page
-    assert 'value="Cedar"> Cedar</label>' in page
+    assert 'value="Cedar"> Cedar </label>' in page
     assert client.post(address, {"method": "Oak"}).status_code == 422
 
 

@@ -62,7 +62,7 @@ def browser(client, study):
 def place(page: str) -> str:
     """Return what the bar at the top says the page is."""
     found = re.search(r'brand-mark" aria-hidden="true"></span>([^<]*)</span>', page)
-    return found[1]
+    return found[1].strip()
 
 
 def train(browser, *rounds):
