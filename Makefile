@@ -11,6 +11,9 @@ FULL := .venv/full.stamp
 # The Chinese catalogue; `make messages` collects new texts into the .po file.
 PO := annotate/locale/zh_Hans/LC_MESSAGES/django.po
 MO := $(PO:.po=.mo)
+# Templates of pages, which are Django's, and of the report, which are Jinja's.
+PAGES := templates
+REPORT := analysis/templates
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo run metrics test lint format messages bench requirements clean
@@ -58,13 +61,21 @@ test: $(FULL) $(MO)  ## run every test
 lint: $(FULL)  ## formatting, rules, import directions, types, missing migrations
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/djangofmt --check $(PAGES)
+	$(BIN)/djangofmt --check --profile jinja $(REPORT)
+	$(BIN)/djangofmt check $(PAGES)
+	$(BIN)/djangofmt check --profile jinja $(REPORT)
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 	$(BIN)/python manage.py makemigrations --check --dry-run
 
-format: $(FULL) ## rewrite the code in the project's format
+format: $(FULL) ## rewrite code and templates in the project's format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/djangofmt check --fix $(PAGES)
+	$(BIN)/djangofmt check --fix --profile jinja $(REPORT)
+	$(BIN)/djangofmt $(PAGES)
+	$(BIN)/djangofmt --profile jinja $(REPORT)
 
 bench: $(FULL) ## time what must be fast (coverage.py and planning.py simulate: minutes)
 	@set -e; for script in design inputs analysis; do echo "== $$script"; $(BIN)/python "benchmarks/$$script.py"; done

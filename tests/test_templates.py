@@ -1,0 +1,36 @@
+"""What the linter of templates does not look for."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1] / "templates"
+TEMPLATES = sorted(str(path.relative_to(ROOT)) for path in ROOT.rglob("*.html"))
+SEEN = re.compile(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", re.S)
+
+
+def text(name: str) -> str:
+    return (ROOT / name).read_text()
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_nothing_is_inline_that_the_policy_of_pages_forbids(name):
+    """Browsers would leave it out: no style, no handler and no script in the page."""
+    written = SEEN.sub("", text(name))
+    assert re.findall(r"<style\b|\sstyle=|\son[a-z]+=|javascript:", written) == []
+    assert re.findall(r"<script\b(?![^>]*\bsrc=)[^>]*>", written) == []
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_a_form_that_is_posted_has_its_token(name):
+    forms = re.findall(r"<form\b.*?</form>", text(name), re.S)
+    posted = [one for one in forms if 'method="post"' in one.lower()]
+    assert [one for one in posted if "{% csrf_token %}" not in one] == []
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_a_form_that_is_sent_by_get_gives_no_token_away(name):
+    forms = re.findall(r"<form\b.*?</form>", text(name), re.S)
+    asking = [one for one in forms if "method=" not in one.split(">")[0]]
+    assert [one for one in asking if "csrf_token" in one] == []
