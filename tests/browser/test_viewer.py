@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 # Where a picture lies in its box, in parts of the box: left, top, width.
 PLACES = """() => [...document.querySelectorAll(".shot.current a.pane")].map((pane) => {
   const box = pane.getBoundingClientRect();
-  const picture = pane.firstChild.getBoundingClientRect();
+  const picture = pane.firstElementChild.getBoundingClientRect();
   return [(picture.x - box.x) / box.width, (picture.y - box.y) / box.height,
           picture.width / box.width].map((part) => Math.round(part * 1000) / 1000);
 })"""

@@ -5,12 +5,15 @@
   const form = document.getElementById("setup");
   const summary = document.getElementById("summary");
 
+  // What is read of a line, however its template breaks it.
+  const words = (line) => line.textContent.replace(/\s+/g, " ").trim();
+
   // What has been put right leaves the list above the form.
   function forget(left) {
     const problems = document.getElementById("problems");
     if (!problems) return;
     const lines = [...problems.querySelectorAll("li")];
-    lines.forEach((line) => { line.hidden = !left.has(line.textContent.trim()); });
+    lines.forEach((line) => { line.hidden = !left.has(words(line)); });
     problems.hidden = lines.every((line) => line.hidden);
   }
 
@@ -24,7 +27,7 @@
       if (place) place.textContent = problem.querySelector("span").textContent;
       document.getElementById(problem.dataset.field)?.setAttribute("aria-invalid", "true");
     });
-    forget(new Set([...summary.querySelectorAll(".summary-problems li")].map(({ textContent }) => textContent.trim())));
+    forget(new Set([...summary.querySelectorAll(".summary-problems li")].map(words)));
   });
 
   // A link to a field that is folded away unfolds it.
