@@ -13,7 +13,7 @@ PO := annotate/locale/zh_Hans/LC_MESSAGES/django.po
 MO := $(PO:.po=.mo)
 # Templates of pages, which are Django's, and of the report, which are Jinja's.
 PAGES := templates
-REPORT := analysis/templates
+REPORT := analysis/report/templates
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo run metrics test lint format messages bench requirements clean
