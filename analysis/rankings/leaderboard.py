@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
 
 from analysis.inference.resampling import bootstrap_p, interval
 from analysis.rankings.bradley_terry import (
@@ -21,10 +20,18 @@ from analysis.rankings.choice_counts import (
     choice_votes,
     resampled_counts,
 )
-from analysis.rankings.rank_intervals import rank_intervals, ranks
-from analysis.results import NAN, Array, Counts, Mask, Row
+from analysis.rankings.connectivity import strongly_connected, who_stands_apart
+from analysis.rankings.elo import (
+    ELO_MEAN,
+    ELO_SCALE,
+    elo,
+    interval_notes,
+    places,
+)
+from analysis.results import NAN, Array, Counts, Row
 
 __all__ = [
+    "ELO_MEAN",
     "ELO_SCALE",
     "PARTS",
     "SIDE_EFFECT_COLUMNS",
@@ -34,8 +41,6 @@ __all__ = [
     "side_effect",
 ]
 
-ELO_SCALE = 400 / np.log(10)
-ELO_MEAN = 1000.0
 SIDE_EFFECT_COLUMNS = (
     "question",
     "value",
@@ -46,8 +51,6 @@ SIDE_EFFECT_COLUMNS = (
     "elo",
     "p_value",
 )
-# Ratings on the Elo scale that differ by less are equal up to rounding.
-SAME_RATING = 1e-6
 MAJORITY_HAS_NO_SIDE = (
     "a majority joins answers of both sides; single votes have one each"
 )
@@ -168,15 +171,7 @@ def leaderboard(
             for i, m in enumerate(board.votes.methods)
         ]
         return rows, [f"{board.why}."]
-    if resamples and not len(board.ratings):
-        names = {"stories": "story", "annotators": "annotator", "units": "unit"}
-        only = " and ".join(f"one {names[part]}" for part in parts)
-        notes.append(f"no intervals: only {only} to draw from.")
-    if board.lost:
-        notes.append(
-            f"{board.lost} of {resamples} resamples left out for want of finite "
-            "ratings, since a method always wins or always loses there."
-        )
+    notes += interval_notes(board.ratings, resamples, parts)
     return _standings(board, board.point, confidence), notes
 
 
@@ -248,11 +243,6 @@ class _Board:
     sides: Array
     why: str = ""
 
-    @property
-    def lost(self) -> int:
-        """The number of resamples without a maximum."""
-        return int(np.isnan(self.sides).sum())
-
 
 def _plain_board(choices: pd.DataFrame, ask: _Ask, *, by_majority: bool) -> _Board:
     """Fit the answers without their sides."""
@@ -280,8 +270,9 @@ def _fitted(votes: Votes, ask: _Ask) -> _Board:
         if ask.ties == "drop"
         else "were never compared"
     )
-    connected, apart = _components(without_side(counts), votes.methods, never)
-    if not connected:
+    wins, tied = without_side(counts)
+    apart = who_stands_apart(wins + tied + tied.T, votes.methods, never)
+    if apart:
         return replace(none, why=f"no ratings, since {apart}")
     if votes.planes == 5:
         if not counts[WINS_ON_LEFT:].any():
@@ -313,11 +304,12 @@ def _resampled(votes: Votes, point: Fit, ask: _Ask) -> tuple[Array, Array]:
         seed=ask.seed,
         name=f"bt {ask.criterion}",
     ):
-        defined = _strong(without_side(counts))
+        wins, tied = without_side(counts).transpose(1, 0, 2, 3)
+        defined = strongly_connected(wins + tied + tied.transpose(0, 2, 1))
         found = fit_model(counts[defined], ties=ask.ties, start=point)
         defined[defined] = found.converged
         rating, side = np.full((len(counts), M), np.nan), np.full(len(counts), np.nan)
-        rating[defined] = _elo(found.theta[found.converged])
+        rating[defined] = elo(found.theta[found.converged])
         side[defined] = found.side[found.converged]
         ratings.append(rating)
         sides.append(side)
@@ -325,66 +317,9 @@ def _resampled(votes: Votes, point: Fit, ask: _Ask) -> tuple[Array, Array]:
 
 
 def _standings(board: _Board, point: Fit, confidence: float) -> list[Standing]:
-    ratings = _elo(point.theta)[0]
-    place = ranks(ratings, tolerance=SAME_RATING)
-    best, worst = rank_intervals(
-        ratings, board.ratings, confidence, tolerance=SAME_RATING
-    )
-    rows = []
-    for i, method in enumerate(board.votes.methods):
-        low, high, _ = interval(board.ratings[:, i], confidence)
-        rows.append(
-            Standing(
-                method,
-                float(ratings[i]),
-                low,
-                high,
-                float(place[i]),
-                float(best[i]),
-                float(worst[i]),
-                int(board.n[i]),
-            )
-        )
-    return sorted(rows, key=lambda row: (row.rank, row.method))
-
-
-def _elo(theta: Array) -> Array:
-    centred = theta - theta.mean(axis=-1, keepdims=True)
-    return np.asarray(ELO_MEAN + ELO_SCALE * centred)
-
-
-def _components(
-    counts: Array, methods: tuple[str, ...], never: str
-) -> tuple[bool, str]:
-    """Tell whether the graph of wins is strongly connected, else what is not."""
-    wins, ties = counts
-    beats = sparse.csr_array(wins + ties + ties.T)
-    n, label = sparse.csgraph.connected_components(beats, connection="strong")
-    if n == 1:
-        return len(methods) > 1, "there is one method only"
-    loose, island = sparse.csgraph.connected_components(beats, directed=False)
-    if loose > 1:
-        groups = "; ".join(
-            ", ".join(m for m, g in zip(methods, island, strict=True) if g == k)
-            for k in range(loose)
-        )
-        return False, f"these groups of methods {never}: {groups}"
-    linked = beats.toarray() > 0
-    unbeaten = [
-        ", ".join(np.array(methods, object)[label == k])
-        for k in range(n)
-        if not linked[label != k][:, label == k].any()
+    found = places(elo(point.theta)[0], board.ratings, confidence)
+    rows = [
+        Standing(method, *place, n_comparisons=int(n))
+        for method, place, n in zip(board.votes.methods, found, board.n, strict=True)
     ]
-    return False, " and ".join(
-        f"{names} never lost to the others" for names in unbeaten
-    )
-
-
-def _strong(counts: Array) -> Mask:
-    """Tell which resamples have a strongly connected graph of wins."""
-    wins, ties = counts[:, 0], counts[:, 1]
-    M = wins.shape[1]
-    reach = (wins + ties + ties.transpose(0, 2, 1) > 0) | np.eye(M, dtype=bool)
-    for _ in range(int(np.ceil(np.log2(max(M, 2))))):
-        reach = np.matmul(reach.astype(np.float32), reach.astype(np.float32)) > 0
-    return np.asarray(reach.all(axis=(1, 2)))
+    return sorted(rows, key=lambda row: (row.rank, row.method))

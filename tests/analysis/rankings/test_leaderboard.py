@@ -15,11 +15,11 @@ from scipy.sparse.csgraph import connected_components
 from analysis.inference.resampling import cluster_counts, stream
 from analysis.rankings.bradley_terry import covariance, fit, fit_model
 from analysis.rankings.choice_counts import choice_votes, resampled_counts
+from analysis.rankings.connectivity import strongly_connected
 from analysis.rankings.leaderboard import (
     ELO_SCALE,
     SIDE_EFFECT_COLUMNS,
     TIES,
-    _strong,
     leaderboard,
     side_effect,
 )
@@ -458,9 +458,9 @@ def test_resamples_have_ratings_where_wins_lead_from_all_to_all(seed):
     rng = np.random.default_rng(seed)
     counts = rng.binomial(1, 0.25, (20, 2, 4, 4)) * (1 - np.eye(4))
     counts[:, 1] *= rng.binomial(1, 0.3, (20, 1, 1))
-    for table, strong in zip(counts, _strong(counts), strict=True):
-        beats = table[0] + table[1] + table[1].T
-        parts, _ = connected_components(beats, directed=True, connection="strong")
+    beats = counts[:, 0] + counts[:, 1] + counts[:, 1].transpose(0, 2, 1)
+    for table, strong in zip(beats, strongly_connected(beats), strict=True):
+        parts, _ = connected_components(table, directed=True, connection="strong")
         assert strong == (parts == 1)
 
 
