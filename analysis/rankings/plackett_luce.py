@@ -1,0 +1,259 @@
+"""Worths of methods by maximum likelihood from orders of some of them: Plackett-Luce.
+
+Many tables of counts, as a bootstrap makes them, are fitted at once.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from analysis.results import Array, Counts, Mask
+
+STEPS = 100
+CONVERGED = 1e-10
+# Largest change of a log worth in one step: Newton overshoots far from the top.
+LONGEST_STEP = 2.0
+
+
+@dataclass(frozen=True)
+class ChoiceSets:
+    """The sets of methods from which a first one was chosen.
+
+    An order of k methods is k - 1 choices: the first of all k, the second of those
+    that are left, and so on. A choice is a cell, the set and which of it was chosen;
+    how often each cell occurs is all that the likelihood needs.
+
+    Attributes
+    ----------
+    n_methods
+        M.
+    members
+        An array (sets, size) of codes below M for each size, ascending; so are the
+        codes of each set. Cells are numbered in this order, set by set.
+    """
+
+    n_methods: int
+    members: tuple[Counts, ...]
+
+    @property
+    def size(self) -> int:
+        """The number of cells."""
+        return sum(sets.size for sets in self.members)
+
+    def blocks(self, counts: Array) -> Iterator[tuple[Counts, Array]]:
+        """Yield the sets of each size and, of (B, cells), their counts (S, size, B)."""
+        start = 0
+        for sets in self.members:
+            part = counts[:, start : start + sets.size].T
+            yield sets, np.ascontiguousarray(part).reshape(*sets.shape, -1)
+            start += sets.size
+
+    @cached_property
+    def _chosen(self) -> sparse.csr_array:
+        """Which method each cell chooses, shape (M, cells)."""
+        codes = np.concatenate([sets.ravel() for sets in self.members])
+        return _indicator(codes, self.n_methods)
+
+    def chosen(self, counts: Array) -> Array:
+        """Return how often each method was chosen, (B, M), from (B, cells)."""
+        return np.asarray((self._chosen @ counts.T).T)
+
+    def beats(self, counts: Array) -> Array:
+        """Return how often each method stood before each other one, (B, M, M)."""
+        M = self.n_methods
+        found = np.zeros((M * M, len(counts)))
+        for sets, part in self.blocks(counts):
+            for a, b in np.ndindex(sets.shape[1], sets.shape[1]):
+                if a != b:
+                    pair = sets[:, a] * M + sets[:, b]
+                    found += _indicator(pair, M * M) @ part[:, a]
+        return found.T.reshape(-1, M, M)
+
+
+def choice_sets(
+    orders: Sequence[Counts], n_methods: int
+) -> tuple[ChoiceSets, Counts, Counts]:
+    """Split orders into choices.
+
+    Parameters
+    ----------
+    orders
+        Arrays (n, k) of codes below `n_methods`, the best method of a row first; each
+        method once a row, k from 2. Rows are numbered through all arrays.
+    n_methods
+        M.
+
+    Returns
+    -------
+    ChoiceSets
+        Every set from which something was chosen.
+    array, array
+        Shape (choices,): the cell of each choice, and the row it is from.
+
+    Examples
+    --------
+    >>> sets, cell, row = choice_sets([np.array([[2, 0, 1]])], 3)
+    >>> [members.tolist() for members in sets.members], cell.tolist(), row.tolist()
+    ([[[0, 1]], [[0, 1, 2]]], [0, 4], [0, 0])
+    """
+    found: dict[int, list[tuple[Counts, Counts]]] = defaultdict(list)
+    first = 0
+    for ranked in orders:
+        n, k = ranked.shape
+        rows = np.arange(first, first + n)
+        for stage in range(k - 1):
+            found[k - stage].append((ranked[:, stage:], rows))
+        first += n
+    members, cells, answers = [], [], []
+    start = 0
+    for size in sorted(found):
+        left = np.concatenate([block for block, _ in found[size]])
+        place = np.argsort(left, axis=1, kind="stable")
+        sets, which = np.unique(
+            np.take_along_axis(left, place, axis=1), axis=0, return_inverse=True
+        )
+        # The chosen one stood first; where it stands among the sorted ones.
+        at = np.argmin(place, axis=1)
+        members.append(sets)
+        cells.append(start + which.ravel() * size + at)
+        answers.append(np.concatenate([rows for _, rows in found[size]]))
+        start += sets.size
+    none = [np.zeros(0, np.int64)]
+    return (
+        ChoiceSets(n_methods, tuple(members)),
+        np.concatenate(cells or none),
+        np.concatenate(answers or none),
+    )
+
+
+def fit(
+    sets: ChoiceSets, counts: Array, *, start: Array | None = None
+) -> tuple[Array, Mask]:
+    r"""Fit worths to many tables of counts by Newton's method.
+
+    Parameters
+    ----------
+    sets
+        From which methods were chosen.
+    counts
+        Shape (B, cells): how often each choice occurred, fractions allowed. Every
+        method must stand before every other one, directly or by a chain of others:
+        the graph of `ChoiceSets.beats` is strongly connected.
+    start
+        Shape (M,): log worths near those of the tables; every table starts from them.
+
+    Returns
+    -------
+    theta
+        Shape (B, M), mean 0: log worths.
+    converged
+        Shape (B,): whether the maximum was found.
+
+    Notes
+    -----
+    An order :math:`i_1 \succ \dots \succ i_k` has the probability
+
+    .. math:: \prod_{j=1}^{k-1} \frac{e^{\theta_{i_j}}}{\sum_{l \ge j} e^{\theta_{i_l}}}
+
+    (Plackett 1975, Applied Statistics 24; Luce 1959). What somebody ranks says nothing
+    of methods that were not shown. Two methods are Bradley-Terry's model. Orders are
+    strict: ties have no probability here. The log likelihood is concave, and has a
+    maximum where the graph is strongly connected (Hunter 2004, Annals of Statistics
+    32, section 5, whose iterations find the same in more steps).
+
+    Examples
+    --------
+    >>> sets, cell, _ = choice_sets([np.array([[0, 1]] * 3 + [[1, 0]])], 2)
+    >>> counts = np.bincount(cell, minlength=sets.size)[None].astype(float)
+    >>> theta, converged = fit(sets, counts)
+    >>> round(float(theta[0, 0] - theta[0, 1]), 6), bool(converged[0])
+    (1.098612, True)
+    """
+    counts = np.asarray(counts, float)
+    theta = np.zeros((len(counts), sets.n_methods))
+    if start is not None:
+        theta += start - start.mean()
+    converged = np.zeros(len(counts), bool)
+    active = np.arange(len(counts))
+    for _ in range(STEPS):
+        if not len(active):
+            break
+        gradient, information = _derivatives(theta[active], sets, counts[active])
+        step = np.linalg.solve(information, gradient[:, :, None])[:, :, 0]
+        largest = np.abs(step).max(axis=1, keepdims=True)
+        theta[active] += step * np.minimum(1, LONGEST_STEP / (largest + 1e-300))
+        still = largest[:, 0] >= CONVERGED
+        converged[active[~still]] = True
+        active = active[still]
+    return theta - theta.mean(axis=1, keepdims=True), converged
+
+
+def covariance(sets: ChoiceSets, counts: Array, theta: Array) -> Array:
+    """Return the inverse of the information, answers being independent.
+
+    Parameters
+    ----------
+    sets, counts
+        As given to `fit`.
+    theta
+        What it returned.
+
+    Returns
+    -------
+    array of shape (B, M, M)
+        Of log worths with mean 0. Their differences have the variances
+        ``c[i, i] + c[j, j] - 2 c[i, j]``.
+
+    Notes
+    -----
+    Answers of one story or annotator are not independent, so that intervals from this
+    matrix are too narrow: leaderboards use the cluster bootstrap.
+    """
+    _, information = _derivatives(theta, sets, np.asarray(counts, float))
+    return np.asarray(np.linalg.inv(information) - 1 / sets.n_methods)
+
+
+def log_likelihood(sets: ChoiceSets, counts: Array, theta: Array) -> Array:
+    """Return the log likelihood of each table, shape (B,)."""
+    found = (sets.chosen(counts) * theta).sum(axis=1)
+    for members, part in sets.blocks(counts):
+        mass = np.exp(theta.T)[members].sum(axis=1)
+        found -= (part.sum(axis=1) * np.log(mass)).sum(axis=0)
+    return np.asarray(found)
+
+
+def _derivatives(theta: Array, sets: ChoiceSets, counts: Array) -> tuple[Array, Array]:
+    """Return the gradient of the log likelihood and the information matrix."""
+    B, M = theta.shape
+    worth = np.exp(theta - theta.max(axis=1, keepdims=True)).T
+    expected = np.zeros((M, B))
+    crossed = np.zeros((M * M, B))
+    for members, part in sets.blocks(counts):
+        size = members.shape[1]
+        p = worth[members]
+        p /= p.sum(axis=1, keepdims=True)
+        times = part.sum(axis=1)[:, None] * p
+        expected += _indicator(members.ravel(), M) @ times.reshape(-1, B)
+        for a in range(size - 1):
+            pair = members[:, a, None] * M + members[:, a + 1 :]
+            cross = times[:, a, None] * p[:, a + 1 :]
+            crossed += _indicator(pair.ravel(), M * M) @ cross.reshape(-1, B)
+    covered = crossed.T.reshape(B, M, M)
+    covered = covered + covered.transpose(0, 2, 1)
+    # Only differences of log worths matter: fix their sum.
+    information = 1 / M - covered
+    diagonal = np.arange(M)
+    information[:, diagonal, diagonal] += covered.sum(axis=2)
+    return sets.chosen(counts) - expected.T, information
+
+
+def _indicator(codes: Counts, n: int) -> sparse.csr_array:
+    """Return a matrix (n, len(codes)) that adds up what has the same code."""
+    ones = np.ones(len(codes))
+    return sparse.csr_array(
+        sparse.coo_array((ones, (codes, np.arange(len(codes)))), shape=(n, len(codes)))
+    )
