@@ -1,7 +1,8 @@
-"""The three tables that join data collection and statistics.
+"""The four tables that join data collection and statistics.
 
-Ratings, choices and scores are tidy: one row an answer or a value. This module
-knows their columns and which texts their cells may hold; it imports nothing else.
+Ratings, choices, rankings and scores are tidy: one row an answer or a value, in
+rankings one row a method of an answer. This module knows their columns and which texts
+their cells may hold; it imports nothing else.
 """
 
 import re
@@ -11,6 +12,18 @@ RATING_KEY = ("story", "method", "shot", "round", "dimension", "annotator")
 CHOICE_COLUMNS = ("story", "method_a", "method_b", "criterion", "annotator", "choice")
 CHOICE_KEY = ("story", "method_a", "method_b", "round", "criterion", "annotator")
 CHOICE_VALUES = ("a", "b", "tie", "both_bad")
+RANKING_COLUMNS = ("story", "method", "criterion", "annotator", "rank")
+# What tells one answer of a table of rankings from another, and one row of it.
+RANKING_ANSWER = ("criterion", "story", "annotator", "round", "slot", "is_repeat")
+RANKING_KEY = (
+    "story",
+    "method",
+    "round",
+    "criterion",
+    "annotator",
+    "slot",
+    "is_repeat",
+)
 SCORE_COLUMNS = ("story", "method", "metric", "score")
 SCORE_KEY = ("story", "method", "shot", "metric", "metric_version", "backend")
 FLAGS = ("is_gold", "is_repeat", "excluded")

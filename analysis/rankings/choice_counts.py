@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import pandas as pd
@@ -24,6 +25,29 @@ CHUNK = 4_000_000
 # Whole numbers up to here are exact in single precision.
 EXACT = 2**24
 TIE = OUTCOMES.index("tie")
+
+
+class Answers(Protocol):
+    """Answers of one criterion whose table of counts is all that matters.
+
+    Attributes
+    ----------
+    cell
+        Shape (n,): what each answer says, as an index into the flat table.
+    clusters
+        Part to the cluster of each answer, shape (n,), and the number of clusters.
+    shape, size
+        Of a table of counts.
+    """
+
+    @property
+    def cell(self) -> Counts: ...  # noqa: D102
+    @property
+    def clusters(self) -> dict[str, tuple[Counts, int]]: ...  # noqa: D102
+    @property
+    def shape(self) -> tuple[int, ...]: ...  # noqa: D102
+    @property
+    def size(self) -> int: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
@@ -182,9 +206,9 @@ def _recoded(column: pd.Series, known: tuple[str, ...]) -> Counts:
 
 
 def resampled_counts(
-    votes: Votes, parts: tuple[str, ...], *, resamples: int, seed: int, name: str
+    votes: Answers, parts: tuple[str, ...], *, resamples: int, seed: int, name: str
 ) -> Iterator[Array]:
-    """Yield tables of counts of cluster resamples, shape (b, planes, M, M).
+    """Yield tables of counts of cluster resamples, shape (b, *votes.shape).
 
     Parameters
     ----------
@@ -219,7 +243,7 @@ class _Draws:
     """Draws clusters: of an inner part and of an outer one, which may be a single."""
 
     def __init__(
-        self, votes: Votes, parts: tuple[str, ...], seed: int, name: str
+        self, votes: Answers, parts: tuple[str, ...], seed: int, name: str
     ) -> None:
         none = (np.zeros(len(votes.cell), int), 1)
         self._parts = {part: votes.clusters[part] for part in sorted(parts)}
@@ -253,7 +277,7 @@ class _Draws:
         return np.ascontiguousarray(pair[0], float), np.asarray(pair[1], float)
 
 
-def _nested_table(votes: Votes, draws: _Draws) -> sparse.csr_array:
+def _nested_table(votes: Answers, draws: _Draws) -> sparse.csr_array:
     """Count answers by outer cluster and cell (rows) and inner cluster (columns)."""
     (inner, n_inner), (outer, n_outer) = draws.inner, draws.outer
     rows = outer.astype(np.int64) * votes.size + votes.cell
@@ -264,7 +288,7 @@ def _nested_table(votes: Votes, draws: _Draws) -> sparse.csr_array:
 
 
 def _weighted_sums(
-    table: sparse.csr_array, inner: Array, outer: Array, votes: Votes
+    table: sparse.csr_array, inner: Array, outer: Array, votes: Answers
 ) -> Array:
     """Return counts by cell and resample, shape (cells, b)."""
     total = np.zeros((votes.size, inner.shape[1]), inner.dtype)

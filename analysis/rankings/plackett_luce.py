@@ -52,26 +52,50 @@ class ChoiceSets:
             yield sets, np.ascontiguousarray(part).reshape(*sets.shape, -1)
             start += sets.size
 
-    @cached_property
-    def _chosen(self) -> sparse.csr_array:
-        """Which method each cell chooses, shape (M, cells)."""
-        codes = np.concatenate([sets.ravel() for sets in self.members])
-        return _indicator(codes, self.n_methods)
-
     def chosen(self, counts: Array) -> Array:
         """Return how often each method was chosen, (B, M), from (B, cells)."""
-        return np.asarray((self._chosen @ counts.T).T)
+        codes = np.concatenate([sets.ravel() for sets in self.members])
+        return np.asarray((_sums(codes, self.n_methods) @ counts.T).T)
 
     def beats(self, counts: Array) -> Array:
         """Return how often each method stood before each other one, (B, M, M)."""
         M = self.n_methods
-        found = np.zeros((M * M, len(counts)))
-        for sets, part in self.blocks(counts):
-            for a, b in np.ndindex(sets.shape[1], sets.shape[1]):
-                if a != b:
-                    pair = sets[:, a] * M + sets[:, b]
-                    found += _indicator(pair, M * M) @ part[:, a]
-        return found.T.reshape(-1, M, M)
+        return np.asarray((self._before @ counts.T).T).reshape(-1, M, M)
+
+    @cached_property
+    def _before(self) -> sparse.csr_array:
+        """Which pairs of methods each cell orders, shape (M * M, cells)."""
+        M, start = self.n_methods, 0
+        pairs, cells = [], []
+        for sets in self.members:
+            size = sets.shape[1]
+            others = ~np.eye(size, dtype=bool)
+            codes = sets[:, :, None] * M + sets[:, None, :]
+            pairs.append(codes[:, others].ravel())
+            cells.append(np.repeat(start + np.arange(sets.size), size - 1))
+            start += sets.size
+        shape = (M * M, self.size)
+        where = np.concatenate(pairs), np.concatenate(cells)
+        return sparse.coo_array((np.ones(len(where[0])), where), shape=shape).tocsr()
+
+    @cached_property
+    def sums(self) -> list[tuple[sparse.csr_array, list[sparse.csr_array]]]:
+        """What adds values of members up, and of their pairs, for each size.
+
+        The first by method, (M, S * size); the others by pair of methods,
+        (M * M, ...), of each member with all that come after it in its set.
+        """
+        M = self.n_methods
+        return [
+            (
+                _sums(sets.ravel(), M),
+                [
+                    _sums((sets[:, a, None] * M + sets[:, a + 1 :]).ravel(), M * M)
+                    for a in range(sets.shape[1] - 1)
+                ],
+            )
+            for sets in self.members
+        ]
 
 
 def choice_sets(
@@ -232,16 +256,16 @@ def _derivatives(theta: Array, sets: ChoiceSets, counts: Array) -> tuple[Array, 
     worth = np.exp(theta - theta.max(axis=1, keepdims=True)).T
     expected = np.zeros((M, B))
     crossed = np.zeros((M * M, B))
-    for members, part in sets.blocks(counts):
-        size = members.shape[1]
+    for (members, part), (of_method, of_pair) in zip(
+        sets.blocks(counts), sets.sums, strict=True
+    ):
         p = worth[members]
         p /= p.sum(axis=1, keepdims=True)
         times = part.sum(axis=1)[:, None] * p
-        expected += _indicator(members.ravel(), M) @ times.reshape(-1, B)
-        for a in range(size - 1):
-            pair = members[:, a, None] * M + members[:, a + 1 :]
+        expected += of_method @ times.reshape(-1, B)
+        for a, of_rest in enumerate(of_pair):
             cross = times[:, a, None] * p[:, a + 1 :]
-            crossed += _indicator(pair.ravel(), M * M) @ cross.reshape(-1, B)
+            crossed += of_rest @ cross.reshape(-1, B)
     covered = crossed.T.reshape(B, M, M)
     covered = covered + covered.transpose(0, 2, 1)
     # Only differences of log worths matter: fix their sum.
@@ -251,7 +275,7 @@ def _derivatives(theta: Array, sets: ChoiceSets, counts: Array) -> tuple[Array, 
     return sets.chosen(counts) - expected.T, information
 
 
-def _indicator(codes: Counts, n: int) -> sparse.csr_array:
+def _sums(codes: Counts, n: int) -> sparse.csr_array:
     """Return a matrix (n, len(codes)) that adds up what has the same code."""
     ones = np.ones(len(codes))
     return sparse.csr_array(

@@ -1,4 +1,4 @@
-"""Read the three tables from CSV, JSONL or Parquet and refuse what is wrong.
+"""Read the four tables from CSV, JSONL or Parquet and refuse what is wrong.
 
 Every reader returns a frame whose index is the line in the file (1 is the header) or
 raises `InputError` with all problems; a frame that comes back is clean: text columns
@@ -12,6 +12,7 @@ import pandas as pd
 from analysis.reading.choices import ordered_choices
 from analysis.reading.column_checks import LARGEST_RATING, LARGEST_SCORE, Check
 from analysis.reading.files import read_file
+from analysis.reading.rankings import check_orders
 from analysis.reading.scores import BASELINES, OTHER_NAME
 from analysis.reading.wide_tables import WideKeys, long_rows
 from analysis.tables import (
@@ -19,6 +20,8 @@ from analysis.tables import (
     CHOICE_KEY,
     CHOICE_VALUES,
     MEAN_OF_RATERS,
+    RANKING_COLUMNS,
+    RANKING_KEY,
     RATING_COLUMNS,
     RATING_KEY,
     SCORE_COLUMNS,
@@ -116,6 +119,35 @@ def check_choices(frame: pd.DataFrame, *, file: str) -> pd.DataFrame:
     check.frame = ordered_choices(data)
     check.unique(CHOICE_KEY, unless="is_repeat")
     return check.result()
+
+
+def read_rankings(path: Path | str) -> pd.DataFrame:
+    """Read rankings: one row a method of an answer, rank 1 being the best.
+
+    An answer is what one annotator says of one story by one criterion, in one round
+    and one slot as far as there are such columns. It ranks two or more methods, each
+    once, from 1 without gaps and ties.
+
+    Raises
+    ------
+    InputError
+        With every problem found.
+    """
+    return check_rankings(read_file(Path(path)), file=Path(path).name)
+
+
+def check_rankings(frame: pd.DataFrame, *, file: str) -> pd.DataFrame:
+    """Return a clean copy of a table of rankings, or raise `InputError`."""
+    check = Check(frame, file, RANKING_COLUMNS)
+    check.text(("story", "method", "criterion", "annotator"), required=True)
+    check.text(("slot",), required=False)
+    check.whole("round", least=1, empty="1")
+    check.whole("rank", least=1)
+    check.flags()
+    check.unique(RANKING_KEY)
+    check_orders(check)
+    clean = check.result()
+    return clean.assign(rank=clean["rank"].astype(int))
 
 
 def read_scores(

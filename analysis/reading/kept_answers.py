@@ -9,11 +9,13 @@ from analysis.options import AlignOptions, OptionError
 from analysis.printing import counted
 from analysis.reading.choices import OUTCOMES, ordered_choices
 from analysis.reading.kept_rows import kept_rows, without_methods
+from analysis.reading.rankings import in_orders
 from analysis.reading.scores import ScoreTable
 from analysis.tables import MEAN_OF_RATERS
 
 RATING_KEYS = ("dimension", "story", "method", "annotator", "shot", "round")
 CHOICE_KEYS = ("criterion", "story", "method_a", "method_b", "annotator", "round")
+RANKING_KEYS = ("criterion", "story", "annotator", "round", "slot", "method")
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,7 @@ class People:
 
     ratings: pd.DataFrame | None
     choices: pd.DataFrame | None
+    rankings: pd.DataFrame | None = None
 
 
 def kept_people(
@@ -29,12 +32,15 @@ def kept_people(
     choices: pd.DataFrame | None,
     options: AlignOptions,
     notes: Notes,
+    *,
+    rankings: pd.DataFrame | None = None,
 ) -> People:
     """Drop rows that enter no table, put the rest in order, and note what went."""
     kept: list[pd.DataFrame | None] = []
     for name, frame, keys, columns in (
         ("ratings", ratings, RATING_KEYS, ("method",)),
         ("choices", choices, CHOICE_KEYS, ("method_a", "method_b")),
+        ("rankings", rankings, RANKING_KEYS, ("method",)),
     ):
         if frame is None:
             kept.append(None)
@@ -44,15 +50,16 @@ def kept_people(
             raise OptionError(f"{name}: expected a column {keys[0]!r}; found {found}")
         rows = kept_rows(frame, keys)
         if len(rows) < len(frame):
+            what = "rows of rankings" if name == "rankings" else name
             notes.add(
-                f"{len(frame) - len(rows)} of {len(frame)} {name} left out of every "
+                f"{len(frame) - len(rows)} of {len(frame)} {what} left out of every "
                 "table as gold, repeated or excluded."
             )
         rows = without_methods(rows, options.exclude_methods, columns)
         if rows.empty:
             raise OptionError(f"{name}: no row is left to analyse")
         kept.append(rows)
-    rated, chosen = kept
+    rated, chosen, ranked = kept
     if rated is not None:
         rated = _one_kind_of_row(rated, notes)
         if are_means(rated):
@@ -63,7 +70,20 @@ def kept_people(
     if chosen is not None:
         chosen = kept_rows(ordered_choices(chosen), CHOICE_KEYS)
         _note_both_bad(chosen, notes)
-    return People(rated, chosen)
+    if ranked is not None:
+        ranked = _several(ranked, notes)
+    return People(rated, chosen, ranked)
+
+
+def _several(rankings: pd.DataFrame, notes: Notes) -> pd.DataFrame:
+    """Leave out rankings of which one method is left: it has no others to stand by."""
+    rows, _, _ = in_orders(rankings)
+    alone = len(rankings) - len(rows)
+    if rows.empty:
+        raise OptionError("rankings: no answer ranks two methods that are left")
+    if alone:
+        notes.add(f"{counted(alone, 'ranking')} of a single method left out.")
+    return rows.reset_index(drop=True)
 
 
 def _one_kind_of_row(ratings: pd.DataFrame, notes: Notes) -> pd.DataFrame:

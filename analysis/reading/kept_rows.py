@@ -1,4 +1,4 @@
-"""Which rows of the three tables enter an analysis, in a fixed order."""
+"""Which rows of the four tables enter an analysis, in a fixed order."""
 
 from collections.abc import Iterable
 
@@ -16,7 +16,7 @@ def kept_rows(frame: pd.DataFrame, keys: Iterable[str]) -> pd.DataFrame:
     Parameters
     ----------
     frame
-        Ratings, choices or scores.
+        Ratings, choices, rankings or scores.
     keys
         Columns that order the rows; absent ones are skipped. Missing keys
         become the empty string, and all keys become text.

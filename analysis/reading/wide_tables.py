@@ -17,7 +17,7 @@ LOOKS_NUMERIC = re.compile(
     r"[+-]?[0-9.,]*[0-9][0-9.,]*([eE][+-]?[0-9]+)?\s*%?|nan|[+-]?inf"
 )
 # Tables with both columns have one row a value.
-LONG = (("dimension", "rating"), ("metric", "score"))
+LONG = (("dimension", "rating"), ("metric", "score"), ("criterion", "rank"))
 LEFT_OUT = "columns left out"
 
 

@@ -1,0 +1,195 @@
+"""Orders of several outputs of one story: answers, what is wrong in them, pairs."""
+
+import numpy as np
+import pandas as pd
+
+from analysis.reading.column_checks import Check
+from analysis.reading.column_cleaning import Column, combined
+from analysis.results import Counts, Mask
+from analysis.tables import FLAGS, RANKING_ANSWER, InputError, Problem
+
+PAIR_COLUMNS = ("story", "method_a", "method_b", "criterion", "annotator", "choice")
+# Of rows that are kept none is a repetition.
+KEPT_ANSWER = tuple(key for key in RANKING_ANSWER if key not in FLAGS)
+APART = "; several answers of one annotator to one story need a slot each"
+
+
+def answer_codes(rows: pd.DataFrame, keys: tuple[str, ...] = RANKING_ANSWER) -> Counts:
+    """Return the answer of each row, numbered in the order of its keys.
+
+    Keys that are no columns of the rows are skipped.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"story": ["t", "s", "t"], "criterion": "q"})
+    >>> answer_codes(rows.assign(annotator="Ann")).tolist()
+    [1, 0, 1]
+    """
+    codes = combined(rows[key] for key in keys if key in rows)
+    return np.unique(codes, return_inverse=True)[1]
+
+
+def check_orders(check: Check) -> None:
+    """Refuse answers that are no strict order of two or more methods.
+
+    Parameters
+    ----------
+    check
+        With clean columns; ranks are text of whole numbers.
+
+    Notes
+    -----
+    Rows are looked at only in answers whose every rank and method can be read.
+    """
+    data = check.frame
+    check.refuse(data["rank"] == "", "rank", "a whole number from 1")
+    rank = pd.to_numeric(data["rank"], errors="coerce").to_numpy(float)
+    readable = (rank >= 1) & (rank % 1 == 0)
+    answer = answer_codes(data)
+    known = readable & (data["method"] != "").to_numpy()
+    whole = np.bincount(answer[~known], minlength=answer.max(initial=-1) + 1) == 0
+    whole &= ~_some(_repeated(answer, data["method"]), answer)
+    looked = whole[answer]
+    size = np.bincount(answer)[answer]
+    apart = "" if "slot" in data else APART
+    alone = f"two or more methods in an answer, each in a row of its own{apart}"
+    check.refuse(looked & (size == 1), "method", alone)
+    tied = looked & _repeated(answer, data["rank"])
+    check.refuse(
+        tied, "rank", "a rank of its own for each method, since ties have no model here"
+    )
+    looked &= ~_some(tied, answer)[answer]
+    beyond = looked & (rank > size) & (size > 1)
+    for k in np.unique(size[beyond]):
+        expected = f"the ranks 1 to {k} for the {k} methods of this answer{apart}"
+        check.refuse(beyond & (size == k), "rank", expected)
+    for flag in FLAGS:
+        if flag in data:
+            first = data[flag].groupby(answer).transform("first")
+            expected = "the same in all rows of an answer"
+            check.refuse(data[flag] != first, flag, expected)
+    check.refuse(
+        _asked_again(data, answer) & looked,
+        "annotator",
+        "each set of methods once for a story, criterion and round; mark a planned "
+        "repetition by is_repeat",
+    )
+
+
+def _repeated(answer: Counts, column: Column) -> Mask:
+    """Say which rows have a value that an earlier row of their answer has."""
+    keys = pd.DataFrame({"answer": answer, "value": column.to_numpy()})
+    return keys.duplicated().to_numpy()
+
+
+def _some(rows: Mask, answer: Counts) -> Mask:
+    """Say of each answer whether some of its rows are marked."""
+    return np.bincount(answer[rows], minlength=answer.max(initial=-1) + 1) > 0
+
+
+def _asked_again(data: pd.DataFrame, answer: Counts) -> Mask:
+    """Mark the first row of answers whose set their annotator has ranked before."""
+    if "slot" not in data:
+        return np.zeros(len(data), bool)
+    order = np.lexsort((combined([data["method"]]), answer))
+    sets = data["method"].iloc[order].groupby(answer[order]).agg("\0".join)
+    first = ~pd.Series(answer).duplicated().to_numpy()
+    rows = data[first]
+    keys = ("story", "criterion", "annotator", "round")
+    told = pd.DataFrame(
+        {
+            **{key: rows[key] for key in keys if key in rows},
+            "set": sets.to_numpy()[answer[first]],
+        }
+    )
+    if "is_repeat" in rows:
+        told = told[~rows["is_repeat"]]
+    again = told.index[told.duplicated().to_numpy()]
+    return first & data.index.isin(again)
+
+
+def in_orders(rankings: pd.DataFrame) -> tuple[pd.DataFrame, Counts, Counts]:
+    """Sort rows by answer and rank, and number the places in each answer.
+
+    Parameters
+    ----------
+    rankings
+        Kept rows. Where a method was left out, those below it move up: an order of
+        some methods is the same order without one of them.
+
+    Returns
+    -------
+    DataFrame
+        The rows of answers with two or more methods, the best of an answer first.
+    array, array
+        Shape (rows,): the answer of each row, from 0, and its place there, from 0.
+
+    Raises
+    ------
+    InputError
+        Where two methods of an answer share a rank, or a method has two.
+    """
+    answer = answer_codes(rankings, KEPT_ANSWER)
+    rank = rankings["rank"].to_numpy(float)
+    for column, wrong in (
+        ("rank", _repeated(answer, rankings["rank"])),
+        ("method", _repeated(answer, rankings["method"])),
+    ):
+        if wrong.any():
+            row = rankings[wrong].iloc[0]
+            told = [str(row[c]) for c in ("story", "criterion", "annotator", column)]
+            expected = f"each {column} once in an answer, since it is a strict order"
+            raise InputError(
+                [Problem("rankings", expected, None, column, " / ".join(told))]
+            )
+    several = np.bincount(answer)[answer] > 1
+    order = np.lexsort((rank, answer))
+    order = order[several[order]]
+    codes = np.unique(answer[order], return_inverse=True)[1]
+    starts = np.flatnonzero(np.diff(codes, prepend=-1))
+    return rankings.iloc[order], codes, np.arange(len(codes)) - starts[codes]
+
+
+def implied_choices(rankings: pd.DataFrame) -> pd.DataFrame:
+    """Return what orders say of pairs of outputs, as choices.
+
+    Parameters
+    ----------
+    rankings
+        Kept rows.
+
+    Returns
+    -------
+    DataFrame
+        Columns story, method_a, method_b, criterion, annotator, choice: k (k - 1) / 2
+        rows for an answer of k methods, methods in alphabetical order. They are not
+        independent of one another: whatever draws from them must draw stories,
+        annotators or whole answers.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"method": ["uno", "sora", "wan"], "rank": [1, 2, 3]})
+    >>> pairs = implied_choices(rows.assign(story="s", criterion="q", annotator="Ann"))
+    >>> pairs[["method_a", "method_b", "choice"]].to_numpy().tolist()
+    [['sora', 'uno', 'b'], ['uno', 'wan', 'a'], ['sora', 'wan', 'a']]
+    """
+    rows, answer, place = in_orders(rankings)
+    size = np.bincount(answer)[answer] if len(answer) else answer
+    # Every row beside each one below it in its answer.
+    below = size - place - 1
+    first = np.repeat(np.arange(len(rows)), below)
+    ends = np.cumsum(below)
+    second = first + 1 + np.arange(len(first)) - np.repeat(ends - below, below)
+    methods = rows["method"].to_numpy(object)
+    better, worse = methods[first], methods[second]
+    swap = better > worse
+    told = {key: rows[key].to_numpy()[first] for key in PAIR_COLUMNS if key in rows}
+    return pd.DataFrame(
+        told
+        | {
+            "method_a": np.where(swap, worse, better),
+            "method_b": np.where(swap, better, worse),
+            "choice": np.where(swap, "b", "a"),
+        },
+        columns=list(PAIR_COLUMNS),
+    )

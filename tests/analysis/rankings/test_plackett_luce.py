@@ -1,0 +1,209 @@
+"""Plackett-Luce against other people's programs, and the laws of the model."""
+
+import itertools
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from statsmodels.discrete.conditional_models import ConditionalLogit
+
+from analysis.rankings import bradley_terry
+from analysis.rankings.connectivity import strongly_connected
+from analysis.rankings.plackett_luce import (
+    choice_sets,
+    covariance,
+    fit,
+    log_likelihood,
+)
+
+SEEDS = st.integers(0, 2**32 - 1)
+# Orders of two to five of five methods.
+ORDERS = (
+    "abcd",
+    "bacd",
+    "acbe",
+    "dbac",
+    "eac",
+    "cabd",
+    "bde",
+    "adbec",
+    "cbd",
+    "baed",
+    "ecd",
+    "dab",
+    "ab",
+    "ba",
+    "cae",
+    "bceda",
+)
+
+
+def coded(orders, names="abcde"):
+    """Return arrays of equal lengths, from texts or lists of numbers."""
+    found = defaultdict(list)
+    for order in orders:
+        found[len(order)].append(
+            [names.index(x) if isinstance(x, str) else x for x in order]
+        )
+    return [np.array(rows) for rows in found.values()]
+
+
+def table(orders, n_methods=5):
+    """Return the choice sets and their counts in orders."""
+    sets, cell, _ = choice_sets(coded(orders), n_methods)
+    return sets, np.bincount(cell, minlength=sets.size)[None].astype(float)
+
+
+def fitted(orders, n_methods=5):
+    theta, converged = fit(*table(orders, n_methods))
+    assert converged.all()
+    return theta[0]
+
+
+def drawn(seed, n=60, n_methods=5, sizes=(2, 3, 4, 5)):
+    """Orders of methods with known worths, of which every one beats every other."""
+    rng = np.random.default_rng(seed)
+    theta = rng.normal(size=n_methods) * 0.7
+    orders = [list(pair) for pair in itertools.permutations(range(n_methods), 2)]
+    for _ in range(n):
+        shown = rng.choice(n_methods, rng.choice(sizes), replace=False)
+        noisy = theta[shown] + rng.gumbel(size=len(shown))
+        orders.append(shown[np.argsort(-noisy)].tolist())
+    return orders
+
+
+def test_worths_are_those_of_choix():
+    """Computed once by choix 0.4.1: ilsr_rankings(5, orders, alpha=0, tol=1e-14)."""
+    expected = [0.48058932, 0.55128313, -0.00744509, -0.68154014, -0.34288721]
+    np.testing.assert_allclose(fitted(ORDERS), expected, atol=1e-8)
+
+
+def test_the_likelihood_is_that_of_choix():
+    """By choix.log_likelihood_rankings at these worths."""
+    theta = np.array([[0.48058932, 0.55128313, -0.00744509, -0.68154014, -0.34288721]])
+    assert log_likelihood(*table(ORDERS), theta)[0] == pytest.approx(-37.70009481384721)
+    (one,) = log_likelihood(*table(["abc"]), theta)
+    assert one == pytest.approx(-1.4407646683573874, abs=1e-7)
+
+
+@settings(max_examples=15)
+@given(SEEDS)
+def test_worths_and_errors_are_those_of_a_conditional_logit(seed):
+    """A ranking is a series of choices (Allison and Christakis 1994)."""
+    orders = drawn(seed)
+    chosen, methods, groups = [], [], []
+    for order in orders:
+        for stage in range(len(order) - 1):
+            for place in range(stage, len(order)):
+                chosen.append(place == stage)
+                methods.append(order[place])
+                groups.append(len(groups) if place == stage else groups[-1])
+    x = np.eye(5)[methods][:, 1:]
+    found = ConditionalLogit(np.array(chosen, int), x, groups=np.array(groups))
+    found = found.fit(disp=0, method="newton")
+    sets, counts = table(orders)
+    theta, _ = fit(sets, counts)
+    np.testing.assert_allclose(theta[0, 1:] - theta[0, 0], found.params, atol=1e-4)
+    c = covariance(sets, counts, theta)[0]
+    errors = np.sqrt(np.diag(c) + c[0, 0] - 2 * c[0])
+    np.testing.assert_allclose(errors[1:], found.bse, rtol=1e-3)
+
+
+@given(SEEDS)
+def test_orders_of_two_are_bradley_terry(seed):
+    orders = drawn(seed, sizes=(2,))
+    counts = np.zeros((1, 2, 5, 5))
+    for better, worse in orders:
+        counts[0, 0, better, worse] += 1
+    there = bradley_terry.fit_model(counts)
+    theta = fitted(orders)
+    np.testing.assert_allclose(theta, there.theta[0], atol=1e-9)
+    np.testing.assert_allclose(
+        covariance(*table(orders), theta[None]),
+        bradley_terry.covariance(counts, there)[:, :5, :5],
+        atol=1e-9,
+    )
+
+
+@given(SEEDS)
+def test_other_names_change_nothing_but_the_names(seed):
+    orders = drawn(seed)
+    new = np.random.default_rng(seed).permutation(5)
+    renamed = [[int(new[x]) for x in order] for order in orders]
+    np.testing.assert_allclose(fitted(renamed)[new], fitted(orders), atol=1e-9)
+
+
+@given(SEEDS)
+def test_the_same_answers_twice_give_the_same_worths_and_half_the_variance(seed):
+    sets, counts = table(drawn(seed))
+    once, twice = fit(sets, counts)[0], fit(sets, 2 * counts)[0]
+    np.testing.assert_allclose(once, twice, atol=1e-9)
+    np.testing.assert_allclose(
+        covariance(sets, counts, once), 2 * covariance(sets, 2 * counts, once)
+    )
+
+
+@given(SEEDS)
+def test_chosen_as_often_as_expected(seed):
+    """At the maximum, each method is chosen as often as the worths foretell."""
+    orders = drawn(seed)
+    theta = fitted(orders)
+    difference = np.zeros(5)
+    for order in orders:
+        for stage in range(len(order) - 1):
+            left = order[stage:]
+            difference[order[stage]] += 1
+            difference[left] -= np.exp(theta[left]) / np.exp(theta[left]).sum()
+    np.testing.assert_allclose(difference, 0, atol=1e-7)
+
+
+@given(SEEDS)
+def test_what_else_is_shown_does_not_matter(seed):
+    """Luce's axiom: orders of three without one of them are orders of two."""
+    theta = np.random.default_rng(seed).normal(size=(1, 3))
+    chances = {
+        order: np.exp(log_likelihood(*table([list(order)], 3), theta)[0])
+        for order in itertools.permutations(range(3))
+    }
+    assert sum(chances.values()) == pytest.approx(1)
+    first = sum(p for order, p in chances.items() if order.index(0) < order.index(1))
+    (pair,) = np.exp(log_likelihood(*table([[0, 1]], 3), theta))
+    assert first == pytest.approx(pair)
+
+
+@given(SEEDS)
+def test_many_tables_at_once_are_fitted_as_each_alone(seed):
+    sets, counts = table(drawn(seed))
+    rng = np.random.default_rng(seed)
+    many = counts + rng.integers(0, 3, (6, counts.shape[1]))
+    start = fit(sets, counts)[0][0]
+    together, converged = fit(sets, many, start=start)
+    assert converged.all()
+    for row, alone in zip(together, many, strict=True):
+        np.testing.assert_allclose(row, fit(sets, alone[None])[0][0], atol=1e-8)
+
+
+@given(SEEDS)
+def test_who_stood_before_whom(seed):
+    orders = drawn(seed)
+    sets, counts = table(orders)
+    expected = np.zeros((5, 5))
+    for order in orders:
+        for first, second in itertools.combinations(order, 2):
+            expected[first, second] += 1
+    np.testing.assert_array_equal(sets.beats(counts)[0], expected)
+
+
+def test_a_method_that_is_always_last_is_not_connected():
+    sets, counts = table([[0, 1, 2], [1, 0, 2]], 3)
+    assert not strongly_connected(sets.beats(counts))[0]
+    sets, counts = table([[0, 1, 2], [1, 0, 2], [2, 0]], 3)
+    assert strongly_connected(sets.beats(counts))[0]
+
+
+def test_far_apart_worths_are_found():
+    orders = [[0, 1, 2]] * 10_000 + [[2, 0], [1, 0], [2, 1]]
+    theta = fitted(orders, 3)
+    assert theta[0] > theta[1] > theta[2]
