@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 INPUTS = (
     "ratings",
     "choices",
+    "rankings",
     "scores",
     "stories",
     "weights",
@@ -107,6 +108,9 @@ def _align(options: argparse.Namespace) -> "Analysis":
     choices = None
     if options.choices is not None:
         choices = inputs.read_choices(options.choices)
+    rankings = None
+    if options.rankings is not None:
+        rankings = inputs.read_rankings(options.rankings)
     scores = _scores(options, options.scores)
     scores = _turned(scores, options.lower_is_better)
     tags = None if options.stories is None else read_stories(options.stories)
@@ -115,6 +119,7 @@ def _align(options: argparse.Namespace) -> "Analysis":
         return align(
             ratings=ratings,
             choices=choices,
+            rankings=rankings,
             scores=scores,
             options=_options(options),
             tags=tags,
@@ -178,6 +183,9 @@ def _agreement(options: argparse.Namespace) -> "Analysis":
     if options.ratings is not None:
         ratings = inputs.read_ratings(options.ratings, scale=options.scale)
         return agreement(ratings=ratings, options=_options(options))
+    if options.rankings is not None:
+        rankings = inputs.read_rankings(options.rankings)
+        return agreement(rankings=rankings, options=_options(options))
     return agreement(
         choices=inputs.read_choices(options.choices), options=_options(options)
     )
@@ -187,9 +195,14 @@ def _leaderboard(options: argparse.Namespace) -> "Analysis":
     from analysis.commands.alignment import leaderboard
     from analysis.reading import inputs
 
-    choices = inputs.read_choices(options.choices)
+    choices = rankings = None
+    if options.choices is not None:
+        choices = inputs.read_choices(options.choices)
+    if options.rankings is not None:
+        rankings = inputs.read_rankings(options.rankings)
     return leaderboard(
         choices=choices,
+        rankings=rankings,
         ties=options.ties,
         majority=options.majority,
         side=options.side,

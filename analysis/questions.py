@@ -1,6 +1,7 @@
 """One question at a time, laid out for every analysis.
 
-A question is a dimension that was rated or a criterion of side-by-side answers. What
+A question is a dimension that was rated or a criterion of side-by-side answers or of
+rankings, which enter as the pairs they order. What
 the analyses share (cells, the common subset, pairs, the layout for agreement) is made
 here once.
 """
@@ -15,6 +16,7 @@ from analysis.notes import Notes
 from analysis.pairwise.output_pairs import Pairs, choice_pairs, rating_pairs
 from analysis.reading.cells import Grid, annotator_cells, common_grid
 from analysis.reading.kept_rows import kept_rows, without_methods
+from analysis.reading.rankings import implied_choices
 from analysis.reading.scores import ScoreTable, score_table
 from analysis.reliability.agreement import CHOICE_STATISTICS, RATING_STATISTICS
 from analysis.reliability.matrices import (
@@ -41,7 +43,8 @@ class Question:
     name
         A dimension or a criterion.
     answers
-        Kept rows: ratings of the dimension or choices of the criterion.
+        Kept rows: ratings of the dimension or choices of the criterion; of a criterion
+        by which outputs are ranked, the choices that rankings imply.
     by_annotator, grid
         Cells of the ratings, and the common subset; None for a criterion.
     pairs
@@ -69,7 +72,13 @@ class Question:
 
     @property
     def statistics(self) -> tuple[str, ...]:
-        """Which statistics of agreement suit the answers."""
+        """Which statistics of agreement suit the answers; none those of rankings.
+
+        Chance is estimated from which method's name comes first, which pairs of a
+        ranking should not depend on: see `analysis.reliability.ranking_agreement`.
+        """
+        if self.pairs.source == "rankings":
+            return ()
         return CHOICE_STATISTICS if self.by_annotator is None else RATING_STATISTICS
 
     @property
@@ -105,6 +114,17 @@ def chosen_questions(
         pairs = choice_pairs(name, rows, table)
         notes.extend(pairs.notes, name)
         yield Question(name, rows, None, None, pairs, None)
+
+
+def ranked_questions(
+    rankings: pd.DataFrame, table: ScoreTable, notes: Notes
+) -> Iterator[Question]:
+    """Yield the criteria of kept rankings in order, and note what was dropped."""
+    for criterion, rows in rankings.groupby("criterion", sort=True):
+        name, choices = str(criterion), implied_choices(rows)
+        pairs = choice_pairs(name, choices, table, source="rankings")
+        notes.extend(pairs.notes, name)
+        yield Question(name, choices, None, None, pairs, None)
 
 
 def restricted_grid(grid: Grid, stories: Collection[str]) -> Grid:

@@ -1,4 +1,4 @@
-"""Every table of a report, from ratings, choices and scores."""
+"""Every table of a report, from ratings, choices, rankings and scores."""
 
 import pandas as pd
 
@@ -15,6 +15,7 @@ from analysis.questions import (
     Question,
     chosen_questions,
     kept_scores,
+    ranked_questions,
     rated_questions,
 )
 from analysis.rankings import leaderboard as boards
@@ -41,12 +42,14 @@ from analysis.result_tables.contract import (
     add_levels,
     add_means,
     add_pairs,
+    add_ranking_leaderboard,
 )
 from analysis.result_tables.supplementary import (
     add_clusters,
     add_composites,
     add_pairs_further,
     add_people,
+    add_ranking_agreement,
     add_rated,
     add_sides,
     add_strata,
@@ -65,12 +68,13 @@ def align(
     tags: pd.DataFrame | None = None,
     weights: pd.DataFrame | None = None,
     progress: Progress = silent,
+    rankings: pd.DataFrame | None = None,
 ) -> Analysis:
     """Compare every metric with people.
 
     Parameters
     ----------
-    ratings, choices
+    ratings, choices, rankings
         What people say, with the columns of `analysis.tables`; at least one.
     scores
         What metrics say.
@@ -89,7 +93,8 @@ def align(
     -------
     Analysis
         Tables method_means, correlations, metric_comparisons (with ratings),
-        leaderboard, win_rates (with choices), pairwise_accuracy and agreement.
+        leaderboard, win_rates (with choices), ranking_leaderboard (with rankings),
+        pairwise_accuracy and agreement.
 
     Raises
     ------
@@ -103,11 +108,13 @@ def align(
     question are compared on the cells that people and every metric cover.
     Tables do not depend on the order of the rows.
     """
-    if ratings is None and choices is None:
-        raise OptionError("--ratings, --choices: expected one of them, or both")
+    if ratings is None and choices is None and rankings is None:
+        raise OptionError(
+            "--ratings, --choices, --rankings: expected one of them, or several"
+        )
     found = Tables(options)
-    note_exclusions([ratings, choices, scores], options, found.notes)
-    people = kept_people(ratings, choices, options, found.notes)
+    note_exclusions([ratings, choices, rankings, scores], options, found.notes)
+    people = kept_people(ratings, choices, options, found.notes, rankings=rankings)
     table = kept_scores(scores, options.exclude_methods)
     note_directions(table, found.notes)
     found.notes.extend(table.notes)
@@ -117,6 +124,7 @@ def align(
     progress("agreement of annotators")
     parts = supported_parts(options.resample, "units", AGREEMENT_PARTS)
     add_agreement(_reliability(people, options), found, parts)
+    add_ranking_agreement(people, found)
     add_people(people, (ratings, choices), found)
     add_clusters(found)
     add_composites(people, table, weights, found)
@@ -129,52 +137,56 @@ def agreement(
     *,
     ratings: pd.DataFrame | None = None,
     choices: pd.DataFrame | None = None,
+    rankings: pd.DataFrame | None = None,
     options: AlignOptions,
 ) -> Analysis:
     """Measure how well people agree with one another.
 
     Parameters
     ----------
-    ratings, choices
-        What people say; one of them or both.
+    ratings, choices, rankings
+        What people say; one of them or several.
     options
         The options of the command line. `resample` may name stories, methods
-        and units; the default is units.
+        and units; the default is units. Of rankings stories are drawn.
 
     Returns
     -------
     Analysis
         The table agreement.
     """
-    if ratings is None and choices is None:
-        raise OptionError("expected ratings or choices")
+    if ratings is None and choices is None and rankings is None:
+        raise OptionError("expected ratings, choices or rankings")
     found = Tables(options)
-    note_exclusions([ratings, choices], options, found.notes)
-    people = kept_people(ratings, choices, options, found.notes)
+    note_exclusions([ratings, choices, rankings], options, found.notes)
+    people = kept_people(ratings, choices, options, found.notes, rankings=rankings)
     parts = resample_parts(options.resample, default="units", allowed=AGREEMENT_PARTS)
     add_agreement(_reliability(people, options), found, parts)
+    add_ranking_agreement(people, found)
     add_people(people, (ratings, choices), found)
     return found.finished()
 
 
 def leaderboard(
     *,
-    choices: pd.DataFrame,
+    choices: pd.DataFrame | None = None,
+    rankings: pd.DataFrame | None = None,
     ties: str = "half",
     majority: bool = False,
     side: bool = False,
     options: AlignOptions,
 ) -> Analysis:
-    """Rank methods by side-by-side answers.
+    """Rank methods by side-by-side answers, or by orders of several outputs.
 
     Parameters
     ----------
-    choices
-        What people say.
+    choices, rankings
+        What people say; one of them or both, which have a table each.
     ties
-        ``"half"``, ``"drop"`` or ``"davidson"``.
+        Of choices: ``"half"``, ``"drop"`` or ``"davidson"``.
     majority
-        Count the majority of each story's annotators instead of single votes.
+        Count the majority of each story's annotators instead of single votes; of
+        rankings there is none.
     side
         Adjust for the side on which outputs stood, where `left_method` tells.
     options
@@ -185,12 +197,20 @@ def leaderboard(
     Returns
     -------
     Analysis
-        The tables leaderboard and win_rates.
+        The tables leaderboard and win_rates, or ranking_leaderboard.
     """
+    if choices is None and rankings is None:
+        raise OptionError("--choices, --rankings: expected one of them, or both")
+    asked = {"majority": majority, "side": side, "ties": ties != boards.TIES[0]}
+    for option, given in asked.items():
+        if given and choices is None:
+            raise OptionError(f"--{option}: expected --choices beside it")
+    if rankings is not None and majority:
+        raise OptionError("--majority: expected --choices without --rankings beside it")
     check_known("--ties", (ties,), boards.TIES)
     found = Tables(options)
-    note_exclusions([choices], options, found.notes)
-    people = kept_people(None, choices, options, found.notes)
+    note_exclusions([choices, rankings], options, found.notes)
+    people = kept_people(None, choices, options, found.notes, rankings=rankings)
     allowed = ("stories", "units") if majority else boards.PARTS
     default = "stories" if majority else "stories+annotators"
     parts = resample_parts(options.resample, default=default, allowed=allowed)
@@ -199,6 +219,8 @@ def leaderboard(
             people.choices, found, parts, ties=ties, by_majority=majority, side=side
         )
         add_sides(people.choices, found, ties)
+    if people.rankings is not None:
+        add_ranking_leaderboard(people.rankings, found, parts)
     return found.finished()
 
 
@@ -221,6 +243,13 @@ def _questions(
         parts = supported_parts(options.resample, "stories+annotators", boards.PARTS)
         add_leaderboard(people.choices, found, parts, ties="half", by_majority=False)
         add_sides(people.choices, found)
+    if people.rankings is not None:
+        for question in ranked_questions(people.rankings, table, notes):
+            _add_pairs(question, table, found, progress)
+            questions.append(question)
+        progress("leaderboard of rankings")
+        parts = supported_parts(options.resample, "stories+annotators", boards.PARTS)
+        add_ranking_leaderboard(people.rankings, found, parts)
     return questions
 
 

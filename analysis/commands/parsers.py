@@ -54,6 +54,7 @@ def _add_align(commands: Commands) -> None:
     )
     command.add_argument("--ratings", type=Path, help=TABLE)
     command.add_argument("--choices", type=Path, help=TABLE)
+    command.add_argument("--rankings", type=Path, help=TABLE)
     command.add_argument("--scores", type=Path, required=True, help=TABLE)
     _add_wide(command)
     command.add_argument(
@@ -86,6 +87,7 @@ def _add_agreement(commands: Commands) -> None:
     table = command.add_mutually_exclusive_group(required=True)
     table.add_argument("--ratings", type=Path, help=TABLE)
     table.add_argument("--choices", type=Path, help=TABLE)
+    table.add_argument("--rankings", type=Path, help=TABLE)
     command.add_argument("--scale", type=scale, metavar="LOW:HIGH", help=SCALE)
 
 
@@ -93,15 +95,18 @@ def _add_leaderboard(commands: Commands) -> None:
     command = _command(
         commands,
         "leaderboard",
-        "a ranking from side-by-side answers",
+        "a ranking from side-by-side answers, or from orders of several outputs",
         "python -m analysis leaderboard --choices choices.csv --out leaderboard/",
     )
-    command.add_argument("--choices", type=Path, required=True, help=TABLE)
+    command.add_argument("--choices", type=Path, help=f"side by side; {TABLE}")
+    command.add_argument(
+        "--rankings", type=Path, help=f"orders of several outputs; {TABLE}"
+    )
     command.add_argument(
         "--ties",
         choices=("half", "drop", "davidson"),
         default="half",
-        help="how ties count; default half",
+        help="how ties of choices count; default half",
     )
     command.add_argument(
         "--majority", action="store_true", help="count the majority of each story"

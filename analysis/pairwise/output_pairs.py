@@ -27,7 +27,8 @@ class Pairs:
     question
         A dimension or a criterion.
     source
-        ``"ratings"`` (differences of mean ratings) or ``"choices"`` (majority).
+        ``"ratings"`` (differences of mean ratings), ``"choices"`` (majority) or
+        ``"rankings"`` (majority over the pairs in the answers).
     stories, methods
         S and M names; some may have no pair.
     story, first, second
@@ -181,7 +182,13 @@ def rating_pairs(grid: Grid) -> Pairs:
     )
 
 
-def choice_pairs(criterion: str, choices: pd.DataFrame, table: ScoreTable) -> Pairs:
+def choice_pairs(
+    criterion: str,
+    choices: pd.DataFrame,
+    table: ScoreTable,
+    *,
+    source: str = "choices",
+) -> Pairs:
     """Compare metrics with the majority of side-by-side answers.
 
     Parameters
@@ -193,6 +200,9 @@ def choice_pairs(criterion: str, choices: pd.DataFrame, table: ScoreTable) -> Pa
     table
         The scores. Pairs are kept where every metric that scores any of the
         compared pairs scores both outputs.
+    source
+        Where the answers come from: ``"rankings"`` if they are those of
+        `analysis.reading.rankings.implied_choices`.
     """
     pairs, votes = annotator_votes(choices)
     stories, story = np.unique(pairs["story"].to_numpy(str), return_inverse=True)
@@ -228,7 +238,7 @@ def choice_pairs(criterion: str, choices: pd.DataFrame, table: ScoreTable) -> Pa
 
     return Pairs(
         criterion,
-        "choices",
+        source,
         tuple(map(str, stories)),
         tuple(map(str, methods)),
         story[kept],

@@ -145,6 +145,7 @@ def _agreement(tables: Tables) -> Iterator[Answer]:
         ("alpha_nominal", "How well do people agree (nominal alpha)?"),
         ("ac2_quadratic", "And where answers are skewed (AC2)?"),
         ("icc_2_1", "ICC(2,1) of one annotator?"),
+        ("kendall_between_annotators", "How alike do two annotators rank (tau)?"),
         ("majority_share", "How large is the majority of a unit?"),
     ):
         if statistic == "alpha_nominal" and _has(agreement, "alpha_ordinal"):
@@ -227,7 +228,11 @@ def _pairs(tables: Tables) -> Iterator[Answer]:
             f"{per_cent(base['acc_eq'].max())}. Guessing: 50 % both ways.",
         )
     sources = sorted(set(pairwise["source"]))
-    words = {"ratings": "mean ratings", "choices": "the majority of annotators"}
+    words = {
+        "ratings": "mean ratings",
+        "choices": "the majority of annotators",
+        "rankings": "the majority of annotators over the pairs in their rankings",
+    }
     yield (
         "Who says which of a pair is better?",
         " and ".join(words.get(source, source) for source in sources).capitalize()
@@ -296,22 +301,11 @@ def _board(tables: Tables) -> Iterator[Answer]:
             "The remarks and the command say; the default counts a tie as half a win "
             "for each.",
         )
-        rated = board.groupby("criterion")["rating"].apply(lambda x: x.notna().all())
-        yield (
-            "Are all methods connected by comparisons?",
-            "Yes, in every question."
-            if rated.all()
-            else f"Not in {', '.join(map(str, rated[~rated].index))}: see the remarks.",
-        )
-        known = board.dropna(subset=["rank_low", "rank_high"])
-        settled = int((known["rank_low"] == known["rank_high"]).sum())
-        yield (
-            "Do ranks have intervals?",
-            f"Yes: {settled} of {len(known)} ranks are settled, their interval being "
-            "one rank."
-            if len(known)
-            else "No.",
-        )
+        yield from _connected(board)
+    ranked = tables.get("ranking_leaderboard")
+    if ranked is not None and len(ranked):
+        yield "May rankings hold ties?", "No: every ranking is a strict order."
+        yield from _connected(ranked, " of rankings")
     bias = tables.get("position_bias")
     if bias is not None and len(bias):
         text = _spread(
@@ -332,6 +326,26 @@ def _board(tables: Tables) -> Iterator[Answer]:
         )
     elif board is not None and len(board):
         yield "Does the side decide?", "Not known: left_method is not in the table."
+
+
+def _connected(board: pd.DataFrame, of: str = "") -> Iterator[Answer]:
+    """Say of a leaderboard, which `of` names, what its ratings and ranks rest on."""
+    rated = board.groupby("criterion")["rating"].apply(lambda x: x.notna().all())
+    yield (
+        f"Are all methods connected by {'rankings' if of else 'comparisons'}?",
+        "Yes, in every question."
+        if rated.all()
+        else f"Not in {', '.join(map(str, rated[~rated].index))}: see the remarks.",
+    )
+    known = board.dropna(subset=["rank_low", "rank_high"])
+    settled = int((known["rank_low"] == known["rank_high"]).sum())
+    yield (
+        f"Do ranks{' of the leaderboard' + of if of else ''} have intervals?",
+        f"Yes: {settled} of {len(known)} ranks are settled, their interval being one "
+        "rank."
+        if len(known)
+        else "No.",
+    )
 
 
 def _other(tables: Tables, run: Mapping[str, str]) -> Iterator[Answer]:

@@ -50,6 +50,12 @@ __all__ = ["interval", "limits", "number", "sentences"]
 
 # A card with more sentences than the first keeps the second open.
 MOST_OPEN, OPEN = 8, 6
+# The statistic that tells how well people agree, the first one there is.
+AGREEING = {
+    "alpha_ordinal": "ordinal alpha",
+    "alpha_nominal": "nominal alpha",
+    "kendall_between_annotators": "Kendall's tau of two annotators",
+}
 Tables = Mapping[str, pd.DataFrame]
 # Sentences of one kind after another: a kind says the same of every question.
 Kinds = tuple[tuple[str, ...], ...]
@@ -159,7 +165,7 @@ def _few_stories(tables: Tables) -> Iterator[str]:
         return
     counts = [
         tables[name]["n_stories"].max()
-        for name in ("method_means", "win_rates")
+        for name in ("method_means", "win_rates", "ranking_leaderboard")
         if name in tables
     ]
     most = max((int(count) for count in counts if not pd.isna(count)), default=0)
@@ -187,6 +193,8 @@ def _claims(
         yield _people(tables["agreement"])
     if "leaderboard" in tables:
         yield _leaders(tables["leaderboard"])
+    if "ranking_leaderboard" in tables:
+        yield _leaders(tables["ranking_leaderboard"], "n_rankings", "ranking")
     if "position_bias" in tables:
         sides = tables.get("side_effect")
         yield side_claims(tables["position_bias"], sides, confidence)
@@ -208,15 +216,13 @@ def _people(agreement: pd.DataFrame) -> Iterator[Claim]:
     undefined: dict[str, list[str]] = {}
     told: list[tuple[bool, str, float, str]] = []
     for question, rows in agreement.groupby("question", sort=True):
-        name = "alpha_nominal"
-        if (rows["statistic"] == "alpha_ordinal").any():
-            name = "alpha_ordinal"
+        name = next(x for x in AGREEING if (rows["statistic"] == x).any())
         alpha = first_row(rows[rows["statistic"] == name])
         if math.isnan(alpha["value"]):
             undefined.setdefault(str(alpha["reason"]), []).append(str(question))
             continue
         evidence = (
-            f"{name.removeprefix('alpha_')} alpha {number(alpha['value'])}"
+            f"{AGREEING[name]} {number(alpha['value'])}"
             f"{interval(alpha)} ({counted(alpha['n_annotators'], 'annotator')}, "
             f"{counted(alpha['n_units'], 'unit')} with two or more answers)"
         )
@@ -250,7 +256,10 @@ def _agreeing(told: list[tuple[bool, str, float, str]], does: str) -> Iterator[C
     )
 
 
-def _leaders(board: pd.DataFrame) -> Iterator[Claim]:
+def _leaders(
+    board: pd.DataFrame, n: str = "n_comparisons", noun: str = "comparison"
+) -> Iterator[Claim]:
+    """Say who stands first; column `n` counts a method's answers, `noun` names one."""
     unsettled = []
     for criterion, rows in board.groupby("criterion", sort=True):
         rows = rows.dropna(subset=["rating"])
@@ -267,7 +276,7 @@ def _leaders(board: pd.DataFrame) -> Iterator[Claim]:
             continue
         text = (
             f"{criterion}: {first['method']} stands first with a rating of "
-            f"{_rating(first)} from {counted(first['n_comparisons'], 'comparison')}"
+            f"{_rating(first)} from {counted(first[n], noun)}"
         )
         low, high = first["rank_low"], first["rank_high"]
         if pd.isna(low) or pd.isna(high):
@@ -277,7 +286,7 @@ def _leaders(board: pd.DataFrame) -> Iterator[Claim]:
         else:
             unsettled.append(
                 f"{criterion} ({first['method']} {_rating(first)}, rank {low:.0f} to "
-                f"{high:.0f}, {counted(first['n_comparisons'], 'comparison')})"
+                f"{high:.0f}, {counted(first[n], noun)})"
             )
     if unsettled:
         yield False, f"The first place is not settled in {', '.join(unsettled)}."

@@ -27,6 +27,7 @@ CHANCE = 0.5
 SOURCES = {
     "ratings": "what mean ratings prefer",
     "choices": "what the majority of annotators prefers",
+    "rankings": "what the majority of annotators ranks higher",
 }
 ONE_ANNOTATOR = "one annotator"
 

@@ -50,6 +50,7 @@ def method_figures(tables: Tables, cells: pd.DataFrame) -> list[Figure]:
         ("rating_leaderboard", standing_dots),
         ("leaderboard", ladders),
         ("win_rates", wins),
+        ("ranking_leaderboard", ranking_ladders),
         ("composites", composite_dots),
     ):
         if len(tables.get(name, ())):
@@ -146,6 +147,15 @@ def standing_dots(standings: pd.DataFrame) -> list[Figure]:
 
 def ladders(board: pd.DataFrame) -> list[Figure]:
     """Draw the Bradley-Terry ratings with intervals, and the intervals of ranks."""
+    return _ladders(board, "ladder", "Leaderboard", "Bradley-Terry")
+
+
+def ranking_ladders(board: pd.DataFrame) -> list[Figure]:
+    """Draw the Plackett-Luce ratings in the same way."""
+    return _ladders(board, "ranking-ladder", "Leaderboard of rankings", "Plackett-Luce")
+
+
+def _ladders(board: pd.DataFrame, key: str, title: str, model: str) -> list[Figure]:
     panels, told = [], []
     for criterion, rows in board.groupby("criterion", sort=True):
         rows = rows.dropna(subset=["rating"]).sort_values(
@@ -179,8 +189,7 @@ def ladders(board: pd.DataFrame) -> list[Figure]:
     if not panels:
         return []
     caption = (
-        f"Bradley-Terry ratings{_with_intervals(board)}; 400 points are odds of ten to "
-        "one."
+        f"{model} ratings{_with_intervals(board)}; 400 points are odds of ten to one."
     )
     if board.get("rank_low", pd.Series(dtype=float)).notna().any():
         caption += (
@@ -189,11 +198,11 @@ def ladders(board: pd.DataFrame) -> list[Figure]:
         )
     return [
         Figure(
-            "ladder",
+            key,
             SECTION,
-            "Leaderboard",
+            title,
             caption,
-            f"Leaderboards. {'; '.join(told)}.",
+            f"{title}. {'; '.join(told)}.",
             tuple(panels),
             22,
         )

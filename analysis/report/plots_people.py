@@ -34,12 +34,14 @@ STATISTICS = {
     "icc_2_k": "ICC(2,k)",
     "fleiss_kappa": "Fleiss' kappa",
     "majority_share": "share of the majority",
+    "kendall_between_annotators": "tau of two annotators",
     "rater_vs_rest_kendall": "one against the rest (tau-b)",
     "rater_vs_rest_spearman": "one against the rest (Spearman)",
 }
-# Statistics that draw: with ordered answers, and with choices.
+# Statistics that draw: with ordered answers, with choices, and with rankings.
 OF_RATINGS = ("alpha_ordinal", "ac2_quadratic", "icc_2_1", "rater_vs_rest_kendall")
 OF_CHOICES = ("alpha_nominal", "ac1", "fleiss_kappa", "majority_share")
+OF_RANKINGS = ("kendall_between_annotators",)
 # Statistics of annotators that draw, and what their panels are called.
 OF_ANNOTATORS = {
     "kendall_others": "agreement with the others (tau-b)",
@@ -161,6 +163,7 @@ def agreement_dots(agreement: pd.DataFrame) -> list[Figure]:
     chosen = list(OF_RATINGS) if ordered else []
     if agreement["statistic"].isin(("fleiss_kappa", "majority_share")).any():
         chosen += [name for name in OF_CHOICES if name not in chosen]
+    chosen += [s for s in OF_RANKINGS if agreement["statistic"].eq(s).any()]
     known = agreement[agreement["statistic"].isin(chosen) & agreement["value"].notna()]
     if known["question"].nunique() == 1:
         # One question: its statistics are the rows.

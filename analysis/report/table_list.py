@@ -41,6 +41,7 @@ TABLE_GROUPS = {
         "rating_leaderboard": "Ranking by ratings, in three ways",
         "leaderboard": "Ranking by side-by-side answers",
         "win_rates": "Wins, ties and losses",
+        "ranking_leaderboard": "Ranking by orders of several outputs",
         "composites": "Composite scores",
     },
     "Groups of stories": {

@@ -19,6 +19,7 @@ from analysis.planning.subset import (
 from analysis.planning.variance_components import RELIABILITY_COLUMNS, VARIANCE_COLUMNS
 from analysis.rankings.composites import COMPOSITE_COLUMNS
 from analysis.rankings.leaderboard import SIDE_EFFECT_COLUMNS
+from analysis.rankings.ranking_leaderboard import RANKING_LEADERBOARD_COLUMNS
 from analysis.rankings.rating_rankings import RATING_LEADERBOARD_COLUMNS
 from analysis.reading.choices import WIN_RATE_COLUMNS
 from analysis.reliability.annotator_statistics import ANNOTATOR_COLUMNS
@@ -116,6 +117,7 @@ COLUMNS = {
         "n_comparisons",
     ),
     "win_rates": WIN_RATE_COLUMNS,
+    "ranking_leaderboard": RANKING_LEADERBOARD_COLUMNS,
     "clusters": CLUSTER_COLUMNS,
     "williams": WILLIAMS_COLUMNS,
     "spa": SPA_COLUMNS,

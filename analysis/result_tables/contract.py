@@ -16,6 +16,7 @@ from analysis.pairwise.accuracy import pair_agreement
 from analysis.pairwise.output_pairs import Pairs
 from analysis.rankings import leaderboard as boards
 from analysis.rankings.method_means import mean_ratings
+from analysis.rankings.ranking_leaderboard import ranking_leaderboard
 from analysis.reading.cells import CELL_COLUMNS, NO_CELL, Grid
 from analysis.reading.choices import win_rates
 from analysis.reliability.agreement import Agreement, agreement
@@ -350,6 +351,20 @@ def add_leaderboard(
             found.add("leaderboard", {"criterion": str(criterion), **vars(row)})
     for record in win_rates(choices).to_dict("records"):
         found.add("win_rates", {str(k): v for k, v in record.items()})
+
+
+def add_ranking_leaderboard(
+    rankings: pd.DataFrame, found: Tables, parts: tuple[str, ...]
+) -> None:
+    """Add ratings of the methods by orders of several outputs."""
+    found.resample("ranking_leaderboard", parts)
+    for criterion, rows in rankings.groupby("criterion", sort=True):
+        standings, notes = ranking_leaderboard(
+            rows, criterion=str(criterion), parts=parts, **found.options.sampling
+        )
+        found.notes.extend(notes, str(criterion))
+        for row in standings:
+            found.add("ranking_leaderboard", {"criterion": str(criterion), **vars(row)})
 
 
 def add_agreement(

@@ -44,6 +44,7 @@ from analysis.reliability.internal_consistency import (
     panel_consistency,
     scale_consistency,
 )
+from analysis.reliability.ranking_agreement import ranking_agreement
 from analysis.reliability.retest import choice_repeats, rating_repeats
 from analysis.result_tables.contract import Tables
 from analysis.strata.differences import difference_rows, score_difference_rows
@@ -131,6 +132,17 @@ def add_sides(choices: pd.DataFrame, found: Tables, ties: str = "half") -> None:
         )
     found.resample("position_bias", parts)
     found.resample("side_effect", parts)
+
+
+def add_ranking_agreement(people: People, found: Tables) -> None:
+    """Add how alike annotators rank."""
+    if people.rankings is None:
+        return
+    for criterion, rows in people.rankings.groupby("criterion", sort=True):
+        row = ranking_agreement(rows, question=str(criterion), **found.options.sampling)
+        found.add("agreement", row)
+    if people.ratings is None and people.choices is None:
+        found.resample("agreement", ("stories",))
 
 
 def add_people(

@@ -11,6 +11,8 @@ TABLES = {
     "ratings": "story,method,dimension,annotator,rating\ns,m,q,a,1\ns,n,q,a,2\n",
     "choices": "story,method_a,method_b,criterion,annotator,choice\n"
     "s,m,n,q,a,tie\ns,m,n,q,b,a\n",
+    "rankings": "story,method,criterion,annotator,rank\ns,m,q,a,1\ns,n,q,a,2\n"
+    "s,m,q,b,2\ns,n,q,b,1\n",
     "scores": "story,method,metric,score\ns,m,k,1\ns,n,k,2\n",
     "stories": "story,split\ns,lite\nt,full\n",
     "weights": "composite,part,weight\nboth,q,1\nboth,k,1\n",
@@ -21,12 +23,15 @@ TABLES = {
 OPTIONS = [
     ("align", "ratings", "ratings", ["scores"]),
     ("align", "choices", "choices", ["scores"]),
+    ("align", "rankings", "rankings", ["scores"]),
     ("align", "scores", "scores", ["ratings"]),
     ("align", "stories", "stories", ["ratings", "scores"]),
     ("align", "weights", "weights", ["ratings", "scores"]),
     ("agreement", "ratings", "ratings", []),
     ("agreement", "choices", "choices", []),
+    ("agreement", "rankings", "rankings", []),
     ("leaderboard", "choices", "choices", []),
+    ("leaderboard", "rankings", "rankings", []),
     ("power", "ratings", "ratings", []),
     ("power", "scores", "scores", ["ratings"]),
     ("subset", "scores", "scores", []),

@@ -58,9 +58,14 @@ def test_it_works():
     planned = {"power", "needed", "subset", "best_subset", "subset_stories"}
     judged = {"stability", "judges", "strata", "strata_differences"}
     without_sides = {"position_bias", "side_effect"}
-    without_boxes = {"labels"}
+    without_boxes, without_rankings = {"labels"}, {"ranking_leaderboard"}
     assert set(found.tables) == (
-        set(COLUMNS) - planned - judged - without_sides - without_boxes
+        set(COLUMNS)
+        - planned
+        - judged
+        - without_sides
+        - without_boxes
+        - without_rankings
     )
     for name, frame in found.tables.items():
         assert tuple(frame.columns) == COLUMNS[name]
@@ -423,7 +428,7 @@ def test_nothing_left_to_analyse_is_refused():
     ratings, _, scores = study()
     with pytest.raises(OptionError, match="ratings: no row is left"):
         run(ratings.assign(excluded=True), None, scores)
-    with pytest.raises(OptionError, match="expected one of them, or both"):
+    with pytest.raises(OptionError, match="expected one of them, or several"):
         run(None, None, scores)
 
 
@@ -591,3 +596,119 @@ def test_a_leaderboard_may_be_adjusted_for_the_side():
             choices=choices.drop(columns="left_method"), options=options
         ).tables
     )
+
+
+def ranked(n_stories=12, seed=0, k=3):
+    """Rankings of three of the methods, the later in the alphabet the better."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for s, who, criterion in itertools.product(
+        range(n_stories), "ABC", ("best", "fit")
+    ):
+        shown = rng.choice(len(METHODS), k, replace=False)
+        order = shown[np.argsort(shown + 2 * rng.normal(size=k))[::-1]]
+        for rank_, method in enumerate(order, start=1):
+            rows.append((f"{s:02d}", METHODS[method], criterion, who, rank_))
+    names = ["story", "method", "criterion", "annotator", "rank"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def test_rankings_beside_metrics():
+    rankings, (_, _, scores) = ranked(6), study()
+    found = align(
+        ratings=None, choices=None, rankings=rankings, scores=scores, options=FAST
+    )
+    board = found.tables["ranking_leaderboard"]
+    assert list(board.columns) == list(COLUMNS["ranking_leaderboard"])
+    assert board.groupby("criterion")["rating"].mean().tolist() == pytest.approx(
+        [1000, 1000]
+    )
+    assert found.resampled["ranking_leaderboard"] == ("stories", "annotators")
+    pairs = found.tables["pairwise_accuracy"]
+    assert set(pairs["source"]) == {"rankings"}
+    assert set(pairs["question"]) == {"best", "fit"}
+    people = found.tables["agreement"]
+    assert people["statistic"].tolist() == ["kendall_between_annotators"] * 2
+    assert found.resampled["agreement"] == ("stories",)
+
+
+def test_rankings_beside_other_answers_change_nothing_of_these():
+    ratings, choices, scores = study()
+    alone = align(ratings=ratings, choices=choices, scores=scores, options=FAST)
+    both = align(
+        ratings=ratings,
+        choices=choices,
+        rankings=ranked(6),
+        scores=scores,
+        options=FAST,
+    )
+    for name in ("correlations", "leaderboard", "win_rates", "method_means"):
+        pd.testing.assert_frame_equal(both.tables[name], alone.tables[name])
+    assert set(both.tables) == {*alone.tables, "ranking_leaderboard"}
+
+
+def test_rankings_by_tags_of_their_stories():
+    tags = pd.DataFrame(
+        {"story": [f"{i:02d}" for i in range(6)], "style": list("ababab")}
+    )
+    found = align(
+        ratings=None,
+        choices=None,
+        rankings=ranked(6),
+        scores=study()[2],
+        tags=tags,
+        options=FAST,
+    )
+    strata = found.tables["strata"]
+    assert set(strata.loc[strata["question"] == "best", "statistic"]) == {
+        "ppa_strict",
+        "ppa_half",
+    }
+
+
+def test_how_alike_people_rank():
+    found = agree(rankings=ranked(60), options=AlignOptions(resamples=200))
+    table = found.tables["agreement"]
+    assert set(found.tables) == {"agreement"}
+    assert (table["low"] > 0).all()
+
+
+def test_both_kinds_of_leaderboards():
+    found = rank(choices=study()[1], rankings=ranked(), options=FAST)
+    assert set(found.tables) == {"leaderboard", "win_rates", "ranking_leaderboard"}
+    only = rank(rankings=ranked(), options=FAST)
+    assert set(only.tables) == {"ranking_leaderboard"}
+    pd.testing.assert_frame_equal(
+        only.tables["ranking_leaderboard"], found.tables["ranking_leaderboard"]
+    )
+    board = only.tables["ranking_leaderboard"]
+    assert board.groupby("criterion")["method"].first().tolist() == ["swap", "swap"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({}, "--choices, --rankings: expected one of them, or both"),
+        ({"rankings": ranked(), "side": True}, "--side: expected --choices beside it"),
+        ({"rankings": ranked(), "majority": True}, "--majority: expected --choices"),
+        ({"rankings": ranked(), "ties": "drop"}, "--ties: expected --choices beside"),
+        (
+            {"rankings": ranked(), "choices": study()[1], "majority": True},
+            "--majority: expected --choices without --rankings",
+        ),
+    ],
+)
+def test_what_rankings_have_not_is_refused(asked, told):
+    with pytest.raises(OptionError, match=told):
+        rank(**asked, options=FAST)
+
+
+def test_methods_are_left_out_of_rankings():
+    options = AlignOptions(resamples=0, exclude_methods=("good",))
+    found = rank(rankings=ranked(), options=options)
+    assert set(found.tables["ranking_leaderboard"]["method"]) == {
+        "copy",
+        "drift",
+        "swap",
+    }
+    assert found.notes[0] == "Left out as asked: good."

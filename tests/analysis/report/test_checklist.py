@@ -119,3 +119,21 @@ def test_resamples_and_seed():
     )
     assert told["Can it be made again?"].startswith("Seed 7")
     assert asked()["What do the intervals resample?"].startswith("There are none")
+
+
+def test_a_leaderboard_of_rankings_says_that_there_are_no_ties():
+    board = pd.DataFrame(
+        {
+            "criterion": "q",
+            "method": ["A", "B"],
+            "rating": [1100.0, 900.0],
+            "rank_low": [1, 2],
+            "rank_high": [1, 2],
+        }
+    )
+    told = asked({"ranking_leaderboard": board})
+    assert told["May rankings hold ties?"].startswith("No")
+    assert told["Are all methods connected by rankings?"].startswith("Yes")
+    assert told["Do ranks of the leaderboard of rankings have intervals?"] == (
+        "Yes: 2 of 2 ranks are settled, their interval being one rank."
+    )

@@ -506,3 +506,35 @@ def test_intervals_over_few_stories_are_called_too_narrow(name, n, told):
         * told
     )
     assert not limits({name: table.assign(low=float("nan"))}, 0)[0].startswith("Only")
+
+
+def test_the_first_of_rankings():
+    rows = board(1, 1).rename(columns={"n_comparisons": "n_rankings"})
+    rows = rows.assign(n_stories=40)
+    assert sentences({"ranking_leaderboard": rows}, 1000)[0] == (
+        "q: A stands first with a rating of 1100 [1000, 1200] from 64 rankings, and is "
+        "shown to be ahead of every other method."
+    )
+
+
+def test_rankings_over_few_stories():
+    rows = board(1, 1).rename(columns={"n_comparisons": "n_rankings"})
+    told = limits({"ranking_leaderboard": rows.assign(n_stories=5)}, 1000)
+    assert any(text.startswith("Only 5 stories") for text in told)
+
+
+def test_how_alike_people_rank():
+    row = {
+        "question": "q",
+        "statistic": "kendall_between_annotators",
+        "value": 0.4,
+        "low": 0.2,
+        "high": 0.6,
+        "n_units": 30,
+        "n_annotators": 5,
+        "reason": "",
+    }
+    assert sentences({"agreement": pd.DataFrame([row])}, 1000) == (
+        "q: people agree beyond chance, Kendall's tau of two annotators 0.40 "
+        "[0.20, 0.60] (5 annotators, 30 units with two or more answers).",
+    )

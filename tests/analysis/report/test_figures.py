@@ -155,6 +155,23 @@ FURTHER = {
         ],
     ),
     "rating_leaderboard": ("standings", [RATED, RATED | {"method": "B"}]),
+    "ranking_leaderboard": (
+        "ranking-ladder",
+        [
+            BASE
+            | {
+                "criterion": "q",
+                "method": m,
+                "rating": 990 + 20 * i,
+                "low": 900,
+                "high": 1100,
+                "rank": 2 - i,
+                "rank_low": 1,
+                "rank_high": 2,
+            }
+            for i, m in enumerate("BA")
+        ],
+    ),
     "composites": (
         "composites",
         [
@@ -282,6 +299,7 @@ def test_every_further_table_has_its_figure_and_an_empty_one_has_none(name):
                 "mean",
                 "standardised",
                 "mixed",
+                "rating",
             )
         }
     )
@@ -742,3 +760,9 @@ def test_the_side_has_a_share_counted_both_ways_and_its_worth():
 def test_every_figure_names_its_table():
     for name, (key, rows) in FURTHER.items():
         assert name in figures(**{name: pd.DataFrame(rows)})[key].tables
+
+
+def test_agreement_of_rankings_is_drawn():
+    rows = [BASE | {"statistic": "kendall_between_annotators"}]
+    figure = figures(agreement=pd.DataFrame(rows))["agreement"]
+    assert drawn(figure)["layout"]["yaxis"]["ticktext"] == ["tau of two annotators"]
