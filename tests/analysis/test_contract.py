@@ -106,6 +106,27 @@ def chosen_rows():
     return pd.DataFrame(rows, columns=[*names, "left_method", *flags])
 
 
+def ranked_rows():
+    """Two answers of everybody to each story, and answers that must not count."""
+    rng = np.random.default_rng(6)
+    rows = []
+    for story, who, slot in itertools.product(STORIES, PEOPLE, (1, 2)):
+        shown = rng.permutation(len(METHODS))[: 5 - slot]
+        order = shown[np.argsort(-(shown + 3 * rng.gumbel(size=len(shown))))]
+        rows += [
+            (story, METHODS[m], "best", who, i + 1, f"{who} {slot}", *NONE)
+            for i, m in enumerate(order)
+        ]
+    for k in range(3):
+        flags = [i == k for i in range(3)]
+        rows += [
+            (STORIES[0], METHODS[m], "best", f"Eve {k}", 2 - m, "", *flags)
+            for m in (0, 1)
+        ]
+    names = ["story", "method", "criterion", "annotator", "rank", "slot"]
+    return pd.DataFrame(rows, columns=[*names, "is_gold", "is_repeat", "excluded"])
+
+
 def written(folder, name, frame):
     """Write a table as a spreadsheet does: with a mark of its bytes, CRLF, shuffled."""
     path = folder / name
@@ -135,7 +156,12 @@ def read(folder):
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("contract")
-    tables = {"ratings": rated_rows(), "scores": score_rows(), "choices": chosen_rows()}
+    tables = {
+        "ratings": rated_rows(),
+        "scores": score_rows(),
+        "choices": chosen_rows(),
+        "rankings": ranked_rows(),
+    }
     return {name: written(folder, f"{name}.csv", t) for name, t in tables.items()}
 
 
@@ -423,6 +449,39 @@ def test_leaderboards_are_maximum_likelihood(run, ties, majority):
         rating, n = expected[row.method]
         assert row.rating == pytest.approx(rating, abs=0.01)
         assert row.n_comparisons == n
+    assert table["rank"].tolist() == [1, 2, 3, 4, 5]
+    assert table["rating"].is_monotonic_decreasing
+    assert table[["low", "high", "rank_low", "rank_high"]].isna().all(axis=None)
+
+
+def test_leaderboards_of_rankings_are_maximum_likelihood(run):
+    table = read(run("leaderboard", "--rankings", "rankings"))["ranking_leaderboard"]
+    place = {name: i for i, name in enumerate(METHODS)}
+    orders = [
+        rows.sort_values("rank")["method"].map(place).tolist()
+        for _, rows in kept(ranked_rows()).groupby(["story", "annotator", "slot"])
+    ]
+
+    def loss(theta):
+        return 1e-9 * (theta**2).sum() + sum(
+            np.log(np.exp(theta[order[stage:]]).sum()) - theta[order[stage]]
+            for order in orders
+            for stage in range(len(order) - 1)
+        )
+
+    found = optimize.minimize(loss, np.zeros(len(METHODS)), tol=1e-12).x
+    found -= found.mean()
+    assert " ".join(table) == (
+        "criterion method rating low high rank rank_low rank_high log_worth n_rankings "
+        "n_stories"
+    )
+    assert len(table) == len(METHODS)
+    for row in table.itertuples():
+        worth = found[place[row.method]]
+        assert row.log_worth == pytest.approx(worth, abs=1e-4)
+        assert row.rating == pytest.approx(1000 + 400 / math.log(10) * worth, abs=0.02)
+        assert row.n_rankings == sum(place[row.method] in order for order in orders)
+        assert row.n_stories == len(STORIES)
     assert table["rank"].tolist() == [1, 2, 3, 4, 5]
     assert table["rating"].is_monotonic_decreasing
     assert table[["low", "high", "rank_low", "rank_high"]].isna().all(axis=None)
