@@ -83,8 +83,9 @@ def ranking_leaderboard(
     criterion
         Named in the random stream.
     parts
-        Clusters to draw, of `analysis.rankings.choice_counts.PARTS`; units are sets of outputs
-        of one story. Methods are not drawn: a resample without one cannot rank it.
+        Clusters to draw, of `analysis.rankings.choice_counts.PARTS`; units are sets of
+        outputs of one story. Methods are not drawn: a resample without one cannot rank
+        it.
     resamples, confidence, seed
         Number of resamples (0 for no intervals), coverage, seed.
 

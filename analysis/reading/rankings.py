@@ -3,10 +3,11 @@
 import numpy as np
 import pandas as pd
 
+from analysis.problems import InputError, Problem
 from analysis.reading.column_checks import Check
 from analysis.reading.column_cleaning import Column, combined
 from analysis.results import Counts, Mask
-from analysis.tables import FLAGS, RANKING_ANSWER, InputError, Problem
+from analysis.tables import FLAGS, RANKING_ANSWER
 
 PAIR_COLUMNS = ("story", "method_a", "method_b", "criterion", "annotator", "choice")
 # Of rows that are kept none is a repetition.

@@ -667,16 +667,16 @@ def test_rankings_by_tags_of_their_stories():
 
 
 def test_how_alike_people_rank():
-    found = agree(rankings=ranked(60), options=AlignOptions(resamples=200))
+    found = agreement(rankings=ranked(60), options=AlignOptions(resamples=200))
     table = found.tables["agreement"]
     assert set(found.tables) == {"agreement"}
     assert (table["low"] > 0).all()
 
 
 def test_both_kinds_of_leaderboards():
-    found = rank(choices=study()[1], rankings=ranked(), options=FAST)
+    found = leaderboard(choices=study()[1], rankings=ranked(), options=FAST)
     assert set(found.tables) == {"leaderboard", "win_rates", "ranking_leaderboard"}
-    only = rank(rankings=ranked(), options=FAST)
+    only = leaderboard(rankings=ranked(), options=FAST)
     assert set(only.tables) == {"ranking_leaderboard"}
     pd.testing.assert_frame_equal(
         only.tables["ranking_leaderboard"], found.tables["ranking_leaderboard"]
@@ -700,12 +700,12 @@ def test_both_kinds_of_leaderboards():
 )
 def test_what_rankings_have_not_is_refused(asked, told):
     with pytest.raises(OptionError, match=told):
-        rank(**asked, options=FAST)
+        leaderboard(**asked, options=FAST)
 
 
 def test_methods_are_left_out_of_rankings():
     options = AlignOptions(resamples=0, exclude_methods=("good",))
-    found = rank(rankings=ranked(), options=options)
+    found = leaderboard(rankings=ranked(), options=options)
     assert set(found.tables["ranking_leaderboard"]["method"]) == {
         "copy",
         "drift",

@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.inference.resampling import cluster_counts, stream
+from analysis.problems import InputError
 from analysis.rankings.choice_counts import PARTS, resampled_counts
 from analysis.rankings.leaderboard import leaderboard
 from analysis.rankings.plackett_luce import choice_sets, fit
 from analysis.rankings.ranking_leaderboard import ranking_leaderboard
 from analysis.rankings.stages import ranking_stages
 from analysis.reading.rankings import implied_choices
-from analysis.tables import InputError
 
 STRENGTH = dict(zip("abcdef", np.linspace(1, -1, 6), strict=True))
 
