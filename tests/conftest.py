@@ -1,15 +1,18 @@
 """Fixtures that all tests share."""
 
+import itertools
 import os
 import shutil
 from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.db import connection
 from django.utils import translation
 from hypothesis import settings as hypothesis_settings
 from playwright.sync_api import expect, sync_playwright
 
+from tests import migrated
 from tests.page_errors import PageErrors
 
 # Playwright runs an event loop in the tests' own thread, and Django would refuse
@@ -35,9 +38,23 @@ SHARED = Path(__file__).resolve().parents[2] / "shared"
 DATABASE = {"db", "transactional_db", "live_server"}
 
 
+def pytest_xdist_auto_num_workers():
+    """One more than there are cores: tests wait, for browsers above all."""
+    return len(os.sched_getaffinity(0)) + 1
+
+
+def is_sqlite() -> bool:
+    return settings.DATABASES["default"]["ENGINE"].endswith("sqlite3")
+
+
 def pytest_collection_modifyitems(config, items):
-    """Run again on PostgreSQL only what touches the database."""
-    if settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    """Run again on PostgreSQL only what touches the database; browsers come last.
+
+    The browser's driver runs an event loop in the tests' thread until the end, and what
+    starts a loop of its own would be refused.
+    """
+    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+    if is_sqlite():
         return
     touching, others = [], []
     for item in items:
@@ -56,6 +73,33 @@ def shared() -> Path:
     return SHARED
 
 
+@pytest.fixture(scope="session")
+def migrated_file(request, django_db_modify_db_settings) -> Path | None:
+    """Where the migrated database of an earlier run lies; on PostgreSQL there is none.
+
+    The modified settings name another database for each worker.
+    """
+    if not is_sqlite():
+        return None
+    return request.config.cache.mkdir("migrated") / f"{migrated.key()}.sqlite3"
+
+
+@pytest.fixture(scope="session")
+def django_db_keepdb(migrated_file) -> bool:
+    """Begin with a copy of the migrated database, where there is one."""
+    if migrated_file is None or not migrated_file.exists():
+        return False
+    migrated.copy(migrated_file, Path(connection.settings_dict["TEST"]["NAME"]))
+    return True
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup, django_db_keepdb, migrated_file):
+    """Keep a database that had to be migrated, before any test has seen it."""
+    if migrated_file is not None and not django_db_keepdb:
+        migrated.copy(Path(connection.settings_dict["NAME"]), migrated_file)
+
+
 @pytest.fixture(autouse=True)
 def english_again():
     """Let no test speak the language of the last page that the one before asked for."""
@@ -63,10 +107,18 @@ def english_again():
     translation.deactivate()
 
 
+@pytest.fixture(scope="session")
+def data_folders(tmp_path_factory):
+    """One folder after the other; pytest's own would look at all earlier ones first."""
+    root = tmp_path_factory.mktemp("data")
+    return (root / str(number) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def own_data_folders(settings, tmp_path_factory):
+def own_data_folders(settings, data_folders):
     """Keep pictures and reports of a test out of the real data."""
-    folder = tmp_path_factory.mktemp("data")
+    folder = next(data_folders)
+    folder.mkdir()
     settings.DATA_DIR = folder
     settings.MEDIA_ROOT = folder / "media"
     settings.REPORTS_ROOT = folder / "reports"
@@ -88,9 +140,9 @@ def no_page_errors(page_errors, request):
     page_errors.check([pattern for mark in marks for pattern in mark.args])
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def chromium(page_errors):
-    """Debian's Chromium, driven by Playwright; one process for a module's tests.
+    """Debian's Chromium, driven by Playwright; one process for all tests of a worker.
 
     Errors are heard in every context that a test opens in it.
     """

