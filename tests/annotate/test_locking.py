@@ -54,7 +54,7 @@ def test_a_stop_rule_is_met_while_the_study_is_extended(monkeypatch):
         return lock_people(row)
 
     def stop_late(*arguments):
-        assert held.wait(10)
+        assert held.wait(60)
         return stop(*arguments)
 
     monkeypatch.setattr(reassignment, "lock_people", lock_late)
@@ -91,7 +91,7 @@ def test_answers_by_the_api_are_changed_while_their_slot_is_excluded(monkeypatch
         return client.post(url, given, format="json").status_code
 
     def leave_out():
-        assert begun.wait(10)
+        assert begun.wait(60)
         with transaction.atomic():
             locking.lock_unit(slot.unit_id)
             held.set()

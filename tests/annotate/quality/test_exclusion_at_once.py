@@ -63,12 +63,12 @@ def test_excluding_one_person_twice_at_once(study):
     assert Exclusion.objects.count() == 6
 
 
-def exclude_slowly(study, begun):
+def exclude_slowly(study, begun, wait=lambda: sleep(0.4)):
     """Exclude a slot in a transaction that stays open for a while."""
     with transaction.atomic():
         exclusion.exclude(study.slots.first(), reason="x", author=None)
         begun.set()
-        sleep(0.4)
+        wait()
 
 
 def test_a_moment_has_everything_before_its_event(study):
@@ -76,7 +76,7 @@ def test_a_moment_has_everything_before_its_event(study):
     begun = threading.Event()
     with ThreadPoolExecutor(1) as pool:
         writing = pool.submit(run, exclude_slowly, study, begun)
-        assert begun.wait(10)
+        assert begun.wait(60)
         now = as_of_event.now(Study.objects.get())
         writing.result()
     assert now.hidden_from("main")
@@ -85,14 +85,17 @@ def test_a_moment_has_everything_before_its_event(study):
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="waits on PostgreSQL")
 def test_a_moment_is_not_waited_for_without_end(study, monkeypatch):
-    begun = threading.Event()
+    begun, tried = threading.Event(), threading.Event()
     waiting = postgresql.await_open_transactions
     monkeypatch.setattr(as_of_event, "await_open_transactions", lambda: waiting(0.1))
     event = study.events.last().pk
     with ThreadPoolExecutor(1) as pool:
-        writing = pool.submit(run, exclude_slowly, study, begun)
-        assert begun.wait(10)
-        with pytest.raises(as_of_event.MomentError, match="try again"):
-            as_of_event.moment(study, event)
+        writing = pool.submit(run, exclude_slowly, study, begun, tried.wait)
+        try:
+            assert begun.wait(60)
+            with pytest.raises(as_of_event.MomentError, match="try again"):
+                as_of_event.moment(study, event)
+        finally:
+            tried.set()
         writing.result()
     assert as_of_event.moment(study, event).hidden == {}

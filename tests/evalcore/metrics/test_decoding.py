@@ -13,6 +13,7 @@ from evalcore.metrics.decoding import Ahead
 from evalcore.metrics.engine import Engine, Job
 from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.feature_cache import FeatureStore
+from tests.serving import wait_until
 
 THREADS = 2
 
@@ -112,6 +113,7 @@ def test_what_nobody_takes_stays_below_the_bound(pool):
     ahead = Ahead(pool, most_loads=8, most_bytes=10_000)
     coming = ahead.prepare(wants(Whole(), *films))
     first = next(coming)
+    wait_until(lambda: sum(film.alive for film in films) >= 10, 60, "ten frames")
     time.sleep(0.3)  # long enough for two threads to decode everything
     # Ten are put down; each thread holds one that waits, and the one it came from.
     assert 10 <= sum(film.alive for film in films) <= 10 + 2 * THREADS + 1

@@ -33,7 +33,7 @@ def test_a_run_is_stopped_while_its_worker_stores(monkeypatch):
         store(*arguments)
 
     def stop():
-        assert storing.wait(10)
+        assert storing.wait(60)
         return metric_runs.stop(MetricRun.objects.all())
 
     monkeypatch.setattr(score_rows, "store", slowly)

@@ -60,7 +60,7 @@ def counts(served: Served) -> dict[str, int]:
 def test_it_serves_and_stops_without_leaving_anything(served, how):
     served.wait_for_workers()
     output = served.stop(how)
-    wait_until(lambda: not served.pids(), 5, "the end of every process")
+    wait_until(lambda: not served.pids(), 60, "the end of every process")
     assert served.process.returncode == 0
     assert "create_manager" in output
 
@@ -83,7 +83,7 @@ def test_a_killed_worker_is_started_again_and_pages_go_on(served):
     output = served.stop()
     assert output.count("was ended by SIGKILL") == len(killed)
     assert served.process.returncode == 0
-    wait_until(lambda: not served.pids(), 5, "the end of every process")
+    wait_until(lambda: not served.pids(), 60, "the end of every process")
 
 
 def test_the_web_server_takes_everything_with_it_and_its_exit_status(served):
@@ -93,7 +93,7 @@ def test_the_web_server_takes_everything_with_it_and_its_exit_status(served):
     output = served.process.communicate(timeout=60)[0]
     assert served.process.returncode == 128 + signal.SIGKILL
     assert "The web server ended by itself" in output
-    wait_until(lambda: not served.pids(), 5, "the end of every process")
+    wait_until(lambda: not served.pids(), 60, "the end of every process")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's prctl")
@@ -101,7 +101,7 @@ def test_nothing_outlives_a_supervisor_that_is_killed(served):
     served.wait_for_workers()
     served.process.kill()
     # Workers of gunicorn look at their parent about once a second.
-    wait_until(lambda: not served.pids(), 20, "the end of every process")
+    wait_until(lambda: not served.pids(), 60, "the end of every process")
 
 
 SIGNALLED_AS_A_CHILD_STARTS = """

@@ -100,7 +100,7 @@ def test_one_that_cannot_be_started_is_tried_again_later(clock, caplog):
 def test_what_a_killed_worker_had_started_is_ended(keeping, tmp_path):
     worker = keeping(PARENT, str(tmp_path / "child"))
     worker.keep()
-    wait_until((tmp_path / "child").exists, 30, "its child")
+    wait_until((tmp_path / "child").exists, 60, "its child")
     child = int((tmp_path / "child").read_text())
     os.kill(worker.child._process.pid, signal.SIGKILL)
     first = worker.child
@@ -109,8 +109,8 @@ def test_what_a_killed_worker_had_started_is_ended(keeping, tmp_path):
         worker.keep()
         return worker.child is not first
 
-    wait_until(is_seen_to, 10, "its end")
-    wait_until(lambda: not alive(child), 10, "the end of its child")
+    wait_until(is_seen_to, 60, "its end")
+    wait_until(lambda: not alive(child), 60, "the end of its child")
 
 
 def alive(pid: int) -> bool:
@@ -128,7 +128,7 @@ def test_the_pages_are_told_when_it_is_started_again(keeping, clock):
     while worker.child is not None:
         worker.keep()
         time.sleep(0.01)
-    wait_until(Worker.objects.exists, 10, "its row")
+    wait_until(Worker.objects.exists, 60, "its row")
     row = Worker.objects.get(kind="gpu")
     assert row.seen_at is None
     assert timedelta(0) < row.restart_at - timezone.now() <= timedelta(seconds=1)
