@@ -15,8 +15,13 @@ MO := $(PO:.po=.mo)
 PAGES := templates
 REPORT := analysis/report/templates
 
+# The tests start hundreds of Pythons; without compiled files each compiles everything.
+unexport PYTHONDONTWRITEBYTECODE
+PYTEST := $(BIN)/python -m pytest
+SPREAD := -n auto --dist worksteal
+
 .DEFAULT_GOAL := help
-.PHONY: help setup demo run metrics test lint format messages bench requirements clean
+.PHONY: help setup demo run metrics check test lint format messages bench requirements clean
 
 help:          ## list the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' Makefile | expand -t 14
@@ -53,10 +58,21 @@ run: $(MO)    ## serve your own data on http://127.0.0.1:$PORT
 metrics: $(FULL) ## install the learned metrics' packages and list what is ready
 	$(BIN)/python manage.py metrics
 
-test: $(FULL) $(MO)  ## run every test
-	$(BIN)/python -m pytest -n auto -m "not browser" $(ARGS)
-	$(BIN)/python -m pytest -n auto tests/browser $(ARGS)
-	$(BIN)/python -m tests.with_postgres $(BIN)/python -m pytest -n auto -m "not browser and not once" tests/annotate tests/evalcore
+check: $(FULL) $(MO) ## lint, then the quick tests that what was changed can reach
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports
+	$(BIN)/mypy
+	$(BIN)/djangofmt --check $(PAGES)
+	$(BIN)/python -m tests.reached $(SPREAD)
+
+test: $(FULL) $(MO)  ## run every test; with ARGS, what they say to pytest
+ifdef ARGS
+	$(PYTEST) $(ARGS)
+else
+	$(PYTEST) $(SPREAD)
+	$(BIN)/python -m tests.with_postgres $(PYTEST) $(SPREAD) -m "not browser and (twice or not once)" tests/annotate tests/evalcore
+endif
 
 lint: $(FULL)  ## formatting, rules, import directions, types, missing migrations
 	$(BIN)/ruff format --check .

@@ -34,6 +34,10 @@ settings.MIDDLEWARE = [*settings.MIDDLEWARE, "tests.one_line.middleware"]
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
+# How long each test took, and where that is kept between runs.
+seconds: dict[str, float] = {}
+SECONDS = "plumbline/seconds"
+
 # What a test asks for that touches the database.
 DATABASE = {"db", "transactional_db", "live_server"}
 
@@ -41,6 +45,38 @@ DATABASE = {"db", "transactional_db", "live_server"}
 def pytest_xdist_auto_num_workers():
     """One more than there are cores: tests wait, for browsers above all."""
     return len(os.sched_getaffinity(0)) + 1
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--most-seconds",
+        type=float,
+        default=float("inf"),
+        help="leave out the slowest tests, as they last ran, until the rest takes less",
+    )
+
+
+def pytest_runtest_logreport(report):
+    seconds[report.nodeid] = seconds.get(report.nodeid, 0) + report.duration
+
+
+def pytest_sessionfinish(session):
+    """Keep how long each test took; a worker's reports are the controller's, too."""
+    cache = session.config.cache
+    if not hasattr(session.config, "workerinput"):
+        cache.set(SECONDS, cache.get(SECONDS, {}) | seconds)
+
+
+def within(config, items) -> list:
+    """Return the quickest tests that took no longer together than was asked for."""
+    known, left = config.cache.get(SECONDS, {}), config.getoption("--most-seconds")
+    kept = set()
+    for item in sorted(items, key=lambda item: known.get(item.nodeid, 0)):
+        left -= known.get(item.nodeid, 0)
+        if left < 0:
+            break
+        kept.add(item)
+    return [item for item in items if item in kept]
 
 
 def is_sqlite() -> bool:
@@ -54,6 +90,10 @@ def pytest_collection_modifyitems(config, items):
     starts a loop of its own would be refused.
     """
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+    kept = within(config, items)
+    if slow := [item for item in items if item not in set(kept)]:
+        config.hook.pytest_deselected(items=slow)
+        items[:] = kept
     if is_sqlite():
         return
     touching, others = [], []
