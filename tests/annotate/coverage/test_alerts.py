@@ -20,7 +20,7 @@ from tests.factories import make_study
 from tests.people import answer_everything
 from tests.studies import flag, running_study, set_aside
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 
 @pytest.fixture

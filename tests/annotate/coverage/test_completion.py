@@ -22,7 +22,7 @@ from tests.people import alice, rob
 from tests.pressure.grids import make_grid
 from tests.studies import running_study, study_with_vanished
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}</dd>")
 
 

@@ -33,7 +33,7 @@ from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, eve, rob
 from tests.studies import flag, running_study, set_aside
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 TABLES = ["cells", "annotators", "arrivals", "alerts", "comments", "events"]
 
 

@@ -23,7 +23,7 @@ from tests.clips import write_clip
 from tests.factories import make_benchmark, picture_bytes
 from tests.working import LIKERT, PAIRWISE, join, make_planned
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 SIZES = {"Alder": (96, 64), "Birch": (48, 80), "Cedar": (96, 96)}
 

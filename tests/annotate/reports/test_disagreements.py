@@ -12,7 +12,7 @@ from tests.clips import write_clip
 from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, eve, rob
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 HEADER = (
     "question,metric,value,story,method,other_method,human,human_other,score,"
