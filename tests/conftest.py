@@ -44,7 +44,7 @@ DATABASE = {"db", "transactional_db", "live_server"}
 
 def pytest_xdist_auto_num_workers():
     """One more than there are cores: tests wait, for browsers above all."""
-    return len(os.sched_getaffinity(0)) + 1
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_addoption(parser):

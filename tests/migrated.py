@@ -22,7 +22,7 @@ def key() -> str:
 def copy(source: Path, target: Path) -> None:
     """Copy a database that may be open, to a file that is there whole or not at all."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    for old in target.parent.glob(f"{target.name}*"):
+    for old in target.parent.glob(f"{target.name}-*"):
         old.unlink()  # what a killed run left beside it (-wal) would be taken for its
     half = target.with_name(f"half.{os.getpid()}.{target.name}")
     with (
