@@ -27,9 +27,9 @@ FOLDERS = {
     "docs": ["tests/annotate/pages/test_access.py", "tests/evalcore/metrics"],
     "evalcore": ["tests/evalcore"],
     "fixtures": ["tests/fixtures"],
-    "templates": ["tests/annotate", "tests/analysis/web"],
+    "templates": ["tests/annotate"],
 }
-PAGES = ("annotate.urls", "annotate.reports.urls", "evalcore.urls")
+PAGES = ("annotate.urls", "evalcore.urls")
 COMMANDS = re.compile(r"\.management\.commands\.(\w+)$")
 ALL = ["tests", "analysis"]
 

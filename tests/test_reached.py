@@ -42,7 +42,7 @@ def test_a_command_reaches_tests_that_call_it_by_name():
     [
         ("tests/annotate/test_translation.py", ["tests/annotate/test_translation.py"]),
         ("tests/annotate/conftest.py", ["tests/annotate"]),
-        ("templates/base.html", ["tests/analysis/web", "tests/annotate"]),
+        ("templates/base.html", ["tests/annotate"]),
         ("fixtures/gone.txt", ["tests/fixtures"]),
         ("README.md", []),
         ("annotate/gone.py", []),
