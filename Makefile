@@ -19,6 +19,8 @@ REPORT := analysis/report/templates
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest
 SPREAD := -n auto --dist worksteal
+# In processes of their own: one that has run thousands of tests is slow to drive a page.
+BROWSER := tests/browser tests/analysis/report/test_static_figures.py
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo run metrics check test lint format messages bench requirements clean
@@ -70,7 +72,8 @@ test: $(FULL) $(MO)  ## run every test; with ARGS, what they say to pytest
 ifdef ARGS
 	$(PYTEST) $(ARGS)
 else
-	$(PYTEST) $(SPREAD)
+	$(PYTEST) $(SPREAD) -m "not browser"
+	$(PYTEST) $(SPREAD) -m browser $(BROWSER)
 	$(BIN)/python -m tests.with_postgres $(PYTEST) $(SPREAD) -m "not browser and (twice or not once)" tests/annotate tests/evalcore
 endif
 

@@ -657,8 +657,10 @@ def test_the_bell_wakes_a_waiting_worker(tmp_path, broker):
     try:
         time.sleep(3)  # the worker has looked for work and found none
         metric_runs.queue_run(make_benchmark(), ["shots_present"])
-        bell = "import django; django.setup(); from evalcore.scoring.tasks import "
-        "ring; ring()"
+        bell = (
+            "import django; django.setup(); "
+            "from evalcore.scoring.tasks import ring; ring()"
+        )
         subprocess.run(
             [sys.executable, "-c", bell],
             env=env | {"DJANGO_SETTINGS_MODULE": "evalcore.settings"},
