@@ -66,7 +66,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Told:
+class ToldProblem:
     """Something wrong in a text of its own, and what such texts share: their kind."""
 
     text: str

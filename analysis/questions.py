@@ -14,7 +14,7 @@ import pandas as pd
 
 from analysis.notes import Notes
 from analysis.pairwise.output_pairs import Pairs, choice_pairs, rating_pairs
-from analysis.reading.cells import Grid, annotator_cells, common_grid
+from analysis.reading.cells import CellGrid, annotator_cells, common_grid
 from analysis.reading.kept_rows import kept_rows, without_methods
 from analysis.reading.rankings import implied_choices
 from analysis.reading.scores import ScoreTable, score_table
@@ -35,7 +35,7 @@ def kept_scores(scores: pd.DataFrame, excluded: tuple[str, ...]) -> ScoreTable:
 
 
 @dataclass(frozen=True)
-class Question:
+class QuestionData:
     """What people answered to one question, beside the scores of metrics.
 
     Attributes
@@ -56,7 +56,7 @@ class Question:
     name: str
     answers: pd.DataFrame
     by_annotator: pd.DataFrame | None
-    grid: Grid | None
+    grid: CellGrid | None
     pairs: Pairs
     scale: tuple[int, int] | None
 
@@ -94,7 +94,7 @@ def rated_questions(
     table: ScoreTable,
     scale: tuple[int, int] | None,
     notes: Notes,
-) -> Iterator[Question]:
+) -> Iterator[QuestionData]:
     """Yield the dimensions of kept ratings in order, and note what was dropped."""
     by_annotator = annotator_cells(ratings)
     for dimension, cells in by_annotator.groupby("dimension", sort=True):
@@ -102,32 +102,32 @@ def rated_questions(
         grid, dropped = common_grid(name, cells, table)
         notes.extend(dropped, name)
         rows = ratings[ratings["dimension"] == name]
-        yield Question(name, rows, cells, grid, rating_pairs(grid), scale)
+        yield QuestionData(name, rows, cells, grid, rating_pairs(grid), scale)
 
 
 def chosen_questions(
     choices: pd.DataFrame, table: ScoreTable, notes: Notes
-) -> Iterator[Question]:
+) -> Iterator[QuestionData]:
     """Yield the criteria of kept choices in order, and note what was dropped."""
     for criterion, rows in choices.groupby("criterion", sort=True):
         name = str(criterion)
         pairs = choice_pairs(name, rows, table)
         notes.extend(pairs.notes, name)
-        yield Question(name, rows, None, None, pairs, None)
+        yield QuestionData(name, rows, None, None, pairs, None)
 
 
 def ranked_questions(
     rankings: pd.DataFrame, table: ScoreTable, notes: Notes
-) -> Iterator[Question]:
+) -> Iterator[QuestionData]:
     """Yield the criteria of kept rankings in order, and note what was dropped."""
     for criterion, rows in rankings.groupby("criterion", sort=True):
         name, choices = str(criterion), implied_choices(rows)
         pairs = choice_pairs(name, choices, table, source="rankings")
         notes.extend(pairs.notes, name)
-        yield Question(name, choices, None, None, pairs, None)
+        yield QuestionData(name, choices, None, None, pairs, None)
 
 
-def restricted_grid(grid: Grid, stories: Collection[str]) -> Grid:
+def restricted_grid(grid: CellGrid, stories: Collection[str]) -> CellGrid:
     """Return the cells of some stories."""
     kept = np.array([story in stories for story in grid.stories], bool)
     return replace(

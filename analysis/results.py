@@ -13,7 +13,7 @@ Counts = npt.NDArray[np.integer[Any]]
 Mask = npt.NDArray[np.bool_]
 NAN = float("nan")
 # One row of a table: column to plain value.
-Row = dict[str, object]
+TableRow = dict[str, object]
 # The two sides of a correlation, in words.
 PEOPLE_AND_METRIC = ("people", "the metric")
 
@@ -69,7 +69,7 @@ class Groups:
         of = f"{self.left_out} of {counted(total, self.kind, kinds)}"
         return listed and f"{of} left out: {listed}"
 
-    def columns(self) -> Row:
+    def columns(self) -> TableRow:
         """Return the columns of the table ``groups``."""
         return {
             "n_groups": self.averaged,

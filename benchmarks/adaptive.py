@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from analysis.rankings.bradley_terry import fit
 from annotate.next_slot.adaptive import (
-    Choice,
+    ChosenUnit,
     StopRule,
     information,
     pick,
@@ -109,7 +109,7 @@ def simulate(world: World, adaptive: bool, number: int) -> Study:
     gain = np.zeros((METHODS, METHODS))
     alike = shuffled(rng)
     study = Study()
-    log: list[tuple[Choice, float]] = []
+    log: list[tuple[ChosenUnit, float]] = []
     while len(log) < SLOTS and (study.stopped is None or len(log) < FIXED):
         if len(log) % BATCH == 0:
             start = time.perf_counter()
@@ -136,12 +136,12 @@ def simulate(world: World, adaptive: bool, number: int) -> Study:
     return study
 
 
-def shuffled(rng: np.random.Generator) -> Iterator[Choice]:
+def shuffled(rng: np.random.Generator) -> Iterator[ChosenUnit]:
     """All slots in random order."""
     i, j = np.triu_indices(METHODS, 1)
     for left, slot in zip(range(SLOTS, 0, -1), rng.permutation(SLOTS), strict=True):
         pair, story = divmod(int(slot) // REDUNDANCY, STORIES)
-        yield Choice((int(i[pair]), int(j[pair])), story, 1 / left, 1 / left, left)
+        yield ChosenUnit((int(i[pair]), int(j[pair])), story, 1 / left, 1 / left, left)
 
 
 def look(study: Study, known, order: np.ndarray, answers: int) -> None:
@@ -157,7 +157,7 @@ def look(study: Study, known, order: np.ndarray, answers: int) -> None:
 
 
 def errors(
-    log: list[tuple[Choice, float]],
+    log: list[tuple[ChosenUnit, float]],
     wins: np.ndarray,
     ties: np.ndarray,
     outcome: np.ndarray,
@@ -183,7 +183,7 @@ def errors(
     return {name: error[place] for name, error in found.items()}
 
 
-def win_rates(log: list[tuple[Choice, float]], weight: np.ndarray) -> np.ndarray:
+def win_rates(log: list[tuple[ChosenUnit, float]], weight: np.ndarray) -> np.ndarray:
     pair = np.array([choice.pair for choice, _ in log])
     score = np.array([score for _, score in log])
     won, of = np.zeros((2, METHODS))

@@ -34,7 +34,7 @@ sys.path.insert(0, str(ROOT))
 from analysis.correlation.levels import level_values
 from analysis.correlation.permutation_tests import swap_tests
 from analysis.inference.resampling import draw, stream
-from analysis.reading.cells import Grid
+from analysis.reading.cells import CellGrid
 
 METHODS, STORIES, DRAWS = 50, 200, 1000
 # Draws that the peer makes at each level; its time is scaled to DRAWS.
@@ -55,11 +55,11 @@ def seconds(work: Callable[[], object], times: int = 3) -> float:
     return float(np.median(found))
 
 
-def simulated_grid(n_stories: int = STORIES, n_methods: int = METHODS) -> Grid:
+def simulated_grid(n_stories: int = STORIES, n_methods: int = METHODS) -> CellGrid:
     rng = np.random.default_rng(0)
     human = np.round(rng.integers(0, 201, (n_stories, n_methods)) / 50, 9)
     scores = rng.normal(size=(2, n_stories, n_methods)) + human * 0.5
-    return Grid(
+    return CellGrid(
         "quality",
         tuple(f"s{i:03}" for i in range(n_stories)),
         tuple(f"m{i:03}" for i in range(n_methods)),

@@ -46,7 +46,7 @@ from analysis.rankings.bradley_terry import fit
 from analysis.rankings.leaderboard import ELO_MEAN, ELO_SCALE, leaderboard
 from analysis.rankings.method_means import mean_ratings
 from analysis.reading.cells import (
-    Grid,
+    CellGrid,
     annotator_cells,
     same_within_tolerance,
 )
@@ -164,12 +164,12 @@ def rated(
 
 def grid_of(
     here: World, methods: np.ndarray, n_stories: int, rng: np.random.Generator
-) -> Grid:
+) -> CellGrid:
     opinions, scores = outputs(here, methods, n_stories, rng)
     who, ratings = rated(here, opinions, rng)
     votes = np.full((here.design.annotators, *opinions.shape), np.nan)
     np.put_along_axis(votes, who, ratings, axis=0)
-    return Grid(
+    return CellGrid(
         "quality",
         tuple(f"s{s:04d}" for s in range(opinions.shape[0])),
         tuple(f"m{m:04d}" for m in range(opinions.shape[1])),
@@ -182,7 +182,7 @@ def grid_of(
     )
 
 
-def frame_of(grid: Grid) -> pd.DataFrame:
+def frame_of(grid: CellGrid) -> pd.DataFrame:
     a, s, m = np.nonzero(np.isfinite(grid.votes))
     return pd.DataFrame(
         {
@@ -306,7 +306,7 @@ def _endless_methods(design: Design, number: int) -> Truth:
     return found
 
 
-def _levels_of(grid: Grid, levels: tuple[str, ...]) -> Truth:
+def _levels_of(grid: CellGrid, levels: tuple[str, ...]) -> Truth:
     found = {}
     for level in levels:
         if level == "pooled":
@@ -435,7 +435,7 @@ SCALE = (0, 4)
 
 def _rated_by_all(
     here: World, methods: np.ndarray, n_stories: int, rng: np.random.Generator
-) -> Grid:
+) -> CellGrid:
     n = len(here.biases)
     everybody = replace(here.design, annotators=n, raters=n)
     return grid_of(replace(here, design=everybody), methods, n_stories, rng)

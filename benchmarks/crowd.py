@@ -20,7 +20,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from annotate.assignment.designs.balance import Assignment, DesignUnit, measure
-from annotate.next_slot.slot_selection import Candidate, Seen, best, keeps_even
+from annotate.next_slot.slot_selection import Candidate, SeenSoFar, best, keeps_even
 
 METHODS, STORIES, REDUNDANCY, SESSION = 26, 20, 10, 7
 ARRIVALS, ABANDON = 60, 0.2
@@ -31,7 +31,7 @@ class Person:
     """Somebody who takes slots one by one, and what they have judged."""
 
     def __init__(self, number: int) -> None:
-        self.number, self.seen = number, Seen()
+        self.number, self.seen = number, SeenSoFar()
         self.judged: list[tuple[int, int]] = []  # unit, session
         self.units: set[int] = set()
         self.session, self.in_session, self.held = 1, 0, None

@@ -40,9 +40,16 @@ import numpy as np
 import torch
 from PIL import Image as Pillow
 
-from evalcore.metrics.base import Ask, Character, Image, Rendering, Shot, Source
+from evalcore.metrics.base import (
+    Ask,
+    Image,
+    RenderedCharacter,
+    RenderedShot,
+    Rendering,
+    Source,
+)
 from evalcore.metrics.encoders import runtime
-from evalcore.metrics.engine import Engine, Job
+from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.metrics.feature_cache import FeatureStore
 from evalcore.metrics.vistorybench.csd import StyleConsistency, StyleFaithfulness
 
@@ -151,12 +158,12 @@ def image(paths: list[Path], number: int) -> Image:
 
 def outputs(paths: list[Path], images: int) -> list[Rendering]:
     """Return outputs of 16 shots each, every shot another image."""
-    fox = Character("Fox", "non_human", (image(paths, 0),))
+    fox = RenderedCharacter("Fox", "non_human", (image(paths, 0),))
     made = []
     for start in range(0, images, SHOTS):
         numbers = range(start, min(start + SHOTS, images))
         shots = tuple(
-            Shot(i + 1, (image(paths, n),), characters=("Fox",))
+            RenderedShot(i + 1, (image(paths, n),), characters=("Fox",))
             for i, n in enumerate(numbers)
         )
         made.append(Rendering(str(start), "Alder", shots, {"Fox": fox}))
@@ -201,7 +208,9 @@ def bare(encoder, inputs: list, seconds: float = 4) -> list[float]:
 def whole(encoder, found: list[Rendering], store: FeatureStore) -> tuple[float, int]:
     """Score all outputs; return seconds, and how many images were encoded."""
     scorers = [Ratings(encoder)] if "Aesthetic" in encoder.name else metrics(encoder)
-    jobs = (Job(0, one.score(rendering)) for rendering in found for one in scorers)
+    jobs = (
+        MetricJob(0, one.score(rendering)) for rendering in found for one in scorers
+    )
     engine = Engine(store)
     begun = time.perf_counter()
     for outcome in engine.run(jobs):

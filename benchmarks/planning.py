@@ -45,7 +45,7 @@ from analysis.planning.variance_components import (
     variance_components,
 )
 from analysis.reading.cells import (
-    Grid,
+    CellGrid,
     annotator_cells,
     same_within_tolerance,
 )
@@ -152,7 +152,7 @@ def people_of(model: Model, rng: np.random.Generator) -> People:
 
 def study(
     model: Model, methods: np.ndarray, people: People, rng: np.random.Generator
-) -> Grid:
+) -> CellGrid:
     """Rate new stories, 0 to 4."""
     S, M, A = model.stories, methods.shape[-1], model.annotators
     values = methods + pair(model.story, model.shared[1], (S, 1), rng)
@@ -164,7 +164,7 @@ def study(
         order = rng.random((A, S, M)).argsort(axis=0).argsort(axis=0)
         votes[order >= model.raters] = np.nan
     human = same_within_tolerance(np.nanmean(votes, axis=0))
-    return Grid(
+    return CellGrid(
         QUESTION,
         tuple(f"s{s:05d}" for s in range(S)),
         tuple(f"m{m:03d}" for m in range(M)),
@@ -177,12 +177,12 @@ def study(
     )
 
 
-def fresh(model: Model, *key: int) -> Grid:
+def fresh(model: Model, *key: int) -> CellGrid:
     rng = generator(*key)
     return study(model, methods_of(model, rng), people_of(model, rng), rng)
 
 
-def ratings_of(grid: Grid) -> pd.DataFrame:
+def ratings_of(grid: CellGrid) -> pd.DataFrame:
     a, s, m = np.nonzero(np.isfinite(grid.votes))
     return pd.DataFrame(
         {
@@ -195,7 +195,7 @@ def ratings_of(grid: Grid) -> pd.DataFrame:
     )
 
 
-def scores_of(grid: Grid) -> pd.DataFrame:
+def scores_of(grid: CellGrid) -> pd.DataFrame:
     s, m = np.nonzero(grid.cells)
     return pd.DataFrame(
         {
@@ -258,7 +258,7 @@ def real(model: Model, what: str, studies: int) -> float:
 
 
 def in_worlds(
-    model: Model, studies: int, same_people: bool, of: Callable[[Grid], float]
+    model: Model, studies: int, same_people: bool, of: Callable[[CellGrid], float]
 ) -> float:
     """Standard deviation over studies of the same methods (and people)."""
     worlds, variances = 10, []
@@ -276,7 +276,7 @@ def in_worlds(
 def gap_spread(model: Model, studies: int) -> float:
     """Of the two best methods, which stay the same."""
 
-    def difference(grid: Grid) -> float:
+    def difference(grid: CellGrid) -> float:
         means = grid.human.mean(axis=0)
         return float(means[0] - means[1])
 
@@ -284,13 +284,13 @@ def gap_spread(model: Model, studies: int) -> float:
 
 
 def alpha_spread(model: Model, studies: int) -> float:
-    def alpha(grid: Grid) -> float:
+    def alpha(grid: CellGrid) -> float:
         return alpha_of(grid, 0).value
 
     return in_worlds(model, studies, True, alpha)
 
 
-def alpha_of(grid: Grid, resamples: int):
+def alpha_of(grid: CellGrid, resamples: int):
     data = rating_reliability(ratings_of(grid), (0, 4))
     return agreement(
         data,

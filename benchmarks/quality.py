@@ -29,7 +29,7 @@ from annotate.quality_rules.rules import (
     correlation_p,
     evaluate,
 )
-from annotate.quality_rules.signals import Judged, measure, upper_tail
+from annotate.quality_rules.signals import JudgedUnit, measure, upper_tail
 
 METHODS, STORIES, TRAINING, SESSION, CHECKED = 26, 20, 5, 7, 0.1
 LOW, HIGH = 0, 4
@@ -207,14 +207,14 @@ class Sitting:
         self.study, self.outputs = study, outputs_of(study, seed)
         self.dice = random.Random(f"{study} {kind} {seed} {number}")
         self.person = person_of(kind, study, self.dice)
-        self.done: list[tuple[Judged, tuple[float, ...]]] = []
+        self.done: list[tuple[JudgedUnit, tuple[float, ...]]] = []
 
-    def judge(self, purpose: str, shots: int, shown: tuple[float, ...]) -> Judged:
+    def judge(self, purpose: str, shots: int, shown: tuple[float, ...]) -> JudgedUnit:
         dice, study = self.dice, self.study
         left = dice.random() < 0.5
         answers = answers_of(self.person, shown, study, dice, left)
         pace = self.person.pace * dice.lognormvariate(0, 0.35)
-        return Judged(
+        return JudgedUnit(
             purpose,
             answers,
             shots=shots,
@@ -230,20 +230,20 @@ class Sitting:
         pairs = zip(one.quality, other.quality, strict=True)
         return one.shots, tuple(a - b for a, b in pairs)
 
-    def real(self) -> Judged:
+    def real(self) -> JudgedUnit:
         shots, shown = self.draw()
         unit = self.judge("real", shots, shown)
         self.done.append((unit, shown))
         return replace(unit, rest=rest_of(self.study, shown, self.dice))
 
-    def gold(self, purpose: str) -> Judged:
+    def gold(self, purpose: str) -> JudgedUnit:
         for _ in range(1000):
             shots, shown = self.draw()
             if expected := expected_of(self.study, shown, 0.6):
                 break
         return replace(self.judge(purpose, shots, shown), expected=expected)
 
-    def check(self, purpose: str) -> Judged:
+    def check(self, purpose: str) -> JudgedUnit:
         suited = [
             (unit, shown)
             for unit, shown in self.done
@@ -261,7 +261,7 @@ class Sitting:
         unit = self.judge(purpose, earlier.shots, shown)
         return replace(unit, earlier=earlier.answers)
 
-    def units(self, count: int) -> Iterator[Judged]:
+    def units(self, count: int) -> Iterator[JudgedUnit]:
         for _ in range(TRAINING):
             yield self.gold("training")
         turn = ["gold", "repeat", "twin"]
@@ -281,7 +281,7 @@ def first_breaches(
 ) -> dict[str, int]:
     """Return after how many units (training apart) each rule was first broken."""
     scales = {f"q{index}": (LOW, HIGH) for index in range(study.questions)}
-    judged: list[Judged] = []
+    judged: list[JudgedUnit] = []
     first: dict[str, int] = {}
     for unit in Sitting(study, kind, seed, number).units(units):
         judged.append(unit)

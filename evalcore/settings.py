@@ -250,7 +250,7 @@ if CELERY_BROKER_URL.startswith("filesystem"):
     }
 
 LOGGING_CONFIG = "evalcore.serving.redacting.configure"
-DEFAULT_EXCEPTION_REPORTER = "evalcore.serving.redacting.Report"
+DEFAULT_EXCEPTION_REPORTER = "evalcore.serving.redacting.ErrorReport"
 DEFAULT_EXCEPTION_REPORTER_FILTER = "evalcore.serving.redacting.ReportFilter"
 LOGGING = {
     "version": 1,

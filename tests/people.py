@@ -37,13 +37,13 @@ def answer_everything(study: Study, value: int | str = 3) -> None:
     """Submit every open slot with one value (a number, or a, b, tie)."""
     from django.utils import timezone
 
-    from annotate.answers.writing import Judgement, store_judgements
+    from annotate.answers.writing import GivenElsewhere, store_judgements
 
     answers = dict.fromkeys(study.questions.all(), value)
     slots = study.slots.filter(state="open", annotator__isnull=False)
     if study.is_checklist:
         store_judgements(
-            Judgement(
+            GivenElsewhere(
                 slot,
                 {},
                 timezone.now(),
@@ -53,4 +53,6 @@ def answer_everything(study: Study, value: int | str = 3) -> None:
             for slot in slots
         )
         return
-    store_judgements(Judgement(slot, answers, timezone.now(), 20.0) for slot in slots)
+    store_judgements(
+        GivenElsewhere(slot, answers, timezone.now(), 20.0) for slot in slots
+    )

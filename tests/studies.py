@@ -3,7 +3,7 @@
 import random
 from datetime import datetime, timedelta
 
-from annotate.answers.writing import Judgement, store_judgements
+from annotate.answers.writing import GivenElsewhere, store_judgements
 from annotate.models import Annotator, Flag, Invitation, Purpose, Slot, Study
 from annotate.people import inviting
 from annotate.studies import lifecycle
@@ -61,7 +61,9 @@ def _work(study: Study, person: Annotator, last: datetime, dice: random.Random) 
             question: min(max(round(quality + severity + dice.gauss(0, 0.8)), 0), 4)
             for question in questions
         }
-        judgements.append(Judgement(slot, answers, at, dice.lognormvariate(3.6, 0.4)))
+        judgements.append(
+            GivenElsewhere(slot, answers, at, dice.lognormvariate(3.6, 0.4))
+        )
     store_judgements(judgements)
 
 
@@ -138,6 +140,6 @@ def _answer_evenly(
     answers = dict.fromkeys(person.study.questions.all(), 3)
     step = (ended - began) / count
     store_judgements(
-        Judgement(slot, answers, ended - step * i, 40.0)
+        GivenElsewhere(slot, answers, ended - step * i, 40.0)
         for i, slot in enumerate(reversed(slots))
     )

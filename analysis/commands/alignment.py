@@ -12,7 +12,7 @@ from analysis.options import (
     supported_parts,
 )
 from analysis.questions import (
-    Question,
+    QuestionData,
     chosen_questions,
     kept_scores,
     ranked_questions,
@@ -21,7 +21,7 @@ from analysis.questions import (
 from analysis.rankings import leaderboard as boards
 from analysis.reading.cells import cell_frame
 from analysis.reading.kept_answers import (
-    People,
+    KeptAnswers,
     kept_people,
     note_directions,
     note_exclusions,
@@ -36,7 +36,7 @@ from analysis.reliability.matrices import (
 )
 from analysis.result_tables.contract import (
     Analysis,
-    Tables,
+    TableCollector,
     add_agreement,
     add_leaderboard,
     add_levels,
@@ -112,7 +112,7 @@ def align(
         raise OptionError(
             "--ratings, --choices, --rankings: expected one of them, or several"
         )
-    found = Tables(options)
+    found = TableCollector(options)
     note_exclusions([ratings, choices, rankings, scores], options, found.notes)
     people = kept_people(ratings, choices, options, found.notes, rankings=rankings)
     table = kept_scores(scores, options.exclude_methods)
@@ -157,7 +157,7 @@ def agreement(
     """
     if ratings is None and choices is None and rankings is None:
         raise OptionError("expected ratings, choices or rankings")
-    found = Tables(options)
+    found = TableCollector(options)
     note_exclusions([ratings, choices, rankings], options, found.notes)
     people = kept_people(ratings, choices, options, found.notes, rankings=rankings)
     parts = resample_parts(options.resample, default="units", allowed=AGREEMENT_PARTS)
@@ -208,7 +208,7 @@ def leaderboard(
     if rankings is not None and majority:
         raise OptionError("--majority: expected --choices without --rankings beside it")
     check_known("--ties", (ties,), boards.TIES)
-    found = Tables(options)
+    found = TableCollector(options)
     note_exclusions([choices, rankings], options, found.notes)
     people = kept_people(None, choices, options, found.notes, rankings=rankings)
     allowed = ("stories", "units") if majority else boards.PARTS
@@ -225,11 +225,11 @@ def leaderboard(
 
 
 def _questions(
-    people: People, table: ScoreTable, found: Tables, progress: Progress
-) -> list[Question]:
+    people: KeptAnswers, table: ScoreTable, found: TableCollector, progress: Progress
+) -> list[QuestionData]:
     """Add the tables of every question, and return the questions."""
     options, notes = found.options, found.notes
-    questions: list[Question] = []
+    questions: list[QuestionData] = []
     if people.ratings is not None:
         rated = rated_questions(people.ratings, table, options.scale, notes)
         for question in rated:
@@ -254,7 +254,7 @@ def _questions(
 
 
 def _add_rated(
-    question: Question, table: ScoreTable, found: Tables, progress: Progress
+    question: QuestionData, table: ScoreTable, found: TableCollector, progress: Progress
 ) -> None:
     assert question.by_annotator is not None
     assert question.grid is not None
@@ -277,7 +277,7 @@ def _add_rated(
 
 
 def _add_pairs(
-    question: Question, table: ScoreTable, found: Tables, progress: Progress
+    question: QuestionData, table: ScoreTable, found: TableCollector, progress: Progress
 ) -> None:
     if question.pairs.metrics:
         progress(f"{question.name}: pairwise accuracy")
@@ -287,7 +287,7 @@ def _add_pairs(
 
 
 def _reliability(
-    people: People, options: AlignOptions
+    people: KeptAnswers, options: AlignOptions
 ) -> list[tuple[str, Reliability, tuple[str, ...]]]:
     found: list[tuple[str, Reliability, tuple[str, ...]]] = []
     if people.ratings is not None:

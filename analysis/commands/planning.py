@@ -8,7 +8,11 @@ from collections.abc import Sequence
 import pandas as pd
 
 from analysis.options import AlignOptions, OptionError, resample_parts
-from analysis.planning.benchmark_means import Board, rating_boards, score_boards
+from analysis.planning.benchmark_means import (
+    BenchmarkScores,
+    rating_boards,
+    score_boards,
+)
 from analysis.planning.best_subset import SIZES, best_subsets
 from analysis.planning.power import power_analysis
 from analysis.planning.stability import (
@@ -24,7 +28,7 @@ from analysis.planning.subset import subset_rows
 from analysis.questions import kept_scores
 from analysis.reading.cells import annotator_cells
 from analysis.reading.kept_answers import kept_people
-from analysis.result_tables.contract import Analysis, Tables
+from analysis.result_tables.contract import Analysis, TableCollector
 
 
 def power(
@@ -45,7 +49,7 @@ def power(
     target
         Half-width of an interval that is asked for.
     """
-    found = Tables(options)
+    found = TableCollector(options)
     rows = power_analysis(
         ratings=ratings,
         scores=scores,
@@ -93,8 +97,8 @@ def subset(
         raise OptionError(f"--sizes: {min(sizes)}: expected whole numbers from 1")
     if scores is None and ratings is None:
         raise OptionError("--scores, --ratings: expected one of them, or both")
-    found = Tables(options)
-    whole: list[Board] = []
+    found = TableCollector(options)
+    whole: list[BenchmarkScores] = []
     if scores is not None:
         whole += score_boards(kept_scores(scores, options.exclude_methods))
     if ratings is not None:
@@ -102,7 +106,7 @@ def subset(
         assert kept is not None  # ratings were given
         whole += rating_boards(annotator_cells(kept))
     if subset is not None:
-        part: Sequence[Board] | Sequence[str] = (
+        part: Sequence[BenchmarkScores] | Sequence[str] = (
             score_boards(kept_scores(subset, options.exclude_methods))
             if isinstance(subset, pd.DataFrame)
             else subset
@@ -145,7 +149,7 @@ def stability(
     Analysis
         Tables stability and judges.
     """
-    found = Tables(options)
+    found = TableCollector(options)
     kept = kept_people(trials, None, options, found.notes).ratings
     assert kept is not None  # trials were given
     rows = rating_trials(kept)
@@ -182,7 +186,7 @@ def compare_judges(
     Analysis
         The table judges.
     """
-    found = Tables(options)
+    found = TableCollector(options)
     values = [
         named_judge(kept_scores(scores, options.exclude_methods), name)
         for name, scores in named
@@ -192,7 +196,7 @@ def compare_judges(
 
 
 def _add_judges(
-    values: pd.DataFrame, people: pd.DataFrame | None, found: Tables
+    values: pd.DataFrame, people: pd.DataFrame | None, found: TableCollector
 ) -> None:
     options = found.options
     parts = resample_parts(options.resample, default="stories+methods")

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from analysis.inference.resampling import Draws
-from analysis.reading.cells import Grid
+from analysis.reading.cells import CellGrid
 from analysis.results import Array
 
 HUMAN_DIGITS = 9
@@ -14,7 +14,7 @@ HUMAN_DIGITS = 9
 ROUNDING = 1e-12
 
 
-def resampled_human(grid: Grid, draws: Draws) -> tuple[Array, Array]:
+def resampled_human(grid: CellGrid, draws: Draws) -> tuple[Array, Array]:
     """Return people's cell means, and the weight of each cell, by resample.
 
     Returns
@@ -42,7 +42,7 @@ def resampled_human(grid: Grid, draws: Draws) -> tuple[Array, Array]:
     return human, weights * (count > 0)
 
 
-def turned(grid: Grid) -> Grid:
+def turned(grid: CellGrid) -> CellGrid:
     """Exchange stories and methods: what holds inside stories then does in methods."""
     return replace(
         grid,
@@ -55,7 +55,7 @@ def turned(grid: Grid) -> Grid:
     )
 
 
-def method_means(grid: Grid, draws: Draws) -> tuple[Array, Array, Array]:
+def method_means(grid: CellGrid, draws: Draws) -> tuple[Array, Array, Array]:
     """Average people's values and scores over the cells of each method.
 
     Returns

@@ -22,7 +22,7 @@ from analysis.correlation.coefficients import (
 from analysis.correlation.weighted_sums import CellWeights
 from analysis.inference.resampling import Draws, draw, estimate, no_draws, stream
 from analysis.inference.significance import permutation_p
-from analysis.reading.cells import Grid
+from analysis.reading.cells import CellGrid
 from analysis.results import Array, Estimate, Groups, Mask, undefined
 
 # Values held at once while resampling: resamples x stories x methods.
@@ -32,7 +32,7 @@ LEAST_CORRECTED = 8
 
 
 def level_values(
-    grid: Grid, level: str, draws: Draws, coefficients: Sequence[str]
+    grid: CellGrid, level: str, draws: Draws, coefficients: Sequence[str]
 ) -> dict[str, Array]:
     """Correlate every metric at one level in every resample.
 
@@ -60,10 +60,12 @@ def level_values(
     return {name: np.concatenate([p[name] for p in parts], 1) for name in coefficients}
 
 
-Values = dict[str, Array]
+LevelValues = dict[str, Array]
 
 
-def _over_cells(grid: Grid, draws: Draws, coefficients: Sequence[str]) -> Values:
+def _over_cells(
+    grid: CellGrid, draws: Draws, coefficients: Sequence[str]
+) -> LevelValues:
     by_cluster = draws.units is None and draws.annotators is None
     others = [c for c in coefficients if not (by_cluster and c == "pearson")]
     found = {}
@@ -74,7 +76,7 @@ def _over_cells(grid: Grid, draws: Draws, coefficients: Sequence[str]) -> Values
     return found
 
 
-def _pearson_over_cells(grid: Grid, draws: Draws) -> Array:
+def _pearson_over_cells(grid: CellGrid, draws: Draws) -> Array:
     """Sum over stories by a matrix product, then over methods; no cell has a weight."""
     shape = grid.cells.shape
     features = (
@@ -104,8 +106,8 @@ def _pearson_over_cells(grid: Grid, draws: Draws) -> Array:
 
 
 def _coefficients_over_cells(
-    grid: Grid, draws: Draws, coefficients: Sequence[str]
-) -> Values:
+    grid: CellGrid, draws: Draws, coefficients: Sequence[str]
+) -> LevelValues:
     x = grid.scores[:, None, grid.cells]
     if draws.units is None and draws.annotators is None:
         of_cells = CellWeights(draws.stories, draws.methods, grid.cells)
@@ -122,7 +124,9 @@ def _coefficients_over_cells(
     return {name: v[:, :, 0] for name, v in found.items()}
 
 
-def _in_stories(grid: Grid, draws: Draws, coefficients: Sequence[str]) -> Values:
+def _in_stories(
+    grid: CellGrid, draws: Draws, coefficients: Sequence[str]
+) -> LevelValues:
     """Correlate inside every story: coefficient to (K, S, B)."""
     B, K = draws.resamples, len(grid.scores)
     S, M = grid.cells.shape
@@ -142,7 +146,7 @@ def _in_stories(grid: Grid, draws: Draws, coefficients: Sequence[str]) -> Values
     return correlate(grid.human, grid.scores, weights, coefficients)
 
 
-def _averaged(grid: Grid, draws: Draws, coefficients: Sequence[str]) -> Values:
+def _averaged(grid: CellGrid, draws: Draws, coefficients: Sequence[str]) -> LevelValues:
     found = _in_stories(grid, draws, coefficients)
     return {name: _average(values, draws) for name, values in found.items()}
 
@@ -161,14 +165,16 @@ def _turned(draws: Draws) -> Draws:
     return Draws(draws.methods, draws.stories, units, draws.annotators)
 
 
-def _at_methods(grid: Grid, draws: Draws, coefficients: Sequence[str]) -> Values:
+def _at_methods(
+    grid: CellGrid, draws: Draws, coefficients: Sequence[str]
+) -> LevelValues:
     h, x, weights = method_means(grid, draws)
     found = correlate(h, x, weights[:, None, :], coefficients)
     return {name: v[:, :, 0] for name, v in found.items()}
 
 
 def level_estimates(
-    grid: Grid,
+    grid: CellGrid,
     level: str,
     *,
     coefficients: Sequence[str],
@@ -241,7 +247,7 @@ def level_estimates(
 
 
 def is_bias_corrected(
-    grid: Grid, level: str, coefficient: str, parts: tuple[str, ...]
+    grid: CellGrid, level: str, coefficient: str, parts: tuple[str, ...]
 ) -> bool:
     """Tell whether an interval takes bias-corrected percentiles.
 
@@ -256,7 +262,7 @@ def is_bias_corrected(
     return over_drawn_methods and enough and coefficient != "pearson"
 
 
-def can_vary(parts: tuple[str, ...], grid: Grid, draws: Draws) -> bool:
+def can_vary(parts: tuple[str, ...], grid: CellGrid, draws: Draws) -> bool:
     """Tell whether at least one kind of cluster has two members to draw from."""
     sizes = {
         "stories": len(grid.stories),
@@ -268,7 +274,7 @@ def can_vary(parts: tuple[str, ...], grid: Grid, draws: Draws) -> bool:
 
 
 def _method_p(
-    grid: Grid, level: str, coefficients: Sequence[str], resamples: int, seed: int
+    grid: CellGrid, level: str, coefficients: Sequence[str], resamples: int, seed: int
 ) -> dict[str, Array]:
     if level != "method":
         return {}
@@ -278,12 +284,12 @@ def _method_p(
     return permutation_p(h[0, used], x[:, 0, used], coefficients, resamples, rng)
 
 
-Size = tuple[int, Groups | None]
+LevelSize = tuple[int, Groups | None]
 
 
 def _point(
-    grid: Grid, level: str, coefficients: Sequence[str]
-) -> tuple[Values, dict[str, list[Size]]]:
+    grid: CellGrid, level: str, coefficients: Sequence[str]
+) -> tuple[LevelValues, dict[str, list[LevelSize]]]:
     """Correlate the data as they are, and count what enters, for every metric."""
     once, every = no_draws(*grid.cells.shape), range(len(grid.metrics))
     if level in ("method", "pooled"):
@@ -301,7 +307,7 @@ def _point(
     }
 
 
-def _entering(grid: Grid, k: int, defined: Mask, kind: str) -> Size:
+def _entering(grid: CellGrid, k: int, defined: Mask, kind: str) -> LevelSize:
     """Count the cells and the stories that enter, and say why the others do not."""
     cells = grid.cells
     lost = cells.any(axis=1) & ~defined
@@ -318,7 +324,7 @@ def _entering(grid: Grid, k: int, defined: Mask, kind: str) -> Size:
     return int(cells[defined].sum()), groups
 
 
-def _why_undefined(grid: Grid, level: str, k: int) -> str:
+def _why_undefined(grid: CellGrid, level: str, k: int) -> str:
     people, metric = grid.sides(k)
     if level == "story":
         return f"in no story do both {people} and {metric} tell two methods apart"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.results import NAN, Row
+from analysis.results import NAN, TableRow
 
 CLUSTER_COLUMNS = (
     "question",
@@ -26,7 +26,7 @@ KEYS = ("dimension", "level", "coefficient")
 
 def cluster_rows(
     correlations: pd.DataFrame, comparisons: pd.DataFrame, *, significance: float = 0.05
-) -> list[Row]:
+) -> list[TableRow]:
     """Sort the metrics of every question, level and coefficient into clusters.
 
     Parameters
@@ -63,20 +63,20 @@ def cluster_rows(
     Scandinavian Journal of Statistics 6(2).
     """
     worse = _significantly_worse(comparisons, significance)
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     for key, family in correlations.groupby(list(KEYS), sort=False):
         rows.extend(_family(family, worse.get(tuple(key)), key))
     return rows
 
 
-Family = dict[tuple[str, str], bool]
+MetricFamily = dict[tuple[str, str], bool]
 
 
 def _significantly_worse(
     comparisons: pd.DataFrame, significance: float
-) -> Mapping[tuple[object, ...], Family]:
+) -> Mapping[tuple[object, ...], MetricFamily]:
     """Map each family to (worse, better) pairs; empty where nothing was tested."""
-    found: dict[tuple[object, ...], Family] = {}
+    found: dict[tuple[object, ...], MetricFamily] = {}
     for row in comparisons.to_dict("records"):
         family = found.setdefault(tuple(row[key] for key in KEYS), {})
         p, difference = float(row["p_adjusted"]), float(row["difference"])
@@ -89,8 +89,8 @@ def _significantly_worse(
 
 
 def _family(
-    family: pd.DataFrame, worse: Family | None, key: Sequence[object]
-) -> list[Row]:
+    family: pd.DataFrame, worse: MetricFamily | None, key: Sequence[object]
+) -> list[TableRow]:
     dimension, level, coefficient = key
     records = [{str(k): v for k, v in r.items()} for r in family.to_dict("records")]
     defined = [r for r in records if not math.isnan(float(r["value"]))]
@@ -99,7 +99,7 @@ def _family(
     names = [str(r["metric"]) for r in defined]
     tested = bool(worse) or len(names) == 1
     clusters = _clusters(names, worse or {})
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     for i, record in enumerate([*defined, *others]):
         ranked = i < len(defined) and tested
         rows.append(
@@ -124,7 +124,7 @@ def _family(
     return rows
 
 
-def _clusters(names: list[str], worse: Family) -> list[int]:
+def _clusters(names: list[str], worse: MetricFamily) -> list[int]:
     """Return the cluster number of each metric; the best come first."""
     numbers: list[int] = []
     current: list[str] = []

@@ -31,7 +31,7 @@ EXACT_PAIRS = 1000
 # Rows of s' Q s at a time.
 ROWS = 128
 
-Pair = tuple[Array, Array]
+MetricPair = tuple[Array, Array]
 
 
 def swapped_values(
@@ -42,7 +42,7 @@ def swapped_values(
     coins: AnyCoins,
     coefficients: Sequence[str],
     own: Mapping[int, Floats] | None = None,
-) -> dict[str, Pair]:
+) -> dict[str, MetricPair]:
     """Correlate both metrics with people after each swap.
 
     Parameters
@@ -91,7 +91,7 @@ def _ranked(
     coins: AnyCoins,
     coefficients: Sequence[str],
     own: Mapping[int, Floats] | None,
-) -> dict[str, Pair]:
+) -> dict[str, MetricPair]:
     n = points.used.sum(axis=1).astype(float)[:, None]
     kinds = {"pairs": met.pairs}
     if "spearman" in coefficients:
@@ -210,7 +210,7 @@ def _form(q: Floats, s: Floats) -> Array:
     return total
 
 
-def _pearson(points: Points, a: int, b: int, coins: AnyCoins) -> Pair:
+def _pearson(points: Points, a: int, b: int, coins: AnyCoins) -> MetricPair:
     """Pearson's r of both metrics: sums of mid + s half, its square and its product."""
     used = points.used
     n = np.maximum(used.sum(axis=1), 1)[:, None]

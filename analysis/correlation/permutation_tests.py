@@ -23,7 +23,7 @@ from analysis.correlation.permutation_ties import own_ties
 from analysis.correlation.weighted_sums import Floats
 from analysis.inference.parallel import in_threads
 from analysis.inference.resampling import no_draws, stream
-from analysis.reading.cells import Grid
+from analysis.reading.cells import CellGrid
 from analysis.results import NAN, Array, Mask
 
 SLACK = 1e-9
@@ -64,7 +64,7 @@ class Difference:
 
 
 def swap_tests(
-    grid: Grid,
+    grid: CellGrid,
     level: str,
     *,
     coefficients: Sequence[str],
@@ -144,7 +144,7 @@ def swap_tests(
 
 
 def _swaps_of(
-    grid: Grid, pair: tuple[int, int], parts: tuple[str, ...]
+    grid: CellGrid, pair: tuple[int, int], parts: tuple[str, ...]
 ) -> tuple[tuple[str, ...], ...]:
     names = {grid.metrics[k] for k in pair}
     if grid.human_is_method_level or grid.method_level & names:
@@ -162,7 +162,7 @@ def _swaps(parts: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     return ("stories", "methods"), ("stories",)
 
 
-def _throw(grid: Grid, parts: tuple[str, ...], resamples: int, seed: int) -> Thrown:
+def _throw(grid: CellGrid, parts: tuple[str, ...], resamples: int, seed: int) -> Thrown:
     rng = stream(seed, "swaps", grid.question, *parts)
     S, M = grid.cells.shape
     shapes = {"stories": (S,), "methods": (M,), "units": (S, M)}
@@ -194,7 +194,7 @@ class _Compare(Protocol):
     ) -> dict[str, Array]: ...
 
 
-def _comparison(grid: Grid, level: str, coefficients: Sequence[str]) -> _Compare:
+def _comparison(grid: CellGrid, level: str, coefficients: Sequence[str]) -> _Compare:
     """Prepare what all pairs of metrics share; standardised scores first of all."""
     ranked = bool(set(RANKED) & set(coefficients))
     used = grid.cells.reshape(-1)
@@ -355,7 +355,7 @@ class _MethodMeans:
     mixtures.
     """
 
-    grid: Grid
+    grid: CellGrid
     scores: Array
     own: dict[str, Array]
 

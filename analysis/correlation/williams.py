@@ -11,8 +11,8 @@ from analysis.correlation.cell_means import method_means
 from analysis.inference.resampling import no_draws
 from analysis.inference.scaling import near_one
 from analysis.inference.significance import holm
-from analysis.reading.cells import Grid
-from analysis.results import NAN, Row
+from analysis.reading.cells import CellGrid
+from analysis.results import NAN, TableRow
 
 WILLIAMS_COLUMNS = (
     "question",
@@ -100,7 +100,7 @@ def williams_t(r12: float, r13: float, r23: float, n: int) -> Williams:
     return Williams(t, n - 3, p, min(1.0, 2 * float(stats.t.sf(abs(t), n - 3))))
 
 
-def williams_rows(grid: Grid) -> list[Row]:
+def williams_rows(grid: CellGrid) -> list[TableRow]:
     """Test every pair of metrics at method level, the one with independent points.
 
     Parameters
@@ -123,7 +123,7 @@ def williams_rows(grid: Grid) -> list[Row]:
     with np.errstate(invalid="ignore", divide="ignore"):
         r = np.corrcoef(points) if n > 1 else np.full((len(points),) * 2, NAN)
     r = np.where(varies[:, None] & varies, r, NAN)
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     for a, b in itertools.combinations(range(len(grid.metrics)), 2):
         r12, r13, r23 = (float(r[0, a + 1]), float(r[0, b + 1]), float(r[a + 1, b + 1]))
         found = williams_t(r12, r13, r23, n)

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from threadpoolctl import ThreadpoolController
 
-Item = TypeVar("Item")
+WorkItem = TypeVar("WorkItem")
 Result = TypeVar("Result")
 
 # More threads need more memory at once; two use what a small machine has.
@@ -33,7 +33,9 @@ def one_thread_a_product() -> Iterator[None]:
         yield
 
 
-def in_threads(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+def in_threads(
+    work: Callable[[WorkItem], Result], items: Iterable[WorkItem]
+) -> list[Result]:
     """Do the work of every item; results stand in the order of the items.
 
     Parameters

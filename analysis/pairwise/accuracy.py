@@ -101,8 +101,8 @@ def pair_agreement(
     names = (*pairs.metrics, BASELINE)
     scores = np.vstack([pairs.scores, np.zeros((1, len(pairs.human)))])
     rng = stream(seed, "pairs", pairs.question, pairs.source)
-    point = _Sums.of(_features(pairs.human, pairs.scores).sum(axis=0)[None])
-    drawn = _Sums.of(_drawn_sums(pairs, parts, resamples, rng))
+    point = _PairSums.of(_features(pairs.human, pairs.scores).sum(axis=0)[None])
+    drawn = _PairSums.of(_drawn_sums(pairs, parts, resamples, rng))
     folds = story_folds(pairs.story, stream(seed, "folds", pairs.question))
     n = int(point.decided[0, 0])
     with_ties = in_threads(
@@ -182,13 +182,13 @@ def ppa_by_story_weights(
         Shapes (B, K), one column a metric; NaN where no pair counts.
     """
     features = _features(pairs.human, pairs.scores)
-    sums = _Sums.of(weighted_sums(pairs.clusters, features, stories, methods))
+    sums = _PairSums.of(weighted_sums(pairs.clusters, features, stories, methods))
     strict, half = sums.ppa()
     return strict[:, :-1], half[:, :-1]
 
 
 @dataclass(frozen=True)
-class _Sums:
+class _PairSums:
     """C and Tm, each (B, K + 1) with the baseline last, and C + D + Tm, (B, 1)."""
 
     hits: Array
@@ -196,7 +196,7 @@ class _Sums:
     decided: Array
 
     @classmethod
-    def of(cls, sums: Array) -> "_Sums":
+    def of(cls, sums: Array) -> "_PairSums":
         """Take apart sums of `_features`, (B, 2K + 1)."""
         decided = sums[:, :1]
         hits, ties = np.split(sums[:, 1:], 2, axis=1)

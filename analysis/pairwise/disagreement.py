@@ -7,8 +7,8 @@ from scipy.stats import rankdata
 
 from analysis.inference.parallel import in_threads
 from analysis.pairwise.output_pairs import Pairs
-from analysis.reading.cells import Grid
-from analysis.results import NAN, Array, Counts, Row
+from analysis.reading.cells import CellGrid
+from analysis.results import NAN, Array, Counts, TableRow
 
 DISAGREEMENT_COLUMNS = (
     "question",
@@ -30,8 +30,8 @@ DECIMALS = 12
 
 
 def cell_disagreement(
-    grid: Grid, higher_is_better: Mapping[str, bool], *, most: int = MOST
-) -> list[Row]:
+    grid: CellGrid, higher_is_better: Mapping[str, bool], *, most: int = MOST
+) -> list[TableRow]:
     """Find the outputs that a metric ranks furthest from where people rank them.
 
     Parameters
@@ -52,7 +52,7 @@ def cell_disagreement(
         do. Largest differences first, then by story and method. A metric with the
         same score everywhere ranks nothing and has no row.
     """
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     story, method = np.nonzero(grid.cells)
     human = grid.human[story, method]
     for k, metric in enumerate(grid.metrics):
@@ -84,7 +84,7 @@ def cell_disagreement(
 
 def pair_disagreement(
     pairs: Pairs, higher_is_better: Mapping[str, bool], *, most: int = MOST
-) -> list[Row]:
+) -> list[TableRow]:
     """Find the pairs in which a metric strongly prefers what people reject.
 
     Parameters
@@ -107,7 +107,7 @@ def pair_disagreement(
     """
     people = _ranks(np.abs(pairs.sides[0] - pairs.sides[1]))
 
-    def of_metric(k: int) -> list[Row]:
+    def of_metric(k: int) -> list[TableRow]:
         against = np.flatnonzero(np.sign(pairs.scores[k]) == -pairs.human)
         against = against[pairs.human[against] != 0]
         if not len(against):
@@ -124,7 +124,7 @@ def pair_disagreement(
     return [row for rows in found for row in rows]
 
 
-def _pair_row(pairs: Pairs, k: int, p: int, value: float, sign: float) -> Row:
+def _pair_row(pairs: Pairs, k: int, p: int, value: float, sign: float) -> TableRow:
     story, ends = pairs.story[p], (pairs.first[p], pairs.second[p])
     liked = 0 if pairs.scores[k, p] > 0 else 1  # by the metric
     own, other = ends[liked], ends[1 - liked]

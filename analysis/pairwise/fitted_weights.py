@@ -23,7 +23,7 @@ from analysis.pairwise.tie_calibration import (
     right_with_ties,
     story_folds,
 )
-from analysis.results import NAN, Array, Counts, Mask, Row
+from analysis.results import NAN, Array, Counts, Mask, TableRow
 
 CALIBRATION_COLUMNS = (
     "question",
@@ -55,7 +55,7 @@ def calibrate(
     resamples: int,
     confidence: float,
     seed: int,
-) -> list[Row]:
+) -> list[TableRow]:
     r"""Fit the weights of a composite score to people's preferences.
 
     Parameters
@@ -140,7 +140,7 @@ def _row(
     n: int = 0,
     reason: str = "",
     against: str = "",
-) -> Row:
+) -> TableRow:
     return {
         "question": pairs.question,
         "metric": metric,
@@ -296,7 +296,7 @@ class _Judged:
 
     def rows(
         self, pairs: Pairs, labels: tuple[str, ...], confidence: float
-    ) -> list[Row]:
+    ) -> list[TableRow]:
         """Return one row a label and statistic."""
         found = []
         for k, label in enumerate(labels):
@@ -332,7 +332,7 @@ def _weight_rows(
     resamples: int,
     confidence: float,
     rng: np.random.Generator,
-) -> list[Row]:
+) -> list[TableRow]:
     ridge = _best_ridge(data, non_negative, rng)
     beta = _fit(data.x, ridge, non_negative)
     weights = _as_shares(beta[None])[0]
@@ -396,7 +396,7 @@ def _gain(
     labels: tuple[str, ...],
     against: int,
     confidence: float,
-) -> Row:
+) -> TableRow:
     """Compare the composite with another score on the same pairs."""
     value = float(judged.values[0][-1] - judged.values[0][against])
     low, high, why = interval(

@@ -7,7 +7,7 @@ import numpy as np
 from analysis.inference.resampling import interval, stream
 from analysis.pairwise.output_pairs import Pairs
 from analysis.pairwise.pair_sums import resampled_sums
-from analysis.results import NAN, Array, Row
+from analysis.results import NAN, Array, TableRow
 
 HUMAN_PAIRS_COLUMNS = (
     "question",
@@ -38,7 +38,7 @@ def human_pairs(
     resamples: int,
     confidence: float,
     seed: int,
-) -> list[Row]:
+) -> list[TableRow]:
     """Measure how one annotator, and each metric, predict all other annotators.
 
     Parameters
@@ -82,7 +82,7 @@ def human_pairs(
     drawn = _shares(sums)
     n = int(features[:, 1].sum())
     reason = "" if n else _why_not(pairs)
-    shared: Row = {"question": pairs.question, "source": pairs.source, "n": n}
+    shared: TableRow = {"question": pairs.question, "source": pairs.source, "n": n}
     rows = _rows(labels, point, drawn, confidence, reason, n_annotators)
     return [
         {name: (shared | row)[name] for name in HUMAN_PAIRS_COLUMNS} for row in rows
@@ -134,10 +134,10 @@ def _features(pairs: Pairs) -> tuple[Array, int]:
     return features, n_annotators
 
 
-Shares = tuple[Array, Array, Array, Array]
+CeilingShares = tuple[Array, Array, Array, Array]
 
 
-def _shares(sums: Array) -> Shares:
+def _shares(sums: Array) -> CeilingShares:
     """Return half and strict accuracy, tie rate and acc_eq."""
     known, decided = sums[:, :1], sums[:, 1:2]
     hits, ties, right = np.split(sums[:, 2:], 3, axis=1)
@@ -152,12 +152,12 @@ def _shares(sums: Array) -> Shares:
 
 def _rows(
     labels: tuple[str, ...],
-    point: Shares,
-    drawn: Shares,
+    point: CeilingShares,
+    drawn: CeilingShares,
     confidence: float,
     reason: str,
     n_annotators: int,
-) -> Iterator[Row]:
+) -> Iterator[TableRow]:
     half, strict, tie_rate, acc_eq = (x[0] for x in point)
     for k, label in enumerate(labels):
         low, high, why = interval(drawn[0][:, k], confidence)

@@ -9,7 +9,7 @@ from analysis.inference.resampling import interval, stream
 from analysis.inference.significance import holm
 from analysis.pairwise.output_pairs import Pairs
 from analysis.pairwise.pair_sums import resampled_sums, story_sums
-from analysis.results import NAN, Array, Counts, Row
+from analysis.results import NAN, Array, Counts, TableRow
 
 MCNEMAR_COLUMNS = (
     "question",
@@ -36,7 +36,7 @@ def mcnemar_tests(
     resamples: int,
     confidence: float,
     seed: int,
-) -> list[Row]:
+) -> list[TableRow]:
     r"""Test every two metrics for equal accuracy on the pairs that people decide.
 
     Parameters
@@ -82,7 +82,7 @@ def mcnemar_tests(
     by_story = story_sums(pairs.clusters, hits.T.astype(float))
     p_stories = _swap_p(by_story[:, a] - by_story[:, b], resamples, pairs, seed)
     tested = p_stories if n else np.full(len(a), NAN)
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     for c, (i, j) in enumerate(couples):
         low, high, why = interval(drawn[:, c], confidence)
         left, right = int(only_a[c]), int(only_b[c])

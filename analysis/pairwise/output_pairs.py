@@ -9,7 +9,7 @@ import pandas as pd
 from analysis.correlation.cell_means import HUMAN_DIGITS
 from analysis.pairwise.pair_sums import Clusters
 from analysis.printing import counted
-from analysis.reading.cells import Grid, lacking_scores
+from analysis.reading.cells import CellGrid, lacking_scores
 from analysis.reading.choices import OUTCOMES, annotator_votes, majority
 from analysis.reading.scores import ScoreTable, score_cube
 from analysis.results import Array, Counts, Mask
@@ -122,7 +122,7 @@ def restricted(pairs: Pairs, stories: Collection[str]) -> Pairs:
     )
 
 
-def rating_pairs(grid: Grid) -> Pairs:
+def rating_pairs(grid: CellGrid) -> Pairs:
     """Compare mean ratings of all pairs of methods inside each story.
 
     Parameters

@@ -7,7 +7,7 @@ import pandas as pd
 from scipy.stats import binomtest
 
 from analysis.inference.resampling import cluster_counts, interval, stream
-from analysis.results import NAN, Array, Counts, Mask, Row
+from analysis.results import NAN, Array, Counts, Mask, TableRow
 
 POSITION_BIAS_COLUMNS = (
     "question",
@@ -29,7 +29,7 @@ PARTS = ("stories", "annotators")
 
 
 @dataclass(frozen=True)
-class _Sides:
+class _SideAnswers:
     """Answers of one criterion whose sides are known, N of them.
 
     `left` tells who chose the left side, `decided` who chose one; `weight` makes both
@@ -50,7 +50,7 @@ def position_bias(
     resamples: int,
     confidence: float,
     seed: int,
-) -> list[Row]:
+) -> list[TableRow]:
     r"""Test whether the left output wins more often than the right one.
 
     Parameters
@@ -83,7 +83,7 @@ def position_bias(
     weighs nothing. Both shares of a pair then have the same weight, whose total is
     that of Cochran, Mantel and Haenszel. The weights are kept in resamples.
     """
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     for criterion, answers in choices.groupby("criterion", sort=True):
         rows.append(
             _criterion_row(str(criterion), answers, parts, resamples, confidence, seed)
@@ -98,7 +98,7 @@ def _criterion_row(
     resamples: int,
     confidence: float,
     seed: int,
-) -> Row:
+) -> TableRow:
     known = _with_sides(answers)
     sides = _sides(known)
     n, left = int(sides.decided.sum()), int(sides.left.sum())
@@ -142,7 +142,7 @@ def _with_sides(answers: pd.DataFrame) -> pd.DataFrame:
     return answers[(left == answers["method_a"]) | (left == answers["method_b"])]
 
 
-def _sides(known: pd.DataFrame) -> _Sides:
+def _sides(known: pd.DataFrame) -> _SideAnswers:
     a_is_left = (known["left_method"] == known["method_a"]).to_numpy(bool)
     chose_a, chose_b = ((known["choice"] == x).to_numpy(bool) for x in "ab")
     decided = chose_a | chose_b
@@ -153,7 +153,7 @@ def _sides(known: pd.DataFrame) -> _Sides:
         for first in (True, False)
     ]
     other = np.where(a_is_left, orders[1], orders[0])
-    return _Sides(
+    return _SideAnswers(
         np.where(a_is_left, chose_a, chose_b),
         decided,
         other / np.maximum(orders[0] + orders[1], 1),
@@ -163,7 +163,10 @@ def _sides(known: pd.DataFrame) -> _Sides:
 
 
 def _drawn(
-    sides: _Sides, parts: tuple[str, ...], resamples: int, rng: np.random.Generator
+    sides: _SideAnswers,
+    parts: tuple[str, ...],
+    resamples: int,
+    rng: np.random.Generator,
 ) -> tuple[Array, Array]:
     """Return resampled shares of left, plain and adjusted, each (B,)."""
     S, A = (int(x.max(initial=-1)) + 1 for x in (sides.story, sides.annotator))

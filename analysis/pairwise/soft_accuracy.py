@@ -6,8 +6,8 @@ from scipy.special import ndtr
 from analysis.inference.parallel import in_threads
 from analysis.inference.resampling import cluster_counts, interval, stream
 from analysis.inference.scaling import near_one
-from analysis.reading.cells import Grid
-from analysis.results import NAN, Array, Counts, Mask, Row
+from analysis.reading.cells import CellGrid
+from analysis.results import NAN, Array, Counts, Mask, TableRow
 
 SPA_COLUMNS = ("question", "metric", "value", "low", "high", "n", "reason", "n_stories")
 DRAWS = 1000
@@ -18,13 +18,13 @@ PAIRS_AT_ONCE = 256
 
 
 def soft_pairwise_accuracy(
-    grid: Grid,
+    grid: CellGrid,
     *,
     resamples: int,
     confidence: float,
     seed: int,
     draws: int = DRAWS,
-) -> list[Row]:
+) -> list[TableRow]:
     r"""Compare how sure people and each metric are that one method beats another.
 
     Parameters
@@ -78,7 +78,7 @@ def soft_pairwise_accuracy(
         if resamples and n_stories > 1:
             rng = stream(seed, "spa stories", grid.question)
             drawn = _drawn(sides, grid, pair, resamples, rng)
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     for k, value, own in zip(usable, values, drawn, strict=True):
         low, high, why = interval(own, confidence)
         rows.append(
@@ -96,11 +96,15 @@ def soft_pairwise_accuracy(
     return rows
 
 
-Pair = tuple[Counts, Counts]
+PairCounts = tuple[Counts, Counts]
 
 
 def _values(
-    sides: list[Array], grid: Grid, pair: Pair, draws: int, rng: np.random.Generator
+    sides: list[Array],
+    grid: CellGrid,
+    pair: PairCounts,
+    draws: int,
+    rng: np.random.Generator,
 ) -> Array:
     """Return the SPA of every side but the first, which is people's."""
     flips = rng.integers(0, 2, (draws, len(grid.stories))) * 2 - 1
@@ -111,7 +115,7 @@ def _values(
     return np.array([1 - np.abs(human - p).mean() for p in metrics])
 
 
-def _flipped_p(values: Array, cells: Mask, pair: Pair, flips: Array) -> Array:
+def _flipped_p(values: Array, cells: Mask, pair: PairCounts, flips: Array) -> Array:
     """Return the p-value of each pair of methods: how rarely flips reach the sum."""
     i, j = pair
     observed, size = np.zeros((2, len(i)))
@@ -128,7 +132,7 @@ def _flipped_p(values: Array, cells: Mask, pair: Pair, flips: Array) -> Array:
     return np.asarray((above + (equal + 1) / 2) / (len(flips) + 1))
 
 
-def _flipped_sums(values: Array, cells: Mask, pair: Pair, flips: Array) -> Array:
+def _flipped_sums(values: Array, cells: Mask, pair: PairCounts, flips: Array) -> Array:
     """Sum the flipped differences of each pair over its stories: (draws, n)."""
     i, j = pair
     known = np.where(cells, values, 0.0)
@@ -145,7 +149,11 @@ def _flipped_sums(values: Array, cells: Mask, pair: Pair, flips: Array) -> Array
 
 
 def _drawn(
-    sides: list[Array], grid: Grid, pair: Pair, resamples: int, rng: np.random.Generator
+    sides: list[Array],
+    grid: CellGrid,
+    pair: PairCounts,
+    resamples: int,
+    rng: np.random.Generator,
 ) -> Array:
     """Return SPA in resamples of stories, (K, B), with normal p-values."""
     counts = cluster_counts(len(grid.stories), resamples, rng).astype(float)

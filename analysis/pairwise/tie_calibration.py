@@ -17,8 +17,8 @@ from analysis.correlation.cell_means import method_means
 from analysis.inference.parallel import in_threads
 from analysis.inference.resampling import no_draws
 from analysis.options import OptionError, check_known
-from analysis.reading.cells import Grid
-from analysis.results import NAN, Array, Counts, Mask, Row
+from analysis.reading.cells import CellGrid
+from analysis.results import NAN, Array, Counts, Mask, TableRow
 
 FOLDS = 5
 ACCURACY_LEVELS_COLUMNS = (
@@ -174,7 +174,7 @@ def _gains(human: Array, scores: Array) -> Counts:
 
 
 @dataclass(frozen=True)
-class _Sums:
+class _TieSums:
     """Numbers of pairs: right, tied by the metric (in all three ways), and all."""
 
     concordant: int
@@ -184,7 +184,7 @@ class _Sums:
     total: int
 
 
-def level_accuracy(grid: Grid, *, level: str, epsilon: str = "0") -> list[Row]:
+def level_accuracy(grid: CellGrid, *, level: str, epsilon: str = "0") -> list[TableRow]:
     r"""Measure accuracy with ties, and PPA, over pairs of cells at a level.
 
     Parameters
@@ -228,11 +228,11 @@ def level_accuracy(grid: Grid, *, level: str, epsilon: str = "0") -> list[Row]:
     if epsilon not in {"0", "insample"}:
         raise OptionError(f"epsilon: {epsilon!r}: expected 0, insample at a level")
 
-    def of_metric(k: int) -> Row:
+    def of_metric(k: int) -> TableRow:
         metric = grid.metrics[k]
         whole = grid.human_is_method_level or metric in grid.method_level
         if whole and level != "method":
-            groups: list[Group] = []
+            groups: list[PairGroup] = []
         else:
             groups = _groups(grid, k, level)
         sums = _count(groups)
@@ -247,14 +247,14 @@ def level_accuracy(grid: Grid, *, level: str, epsilon: str = "0") -> list[Row]:
 
 
 def _row(
-    grid: Grid,
+    grid: CellGrid,
     k: int,
     level: str,
-    sums: _Sums,
+    sums: _TieSums,
     right: int,
     epsilon: float,
     in_sample: bool,
-) -> Row:
+) -> TableRow:
     decided = sums.total - sums.human_ties
     ties = sums.metric_ties - sums.both_tied
     reason = "" if sums.total else "no two values to compare at this level"
@@ -276,10 +276,10 @@ def _row(
     }
 
 
-Group = tuple[Array, Array]
+PairGroup = tuple[Array, Array]
 
 
-def _groups(grid: Grid, k: int, level: str) -> list[Group]:
+def _groups(grid: CellGrid, k: int, level: str) -> list[PairGroup]:
     """Return people's values and scores of each group of cells, by rising score."""
     if level == "method":
         human, means, weights = method_means(grid, no_draws(*grid.cells.shape))
@@ -295,12 +295,12 @@ def _groups(grid: Grid, k: int, level: str) -> list[Group]:
     return [_by_score(grid.human[mask], grid.scores[k][mask]) for mask in masks]
 
 
-def _by_score(human: Array, scores: Array) -> Group:
+def _by_score(human: Array, scores: Array) -> PairGroup:
     order = np.argsort(scores, kind="stable")
     return human[order], scores[order]
 
 
-def _blocks(groups: list[Group]) -> Iterator[tuple[Array, Array]]:
+def _blocks(groups: list[PairGroup]) -> Iterator[tuple[Array, Array]]:
     """Yield differences (people, metric) of pairs, the metric's 0 or more."""
     waiting: list[tuple[Array, Array]] = []
     held = 0
@@ -326,7 +326,7 @@ def _joined(blocks: list[tuple[Array, Array]]) -> tuple[Array, Array]:
     return np.concatenate(human), np.concatenate(scores)
 
 
-def _count(groups: list[Group]) -> _Sums:
+def _count(groups: list[PairGroup]) -> _TieSums:
     counts = np.zeros(5, np.int64)
     for human, scores in groups:
         if len(scores) > MANY:
@@ -337,7 +337,7 @@ def _count(groups: list[Group]) -> _Sums:
         counts += [
             int(part.sum()) for part in (concordant, tied, tied & level, level)
         ] + [len(dx)]
-    return _Sums(*map(int, counts))
+    return _TieSums(*map(int, counts))
 
 
 def _counts_of_many(human: Array, scores: Array) -> Counts:
@@ -360,7 +360,7 @@ def _ties(values: Array) -> int:
     return int((sizes * (sizes - 1) // 2).sum())
 
 
-def _best_of_groups(groups: list[Group]) -> tuple[float, int]:
+def _best_of_groups(groups: list[PairGroup]) -> tuple[float, int]:
     """Return the best threshold, and how many more pairs are right than at 0.
 
     Beyond 0, a threshold gains each pair that people tie and loses each concordant
@@ -390,7 +390,7 @@ def _best_of_groups(groups: list[Group]) -> tuple[float, int]:
     return _best_step(np.concatenate(sizes), np.concatenate(gains), largest, passed)
 
 
-def _gain_blocks(groups: list[Group]) -> Iterator[tuple[Array, Counts]]:
+def _gain_blocks(groups: list[PairGroup]) -> Iterator[tuple[Array, Counts]]:
     for dh, dx in _blocks(groups):
         gain = (dh == 0).astype(np.int64) - (dh > 0)
         counts = (gain != 0) & (dx > 0)

@@ -15,7 +15,7 @@ from analysis.results import Array, Mask
 
 
 @dataclass(frozen=True)
-class Board:
+class BenchmarkScores:
     """One metric's scores, or people's ratings on one question, of a benchmark.
 
     Attributes
@@ -42,12 +42,12 @@ class Board:
         """Whether there are no stories to choose from."""
         return self.stories == ("",)
 
-    def part(self, stories: Mask) -> "Board":
+    def part(self, stories: Mask) -> "BenchmarkScores":
         """Return some of the stories."""
         names = tuple(np.array(self.stories, object)[stories])
         return replace(self, stories=names, values=self.values[stories])
 
-    def named(self, methods: Sequence[str]) -> "Board":
+    def named(self, methods: Sequence[str]) -> "BenchmarkScores":
         """Return some of the methods, in this order."""
         where = [self.methods.index(name) for name in methods]
         return replace(self, methods=tuple(methods), values=self.values[:, where])
@@ -66,7 +66,7 @@ def story_means(values: Array, weights: Array) -> Array:
     return np.asarray(means)
 
 
-def score_boards(table: ScoreTable) -> list[Board]:
+def score_boards(table: ScoreTable) -> list[BenchmarkScores]:
     """Lay out every metric of a table of scores."""
     found = []
     for metric in table.metrics:
@@ -75,17 +75,19 @@ def score_boards(table: ScoreTable) -> list[Board]:
         methods = tuple(sorted(rows["method"].unique()))
         values = laid_out(rows, "score", stories, methods)
         better = table.higher_is_better[metric]
-        found.append(Board("", metric, stories, methods, values, better))
+        found.append(BenchmarkScores("", metric, stories, methods, values, better))
     return found
 
 
-def rating_boards(by_annotator: pd.DataFrame) -> list[Board]:
+def rating_boards(by_annotator: pd.DataFrame) -> list[BenchmarkScores]:
     """Lay out people's cell means, of rows of `cells.annotator_cells`."""
     found = []
     for dimension, rows in by_annotator.groupby("dimension", sort=True):
         grid = rated_grid(str(dimension), rows)
         values = np.where(grid.cells, grid.human, np.nan)
-        found.append(Board(grid.question, "", grid.stories, grid.methods, values))
+        found.append(
+            BenchmarkScores(grid.question, "", grid.stories, grid.methods, values)
+        )
     return found
 
 

@@ -12,12 +12,12 @@ from analysis.inference.resampling import interval, stream
 from analysis.inference.scaling import unit_of
 from analysis.options import COEFFICIENTS
 from analysis.planning.benchmark_means import (
-    Board,
+    BenchmarkScores,
     correlated_means,
     random_subsets,
     story_means,
 )
-from analysis.results import NAN, Array, Row
+from analysis.results import NAN, Array, TableRow
 
 # Splits of the methods into halves, and random subsets beside each choice.
 SPLITS, RANDOM = 20, 50
@@ -28,13 +28,13 @@ EXCHANGES = 500
 
 
 def best_subsets(
-    boards: Sequence[Board],
+    boards: Sequence[BenchmarkScores],
     *,
     sizes: Sequence[int] = SIZES,
     splits: int = SPLITS,
     confidence: float,
     seed: int,
-) -> tuple[list[Row], list[Row]]:
+) -> tuple[list[TableRow], list[TableRow]]:
     """Search for the stories that keep means and order of the methods best.
 
     Parameters
@@ -70,7 +70,7 @@ def best_subsets(
     value counts as its method's mean in the search, and is left out in the check.
     """
     usable = [b for b in boards if not b.of_methods]
-    rows: list[Row] = [
+    rows: list[TableRow] = [
         _best_row(b, (NAN, NAN, NAN, "values are of whole methods, without stories"))
         for b in boards
         if b.of_methods
@@ -94,7 +94,7 @@ def best_subsets(
             for (n, name, source), values in checked.items():
                 found = _over_splits(values[:, b], confidence)
                 rows.append(_best_row(board, found, n, name, source, half))
-    listed: list[Row] = []
+    listed: list[TableRow] = []
     distance = _distances(cube)
     for n in sizes:
         for place, s in enumerate(_search(distance, n), 1):
@@ -106,13 +106,13 @@ def best_subsets(
 
 
 def _best_row(
-    board: Board,
+    board: BenchmarkScores,
     found: tuple[float, float, float, str],
     size: float = NAN,
     statistic: str = "",
     source: str = "",
     n: int = 0,
-) -> Row:
+) -> TableRow:
     value, low, high, reason = found
     return {
         "question": board.question,
@@ -129,7 +129,7 @@ def _best_row(
 
 
 def _together(
-    boards: Sequence[Board],
+    boards: Sequence[BenchmarkScores],
 ) -> tuple[tuple[str, ...], tuple[str, ...], Array]:
     """Lay boards out on common stories and methods, (K, S, M), each in its unit."""
     stories = tuple(sorted({s for b in boards for s in b.stories}))

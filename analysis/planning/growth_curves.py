@@ -7,7 +7,7 @@ import numpy as np
 from scipy import optimize
 
 from analysis.planning.pilots import GROWS, extent
-from analysis.planning.variance_components import Size
+from analysis.planning.variance_components import StudySize
 from analysis.results import NAN, Estimate
 
 # Needing more times the pilot than this is as good as never.
@@ -32,7 +32,7 @@ class Point:
         again; NaN where that is not another one.
     """
 
-    size: Size
+    size: StudySize
     value: float
     low: float
     high: float

@@ -18,8 +18,8 @@ from analysis.planning.simulated_studies import (
     fit_model,
     level_points,
 )
-from analysis.planning.variance_components import Size
-from analysis.reading.cells import Grid
+from analysis.planning.variance_components import StudySize
+from analysis.reading.cells import CellGrid
 from analysis.results import Array, Estimate, undefined
 
 # Cells of one simulated study: more stories are foretold by the law of their mean.
@@ -28,7 +28,7 @@ CELLS, LEAST_STORIES = 800, 10
 # and at method level, where a study is nothing but its methods.
 TIMES, LEAST_TIMES, AT_ONCE = 120, 25, 400_000
 OF_MEANS = 250
-Key = tuple[str, str, str]  # metric, level, statistic
+ForecastKey = tuple[str, str, str]  # metric, level, statistic
 
 
 def coefficients(pilot: Pilot) -> list[Curve]:
@@ -52,7 +52,9 @@ def coefficients(pilot: Pilot) -> list[Curve]:
     return curves
 
 
-def _curve(pilot: Pilot, key: Key, value: Estimate, found: "Simulated") -> Curve:
+def _curve(
+    pilot: Pilot, key: ForecastKey, value: Estimate, found: "Simulated"
+) -> Curve:
     reasons = dict.fromkeys(GROWS, "")
     reasons["annotators"] = pilot.noise_reason
     for grows, one, n in (
@@ -77,17 +79,17 @@ def _curve(pilot: Pilot, key: Key, value: Estimate, found: "Simulated") -> Curve
     return Curve(*key, value, points, reasons)
 
 
-def _no_metric(grid: Grid, level: str, metric: str) -> str:
+def _no_metric(grid: CellGrid, level: str, metric: str) -> str:
     if metric not in grid.metrics:
         return "no rated output has a score of this metric"
     side = "ratings" if grid.human_is_method_level else "scores"
     return f"{side} are method-level values, without stories"
 
 
-def _pilot_estimates(pilot: Pilot) -> dict[Key, Estimate]:
+def _pilot_estimates(pilot: Pilot) -> dict[ForecastKey, Estimate]:
     """Correlate the pilot, with intervals over stories."""
     options, grid = pilot.options, pilot.grid
-    found: dict[Key, Estimate] = {}
+    found: dict[ForecastKey, Estimate] = {}
     for level in options.levels:
         names = tuple(
             m
@@ -159,10 +161,10 @@ class Drawn:
         return float(high - low) / 2
 
 
-Simulated = dict[tuple[Key, Size], Drawn]
+Simulated = dict[tuple[ForecastKey, StudySize], Drawn]
 
 
-def _simulated(pilot: Pilot, keys: list[Key]) -> Simulated:
+def _simulated(pilot: Pilot, keys: list[ForecastKey]) -> Simulated:
     """Draw studies of every size and correlate them."""
     metrics = tuple(dict.fromkeys(key[0] for key in keys))
     model = fit_model(pilot.grid.with_metrics(metrics), pilot.noise, pilot.size)
@@ -170,7 +172,7 @@ def _simulated(pilot: Pilot, keys: list[Key]) -> Simulated:
     of_cells = [key for key in keys if key[1] != "method"]
     found: Simulated = {}
     # Studies that differ by their stories alone are drawn once.
-    drawn: dict[tuple[float, float], dict[Key, Array]] = {}
+    drawn: dict[tuple[float, float], dict[ForecastKey, Array]] = {}
     for size in dict.fromkeys(s for grows in GROWS for s in pilot.sizes(grows)):
         values = _correlated(pilot, model, metrics, size, 1, of_methods)
         found |= {(key, size): Drawn(x) for key, x in values.items()}
@@ -182,7 +184,7 @@ def _simulated(pilot: Pilot, keys: list[Key]) -> Simulated:
     return found
 
 
-def _stories(pilot: Pilot, size: Size) -> int:
+def _stories(pilot: Pilot, size: StudySize) -> int:
     """Return the stories that are drawn for a size, whatever stories it has."""
     room = max(LEAST_STORIES, CELLS // int(size.methods))
     return int(min(pilot.size.stories, room))
@@ -192,10 +194,10 @@ def _correlated(
     pilot: Pilot,
     model: Model,
     metrics: tuple[str, ...],
-    size: Size,
+    size: StudySize,
     stories: int,
-    keys: list[Key],
-) -> dict[Key, Array]:
+    keys: list[ForecastKey],
+) -> dict[ForecastKey, Array]:
     """Correlate simulated studies of one size: shapes (2, 2, R).
 
     At method level a single story is drawn, the mean of all.
@@ -212,7 +214,7 @@ def _correlated(
     human, scores = model.blocks(
         size, stories=stories, each=each, studies=times, rng=rng
     )
-    found: dict[Key, Array] = {}
+    found: dict[ForecastKey, Array] = {}
     for level in dict.fromkeys(key[1] for key in keys):
         h = level_points(human, level)
         for k, metric in enumerate(metrics):
@@ -223,7 +225,7 @@ def _correlated(
     return found
 
 
-def _anchor(pilot: Pilot, key: Key, value: Estimate, drawn: Drawn) -> float:
+def _anchor(pilot: Pilot, key: ForecastKey, value: Estimate, drawn: Drawn) -> float:
     """Return the pilot's own deviation over stories as a multiple of the simulated.
 
     Never below 1: ties and odd distributions widen it, while a bootstrap of few stories
@@ -237,7 +239,7 @@ def _anchor(pilot: Pilot, key: Key, value: Estimate, drawn: Drawn) -> float:
 
 def _point(
     pilot: Pilot,
-    size: Size,
+    size: StudySize,
     level: str,
     value: Estimate,
     base: Drawn,

@@ -13,7 +13,7 @@ from analysis.planning.growth_curves import Curve, Point, law, undefined_curve
 from analysis.planning.pilots import GROWS, Pilot, extent, rating_noise
 from analysis.planning.simulated_studies import fit_model
 from analysis.planning.sums_of_squares import ANNOTATOR, METHOD, STORY
-from analysis.planning.variance_components import Size
+from analysis.planning.variance_components import StudySize
 from analysis.reading.cells import rated_grid
 from analysis.reliability.agreement import agreement
 from analysis.reliability.matrices import rating_reliability
@@ -73,11 +73,11 @@ def gap(pilot: Pilot) -> Curve:
 
 
 def _gap_point(
-    pilot: Pilot, size: Size, value: float, spread: float, own: float
+    pilot: Pilot, size: StudySize, value: float, spread: float, own: float
 ) -> Point:
     """Scale the pilot's variance over stories; add that of annotators' preferences."""
 
-    def over_stories(of: Size) -> float:
+    def over_stories(of: StudySize) -> float:
         return (own + pilot.noise.at(of)[2]) / of.stories
 
     base = over_stories(pilot.size)
@@ -104,9 +104,9 @@ def alpha(pilot: Pilot) -> Curve:
         why = undefined(reason or "only one story")
         return undefined_curve("", "", "alpha_ordinal", why)
     model = rating_model(pilot.cells)
-    simulated: dict[Size, tuple[float, float, int]] = {}
+    simulated: dict[StudySize, tuple[float, float, int]] = {}
 
-    def at(size: Size) -> tuple[float, float, int]:
+    def at(size: StudySize) -> tuple[float, float, int]:
         if size not in simulated:
             ratings = int(2 * size.stories * size.methods * size.per_output)
             studies = max(10, min(PAIRS, 2 * 10**7 // ratings))
@@ -134,7 +134,7 @@ def _alpha_points(
     value: float,
     ratio: float,
     base: float,
-    at: Callable[[Size], tuple[float, float, int]],
+    at: Callable[[StudySize], tuple[float, float, int]],
 ) -> list[Point]:
     sizes = [size for size in pilot.sizes(grows) if size.per_output > 1]
     small = [
@@ -169,7 +169,7 @@ class Ratings:
     parts: Mapping[tuple[str, ...], float]
 
     def alphas(
-        self, size: Size, studies: int, rng: np.random.Generator
+        self, size: StudySize, studies: int, rng: np.random.Generator
     ) -> tuple[Array, Array]:
         """Draw pairs of studies with other stories, but methods and people the same.
 

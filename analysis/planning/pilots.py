@@ -16,9 +16,9 @@ from analysis.planning.sums_of_squares import (
     estimate_components,
     rating_design,
 )
-from analysis.planning.variance_components import Size, study_size
+from analysis.planning.variance_components import StudySize, study_size
 from analysis.reading.cells import (
-    Grid,
+    CellGrid,
     annotator_cells,
     common_grid,
     rated_grid,
@@ -30,7 +30,7 @@ GROWS = ("annotators", "stories", "methods")
 MULTIPLES = (0.5, 1.0, 2.0, 4.0, 8.0)
 
 
-def grown(size: Size, grows: str, multiple: float) -> Size:
+def grown(size: StudySize, grows: str, multiple: float) -> StudySize:
     """Return a study that has more or fewer annotators, stories or methods.
 
     Parameters
@@ -78,7 +78,7 @@ class Noise:
     of_story: float = 0.0
     rest: float = 0.0
 
-    def at(self, size: Size) -> tuple[float, float, float]:
+    def at(self, size: StudySize) -> tuple[float, float, float]:
         """Return the variance that annotators add to methods, stories, and cells.
 
         Annotators whom all outputs share move none against another. With k of A
@@ -127,14 +127,14 @@ class Pilot:
     question: str
     rows: pd.DataFrame
     cells: pd.DataFrame
-    grid: Grid
+    grid: CellGrid
     metrics: tuple[str, ...]
-    size: Size
+    size: StudySize
     noise: Noise
     noise_reason: str
     options: AlignOptions
 
-    def sizes(self, grows: str) -> list[Size]:
+    def sizes(self, grows: str) -> list[StudySize]:
         """Return the sizes of a series, the smallest first."""
         found = [grown(self.size, grows, multiple) for multiple in MULTIPLES]
         return list(dict.fromkeys(found))
@@ -192,7 +192,7 @@ def pilot_study(
     return Pilot(question, rows, cells, grid, metrics, size, noise, reason, options)
 
 
-def extent(size: Size, grows: str) -> float:
+def extent(size: StudySize, grows: str) -> float:
     """Return how many there are of what grows."""
     return {
         "annotators": size.per_output,

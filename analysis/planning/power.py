@@ -47,7 +47,7 @@ from analysis.planning.variance_components import (
 )
 from analysis.questions import kept_scores
 from analysis.reading.kept_answers import are_means, kept_people
-from analysis.results import NAN, Row
+from analysis.results import NAN, TableRow
 
 POWER_COLUMNS = (
     "question",
@@ -88,7 +88,7 @@ def power_analysis(
     options: AlignOptions,
     target: float = TARGET,
     notes: Notes | None = None,
-) -> dict[str, list[Row]]:
+) -> dict[str, list[TableRow]]:
     """Foretell the intervals of larger and smaller studies from a pilot.
 
     Parameters
@@ -143,7 +143,7 @@ def power_analysis(
     table = None
     if scores is not None:
         table = kept_scores(scores, options.exclude_methods)
-    found: dict[str, list[Row]] = {
+    found: dict[str, list[TableRow]] = {
         name: [] for name in ("power", "needed", "variance", "reliability")
     }
     for name, rows in kept.groupby("dimension", sort=True):
@@ -162,7 +162,7 @@ def power_analysis(
     return found
 
 
-def _power_rows(pilot: Pilot, curve: Curve) -> list[Row]:
+def _power_rows(pilot: Pilot, curve: Curve) -> list[TableRow]:
     rows = []
     for grows in GROWS:
         for point in curve.points.get(grows, []):
@@ -175,7 +175,7 @@ def _power_rows(pilot: Pilot, curve: Curve) -> list[Row]:
 
 def _power_row(
     pilot: Pilot, curve: Curve, grows: str, point: Point, reason: str
-) -> Row:
+) -> TableRow:
     of_means = are_means(pilot.rows)
     return {
         "question": pilot.question,
@@ -196,7 +196,7 @@ def _power_row(
     }
 
 
-def _needed_rows(pilot: Pilot, curve: Curve, target: float) -> list[Row]:
+def _needed_rows(pilot: Pilot, curve: Curve, target: float) -> list[TableRow]:
     wanted = target if curve.target is None else curve.target
     rows = []
     for grows in GROWS:

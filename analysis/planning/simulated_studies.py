@@ -18,8 +18,8 @@ from analysis.planning.sums_of_squares import (
     Design,
     estimate_components,
 )
-from analysis.planning.variance_components import Size
-from analysis.reading.cells import Grid
+from analysis.planning.variance_components import StudySize
+from analysis.reading.cells import CellGrid
 from analysis.results import Array, Counts
 
 # Up to this many points all pairs are compared; above, inversions are counted.
@@ -44,7 +44,7 @@ class Model:
 
     def blocks(
         self,
-        size: Size,
+        size: StudySize,
         *,
         stories: int,
         each: float = 1,
@@ -85,7 +85,7 @@ class Model:
         return apart[0], apart[1:]
 
 
-def fit_model(grid: Grid, noise: Noise, size: Size) -> Model:
+def fit_model(grid: CellGrid, noise: Noise, size: StudySize) -> Model:
     """Fit the model to a pilot's common subset of cells.
 
     Parameters

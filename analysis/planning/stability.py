@@ -21,7 +21,7 @@ from analysis.reading.kept_rows import key_texts
 from analysis.reading.scores import ScoreTable, score_table
 from analysis.reliability.icc import icc
 from analysis.reliability.matrices import Reliability, rating_reliability
-from analysis.results import NAN, Array, Estimate, Row, in_unit, undefined
+from analysis.results import NAN, Array, Estimate, TableRow, in_unit, undefined
 
 STABILITY_COLUMNS = (
     "question",
@@ -98,7 +98,7 @@ def _trials(rows: pd.DataFrame) -> pd.DataFrame:
 
 def stability(
     trials: pd.DataFrame, *, resamples: int, confidence: float, seed: int
-) -> list[Row]:
+) -> list[TableRow]:
     r"""Describe how a judge's scores vary over trials, in all and for each method.
 
     Parameters
@@ -127,7 +127,7 @@ def stability(
     means: what ViStoryBench calls an order of magnitude), and correlations over
     outputs between two trials, averaged over the pairs.
     """
-    found: list[Row] = []
+    found: list[TableRow] = []
     for (question, metric), rows in trials.groupby(["question", "metric"], sort=True):
         key = str(question), str(metric)
         rng = stream(seed, "stability", *key)
@@ -141,7 +141,7 @@ def _of_judge(
     resamples: int,
     confidence: float,
     rng: np.random.Generator,
-) -> list[Row]:
+) -> list[TableRow]:
     names = (*OVER_TRIALS, *OF_OUTPUTS, *BETWEEN)
     table = rows.pivot(index=["story", "method"], columns="round", values="value")
     table = table[np.isfinite(table.to_numpy()).all(axis=1)]
@@ -184,7 +184,7 @@ def _of_judge(
 
 def _row(
     key: tuple[str, str], method: str, name: str, found: Estimate, n: int = 0
-) -> Row:
+) -> TableRow:
     return {
         "question": key[0],
         "metric": key[1],
@@ -336,7 +336,7 @@ def judges(
     resamples: int,
     confidence: float,
     seed: int,
-) -> list[Row]:
+) -> list[TableRow]:
     """Correlate every two judges, and every judge with people, question by question.
 
     Parameters
@@ -357,7 +357,7 @@ def judges(
         number of points, `n_groups` that of groups averaged; `left_out` says why not
         over the others.
     """
-    found: list[Row] = []
+    found: list[TableRow] = []
     for question, rows in values.groupby("question", sort=True):
         name = str(question)
         sides: list[tuple[str, pd.DataFrame, str]] = []  # without a judge: people

@@ -16,13 +16,13 @@ from analysis.inference.resampling import cluster_counts, interval, stream
 from analysis.inference.scaling import unit_of
 from analysis.options import COEFFICIENTS, OptionError
 from analysis.planning.benchmark_means import (
-    Board,
+    BenchmarkScores,
     correlated_means,
     random_subsets,
     story_means,
     weighted_correlations,
 )
-from analysis.results import NAN, Array, Mask, Row
+from analysis.results import NAN, Array, Mask, TableRow
 
 SUBSET_COLUMNS = (
     "question",
@@ -78,14 +78,14 @@ def tagged_stories(tags: pd.DataFrame, tag: str, value: str) -> list[str]:
 
 
 def subset_rows(
-    full: Sequence[Board],
-    subset: Sequence[Board] | Sequence[str],
+    full: Sequence[BenchmarkScores],
+    subset: Sequence[BenchmarkScores] | Sequence[str],
     *,
     name: str,
     resamples: int,
     confidence: float,
     seed: int,
-) -> list[Row]:
+) -> list[TableRow]:
     """Hold a subset of a benchmark against the whole.
 
     Parameters
@@ -118,7 +118,7 @@ def subset_rows(
     methods, ``_all_methods`` gives means over whatever each has: their difference is
     also one of methods.
     """
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     for board in full:
         comparison = _comparison(board, subset)
         if isinstance(comparison, str):
@@ -155,8 +155,8 @@ class _Comparison:
     comes from another table. `all_means` are means over whatever methods each has.
     """
 
-    full: Board
-    part: Board
+    full: BenchmarkScores
+    part: BenchmarkScores
     inside: Mask | None
     all_means: tuple[float, float] | None
 
@@ -171,11 +171,11 @@ class _Comparison:
 
 
 def _comparison(
-    board: Board, subset: Sequence[Board] | Sequence[str]
+    board: BenchmarkScores, subset: Sequence[BenchmarkScores] | Sequence[str]
 ) -> _Comparison | str:
     """Match a board with its part; the reason where there is none."""
     inside = None
-    boards = [part for part in subset if isinstance(part, Board)]
+    boards = [part for part in subset if isinstance(part, BenchmarkScores)]
     if boards or not subset:
         key = (board.question, board.metric)
         named = [b for b in boards if (b.question, b.metric) == key]
@@ -199,16 +199,16 @@ def _comparison(
     return _Comparison(board.named(both), part.named(both), inside, all_means)
 
 
-def _covered(board: Board) -> list[str]:
+def _covered(board: BenchmarkScores) -> list[str]:
     known = np.isfinite(board.values).any(axis=0)
     return [str(m) for m in np.array(board.methods, object)[known]]
 
 
-def _average(board: Board) -> float:
+def _average(board: BenchmarkScores) -> float:
     return float(np.nanmean(board.means()))
 
 
-Found = dict[str, tuple[float, float, float, str]]
+SubsetValues = dict[str, tuple[float, float, float, str]]
 
 
 def _in_unit(
@@ -223,13 +223,13 @@ def _in_unit(
 
 def _statistics(
     comparison: _Comparison, resamples: int, confidence: float, rng: np.random.Generator
-) -> Found:
+) -> SubsetValues:
     full, part = comparison.full, comparison.part
     drawn = _resampled(comparison, resamples, rng)
     one = np.ones((1, len(full.methods)))
     value = _compared(full.means()[None], part.means()[None], one)
     draws = _compared(*drawn)
-    found: Found = {}
+    found: SubsetValues = {}
     for name, values in value.items():
         found[name] = _bounded(float(values[0]), draws[name], confidence)
     if comparison.inside is not None:
@@ -323,12 +323,12 @@ def _beside(
     methods: Array,
     confidence: float,
     rng: np.random.Generator,
-) -> Found:
+) -> SubsetValues:
     """Hold the subset against the stories outside it, and beside random ones."""
     full, inside = comparison.full, comparison.inside
     assert inside is not None
     S, n = len(full.stories), int(inside.sum())
-    found: Found = {}
+    found: SubsetValues = {}
     if n == S:
         why = "no story is outside the subset"
         return {f"{name}_others": (NAN, NAN, NAN, why) for name in COEFFICIENTS}

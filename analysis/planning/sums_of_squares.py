@@ -22,10 +22,10 @@ CHUNK = 4_000_000
 CONDITION = 1e8
 # More combinations than this many times the rows are looked up, not laid out.
 LAID_OUT = 4
-Source = tuple[str, ...]
+VarianceSource = tuple[str, ...]
 
 
-def component_name(source: Source, factors: Sequence[str] = FACTORS) -> str:
+def component_name(source: VarianceSource, factors: Sequence[str] = FACTORS) -> str:
     """Return the name of a component as tables write it.
 
     Examples
@@ -49,7 +49,7 @@ class Design:
     codes: Mapping[str, Counts]
 
     @property
-    def factors(self) -> Source:
+    def factors(self) -> VarianceSource:
         """The factors, in order; all of them together name the rest."""
         return tuple(self.codes)
 
@@ -59,16 +59,16 @@ class Design:
         return len(next(iter(self.codes.values())))
 
     @cached_property
-    def _groups(self) -> dict[Source, tuple[Counts, int]]:
+    def _groups(self) -> dict[VarianceSource, tuple[Counts, int]]:
         return {}
 
-    def groups(self, source: Source) -> tuple[Counts, int]:
+    def groups(self, source: VarianceSource) -> tuple[Counts, int]:
         """Return the group of each row, and how many groups there are."""
         if source not in self._groups:
             self._groups[source] = self._grouped(source)
         return self._groups[source]
 
-    def _grouped(self, source: Source) -> tuple[Counts, int]:
+    def _grouped(self, source: VarianceSource) -> tuple[Counts, int]:
         if not source:
             return np.zeros(self.size, int), 1
         if len(source) == len(self.factors):
@@ -83,18 +83,18 @@ class Design:
         used = np.bincount(joint, minlength=cells) > 0
         return (np.cumsum(used) - 1)[joint], int(used.sum())
 
-    def union(self, one: Source, other: Source) -> Source:
+    def union(self, one: VarianceSource, other: VarianceSource) -> VarianceSource:
         """Return the factors of both."""
         return tuple(name for name in self.factors if name in one or name in other)
 
-    def parents(self, inner: Source, outer: Source) -> Counts:
+    def parents(self, inner: VarianceSource, outer: VarianceSource) -> Counts:
         """Return the outer group in which each inner one lies."""
         labels, n = self.groups(inner)
         found = np.zeros(n, int)
         found[labels] = self.groups(outer)[0]
         return found
 
-    def sources(self) -> tuple[list[Source], dict[Source, str]]:
+    def sources(self) -> tuple[list[VarianceSource], dict[VarianceSource, str]]:
         """Tell which components the design can tell apart.
 
         Returns
@@ -106,10 +106,10 @@ class Design:
         """
         names = self.factors
         pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
-        candidates: list[Source] = [names, *((name,) for name in names)]
+        candidates: list[VarianceSource] = [names, *((name,) for name in names)]
         candidates += [pair for pair in pairs if len(pair) < len(names)]
-        kept: list[Source] = []
-        reasons: dict[Source, str] = {}
+        kept: list[VarianceSource] = []
+        reasons: dict[VarianceSource, str] = {}
         for source in candidates:
             reason = self._confounded(source, kept)
             if reason:
@@ -120,7 +120,7 @@ class Design:
             reasons[kept.pop()] = "the design does not tell it apart from the others"
         return kept, reasons
 
-    def _confounded(self, source: Source, kept: list[Source]) -> str:
+    def _confounded(self, source: VarianceSource, kept: list[VarianceSource]) -> str:
         if len(source) < len(self.factors):
             for name in source:
                 if self.groups((name,))[1] == 1:
@@ -134,12 +134,12 @@ class Design:
                 return f"cannot be told apart from {name}: the same ratings share both"
         return ""
 
-    def _same(self, one: Source, other: Source) -> bool:
+    def _same(self, one: VarianceSource, other: VarianceSource) -> bool:
         both = self.union(one, other)
         return self.groups(both)[1] == self.groups(one)[1]
 
 
-def _expectations(design: Design, kept: list[Source]) -> Array:
+def _expectations(design: Design, kept: list[VarianceSource]) -> Array:
     """Return how often each component enters the expectation of each sum of squares.
 
     Shape (1 + C, 1 + C): rows are sums of squares, of the grand mean first; columns
@@ -157,7 +157,7 @@ def _expectations(design: Design, kept: list[Source]) -> Array:
     return np.array(rows)
 
 
-def _sizes(design: Design, source: Source) -> Array:
+def _sizes(design: Design, source: VarianceSource) -> Array:
     labels, n = design.groups(source)
     return np.bincount(labels, minlength=n).astype(float)
 
@@ -181,9 +181,9 @@ class Components:
         Sources without a value, and why.
     """
 
-    values: Mapping[Source, Array]
-    levels: Mapping[Source, int]
-    reasons: Mapping[Source, str]
+    values: Mapping[VarianceSource, Array]
+    levels: Mapping[VarianceSource, int]
+    reasons: Mapping[VarianceSource, str]
 
     def matrix(self, *source: str) -> Array:
         """Return the component of one source; 0 where the design cannot tell it."""
@@ -239,7 +239,7 @@ def estimate_components(design: Design, values: Array) -> Components:
 
 def resampled_components(
     design: Design, values: Array, *, drawn: str, counts: Counts
-) -> dict[Source, Array]:
+) -> dict[VarianceSource, Array]:
     """Estimate the components again where one factor's levels are drawn.
 
     Parameters
@@ -277,9 +277,9 @@ class _Resampled:
         self.design, self.y, self.drawn, self.w = design, y, drawn, w
         self.code = design.codes[drawn]
         self.levels = int(self.code.max()) + 1
-        self._sizes: dict[Source, Array] = {}
+        self._sizes: dict[VarianceSource, Array] = {}
 
-    def solve(self, kept: list[Source]) -> Array:
+    def solve(self, kept: list[VarianceSource]) -> Array:
         left, right = [], []
         n = self._inside((), np.ones(self.design.size))
         for outer in [(), *kept]:
@@ -295,17 +295,17 @@ class _Resampled:
             found[usable] = solved[:, 1:, 0]
         return found
 
-    def _split(self, source: Source) -> bool:
+    def _split(self, source: VarianceSource) -> bool:
         """Whether each group of a source lies in one drawn level."""
         return self.drawn in source
 
-    def _inside(self, source: Source, values: Array) -> Array:
+    def _inside(self, source: VarianceSource, values: Array) -> Array:
         """Sum values of rows in all drawn copies, shape (B,)."""
         return np.asarray(
             self.w @ np.bincount(self.code, values, minlength=self.levels)
         )
 
-    def _sums(self, source: Source, values: Array) -> Array:
+    def _sums(self, source: VarianceSource, values: Array) -> Array:
         """Sum rows by group, each as often as its level is drawn: shape (B, L)."""
         labels, n = self.design.groups(source)
         table = sparse.coo_array(
@@ -315,12 +315,12 @@ class _Resampled:
             return np.asarray(self.w @ table.toarray())
         return np.asarray((table.T @ self.w.T).T)
 
-    def _size(self, source: Source) -> Array:
+    def _size(self, source: VarianceSource) -> Array:
         if source not in self._sizes:
             self._sizes[source] = self._sums(source, np.ones(self.design.size))
         return self._sizes[source]
 
-    def _squares(self, outer: Source) -> Array:
+    def _squares(self, outer: VarianceSource) -> Array:
         if self._split(outer):
             labels, n = self.design.groups(outer)
             means = np.bincount(labels, self.y, minlength=n) / _sizes(
@@ -332,7 +332,7 @@ class _Resampled:
             (self._sums(outer, self.y) ** 2 / np.maximum(size, 1)).sum(axis=1)
         )
 
-    def _expected(self, outer: Source, source: Source) -> Array:
+    def _expected(self, outer: VarianceSource, source: VarianceSource) -> Array:
         design, both = self.design, self.design.union(outer, source)
         if not self._split(both):
             inner = self._size(both) ** 2

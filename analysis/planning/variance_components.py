@@ -15,14 +15,14 @@ from analysis.inference.resampling import cluster_counts, interval, stream
 from analysis.planning.sums_of_squares import (
     FACTORS,
     Design,
-    Source,
+    VarianceSource,
     component_name,
     estimate_components,
     rating_design,
     resampled_components,
 )
 from analysis.reading.kept_answers import are_means
-from analysis.results import NAN, Array, Row
+from analysis.results import NAN, Array, TableRow
 
 VARIANCE_COLUMNS = (
     "question",
@@ -60,7 +60,7 @@ def variance_components(
     confidence: float,
     seed: int,
     drawn: str = "stories",
-) -> list[Row]:
+) -> list[TableRow]:
     """Divide the variance of one question's ratings among its sources.
 
     Parameters
@@ -115,13 +115,13 @@ def variance_components(
 
 def _row(
     question: str,
-    source: Source,
+    source: VarianceSource,
     value: float,
     share: float,
     bounds: tuple[float, float],
     n: int,
     reason: str,
-) -> Row:
+) -> TableRow:
     return {
         "question": question,
         "component": component_name(source),
@@ -134,7 +134,7 @@ def _row(
     }
 
 
-def _ordered(factors: Source) -> list[Source]:
+def _ordered(factors: VarianceSource) -> list[VarianceSource]:
     pairs = [(a, b) for i, a in enumerate(factors) for b in factors[i + 1 :]]
     return [*((name,) for name in factors), *pairs, factors]
 
@@ -162,7 +162,7 @@ def _drawn(
     confidence: float,
     seed: int,
     factor: str,
-) -> dict[Source, Array]:
+) -> dict[VarianceSource, Array]:
     """Estimate the components again where the levels of one factor are drawn.
 
     Resamples of n levels are narrow: their variance lacks the factor n / (n - 1), and
@@ -233,7 +233,7 @@ def _centred(draws: Array | None, value: float) -> Array:
 
 
 @dataclass(frozen=True)
-class Size:
+class StudySize:
     """The size of a study.
 
     Attributes
@@ -255,13 +255,13 @@ class Size:
     per_story: float
 
 
-def study_size(by_annotator: pd.DataFrame) -> Size:
+def study_size(by_annotator: pd.DataFrame) -> StudySize:
     """Return the size of the study behind rows of `annotator_cells`."""
     rows = by_annotator
     outputs = rows[["story", "method"]].drop_duplicates()
     pairs = rows[["story", "annotator"]].drop_duplicates()
     stories = rows["story"].nunique()
-    return Size(
+    return StudySize(
         float(rows["annotator"].nunique()),
         float(stories),
         float(rows["method"].nunique()),
@@ -270,7 +270,9 @@ def study_size(by_annotator: pd.DataFrame) -> Size:
     )
 
 
-def reliability(parts: Mapping[Source, Array], size: Size) -> dict[str, Array]:
+def reliability(
+    parts: Mapping[VarianceSource, Array], size: StudySize
+) -> dict[str, Array]:
     r"""Foretell how reliable means are in a study of a given size.
 
     Parameters
@@ -340,7 +342,7 @@ def expected_reliability(
     confidence: float,
     seed: int,
     annotators: Sequence[int] = PLANNED,
-) -> list[Row]:
+) -> list[TableRow]:
     """Foretell the reliability of means with more or fewer annotators an output.
 
     Parameters
@@ -357,20 +359,20 @@ def expected_reliability(
         pilot. Statistics are those of `reliability`.
     """
     outputs = by_annotator[["story", "method"]].drop_duplicates()
-    names = tuple(reliability({}, Size(1, 1, 1, 1, 1)))
+    names = tuple(reliability({}, StudySize(1, 1, 1, 1, 1)))
     reason = _why_not(by_annotator) or _one_rating_each(by_annotator)
     stories = by_annotator["story"].nunique()
-    found: dict[Source, Array] = {}
-    draws: dict[Source, Array] = {}
+    found: dict[VarianceSource, Array] = {}
+    draws: dict[VarianceSource, Array] = {}
     if not reason:
         design, y = _data(by_annotator)
         fit = estimate_components(design, y[:, None])
         found = {source: matrix[0, 0] for source, matrix in fit.values.items()}
         draws = _drawn(design, y, question, resamples, confidence, seed, "story")
         draws = {s: _centred(d, float(found[s])) for s, d in draws.items()}
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     for k in annotators:
-        size = Size(k, stories, by_annotator["method"].nunique(), k, k)
+        size = StudySize(k, stories, by_annotator["method"].nunique(), k, k)
         values = reliability(found, size)
         resampled = reliability(draws, size) if draws else {}
         for name in names:
@@ -402,7 +404,7 @@ def _one_rating_each(by_annotator: pd.DataFrame) -> str:
     return "no output has two ratings, so that their noise cannot be told"
 
 
-def _undefined(found: Mapping[Source, Array], name: str) -> str:
+def _undefined(found: Mapping[VarianceSource, Array], name: str) -> str:
     if name.endswith("method") and ("method",) not in found:
         return "only one method"
     return ""

@@ -27,7 +27,7 @@ EXACT = 2**24
 TIE = OUTCOMES.index("tie")
 
 
-class Answers(Protocol):
+class CountedAnswers(Protocol):
     """Answers of one criterion whose table of counts is all that matters.
 
     Attributes
@@ -51,7 +51,7 @@ class Answers(Protocol):
 
 
 @dataclass(frozen=True)
-class Votes:
+class CriterionVotes:
     """Answers of one criterion.
 
     Attributes
@@ -87,14 +87,14 @@ class Votes:
         found = np.bincount(self.cell, minlength=self.size)
         return found.reshape(self.shape).astype(float)
 
-    def without_ties(self) -> "Votes":
+    def without_ties(self) -> "CriterionVotes":
         """Leave ties out; clusters that have nothing else can still be drawn."""
         plane = self.cell // len(self.methods) ** 2
         kept = (plane != TIED) & (plane != TIED_LEFT_FIRST)
         clusters = {
             part: (codes[kept], n) for part, (codes, n) in self.clusters.items()
         }
-        return Votes(self.methods, self.planes, self.cell[kept], clusters)
+        return CriterionVotes(self.methods, self.planes, self.cell[kept], clusters)
 
 
 def coded(column: pd.Series) -> tuple[Counts, list[str]]:
@@ -114,7 +114,9 @@ def coded(column: pd.Series) -> tuple[Counts, list[str]]:
     return place[codes], [names[k] for k in order]
 
 
-def choice_votes(choices: pd.DataFrame, *, by_majority: bool, side: bool) -> Votes:
+def choice_votes(
+    choices: pd.DataFrame, *, by_majority: bool, side: bool
+) -> CriterionVotes:
     """Read answers into codes.
 
     Parameters
@@ -149,7 +151,7 @@ def choice_votes(choices: pd.DataFrame, *, by_majority: bool, side: bool) -> Vot
         left = _recoded(choices["left_method"], methods)
         winner, loser, plane = _sided(winner, loser, plane, left)
     cell = (plane * M + winner) * M + loser
-    return Votes(methods, 5 if side else 2, cell, clusters)
+    return CriterionVotes(methods, 5 if side else 2, cell, clusters)
 
 
 def _sided(
@@ -168,7 +170,7 @@ def _sided(
 
 def _majorities(
     key: Counts, answer: Counts, turned: Mask, methods: tuple[str, ...], n_stories: int
-) -> Votes:
+) -> CriterionVotes:
     """Make one answer of all those of a story and pair."""
     M = len(methods)
     unit, keys = pd.factorize(key, sort=True)
@@ -184,7 +186,7 @@ def _majorities(
         "annotators": (np.zeros(len(keys), int), 1),
         "units": (np.arange(len(keys)), len(keys)),
     }
-    return Votes(methods, 2, (plane * M + winner) * M + loser, clusters)
+    return CriterionVotes(methods, 2, (plane * M + winner) * M + loser, clusters)
 
 
 def _coded_methods(
@@ -206,7 +208,12 @@ def _recoded(column: pd.Series, known: tuple[str, ...]) -> Counts:
 
 
 def resampled_counts(
-    votes: Answers, parts: tuple[str, ...], *, resamples: int, seed: int, name: str
+    votes: CountedAnswers,
+    parts: tuple[str, ...],
+    *,
+    resamples: int,
+    seed: int,
+    name: str,
 ) -> Iterator[Array]:
     """Yield tables of counts of cluster resamples, shape (b, *votes.shape).
 
@@ -243,7 +250,7 @@ class _Draws:
     """Draws clusters: of an inner part and of an outer one, which may be a single."""
 
     def __init__(
-        self, votes: Answers, parts: tuple[str, ...], seed: int, name: str
+        self, votes: CountedAnswers, parts: tuple[str, ...], seed: int, name: str
     ) -> None:
         none = (np.zeros(len(votes.cell), int), 1)
         self._parts = {part: votes.clusters[part] for part in sorted(parts)}
@@ -277,7 +284,7 @@ class _Draws:
         return np.ascontiguousarray(pair[0], float), np.asarray(pair[1], float)
 
 
-def _nested_table(votes: Answers, draws: _Draws) -> sparse.csr_array:
+def _nested_table(votes: CountedAnswers, draws: _Draws) -> sparse.csr_array:
     """Count answers by outer cluster and cell (rows) and inner cluster (columns)."""
     (inner, n_inner), (outer, n_outer) = draws.inner, draws.outer
     rows = outer.astype(np.int64) * votes.size + votes.cell
@@ -288,7 +295,7 @@ def _nested_table(votes: Answers, draws: _Draws) -> sparse.csr_array:
 
 
 def _weighted_sums(
-    table: sparse.csr_array, inner: Array, outer: Array, votes: Answers
+    table: sparse.csr_array, inner: Array, outer: Array, votes: CountedAnswers
 ) -> Array:
     """Return counts by cell and resample, shape (cells, b)."""
     total = np.zeros((votes.size, inner.shape[1]), inner.dtype)

@@ -18,7 +18,7 @@ from analysis.inference.scaling import unit_of
 from analysis.rankings.composite_weights import Composite, composites_of, inside
 from analysis.rankings.rank_intervals import rank_intervals, ranks
 from analysis.reading.scores import ScoreTable
-from analysis.results import NAN, Array, Row
+from analysis.results import NAN, Array, TableRow
 
 COMPOSITE_COLUMNS = (
     "composite",
@@ -82,7 +82,7 @@ def composites(
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
-) -> list[Row]:
+) -> list[TableRow]:
     r"""Join several questions or metrics into one number a method.
 
     Parameters
@@ -135,7 +135,7 @@ def composites(
         means = cube.means(cluster_counts(cube.n_stories, b, rng).astype(float))
         for name, found in _evaluated(known, means, turned).items():
             drawn[name].append(found)
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     for name, composite in known.items():
         draws = np.concatenate(drawn[name]) if drawn[name] else None
         lacking = _lacking(known, name, parts, methods)
@@ -235,7 +235,7 @@ def _rows(
     methods: tuple[str, ...],
     lacking: list[str],
     confidence: float,
-) -> list[Row]:
+) -> list[TableRow]:
     """Return the rows of one composite, best first."""
     sign = 1.0 if composite.kind == "mean" else -1.0
     if draws is None:

@@ -14,7 +14,7 @@ ELO_MEAN = 1000.0
 SAME_RATING = 1e-6
 
 
-class Place(NamedTuple):
+class RankedRating(NamedTuple):
     """Where a method stands: its rating and its rank, each with an interval."""
 
     rating: float
@@ -37,7 +37,7 @@ def elo(theta: Array) -> Array:
     return np.asarray(ELO_MEAN + ELO_SCALE * centred)
 
 
-def places(ratings: Array, drawn: Array, confidence: float) -> list[Place]:
+def places(ratings: Array, drawn: Array, confidence: float) -> list[RankedRating]:
     """Rank methods by their ratings, 1 being best; equal ones share the better rank.
 
     Parameters
@@ -52,7 +52,7 @@ def places(ratings: Array, drawn: Array, confidence: float) -> list[Place]:
     rank = ranks(ratings, tolerance=SAME_RATING)
     best, worst = rank_intervals(ratings, drawn, confidence, tolerance=SAME_RATING)
     return [
-        Place(
+        RankedRating(
             float(ratings[i]),
             *interval(drawn[:, i], confidence)[:2],
             float(rank[i]),

@@ -16,7 +16,7 @@ from analysis.rankings.bradley_terry import (
 )
 from analysis.rankings.choice_counts import (
     PARTS,
-    Votes,
+    CriterionVotes,
     choice_votes,
     resampled_counts,
 )
@@ -28,7 +28,7 @@ from analysis.rankings.elo import (
     interval_notes,
     places,
 )
-from analysis.results import NAN, Array, Counts, Row
+from analysis.results import NAN, Array, Counts, TableRow
 
 __all__ = [
     "ELO_MEAN",
@@ -36,7 +36,7 @@ __all__ = [
     "PARTS",
     "SIDE_EFFECT_COLUMNS",
     "TIES",
-    "Standing",
+    "LeaderboardRow",
     "leaderboard",
     "side_effect",
 ]
@@ -57,7 +57,7 @@ MAJORITY_HAS_NO_SIDE = (
 
 
 @dataclass(frozen=True)
-class Standing:
+class LeaderboardRow:
     """One method of a leaderboard.
 
     Attributes
@@ -104,7 +104,7 @@ def leaderboard(
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
-) -> tuple[list[Standing], list[str]]:
+) -> tuple[list[LeaderboardRow], list[str]]:
     r"""Rank the methods of one criterion by maximum likelihood.
 
     Parameters
@@ -167,7 +167,7 @@ def leaderboard(
         board = _plain_board(choices, ask, by_majority=by_majority)
     if board.point is None:
         rows = [
-            Standing(m, NAN, NAN, NAN, NAN, NAN, NAN, int(board.n[i]))
+            LeaderboardRow(m, NAN, NAN, NAN, NAN, NAN, NAN, int(board.n[i]))
             for i, m in enumerate(board.votes.methods)
         ]
         return rows, [f"{board.why}."]
@@ -184,7 +184,7 @@ def side_effect(
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
-) -> list[Row]:
+) -> list[TableRow]:
     r"""Estimate how much standing on the left helps an output.
 
     Parameters
@@ -207,7 +207,7 @@ def side_effect(
     left more often are not mistaken for an effect of the side.
     """
     board = _sided_board(choices, _Ask(criterion, ties, parts, resamples, seed))
-    row: Row = dict.fromkeys(("value", "low", "high", "elo", "p_value"), NAN)
+    row: TableRow = dict.fromkeys(("value", "low", "high", "elo", "p_value"), NAN)
     if board.point is not None:
         value = float(board.point.side[0])
         low, high, reason = interval(board.sides, confidence)
@@ -236,7 +236,7 @@ class _Board:
         Why there is no fit.
     """
 
-    votes: Votes
+    votes: CriterionVotes
     n: Counts
     point: Fit | None
     ratings: Array
@@ -257,7 +257,7 @@ def _sided_board(choices: pd.DataFrame, ask: _Ask) -> _Board:
     return _fitted(choice_votes(choices, by_majority=False, side=True), ask)
 
 
-def _fitted(votes: Votes, ask: _Ask) -> _Board:
+def _fitted(votes: CriterionVotes, ask: _Ask) -> _Board:
     M = len(votes.methods)
     if ask.ties == "drop":
         votes = votes.without_ties()
@@ -292,7 +292,7 @@ def _fitted(votes: Votes, ask: _Ask) -> _Board:
     return replace(none, point=point, ratings=ratings, sides=sides)
 
 
-def _resampled(votes: Votes, point: Fit, ask: _Ask) -> tuple[Array, Array]:
+def _resampled(votes: CriterionVotes, point: Fit, ask: _Ask) -> tuple[Array, Array]:
     """Return ratings (B, M) and side effects (B,) of the resamples."""
     M = len(votes.methods)
     ratings, sides = [np.empty((0, M))], [np.empty(0)]
@@ -316,10 +316,10 @@ def _resampled(votes: Votes, point: Fit, ask: _Ask) -> tuple[Array, Array]:
     return np.concatenate(ratings), np.concatenate(sides)
 
 
-def _standings(board: _Board, point: Fit, confidence: float) -> list[Standing]:
+def _standings(board: _Board, point: Fit, confidence: float) -> list[LeaderboardRow]:
     found = places(elo(point.theta)[0], board.ratings, confidence)
     rows = [
-        Standing(method, *place, n_comparisons=int(n))
+        LeaderboardRow(method, *place, n_comparisons=int(n))
         for method, place, n in zip(board.votes.methods, found, board.n, strict=True)
     ]
     return sorted(rows, key=lambda row: (row.rank, row.method))

@@ -8,7 +8,7 @@ import pandas as pd
 from analysis.correlation.cell_means import method_means
 from analysis.correlation.levels import CHUNK, can_vary
 from analysis.inference.resampling import Draws, draw, estimate, stream
-from analysis.reading.cells import Grid, rated_grid
+from analysis.reading.cells import CellGrid, rated_grid
 from analysis.reading.kept_answers import are_means
 from analysis.results import Array, Estimate
 
@@ -103,7 +103,7 @@ def mean_ratings(
     ]
 
 
-def _drawn(grid: Grid, draws: Draws) -> Array:
+def _drawn(grid: CellGrid, draws: Draws) -> Array:
     """Return the mean of every method in every resample; NaN where it has no cell."""
     values, _, weights = method_means(grid, draws)
     return np.where(weights > 0, values, np.nan)

@@ -54,7 +54,7 @@ class MixedModel:
 
 
 @dataclass(frozen=True)
-class _Sums:
+class _CrossProducts:
     """Cross-products of all ratings, and of the sums of outputs with k ratings.
 
     First axis: 0 for single ratings, then one entry for each number of ratings that an
@@ -212,7 +212,7 @@ def _why_none(rating: Array, M: int, S: int, A: int) -> str:
 
 def _sums(
     y: Array, method: Counts, story: Counts, annotator: Counts, *, outputs: bool
-) -> _Sums:
+) -> _CrossProducts:
     M, S, A = (int(codes.max()) + 1 for codes in (method, story, annotator))
     n = len(y)
     key = story.astype(np.int64) * M + method
@@ -248,10 +248,10 @@ def _sums(
         )
     sizes = np.array([(number == k).sum() for k in times], float)
     tables = [np.stack(column) for column in zip(*found, strict=True)]
-    return _Sums(n, times.astype(float), sizes, *tables)
+    return _CrossProducts(n, times.astype(float), sizes, *tables)
 
 
-def _deviance(roots: Array, sums: _Sums, M: int) -> float:
+def _deviance(roots: Array, sums: _CrossProducts, M: int) -> float:
     """Return -2 log restricted likelihood at standard deviations of the effects.
 
     `roots` are relative to the residual's: annotator, story, and output where there is
@@ -262,7 +262,7 @@ def _deviance(roots: Array, sums: _Sums, M: int) -> float:
     return float((sums.n - M) * (1 + np.log(2 * np.pi * residual)) + log_det)
 
 
-def _effects(roots: Array, sums: _Sums, M: int) -> tuple[Array, Array, float]:
+def _effects(roots: Array, sums: _CrossProducts, M: int) -> tuple[Array, Array, float]:
     """Return means of the methods, their standard errors, and the residual variance."""
     lower, right, residual, _ = _solved(roots, sums, M)
     inverse = cho_solve((lower, True), np.eye(len(lower), M))[:M]
@@ -270,7 +270,9 @@ def _effects(roots: Array, sums: _Sums, M: int) -> tuple[Array, Array, float]:
     return means, np.sqrt(residual * np.diag(inverse)), residual
 
 
-def _solved(roots: Array, sums: _Sums, M: int) -> tuple[Array, Array, float, float]:
+def _solved(
+    roots: Array, sums: _CrossProducts, M: int
+) -> tuple[Array, Array, float, float]:
     """Return the factored equations of methods and annotators, and their right side.
 
     Also the residual variance, and the log determinant of what left the equations.

@@ -10,7 +10,7 @@ from analysis.rankings.connectivity import strongly_connected, who_stands_apart
 from analysis.rankings.elo import (
     ELO_MEAN,
     ELO_SCALE,
-    Place,
+    RankedRating,
     elo,
     interval_notes,
     places,
@@ -124,7 +124,7 @@ def ranking_leaderboard(
     beats = stages.sets.beats(counts)[0]
     apart = who_stands_apart(beats, stages.methods, "were never ranked together")
     if apart:
-        nothing = [Place(*[NAN] * 6)] * len(stages.methods)
+        nothing = [RankedRating(*[NAN] * 6)] * len(stages.methods)
         return _rows(stages, nothing), [f"no ratings, since {apart}."]
     theta = fit(stages.sets, counts)[0][0]
     drawn = _resampled(stages, theta, parts, resamples, seed, f"pl {criterion}")
@@ -133,7 +133,7 @@ def ranking_leaderboard(
     return rows, interval_notes(drawn, resamples, parts)
 
 
-def _rows(stages: Stages, found: list[Place]) -> list[RankedStanding]:
+def _rows(stages: Stages, found: list[RankedRating]) -> list[RankedStanding]:
     return [
         RankedStanding(
             method,

@@ -13,7 +13,7 @@ from analysis.rankings.choice_counts import coded
 from analysis.rankings.mixed_model import MixedModel, fit_mixed
 from analysis.rankings.rank_intervals import rank_intervals, ranks
 from analysis.reading.kept_answers import are_means
-from analysis.results import Array, Counts, Row
+from analysis.results import Array, Counts, TableRow
 from analysis.tables import MEAN_OF_RATERS
 
 RATING_LEADERBOARD_COLUMNS = (
@@ -44,7 +44,7 @@ SAME = 1e-9
 CHUNK = 4_000_000
 # A table of which a smaller share is filled is kept sparse.
 LEAST_FULL = 0.1
-Table = Array | sparse.csr_array
+DesignMatrix = Array | sparse.csr_array
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class _Answers:
         """Stories times methods."""
         return self.n_stories * len(self.methods)
 
-    def summed(self, values: Array, groups: Counts, n_groups: int) -> Table:
+    def summed(self, values: Array, groups: Counts, n_groups: int) -> DesignMatrix:
         """Return sums by group and annotator; as a full table unless most are empty."""
         shape = (n_groups, self.n_annotators)
         found = sparse.coo_array((values, (groups, self.annotator)), shape=shape)
@@ -98,7 +98,7 @@ def rating_leaderboard(
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
-) -> tuple[list[Row], list[str]]:
+) -> tuple[list[TableRow], list[str]]:
     r"""Rank methods by their ratings in three ways, side by side.
 
     Parameters
@@ -163,7 +163,7 @@ def rating_leaderboard(
         "mixed_high": model.means + margin,
         "mixed_rank": ranks(model.means, tolerance=SAME),
     }
-    rows: list[Row] = [
+    rows: list[TableRow] = [
         {
             **{name: float(values[i]) for name, values in columns.items()},
             "question": question,

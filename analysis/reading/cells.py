@@ -62,7 +62,7 @@ def human_cells(by_annotator: pd.DataFrame) -> pd.DataFrame:
 
 
 @dataclass(frozen=True)
-class Grid:
+class CellGrid:
     """One question's common subset of cells, as stories-by-methods tables.
 
     Attributes
@@ -106,7 +106,7 @@ class Grid:
         """Return in words who is compared: people or a judge, and a metric."""
         return (self.judge, self.metrics[k]) if self.judge else PEOPLE_AND_METRIC
 
-    def with_metrics(self, names: tuple[str, ...]) -> "Grid":
+    def with_metrics(self, names: tuple[str, ...]) -> "CellGrid":
         """Return the same cells with some of the metrics."""
         kept = [self.metrics.index(name) for name in names]
         return replace(
@@ -119,7 +119,7 @@ class Grid:
 
 def common_grid(
     question: str, by_annotator: pd.DataFrame, table: ScoreTable, *, judge: str = ""
-) -> tuple[Grid, list[str]]:
+) -> tuple[CellGrid, list[str]]:
     """Find the cells that people and all metrics cover.
 
     Parameters
@@ -149,7 +149,7 @@ def common_grid(
     metrics = tuple(np.array(table.metrics, object)[usable])
     signs = np.array([1 if table.higher_is_better[m] else -1 for m in metrics])
     turned = cube[usable] * signs.reshape(-1, 1, 1)
-    found = Grid(
+    found = CellGrid(
         question,
         grid.stories,
         grid.methods,
@@ -164,7 +164,9 @@ def common_grid(
     return found, notes
 
 
-def rated_grid(question: str, by_annotator: pd.DataFrame, *, judge: str = "") -> Grid:
+def rated_grid(
+    question: str, by_annotator: pd.DataFrame, *, judge: str = ""
+) -> CellGrid:
     """Lay out all cells of one question that people rated; no metric yet.
 
     Parameters
@@ -193,7 +195,7 @@ def rated_grid(question: str, by_annotator: pd.DataFrame, *, judge: str = "") ->
         pd.Index(methods).get_indexer(by_annotator["method"]),
     ] = by_annotator["rating"]
     cells = np.isfinite(rated)
-    return Grid(
+    return CellGrid(
         question,
         stories,
         methods,
@@ -218,7 +220,7 @@ CELL_COLUMNS = (
 )
 
 
-def cell_frame(grid: Grid, table: ScoreTable) -> pd.DataFrame:
+def cell_frame(grid: CellGrid, table: ScoreTable) -> pd.DataFrame:
     """Write the cells of a grid as rows: the points behind the figures.
 
     Parameters
@@ -264,7 +266,7 @@ def cell_frame(grid: Grid, table: ScoreTable) -> pd.DataFrame:
 
 
 def _coverage_notes(
-    grid: Grid, metrics: tuple[str, ...], covered: Mask, cells: Mask
+    grid: CellGrid, metrics: tuple[str, ...], covered: Mask, cells: Mask
 ) -> list[str]:
     """Say which metrics and cells are not used, and which methods are lost whole."""
     noun = "method" if grid.human_is_method_level else "output"

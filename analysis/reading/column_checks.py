@@ -37,7 +37,7 @@ def _is_nested(value: object) -> bool:
     return not pd.api.types.is_scalar(value) or isinstance(value, bytes)
 
 
-class Check:
+class TableCheck:
     """Collects the problems of one table while its columns are made clean."""
 
     def __init__(self, frame: pd.DataFrame, file: str, columns: Sequence[str]) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.reading.choices import ordered_choices
-from analysis.reading.column_checks import LARGEST_RATING, LARGEST_SCORE, Check
+from analysis.reading.column_checks import LARGEST_RATING, LARGEST_SCORE, TableCheck
 from analysis.reading.files import read_file
 from analysis.reading.rankings import check_orders
 from analysis.reading.scores import BASELINES, OTHER_NAME
@@ -76,7 +76,7 @@ def check_ratings(
     frame: pd.DataFrame, *, file: str, scale: tuple[int, int] | None = None
 ) -> pd.DataFrame:
     """Return a clean copy of a table of ratings, or raise `InputError`."""
-    check = Check(frame, file, RATING_COLUMNS)
+    check = TableCheck(frame, file, RATING_COLUMNS)
     check.text(("method", "dimension", "annotator"), required=True)
     check.text(("story",), required=False)
     check.whole("shot", least=0)
@@ -100,7 +100,7 @@ def read_choices(path: Path | str) -> pd.DataFrame:
 
 def check_choices(frame: pd.DataFrame, *, file: str) -> pd.DataFrame:
     """Return a clean copy of a table of choices, or raise `InputError`."""
-    check = Check(frame, file, CHOICE_COLUMNS)
+    check = TableCheck(frame, file, CHOICE_COLUMNS)
     check.text(
         ("story", "method_a", "method_b", "criterion", "annotator"), required=True
     )
@@ -138,7 +138,7 @@ def read_rankings(path: Path | str) -> pd.DataFrame:
 
 def check_rankings(frame: pd.DataFrame, *, file: str) -> pd.DataFrame:
     """Return a clean copy of a table of rankings, or raise `InputError`."""
-    check = Check(frame, file, RANKING_COLUMNS)
+    check = TableCheck(frame, file, RANKING_COLUMNS)
     check.text(("story", "method", "criterion", "annotator"), required=True)
     check.text(("slot",), required=False)
     check.whole("round", least=1, empty="1")
@@ -173,7 +173,7 @@ def read_scores(
 
 def check_scores(frame: pd.DataFrame, *, file: str) -> pd.DataFrame:
     """Return a clean copy of a table of scores, or raise `InputError`."""
-    check = Check(frame, file, SCORE_COLUMNS)
+    check = TableCheck(frame, file, SCORE_COLUMNS)
     check.text(("method", "metric"), required=True)
     taken = check.frame["metric"].isin(BASELINES)
     once = taken & ~check.frame["metric"].duplicated()

@@ -19,7 +19,7 @@ RANKING_KEYS = ("criterion", "story", "annotator", "round", "slot", "method")
 
 
 @dataclass(frozen=True)
-class People:
+class KeptAnswers:
     """Kept and sorted answers."""
 
     ratings: pd.DataFrame | None
@@ -34,7 +34,7 @@ def kept_people(
     notes: Notes,
     *,
     rankings: pd.DataFrame | None = None,
-) -> People:
+) -> KeptAnswers:
     """Drop rows that enter no table, put the rest in order, and note what went."""
     kept: list[pd.DataFrame | None] = []
     for name, frame, keys, columns in (
@@ -72,7 +72,7 @@ def kept_people(
         _note_both_bad(chosen, notes)
     if ranked is not None:
         ranked = _several(ranked, notes)
-    return People(rated, chosen, ranked)
+    return KeptAnswers(rated, chosen, ranked)
 
 
 def _several(rankings: pd.DataFrame, notes: Notes) -> pd.DataFrame:

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.problems import InputError, Problem
-from analysis.reading.column_checks import Check
+from analysis.reading.column_checks import TableCheck
 from analysis.reading.column_cleaning import Column, combined
 from analysis.results import Counts, Mask
 from analysis.tables import FLAGS, RANKING_ANSWER
@@ -30,7 +30,7 @@ def answer_codes(rows: pd.DataFrame, keys: tuple[str, ...] = RANKING_ANSWER) -> 
     return np.unique(codes, return_inverse=True)[1]
 
 
-def check_orders(check: Check) -> None:
+def check_orders(check: TableCheck) -> None:
     """Refuse answers that are no strict order of two or more methods.
 
     Parameters

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.problems import InputError, Problem
-from analysis.reading.column_checks import Check
+from analysis.reading.column_checks import TableCheck
 from analysis.reading.column_cleaning import as_text, coded, numbers
 from analysis.reading.files import read_file
 from analysis.results import Array
@@ -50,9 +50,9 @@ def read_stories(path: Path | str, *, story_column: str = "story") -> pd.DataFra
         if story_column in frame and "story" in frame:
             what = f"no column 'story' beside {story_column!r}"
             raise InputError([Problem(file, what, 1, "story")])
-        Check(frame, file, (story_column,))
+        TableCheck(frame, file, (story_column,))
         frame = frame.rename(columns={story_column: "story"})
-    check = Check(frame, file, ("story",))
+    check = TableCheck(frame, file, ("story",))
     tags = [column for column in frame.columns if column != "story"]
     nameless = [column for column in tags if not str(column).strip()]
     if nameless or not tags:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.problems import InputError, Problem, by_line
-from analysis.reading.column_checks import Check
+from analysis.reading.column_checks import TableCheck
 from analysis.reading.column_cleaning import as_text, coded
 from analysis.tables import ANSWER_OPTIONAL, SCORE_OPTIONAL
 
@@ -72,7 +72,7 @@ def long_rows(
     values = [c for c in raw.columns if c not in known and _is_numeric(raw[c])]
     if not values:
         raise InputError([Problem(keys.file, "at least one column of numbers", 1)])
-    check = Check(raw, keys.file, ())
+    check = TableCheck(raw, keys.file, ())
     for column in values:
         check.number(column, required=False, largest=largest, limits=limits)
     if check.problems:

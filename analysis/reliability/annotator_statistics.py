@@ -8,7 +8,7 @@ import numpy as np
 from analysis.inference.resampling import cluster_counts, estimate, stream
 from analysis.reliability.agreement import expanded
 from analysis.reliability.chance_corrected import CHUNK
-from analysis.results import Array, Counts, Estimate, Mask, Row, undefined
+from analysis.results import Array, Counts, Estimate, Mask, TableRow, undefined
 
 ANNOTATOR_COLUMNS = (
     "question",
@@ -25,7 +25,7 @@ ONE_CLUSTER = "no interval: all answers are in one cluster"
 
 
 @dataclass(frozen=True)
-class Measure:
+class AnnotatorMeasure:
     """Statistics of one annotator, as functions of how often each cluster counts.
 
     Attributes
@@ -67,7 +67,7 @@ class Sheet:
     annotator: str
     n_answers: int
     clusters: int
-    measures: Sequence[Measure]
+    measures: Sequence[AnnotatorMeasure]
     of_people: bool = False
 
 
@@ -94,7 +94,7 @@ def mean_measure(
     *,
     used: Mask | None = None,
     reason: str = "",
-) -> Measure:
+) -> AnnotatorMeasure:
     """Return the mean of values as a statistic.
 
     Parameters
@@ -118,12 +118,12 @@ def mean_measure(
         return [divided(part, whole)]
 
     n = int(entered.sum())
-    return Measure((name,), compute, n, "" if n else reason)
+    return AnnotatorMeasure((name,), compute, n, "" if n else reason)
 
 
 def sheet_rows(
     sheets: Sequence[Sheet], resamples: int, confidence: float, seed: int
-) -> list[Row]:
+) -> list[TableRow]:
     """Estimate every sheet; sheets with equally many clusters share their draws.
 
     Returns
@@ -132,7 +132,7 @@ def sheet_rows(
         Columns `ANNOTATOR_COLUMNS`, in the order of the sheets; of each first
         ``n_answers``, then its measures.
     """
-    found: dict[int, list[Row]] = {}
+    found: dict[int, list[TableRow]] = {}
     for size in sorted({sheet.clusters for sheet in sheets}):
         alike = {i: sheet for i, sheet in enumerate(sheets) if sheet.clusters == size}
         drawn: dict[int, list[list[Sequence[Array]]]] = {i: [] for i in alike}
@@ -163,7 +163,7 @@ def _one_sheet(
     drawn: list[list[Sequence[Array]]],
     resamples: int,
     confidence: float,
-) -> list[Row]:
+) -> list[TableRow]:
     total = Estimate(sheet.n_answers, n=sheet.n_answers)
     rows = [_row(sheet, "n_answers", total)]
     once = np.ones((sheet.clusters, 1))
@@ -187,7 +187,7 @@ def _one_sheet(
     return rows
 
 
-def _row(sheet: Sheet, statistic: str, result: Estimate) -> Row:
+def _row(sheet: Sheet, statistic: str, result: Estimate) -> TableRow:
     return {
         "question": sheet.question,
         "annotator": sheet.annotator,

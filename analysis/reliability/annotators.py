@@ -7,7 +7,7 @@ from scipy import sparse
 from analysis.reading.cells import same_within_tolerance
 from analysis.reading.kept_rows import key_texts
 from analysis.reliability.annotator_statistics import (
-    Measure,
+    AnnotatorMeasure,
     Sheet,
     divided,
     mean_measure,
@@ -25,7 +25,7 @@ from analysis.reliability.matrices import (
     choice_reliability,
     rating_reliability,
 )
-from analysis.results import Array, Counts, Row
+from analysis.results import Array, Counts, TableRow
 
 ALONE = "nobody else answered the same units"
 ONE_VALUE = "the own ratings are all the same"
@@ -41,7 +41,7 @@ def rating_annotators(
     resamples: int,
     confidence: float,
     seed: int,
-) -> list[Row]:
+) -> list[TableRow]:
     """Hold each annotator's ratings against those of the others.
 
     Parameters
@@ -93,7 +93,7 @@ def choice_annotators(
     resamples: int,
     confidence: float,
     seed: int,
-) -> list[Row]:
+) -> list[TableRow]:
     """Hold each annotator's side-by-side answers against those of the others.
 
     Parameters
@@ -206,7 +206,7 @@ def _equal_share(data: Reliability) -> Array:
     return np.where(others > 0, (times[cell] - 1) / np.maximum(others, 1), 0.0)
 
 
-def _spread(x: Array, clusters: Counts) -> Measure:
+def _spread(x: Array, clusters: Counts) -> AnnotatorMeasure:
     centred = x - x.mean()
     sums = summed(np.stack([np.ones(len(x)), centred, centred**2]), clusters)
 
@@ -215,10 +215,12 @@ def _spread(x: Array, clusters: Counts) -> Measure:
         square = np.maximum(second - first**2 / n, 0.0)  # no cluster is empty
         return [np.sqrt(divided(square, n - 1))]
 
-    return Measure(("sd",), compute, len(x), "" if len(x) > 1 else "only one rating")
+    return AnnotatorMeasure(
+        ("sd",), compute, len(x), "" if len(x) > 1 else "only one rating"
+    )
 
 
-def _commonest(x: Array, clusters: Counts) -> Measure:
+def _commonest(x: Array, clusters: Counts) -> AnnotatorMeasure:
     values = np.unique(x, return_inverse=True)[1]
     by_value = sparse.coo_array((np.ones(len(x)), (values, clusters))).tocsr()
 
@@ -226,10 +228,10 @@ def _commonest(x: Array, clusters: Counts) -> Measure:
         found = np.asarray(by_value @ counts)
         return [divided(found.max(axis=0), found.sum(axis=0))]
 
-    return Measure(("most_frequent_share",), compute, len(x))
+    return AnnotatorMeasure(("most_frequent_share",), compute, len(x))
 
 
-def _correlations(x: Array, z: Array, clusters: Counts, n: int) -> Measure:
+def _correlations(x: Array, z: Array, clusters: Counts, n: int) -> AnnotatorMeasure:
     """Correlate own ratings x with the others' means z, from a table of both."""
     reason = ""
     if len(x) == 0:
@@ -254,4 +256,6 @@ def _correlations(x: Array, z: Array, clusters: Counts, n: int) -> Measure:
             found = correlate_tables(np.asarray(into @ counts).reshape(*shape, -1))
         return [found["spearman"], found["kendall"]]
 
-    return Measure(("spearman_others", "kendall_others"), compute, len(x), reason)
+    return AnnotatorMeasure(
+        ("spearman_others", "kendall_others"), compute, len(x), reason
+    )

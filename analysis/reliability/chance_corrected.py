@@ -33,7 +33,7 @@ PACKAGE_SIZE = 10_000_000
 LARGEST_KEY = 2**62
 
 
-class Votes:
+class ResampledVotes:
     """Answers of units under B resamples, counted by unit and value.
 
     Parameters
@@ -175,7 +175,7 @@ def alpha(
     >>> alpha(rating_reliability(rows), np.ones((1, 2)), "ordinal")
     array([1.])
     """
-    v = Votes(data, weights, people)
+    v = ResampledVotes(data, weights, people)
     used = (v.pairs > 0).astype(float)
     n = v.drawn(v.total * used)
     if metric == "ratio":
@@ -194,7 +194,7 @@ def alpha(
 
 
 def _squared_differences(
-    v: Votes, used: Array, n: Array, metric: str
+    v: ResampledVotes, used: Array, n: Array, metric: str
 ) -> tuple[Array, Array]:
     """Sum (x - y)^2 over ordered pairs: inside each unit, and of all answers."""
     values = v.data.values
@@ -209,7 +209,7 @@ def _squared_differences(
     return within, np.where(between > ROUNDING * n * squares, between, 0.0)
 
 
-def _ratio_differences(v: Votes, used: Array) -> tuple[Array, Array]:
+def _ratio_differences(v: ResampledVotes, used: Array) -> tuple[Array, Array]:
     """Sum ((x - y)/(x + y))^2 over ordered pairs; the values are not negative."""
     values = v.data.values
     total = values[:, None] + values[None, :]
@@ -288,7 +288,7 @@ def gwet(
     Gwet, K. L. (2014), Handbook of Inter-Rater Reliability, 4th ed.; Fleiss
     (1971), Psychological Bulletin 76(5), with unequal numbers of raters as there.
     """
-    v = Votes(data, weights, people)
+    v = ResampledVotes(data, weights, people)
     q, width, sum_of_weights = _categories(data, kind)
     if kind == "ac2_quadratic" and q > 1:
         x = (data.values - data.values[0])[:, None] / width

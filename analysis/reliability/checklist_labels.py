@@ -5,7 +5,7 @@ import pandas as pd
 
 from analysis.inference.resampling import cluster_counts, estimate, stream
 from analysis.reading.kept_answers import are_means
-from analysis.results import NAN, Array, Estimate, Row, undefined
+from analysis.results import NAN, Array, Estimate, TableRow, undefined
 
 LABEL_COLUMNS = (
     "label",
@@ -44,7 +44,7 @@ def box_dimensions(ratings: pd.DataFrame) -> list[str]:
 
 def label_rows(
     ratings: pd.DataFrame, *, resamples: int, confidence: float, seed: int
-) -> list[Row]:
+) -> list[TableRow]:
     """Hold the video against the text, for every label and method.
 
     Parameters
@@ -143,7 +143,7 @@ def _by_story(answers: pd.DataFrame, methods: list[str], labels: list[str]) -> A
 
 def _row(
     label: str, method: str, total: Array, resampled: Array, confidence: float
-) -> Row:
+) -> TableRow:
     n, text, video, both = total
     recall = _share(both, text, resampled[:, [3, 1]], confidence, "text")
     precision = _share(both, video, resampled[:, [3, 2]], confidence, "video")

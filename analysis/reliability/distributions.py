@@ -3,14 +3,14 @@
 import pandas as pd
 
 from analysis.reading.kept_answers import are_means
-from analysis.results import Row
+from analysis.results import TableRow
 
 DISTRIBUTION_COLUMNS = ("question", "method", "rating", "n", "share")
 # More different ratings than this are a continuous scale, which bars do not show.
 MOST_RATINGS = 21
 
 
-def rating_distribution(ratings: pd.DataFrame) -> list[Row]:
+def rating_distribution(ratings: pd.DataFrame) -> list[TableRow]:
     """Count the ratings of every method, question by question.
 
     Parameters
@@ -39,7 +39,7 @@ def rating_distribution(ratings: pd.DataFrame) -> list[Row]:
     >>> [(r["method"], r["rating"], r["share"]) for r in rating_distribution(rows)]
     [('A', 1.0, 0.5), ('A', 4.0, 0.5), ('B', 1.0, 0.0), ('B', 4.0, 1.0)]
     """
-    found: list[Row] = []
+    found: list[TableRow] = []
     known = ratings.dropna(subset=["rating"])
     for question, rows in known.groupby("dimension", sort=True):
         given = rows["rating"].astype(float)

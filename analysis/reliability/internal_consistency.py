@@ -9,7 +9,7 @@ from analysis.inference.resampling import cluster_counts, estimate, stream
 from analysis.reading.cells import annotator_cells, human_cells
 from analysis.reading.kept_answers import are_means
 from analysis.reliability.chance_corrected import ROUNDING
-from analysis.results import Array, Counts, Estimate, Row, undefined
+from analysis.results import Array, Counts, Estimate, TableRow, undefined
 
 SCALE_CONSISTENCY_COLUMNS = (
     "level",
@@ -85,7 +85,7 @@ def scale_consistency(
     resamples: int,
     confidence: float,
     seed: int,
-) -> list[Row]:
+) -> list[TableRow]:
     """Measure how consistently several dimensions measure one thing.
 
     Parameters
@@ -115,7 +115,7 @@ def scale_consistency(
     names = sorted(ratings["dimension"].unique()) if items is None else list(items)
     rows = ratings[ratings["dimension"].isin(names)]
     cluster = "method" if (rows["story"] == "").all() else "story"
-    found: list[Row] = []
+    found: list[TableRow] = []
     for level in ("answers", "cells"):
         reason = ""
         if level == "answers" and are_means(rows):
@@ -180,7 +180,7 @@ def against_the_others(ratings: pd.DataFrame) -> list[str]:
 
 def panel_consistency(
     ratings: pd.DataFrame, *, resamples: int, confidence: float, seed: int
-) -> list[Row]:
+) -> list[TableRow]:
     """Measure Cronbach's alpha with the annotators of a panel for items.
 
     This is what is reported of expert panels, as of VISTAR's Delphi study: how
@@ -200,7 +200,7 @@ def panel_consistency(
         Columns `SCALE_CONSISTENCY_COLUMNS`, `level` ``panel``, one ``cronbach_alpha``
         a dimension. A case is a unit that all annotators rated.
     """
-    found: list[Row] = []
+    found: list[TableRow] = []
     for name, rows in ratings.groupby("dimension", sort=True):
         keys = [key for key in ("story", "method", "shot", "round") if key in rows]
         wide = rows.pivot_table(index=keys, columns="annotator", values="rating")
@@ -248,7 +248,7 @@ def _scale_rows(
     resamples: int,
     confidence: float,
     rng: np.random.Generator,
-) -> list[Row]:
+) -> list[TableRow]:
     names = list(wide.columns)
     x, clusters = _complete(wide, cluster)
     state = rng.bit_generator.state
@@ -303,7 +303,7 @@ def _consistency(
 
 def _row(
     level: str, statistic: str, question: str, result: Estimate, n_items: int
-) -> Row:
+) -> TableRow:
     return {
         "level": level,
         "statistic": statistic,

@@ -7,7 +7,7 @@ from scipy import sparse
 from analysis.inference.resampling import cluster_counts, interval, stream
 from analysis.reading.choices import annotator_votes
 from analysis.reading.rankings import implied_choices
-from analysis.results import NAN, Row
+from analysis.results import NAN, TableRow
 
 STATISTIC = "kendall_between_annotators"
 
@@ -19,7 +19,7 @@ def ranking_agreement(
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
-) -> Row:
+) -> TableRow:
     r"""Return Kendall's tau of two annotators over outputs that both ranked.
 
     Parameters
@@ -70,7 +70,7 @@ def ranking_agreement(
     )
     columns = np.flatnonzero(np.repeat(both, given.shape[1]))
     people = np.diff(sparse.csr_array(votes[:, columns]).indptr)
-    row: Row = {
+    row: TableRow = {
         "question": question,
         "statistic": STATISTIC,
         "value": NAN,

@@ -12,7 +12,7 @@ from analysis.reading.kept_answers import CHOICE_KEYS, RATING_KEYS
 from analysis.reading.kept_rows import is_true, kept_rows
 from analysis.reliability.agreement import LEAST_DRAWN
 from analysis.reliability.annotator_statistics import (
-    Measure,
+    AnnotatorMeasure,
     Sheet,
     divided,
     mean_measure,
@@ -22,7 +22,7 @@ from analysis.reliability.annotator_statistics import (
 )
 from analysis.reliability.chance_corrected import ROUNDING, alpha
 from analysis.reliability.matrices import Reliability
-from analysis.results import Array, Counts, Row
+from analysis.results import Array, Counts, TableRow
 
 # The row that takes everybody's repeats together.
 EVERYBODY = "all annotators"
@@ -35,7 +35,7 @@ def rating_repeats(
     confidence: float,
     seed: int,
     notes: Notes | None = None,
-) -> list[Row]:
+) -> list[TableRow]:
     """Hold repeated ratings against the same annotator's first ones.
 
     Parameters
@@ -86,7 +86,7 @@ def choice_repeats(
     confidence: float,
     seed: int,
     notes: Notes | None = None,
-) -> list[Row]:
+) -> list[TableRow]:
     """Hold repeated side-by-side answers against the same annotator's first ones.
 
     Parameters
@@ -145,7 +145,7 @@ def _repeated(
 def _repeat_sheets(
     question: str,
     pairs: pd.DataFrame,
-    measures: Callable[[pd.DataFrame, Counts], list[Measure]],
+    measures: Callable[[pd.DataFrame, Counts], list[AnnotatorMeasure]],
 ) -> list[Sheet]:
     own = pairs["annotator"].to_numpy(str)
     names = sorted(set(own))
@@ -162,7 +162,9 @@ def _repeat_sheets(
     return sheets
 
 
-def _rating_repeat_measures(pairs: pd.DataFrame, clusters: Counts) -> list[Measure]:
+def _rating_repeat_measures(
+    pairs: pd.DataFrame, clusters: Counts
+) -> list[AnnotatorMeasure]:
     x, y = (pairs[column].to_numpy(float) for column in ("first", "second"))
     sums = summed(np.stack([np.ones(len(x)), x, y, x**2, y**2, x * y]), clusters)
 
@@ -177,14 +179,16 @@ def _rating_repeat_measures(pairs: pd.DataFrame, clusters: Counts) -> list[Measu
 
     return [
         mean_measure("intra_rater_exact", x == y, clusters),
-        Measure(("intra_rater_kappa",), kappa, len(x)),
+        AnnotatorMeasure(("intra_rater_kappa",), kappa, len(x)),
         _alpha_measure(x, y, clusters, "ordinal"),
         mean_measure("intra_rater_difference", np.abs(y - x), clusters),
         mean_measure("intra_rater_shift", y - x, clusters),
     ]
 
 
-def _choice_repeat_measures(pairs: pd.DataFrame, clusters: Counts) -> list[Measure]:
+def _choice_repeat_measures(
+    pairs: pd.DataFrame, clusters: Counts
+) -> list[AnnotatorMeasure]:
     both = pairs[["first", "second"]].to_numpy(str)
     codes = np.unique(both, return_inverse=True)[1].reshape(both.shape)
     x, y = codes.T
@@ -202,12 +206,14 @@ def _choice_repeat_measures(pairs: pd.DataFrame, clusters: Counts) -> list[Measu
 
     return [
         mean_measure("intra_rater_exact", same, clusters),
-        Measure(("intra_rater_kappa",), kappa, len(x)),
+        AnnotatorMeasure(("intra_rater_kappa",), kappa, len(x)),
         _alpha_measure(x.astype(float), y.astype(float), clusters, "nominal"),
     ]
 
 
-def _alpha_measure(x: Array, y: Array, clusters: Counts, metric: str) -> Measure:
+def _alpha_measure(
+    x: Array, y: Array, clusters: Counts, metric: str
+) -> AnnotatorMeasure:
     """Krippendorff's alpha with the two occasions for raters."""
     n = len(x)
     values, codes = np.unique(np.concatenate([x, y]), return_inverse=True)
@@ -219,4 +225,4 @@ def _alpha_measure(x: Array, y: Array, clusters: Counts, metric: str) -> Measure
     def compute(counts: Array) -> list[Array]:
         return [alpha(data, counts[clusters].T, metric)]
 
-    return Measure((f"intra_rater_alpha_{metric}",), compute, n)
+    return AnnotatorMeasure((f"intra_rater_alpha_{metric}",), compute, n)

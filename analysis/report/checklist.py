@@ -16,18 +16,18 @@ from analysis.report.figure_layout import (
 )
 from analysis.report.wording import per_cent
 
-Tables = Mapping[str, pd.DataFrame]
-Answer = tuple[str, str]
+ResultTables = Mapping[str, pd.DataFrame]
+ChecklistAnswer = tuple[str, str]
 # A list of questions longer than this is told as a range.
 MOST_LISTED = 6
 
 
 def answers(
-    tables: Tables,
+    tables: ResultTables,
     notes: Sequence[str],
     run: Mapping[str, str],
     drawn: Sequence[str],
-) -> list[Answer]:
+) -> list[ChecklistAnswer]:
     """Return what a reviewer asks and what this report answers, in a fixed order.
 
     Parameters
@@ -85,7 +85,7 @@ def _spread(pairs: Sequence[tuple[object, str, float]]) -> str:
     )
 
 
-def _people(tables: Tables) -> Iterator[Answer]:
+def _people(tables: ResultTables) -> Iterator[ChecklistAnswer]:
     agreement = tables.get("agreement")
     if agreement is not None and len(agreement):
         first = agreement.drop_duplicates("question")
@@ -125,7 +125,9 @@ def _count(n: object, noun: str) -> str:
     )
 
 
-def _exclusions(notes: Sequence[str], run: Mapping[str, str]) -> Iterator[Answer]:
+def _exclusions(
+    notes: Sequence[str], run: Mapping[str, str]
+) -> Iterator[ChecklistAnswer]:
     said = [note for note in notes if "left out" in note.lower()]
     methods = run.get("excluded methods", "")
     text = " ".join(said) or (
@@ -136,7 +138,7 @@ def _exclusions(notes: Sequence[str], run: Mapping[str, str]) -> Iterator[Answer
     yield "What was excluded?", f"{text} Rules belong in the paper, fixed beforehand."
 
 
-def _agreement(tables: Tables) -> Iterator[Answer]:
+def _agreement(tables: ResultTables) -> Iterator[ChecklistAnswer]:
     agreement = tables.get("agreement")
     if agreement is None:
         return
@@ -180,7 +182,7 @@ def _has(agreement: pd.DataFrame, statistic: str) -> bool:
     )
 
 
-def _coefficients(tables: Tables) -> Iterator[Answer]:
+def _coefficients(tables: ResultTables) -> Iterator[ChecklistAnswer]:
     correlations = tables.get("correlations")
     if correlations is None:
         return
@@ -207,7 +209,7 @@ def _coefficients(tables: Tables) -> Iterator[Answer]:
     )
 
 
-def _pairs(tables: Tables) -> Iterator[Answer]:
+def _pairs(tables: ResultTables) -> Iterator[ChecklistAnswer]:
     pairwise = tables.get("pairwise_accuracy")
     if pairwise is None or pairwise.empty:
         return
@@ -244,7 +246,9 @@ def _pairs(tables: Tables) -> Iterator[Answer]:
         yield "Is the tie threshold tuned on the same data?", "No."
 
 
-def _uncertainty(drawn: Sequence[str], run: Mapping[str, str]) -> Iterator[Answer]:
+def _uncertainty(
+    drawn: Sequence[str], run: Mapping[str, str]
+) -> Iterator[ChecklistAnswer]:
     if drawn:
         yield (
             "What do the intervals resample?",
@@ -255,7 +259,7 @@ def _uncertainty(drawn: Sequence[str], run: Mapping[str, str]) -> Iterator[Answe
         yield "What do the intervals resample?", "There are none: --resamples 0."
 
 
-def _tests(tables: Tables) -> Iterator[Answer]:
+def _tests(tables: ResultTables) -> Iterator[ChecklistAnswer]:
     comparisons = tables.get("metric_comparisons")
     if comparisons is not None and comparisons["p_adjusted"].notna().any():
         known = comparisons["p_adjusted"].dropna()
@@ -293,7 +297,7 @@ def _not_worse(clusters: pd.DataFrame) -> str:
     return "Not known: no test was made."
 
 
-def _board(tables: Tables) -> Iterator[Answer]:
+def _board(tables: ResultTables) -> Iterator[ChecklistAnswer]:
     board = tables.get("leaderboard")
     if board is not None and len(board):
         yield (
@@ -328,7 +332,7 @@ def _board(tables: Tables) -> Iterator[Answer]:
         yield "Does the side decide?", "Not known: left_method is not in the table."
 
 
-def _connected(board: pd.DataFrame, of: str = "") -> Iterator[Answer]:
+def _connected(board: pd.DataFrame, of: str = "") -> Iterator[ChecklistAnswer]:
     """Say of a leaderboard, which `of` names, what its ratings and ranks rest on."""
     rated = board.groupby("criterion")["rating"].apply(lambda x: x.notna().all())
     yield (
@@ -348,7 +352,7 @@ def _connected(board: pd.DataFrame, of: str = "") -> Iterator[Answer]:
     )
 
 
-def _other(tables: Tables, run: Mapping[str, str]) -> Iterator[Answer]:
+def _other(tables: ResultTables, run: Mapping[str, str]) -> Iterator[ChecklistAnswer]:
     if not _some(tables.get("agreement")) and not _some(tables.get("method_means")):
         yield "Raw data by annotator?", "Not in this report."
     yield (

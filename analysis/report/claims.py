@@ -39,7 +39,7 @@ from analysis.report.wording import (
     FEW_METHODS,
     FEW_STORIES,
     MOST_SENTENCES,
-    Claim,
+    ClaimText,
     first_row,
     interval,
     number,
@@ -56,7 +56,7 @@ AGREEING = {
     "alpha_nominal": "nominal alpha",
     "kendall_between_annotators": "Kendall's tau of two annotators",
 }
-Tables = Mapping[str, pd.DataFrame]
+ResultTables = Mapping[str, pd.DataFrame]
 # Sentences of one kind after another: a kind says the same of every question.
 Kinds = tuple[tuple[str, ...], ...]
 
@@ -70,20 +70,20 @@ class Said:
 
 
 def sentences(
-    tables: Tables, permutations: int, confidence: float = 0.95
+    tables: ResultTables, permutations: int, confidence: float = 0.95
 ) -> tuple[str, ...]:
     """Return what the data support, one sentence each."""
     return flat(both(tables, permutations, confidence).claims)
 
 
 def limits(
-    tables: Tables, permutations: int, confidence: float = 0.95
+    tables: ResultTables, permutations: int, confidence: float = 0.95
 ) -> tuple[str, ...]:
     """Return what the data do not support, one sentence each."""
     return flat(both(tables, permutations, confidence).limits)
 
 
-def both(tables: Tables, permutations: int, confidence: float) -> Said:
+def both(tables: ResultTables, permutations: int, confidence: float) -> Said:
     """Return what the data support, and what they do not.
 
     `permutations` is how many the tests between metrics made at most, `confidence` the
@@ -130,7 +130,7 @@ def folded(kinds: Kinds) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return first, more
 
 
-def _limits(tables: Tables, shown: tuple[str, ...]) -> Iterator[Iterable[str]]:
+def _limits(tables: ResultTables, shown: tuple[str, ...]) -> Iterator[Iterable[str]]:
     if "correlations" in tables:
         correlations = tables["correlations"]
         yield coverage_limits(tables)
@@ -153,13 +153,13 @@ def _limits(tables: Tables, shown: tuple[str, ...]) -> Iterator[Iterable[str]]:
         )
 
 
-def _have_intervals(tables: Tables) -> bool:
+def _have_intervals(tables: ResultTables) -> bool:
     return any(
         bool(table["low"].notna().any()) for table in tables.values() if "low" in table
     )
 
 
-def _few_stories(tables: Tables) -> Iterator[str]:
+def _few_stories(tables: ResultTables) -> Iterator[str]:
     """Say that intervals over few stories are too narrow."""
     if not _have_intervals(tables):
         return
@@ -177,8 +177,8 @@ def _few_stories(tables: Tables) -> Iterator[str]:
 
 
 def _claims(
-    tables: Tables, permutations: int, confidence: float
-) -> Iterator[Iterable[Claim]]:
+    tables: ResultTables, permutations: int, confidence: float
+) -> Iterator[Iterable[ClaimText]]:
     if "correlations" in tables:
         yield metric_claims(tables, permutations)
         yield ceiling_claims(tables["correlations"], tables.get("agreement"))
@@ -212,7 +212,7 @@ def _claims(
             yield claims(tables[name])
 
 
-def _people(agreement: pd.DataFrame) -> Iterator[Claim]:
+def _people(agreement: pd.DataFrame) -> Iterator[ClaimText]:
     undefined: dict[str, list[str]] = {}
     told: list[tuple[bool, str, float, str]] = []
     for question, rows in agreement.groupby("question", sort=True):
@@ -243,7 +243,9 @@ def _people(agreement: pd.DataFrame) -> Iterator[Claim]:
         )
 
 
-def _agreeing(told: list[tuple[bool, str, float, str]], does: str) -> Iterator[Claim]:
+def _agreeing(
+    told: list[tuple[bool, str, float, str]], does: str
+) -> Iterator[ClaimText]:
     if len(told) <= MOST_SENTENCES:
         for shown, question, _value, evidence in told:
             yield shown, f"{question}: {does} beyond chance, {evidence}."
@@ -258,7 +260,7 @@ def _agreeing(told: list[tuple[bool, str, float, str]], does: str) -> Iterator[C
 
 def _leaders(
     board: pd.DataFrame, n: str = "n_comparisons", noun: str = "comparison"
-) -> Iterator[Claim]:
+) -> Iterator[ClaimText]:
     """Say who stands first; column `n` counts a method's answers, `noun` names one."""
     unsettled = []
     for criterion, rows in board.groupby("criterion", sort=True):

@@ -18,7 +18,7 @@ from analysis.report.wording import (
     LEVELS,
     NAMES,
     SIGNIFICANT,
-    Claim,
+    ClaimText,
     first_row,
     interval,
     nth,
@@ -27,7 +27,7 @@ from analysis.report.wording import (
     per_cent,
 )
 
-Tables = Mapping[str, pd.DataFrame]
+ResultTables = Mapping[str, pd.DataFrame]
 # A ceiling that low is none: hardly anybody agrees with anybody.
 LEAST_CEILING = 0.1
 # The units of the ceiling and the cells of a metric are the same to this share.
@@ -46,7 +46,7 @@ WAYS = {
 }
 
 
-def metric_claims(tables: Tables, permutations: int) -> Iterator[Claim]:
+def metric_claims(tables: ResultTables, permutations: int) -> Iterator[ClaimText]:
     """Say of each question what its named metrics do, then which metric does best.
 
     A metric that was named beforehand is a hypothesis of its own: its p-value is
@@ -99,7 +99,7 @@ def _main_rows(rows: pd.DataFrame, groups: pd.DataFrame | None = None) -> pd.Dat
     return here.sort_values(["value", "metric"], ascending=[False, True])
 
 
-def _n_stories(tables: Tables, question: str) -> float:
+def _n_stories(tables: ResultTables, question: str) -> float:
     """Return how many stories were rated, or NaN where that is not known."""
     means = tables.get("method_means")
     if means is None or "n_stories" not in means:
@@ -299,7 +299,7 @@ def _separation(metric: str, comparisons: pd.DataFrame, permutations: int) -> st
 
 def ceiling_claims(
     correlations: pd.DataFrame, agreement: pd.DataFrame | None
-) -> Iterator[Claim]:
+) -> Iterator[ClaimText]:
     """Say how near the best metric comes to one annotator.
 
     The ceiling correlates one annotator with the mean of the others over all complete
@@ -383,7 +383,7 @@ def _nth(rank: int, total: int) -> str:
     return "last" if rank == total else nth(rank)
 
 
-def coverage_limits(tables: Tables) -> Iterator[str]:
+def coverage_limits(tables: ResultTables) -> Iterator[str]:
     """Say where a coefficient inside stories leaves out many of them."""
     for name, rows in tables["correlations"].groupby("dimension", sort=True):
         here, stories = _main_rows(rows), _n_stories(tables, str(name))
@@ -404,7 +404,7 @@ def coverage_limits(tables: Tables) -> Iterator[str]:
         )
 
 
-def selection_limits(tables: Tables, shown: Sequence[str]) -> Iterator[str]:
+def selection_limits(tables: ResultTables, shown: Sequence[str]) -> Iterator[str]:
     """Say that the highest of many is flattered, where such a one is named."""
     if not any("the highest of " in text for text in shown):
         return

@@ -13,7 +13,7 @@ from analysis.reading.scores import BASELINES
 from analysis.report.figure_layout import is_named_metric
 from analysis.report.wording import (
     SIGNIFICANT,
-    Claim,
+    ClaimText,
     first_row,
     is_clear,
     per_cent,
@@ -34,7 +34,7 @@ ONE_ANNOTATOR = "one annotator"
 
 def pair_claims(
     pairwise: pd.DataFrame, mcnemar: pd.DataFrame | None, confidence: float
-) -> Iterator[Claim]:
+) -> Iterator[ClaimText]:
     """Say of each question what its named metrics do in pairs, then which does best."""
     if "source" not in pairwise or "ppa_half" not in pairwise:
         return
@@ -192,7 +192,7 @@ def _apart(
     return f", separable from {others} ({test}, Holm, p ≤ .05)"
 
 
-def human_pair_claims(human_pairs: pd.DataFrame) -> Iterator[Claim]:
+def human_pair_claims(human_pairs: pd.DataFrame) -> Iterator[ClaimText]:
     """Hold the best metric against one annotator, on the same people and pairs."""
     unsettled = []
     for (name, source), rows in human_pairs.groupby(["question", "source"], sort=True):
@@ -250,7 +250,7 @@ def _gain(row: Mapping[str, Any]) -> str:
     return f"{value} points" + ("" if math.isnan(row["low"]) else f" [{low}, {high}]")
 
 
-def calibration_claims(calibration: pd.DataFrame) -> Iterator[Claim]:
+def calibration_claims(calibration: pd.DataFrame) -> Iterator[ClaimText]:
     """Say whether weighted metrics beat the best single one on held-out stories."""
     gains = calibration[
         (calibration["statistic"] == "gain") & calibration["value"].notna()
@@ -280,7 +280,7 @@ def calibration_claims(calibration: pd.DataFrame) -> Iterator[Claim]:
 
 def side_claims(
     bias: pd.DataFrame, side_effect: pd.DataFrame | None, confidence: float
-) -> Iterator[Claim]:
+) -> Iterator[ClaimText]:
     """Say where the side on which an output stands moves people.
 
     The share counts once strong methods are taken into account that stood on one side

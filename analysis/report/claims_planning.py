@@ -10,7 +10,7 @@ from analysis.report.wording import (
     FEW_METHODS,
     LEVELS,
     NAMES,
-    Claim,
+    ClaimText,
     first_row,
     interval,
     number,
@@ -31,7 +31,7 @@ COMPONENTS = {
 RANDOM = "kendall_random"
 
 
-def variance_claims(variance: pd.DataFrame) -> Iterator[Claim]:
+def variance_claims(variance: pd.DataFrame) -> Iterator[ClaimText]:
     """Say what the ratings of a pilot differ by, the largest three shares first."""
     for question, rows in variance.groupby("question", sort=False):
         # The interval is that of the component; the share is one of their sum.
@@ -51,14 +51,14 @@ def variance_claims(variance: pd.DataFrame) -> Iterator[Claim]:
         yield True, f"{question}: of the variance of ratings, {_joined(told)}."
 
 
-def subset_claims(subset: pd.DataFrame) -> Iterator[Claim]:
+def subset_claims(subset: pd.DataFrame) -> Iterator[ClaimText]:
     """Say whether a part of the stories keeps the order and the means of methods."""
     for name, rows in subset.groupby("subset", sort=False):
         yield from _order_claims(str(name), rows)
         yield from _mean_claims(str(name), rows)
 
 
-def _order_claims(name: str, rows: pd.DataFrame) -> Iterator[Claim]:
+def _order_claims(name: str, rows: pd.DataFrame) -> Iterator[ClaimText]:
     """Say by which scores the order of the methods goes with that of the whole.
 
     An interval above 0 shows a likeness, not that the order is kept; and of a few
@@ -97,7 +97,7 @@ def _from_to(rows: pd.DataFrame) -> str:
 
 def _random_claims(
     name: str, rows: pd.DataFrame, order: pd.DataFrame
-) -> Iterator[Claim]:
+) -> Iterator[ClaimText]:
     """Say whether the subset beats nearly all random ones of its size."""
     keys = ["question", "metric"]
     random = rows[rows["statistic"] == RANDOM].set_index(keys)["high"]
@@ -114,7 +114,7 @@ def _random_claims(
             )
 
 
-def _mean_claims(name: str, rows: pd.DataFrame) -> Iterator[Claim]:
+def _mean_claims(name: str, rows: pd.DataFrame) -> Iterator[ClaimText]:
     moved = rows[(rows["statistic"] == "difference_percent") & rows["low"].notna()]
     if moved.empty:
         return
@@ -136,7 +136,7 @@ def _mean_claims(name: str, rows: pd.DataFrame) -> Iterator[Claim]:
         )
 
 
-def choice_claims(best: pd.DataFrame) -> Iterator[Claim]:
+def choice_claims(best: pd.DataFrame) -> Iterator[ClaimText]:
     """Say whether chosen stories do better than random ones for other methods."""
     gain = best[
         (best["source"] == "gain")
@@ -162,7 +162,7 @@ def choice_claims(best: pd.DataFrame) -> Iterator[Claim]:
         )
 
 
-def stability_claims(stability: pd.DataFrame) -> Iterator[Claim]:
+def stability_claims(stability: pd.DataFrame) -> Iterator[ClaimText]:
     """Say how far the scores of a judge move from trial to trial."""
     whole = stability[stability["method"].fillna("") == ""]
     for (question, judge), rows in whole.groupby(["question", "metric"], sort=False):
@@ -189,7 +189,7 @@ def stability_claims(stability: pd.DataFrame) -> Iterator[Claim]:
         yield True, f"{text}."
 
 
-def judge_claims(judges: pd.DataFrame) -> Iterator[Claim]:
+def judge_claims(judges: pd.DataFrame) -> Iterator[ClaimText]:
     """Say which judges agree with people, and with one another."""
     known = judges[(judges["coefficient"] == "kendall") & judges["value"].notna()]
     for (question, one, other), rows in known.groupby(

@@ -12,7 +12,7 @@ from analysis.report.wording import (
     MOST_SENTENCES,
     NAMES,
     SIGNIFICANT,
-    Claim,
+    ClaimText,
     first_row,
     interval,
     number,
@@ -36,7 +36,7 @@ STATISTICS = {
 }
 
 
-def stratum_claims(differences: pd.DataFrame) -> Iterator[Claim]:
+def stratum_claims(differences: pd.DataFrame) -> Iterator[ClaimText]:
     """Say which groups of stories differ: by the adjusted test and by the interval."""
     known = differences[differences["p_adjusted"].notna()]
     if known.empty:

@@ -28,7 +28,7 @@ from analysis.report.figure_parts import (
 from analysis.report.wording import per_cent
 
 SECTION = "methods"
-Tables = Mapping[str, pd.DataFrame]
+ResultTables = Mapping[str, pd.DataFrame]
 # With more pairs than this a matrix is drawn in place of bars.
 MOST_BARS = 21
 # A profile has at most as many metrics, and as many methods have one.
@@ -42,7 +42,7 @@ MEASURES = {
 }
 
 
-def method_figures(tables: Tables, cells: pd.DataFrame) -> list[Figure]:
+def method_figures(tables: ResultTables, cells: pd.DataFrame) -> list[Figure]:
     """Return the figures of methods that the tables allow."""
     found: list[Figure] = []
     for name, draw in (

@@ -46,14 +46,14 @@ from analysis.report.figure_parts import (
 )
 
 SECTION = "metrics"
-Tables = Mapping[str, pd.DataFrame]
+ResultTables = Mapping[str, pd.DataFrame]
 # With more lines than this only those that move, or stand first somewhere, are named.
 MOST_NAMED_LINES = 40
 # A metric that moves by as many ranks is drawn in colour.
 FLIP = 3
 
 
-def metric_figures(tables: Tables, cells: pd.DataFrame) -> list[Figure]:
+def metric_figures(tables: ResultTables, cells: pd.DataFrame) -> list[Figure]:
     """Return the figures of metrics that the tables allow."""
     found: list[Figure] = []
     correlations = tables.get("correlations")

@@ -24,10 +24,10 @@ from analysis.report.figure_parts import (
 from analysis.report.wording import interval, number
 
 SECTION = "metrics"
-Tables = Mapping[str, pd.DataFrame]
+ResultTables = Mapping[str, pd.DataFrame]
 
 
-def pair_figures(tables: Tables) -> list[Figure]:
+def pair_figures(tables: ResultTables) -> list[Figure]:
     """Return the figures of pairs, clusters and weighted metrics."""
     found: list[Figure] = []
     for name, draw in (

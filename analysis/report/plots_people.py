@@ -22,7 +22,7 @@ from analysis.report.figure_parts import (
 from analysis.report.plots_variance import reliability_curves, variance_bars
 
 SECTION = "people"
-Tables = Mapping[str, pd.DataFrame]
+ResultTables = Mapping[str, pd.DataFrame]
 # Light to dark, readable for any colour vision; grey text stands on both ends.
 SHADES = ("#CA0020", "#F4A582", "#D0D0D0", "#92C5DE", "#0571B0")
 STATISTICS = {
@@ -57,7 +57,7 @@ FEW_QUESTIONS = 3
 MOST_PANELS = 12
 
 
-def people_figures(tables: Tables) -> list[Figure]:
+def people_figures(tables: ResultTables) -> list[Figure]:
     """Return the figures of people that the tables allow."""
     found: list[Figure] = []
     for name, draw in (

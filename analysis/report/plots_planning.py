@@ -29,7 +29,7 @@ from analysis.report.figure_parts import (
     vertical,
 )
 
-Tables = Mapping[str, pd.DataFrame]
+ResultTables = Mapping[str, pd.DataFrame]
 # The statistics of strata that are drawn, and what their axis is called.
 STRATA = {
     **COEFFICIENT_NAMES,
@@ -57,7 +57,7 @@ TRIALS = {
 GROWS = {"annotators": "n_annotators", "stories": "n_stories", "methods": "n_methods"}
 
 
-def planning_figures(tables: Tables) -> list[Figure]:
+def planning_figures(tables: ResultTables) -> list[Figure]:
     """Return the figures of strata, subsets, planning and trials."""
     return [
         figure

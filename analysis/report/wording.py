@@ -29,7 +29,7 @@ SMALLEST_P = 0.01
 # More sentences of one kind than this are told in one.
 MOST_SENTENCES = 4
 # Whether the data show it, and how it reads.
-Claim = tuple[bool, str]
+ClaimText = tuple[bool, str]
 
 
 def number(value: float) -> str:

@@ -17,12 +17,12 @@ from analysis.pairwise.output_pairs import Pairs
 from analysis.rankings import leaderboard as boards
 from analysis.rankings.method_means import mean_ratings
 from analysis.rankings.ranking_leaderboard import ranking_leaderboard
-from analysis.reading.cells import CELL_COLUMNS, NO_CELL, Grid
+from analysis.reading.cells import CELL_COLUMNS, NO_CELL, CellGrid
 from analysis.reading.choices import win_rates
 from analysis.reliability.agreement import Agreement, agreement
 from analysis.reliability.matrices import Reliability
 from analysis.result_tables.columns import COLUMNS, WHOLE_OR_EMPTY
-from analysis.results import NAN, Array, Estimate, Row, undefined
+from analysis.results import NAN, Array, Estimate, TableRow, undefined
 
 # Digits kept in tables: sums may differ in the last bits between machines.
 DIGITS = 12
@@ -57,21 +57,21 @@ class Analysis:
     permutations: int
 
 
-class Tables:
+class TableCollector:
     """Collects the rows of all tables, and remarks."""
 
     def __init__(self, options: AlignOptions) -> None:
         self.options = options
-        self.rows: dict[str, list[Row]] = {}
+        self.rows: dict[str, list[TableRow]] = {}
         self.notes = Notes()
         self.resampled: dict[str, tuple[str, ...]] = {}
         self.cells: list[pd.DataFrame] = []
 
-    def add(self, table: str, row: Row) -> None:
+    def add(self, table: str, row: TableRow) -> None:
         """Append one row."""
         self.rows.setdefault(table, []).append(row)
 
-    def extend(self, table: str, rows: Iterable[Row]) -> None:
+    def extend(self, table: str, rows: Iterable[TableRow]) -> None:
         """Append several rows."""
         self.rows.setdefault(table, []).extend(rows)
 
@@ -105,7 +105,7 @@ class Tables:
         )
 
 
-def _frame(rows: list[Row], columns: tuple[str, ...]) -> pd.DataFrame:
+def _frame(rows: list[TableRow], columns: tuple[str, ...]) -> pd.DataFrame:
     frame = pd.DataFrame(rows, columns=list(columns))
     for column in frame.select_dtypes("float"):
         frame[column] = [_rounded(value) for value in frame[column]]
@@ -125,7 +125,7 @@ def add_means(
     cells: pd.DataFrame,
     dimension: str,
     parts: tuple[str, ...],
-    found: Tables,
+    found: TableCollector,
 ) -> None:
     """Add the mean rating of every method."""
     options = found.options
@@ -156,7 +156,10 @@ def add_means(
 
 
 def add_levels(
-    grid: Grid, metrics: tuple[str, ...], parts: tuple[str, ...], found: Tables
+    grid: CellGrid,
+    metrics: tuple[str, ...],
+    parts: tuple[str, ...],
+    found: TableCollector,
 ) -> None:
     """Add correlations of all metrics at all levels, and their comparisons."""
     options = found.options
@@ -191,7 +194,9 @@ def add_levels(
 
 
 def _note_undefined(
-    grid: Grid, estimates: dict[tuple[str, str, str], Estimate], found: Tables
+    grid: CellGrid,
+    estimates: dict[tuple[str, str, str], Estimate],
+    found: TableCollector,
 ) -> None:
     """Name the metrics that figures and claims leave out for want of a value."""
     for metric in grid.metrics:
@@ -202,13 +207,13 @@ def _note_undefined(
             )
 
 
-def _level_exists(grid: Grid, level: str, metric: str) -> bool:
+def _level_exists(grid: CellGrid, level: str, metric: str) -> bool:
     return level == "method" or not (
         grid.human_is_method_level or metric in grid.method_level
     )
 
 
-def _no_level(grid: Grid, level: str, metric: str) -> Estimate:
+def _no_level(grid: CellGrid, level: str, metric: str) -> Estimate:
     if metric not in grid.metrics:
         return undefined("no rated output has a score of this metric")
     if not grid.cells.any():
@@ -218,7 +223,12 @@ def _no_level(grid: Grid, level: str, metric: str) -> Estimate:
 
 
 def _add_correlation(
-    dimension: str, metric: str, level: str, name: str, value: Estimate, found: Tables
+    dimension: str,
+    metric: str,
+    level: str,
+    name: str,
+    value: Estimate,
+    found: TableCollector,
 ) -> None:
     found.add(
         "correlations",
@@ -239,12 +249,12 @@ def _add_correlation(
 
 
 def _add_comparisons(
-    grid: Grid,
+    grid: CellGrid,
     level: str,
     parts: tuple[str, ...],
     estimates: dict[tuple[str, str], Estimate],
     draws: dict[str, Array],
-    found: Tables,
+    found: TableCollector,
 ) -> None:
     """Add all pairs of metrics; Holm's adjustment is within level and coefficient."""
     options = found.options
@@ -293,7 +303,7 @@ def _add_comparisons(
             found.add("metric_comparisons", {**row, "p_adjusted": float(p_value)})
 
 
-def add_pairs(pairs: Pairs, parts: tuple[str, ...], found: Tables) -> None:
+def add_pairs(pairs: Pairs, parts: tuple[str, ...], found: TableCollector) -> None:
     """Add pairwise accuracies of every metric."""
     options = found.options
     found.resample("pairwise_accuracy", parts)
@@ -326,7 +336,7 @@ def add_pairs(pairs: Pairs, parts: tuple[str, ...], found: Tables) -> None:
 
 def add_leaderboard(
     choices: pd.DataFrame,
-    found: Tables,
+    found: TableCollector,
     parts: tuple[str, ...],
     *,
     ties: str,
@@ -354,7 +364,7 @@ def add_leaderboard(
 
 
 def add_ranking_leaderboard(
-    rankings: pd.DataFrame, found: Tables, parts: tuple[str, ...]
+    rankings: pd.DataFrame, found: TableCollector, parts: tuple[str, ...]
 ) -> None:
     """Add ratings of the methods by orders of several outputs."""
     found.resample("ranking_leaderboard", parts)
@@ -369,7 +379,7 @@ def add_ranking_leaderboard(
 
 def add_agreement(
     questions: list[tuple[str, Reliability, tuple[str, ...]]],
-    found: Tables,
+    found: TableCollector,
     parts: tuple[str, ...],
 ) -> None:
     """Add the agreement statistics of each (question, answers, statistics)."""

@@ -26,13 +26,13 @@ from analysis.planning.variance_components import (
     expected_reliability,
     variance_components,
 )
-from analysis.questions import Question
+from analysis.questions import QuestionData
 from analysis.rankings.composite_weights import rank_weights
 from analysis.rankings.composites import composites, part_cells
 from analysis.rankings.leaderboard import side_effect
 from analysis.rankings.rating_rankings import rating_leaderboard
-from analysis.reading.cells import Grid, annotator_cells, human_cells
-from analysis.reading.kept_answers import People
+from analysis.reading.cells import CellGrid, annotator_cells, human_cells
+from analysis.reading.kept_answers import KeptAnswers
 from analysis.reading.kept_rows import without_methods
 from analysis.reading.scores import ScoreTable
 from analysis.reading.story_tags import with_classes
@@ -46,7 +46,7 @@ from analysis.reliability.internal_consistency import (
 )
 from analysis.reliability.ranking_agreement import ranking_agreement
 from analysis.reliability.retest import choice_repeats, rating_repeats
-from analysis.result_tables.contract import Tables
+from analysis.result_tables.contract import TableCollector
 from analysis.strata.differences import difference_rows, score_difference_rows
 from analysis.strata.estimates import score_strata_rows, splits, strata_rows
 
@@ -54,7 +54,7 @@ from analysis.strata.estimates import score_strata_rows, splits, strata_rows
 MOST_UNITS_DRAWN = 100_000
 
 
-def add_rated(question: Question, table: ScoreTable, found: Tables) -> None:
+def add_rated(question: QuestionData, table: ScoreTable, found: TableCollector) -> None:
     """Add what only ratings of stories have: variance, leaderboards, accuracies."""
     assert question.by_annotator is not None
     assert question.grid is not None
@@ -86,7 +86,7 @@ def add_rated(question: Question, table: ScoreTable, found: Tables) -> None:
         _add_of_grid(question.grid, table, found)
 
 
-def _add_of_grid(grid: Grid, table: ScoreTable, found: Tables) -> None:
+def _add_of_grid(grid: CellGrid, table: ScoreTable, found: TableCollector) -> None:
     if "pearson" in found.options.coefficients:
         found.extend("williams", williams_rows(grid))
     found.resample("spa", ("stories",))
@@ -96,7 +96,9 @@ def _add_of_grid(grid: Grid, table: ScoreTable, found: Tables) -> None:
     found.extend("disagreement", cell_disagreement(grid, table.higher_is_better))
 
 
-def add_pairs_further(question: Question, table: ScoreTable, found: Tables) -> None:
+def add_pairs_further(
+    question: QuestionData, table: ScoreTable, found: TableCollector
+) -> None:
     """Add what pairs of outputs of one story tell of metrics."""
     options, drawn = found.options, found.options.sampling
     pairs = question.pairs
@@ -115,7 +117,7 @@ def add_pairs_further(question: Question, table: ScoreTable, found: Tables) -> N
     found.extend("disagreement", pair_disagreement(pairs, table.higher_is_better))
 
 
-def add_sides(choices: pd.DataFrame, found: Tables, ties: str = "half") -> None:
+def add_sides(choices: pd.DataFrame, found: TableCollector, ties: str = "half") -> None:
     """Add whether the side mattered; `ties` count as in the leaderboard beside it."""
     if "left_method" not in choices:
         return
@@ -134,7 +136,7 @@ def add_sides(choices: pd.DataFrame, found: Tables, ties: str = "half") -> None:
     found.resample("side_effect", parts)
 
 
-def add_ranking_agreement(people: People, found: Tables) -> None:
+def add_ranking_agreement(people: KeptAnswers, found: TableCollector) -> None:
     """Add how alike annotators rank."""
     if people.rankings is None:
         return
@@ -146,9 +148,9 @@ def add_ranking_agreement(people: People, found: Tables) -> None:
 
 
 def add_people(
-    people: People,
+    people: KeptAnswers,
     raw: tuple[pd.DataFrame | None, pd.DataFrame | None],
-    found: Tables,
+    found: TableCollector,
 ) -> None:
     """Add each annotator, against the others and against the own repeated answers."""
     drawn = found.options.sampling
@@ -183,7 +185,7 @@ def add_people(
         found.extend("annotators", choice_repeats(rows, notes=found.notes, **drawn))
 
 
-def add_clusters(found: Tables) -> None:
+def add_clusters(found: TableCollector) -> None:
     """Add which metrics are not worse than the best, from the tables there are."""
     tables = found.frames()
     if "metric_comparisons" in tables:
@@ -192,7 +194,10 @@ def add_clusters(found: Tables) -> None:
 
 
 def add_composites(
-    people: People, table: ScoreTable, weights: pd.DataFrame | None, found: Tables
+    people: KeptAnswers,
+    table: ScoreTable,
+    weights: pd.DataFrame | None,
+    found: TableCollector,
 ) -> None:
     """Add the composites asked for, and the average of the ranks over all metrics."""
     human = None
@@ -209,10 +214,10 @@ def add_composites(
 
 
 def add_strata(
-    questions: list[Question],
+    questions: list[QuestionData],
     table: ScoreTable,
     tags: pd.DataFrame,
-    found: Tables,
+    found: TableCollector,
     progress: Progress,
 ) -> None:
     """Split every question that has stories by every tag, and the scores as well."""

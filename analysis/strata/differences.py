@@ -17,14 +17,14 @@ from analysis.inference.significance import holm
 from analysis.options import AlignOptions
 from analysis.pairwise.accuracy import ppa_by_story_weights
 from analysis.pairwise.output_pairs import Pairs
-from analysis.questions import Question
-from analysis.reading.cells import Grid, rated_grid
+from analysis.questions import QuestionData
+from analysis.reading.cells import CellGrid, rated_grid
 from analysis.reading.scores import ScoreTable
 from analysis.reliability.agreement import STATISTICS, agreement
-from analysis.results import NAN, Array, Mask, Row
+from analysis.results import NAN, Array, Mask, TableRow
 from analysis.strata.estimates import (
-    Place,
     Split,
+    StatisticKey,
     in_own_units,
     scores_as_answers,
 )
@@ -52,7 +52,7 @@ SLACK = 1e-9
 
 
 @dataclass(frozen=True)
-class Measure:
+class StratumMeasure:
     """Numbers that follow from how often each story and method counts.
 
     Attributes
@@ -69,7 +69,7 @@ class Measure:
         What numbers of a method are multiplied by in the end; a percentage is not.
     """
 
-    places: tuple[Place, ...]
+    places: tuple[StatisticKey, ...]
     stories: tuple[str, ...]
     n_methods: int
     values: Callable[[Array, Array], Array]
@@ -77,8 +77,8 @@ class Measure:
 
 
 def difference_rows(
-    data: Question, split: Split, *, parts: tuple[str, ...], options: AlignOptions
-) -> list[Row]:
+    data: QuestionData, split: Split, *, parts: tuple[str, ...], options: AlignOptions
+) -> list[TableRow]:
     r"""Compare strata: every statistic of one less that of another.
 
     Parameters
@@ -110,7 +110,7 @@ def difference_rows(
 
 def score_difference_rows(
     table: ScoreTable, split: Split, *, options: AlignOptions
-) -> list[Row]:
+) -> list[TableRow]:
     """Compare the mean scores of every method and metric between strata.
 
     Parameters
@@ -128,13 +128,13 @@ def score_difference_rows(
 
 
 def _compared_by(
-    found: list[Measure],
+    found: list[StratumMeasure],
     question: str,
     split: Split,
     parts: tuple[str, ...],
     options: AlignOptions,
-) -> list[Row]:
-    rows: list[Row] = []
+) -> list[TableRow]:
+    rows: list[TableRow] = []
     for a, inside, b, outside in split.comparisons():
         for measure in found:
             strata = (a, inside), (b, outside)
@@ -142,7 +142,7 @@ def _compared_by(
     return _adjusted(rows)
 
 
-def measures(data: Question, options: AlignOptions) -> list[Measure]:
+def measures(data: QuestionData, options: AlignOptions) -> list[StratumMeasure]:
     """Return what of a question can be compared between strata."""
     found = [_agreement_measure(data)]
     if data.by_annotator is not None:
@@ -157,7 +157,7 @@ def measures(data: Question, options: AlignOptions) -> list[Measure]:
     return found
 
 
-def _agreement_measure(data: Question) -> Measure:
+def _agreement_measure(data: QuestionData) -> StratumMeasure:
     answers = data.reliability
     stories = tuple(sorted(data.answers["story"].unique()))
     codes = answers.clusters["stories"][:, 0]
@@ -177,7 +177,7 @@ def _agreement_measure(data: Question) -> Measure:
         found = [STATISTICS[name](answers, w[:, codes]) for name in names]
         return np.stack(found, 1) if found else np.empty((len(w), 0))
 
-    return Measure(tuple(map(Place, names)), stories, 1, values)
+    return StratumMeasure(tuple(map(StatisticKey, names)), stories, 1, values)
 
 
 def _means_measure(
@@ -185,7 +185,7 @@ def _means_measure(
     metric: str,
     by_annotator: pd.DataFrame,
     units: Mapping[str, float] | None = None,
-) -> Measure:
+) -> StratumMeasure:
     grid = rated_grid(question, by_annotator, judge=metric)
     once = np.ones((1, len(grid.methods)), int)
 
@@ -194,13 +194,15 @@ def _means_measure(
         human, _, present = method_means(grid, draws)
         return np.where(present > 0, human, np.nan)
 
-    places = tuple(Place("mean", metric, method) for method in grid.methods)
-    return Measure(places, grid.stories, len(grid.methods), values, units or {})
+    places = tuple(StatisticKey("mean", metric, method) for method in grid.methods)
+    return StratumMeasure(places, grid.stories, len(grid.methods), values, units or {})
 
 
-def _level_measure(grid: Grid, level: str, coefficients: Sequence[str]) -> Measure:
+def _level_measure(
+    grid: CellGrid, level: str, coefficients: Sequence[str]
+) -> StratumMeasure:
     places = tuple(
-        Place(name, metric=metric, level=level)
+        StatisticKey(name, metric=metric, level=level)
         for name in coefficients
         for metric in grid.metrics
     )
@@ -210,29 +212,31 @@ def _level_measure(grid: Grid, level: str, coefficients: Sequence[str]) -> Measu
         found = level_values(grid, level, draws, coefficients)
         return np.concatenate([found[name].T for name in coefficients], axis=1)
 
-    return Measure(places, grid.stories, len(grid.methods), values)
+    return StratumMeasure(places, grid.stories, len(grid.methods), values)
 
 
-def _pairs_measure(pairs: Pairs) -> Measure:
+def _pairs_measure(pairs: Pairs) -> StratumMeasure:
     names = ("ppa_strict", "ppa_half")
-    places = tuple(Place(s, metric=metric) for s in names for metric in pairs.metrics)
+    places = tuple(
+        StatisticKey(s, metric=metric) for s in names for metric in pairs.metrics
+    )
 
     def values(w: Array, methods: Array) -> Array:
         strict, half = ppa_by_story_weights(pairs, w, methods)
         return np.concatenate([strict, half], axis=1)
 
-    return Measure(places, pairs.stories, len(pairs.methods), values)
+    return StratumMeasure(places, pairs.stories, len(pairs.methods), values)
 
 
 def _compared(
     question: str,
     tag: str,
-    measure: Measure,
+    measure: StratumMeasure,
     first: tuple[str, frozenset[str]],
     second: tuple[str, frozenset[str]],
     parts: tuple[str, ...],
     options: AlignOptions,
-) -> Iterator[Row]:
+) -> Iterator[TableRow]:
     (a, inside), (b, outside) = first, second
     in_a, in_b = (
         np.array([story in group for story in measure.stories], bool)
@@ -288,7 +292,7 @@ def _why_undefined(first: tuple[str, float], second: tuple[str, float]) -> str:
 
 
 def _draws(
-    measure: Measure,
+    measure: StratumMeasure,
     in_a: Mask,
     in_b: Mask,
     parts: tuple[str, ...],
@@ -313,7 +317,7 @@ def _draws(
 
 
 def _shuffled_p(
-    measure: Measure,
+    measure: StratumMeasure,
     in_a: Mask,
     in_b: Mask,
     observed: Array,
@@ -339,9 +343,9 @@ def _shuffled_p(
     return np.where(np.isfinite(observed) & known.any(axis=0), p, np.nan)
 
 
-def _adjusted(rows: list[Row]) -> list[Row]:
+def _adjusted(rows: list[TableRow]) -> list[TableRow]:
     """Adjust p-values within tag, statistic and level; a drop is a mean once more."""
-    families: dict[tuple[object, ...], list[Row]] = {}
+    families: dict[tuple[object, ...], list[TableRow]] = {}
     for row in rows:
         families.setdefault((row["tag"], row["statistic"], row["level"]), []).append(
             row

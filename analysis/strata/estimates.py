@@ -19,14 +19,14 @@ from analysis.options import AlignOptions
 from analysis.pairwise.accuracy import pair_agreement
 from analysis.pairwise.output_pairs import restricted
 from analysis.printing import counted
-from analysis.questions import Question, restricted_grid
+from analysis.questions import QuestionData, restricted_grid
 from analysis.rankings.method_means import mean_ratings
-from analysis.reading.cells import NO_CELL, Grid
+from analysis.reading.cells import NO_CELL, CellGrid
 from analysis.reading.scores import ScoreTable
 from analysis.reading.story_tags import stratum_order
 from analysis.reliability.agreement import agreement
 from analysis.reliability.matrices import Reliability
-from analysis.results import NAN, Estimate, Row, in_unit, undefined
+from analysis.results import NAN, Estimate, TableRow, in_unit, undefined
 from analysis.tables import MEAN_OF_RATERS
 
 STRATA_COLUMNS = (
@@ -79,7 +79,7 @@ class Split:
 
 
 @dataclass(frozen=True)
-class Place:
+class StatisticKey:
     """Which statistic a number is: of a metric or a method, at a level."""
 
     statistic: str
@@ -131,8 +131,8 @@ def splits(tags: pd.DataFrame, stories: Sequence[str]) -> tuple[list[Split], lis
 
 
 def strata_rows(
-    data: Question, split: Split, *, parts: tuple[str, ...], options: AlignOptions
-) -> list[Row]:
+    data: QuestionData, split: Split, *, parts: tuple[str, ...], options: AlignOptions
+) -> list[TableRow]:
     """Compute every statistic of one question inside each stratum.
 
     Parameters
@@ -164,7 +164,9 @@ def strata_rows(
     return rows
 
 
-def _row(question: str, tag: str, stratum: str, place: Place, value: Estimate) -> Row:
+def _row(
+    question: str, tag: str, stratum: str, place: StatisticKey, value: Estimate
+) -> TableRow:
     return {
         "question": question,
         "metric": place.metric,
@@ -186,12 +188,12 @@ def _row(question: str, tag: str, stratum: str, place: Place, value: Estimate) -
 
 
 def _inside(
-    data: Question,
+    data: QuestionData,
     stories: frozenset[str],
     answers: Reliability,
     parts: tuple[str, ...],
     options: AlignOptions,
-) -> Iterator[tuple[Place, Estimate]]:
+) -> Iterator[tuple[StatisticKey, Estimate]]:
     """Yield the statistics of some stories of a question, and of their answers."""
     sampling = options.sampling
     data = _of_stories(data, stories)
@@ -200,19 +202,19 @@ def _inside(
     for row in agreement(
         answers, data.statistics, parts=("stories",), question=data.name, **sampling
     ):
-        yield Place(row.statistic), row.estimate
+        yield StatisticKey(row.statistic), row.estimate
     if data.grid is not None and data.grid.metrics:
         yield from _correlations(data.grid, parts, options)
     if data.pairs.metrics:
         for pair in pair_agreement(data.pairs, epsilon="0", parts=parts, **sampling):
             if pair.metric in data.pairs.metrics:
-                yield Place("ppa_strict", metric=pair.metric), pair.strict
-                yield Place("ppa_half", metric=pair.metric), pair.half
+                yield StatisticKey("ppa_strict", metric=pair.metric), pair.strict
+                yield StatisticKey("ppa_half", metric=pair.metric), pair.half
 
 
 def _correlations(
-    grid: Grid, parts: tuple[str, ...], options: AlignOptions
-) -> Iterator[tuple[Place, Estimate]]:
+    grid: CellGrid, parts: tuple[str, ...], options: AlignOptions
+) -> Iterator[tuple[StatisticKey, Estimate]]:
     names = options.coefficients
     for level in options.levels:
         if grid.cells.any():
@@ -222,10 +224,10 @@ def _correlations(
         else:
             found = dict.fromkeys(product(grid.metrics, names), undefined(NO_CELL))
         for (metric, name), value in found.items():
-            yield Place(name, metric=metric, level=level), value
+            yield StatisticKey(name, metric=metric, level=level), value
 
 
-def _of_stories(data: Question, stories: frozenset[str]) -> Question:
+def _of_stories(data: QuestionData, stories: frozenset[str]) -> QuestionData:
     """Return the question as if only some stories had been judged."""
     cells = data.by_annotator
     return replace(
@@ -244,7 +246,7 @@ def _means(
     parts: tuple[str, ...],
     options: AlignOptions,
     metric: str = "",
-) -> Iterator[tuple[Place, Estimate]]:
+) -> Iterator[tuple[StatisticKey, Estimate]]:
     """Yield the methods' means; drawing methods does not move a method's own."""
     for mean in mean_ratings(
         answers,
@@ -254,12 +256,12 @@ def _means(
         judge=metric,
         **options.sampling,
     ):
-        yield Place("mean", metric, mean.method), mean.mean
+        yield StatisticKey("mean", metric, mean.method), mean.mean
 
 
 def score_strata_rows(
     table: ScoreTable, split: Split, *, options: AlignOptions
-) -> list[Row]:
+) -> list[TableRow]:
     """Compute the mean score of every method and metric inside each stratum.
 
     Parameters
@@ -274,7 +276,7 @@ def score_strata_rows(
     list of Row
         With `STRATA_COLUMNS`; without a question, since nobody was asked.
     """
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     for metric, cells in scores_as_answers(table):
         for stratum, stories in split.strata.items():
             part = cells[cells["story"].isin(stories)]

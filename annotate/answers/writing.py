@@ -48,7 +48,7 @@ TIMES = ("offered_at", "seconds", "claimed_seconds")
 
 
 @dataclass(frozen=True)
-class Judgement:
+class GivenElsewhere:
     """All answers of one annotator to one slot, given elsewhere or simulated.
 
     Choices are given as a, b, tie or both_bad in the unit's order; the boxes of a
@@ -288,7 +288,7 @@ def record_comment(*, slot: Slot, annotator: Annotator, text: str) -> None:
 
 
 @transaction.atomic
-def store_judgements(judgements: Iterable[Judgement]) -> int:
+def store_judgements(judgements: Iterable[GivenElsewhere]) -> int:
     """Store complete answers of open slots at once; return how many slots closed.
 
     For imports and simulations: the same checks as one by one, a few queries in all.
@@ -346,7 +346,9 @@ def store_judgements(judgements: Iterable[Judgement]) -> int:
     return len(slots)
 
 
-def _each_answer(judgement: Judgement) -> Iterator[tuple[int, Question, int | str]]:
+def _each_answer(
+    judgement: GivenElsewhere,
+) -> Iterator[tuple[int, Question, int | str]]:
     """Yield shot (0: the whole output), question and value of each answer."""
     for question, value in judgement.answers.items():
         yield 0, question, value

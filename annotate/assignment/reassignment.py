@@ -12,13 +12,13 @@ from django.db.models import Max, QuerySet
 
 from annotate.assignment.designs.balance import measure
 from annotate.assignment.designs.planned_slots import Assignment, DesignUnit
-from annotate.assignment.designs.replanning import Person, replan
+from annotate.assignment.designs.replanning import PlannedPerson, replan
 from annotate.models import Annotator, Purpose, Skip, Slot, Study, Unit
 from annotate.slots.leasing import FIRST_POSITION, SPACING
 
-State = Annotator.State
+AnnotatorState = Annotator.State
 # Who gets new slots: somebody who has finished is only offered free ones.
-WORKING = (State.PLANNED, State.INVITED, State.ACTIVE)
+WORKING = (AnnotatorState.PLANNED, AnnotatorState.INVITED, AnnotatorState.ACTIVE)
 DEALT = ["annotator", "session", "position", "a_is_left", "claimed", "started_at"]
 
 
@@ -131,9 +131,9 @@ class _Dealer:
             for row in plan.assignments
         ]
 
-    def _person(self, person: Annotator, language: str) -> Person:
+    def _person(self, person: Annotator, language: str) -> PlannedPerson:
         cap = person.cap or self.study.cap
-        return Person(
+        return PlannedPerson(
             works=person.pk in self.able and language in ("", person.language),
             most=None if cap is None else max(0, cap - self.loads[person.pk]),
         )

@@ -7,12 +7,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
 from annotate.blinding import method_differences, study_leaks
-from annotate.blinding.findings import Finding, Report, folded
+from annotate.blinding.findings import BlindingFinding, BlindingReport, folded
 from annotate.blinding.leak_scan import NO_NAMES, Scanner
 from annotate.blinding.leaks import Telltales
-from annotate.blinding.method_differences import Sent
+from annotate.blinding.method_differences import SentMedia
 from annotate.blinding.seat_crawl import (
-    Answer,
+    SeatAnswer,
     Visit,
     borrowed,
     group,
@@ -34,7 +34,7 @@ class BlindingCheck:
     """One look at a study; `report` tells what was found."""
 
     def __init__(self, study: Study, *, slots: int | None = SLOTS) -> None:
-        self.study, self.report = study, Report()
+        self.study, self.report = study, BlindingReport()
         self.units = choose_units(study, slots)
         outputs = same_size.outputs_of(study)
         with borrowed(study):  # finding the box would store it
@@ -49,9 +49,9 @@ class BlindingCheck:
         )
         self.shapes = study_leaks.shapes(outputs)
         self.gaps = study_leaks.gaps(outputs)
-        self.leaks: list[Finding] = []
-        self.sent: list[Sent] = []
-        self.pages: list[Sent] = []
+        self.leaks: list[BlindingFinding] = []
+        self.sent: list[SentMedia] = []
+        self.pages: list[SentMedia] = []
         self.embedded: list[tuple[str, dict[str, str]]] = []
         self.parts: list[tuple[str, str, tuple[str, ...]]] = []
 
@@ -69,7 +69,7 @@ class BlindingCheck:
         self._compare()
         self.report.counts.seconds = round(time.monotonic() - begun, 2)
 
-    def _codes(self) -> Iterator[Finding]:
+    def _codes(self) -> Iterator[BlindingFinding]:
         """Look at the links and codes that were made already."""
         for code in self.study.slots.values_list("code", flat=True).iterator():
             yield from self.scanner.code(code, f"in the code of slot {code}")
@@ -83,7 +83,7 @@ class BlindingCheck:
             self.leaks += self.scanner.answer(answer, where, found)
             if answer.status == 404:
                 self.report.warnings.append(
-                    Finding(
+                    BlindingFinding(
                         "an address that leads nowhere",
                         f"at {where}",
                         "",
@@ -94,7 +94,9 @@ class BlindingCheck:
         for page in found.pages:
             named = f"pages ({page.language})"
             self.pages.append(
-                Sent(found.plain(page.address), named, shown, page.headers, NO_FACTS)
+                SentMedia(
+                    found.plain(page.address), named, shown, page.headers, NO_FACTS
+                )
             )
         for answer in found.media:
             self._take_media(found, answer)
@@ -104,14 +106,16 @@ class BlindingCheck:
             self.embedded.append((f"slot {code}", methods))
         self.scanner.count(found)
 
-    def _take_media(self, found: Visit, answer: Answer) -> None:
+    def _take_media(self, found: Visit, answer: SeatAnswer) -> None:
         output = found.output_at(answer.address)
         where, method = found.plain(answer.address), label(output) if output else ""
         where += f" of story {found.unit.story.key}"
         facts, leaks = self.scanner.media(answer, where, method)
         self.leaks += leaks
         named = group(answer.address)
-        sent = Sent(where, named, method, answer.headers, facts, found.unit.story.key)
+        sent = SentMedia(
+            where, named, method, answer.headers, facts, found.unit.story.key
+        )
         self.sent.append(sent)
         if output is not None:
             self.parts.append((where, output.method.name, _parts(found, answer)))
@@ -151,13 +155,13 @@ class BlindingCheck:
             default=0,
         )
 
-    def _mentioned(self) -> Iterator[Finding]:
+    def _mentioned(self) -> Iterator[BlindingFinding]:
         """Yield names in texts that the study shows on purpose."""
         for text, where in self.texts.items():
             for found in self.scanner.telltales.find(text):
                 one = found.telltale
                 if one.kind == "name":
-                    yield Finding(
+                    yield BlindingFinding(
                         f"name “{one.text}” in a text of the study",
                         f"in {where}",
                         one.who,
@@ -190,13 +194,13 @@ def label(output: Output) -> str:
     return output.method.name + " (degraded)" * (output.twin_of_id is not None)
 
 
-def _unseen(found: Visit) -> Iterator[Finding]:
+def _unseen(found: Visit) -> Iterator[BlindingFinding]:
     """Yield outputs of which nothing came, though there is something to see."""
     seen = {output.pk for a in found.media if (output := found.output_at(a.address))}
     for output in found.shown.values():
         drawn = output.video_id or output.frames.filter(media__isnull=False).exists()
         if drawn and output.pk not in seen:
-            yield Finding(
+            yield BlindingFinding(
                 "no picture or video of it could be looked at",
                 f"at {found.plain(found.pages[0].address)}",
                 label(output),
@@ -209,7 +213,7 @@ def _method(found: Visit, address: str) -> str:
     return label(output) if output else ""
 
 
-def _parts(found: Visit, answer: Answer) -> tuple[str, ...]:
+def _parts(found: Visit, answer: SeatAnswer) -> tuple[str, ...]:
     """Return the parts of an address without what is random by design.
 
     Sides are left out: whose side it is changes from slot to slot.

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 
 
 @dataclass(frozen=True, order=True)
-class Finding:
+class BlindingFinding:
     """Something that tells methods apart, where, whom it tells, what would be right."""
 
     what: str
@@ -19,7 +19,7 @@ class Finding:
 
 
 @dataclass
-class Counts:
+class LookedAt:
     """What was looked at."""
 
     slots: int = 0
@@ -39,16 +39,16 @@ class Counts:
 
 
 @dataclass
-class Report:
+class BlindingReport:
     """All that was found; a study is blind when there is no leak.
 
     Findings that differ only in the place are one, with the number of places.
     """
 
-    leaks: list[Finding] = field(default_factory=list)
-    warnings: list[Finding] = field(default_factory=list)
+    leaks: list[BlindingFinding] = field(default_factory=list)
+    warnings: list[BlindingFinding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    counts: Counts = field(default_factory=Counts)
+    counts: LookedAt = field(default_factory=LookedAt)
 
     @property
     def is_blind(self) -> bool:
@@ -64,7 +64,7 @@ class Report:
         }
 
 
-def folded(findings: Iterable[Finding]) -> list[Finding]:
+def folded(findings: Iterable[BlindingFinding]) -> list[BlindingFinding]:
     """Return one finding for each thing that was found, with its first place."""
     places: dict[tuple[str, str, str], list[str]] = {}
     for one in findings:
@@ -73,7 +73,7 @@ def folded(findings: Iterable[Finding]) -> list[Finding]:
         if one.where not in listed:
             listed.append(one.where)
     return [
-        Finding(
+        BlindingFinding(
             what,
             where[0] + f", and {len(where) - 1} more places" * (len(where) > 1),
             method,

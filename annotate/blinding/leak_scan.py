@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from annotate.blinding.file_metadata import Facts, examine
-from annotate.blinding.findings import Finding
+from annotate.blinding.findings import BlindingFinding
 from annotate.blinding.leaks import (
     LEAST_IN_CODES,
     Telltale,
@@ -15,7 +15,7 @@ from annotate.blinding.leaks import (
 )
 from annotate.blinding.method_differences import forbidden_headers
 from annotate.blinding.page_texts import Piece
-from annotate.blinding.seat_crawl import Answer, Visit
+from annotate.blinding.seat_crawl import SeatAnswer, Visit
 
 # What people read; the rest of a page is for browsers and scripts.
 READ = {"text", "alt", "title", "aria-label", "placeholder", "content", "summary"}
@@ -26,7 +26,7 @@ MORE_OFTEN = "more often on this method's pages than on others of the same stori
 _NUMBER = re.compile(r"\d+(\.\d+)?(px|s)?")
 
 # Where a common telltale stands: language of the page, element, attribute.
-Place = tuple[str, str, str]
+LeakPlace = tuple[str, str, str]
 
 
 @dataclass
@@ -46,10 +46,10 @@ class Scanner:
         default_factory=lambda: defaultdict(list)
     )
 
-    def answer(self, answer: Answer, where: str, visit: Visit | None) -> Iterator:
+    def answer(self, answer: SeatAnswer, where: str, visit: Visit | None) -> Iterator:
         """Yield what an answer's status, headers and text give away."""
         if answer.status >= 500:
-            yield Finding(
+            yield BlindingFinding(
                 f"answered {answer.status}, so it could not be looked at",
                 f"at {where}",
                 "",
@@ -68,7 +68,7 @@ class Scanner:
             else:
                 yield from self._hidden(plain(piece.text), place)
 
-    def _read(self, text: str, place: str) -> Iterator[Finding]:
+    def _read(self, text: str, place: str) -> Iterator[BlindingFinding]:
         for found in self.telltales.find(text):
             if found.telltale in self._left(text):
                 yield self._finding(found.telltale, place)
@@ -80,30 +80,32 @@ class Scanner:
             rest = rest.replace(own, " … ")
         return {found.telltale for found in self.telltales.find(rest)}
 
-    def _hidden(self, text: str, place: str, least: int = 1) -> Iterator[Finding]:
+    def _hidden(
+        self, text: str, place: str, least: int = 1
+    ) -> Iterator[BlindingFinding]:
         for known in (self.telltales, self.checks):
             for found in known.find(text, least=least):
                 if found.telltale in self._left(text) or known is self.checks:
                     yield self._finding(found.telltale, place)
         for start in sorted(hash_starts(text) & self.hashes.keys()):
-            yield Finding(
+            yield BlindingFinding(
                 f"hash of a picture ({start}…)", place, self.hashes[start], NO_CODES
             )
 
-    def code(self, text: str, where: str) -> Iterator[Finding]:
+    def code(self, text: str, where: str) -> Iterator[BlindingFinding]:
         """Yield what a link or the code of a slot gives away."""
         yield from self._hidden(text, where, LEAST_IN_CODES)
 
-    def _finding(self, telltale: Telltale, place: str) -> Finding:
-        return Finding(
+    def _finding(self, telltale: Telltale, place: str) -> BlindingFinding:
+        return BlindingFinding(
             f"{telltale.kind} “{telltale.text}”", place, telltale.who, NO_NAMES
         )
 
-    def media(self, answer: Answer, where: str, method: str) -> tuple[Facts, list]:
+    def media(self, answer: SeatAnswer, where: str, method: str) -> tuple[Facts, list]:
         """Return what a picture or video tells, and what of it gives away."""
         facts = examine(answer.body)
         found = [
-            Finding(
+            BlindingFinding(
                 f"metadata of a file: {tag}",
                 f"at {where}",
                 method,
@@ -112,7 +114,7 @@ class Scanner:
             for tag in facts.metadata
         ]
         found += [
-            Finding(
+            BlindingFinding(
                 f"{one.kind} “{one.text}” in the bytes of a file",
                 f"at {where}",
                 one.who,
@@ -122,7 +124,7 @@ class Scanner:
         ]
         if facts.size is None:
             found.append(
-                Finding(
+                BlindingFinding(
                     f"a file of kind {facts.kind} that cannot be read",
                     f"at {where}",
                     method,
@@ -136,7 +138,7 @@ class Scanner:
     def count(self, visit: Visit) -> None:
         """Count the common telltales and the numbers of a slot's pages."""
         methods = frozenset(output.method.name for output in visit.shown.values())
-        counted: Counter[tuple[Telltale | str, Place]] = Counter()
+        counted: Counter[tuple[Telltale | str, LeakPlace]] = Counter()
         for page in visit.pages:
             for piece in page.pieces:
                 place = (page.language, piece.element, piece.attribute)
@@ -153,7 +155,7 @@ class Scanner:
         for found in self.telltales.find_common(text):
             yield found.telltale
 
-    def common(self) -> Iterator[Finding]:
+    def common(self) -> Iterator[BlindingFinding]:
         """Yield common telltales that stand more often where their method is shown."""
         for one, place in self._places():
             if isinstance(one, Telltale) and self._tells(one, place, one.methods):
@@ -162,7 +164,7 @@ class Scanner:
                     one, f"in {attribute or 'text'} of <{element}>, {MORE_OFTEN}"
                 )
 
-    def numbers(self) -> Iterator[Finding]:
+    def numbers(self) -> Iterator[BlindingFinding]:
         """Yield numbers in attributes that stand more often with one method."""
         methods = {
             m for pages in self.counted.values() for shown, _c in pages for m in shown
@@ -171,19 +173,19 @@ class Scanner:
             for method in sorted(methods) if isinstance(one, str) else ():
                 if self._tells(one, place, frozenset([method])):
                     _language, element, attribute = place
-                    yield Finding(
+                    yield BlindingFinding(
                         f"number {one}",
                         f"in {attribute} of <{element}>, {MORE_OFTEN}",
                         method,
                         "the same numbers for all methods",
                     )
 
-    def _places(self) -> list[tuple[Telltale | str, Place]]:
+    def _places(self) -> list[tuple[Telltale | str, LeakPlace]]:
         every = {key for pages in self.counted.values() for _m, c in pages for key in c}
         return sorted(every, key=str)
 
     def _tells(
-        self, one: Telltale | str, place: Place, methods: frozenset[str]
+        self, one: Telltale | str, place: LeakPlace, methods: frozenset[str]
     ) -> bool:
         """Say whether every story shows it more often with these methods than without.
 

@@ -33,7 +33,7 @@ class Telltale:
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundLeak:
     """A telltale at a place of a text."""
 
     telltale: Telltale
@@ -59,20 +59,22 @@ class Telltales:
         ]
         self.clear = [one for one in every if one not in self.common]
 
-    def find(self, text: str, *, least: int = 1) -> Iterator[Found]:
+    def find(self, text: str, *, least: int = 1) -> Iterator[FoundLeak]:
         """Yield the clear telltales of a text, also if it is encoded for addresses."""
         yield from self._find(self.clear, text, least)
 
-    def find_common(self, text: str) -> Iterator[Found]:
+    def find_common(self, text: str) -> Iterator[FoundLeak]:
         """Yield the common telltales of a text."""
         yield from self._find(self.common, text, 1)
 
-    def _find(self, wanted: list[Telltale], text: str, least: int) -> Iterator[Found]:
+    def _find(
+        self, wanted: list[Telltale], text: str, least: int
+    ) -> Iterator[FoundLeak]:
         plain = unquote(text)
         for one in wanted:
             if len("".join(words(one.text))) >= least:
                 for match in self._patterns[one].finditer(plain):
-                    yield Found(one, match.start(), match.end())
+                    yield FoundLeak(one, match.start(), match.end())
 
     def find_bytes(self, data: bytes) -> Iterator[Telltale]:
         """Yield the telltales that stand in a file as they are written."""

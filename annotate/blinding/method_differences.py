@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from annotate.blinding.file_metadata import Facts
-from annotate.blinding.findings import Finding
+from annotate.blinding.findings import BlindingFinding
 
 # The length of a file follows from the picture in it, which is shown anyway; the others
 # change with every answer.
@@ -15,7 +15,7 @@ DIFFERENT_SECONDS = 0.05
 
 
 @dataclass(frozen=True)
-class Sent:
+class SentMedia:
     """An answer with a picture or a video of a method.
 
     `group` names what may be compared: pictures with pictures of the same rendition.
@@ -31,11 +31,11 @@ class Sent:
 
 def forbidden_headers(
     address: str, headers: Mapping[str, str], method: str
-) -> Iterator[Finding]:
+) -> Iterator[BlindingFinding]:
     """Yield headers by which equal contents or files could be recognised."""
     for name, value in headers.items():
         if name.lower() in FORBIDDEN:
-            yield Finding(
+            yield BlindingFinding(
                 f"header {name} ({value[:60]})",
                 f"at {address}",
                 method,
@@ -43,7 +43,7 @@ def forbidden_headers(
             )
 
 
-def compare_headers(sent: Iterable[Sent]) -> Iterator[Finding]:
+def compare_headers(sent: Iterable[SentMedia]) -> Iterator[BlindingFinding]:
     """Yield headers that some methods have, or have with another value."""
     for group, answers in _grouped(sent):
         shown = [(a, {n.lower(): v for n, v in a.headers.items()}) for a in answers]
@@ -58,7 +58,7 @@ def compare_headers(sent: Iterable[Sent]) -> Iterator[Finding]:
             )
 
 
-def compare_marks(sent: Iterable[Sent]) -> Iterator[Finding]:
+def compare_marks(sent: Iterable[SentMedia]) -> Iterator[BlindingFinding]:
     """Yield colour profiles and encoder settings that not all methods have."""
     for group, answers in _grouped(sent):
         yield from _odd(
@@ -71,8 +71,8 @@ def compare_marks(sent: Iterable[Sent]) -> Iterator[Finding]:
 
 
 def compare_sizes(
-    sent: Iterable[Sent], box: tuple[int, int] | None
-) -> Iterator[Finding]:
+    sent: Iterable[SentMedia], box: tuple[int, int] | None
+) -> Iterator[BlindingFinding]:
     """Yield sizes in pixels by which a method could be recognised."""
     for group, answers in _grouped(sent):
         sized = [(a, "{} x {}".format(*a.facts.size)) for a in answers if a.facts.size]
@@ -88,7 +88,7 @@ def compare_sizes(
         )
 
 
-def compare_videos(sent: Iterable[Sent]) -> Iterator[Finding]:
+def compare_videos(sent: Iterable[SentMedia]) -> Iterator[BlindingFinding]:
     """Yield frame rates and durations that differ; watching tells them anyway."""
     by_rate: dict[str, set[float]] = defaultdict(set)
     by_story: dict[str, dict[str, float]] = defaultdict(dict)
@@ -103,7 +103,7 @@ def compare_videos(sent: Iterable[Sent]) -> Iterator[Finding]:
     ):
         if len({str(value) for value in told.values()}) > 1:
             listed = ", ".join(f"{m} {told[m]}" for m in sorted(told))
-            yield Finding(
+            yield BlindingFinding(
                 f"{what} differs between methods: {listed}",
                 "in videos",
                 "",
@@ -119,12 +119,12 @@ def _unequal(by_story: dict[str, dict[str, float]]) -> dict[str, str]:
     return {}
 
 
-def compare_shapes(shapes: Mapping[str, set[str]]) -> Iterator[Finding]:
+def compare_shapes(shapes: Mapping[str, set[str]]) -> Iterator[BlindingFinding]:
     """Yield methods whose pictures have a shape that no other method's have."""
     for method, own in sorted(shapes.items()):
         others = {shape for m, s in shapes.items() if m != method for shape in s}
         if others and own and not own & others:
-            yield Finding(
+            yield BlindingFinding(
                 f"pictures are {', '.join(sorted(own))}, those of no other method are",
                 "in the edges around its pictures",
                 method,
@@ -132,14 +132,14 @@ def compare_shapes(shapes: Mapping[str, set[str]]) -> Iterator[Finding]:
             )
 
 
-def compare_gaps(gaps: Mapping[str, tuple[int, int]]) -> Iterator[Finding]:
+def compare_gaps(gaps: Mapping[str, tuple[int, int]]) -> Iterator[BlindingFinding]:
     """Yield how often shots are missing where that is not equally often everywhere."""
     if len({lacking / every for lacking, every in gaps.values()}) > 1:
         listed = ", ".join(
             f"{method} {lacking} of {every}"
             for method, (lacking, every) in sorted(gaps.items())
         )
-        yield Finding(
+        yield BlindingFinding(
             f"outputs that lack shots: {listed}",
             "in shots that are missing",
             "",
@@ -149,7 +149,7 @@ def compare_gaps(gaps: Mapping[str, tuple[int, int]]) -> Iterator[Finding]:
 
 def repeated_addresses(
     assignments: Iterable[tuple[str, Mapping[str, str]]],
-) -> Iterator[Finding]:
+) -> Iterator[BlindingFinding]:
     """Yield addresses of pictures that two assignments share.
 
     Each assignment has a name and the method at each of its addresses.
@@ -159,7 +159,7 @@ def repeated_addresses(
         for address, method in addresses.items():
             first = seen.setdefault(address, name)
             if first != name:
-                yield Finding(
+                yield BlindingFinding(
                     "the same address of a picture in two assignments",
                     f"at {address}, of {first} and {name}",
                     method,
@@ -169,7 +169,7 @@ def repeated_addresses(
 
 def telling_parts(
     addresses: Iterable[tuple[str, str, tuple[str, ...]]], most: int
-) -> Iterator[Finding]:
+) -> Iterator[BlindingFinding]:
     """Yield parts of addresses that occur with one method only.
 
     Each address comes with its method and its parts, without link and code. Numbers up
@@ -185,7 +185,7 @@ def telling_parts(
         for part in parts:
             counts = part.isdigit() and int(part) <= most
             if len(methods) > 1 and owners[part] == {method} and not counts:
-                yield Finding(
+                yield BlindingFinding(
                     f"“{part}” stands only in addresses of this method",
                     f"at {address}",
                     method,
@@ -193,16 +193,16 @@ def telling_parts(
                 )
 
 
-def _grouped(sent: Iterable[Sent]) -> Iterator[tuple[str, list[Sent]]]:
-    groups: dict[str, list[Sent]] = defaultdict(list)
+def _grouped(sent: Iterable[SentMedia]) -> Iterator[tuple[str, list[SentMedia]]]:
+    groups: dict[str, list[SentMedia]] = defaultdict(list)
     for one in sent:
         groups[one.group].append(one)
     yield from groups.items()
 
 
 def _odd(
-    values: list[tuple[Sent, str]], told: Callable[[str, str], tuple[str, str]]
-) -> Iterator[Finding]:
+    values: list[tuple[SentMedia, str]], told: Callable[[str, str], tuple[str, str]]
+) -> Iterator[BlindingFinding]:
     """Yield what differs from the value that most answers have."""
     counted = Counter(value for _one, value in values)
     if len(counted) < 2:
@@ -211,4 +211,4 @@ def _odd(
     for one, value in values:
         if value != usual:
             what, right = told(value, usual)
-            yield Finding(what, f"at {one.address}", one.method, right)
+            yield BlindingFinding(what, f"at {one.address}", one.method, right)

@@ -20,7 +20,7 @@ from django.test import Client
 from django.urls import Resolver404, resolve, reverse
 from django.utils import timezone, translation
 
-from annotate.blinding.findings import Counts
+from annotate.blinding.findings import LookedAt
 from annotate.blinding.page_texts import Piece, read
 from annotate.models import (
     Annotator,
@@ -49,7 +49,7 @@ PAGES = (
 
 
 @dataclass(frozen=True)
-class Answer:
+class SeatAnswer:
     """What came back from an address; `language` is that of the page asked for."""
 
     address: str
@@ -83,9 +83,9 @@ class Visit:
     unit: Unit
     shown: dict[str, Output]
     codes: tuple[str, ...]
-    pages: list[Answer] = field(default_factory=list)
-    others: list[Answer] = field(default_factory=list)
-    media: list[Answer] = field(default_factory=list)
+    pages: list[SeatAnswer] = field(default_factory=list)
+    others: list[SeatAnswer] = field(default_factory=list)
+    media: list[SeatAnswer] = field(default_factory=list)
     embedded: dict[str, list[str]] = field(default_factory=dict)
 
     def plain(self, text: str) -> str:
@@ -120,25 +120,25 @@ def group(address: str) -> str:
 class Seat:
     """A browser without scripts, which counts what it is sent."""
 
-    def __init__(self, counts: Counts) -> None:
+    def __init__(self, counts: LookedAt) -> None:
         self.counts = counts
         self.client = Client(
             raise_request_exception=False, SERVER_NAME="localhost", HTTP_ACCEPT="*/*"
         )
 
-    def get(self, address: str, language: str = "en") -> Answer:
+    def get(self, address: str, language: str = "en") -> SeatAnswer:
         return self._ask("get", address, language)
 
-    def post(self, address: str, language: str = "en", **data: str) -> Answer:
+    def post(self, address: str, language: str = "en", **data: str) -> SeatAnswer:
         return self._ask("post", address, language, data)
 
-    def send(self, address: str, data: object) -> Answer:
+    def send(self, address: str, data: object) -> SeatAnswer:
         """Send JSON, as scripts do."""
         return self._ask("post", address, "en", data, "application/json")
 
     def _ask(
         self, how: str, address: str, language: str, data: object = None, kind: str = ""
-    ) -> Answer:
+    ) -> SeatAnswer:
         response = getattr(self.client, how)(
             address,
             data or {},
@@ -154,7 +154,7 @@ class Seat:
         )
         # What a server keeps between requests would make the next answer shorter.
         self.client.cookies.clear()
-        answer = Answer(
+        answer = SeatAnswer(
             address,
             response.status_code,
             dict(response.headers),
@@ -165,7 +165,7 @@ class Seat:
         self._count(answer)
         return answer
 
-    def _count(self, answer: Answer) -> None:
+    def _count(self, answer: SeatAnswer) -> None:
         self.counts.bytes += len(answer.body)
         if answer.content_type.startswith("image/"):
             self.counts.pictures += 1
@@ -231,7 +231,7 @@ def assign(unit: Unit, person: Annotator, repeat_of: Slot | None = None) -> Slot
     )
 
 
-def visit(study: Study, unit: Unit, counts: Counts) -> Visit:
+def visit(study: Study, unit: Unit, counts: LookedAt) -> Visit:
     """Fetch everything that two assignments and a repeat of one unit lead to."""
     with borrowed(study):
         first, second = invent(study), invent(study)
@@ -305,7 +305,7 @@ def _answers(slot: Slot) -> tuple[list[dict[str, object]], dict[str, str]]:
     ], form
 
 
-def visit_pages(study: Study, counts: Counts) -> list[tuple[Answer, str]]:
+def visit_pages(study: Study, counts: LookedAt) -> list[tuple[SeatAnswer, str]]:
     """Return the pages around the slots, each with the link it was reached by."""
     with borrowed(study):
         seat, invitation = Seat(counts), invent(study)
@@ -328,14 +328,14 @@ def visit_pages(study: Study, counts: Counts) -> list[tuple[Answer, str]]:
     return found
 
 
-def followed(page: Answer) -> Iterator[str]:
+def followed(page: SeatAnswer) -> Iterator[str]:
     """Yield the annotator's addresses that a page names."""
     for piece in page.pieces:
         if piece.address and (address := inside(page.address, piece.text)):
             yield address
 
 
-def embedded(page: Answer) -> list[str]:
+def embedded(page: SeatAnswer) -> list[str]:
     """Return the annotator's addresses that a page loads by itself."""
     loaded = (piece for piece in page.pieces if piece.embedded)
     found = (inside(page.address, piece.text) for piece in loaded)

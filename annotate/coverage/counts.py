@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from annotate.models import Choice, Flag, Purpose, Question, Rating, Slot, Study
 from evalcore.models import Method, Story
 
-State = Slot.State
-Counts = NDArray[np.int64]
+SlotState = Slot.State
+UnitNumbers = NDArray[np.int64]
 Name = TypeVar("Name", str, tuple[str, ...])
 # The slots that redundancy asks for. The others are left out of the analysis, or
 # surplus.
-WANTED = Q(ordinal__isnull=False) & ~Q(state=State.EXCLUDED)
-SURPLUS = Q(ordinal__isnull=True, purpose=Purpose.REAL) & ~Q(state=State.WITHDRAWN)
+WANTED = Q(ordinal__isnull=False) & ~Q(state=SlotState.EXCLUDED)
+SURPLUS = Q(ordinal__isnull=True, purpose=Purpose.REAL) & ~Q(state=SlotState.WITHDRAWN)
 # Flags that make one doubt what an annotator has submitted.
 DOUBTS = (Flag.Action.WARN, Flag.Action.PAUSE, Flag.Action.EXCLUDE)
 
@@ -79,14 +79,14 @@ class UnitCounts:
 
     methods: tuple[tuple[str, ...], ...]
     stories: tuple[str, ...]
-    pk: Counts
-    row: Counts
-    column: Counts
-    done: Counts
-    doubted: Counts
-    leased: Counts
-    wanted: Counts
-    aside: Counts
+    pk: UnitNumbers
+    row: UnitNumbers
+    column: UnitNumbers
+    done: UnitNumbers
+    doubted: UnitNumbers
+    leased: UnitNumbers
+    wanted: UnitNumbers
+    aside: UnitNumbers
 
     def __len__(self) -> int:
         return len(self.pk)
@@ -151,14 +151,14 @@ def totals(
         submitted=done,
         wanted=wanted,
         leased=leases(study).count(),
-        excluded=study.slots.filter(state=State.EXCLUDED).count(),
+        excluded=study.slots.filter(state=SlotState.EXCLUDED).count(),
         surplus=surplus,
     )
 
 
 def leases(study: Study) -> QuerySet[Slot]:
     """Return the wanted slots that somebody has in hand, the first to run out first."""
-    return study.slots.filter(state=State.LEASED, ordinal__isnull=False).order_by(
+    return study.slots.filter(state=SlotState.LEASED, ordinal__isnull=False).order_by(
         "lease_until"
     )
 
@@ -195,8 +195,8 @@ def units(study: Study) -> UnitCounts:
 
 
 def _methods(
-    first: Counts, second: Counts
-) -> tuple[tuple[tuple[str, ...], ...], Counts]:
+    first: UnitNumbers, second: UnitNumbers
+) -> tuple[tuple[tuple[str, ...], ...], UnitNumbers]:
     """Return the pairs of methods that occur (or lone ones), and which one each is."""
     rows = [(0, ""), *Method.objects.order_by("pk").values_list("pk", "name")]
     ids, names = zip(*rows, strict=True)
@@ -215,7 +215,7 @@ def _methods(
     )
 
 
-def _stories(study: Study, story: Counts) -> tuple[tuple[str, ...], Counts]:
+def _stories(study: Study, story: UnitNumbers) -> tuple[tuple[str, ...], UnitNumbers]:
     """Return the keys of the stories that occur, and which one each is."""
     keys = dict(
         Story.objects.filter(benchmark=study.benchmark_id).values_list("pk", "key")
@@ -224,14 +224,16 @@ def _stories(study: Study, story: Counts) -> tuple[tuple[str, ...], Counts]:
     return _in_order([keys[code] for code in codes.tolist()], place)
 
 
-def _in_order(names: list[Name], place: Counts) -> tuple[tuple[Name, ...], Counts]:
+def _in_order(
+    names: list[Name], place: UnitNumbers
+) -> tuple[tuple[Name, ...], UnitNumbers]:
     order = sorted(range(len(names)), key=names.__getitem__)
     rank = np.empty(len(names), np.int64)
     rank[order] = np.arange(len(names))
     return tuple(names[i] for i in order), rank[place]
 
 
-def _of_units(pk: Counts, counted: Mapping[int, int]) -> Counts:
+def _of_units(pk: UnitNumbers, counted: Mapping[int, int]) -> UnitNumbers:
     """Return what was counted of each unit, 0 where nothing was."""
     if not counted:
         return np.zeros(len(pk), np.int64)
@@ -277,7 +279,7 @@ def doubted_units(study: Study) -> Counter[int]:
         annotator__study=study, resolved_at__isnull=True, action__in=DOUBTS
     ).values_list("annotator", flat=True)
     done = Slot.objects.filter(
-        annotator__in=list(flagged), state=State.SUBMITTED, ordinal__isnull=False
+        annotator__in=list(flagged), state=SlotState.SUBMITTED, ordinal__isnull=False
     )
     return Counter(done.values_list("unit", flat=True))
 
@@ -293,7 +295,7 @@ def _answered(study: Study, question: Question) -> dict[int, int]:
             question=question,
             is_current=True,
             annotator=F("slot__annotator"),
-            slot__state=State.SUBMITTED,
+            slot__state=SlotState.SUBMITTED,
             slot__ordinal__isnull=False,
         )
         counted = rows.values_list("slot__unit").annotate(n=Count("pk")).order_by()

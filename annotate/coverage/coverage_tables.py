@@ -11,10 +11,10 @@ from annotate.coverage.completion import times
 from annotate.coverage.counts import UnitCounts, of_question, totals, units
 from annotate.models import Skip, Slot, Study
 
-Table = tuple[tuple[str, ...], Iterable[tuple[object, ...]]]
+CsvTable = tuple[tuple[str, ...], Iterable[tuple[object, ...]]]
 
 
-def cells(study: Study) -> Table:
+def cells(study: Study) -> CsvTable:
     """Return every unit and question with what was submitted and what is wanted."""
     header = (
         "methods",
@@ -54,7 +54,7 @@ def _by_question(study: Study) -> Iterator[tuple[str, UnitCounts]]:
         yield question.key, of_question(found, study, question)
 
 
-def annotators(study: Study) -> Table:
+def annotators(study: Study) -> CsvTable:
     """Return everybody's progress, speed, checks, agreement and flags."""
     header = (
         "annotator",
@@ -110,7 +110,7 @@ def _annotators(study: Study) -> Iterator[tuple[object, ...]]:
         )
 
 
-def arrivals(study: Study) -> Table:
+def arrivals(study: Study) -> CsvTable:
     """Return how many slots were submitted each day, and how many there were then."""
     return ("day", "submitted", "total"), _arrivals(study)
 
@@ -122,11 +122,11 @@ def _arrivals(study: Study) -> Iterator[tuple[object, ...]]:
         yield at.date().isoformat(), n, total
 
 
-def _known(study: Study) -> snapshots.Known:
+def _known(study: Study) -> snapshots.KnownFigures:
     return snapshots.known(study, totals(study, surplus=0).wanted)
 
 
-def alerts(study: Study) -> Table:
+def alerts(study: Study) -> CsvTable:
     """Return what needs attention, the most important first."""
     rows = (
         (
@@ -142,7 +142,7 @@ def alerts(study: Study) -> Table:
     return ("kind", "level", "text", "to_do", "since", "notes"), rows
 
 
-def events(study: Study) -> Table:
+def events(study: Study) -> CsvTable:
     """Return the whole log, oldest first."""
     header = ("event", "at", "kind", "annotator", "user", "slot", "details")
     rows = study.events.order_by("id").values_list(
@@ -154,7 +154,7 @@ def events(study: Study) -> Table:
     )
 
 
-def comments(study: Study) -> Table:
+def comments(study: Study) -> CsvTable:
     """Return what annotators wrote about stories, and why they skipped some."""
     header = ("kind", "slot", "story", "methods", "annotator", "at", "text")
     return header, _comments(study)
@@ -187,7 +187,7 @@ def _said(
     return kind, slot.code, unit.story.key, methods, name, moment, text
 
 
-TABLES: dict[str, Callable[[Study], Table]] = {
+TABLES: dict[str, Callable[[Study], CsvTable]] = {
     "cells": cells,
     "annotators": annotators,
     "arrivals": arrivals,

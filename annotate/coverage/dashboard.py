@@ -22,7 +22,7 @@ from annotate.coverage.counts import (
     totals,
     units,
 )
-from annotate.coverage.heat_map import Grid, grid
+from annotate.coverage.heat_map import HeatMap, grid
 from annotate.models import CHECKS, Annotator, Flag, Question, Slot, Study
 from annotate.people.presence import last_seen
 
@@ -122,14 +122,14 @@ def _bar(low: float | None, high: float | None) -> tuple[float, float]:
 class Dashboard:
     """What the page shows, and as of when."""
 
-    known: snapshots.Known
+    known: snapshots.KnownFigures
     totals: Totals
     alerts: list[Alert]
     outlook: Outlook
     sessions: int
     chart: charts.Chart | None
     by_day: bool
-    grid: Grid
+    grid: HeatMap
     questions: list[Question]
     question: Question | None
     alphas: list[AlphaRow]
@@ -159,10 +159,10 @@ def version(study: Study, now: datetime | None = None) -> str:
 
 
 @dataclass(frozen=True)
-class Standing:
+class StudyStanding:
     """How a study stands: what is known, what needs attention, and until when."""
 
-    known: snapshots.Known
+    known: snapshots.KnownFigures
     totals: Totals
     alerts: list[Alert]
     outlook: Outlook
@@ -170,7 +170,7 @@ class Standing:
 
 def standing(
     study: Study, now: datetime | None = None, found: UnitCounts | None = None
-) -> Standing:
+) -> StudyStanding:
     """Return how a study stands; `found` are its units where they were read already."""
     now = now or timezone.now()
     total = totals(study, found=found, surplus=0)
@@ -189,7 +189,7 @@ def standing(
     until = outlook(
         study, known.tallies, waits, total.left, has_stalled=stalled, now=now
     )
-    return Standing(known, total, needed, until)
+    return StudyStanding(known, total, needed, until)
 
 
 def attention(study: Study, now: datetime | None = None) -> list[Alert]:
@@ -198,7 +198,7 @@ def attention(study: Study, now: datetime | None = None) -> list[Alert]:
 
 
 def _computed_at(
-    study: Study, known: snapshots.Known, now: datetime
+    study: Study, known: snapshots.KnownFigures, now: datetime
 ) -> datetime | None:
     """Return when the worker last computed, if it is late."""
     if not known.is_behind or known.at is None or now - known.at <= BEHIND:
@@ -262,7 +262,7 @@ def dashboard(
 
 
 def person_rows(
-    study: Study, known: snapshots.Known, most: int | None = None
+    study: Study, known: snapshots.KnownFigures, most: int | None = None
 ) -> list[PersonRow]:
     """Return everybody's row, or so many: those with flags first, then by name."""
     flags: dict[int, list[Flag]] = defaultdict(list)

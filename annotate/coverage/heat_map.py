@@ -10,14 +10,14 @@ from urllib.parse import urlencode
 
 import numpy as np
 
-from annotate.coverage.counts import Counts, UnitCounts
+from annotate.coverage.counts import UnitCounts, UnitNumbers
 
 # So many columns and rows are shown one by one; more are folded into fewer.
 MOST, COLUMNS, ROWS = 40, 10, 20
 NOWHERE = -1
 
 
-class Share(NamedTuple):
+class UnitShare(NamedTuple):
     """What a unit has of what it is to have."""
 
     done: int
@@ -37,7 +37,7 @@ class Cell:
     leased: int
     wanted: int
     aside: int
-    worst: Share
+    worst: UnitShare
     query: str
     folded: bool
 
@@ -84,7 +84,7 @@ class Fold:
 
 
 @dataclass(frozen=True)
-class Row:
+class HeatMapRow:
     """One method, or one pair of methods, over the stories shown; or several."""
 
     fold: Fold
@@ -105,11 +105,11 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Grid:
+class HeatMap:
     """The heat map: what stands in its columns and rows, and how much there is."""
 
     columns: tuple[Fold, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[HeatMapRow, ...]
     n_stories: int
     n_rows: int
     doubted: int
@@ -126,7 +126,7 @@ class Grid:
         )
 
 
-def grid(found: UnitCounts, *, stories: str = "", rows: str = "") -> Grid:
+def grid(found: UnitCounts, *, stories: str = "", rows: str = "") -> HeatMap:
     """Arrange units by method and story; fold what is more than fits.
 
     `stories` and `rows` name the places to show, as in "1-40"; all when empty.
@@ -143,7 +143,7 @@ def grid(found: UnitCounts, *, stories: str = "", rows: str = "") -> Grid:
         ]
         present = [cell for cell in cells if cell is not None]
         made.append(
-            Row(
+            HeatMapRow(
                 band,
                 methods,
                 tuple(cells),
@@ -154,7 +154,7 @@ def grid(found: UnitCounts, *, stories: str = "", rows: str = "") -> Grid:
         )
     shown = f"{stories} {rows}".strip()
     doubted = sum(row.doubted for row in made)
-    return Grid(
+    return HeatMap(
         tuple(columns),
         tuple(made),
         len(found.stories),
@@ -172,7 +172,7 @@ class Sums(NamedTuple):
     leased: int
     wanted: int
     aside: int
-    worst: Share
+    worst: UnitShare
 
 
 def _sums(
@@ -199,14 +199,14 @@ def _sums(
             found.aside[shown],
         )
     ]
-    worst = map(Share, done[order][first].tolist(), wanted[order][first].tolist())
+    worst = map(UnitShare, done[order][first].tolist(), wanted[order][first].tolist())
     return {
         divmod(place, len(columns)): Sums(*values)
         for place, *values in zip(cells.tolist(), *summed, worst, strict=True)
     }
 
 
-def _folds(folds: Sequence[Fold], n: int) -> Counts:
+def _folds(folds: Sequence[Fold], n: int) -> UnitNumbers:
     """Return which fold each of `n` names is in."""
     found = np.full(n, NOWHERE, np.int64)
     for place, one in enumerate(folds):

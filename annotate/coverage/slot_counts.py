@@ -27,14 +27,14 @@ from annotate.models import (
 from annotate.people.presence import answers_by_day, patience_days
 from annotate.slots import timing
 
-State = Slot.State
+SlotState = Slot.State
 HOURS_KEPT = timedelta(days=15)
 MOST_BLOCKED = 50
-UNFINISHED = (State.OPEN, State.LEASED)
+UNFINISHED = (SlotState.OPEN, SlotState.LEASED)
 
 
 @dataclass(frozen=True)
-class Person:
+class AnnotatorProgress:
     """One annotator's progress."""
 
     annotator: Annotator
@@ -47,24 +47,24 @@ class Person:
     last: datetime | None
 
 
-def people(study: Study) -> tuple[Person, ...]:
+def people(study: Study) -> tuple[AnnotatorProgress, ...]:
     """Count every annotator's slots."""
     mine = Q(slots__ordinal__isnull=False)
-    done = mine & Q(slots__state=State.SUBMITTED)
+    done = mine & Q(slots__state=SlotState.SUBMITTED)
     surplus = Q(slots__ordinal__isnull=True, slots__purpose=Purpose.REAL)
     annotators = study.annotators.annotate(
         submitted=Count("slots", filter=done),
-        planned=Count("slots", filter=mine & ~Q(slots__state=State.EXCLUDED)),
+        planned=Count("slots", filter=mine & ~Q(slots__state=SlotState.EXCLUDED)),
         surplus=Count("slots", filter=surplus),
         submitted_surplus=Count(
-            "slots", filter=surplus & Q(slots__state=State.SUBMITTED)
+            "slots", filter=surplus & Q(slots__state=SlotState.SUBMITTED)
         ),
         session=Max("slots__session", filter=done),
         sessions=Max("slots__session"),
         last=Max("slots__submitted_at"),
     ).order_by("name")
     return tuple(
-        Person(
+        AnnotatorProgress(
             a,
             a.submitted,
             a.planned,
@@ -120,7 +120,7 @@ def _left(study: Study, blocked: list[int]) -> dict[str, Any]:
     """
     slots = study.slots.filter(ordinal__isnull=False, state__in=UNFINISHED).order_by()
     nobodys = Q(annotator__isnull=True, unit__in=blocked)
-    is_stuck = Q(state=State.OPEN) & (Q(unit__set_aside_at__isnull=False) | nobodys)
+    is_stuck = Q(state=SlotState.OPEN) & (Q(unit__set_aside_at__isnull=False) | nobodys)
     stuck = Case(When(is_stuck, then=True), default=False)
     held: dict[str, int] = {}
     n_stuck = 0
@@ -148,7 +148,7 @@ def _going_on(study: Study) -> QuerySet[Slot]:
 def _real(study: Study) -> QuerySet[Slot]:
     """Return the submitted slots within the redundancy."""
     return study.slots.filter(
-        state=State.SUBMITTED, ordinal__isnull=False, purpose=Purpose.REAL
+        state=SlotState.SUBMITTED, ordinal__isnull=False, purpose=Purpose.REAL
     ).order_by()
 
 
@@ -199,7 +199,7 @@ def _expired(study: Study) -> Counter[int]:
     )
 
 
-def _blocked(study: Study, counted: Sequence[Person]) -> list[int]:
+def _blocked(study: Study, counted: Sequence[AnnotatorProgress]) -> list[int]:
     """Return units with a free slot that none of those who may still work may take.
 
     While people can still join or wait for an invitation nothing is blocked for good,
@@ -209,7 +209,7 @@ def _blocked(study: Study, counted: Sequence[Person]) -> list[int]:
     if able is None:
         return []
     free = study.slots.filter(
-        annotator__isnull=True, state=State.OPEN, ordinal__isnull=False
+        annotator__isnull=True, state=SlotState.OPEN, ordinal__isnull=False
     ).filter(unit__set_aside_at__isnull=True)
     wanted = list(free.values_list("unit", "round", "language").order_by().distinct())
     if not wanted or len(able) > _most_met(study):
@@ -236,7 +236,7 @@ def _blocked(study: Study, counted: Sequence[Person]) -> list[int]:
     return sorted(set(blocked))
 
 
-def _able(study: Study, counted: Iterable[Person]) -> dict[int, str] | None:
+def _able(study: Study, counted: Iterable[AnnotatorProgress]) -> dict[int, str] | None:
     """Return who may still work, with their language; None while people may join."""
     links = study.join_links.filter(closed_at__isnull=True, joined__lt=F("most"))
     waiting = study.annotators.filter(state=Annotator.State.PLANNED)
@@ -256,5 +256,5 @@ def _most_met(study: Study) -> int:
     """Return how many people can have met one unit: more cannot be shut out."""
     slots = study.units.aggregate(n=Max("redundancy"))["n"] or 0
     skips = Skip.objects.filter(unit__study=study).values("annotator").distinct()
-    excluded = study.slots.filter(state=State.EXCLUDED).count()
+    excluded = study.slots.filter(state=SlotState.EXCLUDED).count()
     return slots * study.rounds + skips.count() + excluded

@@ -40,7 +40,7 @@ CODES = {"a": 0.0, "tie": 1.0, "b": 2.0, "both_bad": 3.0}
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownFigures:
     """What is known of a study: counts, statistics, and when they were taken.
 
     `alphas` and `signals` are empty and `at` None before the worker has been there.
@@ -61,7 +61,7 @@ def latest_event(study: Study) -> int:
     return study.events.order_by("-id").values_list("id", flat=True).first() or 0
 
 
-def known(study: Study, wanted: int, now: datetime | None = None) -> Known:
+def known(study: Study, wanted: int, now: datetime | None = None) -> KnownFigures:
     """Return what is known now; ring the worker's bell when that is behind.
 
     The slots of a study with few `wanted` are counted at once.
@@ -74,7 +74,7 @@ def known(study: Study, wanted: int, now: datetime | None = None) -> Known:
     live = wanted <= SMALL
     stored = row.data if row else {}
     counted = tallies(study, now) if live else stored.get("tallies", {})
-    return Known(
+    return KnownFigures(
         counted,
         stored.get("alphas", {}),
         stored.get("signals", {}),

@@ -79,7 +79,7 @@ COUNTED = ("slots", "hidden")  # lists of rows, of which the number is told
 
 
 @dataclass(frozen=True)
-class Line:
+class LogLine:
     """One event, or a run of the same that happened to slots of one person.
 
     The events are in the order in which they were given.
@@ -97,13 +97,13 @@ class Line:
         return self.events[-1]
 
 
-def lines(events: Iterable[Event], most: int) -> list[Line]:
+def lines(events: Iterable[Event], most: int) -> list[LogLine]:
     """Return up to `most` lines, with runs of the same event folded into one."""
-    found: list[Line] = []
+    found: list[LogLine] = []
     for event in events:
-        line = Line((event,), tuple(details(event)))
+        line = LogLine((event,), tuple(details(event)))
         if found and _is_same(found[-1], line):
-            found[-1] = Line((*found[-1].events, event), line.details)
+            found[-1] = LogLine((*found[-1].events, event), line.details)
         elif len(found) == most:
             break
         else:
@@ -111,7 +111,7 @@ def lines(events: Iterable[Event], most: int) -> list[Line]:
     return found
 
 
-def _is_same(run: Line, line: Line) -> bool:
+def _is_same(run: LogLine, line: LogLine) -> bool:
     """Say whether an event goes on what happened to one person's slots before."""
     one, other = run.first, line.first
     return bool(one.slot_id and other.slot_id) and (

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from annotate.models import Event, Slot, Study
 
 Kind = Event.Kind
-State = Slot.State
+SlotState = Slot.State
 
 
 @dataclass
@@ -24,16 +24,16 @@ class Followed:
 
 # What each event finds, and the state that it leaves behind.
 MOVES: dict[str, tuple[tuple[str, ...], str]] = {
-    Kind.SLOT_TAKEN: ((State.OPEN,), State.LEASED),
-    Kind.SLOT_EXPIRED: ((State.LEASED,), State.OPEN),
-    Kind.SLOT_SKIPPED: ((State.OPEN, State.LEASED), State.OPEN),
-    Kind.SLOT_FREED: ((State.OPEN, State.LEASED), State.OPEN),
-    Kind.SLOT_WITHDRAWN: ((State.OPEN, State.LEASED), State.WITHDRAWN),
-    Kind.SLOT_SUBMITTED: ((State.OPEN, State.LEASED), State.SUBMITTED),
-    Kind.SLOT_EXCLUDED: ((State.SUBMITTED,), State.EXCLUDED),
-    Kind.EXCLUSION_UNDONE: ((State.EXCLUDED,), State.SUBMITTED),
+    Kind.SLOT_TAKEN: ((SlotState.OPEN,), SlotState.LEASED),
+    Kind.SLOT_EXPIRED: ((SlotState.LEASED,), SlotState.OPEN),
+    Kind.SLOT_SKIPPED: ((SlotState.OPEN, SlotState.LEASED), SlotState.OPEN),
+    Kind.SLOT_FREED: ((SlotState.OPEN, SlotState.LEASED), SlotState.OPEN),
+    Kind.SLOT_WITHDRAWN: ((SlotState.OPEN, SlotState.LEASED), SlotState.WITHDRAWN),
+    Kind.SLOT_SUBMITTED: ((SlotState.OPEN, SlotState.LEASED), SlotState.SUBMITTED),
+    Kind.SLOT_EXCLUDED: ((SlotState.SUBMITTED,), SlotState.EXCLUDED),
+    Kind.EXCLUSION_UNDONE: ((SlotState.EXCLUDED,), SlotState.SUBMITTED),
 }
-BIRTHS = {Kind.SLOT_OPENED: State.OPEN, Kind.SLOT_LATE: State.LEASED}
+BIRTHS = {Kind.SLOT_OPENED: SlotState.OPEN, Kind.SLOT_LATE: SlotState.LEASED}
 # What only the holder of a slot can do, or whoever takes a free one.
 WORK = (Kind.SLOT_TAKEN, Kind.SLOT_SUBMITTED)
 FOLLOWED = [*MOVES, *BIRTHS, Kind.SLOT_SURPLUS, Kind.SLOTS_LISTED]

@@ -18,7 +18,7 @@ from annotate.models import (
 )
 from evalcore.models import MetricScore, Shot
 
-State = Slot.State
+SlotState = Slot.State
 
 
 def problems(study: Study) -> list[str]:
@@ -70,7 +70,7 @@ def _units(study: Study) -> Iterator[str]:
 
 def _redundancy(study: Study) -> Iterator[str]:
     """Check the slots of each unit; only an imported table may have fewer."""
-    inside = Q(slots__ordinal__isnull=False) & ~Q(slots__state=State.EXCLUDED)
+    inside = Q(slots__ordinal__isnull=False) & ~Q(slots__state=SlotState.EXCLUDED)
     for round_ in range(1, study.rounds + 1):
         units = Unit.objects.filter(study=study).annotate(
             n=Count("slots", filter=inside & Q(slots__round=round_))
@@ -93,7 +93,7 @@ def _scores(study: Study) -> Iterator[str]:
 
 def _counts(study: Study) -> Iterator[str]:
     """Check each unit's count of submitted slots, which the coverage page shows."""
-    done = Q(slots__ordinal__isnull=False, slots__state=State.SUBMITTED)
+    done = Q(slots__ordinal__isnull=False, slots__state=SlotState.SUBMITTED)
     units = Unit.objects.filter(study=study).annotate(n=Count("slots", filter=done))
     for unit in units.exclude(n=F("submitted")):
         yield f"unit {unit.pk}: counts {unit.submitted} submitted slots, has {unit.n}"
@@ -111,7 +111,7 @@ def _people(study: Study) -> Iterator[str]:
     ):
         yield f"slot {slot.code}: its annotator belongs to another study"
     stranded = study.slots.filter(
-        state__in=[State.OPEN, State.LEASED],
+        state__in=[SlotState.OPEN, SlotState.LEASED],
         annotator__state__in=(Annotator.State.REVOKED, Annotator.State.FAILED),
     )
     for slot in stranded:
@@ -121,9 +121,9 @@ def _people(study: Study) -> Iterator[str]:
 def _exclusions(study: Study) -> Iterator[str]:
     in_force = Exclusion.objects.filter(slot=OuterRef("pk"), undone_at__isnull=True)
     slots = study.slots.annotate(excluded=Exists(in_force))
-    for slot in slots.filter(state=State.EXCLUDED, excluded=False):
+    for slot in slots.filter(state=SlotState.EXCLUDED, excluded=False):
         yield f"slot {slot.code}: excluded, but no exclusion is in force"
-    for slot in slots.filter(excluded=True).exclude(state=State.EXCLUDED):
+    for slot in slots.filter(excluded=True).exclude(state=SlotState.EXCLUDED):
         yield f"slot {slot.code}: an exclusion is in force, but it is {slot.state}"
 
 
@@ -157,7 +157,7 @@ def _answers(study: Study) -> Iterator[str]:
     questions = list(study.questions.all())
     shots = _shots(study) if study.is_checklist else {}
     current = Q(**{f"{name}__is_current": True, f"{name}__annotator": F("annotator")})
-    closed = study.slots.filter(state__in=[State.SUBMITTED, State.EXCLUDED])
+    closed = study.slots.filter(state__in=[SlotState.SUBMITTED, SlotState.EXCLUDED])
     counted = closed.annotate(n=Count(name, filter=current))
     for slot in counted.select_related("unit__story").iterator(2000):
         wanted = sum(q.is_asked_of(slot.unit.story) for q in questions)
@@ -206,7 +206,7 @@ def _looks(study: Study) -> Iterator[str]:
         return
     shots = _shots(study)
     own = Count("looks", filter=Q(looks__annotator=F("annotator")))
-    closed = study.slots.filter(state__in=[State.SUBMITTED, State.EXCLUDED])
+    closed = study.slots.filter(state__in=[SlotState.SUBMITTED, SlotState.EXCLUDED])
     for slot in closed.annotate(n=own).select_related("unit").iterator(2000):
         if slot.n != shots.get(slot.unit.story_id, 0):
             yield f"slot {slot.code}: {slot.n} of its shots were looked at"

@@ -13,7 +13,7 @@ from analysis.problems import InputError, Problem, Problems, by_line
 from analysis.tables import FLAGS
 from annotate import event_log
 from annotate.answers.analysis_views import add_views
-from annotate.answers.writing import Judgement, store_judgements
+from annotate.answers.writing import GivenElsewhere, store_judgements
 from annotate.imported_judgements.answer_rows import (
     as_utc,
     row_problems,
@@ -57,7 +57,7 @@ LOWEST, HIGHEST = -1000, 1000
 
 
 @dataclass
-class Summary:
+class JudgementImport:
     """What an import did."""
 
     rows: int
@@ -80,7 +80,7 @@ def import_ratings(
     scale: tuple[int, int],
     create: bool = False,
     earlier: Sequence[Problem] = (),
-) -> Summary:
+) -> JudgementImport:
     """Store ratings as a closed study; a second time changes nothing.
 
     All dimensions of one (story, method, annotator, round) become one slot with one
@@ -127,7 +127,7 @@ def import_choices(
     file: str,
     create: bool = False,
     earlier: Sequence[Problem] = (),
-) -> Summary:
+) -> JudgementImport:
     """Store choices as a closed pairwise study; a second time changes nothing.
 
     Raises
@@ -157,7 +157,7 @@ def _import(
     file: str,
     protocol: str,
     scale: tuple[int, int] | None,
-) -> Summary:
+) -> JudgementImport:
     existing = Study.objects.filter(slug=slug).select_related("benchmark").first()
     if existing is not None:
         return _compare(existing, names.benchmark, rows, file)
@@ -176,7 +176,7 @@ def _import(
             answers=len(rows),
             slots=slots,
         )
-    return Summary(len(rows), slots, _notes(rows))
+    return JudgementImport(len(rows), slots, _notes(rows))
 
 
 def _notes(rows: list[Row]) -> list[str]:
@@ -253,7 +253,7 @@ class _Importer:
             )
         Slot.objects.bulk_create(slots.values(), batch_size=500)
         return store_judgements(
-            Judgement(
+            GivenElsewhere(
                 slot,
                 submitted_at=_when(self.groups[key][0]),
                 seconds=_seconds(self.groups[key][0]),
@@ -348,7 +348,9 @@ def _seconds(row: Row) -> float | None:
     return float(text) if text else None
 
 
-def _compare(study: Study, benchmark: Benchmark, rows: list[Row], file: str) -> Summary:
+def _compare(
+    study: Study, benchmark: Benchmark, rows: list[Row], file: str
+) -> JudgementImport:
     """Accept a second import of the same answers; refuse any other."""
     if study.benchmark.slug != benchmark.slug:
         what = f"benchmark {study.benchmark.slug}, which study {study.slug} judges"
@@ -393,4 +395,4 @@ def _compare(study: Study, benchmark: Benchmark, rows: list[Row], file: str) -> 
     )
     if other:
         raise InputError(other)
-    return Summary(len(rows))
+    return JudgementImport(len(rows))

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-Counts = NDArray[np.int64]
+PairNumbers = NDArray[np.int64]
 
 STEPS = 100
 CONVERGED = 1e-9
@@ -29,7 +29,7 @@ CAUTION = 3
 
 
 @dataclass(frozen=True)
-class Standing:
+class MethodEstimates:
     """What is known of m methods.
 
     Attributes
@@ -53,7 +53,7 @@ class Standing:
 
 def standing(
     wins: Array, ties: Array | None = None, *, prior_sd: float = 1.0
-) -> Standing:
+) -> MethodEstimates:
     r"""Return the posterior of the abilities under Bradley and Terry.
 
     Parameters
@@ -104,11 +104,11 @@ def standing(
         ability = ability + step * min(1.0, LONGEST_STEP / max(largest, 1e-300))
         if largest < CONVERGED:
             covariance = np.asarray(np.linalg.inv(curvature), np.float64)
-            return Standing(ability, covariance, total.sum(axis=1))
+            return MethodEstimates(ability, covariance, total.sum(axis=1))
     raise ValueError("The answers leave abilities without a finite maximum.")
 
 
-def information(known: Standing, *, top: int | None = None) -> Array:
+def information(known: MethodEstimates, *, top: int | None = None) -> Array:
     r"""Return what one more comparison of each pair is expected to tell of the ranking.
 
     With `top`, count only what decides which methods are the best `top`. The array
@@ -176,7 +176,7 @@ def _logistic(x: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChosenUnit:
     """A unit that was chosen, and what must be logged with its answer.
 
     Attributes
@@ -201,7 +201,7 @@ class Choice:
 
 
 def probabilities(
-    gain: Array, free: Counts, *, explore: float = 0.2, focus: float = 4.0
+    gain: Array, free: PairNumbers, *, explore: float = 0.2, focus: float = 4.0
 ) -> Array:
     """Return with which probability each pair comes next.
 
@@ -237,12 +237,12 @@ def probabilities(
 
 def pick(
     gain: Array,
-    free: Counts,
+    free: PairNumbers,
     rng: np.random.Generator,
     *,
     explore: float = 0.2,
     focus: float = 4.0,
-) -> Choice | None:
+) -> ChosenUnit | None:
     """Draw the next unit: a pair by `probabilities`, then one of its free stories.
 
     `free`, shape (m, m, stories), has the open slots of each unit that this annotator
@@ -258,12 +258,12 @@ def pick(
     story = int(rng.choice(stories))
     unit = float(chances[first, second]) / len(stories)
     per_slot = unit / int(free[first, second, story])
-    return Choice((first, second), story, unit, per_slot, int(of_pairs.sum()))
+    return ChosenUnit((first, second), story, unit, per_slot, int(of_pairs.sum()))
 
 
 def counterbalanced(
-    left: Counts, right: Counts, excess: Counts
-) -> tuple[Counts, Counts]:
+    left: PairNumbers, right: PairNumbers, excess: PairNumbers
+) -> tuple[PairNumbers, PairNumbers]:
     """Keep the open slots that hold left and right within one while answers come in.
 
     Parameters
@@ -296,7 +296,9 @@ def counterbalanced(
     return np.where(stuck, in_unit[0], kept[0]), np.where(stuck, in_unit[1], kept[1])
 
 
-def separated(known: Standing, top: int, *, draws: int = 4000, seed: int = 0) -> float:
+def separated(
+    known: MethodEstimates, top: int, *, draws: int = 4000, seed: int = 0
+) -> float:
     """Return the posterior probability that the best `top` now are the best `top`.
 
     Their inner order does not matter. Counted in draws from the posterior, which
@@ -352,7 +354,9 @@ class StopRule:
         """The posterior probability at which to stop."""
         return 1 - (1 - self.confidence) / CAUTION
 
-    def holds(self, known: Standing, *, draws: int = 4000, seed: int = 0) -> bool:
+    def holds(
+        self, known: MethodEstimates, *, draws: int = 4000, seed: int = 0
+    ) -> bool:
         """Tell whether to stop; `draws` and `seed` as in `separated`."""
         if (known.comparisons < self.least).any():
             return False
@@ -365,7 +369,7 @@ def weights(per_slot: Sequence[float], available: Sequence[int], slots: int) -> 
     Parameters
     ----------
     per_slot, available
-        Of the `Choice` of every answer.
+        Of the `ChosenUnit` of every answer.
     slots
         Slots of the whole study, N; means over all of them are what is estimated.
 

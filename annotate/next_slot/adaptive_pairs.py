@@ -18,11 +18,11 @@ from annotate.models import Choice, Event, Purpose, Slot, Study
 from annotate.next_slot import adaptive
 from evalcore.models import Method
 
-Counts = np.ndarray
+PairNumbers = np.ndarray
 
 
 @dataclass(frozen=True)
-class Board:
+class MethodBoard:
     """A study's methods in alphabetical order, as in units, and where each unit stands.
 
     `places` has the numbers of both methods and of the story by unit.
@@ -36,7 +36,9 @@ class Board:
         stories = 1 + max((place[2] for place in self.places.values()), default=-1)
         return len(self.methods), len(self.methods), stories
 
-    def counts(self, rows: Iterable[tuple[int, bool, int]]) -> tuple[Counts, Counts]:
+    def counts(
+        self, rows: Iterable[tuple[int, bool, int]]
+    ) -> tuple[PairNumbers, PairNumbers]:
         """Return how many slots (unit, a_is_left, n) stand left, and how many right."""
         left, right = np.zeros((2, *self.shape), dtype=np.int64)
         for unit, a_is_left, n in rows:
@@ -65,7 +67,7 @@ def choose(study: Study, free: QuerySet[Slot]) -> Slot | None:
     return None if chosen is None else _slot_of(board, free, chosen, left, right)
 
 
-def _board(study: Study) -> Board:
+def _board(study: Study) -> MethodBoard:
     units = list(
         study.units.filter(purpose=Purpose.REAL).values_list(
             "pk", "output_a__method", "output_b__method", "story"
@@ -76,12 +78,14 @@ def _board(study: Study) -> Board:
     methods = [pk for _name, pk in sorted(named)]
     number = {pk: place for place, pk in enumerate(methods)}
     stories = {pk: i for i, pk in enumerate(sorted({unit[3] for unit in units}))}
-    return Board(
+    return MethodBoard(
         methods, {pk: (number[a], number[b], stories[s]) for pk, a, b, s in units}
     )
 
 
-def _allowed(study: Study, board: Board, free: QuerySet[Slot]) -> tuple[Counts, Counts]:
+def _allowed(
+    study: Study, board: MethodBoard, free: QuerySet[Slot]
+) -> tuple[PairNumbers, PairNumbers]:
     """Return the annotator's free slots, left and right, that keep sides even.
 
     What keeps them even is decided over all open slots of the study. Only where that
@@ -112,7 +116,7 @@ def _allowed(study: Study, board: Board, free: QuerySet[Slot]) -> tuple[Counts, 
     return adaptive.counterbalanced(own_left, own_right, excess)
 
 
-def _standing(study: Study, board: Board) -> adaptive.Standing:
+def _standing(study: Study, board: MethodBoard) -> adaptive.MethodEstimates:
     """Return what the answers so far say about the methods."""
     size = len(board.methods)
     wins, ties = np.zeros((2, size, size))
@@ -147,7 +151,7 @@ def _stop_rule(study: Study) -> adaptive.StopRule:
 
 
 @transaction.atomic
-def _stop(study: Study, board: Board, known: adaptive.Standing) -> None:
+def _stop(study: Study, board: MethodBoard, known: adaptive.MethodEstimates) -> None:
     """Write down once that the top is separated; nothing more is handed out.
 
     Whoever changes a study locks it before its annotators, and here the annotator is
@@ -167,11 +171,11 @@ def _stop(study: Study, board: Board, known: adaptive.Standing) -> None:
 
 
 def _slot_of(
-    board: Board,
+    board: MethodBoard,
     free: QuerySet[Slot],
-    chosen: adaptive.Choice,
-    left: Counts,
-    right: Counts,
+    chosen: adaptive.ChosenUnit,
+    left: PairNumbers,
+    right: PairNumbers,
 ) -> Slot:
     """Draw one of the unit's free slots among those whose side keeps it balanced."""
     place = (*chosen.pair, chosen.story)

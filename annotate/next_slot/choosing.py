@@ -19,13 +19,13 @@ from django.utils import timezone
 
 from annotate.models import Annotator, Purpose, Skip, Slot, Study
 from annotate.next_slot import adaptive_pairs
-from annotate.next_slot.slot_selection import Candidate, Seen, best, keeps_even
+from annotate.next_slot.slot_selection import Candidate, SeenSoFar, best, keeps_even
 from annotate.quality import control_slots, training
 from annotate.slots import errors, leasing
-from annotate.slots.leasing import UNFINISHED, Claim, Place
+from annotate.slots.leasing import UNFINISHED, Claim, LastPlace
 from annotate.slots.locking import locked_annotator, locked_slot
 
-Read = Callable[[int], Slot]
+ReadSlot = Callable[[int], Slot]
 
 # Enough free slots to find one that suits; more are read where none of them does.
 WINDOW, WIDE_WINDOW = 40, 1000
@@ -45,7 +45,7 @@ class Next(StrEnum):
 
 
 @dataclass(frozen=True)
-class Outlook:
+class NextOrReason:
     """The next slot, or why there is none.
 
     `minutes` tells when to try again while everything that is left is with others.
@@ -60,7 +60,7 @@ class Outlook:
     taken: bool = False
 
 
-def outlook(annotator: Annotator) -> Outlook:
+def outlook(annotator: Annotator) -> NextOrReason:
     """Return what the annotator should do next.
 
     Reads only, but writes down when the stop rule of an adaptive study holds.
@@ -69,15 +69,15 @@ def outlook(annotator: Annotator) -> Outlook:
     return _outlook(person, lambda pk: Slot.objects.get(pk=pk))
 
 
-def _outlook(person: Annotator, read: Read) -> Outlook:
+def _outlook(person: Annotator, read: ReadSlot) -> NextOrReason:
     """Return what comes next; a free slot that is chosen is read by `read`."""
     if not leasing.may_work(person):
-        return Outlook(Next.STOPPED)
+        return NextOrReason(Next.STOPPED)
     if (work := _next(person, read)) is not None:
         return work
     if has_room(person) and may_get_more(person):
-        return Outlook(Next.TAKEN, minutes=_minutes(person))
-    return Outlook(Next.DONE)
+        return NextOrReason(Next.TAKEN, minutes=_minutes(person))
+    return NextOrReason(Next.DONE)
 
 
 def next_slot(annotator: Annotator) -> Slot | None:
@@ -85,11 +85,11 @@ def next_slot(annotator: Annotator) -> Slot | None:
     return outlook(annotator).slot
 
 
-def _next(person: Annotator, read: Read) -> Outlook | None:
+def _next(person: Annotator, read: ReadSlot) -> NextOrReason | None:
     own = leasing.waiting(person).first()
     if own is None:
         return _best_free(person, read)
-    work = Outlook(Next.WORK, own)
+    work = NextOrReason(Next.WORK, own)
     if own.purpose in (Purpose.REAL, Purpose.TRAINING) or own.started_at is not None:
         return work
     # Slots that are claimed one by one come before a check that is laid among them.
@@ -99,7 +99,7 @@ def _next(person: Annotator, read: Read) -> Outlook | None:
 
 def take_next(
     annotator: Annotator, *, session: int | None = None, wish: str = ""
-) -> Outlook:
+) -> NextOrReason:
     """Take the next slot; try again while someone else is faster.
 
     With a `session`, what does not go on with it is returned without being taken: the
@@ -115,7 +115,9 @@ def take_next(
 
 
 @transaction.atomic
-def _take_next(annotator: Annotator, session: int | None, wish: str) -> Outlook | None:
+def _take_next(
+    annotator: Annotator, session: int | None, wish: str
+) -> NextOrReason | None:
     """Take the next slot, one browser of an annotator at a time."""
     person = locked_annotator(annotator)
     read = partial(locked_slot, study=person.study)
@@ -128,10 +130,10 @@ def _take_next(annotator: Annotator, session: int | None, wish: str) -> Outlook 
         slot = leasing.take_locked(following.slot, person, claim)
     except errors.SlotTakenError:
         return None
-    return Outlook(Next.WORK, slot, taken=True)
+    return NextOrReason(Next.WORK, slot, taken=True)
 
 
-def _wished(person: Annotator, wish: str, read: Read) -> Outlook | None:
+def _wished(person: Annotator, wish: str, read: ReadSlot) -> NextOrReason | None:
     """Return the free slot of that code, if nothing of the own plan comes first."""
     if (
         not wish
@@ -148,10 +150,10 @@ def _wished(person: Annotator, wish: str, read: Read) -> Outlook | None:
     own = leasing.waiting(person).values_list("started_at", "position").first()
     if own is not None and (own[0] is not None or claim.position >= own[1]):
         return None
-    return Outlook(Next.WORK, read(slot.pk), claim=claim)
+    return NextOrReason(Next.WORK, read(slot.pk), claim=claim)
 
 
-def _goes_on(person: Annotator, following: Outlook, session: int | None) -> bool:
+def _goes_on(person: Annotator, following: NextOrReason, session: int | None) -> bool:
     """Say whether a slot goes on with a session, or whether no session matters."""
     slot = following.slot
     if session is None:
@@ -274,7 +276,7 @@ def _wanted(annotator: Annotator) -> QuerySet[Slot]:
     )
 
 
-def _best_free(annotator: Annotator, read: Read) -> Outlook | None:
+def _best_free(annotator: Annotator, read: ReadSlot) -> NextOrReason | None:
     """Return the free slot that keeps the annotator's share most even."""
     if not has_room(annotator):
         return None
@@ -283,16 +285,16 @@ def _best_free(annotator: Annotator, read: Read) -> Outlook | None:
         seen, _place = _seen(annotator)
         new = free.exclude(unit__story__in=seen.stories)
         slot = adaptive_pairs.choose(annotator.study, new if new.exists() else free)
-        return None if slot is None else Outlook(Next.WORK, slot)
+        return None if slot is None else NextOrReason(Next.WORK, slot)
     candidates = _candidates(annotator, free[:WINDOW])
     if not candidates:
         return None
     seen, place = _seen(annotator)
     chosen = _choose(annotator, free, candidates, seen)
-    return Outlook(Next.WORK, read(chosen.slot), claim=place.claim(chosen.story))
+    return NextOrReason(Next.WORK, read(chosen.slot), claim=place.claim(chosen.story))
 
 
-def suitable(annotator: Annotator) -> tuple[list[Candidate], Seen, Place]:
+def suitable(annotator: Annotator) -> tuple[list[Candidate], SeenSoFar, LastPlace]:
     """Return free slots to choose from, what was seen so far, and where that ends."""
     return _candidates(annotator, free_slots(annotator)[:WINDOW]), *_seen(annotator)
 
@@ -301,7 +303,7 @@ def _choose(
     annotator: Annotator,
     free: QuerySet[Slot],
     candidates: list[Candidate],
-    seen: Seen,
+    seen: SeenSoFar,
 ) -> Candidate:
     chosen = best(candidates, seen)
     if len(candidates) == WINDOW and not keeps_even(chosen, seen):
@@ -329,7 +331,7 @@ def _candidates(annotator: Annotator, free: QuerySet[Slot]) -> list[Candidate]:
     return sorted(found, key=lambda c: crc32(f"{annotator.pk} {c.slot}".encode()))
 
 
-def _seen(annotator: Annotator) -> tuple[Seen, Place]:
+def _seen(annotator: Annotator) -> tuple[SeenSoFar, LastPlace]:
     """Return what the annotator was given so far, and where that ends.
 
     Checks are left out of the counts.
@@ -341,7 +343,7 @@ def _seen(annotator: Annotator) -> tuple[Seen, Place]:
     rows = list(
         slots.values_list(*leasing.PLACED, "a_is_left", *_methods(annotator.study))
     )
-    seen = Seen()
+    seen = SeenSoFar()
     for _session, _position, purpose, state, story, left, *methods in rows:
         if purpose == Purpose.REAL and state not in leasing.CLOSED:
             seen.add(Candidate(0, story, tuple(methods), 0, left))

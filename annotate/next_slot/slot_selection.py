@@ -25,7 +25,7 @@ class Candidate:
 
 
 @dataclass
-class Seen:
+class SeenSoFar:
     """What an annotator has been given so far.
 
     Parameters
@@ -51,7 +51,7 @@ class Seen:
             self.lean += 1 if candidate.a_is_left else -1
 
 
-def best(candidates: Sequence[Candidate], seen: Seen) -> Candidate | None:
+def best(candidates: Sequence[Candidate], seen: SeenSoFar) -> Candidate | None:
     """Return the candidate that keeps the annotator's share most even.
 
     Stories of the session at hand come last; then later rounds, methods met often,
@@ -73,7 +73,7 @@ def best(candidates: Sequence[Candidate], seen: Seen) -> Candidate | None:
     return min(candidates, key=lambda c: _cost(c, seen), default=None)
 
 
-def keeps_even(candidate: Candidate, seen: Seen) -> bool:
+def keeps_even(candidate: Candidate, seen: SeenSoFar) -> bool:
     """Say whether a slot shows a fresh story and no method more often than any before.
 
     Otherwise it is worth looking further for one that does.
@@ -83,7 +83,9 @@ def keeps_even(candidate: Candidate, seen: Seen) -> bool:
     return candidate.story not in seen.stories and (met < highest or highest == 0)
 
 
-def _cost(candidate: Candidate, seen: Seen) -> tuple[bool, int, int, int, int, int]:
+def _cost(
+    candidate: Candidate, seen: SeenSoFar
+) -> tuple[bool, int, int, int, int, int]:
     met = [seen.methods[method] for method in candidate.methods]
     left = 0
     if candidate.a_is_left is not None and len(candidate.methods) == 2:

@@ -8,7 +8,7 @@ from io import StringIO
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from analysis.problems import Problems, Told, without_numbers
+from analysis.problems import Problems, ToldProblem, without_numbers
 from annotate.models import Annotator, Invitation, Study, User
 from annotate.people import inviting
 from annotate.people.inviting import MOST_SLOTS, InvitingError
@@ -35,7 +35,7 @@ class Listed:
 class ListError(InvitingError):
     """Lines of the list are wrong; `problems` says which and why, the first ones."""
 
-    def __init__(self, wrong: Problems[Told]) -> None:
+    def __init__(self, wrong: Problems[ToldProblem]) -> None:
         self.problems = wrong.lines(more=_("... and {n} more"))
         super().__init__(" ".join(self.problems))
 
@@ -61,7 +61,7 @@ def invite_list(study: Study, text: str, *, user: User | None = None) -> Invited
     """
     with transaction.atomic():
         study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-        problems: Problems[Told] = Problems()
+        problems: Problems[ToldProblem] = Problems()
         listed = list(_read(study, text, problems))
         ids = study.annotators.exclude(external_id="").values_list(
             "external_id", flat=True
@@ -70,7 +70,7 @@ def invite_list(study: Study, text: str, *, user: User | None = None) -> Invited
         new = [one for one in listed if one.person.casefold() not in there]
         if not listed and not problems:
             empty = _("The list is empty; write one person a line.")
-            problems.append(Told(empty, empty))
+            problems.append(ToldProblem(empty, empty))
         made = [] if problems else [_invite(study, one, user, problems) for one in new]
         if problems:
             # Leaving the block by an exception takes back whoever was invited.
@@ -82,7 +82,7 @@ def invite_list(study: Study, text: str, *, user: User | None = None) -> Invited
 
 
 def _invite(
-    study: Study, one: Listed, user: User | None, problems: Problems[Told]
+    study: Study, one: Listed, user: User | None, problems: Problems[ToldProblem]
 ) -> Invitation | None:
     annotator = inviting.find_place(
         study, language=one.language, external_id=one.person, cap=one.cap, user=user
@@ -94,12 +94,12 @@ def _invite(
     return inviting.send(annotator, one.note, user)
 
 
-def _problem(line: int, reason: str, kind: str = "") -> Told:
+def _problem(line: int, reason: str, kind: str = "") -> ToldProblem:
     text = _("Line %(line)d: %(reason)s.") % {"line": line, "reason": reason}
-    return Told(text, kind or without_numbers(reason))
+    return ToldProblem(text, kind or without_numbers(reason))
 
 
-def _read(study: Study, text: str, problems: Problems[Told]) -> Iterator[Listed]:
+def _read(study: Study, text: str, problems: Problems[ToldProblem]) -> Iterator[Listed]:
     """Yield the people of a list; what is wrong is added to the problems."""
     lines = text.removeprefix("\ufeff").splitlines()
     if len(lines) > MOST_LINES:

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 from django.db.models import Count, F
 
 from annotate.models import Annotator, Purpose, Rating, Slot
-from annotate.quality_rules.checklist_signals import Shot, measure_boxes
+from annotate.quality_rules.checklist_signals import TickedShot, measure_boxes
 from annotate.quality_rules.signals import Signal
 from evalcore.models import Shot as StoryShot
 
 if TYPE_CHECKING:
-    from annotate.quality.judged_slots import Row
+    from annotate.quality.judged_slots import SubmittedSlot
 
 # By slot (or unit) and the number of the shot.
-Place = tuple[int, int]
+ShotKey = tuple[int, int]
 
 
 def tick_signals(
-    annotator: Annotator, slots: Sequence["Row"], *, with_others: bool
+    annotator: Annotator, slots: Sequence["SubmittedSlot"], *, with_others: bool
 ) -> dict[str, Signal]:
     """Return what the boxes say; what others ticked is looked up only when asked."""
     boxes = list(annotator.study.questions.values_list("key", flat=True))
@@ -27,7 +27,7 @@ def tick_signals(
     numbers = _numbers(slots)
     rest = _rest(annotator, slots, numbers) if with_others else {}
     shots = [
-        Shot(
+        TickedShot(
             ticked[slot.pk, number],
             ticked[slot.repeat_of, number] if slot.repeat_of else None,
             rest.get((slot.unit, number)) if slot.purpose == Purpose.REAL else None,
@@ -38,17 +38,17 @@ def tick_signals(
     return measure_boxes(shots, boxes)
 
 
-def _ticked(annotator: Annotator) -> Mapping[Place, frozenset[str]]:
+def _ticked(annotator: Annotator) -> Mapping[ShotKey, frozenset[str]]:
     """Return the keys of the boxes ticked now; only these rows are read."""
     rows = Rating.objects.filter(annotator=annotator, is_current=True, value=1)
-    found: dict[Place, set[str]] = defaultdict(set)
+    found: dict[ShotKey, set[str]] = defaultdict(set)
     for slot, shot, key in rows.values_list("slot", "shot", "question__key"):
         found[slot, shot].add(key)
     kept = {place: frozenset(keys) for place, keys in found.items()}
     return defaultdict(frozenset, kept)
 
 
-def _numbers(slots: Sequence["Row"]) -> Mapping[int, list[int]]:
+def _numbers(slots: Sequence["SubmittedSlot"]) -> Mapping[int, list[int]]:
     """Return the numbers of the shots of each story that was shown."""
     rows = StoryShot.objects.filter(story__in={slot.story for slot in slots})
     numbers: dict[int, list[int]] = defaultdict(list)
@@ -58,8 +58,10 @@ def _numbers(slots: Sequence["Row"]) -> Mapping[int, list[int]]:
 
 
 def _rest(
-    annotator: Annotator, slots: Sequence["Row"], numbers: Mapping[int, list[int]]
-) -> dict[Place, dict[str, float]]:
+    annotator: Annotator,
+    slots: Sequence["SubmittedSlot"],
+    numbers: Mapping[int, list[int]],
+) -> dict[ShotKey, dict[str, float]]:
     """Return the share of the others who ticked each box, where there are others."""
     others = Slot.objects.filter(
         unit__in={slot.unit for slot in slots},
@@ -75,7 +77,7 @@ def _rest(
         .annotate(n=Count("pk"))
         .order_by()
     )
-    rest: dict[Place, dict[str, float]] = {
+    rest: dict[ShotKey, dict[str, float]] = {
         (slot.unit, number): {}
         for slot in slots
         if slot.unit in counts

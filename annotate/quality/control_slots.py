@@ -15,7 +15,7 @@ from annotate.slots import leasing
 
 KINDS = (Purpose.GOLD, Purpose.REPEAT, Purpose.TWIN)
 
-Found = Iterable[tuple[Unit, Slot | None]]
+Candidates = Iterable[tuple[Unit, Slot | None]]
 
 
 def begin_session(
@@ -125,7 +125,7 @@ def _may_meet(person: Annotator, purpose: Purpose, stories: set[int]) -> QuerySe
     ).exclude(story__in=stories)
 
 
-def _gold(person: Annotator, _session: int, stories: set[int]) -> Found:
+def _gold(person: Annotator, _session: int, stories: set[int]) -> Candidates:
     """Yield gold units whose pictures this annotator does not judge otherwise."""
     same = Q(unit__output_a=OuterRef("output_a")) & (
         Q(unit__output_b=OuterRef("output_b")) | Q(unit__output_b__isnull=True)
@@ -135,7 +135,7 @@ def _gold(person: Annotator, _session: int, stories: set[int]) -> Found:
         yield unit, None
 
 
-def _twins(person: Annotator, session: int, stories: set[int]) -> Found:
+def _twins(person: Annotator, session: int, stories: set[int]) -> Candidates:
     """Yield twins; where one output is shown, of those judged in earlier sessions."""
     units = _may_meet(person, Purpose.TWIN, stories)
     if not person.study.is_pairwise:
@@ -151,7 +151,7 @@ def _twins(person: Annotator, session: int, stories: set[int]) -> Found:
         yield unit, None
 
 
-def _repeats(person: Annotator, session: int, stories: set[int]) -> Found:
+def _repeats(person: Annotator, session: int, stories: set[int]) -> Candidates:
     """Yield what the annotator judged in earlier sessions, once, and not twice yet."""
     slots = Slot.objects.filter(
         annotator=person,
@@ -165,7 +165,7 @@ def _repeats(person: Annotator, session: int, stories: set[int]) -> Found:
         yield slot.unit, slot
 
 
-CANDIDATES: dict[str, Callable[[Annotator, int, set[int]], Found]] = {
+CANDIDATES: dict[str, Callable[[Annotator, int, set[int]], Candidates]] = {
     Purpose.GOLD: _gold,
     Purpose.REPEAT: _repeats,
     Purpose.TWIN: _twins,

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 
-class Row(NamedTuple):
+class SubmittedSlot(NamedTuple):
     """What the signals need to know of a submitted slot."""
 
     pk: int

@@ -28,10 +28,10 @@ from annotate.models import (
 from annotate.people import inviting
 from annotate.quality import exclusion
 from annotate.quality.checklist_ticks import tick_signals
-from annotate.quality.judged_slots import Row
+from annotate.quality.judged_slots import SubmittedSlot
 from annotate.quality_rules.findings import finding, in_english
 from annotate.quality_rules.rules import Breach, Rule, evaluate, parse_rules
-from annotate.quality_rules.signals import Judged, Signal, measure
+from annotate.quality_rules.signals import JudgedUnit, Signal, measure
 from annotate.slots import timing
 from annotate.slots.locking import locked_annotator
 from evalcore.models import Shot
@@ -104,7 +104,7 @@ def signals_of(
     return found
 
 
-def _slots(annotator: Annotator) -> list[Row]:
+def _slots(annotator: Annotator) -> list[SubmittedSlot]:
     """Return the submitted slots in order; of the training the round that was passed.
 
     The pass mark decides about the training; a rule about it looks back.
@@ -130,7 +130,7 @@ def _slots(annotator: Annotator) -> list[Row]:
         "unit__original",
         "repeat_of",
     )
-    return [Row(*row) for row in rows]
+    return [SubmittedSlot(*row) for row in rows]
 
 
 def _scales(annotator: Annotator) -> dict[str, tuple[int, int]]:
@@ -145,7 +145,9 @@ Rest = dict[int, dict[str, float]]
 Given = dict[int, dict[str, int | str]]
 
 
-def _judged(annotator: Annotator, slots: list[Row], *, rest: Rest) -> list[Judged]:
+def _judged(
+    annotator: Annotator, slots: list[SubmittedSlot], *, rest: Rest
+) -> list[JudgedUnit]:
     answers = _answers(annotator)
     shots = dict(
         Shot.objects.filter(story__in={slot.story for slot in slots})
@@ -159,7 +161,7 @@ def _judged(annotator: Annotator, slots: list[Row], *, rest: Rest) -> list[Judge
         if slot.purpose == Purpose.REAL
     }
     return [
-        Judged(
+        JudgedUnit(
             purpose=slot.purpose,
             answers=answers.get(slot.pk, {}),
             shots=max(shots.get(slot.story, 1), 1),
@@ -189,7 +191,7 @@ def _answers(annotator: Annotator) -> Given:
     return answers
 
 
-def _expected(slot: Row) -> dict[str, tuple[int, int] | str] | None:
+def _expected(slot: SubmittedSlot) -> dict[str, tuple[int, int] | str] | None:
     if slot.purpose in (Purpose.REAL, Purpose.REPEAT):
         return None
     return {
@@ -198,7 +200,9 @@ def _expected(slot: Row) -> dict[str, tuple[int, int] | str] | None:
     }
 
 
-def _earlier(slot: Row, answers: Given, of_unit: Given) -> dict[str, int | str] | None:
+def _earlier(
+    slot: SubmittedSlot, answers: Given, of_unit: Given
+) -> dict[str, int | str] | None:
     if slot.purpose == Purpose.REPEAT and slot.repeat_of is not None:
         return answers.get(slot.repeat_of)
     if slot.purpose == Purpose.TWIN and slot.original is not None:
@@ -206,7 +210,7 @@ def _earlier(slot: Row, answers: Given, of_unit: Given) -> dict[str, int | str] 
     return None
 
 
-def _rest(annotator: Annotator, slots: list[Row]) -> Rest:
+def _rest(annotator: Annotator, slots: list[SubmittedSlot]) -> Rest:
     """Return what the others say of each unit: mean rating, or share of votes for a."""
     model = Choice if annotator.study.is_pairwise else Rating
     votes = Case(

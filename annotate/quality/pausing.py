@@ -8,8 +8,8 @@ from annotate.models import Annotator, Event, Flag, Unit, User
 from annotate.quality import monitoring
 from annotate.slots.locking import locked_annotator
 
-State = Annotator.State
-MAY_PAUSE = (State.INVITED, State.ACTIVE, State.FINISHED)
+AnnotatorState = Annotator.State
+MAY_PAUSE = (AnnotatorState.INVITED, AnnotatorState.ACTIVE, AnnotatorState.FINISHED)
 
 
 class HoldingError(ValueError):
@@ -23,14 +23,14 @@ def pause(annotator: Annotator, *, user: User | None = None, reason: str = "") -
     A second time changes nothing.
     """
     person = locked_annotator(annotator)
-    if person.state == State.PAUSED:
+    if person.state == AnnotatorState.PAUSED:
         return
     if person.state not in MAY_PAUSE:
         raise HoldingError(
             _("%(name)s cannot be paused: %(state)s.")
             % {"name": person.name, "state": person.get_state_display()}
         )
-    before, person.state = person.state, State.PAUSED
+    before, person.state = person.state, AnnotatorState.PAUSED
     annotator.state = person.state
     person.save(update_fields=["state"])
     event_log.note(
@@ -50,7 +50,7 @@ def resume(annotator: Annotator, *, user: User | None = None) -> None:
     A warning about the same signal, which came before, is settled with them.
     """
     person = locked_annotator(annotator)
-    if person.state != State.PAUSED:
+    if person.state != AnnotatorState.PAUSED:
         raise HoldingError(
             _("%(name)s is not paused: %(state)s.")
             % {"name": person.name, "state": person.get_state_display()}
@@ -78,7 +78,7 @@ def _state_before(person: Annotator) -> str:
     before = last.details.get("before") if last else None
     if before in MAY_PAUSE:
         return before
-    return State.ACTIVE if person.consented_at else State.INVITED
+    return AnnotatorState.ACTIVE if person.consented_at else AnnotatorState.INVITED
 
 
 @transaction.atomic

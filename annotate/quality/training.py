@@ -36,7 +36,7 @@ class Marked:
 
 
 @dataclass(frozen=True)
-class Result:
+class TrainingResult:
     """How a round of training stands.
 
     `needed` is how many of the `n` answers have to be right, once all units are done.
@@ -131,7 +131,7 @@ def _words(slot: Slot, question: Question, values: Sequence[int | str]) -> str:
     return _("%(low)s to %(high)s") % {"low": low, "high": high}
 
 
-def result(annotator: Annotator, round_: int) -> Result:
+def result(annotator: Annotator, round_: int) -> TrainingResult:
     """Return how many answers of a round were right, and whether the round is over."""
     slots = list(
         _own(annotator)
@@ -141,7 +141,7 @@ def result(annotator: Annotator, round_: int) -> Result:
     done = [slot for slot in slots if slot.submitted_at is not None]
     marked = [mark for slot in done for mark in marks(slot)]
     share = annotator.study.training.get("pass_mark", PASS_MARK)
-    return Result(
+    return TrainingResult(
         right=sum(mark.right for mark in marked),
         n=len(marked),
         needed=ceil(share * len(marked) - 1e-9),
@@ -181,7 +181,7 @@ def conclude(annotator: Annotator) -> bool | None:
     return found.passed
 
 
-def _note(kind: Event.Kind, person: Annotator, found: Result) -> None:
+def _note(kind: Event.Kind, person: Annotator, found: TrainingResult) -> None:
     event_log.note(
         kind, person.study_id, annotator=person, right=found.right, of=found.n
     )

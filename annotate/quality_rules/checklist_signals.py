@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from annotate.quality_rules.signals import Judged, Signal, agreement
+from annotate.quality_rules.signals import JudgedUnit, Signal, agreement
 
 
 @dataclass(frozen=True, slots=True)
-class Shot:
+class TickedShot:
     """The boxes that an annotator has ticked in one shot.
 
     Parameters
@@ -31,7 +31,9 @@ class Shot:
     rest: Mapping[str, float] | None = None
 
 
-def measure_boxes(shots: Sequence[Shot], boxes: Sequence[str]) -> dict[str, Signal]:
+def measure_boxes(
+    shots: Sequence[TickedShot], boxes: Sequence[str]
+) -> dict[str, Signal]:
     """Return the signals that ticks have: flat, repeat, agreement; n counts shots.
 
     `boxes` are the keys of all boxes of a shot.
@@ -40,12 +42,12 @@ def measure_boxes(shots: Sequence[Shot], boxes: Sequence[str]) -> dict[str, Sign
     return {signal.name: signal for signal in found}
 
 
-def blank(shots: Iterable[Shot]) -> Signal:
+def blank(shots: Iterable[TickedShot]) -> Signal:
     """Share of shots in which nothing is ticked."""
     return _mean("flat", [float(not s.ticked) for s in shots], "no shot was looked at")
 
 
-def moved(shots: Iterable[Shot]) -> Signal:
+def moved(shots: Iterable[TickedShot]) -> Signal:
     """Share of the boxes ticked now or earlier that were ticked only once.
 
     Averaged over the shots that were looked at twice; 1 less the Jaccard index of what
@@ -59,10 +61,10 @@ def moved(shots: Iterable[Shot]) -> Signal:
     return _mean("repeat", parts, "no shot with a tick was looked at twice")
 
 
-def with_the_rest(shots: Iterable[Shot], boxes: Sequence[str]) -> Signal:
+def with_the_rest(shots: Iterable[TickedShot], boxes: Sequence[str]) -> Signal:
     """Correlation with the shares of the others who ticked, as `agreement` has it."""
     judged = [
-        Judged(
+        JudgedUnit(
             "real",
             {box: int(box in s.ticked) for box in boxes},
             rest={box: s.rest.get(box, 0.0) for box in boxes},

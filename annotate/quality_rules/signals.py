@@ -41,7 +41,7 @@ Rows = Sequence[Answers | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedUnit:
     """One submitted slot of an annotator.
 
     Parameters
@@ -113,7 +113,7 @@ class Signal:
 
 
 def measure(
-    judged: Sequence[Judged], *, scales: Scales | None = None, skipped: int = 0
+    judged: Sequence[JudgedUnit], *, scales: Scales | None = None, skipped: int = 0
 ) -> dict[str, Signal]:
     """Return every signal of one annotator; training counts for `training` only.
 
@@ -158,7 +158,7 @@ def _mean(
     return Signal(name, fmean(seen), len(seen), detail, seen)
 
 
-def _as_seen(unit: Judged) -> dict[str, int | str] | None:
+def _as_seen(unit: JudgedUnit) -> dict[str, int | str] | None:
     """Return the answers as the annotator gave them: choices as left or right.
 
     None where there are none, or where nobody knows which output stood left.
@@ -173,7 +173,7 @@ def _as_seen(unit: Judged) -> dict[str, int | str] | None:
     return seen or None
 
 
-def seconds(work: Sequence[Judged], *, per_shot: bool) -> Signal:
+def seconds(work: Sequence[JudgedUnit], *, per_shot: bool) -> Signal:
     """Median time on the page, per unit or per shot shown.
 
     The observations are the times; a rule's `limit` turns them into the share of
@@ -260,7 +260,7 @@ def upper_tail(successes: int, n: int) -> float:
     return total / (1 << n)
 
 
-def within_tolerance(judged: Sequence[Judged], purpose: str) -> Signal:
+def within_tolerance(judged: Sequence[JudgedUnit], purpose: str) -> Signal:
     """Share of answers within the tolerance, averaged over units of the purpose.
 
     A rating is right from the lowest to the highest expected one, a choice if it is
@@ -285,7 +285,7 @@ def is_right(value: int | str, expected: Sequence[int] | str) -> bool:
     return expected[0] <= value <= expected[1]
 
 
-def repeat(work: Sequence[Judged], scales: Scales) -> Signal:
+def repeat(work: Sequence[JudgedUnit], scales: Scales) -> Signal:
     """Mean difference between two answers of the annotator to the same question.
 
     In parts of the largest possible difference: abs(now - earlier) / (high - low) for
@@ -304,7 +304,7 @@ def repeat(work: Sequence[Judged], scales: Scales) -> Signal:
 
 
 def _with_earlier(
-    work: Sequence[Judged], purpose: str
+    work: Sequence[JudgedUnit], purpose: str
 ) -> Iterable[list[tuple[str, int | str, int | str]]]:
     """Yield (question, answer now, answer then) of each unit of the purpose."""
     for unit in work:
@@ -326,7 +326,7 @@ def _move(
     return abs(now - then) / (scale[1] - scale[0])
 
 
-def twin(work: Sequence[Judged]) -> Signal:
+def twin(work: Sequence[JudgedUnit]) -> Signal:
     """Share of (twin, original) pairs in which the degraded twin is rated lower.
 
     Within a pair the share of its questions; equal ratings are not lower. The detail
@@ -346,7 +346,7 @@ def twin(work: Sequence[Judged]) -> Signal:
     return _mean("twin", shares, "no rated twin of a rated original", detail)
 
 
-def _twin_steps(work: Sequence[Judged]) -> Iterable[list[float]]:
+def _twin_steps(work: Sequence[JudgedUnit]) -> Iterable[list[float]]:
     """Yield, for each pair, by how much its twin is better in each question."""
     for pairs in _with_earlier(work, "twin"):
         yield [
@@ -363,7 +363,7 @@ def _twin_steps(work: Sequence[Judged]) -> Iterable[list[float]]:
             ]
 
 
-def agreement(work: Sequence[Judged]) -> Signal:
+def agreement(work: Sequence[JudgedUnit]) -> Signal:
     """Correlation of the annotator's ratings with the mean of the others.
 
     Pearson's r over all (unit, question) after subtracting, per question, the mean of
@@ -403,7 +403,7 @@ def _centred(values: Sequence[float]) -> list[float]:
     return [value - mean for value in values]
 
 
-def majority(work: Sequence[Judged]) -> Signal:
+def majority(work: Sequence[JudgedUnit]) -> Signal:
     """Share of choices that agree with a clear majority of the others.
 
     Clear: at least two thirds of the others' votes. An own tie counts one half, so
@@ -429,7 +429,7 @@ def skips(submitted: int, skipped: int) -> Signal:
     return _mean("skips", seen, "no slot yet", f"{skipped} skipped")
 
 
-def time_faults(work: Sequence[Judged], name: str, which: str) -> Signal:
+def time_faults(work: Sequence[JudgedUnit], name: str, which: str) -> Signal:
     """Share of units whose time on the page is missing, or is one that cannot be.
 
     It is missing where the browser runs no scripts, too. More time than there was is

@@ -23,7 +23,7 @@ from annotate.history import as_of_event
 from annotate.history.as_of_event import Moment
 from annotate.models import Report, Slot, Study, User
 from annotate.reports import omissions
-from evalcore.serving.heartbeats import Signs
+from evalcore.serving.heartbeats import Heartbeat
 
 logger = logging.getLogger(__name__)
 
@@ -231,7 +231,7 @@ def build_report(report_id: int) -> Report:
     if not claimed:
         return report
     try:
-        with Signs(f"report {report_id}", partial(_sign, report_id)):
+        with Heartbeat(f"report {report_id}", partial(_sign, report_id)):
             write_study_report(
                 report.study,
                 moment=_moment(report),

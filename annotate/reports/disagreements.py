@@ -15,7 +15,7 @@ TABLE = "disagreement.csv"
 
 
 @dataclass(frozen=True)
-class Judged:
+class ShownOutput:
     """One output of a disagreement: what is seen, and what was said of it."""
 
     method: str
@@ -39,11 +39,11 @@ class Disagreement:
     title: str
     metric_is_higher: bool
     is_pair: bool
-    outputs: list[Judged]
+    outputs: list[ShownOutput]
 
 
 @dataclass(frozen=True)
-class Choice:
+class ShownMetric:
     """A question and a metric, and which of all are shown.
 
     `questions` are keys with their titles in the reader's language.
@@ -57,7 +57,7 @@ class Choice:
 
 def disagreements(
     study: Study, folder: Path, question: str, metric: str
-) -> tuple[Choice, list[Disagreement]]:
+) -> tuple[ShownMetric, list[Disagreement]]:
     """Return the rows of one question and metric, in the table's order.
 
     Parameters
@@ -80,7 +80,7 @@ def disagreements(
     shown = _with_outputs(study, wanted)
     titles = {one.key: one.full_title for one in study.questions.all()}
     named = [(key, titles.get(key) or key) for key in questions]
-    return Choice(named, metrics, question, metric), shown
+    return ShownMetric(named, metrics, question, metric), shown
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
@@ -111,8 +111,8 @@ def _with_outputs(study: Study, rows: list[dict[str, str]]) -> list[Disagreement
         .prefetch_related("frames")
     }
 
-    def judged(row: dict[str, str], suffix: str, method: str) -> Judged:
-        return Judged(
+    def judged(row: dict[str, str], suffix: str, method: str) -> ShownOutput:
+        return ShownOutput(
             method,
             _short(row[f"human{suffix}"]),
             _short(row[f"score{suffix}"]),

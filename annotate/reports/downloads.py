@@ -46,7 +46,7 @@ def _header(study: Study, table: str) -> tuple[str, ...]:
 
 def _rows(
     study: Study, table: str, view: str, as_of: Moment | None
-) -> Iterator[study_tables.Row]:
+) -> Iterator[study_tables.AnswerRow]:
     if table == "scores":
         return study_tables.score_rows(study, as_of=as_of)
     answers = (

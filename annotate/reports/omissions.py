@@ -20,7 +20,7 @@ from evalcore.scoring import judged_outputs, score_rows
 
 SHOWN_REASONS = 3
 # Metric, version and backend.
-Key = tuple[str, str, str]
+MetricKey = tuple[str, str, str]
 
 
 def missing_now(study: Study) -> list[str]:
@@ -128,9 +128,9 @@ def _without_value(study: Study, moment: Moment) -> Iterator[str]:
 
 def _present(
     study: Study, moment: Moment
-) -> tuple[dict[Key, set[tuple[int, str]]], Counter[str]]:
+) -> tuple[dict[MetricKey, set[tuple[int, str]]], Counter[str]]:
     """Return which outputs have a value of each metric, and in how many versions."""
-    found: dict[Key, set[tuple[int, str]]] = defaultdict(set)
+    found: dict[MetricKey, set[tuple[int, str]]] = defaultdict(set)
     rows = _ended(scores_of(study, moment), moment)
     for story, method, *key in _cells(rows):
         found[key[0], key[1], key[2]].add((story, method))
@@ -139,10 +139,10 @@ def _present(
 
 def _absent(
     study: Study, moment: Moment
-) -> tuple[dict[Key, set[tuple[int, str]]], dict[Key, Counter[str]]]:
+) -> tuple[dict[MetricKey, set[tuple[int, str]]], dict[MetricKey, Counter[str]]]:
     """Return which outputs are known to have no value, and how often why."""
-    found: dict[Key, set[tuple[int, str]]] = defaultdict(set)
-    reasons: dict[Key, Counter[str]] = defaultdict(Counter)
+    found: dict[MetricKey, set[tuple[int, str]]] = defaultdict(set)
+    reasons: dict[MetricKey, Counter[str]] = defaultdict(Counter)
     rows = about_judged(MetricAbsence.objects.all(), study, moment)
     for story, method, *key, reason in _cells(_ended(rows, moment), "reason"):
         cell, name = (story, method), (key[0], key[1], key[2])
@@ -165,7 +165,7 @@ def _cells(rows: QuerySet, *more: str) -> QuerySet:
     )
 
 
-def _named(key: Key, versions: Counter[str]) -> str:
+def _named(key: MetricKey, versions: Counter[str]) -> str:
     """Return the name of a metric as the report's tables have it."""
     metric, *told = key
     more = ", ".join(part for part in told if part)

@@ -11,7 +11,7 @@ from annotate.history.as_of_event import Moment
 from annotate.models import Purpose, Slot, Study, Unit
 from evalcore.models import MetricScore
 
-Row = TypeVar("Row", bound=Model)
+ScoreModel = TypeVar("ScoreModel", bound=Model)
 
 
 def judged_units(study: Study, as_of: Moment | None = None) -> QuerySet[Unit]:
@@ -24,8 +24,8 @@ def judged_units(study: Study, as_of: Moment | None = None) -> QuerySet[Unit]:
 
 
 def about_judged(
-    rows: QuerySet[Row], study: Study, as_of: Moment | None = None
-) -> QuerySet[Row]:
+    rows: QuerySet[ScoreModel], study: Study, as_of: Moment | None = None
+) -> QuerySet[ScoreModel]:
     """Keep the rows about a method or an output that the study judges."""
     units = judged_units(study, as_of)
     methods = {

@@ -27,7 +27,7 @@ from evalcore.models import Story
 if TYPE_CHECKING:
     import pandas as pd
 
-Row = dict[str, Any]
+AnswerRow = dict[str, Any]
 
 ANSWER_COLUMNS = (
     "round",
@@ -84,7 +84,7 @@ SCORE_HEADER = (
 
 def rating_rows(
     study: Study, *, view: str = MAIN, as_of: Moment | None = None
-) -> Iterator[Row]:
+) -> Iterator[AnswerRow]:
     """Yield submitted ratings through a view, with the columns of `rating_header`."""
     for row in _answers(Rating, study, view, as_of):
         yield {
@@ -105,7 +105,7 @@ def rating_header(study: Study) -> tuple[str, ...]:
 
 def choice_rows(
     study: Study, *, view: str = MAIN, as_of: Moment | None = None
-) -> Iterator[Row]:
+) -> Iterator[AnswerRow]:
     """Yield submitted choices through a view; the methods stand as in the unit."""
     for row in _answers(Choice, study, view, as_of):
         first, second = _shown(row, "a"), _shown(row, "b")
@@ -151,7 +151,7 @@ _FIELDS = (
 
 def _answers(
     model: type[Rating] | type[Choice], study: Study, view: str, as_of: Moment | None
-) -> Iterator[Row]:
+) -> Iterator[AnswerRow]:
     """Yield the answers of those who submitted the slots, and which are excluded.
 
     Of a changed answer it is the newest revision, or the newest of the moment.
@@ -226,7 +226,7 @@ def _with_names(answers: Any, order: list[str]) -> Any:
     )
 
 
-def _shown(row: Row, side: str) -> str:
+def _shown(row: AnswerRow, side: str) -> str:
     """Return the name of a method, with what its output was shown for.
 
     Beside its twin an output has its own name. Since an output has one twin of each
@@ -242,7 +242,7 @@ def _shown(row: Row, side: str) -> str:
     )
 
 
-def _about_slot(row: Row) -> Row:
+def _about_slot(row: AnswerRow) -> AnswerRow:
     purpose = row["slot__purpose"]
     return {
         "round": row["slot__round"],
@@ -261,7 +261,7 @@ def _stamp(value: Any) -> str:
     return value.isoformat(timespec="seconds") if value else ""
 
 
-def score_rows(study: Study, *, as_of: Moment | None = None) -> Iterator[Row]:
+def score_rows(study: Study, *, as_of: Moment | None = None) -> Iterator[AnswerRow]:
     """Yield the scores of what is judged, in every version.
 
     A score that was posted to the study stands instead of the benchmark's, and tells
@@ -368,7 +368,7 @@ def scale(study: Study) -> tuple[int, int] | None:
     return None if low is None else (low, high)
 
 
-def _frame(rows: Iterator[Row], header: tuple[str, ...]) -> "pd.DataFrame":
+def _frame(rows: Iterator[AnswerRow], header: tuple[str, ...]) -> "pd.DataFrame":
     import pandas as pd
 
     return pd.DataFrame(list(rows), columns=list(header)).astype(object)

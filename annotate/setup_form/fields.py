@@ -56,7 +56,7 @@ class Field:
 
 
 @dataclass
-class Group:
+class FieldGroup:
     """Fields that stand side by side."""
 
     fields: list[Field]
@@ -69,7 +69,7 @@ class Section:
 
     key: str
     title: str
-    groups: list[Group]
+    groups: list[FieldGroup]
     intro: str = ""
     folded: bool = False
 
@@ -89,7 +89,7 @@ class Card(Section):
 
     index: int = 0
     sentence: str = ""
-    more: list[Group] = field(default_factory=list)
+    more: list[FieldGroup] = field(default_factory=list)
 
     @property
     def fields(self) -> list[Field]:

@@ -3,19 +3,19 @@
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
-from annotate.setup_form.fields import Card, Field, Group
+from annotate.setup_form.fields import Card, Field, FieldGroup
 from annotate.setup_form.sections import number, texts
-from annotate.setup_form.values import Values, questions, steps
+from annotate.setup_form.values import FormValues, questions, steps
 from evalcore.metrics import registry
 
 
-def cards(values: Values) -> list[Card]:
+def cards(values: FormValues) -> list[Card]:
     """Return a card for each question."""
     protocol = values.get("protocol") or ""
     return [_card(values, i, protocol) for i in range(len(questions(values)))]
 
 
-def _card(values: Values, index: int, protocol: str) -> Card:
+def _card(values: FormValues, index: int, protocol: str) -> Card:
     name = f"questions.{index}"
     key = Field(
         f"{name}.key",
@@ -51,29 +51,29 @@ def _card(values: Values, index: int, protocol: str) -> Card:
         ],
         more=[
             texts(values, f"{name}.help", _("What to look at"), "area"),
-            Group([key, metric, asked]),
+            FieldGroup([key, metric, asked]),
         ],
         index=index,
         sentence=_shown(values, f"{name}.text"),
     )
 
 
-def _answer(values: Values, name: str, protocol: str) -> list[Group]:
+def _answer(values: FormValues, name: str, protocol: str) -> list[FieldGroup]:
     """Return the fields that only questions of this protocol have."""
     if protocol == "likert":
         return _scale(values, name)
     if protocol == "checklist":
         return [texts(values, f"{name}.category", _("Category"))]
-    return [Group([_tie(values, name)])]
+    return [FieldGroup([_tie(values, name)])]
 
 
-def _shown(values: Values, name: str) -> str:
+def _shown(values: FormValues, name: str) -> str:
     """Return a text in the page's language if it is written in it, else in English."""
     language = (get_language() or "en").split("-")[0]
     return values.get(f"{name}.{language}") or values.get(f"{name}.en") or ""
 
 
-def _tie(values: Values, name: str) -> Field:
+def _tie(values: FormValues, name: str) -> Field:
     return Field(
         f"{name}.allow_tie",
         _("“No preference” is an answer"),
@@ -82,7 +82,7 @@ def _tie(values: Values, name: str) -> Field:
     )
 
 
-def _scale(values: Values, name: str) -> list[Group]:
+def _scale(values: FormValues, name: str) -> list[FieldGroup]:
     """Return the ends of the scale, and what each of its values means."""
     low, high = f"{name}.scale.0", f"{name}.scale.1"
     ends = [
@@ -93,10 +93,10 @@ def _scale(values: Values, name: str) -> list[Group]:
         _anchor(values, f"{name}.anchors.{value}", str(value))
         for value in steps([_whole(values.get(low)), _whole(values.get(high))])
     ]
-    return [Group(ends, "scale"), *anchors]
+    return [FieldGroup(ends, "scale"), *anchors]
 
 
-def _anchor(values: Values, name: str, value: str) -> Group:
+def _anchor(values: FormValues, name: str, value: str) -> FieldGroup:
     group = texts(values, name, value)
     group.only = "anchor"
     for one in group.fields:

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
-from annotate.setup_form.fields import Choices, Field, Group, Section
-from annotate.setup_form.values import Values
+from annotate.setup_form.fields import Choices, Field, FieldGroup, Section
+from annotate.setup_form.values import FormValues
 from annotate.studies.study_file import DEGRADATIONS, KINDS
 from evalcore.models import Benchmark, Output, Story
 
@@ -20,7 +20,7 @@ def language_name(code: str) -> str:
     return {"en": _("English"), "zh": _("Chinese")}.get(code, code)
 
 
-def languages(values: Values, *stems: str) -> list[str]:
+def languages(values: FormValues, *stems: str) -> list[str]:
     """Return English, Chinese and whatever else texts of these names are written in."""
     found = {
         name.rsplit(".", 1)[1]
@@ -32,10 +32,10 @@ def languages(values: Values, *stems: str) -> list[str]:
 
 
 def texts(
-    values: Values, name: str, label: str, kind: str = "text", rows: int = 3
-) -> Group:
+    values: FormValues, name: str, label: str, kind: str = "text", rows: int = 3
+) -> FieldGroup:
     """Return one field for each language."""
-    return Group(
+    return FieldGroup(
         [
             Field(
                 f"{name}.{code}",
@@ -51,7 +51,7 @@ def texts(
 
 
 def number(
-    values: Values,
+    values: FormValues,
     name: str,
     label: str,
     help: str = "",
@@ -73,12 +73,14 @@ def number(
     )
 
 
-def area(values: Values, name: str, label: str, help: str = "", rows: int = 8) -> Field:
+def area(
+    values: FormValues, name: str, label: str, help: str = "", rows: int = 8
+) -> Field:
     """Return a field for a part of the file in YAML."""
     return Field(name, label, "code", values.getlist(name), help, rows=rows)
 
 
-def basics(values: Values, *, fixed_slug: bool) -> Section:
+def basics(values: FormValues, *, fixed_slug: bool) -> Section:
     slug = Field(
         "slug",
         _("Short name"),
@@ -88,21 +90,27 @@ def basics(values: Values, *, fixed_slug: bool) -> Section:
         fixed=fixed_slug,
     )
     title = Field("title", _("Title"), "text", values.getlist("title"))
-    return Section("basics", _("Name"), [Group([slug, title])])
+    return Section("basics", _("Name"), [FieldGroup([slug, title])])
 
 
-def judged(values: Values, benchmark: Benchmark) -> Section:
+def judged(values: FormValues, benchmark: Benchmark) -> Section:
     """Return what is judged: methods, stories, a sample of them, pairs."""
     outputs = Output.objects.filter(story__benchmark=benchmark)
     methods = sorted(set(outputs.values_list("method__name", flat=True)))
     stories = list(Story.objects.filter(outputs__in=outputs).distinct().order_by("key"))
     tags = sorted({str(tag) for story in stories for tag in story.tags})
     groups = [
-        Group([_all("method", _("All %(n)d methods") % {"n": len(methods)}, values)]),
-        Group([_some("method", _("Methods"), _named(methods), values)], "some-method"),
-        Group([_all("story", _("All %(n)d stories") % {"n": len(stories)}, values)]),
-        Group([_some_stories(stories, values)], "some-story"),
-        Group(
+        FieldGroup(
+            [_all("method", _("All %(n)d methods") % {"n": len(methods)}, values)]
+        ),
+        FieldGroup(
+            [_some("method", _("Methods"), _named(methods), values)], "some-method"
+        ),
+        FieldGroup(
+            [_all("story", _("All %(n)d stories") % {"n": len(stories)}, values)]
+        ),
+        FieldGroup([_some_stories(stories, values)], "some-story"),
+        FieldGroup(
             [
                 number(
                     values,
@@ -119,15 +127,15 @@ def judged(values: Values, benchmark: Benchmark) -> Section:
     return Section("judged", _("What is judged"), groups)
 
 
-def _all(name: str, label: str, values: Values) -> Field:
+def _all(name: str, label: str, values: FormValues) -> Field:
     return Field(f"all_{name}", label, "tick", values.getlist(f"all_{name}"))
 
 
-def _some(name: str, label: str, choices: Choices, values: Values) -> Field:
+def _some(name: str, label: str, choices: Choices, values: FormValues) -> Field:
     return Field(name, label, "many", values.getlist(name), choices=choices)
 
 
-def _some_stories(stories: list[Story], values: Values) -> Field:
+def _some_stories(stories: list[Story], values: FormValues) -> Field:
     if len(stories) <= MOST_TICKS:
         titled = [
             (s.key, f"{s.key} · {s.title}" if s.title else s.key) for s in stories
@@ -147,12 +155,12 @@ def _named(names: Iterable[str]) -> Choices:
     return [(name, name) for name in names]
 
 
-def _tag(values: Values, name: str, label: str, tags: list[str]) -> Field:
+def _tag(values: FormValues, name: str, label: str, tags: list[str]) -> Field:
     choices = [("", _("no tag")), *_named(tags)]
     return Field(name, label, "select", values.getlist(name), choices=choices)
 
 
-def pairs(values: Values, tags: list[str]) -> list[Group]:
+def pairs(values: FormValues, tags: list[str]) -> list[FieldGroup]:
     """Return which methods stand side by side."""
     kinds = [
         ("all", _("every method with every other")),
@@ -161,7 +169,7 @@ def pairs(values: Values, tags: list[str]) -> list[Group]:
         ("cells", _("so many pairs for each combination of tags")),
     ]
     return [
-        Group(
+        FieldGroup(
             [
                 Field(
                     "pairs.kind",
@@ -172,7 +180,7 @@ def pairs(values: Values, tags: list[str]) -> list[Group]:
                 )
             ]
         ),
-        Group(
+        FieldGroup(
             [
                 Field(
                     "pairs.chosen",
@@ -185,7 +193,7 @@ def pairs(values: Values, tags: list[str]) -> list[Group]:
             ],
             "pairs-chosen",
         ),
-        Group(
+        FieldGroup(
             [
                 number(values, "pairs.number", _("Pairs for each combination")),
                 Field(
@@ -202,7 +210,7 @@ def pairs(values: Values, tags: list[str]) -> list[Group]:
     ]
 
 
-def people(values: Values) -> Section:
+def people(values: FormValues) -> Section:
     """Return who judges, how often, and how it is handed out."""
     assignment = Field(
         "assignment",
@@ -218,8 +226,8 @@ def people(values: Values) -> Section:
         "people",
         _("Who judges"),
         [
-            Group([assignment]),
-            Group(
+            FieldGroup([assignment]),
+            FieldGroup(
                 [
                     number(
                         values,
@@ -246,11 +254,11 @@ def people(values: Values) -> Section:
     )
 
 
-def handing_out(values: Values) -> Section:
+def handing_out(values: FormValues) -> Section:
     """Return the folded rest about who judges."""
     spoken = languages(values, "languages", "annotators")
     by_language = [
-        Group(
+        FieldGroup(
             [
                 number(
                     values,
@@ -277,7 +285,7 @@ def handing_out(values: Values) -> Section:
         _("Languages, leases, rounds"),
         [
             *by_language,
-            Group(
+            FieldGroup(
                 [
                     number(
                         values,
@@ -306,7 +314,7 @@ def handing_out(values: Values) -> Section:
                     ),
                 ]
             ),
-            Group(
+            FieldGroup(
                 [
                     number(
                         values, "subset.stories.number", _("Stories judged more often")
@@ -325,7 +333,7 @@ def handing_out(values: Values) -> Section:
     )
 
 
-def presentation(values: Values) -> Section:
+def presentation(values: FormValues) -> Section:
     """Return how stories are shown."""
     switches = [
         (
@@ -340,7 +348,7 @@ def presentation(values: Values) -> Section:
         "presentation",
         _("How stories are shown"),
         [
-            Group(
+            FieldGroup(
                 [
                     Field(
                         f"presentation.{key}",
@@ -357,7 +365,7 @@ def presentation(values: Values) -> Section:
     )
 
 
-def quality(values: Values) -> Section:
+def quality(values: FormValues) -> Section:
     """Return how the annotators are trained and checked."""
     kinds = {
         "gold": _("gold: the right answer is known"),
@@ -384,7 +392,7 @@ def quality(values: Values) -> Section:
         least=0,
     )
     ruled = [
-        Group(
+        FieldGroup(
             [
                 Field(
                     "rules.kind",
@@ -395,7 +403,7 @@ def quality(values: Values) -> Section:
                 )
             ]
         ),
-        Group(
+        FieldGroup(
             [
                 area(
                     values,
@@ -418,13 +426,13 @@ def quality(values: Values) -> Section:
             values.getlist("checks.kinds"),
             choices=[("repeat", kinds["repeat"])],
         )
-        groups = [Group([per_session]), Group([repeats]), *ruled]
+        groups = [FieldGroup([per_session]), FieldGroup([repeats]), *ruled]
         return Section("quality", _("Checks, rules"), groups, folded=True)
     return Section(
         "quality",
         _("Training, checks, rules"),
         [
-            Group(
+            FieldGroup(
                 [
                     per_session,
                     number(
@@ -436,7 +444,7 @@ def quality(values: Values) -> Section:
                     ),
                 ]
             ),
-            Group(
+            FieldGroup(
                 [
                     Field(
                         "checks.kinds",
@@ -455,7 +463,7 @@ def quality(values: Values) -> Section:
                 ]
             ),
             *ruled,
-            Group(
+            FieldGroup(
                 [
                     area(
                         values,
@@ -468,7 +476,7 @@ def quality(values: Values) -> Section:
                     )
                 ]
             ),
-            Group(
+            FieldGroup(
                 [
                     area(
                         values,
@@ -486,9 +494,9 @@ def quality(values: Values) -> Section:
     )
 
 
-def adaptive(values: Values, keys: list[str]) -> Section:
+def adaptive(values: FormValues, keys: list[str]) -> Section:
     """Return how an open study of pairs chooses the next pair."""
-    given = values if "adaptive.on" in values else Values()
+    given = values if "adaptive.on" in values else FormValues()
     usual = {"top": "3", "confidence": "0.95", "least": "30", "explore": "0.2"}
     for name, value in usual.items():
         given.setdefault(f"adaptive.{name}", value)
@@ -496,7 +504,7 @@ def adaptive(values: Values, keys: list[str]) -> Section:
         "adaptive",
         _("Pairs that tell most"),
         [
-            Group(
+            FieldGroup(
                 [
                     Field(
                         "adaptive.on",
@@ -507,7 +515,7 @@ def adaptive(values: Values, keys: list[str]) -> Section:
                     )
                 ]
             ),
-            Group(
+            FieldGroup(
                 [
                     number(
                         given,
@@ -544,14 +552,14 @@ def adaptive(values: Values, keys: list[str]) -> Section:
     )
 
 
-def wording(values: Values) -> Section:
+def wording(values: FormValues) -> Section:
     """Return what annotators read before they begin."""
     return Section(
         "texts",
         pgettext("section", "Consent and instructions"),
         [
             texts(values, "consent", _("Consent"), "area", 6),
-            Group(
+            FieldGroup(
                 [
                     Field(
                         "consent.version",

@@ -12,9 +12,9 @@ from django.utils.translation import gettext as _
 
 from annotate.assignment.designs.balanced import ImpossibleDesignError
 from annotate.setup_form import questions, sections
-from annotate.setup_form.fields import Card, Field, Group, Section
+from annotate.setup_form.fields import Card, Field, FieldGroup, Section
 from annotate.setup_form.values import (
-    Values,
+    FormValues,
     rearranged,
     spoken,
     to_data,
@@ -43,7 +43,7 @@ BESIDE = (
 
 
 @dataclass(frozen=True)
-class Problem:
+class FormProblem:
     """What is wrong, and the field it belongs to, if any."""
 
     field: Field | None
@@ -54,12 +54,12 @@ class StudyForm:
     """A study on its way: values in, sections, problems and a draft out."""
 
     def __init__(
-        self, values: Values, benchmark: Benchmark, *, fixed_slug: bool = False
+        self, values: FormValues, benchmark: Benchmark, *, fixed_slug: bool = False
     ) -> None:
         self.values = with_questions(values, question_values(values))
         self.benchmark = benchmark
         self.fixed_slug = fixed_slug
-        self.problems: list[Problem] = []
+        self.problems: list[FormProblem] = []
         self._arrange()
 
     @classmethod
@@ -155,8 +155,8 @@ class StudyForm:
         values.update(to_values(definition))
         return self._again(values)
 
-    def _beside(self) -> Values:
-        return Values(
+    def _beside(self) -> FormValues:
+        return FormValues(
             {
                 name: given
                 for name, given in self.values.lists()
@@ -164,7 +164,7 @@ class StudyForm:
             }
         )
 
-    def _again(self, values: Values) -> "StudyForm":
+    def _again(self, values: FormValues) -> "StudyForm":
         return StudyForm(values, self.benchmark, fixed_slug=self.fixed_slug)
 
     # What it says
@@ -217,7 +217,7 @@ class StudyForm:
         one = self._field(name)
         if one is not None:
             one.error = text
-        self.problems.append(Problem(one, text))
+        self.problems.append(FormProblem(one, text))
 
     def _field(self, name: str) -> Field | None:
         """Return the field of a path, of what it is a part of, or of its first part."""
@@ -294,7 +294,7 @@ class StudyForm:
 def _without(section: Section, *names: str) -> Section:
     """Return the section without fields that the file holds."""
     groups = [
-        Group([one for one in group.fields if one.name not in names], group.only)
+        FieldGroup([one for one in group.fields if one.name not in names], group.only)
         for group in section.groups
     ]
     section.groups = [group for group in groups if group.fields]

@@ -19,7 +19,7 @@ from annotate.studies.study_writing import (
 )
 from annotate.studies.yaml_lines import DefinitionError, parse
 
-Values = MultiValueDict
+FormValues = MultiValueDict
 Data = dict[str, Any]
 
 # Everything else that a browser sends is no part of a study file.
@@ -51,13 +51,13 @@ QUESTION = re.compile(r"questions\.(\d+)\.(.+)")
 # From a file to a form
 
 
-def to_values(definition: StudyDefinition) -> Values:
+def to_values(definition: StudyDefinition) -> FormValues:
     """Return the form's values for a definition."""
     data = definition_data(definition) | {
         "checks": checks_data(definition.checks),
         "presentation": dict(vars(definition.presentation)),
     }
-    values: Values = Values()
+    values: FormValues = FormValues()
     for name, found in _leaves(data, ""):
         values.setlist(name, found)
     for index, question in enumerate(definition.questions):
@@ -107,7 +107,7 @@ def _pairs_to_values(pairs: Any) -> Iterator[tuple[str, list[str]]]:
 # From a form to a file
 
 
-def to_data(values: Values, problems: list[DefinitionError]) -> Data:
+def to_data(values: FormValues, problems: list[DefinitionError]) -> Data:
     """Return what the study file holds that says the same as the form.
 
     Fields for YAML that hold something else are left out and added to the problems.
@@ -145,7 +145,7 @@ def to_data(values: Values, problems: list[DefinitionError]) -> Data:
     return {key: value for key, value in data.items() if value not in (None, {})}
 
 
-def _converted(name: str, values: Values) -> Any:
+def _converted(name: str, values: FormValues) -> Any:
     if SEVERAL.fullmatch(name):
         return values.getlist(name)
     text = values[name].replace("\r\n", "\n").strip()
@@ -217,7 +217,7 @@ def _pairs(given: Data, protocol: str | None) -> Any:
     return kind
 
 
-def spoken(values: Values) -> list[str]:
+def spoken(values: FormValues) -> list[str]:
     """Return the languages in which every unit is to be judged."""
     return [
         name.removeprefix("languages.")
@@ -229,7 +229,7 @@ def spoken(values: Values) -> list[str]:
 # Questions
 
 
-def questions(values: Values) -> list[dict[str, list[str]]]:
+def questions(values: FormValues) -> list[dict[str, list[str]]]:
     """Return the values of each question, without the question's own path."""
     found: dict[int, dict[str, list[str]]] = {}
     for name, given in values.lists():
@@ -239,9 +239,11 @@ def questions(values: Values) -> list[dict[str, list[str]]]:
     return [found[index] for index in sorted(found)]
 
 
-def with_questions(values: Values, wanted: list[dict[str, list[str]]]) -> Values:
+def with_questions(
+    values: FormValues, wanted: list[dict[str, list[str]]]
+) -> FormValues:
     """Return the values with these questions instead of those that are there."""
-    kept: Values = Values(
+    kept: FormValues = FormValues(
         {name: given for name, given in values.lists() if not QUESTION.fullmatch(name)}
     )
     for index, question in enumerate(wanted):
@@ -250,7 +252,7 @@ def with_questions(values: Values, wanted: list[dict[str, list[str]]]) -> Values
     return kept
 
 
-def rearranged(values: Values, action: str, index: int) -> Values:
+def rearranged(values: FormValues, action: str, index: int) -> FormValues:
     """Return the values with a question added, removed, or moved up or down."""
     listed = questions(values)
     if action == "add":

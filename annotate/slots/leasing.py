@@ -138,7 +138,7 @@ def _claim(free: Slot, person: Annotator) -> Claim:
 
 
 @dataclass(frozen=True)
-class Place:
+class LastPlace:
     """Where an annotator's slots end: the last session, its stories, and a position.
 
     `stories` is None where the session takes no more slots.
@@ -162,7 +162,7 @@ class Place:
 PLACED = ("session", "position", "purpose", "state", "unit__story")
 
 
-def last_place(annotator: Annotator) -> Place:
+def last_place(annotator: Annotator) -> LastPlace:
     """Return where the annotator's slots end."""
     latest = latest_slots(annotator)[: shown_in_session(annotator.study)]
     return place_after(list(latest.values_list(*PLACED)), annotator.study)
@@ -180,16 +180,16 @@ def shown_in_session(study: Study) -> int:
     return 2 * study.session_size
 
 
-def place_after(rows: Sequence[tuple], study: Study) -> Place:
+def place_after(rows: Sequence[tuple], study: Study) -> LastPlace:
     """Return where slots end, of which the last ones are given, `PLACED` of each."""
     rows = rows[: shown_in_session(study)]
     real = [row for row in rows if row[2] == Purpose.REAL]
     if not real:
-        return Place(stories=frozenset(row[4] for row in rows if row[0] == 1))
+        return LastPlace(stories=frozenset(row[4] for row in rows if row[0] == 1))
     session, position = real[0][:2]
     here = [row for row in rows if row[0] == session and row[3] not in CLOSED]
     full = sum(row[2] == Purpose.REAL for row in here) >= study.session_size
-    return Place(session, position, None if full else frozenset(r[4] for r in here))
+    return LastPlace(session, position, None if full else frozenset(r[4] for r in here))
 
 
 def claim_position(annotator: Annotator) -> int:

@@ -24,7 +24,7 @@ FIELDS = {Purpose.TRAINING: "training", Purpose.GOLD: "checks.gold"}
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownUnitOutputs:
     """A training or gold unit, and what it shows, the methods in their order."""
 
     purpose: Purpose
@@ -46,7 +46,7 @@ class Twin:
 
 def choose_known(
     definition: StudyDefinition, benchmark: Benchmark, shown: Sequence[Shown]
-) -> tuple[Known, ...]:
+) -> tuple[KnownUnitOutputs, ...]:
     """Return the training and gold units; they may show any output of the benchmark.
 
     Gold shows nothing that is judged in the study itself: whoever met it as one would
@@ -69,7 +69,7 @@ def choose_known(
     }
     number = 1 + (definition.protocol == "pairwise")
     known = tuple(
-        Known(purpose, one, _found(purpose, one, outputs, number))
+        KnownUnitOutputs(purpose, one, _found(purpose, one, outputs, number))
         for purpose, one in wanted
     )
     for one in judged_too(known, shown):
@@ -111,13 +111,17 @@ def _check_room(definition: StudyDefinition) -> None:
         )
 
 
-def judged_too(known: Iterable[Known], shown: Iterable[Shown]) -> list[Known]:
+def judged_too(
+    known: Iterable[KnownUnitOutputs], shown: Iterable[Shown]
+) -> list[KnownUnitOutputs]:
     """Return the known units that show just what is judged in the study itself."""
     judged = {tuple(output.pk for output in one.outputs) for one in shown}
     return [one for one in known if tuple(o.pk for o in one.outputs) in judged]
 
 
-def _judged_itself(one: Known, benchmark: Benchmark, shown: Sequence[Shown]) -> str:
+def _judged_itself(
+    one: KnownUnitOutputs, benchmark: Benchmark, shown: Sequence[Shown]
+) -> str:
     """Say that gold is judged in the study itself, and what to take instead."""
     names = " and ".join(output.method.name for output in one.outputs)
     told = {unit.story.pk for unit in shown}
@@ -142,7 +146,7 @@ def _judged_itself(one: Known, benchmark: Benchmark, shown: Sequence[Shown]) -> 
     )
 
 
-def training_note(known: Sequence[Known], shown: Sequence[Shown]) -> str:
+def training_note(known: Sequence[KnownUnitOutputs], shown: Sequence[Shown]) -> str:
     """Say how much of the training people judge afterwards; empty: nothing."""
     training = [one for one in known if one.purpose == Purpose.TRAINING]
     number = len(judged_too(training, shown))
@@ -210,7 +214,10 @@ def _twin(
 
 
 def create_check_units(
-    study: Study, units: Sequence[Unit], known: Sequence[Known], made: Sequence[Twin]
+    study: Study,
+    units: Sequence[Unit],
+    known: Sequence[KnownUnitOutputs],
+    made: Sequence[Twin],
 ) -> None:
     """Store the units that check annotators; `units` are those of the study itself.
 
@@ -223,7 +230,7 @@ def create_check_units(
     )
 
 
-def _known_unit(study: Study, one: Known) -> Unit:
+def _known_unit(study: Study, one: KnownUnitOutputs) -> Unit:
     first, second = (*one.outputs, None)[:2]
     names = [output.method.name for output in one.outputs]
     return Unit(

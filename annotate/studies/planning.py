@@ -11,7 +11,7 @@ from django.db import IntegrityError, transaction
 from annotate import event_log
 from annotate.answers.analysis_views import add_views
 from annotate.assignment.designs import balanced
-from annotate.assignment.designs.planned_slots import Group
+from annotate.assignment.designs.planned_slots import LanguageGroup
 from annotate.models import (
     Event,
     Question,
@@ -24,7 +24,7 @@ from annotate.models import (
 from annotate.people.naming import name_people
 from annotate.slots.leasing import FIRST_POSITION, SPACING
 from annotate.studies.check_units import (
-    Known,
+    KnownUnitOutputs,
     Twin,
     choose_known,
     create_check_units,
@@ -67,7 +67,7 @@ class Draft:
     methods: tuple[str, ...]
     stories: tuple[str, ...]
     shown: tuple[Shown, ...]
-    known: tuple[Known, ...]
+    known: tuple[KnownUnitOutputs, ...]
     people: dict[str, int]
     plan: balanced.Plan | None = None
     twins: tuple[Twin, ...] = ()
@@ -146,7 +146,7 @@ def prepare(
         plan = balanced.plan(
             [one.as_design(i, _usual(definition)) for i, one in enumerate(shown)],
             groups=[
-                Group(name, count, (definition.languages or {"": usual})[name])
+                LanguageGroup(name, count, (definition.languages or {"": usual})[name])
                 for name, count in people.items()
             ],
             session_size=definition.session_size,

@@ -23,7 +23,7 @@ from annotate.people.presence import (
 from annotate.slots import leasing
 from annotate.slots.leasing import UNFINISHED
 
-State = Annotator.State
+AnnotatorState = Annotator.State
 
 
 class RedistributingError(ValueError):
@@ -75,7 +75,7 @@ def _takers(study: Study, dropped: Iterable[int]) -> list[Annotator]:
     return [
         one.person
         for one in found
-        if not one.is_missed or one.person.state == State.PLANNED
+        if not one.is_missed or one.person.state == AnnotatorState.PLANNED
     ]
 
 
@@ -85,7 +85,8 @@ def idle(study: Study, days: int, now: datetime | None = None) -> list[Annotator
     return [
         found.person
         for found in presences(study, now)
-        if found.person.state in (State.INVITED, State.ACTIVE) and found.since < since
+        if found.person.state in (AnnotatorState.INVITED, AnnotatorState.ACTIVE)
+        and found.since < since
     ]
 
 

@@ -113,10 +113,10 @@ def read_definition(text: str, *, file: str, name: str) -> StudyDefinition:
     DefinitionError
         The text is no YAML, or a value is not what was expected.
     """
-    return _Reader(file, text).study(name)
+    return _StudyReader(file, text).study(name)
 
 
-class _Reader(Reader):
+class _StudyReader(Reader):
     """Reads the parts of a study."""
 
     def study(self, name: str) -> StudyDefinition:

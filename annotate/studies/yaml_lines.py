@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import yaml
 
-from analysis.problems import Problems, Told, without_numbers
+from analysis.problems import Problems, ToldProblem, without_numbers
 from annotate.studies.definition import Texts
 
 # A study file of a hundred questions in two languages has 60 kB and 4,000 values.
@@ -38,7 +38,7 @@ class DefinitionError(ValueError):
         place = f"{file}:{line}" if line else file
         self.further: list[DefinitionError] = []
         super().__init__(": ".join(filter(None, (place, where, reason))))
-        self.told = Told(self.args[0], without_numbers(f"{where}: {reason}"))
+        self.told = ToldProblem(self.args[0], without_numbers(f"{where}: {reason}"))
 
     def __str__(self) -> str:
         return "\n".join(Problems(one.told for one in self.each()).lines())

@@ -9,9 +9,9 @@ from typing import Any
 
 from analysis.problems import InputError, Problem
 from evalcore.formats.written_files import Files
-from evalcore.metrics.vistar.generation import Told
+from evalcore.metrics.vistar.generation import PromptForJudge
 from evalcore.metrics.vistar.prompt_language import parse
-from evalcore.metrics.vistar.questionnaire import Questionnaire
+from evalcore.metrics.vistar.questionnaire import HierarchicalQuestionnaire
 from evalcore.models import Benchmark
 
 FILE = "questionnaires.jsonl"
@@ -53,10 +53,10 @@ def prompts_without(benchmark: Benchmark, stories: Sequence[str]) -> Prompts:
     return {key: told for key, told in found.items() if "questionnaire" not in told}
 
 
-def told(prompt: Mapping[str, Any]) -> Told:
+def told(prompt: Mapping[str, Any]) -> PromptForJudge:
     """Return what a judge is told of a prompt."""
     text = str(prompt["prompt"]).strip()
-    return Told(
+    return PromptForJudge(
         parse(text).text if text.startswith("[") else text,
         prompt.get("role") or "",
         prompt.get("angle") or "",
@@ -65,7 +65,7 @@ def told(prompt: Mapping[str, Any]) -> Told:
 
 
 def questionnaire_file(
-    prompts: Prompts, questionnaires: Mapping[str, Questionnaire]
+    prompts: Prompts, questionnaires: Mapping[str, HierarchicalQuestionnaire]
 ) -> Files:
     """Return the file that adds questionnaires to their prompts when it is imported."""
     rows = [

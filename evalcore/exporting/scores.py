@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.problems import InputError, Problem
-from evalcore.formats.envision.results_writing import Scored, kept_with
+from evalcore.formats.envision.results_writing import ScoredSequence, kept_with
 from evalcore.formats.envision.results_writing import (
     result_files as result_files_of_envision,
 )
@@ -22,7 +22,7 @@ from evalcore.models import Benchmark, MetricAbsence, MetricScore, Output
 
 
 @dataclass(frozen=True)
-class Choice:
+class ScoreSelection:
     """Which scores are written; what is empty chooses all."""
 
     methods: Sequence[str] = ()
@@ -33,7 +33,7 @@ class Choice:
 
 
 # A score, its run's options, and when that run ended.
-Stored = tuple[str, Score, dict[str, Any], datetime]
+StoredScore = tuple[str, Score, dict[str, Any], datetime]
 
 
 def export_scores(
@@ -41,7 +41,7 @@ def export_scores(
     folder: Path,
     *,
     form: str = FORM,
-    choice: Choice = Choice(),
+    choice: ScoreSelection = ScoreSelection(),
     replace: bool = False,
 ) -> tuple[int, Written]:
     """Write scores as files; a second time changes nothing.
@@ -65,7 +65,7 @@ def export_scores(
     return len(stored), write_files(folder, files, replace=replace)
 
 
-def _stored(benchmark: Benchmark, choice: Choice) -> Iterable[Stored]:
+def _stored(benchmark: Benchmark, choice: ScoreSelection) -> Iterable[StoredScore]:
     chosen = {
         "benchmark": benchmark,
         **({"method__name__in": choice.methods} if choice.methods else {}),
@@ -97,7 +97,7 @@ def _stored(benchmark: Benchmark, choice: Choice) -> Iterable[Stored]:
 
 
 def vistorybench_files(
-    benchmark: Benchmark, stored: Sequence[Stored], choice: Choice
+    benchmark: Benchmark, stored: Sequence[StoredScore], choice: ScoreSelection
 ) -> Files:
     """Return result folders: those that were imported, and one a method for the rest.
 
@@ -106,8 +106,8 @@ def vistorybench_files(
     InputError
         A metric has several versions, or a method's name can name no folder.
     """
-    imported: dict[RunPath, list[Stored]] = defaultdict(list)
-    own: dict[str, list[Stored]] = defaultdict(list)
+    imported: dict[RunPath, list[StoredScore]] = defaultdict(list)
+    own: dict[str, list[StoredScore]] = defaultdict(list)
     for row in stored:
         run = (row[2].get(FORM) or {}).get("run")
         if run:
@@ -133,18 +133,20 @@ def vistorybench_files(
     return files
 
 
-def _run_files(run: RunPath, rows: Sequence[Stored], found: dict[str, Any]) -> Files:
+def _run_files(
+    run: RunPath, rows: Sequence[StoredScore], found: dict[str, Any]
+) -> Files:
     scores = [row[1] for row in rows]
     return result_files(
         Results(run, scores, found, f"{_ended(rows):%Y-%m-%dT%H:%M:%SZ}")
     )
 
 
-def _ended(rows: Iterable[Stored]) -> datetime:
+def _ended(rows: Iterable[StoredScore]) -> datetime:
     return max(row[3] for row in rows).astimezone(UTC)
 
 
-def _several(method: str, rows: Iterable[Stored]) -> list[Problem]:
+def _several(method: str, rows: Iterable[StoredScore]) -> list[Problem]:
     """Name metrics of which a method has several versions: a record holds one."""
     versions: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for _method, score, _options, _ended in rows:
@@ -200,7 +202,7 @@ def _names_a_folder(part: str) -> bool:
 
 
 def envision_files(
-    benchmark: Benchmark, stored: Sequence[Stored], _choice: Choice
+    benchmark: Benchmark, stored: Sequence[StoredScore], _choice: ScoreSelection
 ) -> Files:
     """Return records, rows and report of each method, in a folder of its own.
 
@@ -209,7 +211,7 @@ def envision_files(
     InputError
         A metric has several versions, or a story came from no list of Envision.
     """
-    by_method: dict[str, list[Stored]] = defaultdict(list)
+    by_method: dict[str, list[StoredScore]] = defaultdict(list)
     for row in stored:
         score = row[1]
         if score.metric in METRICS and score.story and score.shot is None:
@@ -244,13 +246,15 @@ def envision_files(
     return files
 
 
-def _sequences(rows: Sequence[Stored], told: dict[str, Any]) -> list[Scored]:
+def _sequences(
+    rows: Sequence[StoredScore], told: dict[str, Any]
+) -> list[ScoredSequence]:
     by_story: dict[str, list[Score]] = defaultdict(list)
     for _method, score, _options, _ended in rows:
         if score.value is not None:
             by_story[score.story].append(score)
     return [
-        Scored(
+        ScoredSequence(
             told[story][ENVISION],
             {s.metric: s.value for s in scores if s.value is not None},
             kept_with(score.details for score in scores),
@@ -259,7 +263,9 @@ def _sequences(rows: Sequence[Stored], told: dict[str, Any]) -> list[Scored]:
     ]
 
 
-FORMATS: dict[str, Callable[[Benchmark, Sequence[Stored], Choice], Files]] = {
+FORMATS: dict[
+    str, Callable[[Benchmark, Sequence[StoredScore], ScoreSelection], Files]
+] = {
     FORM: vistorybench_files,
     ENVISION: envision_files,
 }

@@ -16,17 +16,17 @@ from tqdm import tqdm
 from analysis.problems import Problem
 from evalcore import media
 from evalcore.formats.json_files import NO_LINK
-from evalcore.formats.renderings import Rendering
+from evalcore.formats.renderings import FolderRendering
 from evalcore.models import MediaFile
 from evalcore.video import storing
 from evalcore.video.decoding import UnreadableVideoError
 
 # What is stored already, by method, story and shot number, or VIDEO: no shot has it.
 VIDEO = 0
-Stored = Mapping[tuple[str, str, int], MediaFile]
+StoredMedia = Mapping[tuple[str, str, int], MediaFile]
 # Returns what is expected in place of a file where another is stored, or nothing.
-Check = Callable[[Path, MediaFile | None], str]
-Job = tuple[Path, MediaFile | None, Check]
+FileCheck = Callable[[Path, MediaFile | None], str]
+FileJob = tuple[Path, MediaFile | None, FileCheck]
 ANOTHER = "another rendering is another method, so give it a name of its own (--method)"
 
 
@@ -56,7 +56,7 @@ def check_picture(path: Path) -> BadFile | None:
     return _bad(path, None, _picture)
 
 
-def _bad(path: Path, stored: MediaFile | None, check: Check) -> BadFile | None:
+def _bad(path: Path, stored: MediaFile | None, check: FileCheck) -> BadFile | None:
     try:
         expected = check(path, stored)
     except (media.UnreadablePictureError, UnreadableVideoError) as error:
@@ -82,16 +82,18 @@ def _video(path: Path, stored: MediaFile | None) -> str:
     return ""
 
 
-def check_files(renderings: Iterable[Rendering], stored: Stored) -> list[BadFile]:
+def check_files(
+    renderings: Iterable[FolderRendering], stored: StoredMedia
+) -> list[BadFile]:
     """Read every file of the renderings and return the bad ones."""
-    jobs: list[Job] = []
+    jobs: list[FileJob] = []
     for r in renderings:
         if r.video is not None:
             jobs.append((r.video, stored.get((r.method, r.story, VIDEO)), _video))
         for number, path in r.by_shot.items():
             jobs.append((path, stored.get((r.method, r.story, number)), _picture))
 
-    def look(job: Job) -> BadFile | None:
+    def look(job: FileJob) -> BadFile | None:
         link = job[0].is_symlink()
         return BadFile(job[0], NO_LINK) if link else _bad(*job)
 
@@ -102,8 +104,8 @@ def check_files(renderings: Iterable[Rendering], stored: Stored) -> list[BadFile
 
 
 def without(
-    renderings: Iterable[Rendering], paths: set[Path], warnings: list[str]
-) -> list[Rendering]:
+    renderings: Iterable[FolderRendering], paths: set[Path], warnings: list[str]
+) -> list[FolderRendering]:
     """Return the renderings without some files; one that has no other is left out."""
     kept = []
     for r in renderings:

@@ -44,7 +44,7 @@ class FoundScore:
 
 
 @dataclass
-class Found:
+class ForeignScores:
     """What files have: scores, what is to be kept with each run, and notes."""
 
     scores: list[FoundScore] = field(default_factory=list)

@@ -24,7 +24,7 @@ SHOWN_STORIES = 10
 
 
 @dataclass
-class Rendering:
+class FolderRendering:
     """One output as the folders have it.
 
     `pictures` has the numbers of the files; `index_shift` makes them shot numbers.
@@ -93,7 +93,7 @@ def choose(
 
 def gather(
     folders: list[FoundFolder], problems: list[Problem], warnings: list[str]
-) -> list[Rendering]:
+) -> list[FolderRendering]:
     """Collect the pictures or the video of each output and name its method.
 
     A method with several modes or languages becomes several methods.
@@ -103,7 +103,7 @@ def gather(
     for folder in folders:
         modes[folder.method].add(folder.mode)
         languages[folder.method].add(folder.language)
-    found: dict[tuple[str, str], Rendering] = {}
+    found: dict[tuple[str, str], FolderRendering] = {}
     for folder in folders:
         extra = []
         if len(modes[folder.method]) > 1 and folder.mode:
@@ -112,7 +112,7 @@ def gather(
             extra.append(folder.language)
         name = f"{folder.method} ({', '.join(extra)})" if extra else folder.method
         rendering = found.setdefault(
-            (name, folder.story), Rendering(name, folder.story, folder)
+            (name, folder.story), FolderRendering(name, folder.story, folder)
         )
         for path in folder.pictures:
             number = shot_number(path)
@@ -137,7 +137,7 @@ def gather(
 
 
 def settle(
-    renderings: list[Rendering], judged: set[tuple[str, str]], warnings: list[str]
+    renderings: list[FolderRendering], judged: set[tuple[str, str]], warnings: list[str]
 ) -> None:
     """Take the video where there are pictures too, unless these may be judged already.
 
@@ -158,7 +158,9 @@ def settle(
         )
 
 
-def set_shifts(renderings: list[Rendering], shots: Shots, warnings: list[str]) -> None:
+def set_shifts(
+    renderings: list[FolderRendering], shots: Shots, warnings: list[str]
+) -> None:
     """Decide for each method whether its files are counted from 0.
 
     A story whose first shot failed has no file 0; it is then counted like the other
@@ -183,7 +185,7 @@ def set_shifts(renderings: list[Rendering], shots: Shots, warnings: list[str]) -
             )
 
 
-def note_absent(renderings: list[Rendering], warnings: list[str]) -> None:
+def note_absent(renderings: list[FolderRendering], warnings: list[str]) -> None:
     """Note which methods lack stories that others have: nobody will judge those."""
     drawn: dict[str, set[str]] = defaultdict(set)
     for rendering in renderings:
@@ -198,14 +200,16 @@ def note_absent(renderings: list[Rendering], warnings: list[str]) -> None:
             )
 
 
-def add_new_shots(shots: Shots, renderings: list[Rendering]) -> None:
+def add_new_shots(shots: Shots, renderings: list[FolderRendering]) -> None:
     """Give each story without shots as many as the methods drew; a video has one."""
     for story in {r.story for r in renderings if not shots.get(r.story)}:
         drawn = [max(r.by_shot, default=1) for r in renderings if r.story == story]
         shots[story] = set(range(1, 1 + max(drawn)))
 
 
-def check_fit(rendering: Rendering, shots: Shots, problems: list[Problem]) -> None:
+def check_fit(
+    rendering: FolderRendering, shots: Shots, problems: list[Problem]
+) -> None:
     """Note a story that the benchmark lacks, and pictures of shots that it lacks."""
     for what, name, longest in (
         ("method", rendering.method, LONGEST_NAME),

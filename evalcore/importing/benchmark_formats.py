@@ -15,22 +15,24 @@ from evalcore.formats.vistar import stories as vistar_stories
 from evalcore.formats.vistorybench import stories as vistorybench_stories
 
 # A benchmark's stories, and notes on what was passed over.
-Read = tuple[list[ReadStory], list[str]]
+ReadBenchmark = tuple[list[ReadStory], list[str]]
 
 
 class Form(NamedTuple):
     """A format: what the benchmark is called in lists, and what reads it."""
 
     source: str
-    read: Callable[[Path, list[str] | None], Read]
+    read: Callable[[Path, list[str] | None], ReadBenchmark]
 
 
-def _texts(read: Callable[[Path], Read]) -> Callable[[Path, list[str] | None], Read]:
+def _texts(
+    read: Callable[[Path], ReadBenchmark],
+) -> Callable[[Path, list[str] | None], ReadBenchmark]:
     """Return a reader of a format without pictures, of which none is left out."""
     return lambda path, _left_out: read(path)
 
 
-def _tasks(path: Path) -> Read:
+def _tasks(path: Path) -> ReadBenchmark:
     return storybench_stories.read_tasks(path), []
 
 

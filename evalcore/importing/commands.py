@@ -8,7 +8,13 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.core.validators import slug_re
 
-from analysis.problems import InputError, Problem, Problems, Told, without_numbers
+from analysis.problems import (
+    InputError,
+    Problem,
+    Problems,
+    ToldProblem,
+    without_numbers,
+)
 from evalcore import members
 from evalcore.members import UnknownAccountError
 from evalcore.models import Benchmark
@@ -101,7 +107,7 @@ class ImportCommand(BaseCommand):
         its numbers.
         """
         notes = Problems(
-            Told(
+            ToldProblem(
                 f"note: {text}",
                 kind or without_numbers(text.partition(": ")[2] or text),
             )

@@ -1,14 +1,18 @@
 """Storing scores that other people's programs computed."""
 
-from evalcore.formats.foreign_scores import Found, FoundScore
-from evalcore.importing.score_changes import FILE, LINE, RUN, Row
-from evalcore.importing.scores import Summary, import_rows
+from evalcore.formats.foreign_scores import ForeignScores, FoundScore
+from evalcore.importing.score_changes import FILE, LINE, RUN, ScoreRow
+from evalcore.importing.scores import ScoreImport, import_rows
 from evalcore.models import Benchmark
 
 
 def store_found(
-    found: Found, *, benchmark: Benchmark, create: bool = False, replace: bool = False
-) -> Summary:
+    found: ForeignScores,
+    *,
+    benchmark: Benchmark,
+    create: bool = False,
+    replace: bool = False,
+) -> ScoreImport:
     """Store scores; a second time changes nothing.
 
     Raises
@@ -27,7 +31,7 @@ def store_found(
     )
 
 
-def _row(score: FoundScore) -> Row:
+def _row(score: FoundScore) -> ScoreRow:
     return {
         "story": score.story,
         "method": score.method,

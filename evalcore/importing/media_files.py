@@ -11,11 +11,11 @@ from evalcore import media
 from evalcore.models import MediaFile
 from evalcore.video import storing
 
-Prepared = dict[Path, media.Prepared]
+PreparedFiles = dict[Path, media.Prepared]
 Videos = dict[Path, MediaFile]
 
 
-def prepare(paths: Iterable[Path]) -> Prepared:
+def prepare(paths: Iterable[Path]) -> PreparedFiles:
     """Write the files of the pictures; the database is not held up by that."""
     listed = list(paths)
     with ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -12,14 +12,14 @@ from evalcore.formats import renderings as reading
 from evalcore.formats.file_checks import (
     ANOTHER,
     VIDEO,
-    Stored,
+    StoredMedia,
     check_files,
     without,
 )
 from evalcore.formats.folder_layouts import as_name, find_folders
-from evalcore.formats.renderings import Rendering, Shots
+from evalcore.formats.renderings import FolderRendering, Shots
 from evalcore.importing.media_files import (
-    Prepared,
+    PreparedFiles,
     Videos,
     prepare,
     prepare_videos,
@@ -43,7 +43,7 @@ SHOWN_METHODS = 10
 
 
 @dataclass
-class Summary:
+class OutputImport:
     """What an import did."""
 
     methods: list[str] = field(default_factory=list)
@@ -88,7 +88,7 @@ def import_outputs(
     timestamp: str = "",
     create_stories: bool = False,
     skip_unreadable: bool = False,
-) -> Summary:
+) -> OutputImport:
     """Import every rendered story below `root`; a second time changes nothing.
 
     Parameters
@@ -177,7 +177,7 @@ def _known_shots(benchmark: Benchmark) -> Shots:
     return known
 
 
-def _stored(benchmark: Benchmark) -> Stored:
+def _stored(benchmark: Benchmark) -> StoredMedia:
     frames = Frame.objects.filter(
         output__story__benchmark__slug=benchmark.slug,
         output__twin_of=None,
@@ -192,13 +192,15 @@ def _stored(benchmark: Benchmark) -> Stored:
     }
 
 
-def _with_pictures(stored: Stored) -> set[tuple[str, str]]:
+def _with_pictures(stored: StoredMedia) -> set[tuple[str, str]]:
     """Return method and story of the outputs that people see as pictures."""
     return {(method, story) for method, story, number in stored if number != VIDEO}
 
 
 def _check_kinds(
-    renderings: Iterable[Rendering], stored: Stored, problems: Problems[Problem]
+    renderings: Iterable[FolderRendering],
+    stored: StoredMedia,
+    problems: Problems[Problem],
 ) -> None:
     """Refuse a video where people may have judged pictures, and the reverse."""
     with_pictures = _with_pictures(stored)
@@ -216,11 +218,11 @@ def _check_kinds(
 def _store(
     benchmark: Benchmark,
     shots: Shots,
-    renderings: list[Rendering],
-    prepared: Prepared,
+    renderings: list[FolderRendering],
+    prepared: PreparedFiles,
     films: Videos,
-) -> Summary:
-    summary = Summary(
+) -> OutputImport:
+    summary = OutputImport(
         methods=sorted({r.method for r in renderings}),
         stories=len({r.story for r in renderings}),
         pictures=sum(len(r.pictures) for r in renderings),
@@ -256,7 +258,7 @@ def _story_rows(
     return result
 
 
-def _output(rendering: Rendering, story: Story) -> tuple[Output, bool]:
+def _output(rendering: FolderRendering, story: Story) -> tuple[Output, bool]:
     """Return the output of a rendering, and whether it is new."""
     method, _created = Method.objects.get_or_create(name=rendering.method)
     folder = rendering.folder
@@ -278,10 +280,10 @@ def _output(rendering: Rendering, story: Story) -> tuple[Output, bool]:
 
 def _store_pictures(
     output: Output,
-    rendering: Rendering,
+    rendering: FolderRendering,
     shots: dict[int, Shot],
-    prepared: Prepared,
-    summary: Summary,
+    prepared: PreparedFiles,
+    summary: OutputImport,
 ) -> None:
     frames = {frame.number: frame for frame in output.frames.all()}
     pictures = rendering.by_shot

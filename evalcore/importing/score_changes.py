@@ -12,13 +12,13 @@ from evalcore.models import Benchmark, MetricAbsence, MetricScore
 LINE, FILE, RUN = "\0line", "\0file", "\0run"
 
 # metric, version, backend, method, story, shot
-Key = tuple[str, str, str, str, str, str]
+ScoreKey = tuple[str, str, str, str, str, str]
 # One row of the table, and where it stands in the file. A row without a score has a
 # reason; a row may have details.
-Row = dict[str, Any]
+ScoreRow = dict[str, Any]
 
 
-def key_of(row: Row) -> Key:
+def key_of(row: ScoreRow) -> ScoreKey:
     return (
         row["metric"],
         row["metric_version"],
@@ -29,7 +29,7 @@ def key_of(row: Row) -> Key:
     )
 
 
-class Stored:
+class StoredScores:
     """What the database has of a benchmark: values, absences, directions.
 
     Of a study that scores are posted to, `scores` are its own, and `below` those of
@@ -40,7 +40,7 @@ class Stored:
     def __init__(
         self, benchmark: Benchmark, *, details: bool, posted_to: str = ""
     ) -> None:
-        def found_in(rows: QuerySet, *left: str) -> dict[Key, Any]:
+        def found_in(rows: QuerySet, *left: str) -> dict[ScoreKey, Any]:
             rows = rows.filter(benchmark__slug=benchmark.slug)
             rows = rows.select_related("method", "story", "shot")
             return {
@@ -72,10 +72,12 @@ class Changes:
     """What an import would change."""
 
     def __init__(self) -> None:
-        self.fresh: list[Row] = []
-        self.above: list[Row] = []  # a study's own, where the benchmark has another
-        self.absent: list[Row] = []
-        self.changed: list[tuple[MetricScore, Row]] = []
+        self.fresh: list[ScoreRow] = []
+        self.above: list[
+            ScoreRow
+        ] = []  # a study's own, where the benchmark has another
+        self.absent: list[ScoreRow] = []
+        self.changed: list[tuple[MetricScore, ScoreRow]] = []
         self.gone: list[MetricScore | MetricAbsence] = []
 
     def __bool__(self) -> bool:
@@ -87,7 +89,7 @@ class Changes:
         gone = sum(isinstance(row, MetricScore) for row in self.gone)
         return len(self.changed) + len(self.above) + gone
 
-    def note(self, row: Row, stored: Stored) -> Problem | None:
+    def note(self, row: ScoreRow, stored: StoredScores) -> Problem | None:
         """Note what a row changes, and return what speaks against it."""
         key = key_of(row)
         old, absence = stored.scores.get(key), stored.absences.get(key)
@@ -113,15 +115,15 @@ class Changes:
         return _differs(before, row) if turned or is_other else None
 
 
-def _is_other(old: MetricScore, row: Row) -> bool:
+def _is_other(old: MetricScore, row: ScoreRow) -> bool:
     return old.value != row["score"] or other_details(old, row)
 
 
-def other_details(old: MetricScore, row: Row) -> bool:
+def other_details(old: MetricScore, row: ScoreRow) -> bool:
     return "details" in row and old.details != row["details"]
 
 
-def _differs(old: MetricScore | None, row: Row) -> Problem:
+def _differs(old: MetricScore | None, row: ScoreRow) -> Problem:
     where = row[FILE], row[LINE]
     if old is not None and old.value != row["score"]:
         expected = f"the stored value {old.value!r} (--replace overwrites it)"

@@ -7,7 +7,7 @@ from pathlib import Path
 from analysis.problems import InputError, Problem
 from evalcore.formats.envision import results as envision_results
 from evalcore.formats.envision.score_names import KEYS
-from evalcore.formats.foreign_scores import Found
+from evalcore.formats.foreign_scores import ForeignScores
 from evalcore.formats.storybench import results as storybench_results
 from evalcore.formats.vistorybench import results as vistorybench_results
 from evalcore.formats.vistorybench.runs import is_results
@@ -28,7 +28,7 @@ LONGEST_LINE = 100_000
 
 
 @dataclass(frozen=True)
-class Told:
+class GivenByUser:
     """What a file does not say and the user does; what is empty was not told."""
 
     method: str = ""
@@ -70,11 +70,11 @@ def _is_of_envision(path: Path) -> bool:
 def read_found(
     path: Path,
     form: str,
-    told: Told,
+    told: GivenByUser,
     *,
     methods: Collection[str],
     stories: Collection[str],
-) -> Found:
+) -> ForeignScores:
     """Read scores in any format but a table.
 
     Parameters

@@ -7,7 +7,7 @@ from typing import Any
 from django.utils import timezone
 
 from evalcore.importing.names import Names
-from evalcore.importing.score_changes import LINE, RUN, Changes, Row, key_of
+from evalcore.importing.score_changes import LINE, RUN, Changes, ScoreRow, key_of
 from evalcore.models import (
     Benchmark,
     MetricAbsence,
@@ -23,7 +23,7 @@ MOST_LETTERS = MetricRun._meta.get_field("file_name").max_length
 
 def write(
     names: Names,
-    rows: Sequence[Row],
+    rows: Sequence[ScoreRow],
     changes: Changes,
     options: Mapping[str, Mapping[str, Any]],
     posted_to: str,
@@ -50,7 +50,7 @@ def write(
         names, {(r["story"], r["shot"]) for r in made if r["shot"] is not None}
     )
 
-    def place(row: Row) -> dict[str, Any]:
+    def place(row: ScoreRow) -> dict[str, Any]:
         return {
             "run": runs[row[RUN]],
             "benchmark": names.benchmark,
@@ -101,7 +101,7 @@ def _update(changes: Changes, runs: Mapping[str, MetricRun]) -> None:
 def _run(
     benchmark: Benchmark,
     name: str,
-    rows: list[Row],
+    rows: list[ScoreRow],
     options: Mapping[str, Any],
     posted_to: str,
 ) -> MetricRun:

@@ -14,8 +14,8 @@ from evalcore.importing.score_changes import (
     LINE,
     RUN,
     Changes,
-    Row,
-    Stored,
+    ScoreRow,
+    StoredScores,
     key_of,
 )
 from evalcore.importing.score_writing import turn_others, write
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Summary:
+class ScoreImport:
     """What an import did."""
 
     rows: int
@@ -45,7 +45,7 @@ class Summary:
         )
 
 
-def table_rows(frame: "pd.DataFrame") -> list[Row]:
+def table_rows(frame: "pd.DataFrame") -> list[ScoreRow]:
     """Return the rows of a table with their lines; empty cells are empty text."""
     records = frame.astype(object).where(frame.notna(), "").to_dict("records")
     return [
@@ -64,7 +64,7 @@ def import_scores(
     metric_version: str = "",
     earlier: Sequence[Problem] = (),
     posted_to: str = "",
-) -> Summary:
+) -> ScoreImport:
     """Store a table of scores that `analysis.reading.inputs` has checked.
 
     Parameters
@@ -117,7 +117,7 @@ def import_scores(
 
 
 def import_rows(
-    rows: Sequence[Row],
+    rows: Sequence[ScoreRow],
     *,
     benchmark: Benchmark,
     file: str,
@@ -128,7 +128,7 @@ def import_rows(
     options: Mapping[str, Mapping[str, Any]] | None = None,
     once: bool = False,
     posted_to: str = "",
-) -> Summary:
+) -> ScoreImport:
     """Store rows of scores; see `import_scores`.
 
     Parameters
@@ -157,7 +157,7 @@ def import_rows(
     if earlier:
         raise InputError(_in_order(problems))
     details = any("details" in row for row in rows)
-    stored = Stored(benchmark, details=details, posted_to=posted_to)
+    stored = StoredScores(benchmark, details=details, posted_to=posted_to)
     guessed = []
     for row in rows:
         told_higher = _direction(row, lower_is_better, stored.directions)
@@ -186,7 +186,7 @@ def import_rows(
             if replace:
                 told = {key_of(row)[:3]: row["higher"] for row in rows}
                 turn_others(benchmark, told, posted_to)
-    return Summary(
+    return ScoreImport(
         len(rows),
         len(made) if changes else 0,
         changes.replaced,
@@ -194,9 +194,9 @@ def import_rows(
     )
 
 
-def _of_names_once(rows: Sequence[Row], names: Names) -> list[Problem]:
+def _of_names_once(rows: Sequence[ScoreRow], names: Names) -> list[Problem]:
     """Name what is unknown where it first occurs."""
-    pairs: dict[tuple[str, str], Row] = {}
+    pairs: dict[tuple[str, str], ScoreRow] = {}
     for row in rows:
         pairs.setdefault((row["story"], row["method"]), row)
     firsts: dict[tuple[str, str], Problem] = {}
@@ -212,7 +212,7 @@ def _in_order(problems: Problems[Problem]) -> Problems[Problem]:
 
 
 def _unknown_metrics(
-    rows: Sequence[Row], lower_is_better: frozenset[str], file: str
+    rows: Sequence[ScoreRow], lower_is_better: frozenset[str], file: str
 ) -> list[Problem]:
     known = sorted({row["metric"] for row in rows})
     return [
@@ -227,7 +227,7 @@ def _unknown_metrics(
 
 
 def _unknown_shots(
-    rows: Sequence[Row], benchmark: Benchmark, create: bool
+    rows: Sequence[ScoreRow], benchmark: Benchmark, create: bool
 ) -> Problems[Problem]:
     known = set(
         Shot.objects.filter(story__benchmark__slug=benchmark.slug).values_list(
@@ -258,7 +258,7 @@ def _unknown_shots(
     )
 
 
-def _too_long(rows: Sequence[Row]) -> Problems[Problem]:
+def _too_long(rows: Sequence[ScoreRow]) -> Problems[Problem]:
     problems: Problems[Problem] = Problems()
     for column in ("metric", "metric_version", "backend"):
         longest = MetricScore._meta.get_field(column).max_length
@@ -272,7 +272,7 @@ def _too_long(rows: Sequence[Row]) -> Problems[Problem]:
     return problems
 
 
-def _doubled(rows: Sequence[Row]) -> Problems[Problem]:
+def _doubled(rows: Sequence[ScoreRow]) -> Problems[Problem]:
     """Name scores that occur twice: two folders may hold one method's."""
     counts = Counter(map(key_of, rows))
     problems: Problems[Problem] = Problems()
@@ -285,7 +285,7 @@ def _doubled(rows: Sequence[Row]) -> Problems[Problem]:
 
 
 def _direction(
-    row: Row,
+    row: ScoreRow,
     lower_is_better: frozenset[str],
     stored: dict[tuple[str, str, str], bool],
 ) -> bool | None:

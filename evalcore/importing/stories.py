@@ -12,7 +12,7 @@ from analysis.problems import InputError, Problem
 from evalcore import media
 from evalcore.formats.story_scripts import ORIGIN, ReadCharacter, ReadStory
 from evalcore.importing.benchmark_formats import read_stories
-from evalcore.importing.media_files import Prepared, prepare
+from evalcore.importing.media_files import PreparedFiles, prepare
 from evalcore.models import (
     Benchmark,
     Character,
@@ -29,7 +29,7 @@ Extra = dict[str, Any]
 
 
 @dataclass
-class Summary:
+class StoryImport:
     """What an import did."""
 
     stories: int = 0
@@ -59,7 +59,7 @@ def import_benchmark(
     title: str = "",
     form: str = "",
     skip_unreadable: bool = False,
-) -> Summary:
+) -> StoryImport:
     """Read a data set into a benchmark; a second time changes nothing.
 
     `root` is a folder or file in one of `formats.FORMATS`; `form` names it where it is
@@ -91,7 +91,7 @@ def import_benchmark(
     if problems:
         raise InputError(problems)
     prepared = prepare(_pictures(stories))
-    summary = Summary(warnings=warnings, unreadable=left_out)
+    summary = StoryImport(warnings=warnings, unreadable=left_out)
     with transaction.atomic():
         benchmark, _created = Benchmark.objects.get_or_create(
             slug=slug,
@@ -187,7 +187,7 @@ def _character_differences(read: ReadCharacter, stored: Character) -> Iterator[s
 
 
 def _store_story(
-    benchmark: Benchmark, read: ReadStory, prepared: Prepared, summary: Summary
+    benchmark: Benchmark, read: ReadStory, prepared: PreparedFiles, summary: StoryImport
 ) -> None:
     story, created = Story.objects.get_or_create(benchmark=benchmark, key=read.key)
     known = summary.created

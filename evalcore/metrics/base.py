@@ -166,7 +166,7 @@ class Item(Protocol):
 
 
 @dataclass(frozen=True)
-class Character:
+class RenderedCharacter:
     """A recurring figure of a story.
 
     Parameters
@@ -185,7 +185,7 @@ class Character:
 
 
 @dataclass(frozen=True)
-class Shot:
+class RenderedShot:
     """One step of a story as a method rendered it.
 
     Parameters
@@ -233,13 +233,13 @@ class Rendering:
 
     story: str
     method: str
-    shots: tuple[Shot, ...]
-    characters: Mapping[str, Character] = field(default_factory=dict)
+    shots: tuple[RenderedShot, ...]
+    characters: Mapping[str, RenderedCharacter] = field(default_factory=dict)
     is_video: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def rendered(self) -> list[Shot]:
+    def rendered(self) -> list[RenderedShot]:
         """Return the shots that have a picture."""
         return [shot for shot in self.shots if shot.frames]
 

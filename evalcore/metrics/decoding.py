@@ -34,7 +34,7 @@ _Load = tuple[Source | None, list[_Want]]
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedItem:
     """An item as its encoder takes it: an input, or a FeatureError."""
 
     encoder: str
@@ -51,7 +51,7 @@ class Prepared:
 class _Line:
     """What a thread has prepared of one load, and nobody has taken yet."""
 
-    ready: deque[Prepared] = field(default_factory=deque)
+    ready: deque[PreparedItem] = field(default_factory=deque)
     ended: bool = False
     work: Future[None] = field(init=False)
 
@@ -87,7 +87,7 @@ class Ahead:
 
     def prepare(
         self, wants: Iterable[tuple[Encoder, Item]]
-    ) -> Generator[Prepared, None, None]:
+    ) -> Generator[PreparedItem, None, None]:
         """Prepare items, each source decoded once.
 
         Who stops early closes the iterator: the threads wait for that.
@@ -110,7 +110,7 @@ class Ahead:
             self._lines.append(line)
         line.work = self._pool.submit(self._work, line, load)
 
-    def _first(self) -> Iterator[Prepared]:
+    def _first(self) -> Iterator[PreparedItem]:
         """Take all that comes of the first load."""
         line = self._lines[0]
         while (prepared := self._take(line)) is not None:
@@ -120,7 +120,7 @@ class Ahead:
             self._lines.popleft()
             self._changed.notify_all()
 
-    def _take(self, line: _Line) -> Prepared | None:
+    def _take(self, line: _Line) -> PreparedItem | None:
         """Wait for the next input of a load; None if there is no more."""
         with self._changed:
             self._changed.wait_for(lambda: line.ready or line.ended)
@@ -143,7 +143,7 @@ class Ahead:
                 line.ended = True
                 self._changed.notify_all()
 
-    def _put(self, line: _Line, prepared: Prepared) -> bool:
+    def _put(self, line: _Line, prepared: PreparedItem) -> bool:
         """Wait for room, and put an input down; return whether it is still wanted."""
         size = prepared.size
 
@@ -181,7 +181,7 @@ def _loads(wants: Iterable[tuple[Encoder, Item]]) -> list[_Load]:
     return [*alone, *by_source.values()]
 
 
-def _prepared(load: _Load) -> Iterator[Prepared]:
+def _prepared(load: _Load) -> Iterator[PreparedItem]:
     source, wants = load
     if source is None:
         for encoder, item in wants:
@@ -195,10 +195,10 @@ def _prepared(load: _Load) -> Iterator[Prepared]:
     except UNSCORABLE as error:
         refused = FeatureError(words(error))
         for encoder, item in left.values():
-            yield Prepared(encoder.id, item.key, refused)
+            yield PreparedItem(encoder.id, item.key, refused)
 
 
-def _by_frame(source: Source, wants: Sequence[_Want]) -> Iterator[Prepared]:
+def _by_frame(source: Source, wants: Sequence[_Want]) -> Iterator[PreparedItem]:
     """Prepare each item when its last frame is there; keep no frame for longer."""
     due: dict[int, list[_Want]] = defaultdict(list)
     until: dict[int, int] = {}  # when each frame is needed for the last time
@@ -223,7 +223,7 @@ def _by_frame(source: Source, wants: Sequence[_Want]) -> Iterator[Prepared]:
     for encoder, item in (want for late in due.values() for want in late):
         missing = max(item.indices.start, decoded)
         refused = FeatureError(f"there is no frame {missing}")
-        yield Prepared(encoder.id, item.key, refused)
+        yield PreparedItem(encoder.id, item.key, refused)
 
 
 def _cut(item: Any, frames: dict[int, Picture]) -> Any:
@@ -234,14 +234,14 @@ def _cut(item: Any, frames: dict[int, Picture]) -> Any:
         return FeatureError(words(error))
 
 
-def _input(encoder: Encoder, item: Item, decoded: Any) -> Prepared:
+def _input(encoder: Encoder, item: Item, decoded: Any) -> PreparedItem:
     """Return the encoder's input, or why there is none."""
     if isinstance(decoded, FeatureError):
-        return Prepared(encoder.id, item.key, decoded)
+        return PreparedItem(encoder.id, item.key, decoded)
     try:
-        return Prepared(encoder.id, item.key, encoder.prepare(decoded))
+        return PreparedItem(encoder.id, item.key, encoder.prepare(decoded))
     except UNSCORABLE as error:
-        return Prepared(encoder.id, item.key, FeatureError(words(error)))
+        return PreparedItem(encoder.id, item.key, FeatureError(words(error)))
 
 
 def _size(prepared: Any) -> int:

@@ -25,7 +25,7 @@ from itertools import islice
 from typing import Any
 
 from evalcore.metrics.base import Ask, Encoder, Feature, Item, Scoring, Streaming, Value
-from evalcore.metrics.decoding import MOST_BYTES, UNSCORABLE, Ahead, Prepared, words
+from evalcore.metrics.decoding import MOST_BYTES, UNSCORABLE, Ahead, PreparedItem, words
 from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.feature_cache import FeatureStore
 
@@ -38,7 +38,7 @@ _Refused = dict[tuple[str, str], FeatureError]  # by encoder and item
 
 
 @dataclass(frozen=True)
-class Job:
+class MetricJob:
     """One metric at work on one subject; `key` tells the caller which."""
 
     key: Any
@@ -55,7 +55,7 @@ class Outcome:
 
 
 @dataclass
-class Counts:
+class EncoderCounts:
     """How many items were asked for, remembered, and encoded, by encoder."""
 
     asked: dict[str, int] = field(default_factory=dict)
@@ -70,7 +70,7 @@ class Counts:
 class _Active:
     """A job that waits for features."""
 
-    job: Job
+    job: MetricJob
     ask: Ask
 
 
@@ -81,7 +81,7 @@ class _Wanted:
     encoder: Encoder
     items: dict[str, Item] = field(default_factory=dict)
     known: dict[str, Feature | FeatureError] = field(default_factory=dict)
-    ready: list[Prepared] = field(default_factory=list)
+    ready: list[PreparedItem] = field(default_factory=list)
 
     @property
     def unknown(self) -> list[Item]:
@@ -133,9 +133,9 @@ class Engine:
         self.threads = threads or os.cpu_count() or 1
         self.window = window
         self.on_batch = on_batch
-        self.counts = Counts()
+        self.counts = EncoderCounts()
 
-    def run(self, jobs: Iterable[Job]) -> Iterator[Outcome]:
+    def run(self, jobs: Iterable[MetricJob]) -> Iterator[Outcome]:
         """Run the jobs, and give the outcome of each as soon as it is there.
 
         Raises
@@ -264,7 +264,7 @@ def _told_apart(
     return answered, others
 
 
-def _start(job: Job) -> _Active | Outcome:
+def _start(job: MetricJob) -> _Active | Outcome:
     """Return what a job asks first, or its outcome."""
     return _step(job, lambda: next(job.scoring))
 
@@ -278,7 +278,7 @@ def _resume(one: _Active, features: _Features) -> _Active | Outcome:
     return _step(one.job, lambda: scoring.throw(FeatureError(str(refused))))
 
 
-def _step(job: Job, go_on: Callable[[], Ask]) -> _Active | Outcome:
+def _step(job: MetricJob, go_on: Callable[[], Ask]) -> _Active | Outcome:
     try:
         return _Active(job, go_on())
     except StopIteration as done:

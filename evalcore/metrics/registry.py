@@ -137,7 +137,7 @@ METRICS: dict[str, Entry] = {
     "envision_overall": Entry(ENVISION, ("overall",), EVENTS, TRIALS),
     # OneIG
     "oneig_alignment": Entry(f"{ONEIG}.alignment:Alignment", ending=GRID),
-    "oneig_text": Entry(f"{ONEIG}.rendering:TextRendering", (), OCR, GRID),
+    "oneig_text": Entry(f"{ONEIG}.rendering:OneigText", (), OCR, GRID),
     "oneig_text_pooled": Entry(f"{ONEIG}.rendering:PooledTextRendering", (), OCR, GRID),
     "oneig_style": Entry(f"{ONEIG}.style:Style", ending=GRID),
     "oneig_diversity": Entry(f"{ONEIG}.diversity:Diversity", ending=GRID),

@@ -15,14 +15,14 @@ from django.db.models import F
 from django.utils import timezone
 
 from evalcore.metrics.base import Pair, Rendering, Run, Value
-from evalcore.metrics.engine import Engine, Job
+from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.metrics.feature_cache import FeatureStore
 from evalcore.models import MetricChunk, MetricRun, Output
 from evalcore.scoring import judged_outputs, score_rows
 from evalcore.scoring.judge_budget import asking_for_run
 from evalcore.scoring.judged_outputs import OddOutputError
-from evalcore.scoring.score_rows import Scored, Wanted
-from evalcore.serving.heartbeats import Signs
+from evalcore.scoring.score_rows import ScoredOutput, WantedMetric
+from evalcore.serving.heartbeats import Heartbeat
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 STORED_TOGETHER, STORE_SECONDS = 64, 2.0
 # What is put down where a metric has no value to give, not even an absent one.
 NOTHING = Value(None, reason="there was nothing to look at")
-Progress = Callable[[int, int], None]
+ChunkProgress = Callable[[int, int], None]
 LookedAt = Rendering | OddOutputError
 
 
@@ -47,7 +47,7 @@ def feature_store() -> FeatureStore:
     return FeatureStore(settings.FEATURES_ROOT)
 
 
-def report(run: MetricRun, progress: Progress | None) -> None:
+def report(run: MetricRun, progress: ChunkProgress | None) -> None:
     """Tell how far a run is."""
     if progress is not None:
         total, done = MetricRun.objects.values_list("total", "done").get(pk=run.pk)
@@ -75,7 +75,7 @@ def sign(chunk: MetricChunk, **also: object) -> bool:
 class _Piece:
     """One metric at work on one output, or on all outputs of a method."""
 
-    wanted: Wanted
+    wanted: WantedMetric
     method: int
     story: int | None
     name: str
@@ -95,7 +95,7 @@ class ChunkWork:
     """
 
     def __init__(
-        self, chunk: MetricChunk, end: float | None, progress: Progress | None
+        self, chunk: MetricChunk, end: float | None, progress: ChunkProgress | None
     ) -> None:
         self.chunk = chunk
         self.end = end
@@ -103,11 +103,11 @@ class ChunkWork:
         self.failures: list[list[str]] = []
         self.environment: dict[str, object] = {}
         self._complete = True
-        self._unstored: list[Scored] = []
+        self._unstored: list[ScoredOutput] = []
         self._uncounted = 0
         self._stored_at = time.monotonic()
 
-    def compute(self, signs: Signs) -> bool:
+    def compute(self, signs: Heartbeat) -> bool:
         """Compute and store; return whether the chunk is complete.
 
         Raises
@@ -138,14 +138,14 @@ class ChunkWork:
             self.environment = _environment(engine.counts.asked)
         return self._complete
 
-    def _run(self, engine: Engine, metrics: Sequence[Wanted]) -> None:
+    def _run(self, engine: Engine, metrics: Sequence[WantedMetric]) -> None:
         """Compute the values, and store them as they come."""
         for outcome in engine.run(self._jobs(metrics)):
             piece: _Piece = outcome.key
             error = outcome.error or _unstorable(outcome.values)
             if error is None:
                 values = outcome.values or [NOTHING]
-                scored = Scored(piece.wanted, piece.method, piece.story, values)
+                scored = ScoredOutput(piece.wanted, piece.method, piece.story, values)
                 self._unstored.append(scored)
                 self._uncounted += 1
             else:
@@ -155,7 +155,7 @@ class ChunkWork:
             if len(self._unstored) >= STORED_TOGETHER or waited > STORE_SECONDS:
                 self._put_down()
 
-    def _fail(self, name: str, wanted: Wanted, reason: str) -> None:
+    def _fail(self, name: str, wanted: WantedMetric, reason: str) -> None:
         """Note that a piece of work failed; it is not tried again in this run."""
         logger.warning("%s: %s: %s", name, wanted.name, reason)
         self.failures.append([name, wanted.name, reason])
@@ -185,7 +185,7 @@ class ChunkWork:
         self._stored_at = time.monotonic()
         report(self.chunk.run, self.progress)
 
-    def _jobs(self, metrics: Sequence[Wanted]) -> Iterator[Job]:
+    def _jobs(self, metrics: Sequence[WantedMetric]) -> Iterator[MetricJob]:
         """Return what the chunk still lacks, begun one by one."""
         chosen = judged_outputs.outputs(self.chunk.run.benchmark)
         if self.chunk.method_id is None:
@@ -209,16 +209,16 @@ class ChunkWork:
                 self._fail(name, one, str(whole))
                 continue
             piece = _Piece(one, self.chunk.method.pk, None, name)
-            yield Job(piece, one.metric.score(whole))
+            yield MetricJob(piece, one.metric.score(whole))
 
     def _of_outputs(
         self,
-        metrics: Sequence[Wanted],
+        metrics: Sequence[WantedMetric],
         outputs: Iterable[Output],
-        already: score_rows.Known,
+        already: score_rows.KnownRows,
         looked_at: Mapping[int, LookedAt],
         truths: Mapping[int, LookedAt],
-    ) -> Iterator[Job]:
+    ) -> Iterator[MetricJob]:
         """Return what single outputs lack, until the time is over."""
         for output in outputs:
             name = f"{output.method.name} / {output.story.key}"
@@ -235,9 +235,11 @@ class ChunkWork:
                     self._fail(name, one, str(error))
                     continue
                 piece = _Piece(one, output.method_id, output.story_id, name)
-                yield Job(piece, one.metric.score(subject))
+                yield MetricJob(piece, one.metric.score(subject))
 
-    def _untried(self, name: str, metrics: Iterable[Wanted]) -> list[Wanted]:
+    def _untried(
+        self, name: str, metrics: Iterable[WantedMetric]
+    ) -> list[WantedMetric]:
         """Return the metrics that have not failed on this before."""
         failed = {metric for what, metric, _why in self.chunk.failures if what == name}
         return [one for one in metrics if one.name not in failed]
@@ -258,7 +260,7 @@ class ChunkWork:
 
 
 def _subject(
-    wanted: Wanted, output: LookedAt, truth: LookedAt | None
+    wanted: WantedMetric, output: LookedAt, truth: LookedAt | None
 ) -> Rendering | Pair:
     """Return what a metric of single outputs looks at.
 

@@ -37,7 +37,7 @@ class StoryFacts:
 
     shots: Sequence[Shot]
     present: Mapping[int, tuple[str, ...]]  # characters' keys by shot's primary key
-    characters: Mapping[str, base.Character]
+    characters: Mapping[str, base.RenderedCharacter]
 
 
 def outputs(benchmark: Benchmark) -> QuerySet[Output]:
@@ -116,7 +116,7 @@ def _rendering(
         story=output.story.key,
         method=output.method.name,
         shots=tuple(
-            base.Shot(
+            base.RenderedShot(
                 shot.number,
                 pictures.get(shot.number, ()),
                 shot.text.get(language) or next(iter(shot.text.values()), {}),
@@ -186,9 +186,9 @@ def _stories(keys: Iterable[int]) -> dict[int, StoryFacts]:
         .values_list("character", *PICTURE)
     ):
         references[character].append(base.Image(picture_source(*stored)))
-    characters: dict[int, dict[str, base.Character]] = defaultdict(dict)
+    characters: dict[int, dict[str, base.RenderedCharacter]] = defaultdict(dict)
     for row in Character.objects.filter(story__in=keys).order_by("pk"):
-        characters[row.story_id][row.key] = base.Character(
+        characters[row.story_id][row.key] = base.RenderedCharacter(
             row.key, row.kind, tuple(references[row.pk])
         )
     present = defaultdict(list)

@@ -32,23 +32,23 @@ from evalcore.models import Benchmark, MetricChunk, MetricRun, Output
 from evalcore.scoring import judged_outputs, score_rows
 from evalcore.scoring.chunks import (
     ChunkLostError,
+    ChunkProgress,
     ChunkWork,
-    Progress,
     ScoringError,
     lock_run,
     report,
     sign,
 )
-from evalcore.scoring.score_rows import Wanted
-from evalcore.serving.heartbeats import Signs
+from evalcore.scoring.score_rows import WantedMetric
+from evalcore.serving.heartbeats import Heartbeat
 
 logger = logging.getLogger(__name__)
 
-State = MetricRun.State
+RunState = MetricRun.State
 Queue = MetricChunk.Queue
 # A chunk without a sign for this long has lost its worker.
 SILENT = timedelta(seconds=90)
-OPEN = (State.QUEUED, State.RUNNING)
+OPEN = (RunState.QUEUED, RunState.RUNNING)
 # How many outputs a worker takes at once.
 CHUNK = 64
 # After so many workers that never came back, a chunk is given up.
@@ -108,8 +108,8 @@ def queue_run(
 def plan(run: MetricRun) -> None:
     """Cut a queued run into chunks of what is missing; at once, and only once."""
     with transaction.atomic():
-        planned = MetricRun.objects.filter(pk=run.pk, state=State.QUEUED).update(
-            state=State.RUNNING, started_at=timezone.now()
+        planned = MetricRun.objects.filter(pk=run.pk, state=RunState.QUEUED).update(
+            state=RunState.RUNNING, started_at=timezone.now()
         )
         if not planned:
             return
@@ -133,9 +133,9 @@ def plan(run: MetricRun) -> None:
 def _chunks(
     run: MetricRun,
     queue: str,
-    metrics: Sequence[Wanted],
+    metrics: Sequence[WantedMetric],
     outputs: Sequence[Output],
-    already: score_rows.Known,
+    already: score_rows.KnownRows,
 ) -> tuple[list[MetricChunk], int]:
     """Return the chunks of one queue, and of how many pieces of work they are."""
     per_output = {
@@ -167,13 +167,13 @@ def finish_if_done(run_id: int) -> None:
     with transaction.atomic():
         run = MetricRun.objects.select_for_update().get(pk=run_id)
         chunks = list(run.chunks.all())
-        if run.state != State.RUNNING or any(c.state in OPEN for c in chunks):
+        if run.state != RunState.RUNNING or any(c.state in OPEN for c in chunks):
             return
         _end(run, [failure for chunk in chunks for failure in chunk.failures])
 
 
 def _end(run: MetricRun, failures: Sequence[Sequence[str]]) -> None:
-    run.state = State.FAILED if failures else State.DONE
+    run.state = RunState.FAILED if failures else RunState.DONE
     run.error = _summary(failures, run.total)
     run.finished_at = timezone.now()
     run.save(update_fields=["state", "error", "finished_at"])
@@ -183,7 +183,7 @@ def finish_what_has_ended() -> None:
     """End the runs whose last chunk has ended, but whose worker died before the run."""
     under_way = MetricChunk.objects.filter(state__in=OPEN)
     ended = MetricRun.objects.filter(
-        state=State.RUNNING, source=MetricRun.Source.COMPUTED
+        state=RunState.RUNNING, source=MetricRun.Source.COMPUTED
     ).exclude(pk__in=under_way.values("run"))
     for run_id in ended.values_list("pk", flat=True):
         finish_if_done(run_id)
@@ -200,10 +200,10 @@ def stop(runs: QuerySet[MetricRun]) -> int:
         open_runs = runs.filter(state__in=OPEN, source=MetricRun.Source.COMPUTED)
         keys = list(open_runs.select_for_update().values_list("pk", flat=True))
         MetricRun.objects.filter(pk__in=keys).update(
-            state=State.STOPPED, finished_at=timezone.now()
+            state=RunState.STOPPED, finished_at=timezone.now()
         )
         MetricChunk.objects.filter(run__in=keys, state__in=OPEN).update(
-            state=State.STOPPED, worker=""
+            state=RunState.STOPPED, worker=""
         )
     return len(keys)
 
@@ -229,7 +229,7 @@ def waiting_runs() -> list[int]:
     """Return the runs that have something left to take, oldest first."""
     free = MetricChunk.objects.filter(_free()).values("run")
     waiting = MetricRun.objects.filter(
-        Q(state=State.QUEUED) | Q(state=State.RUNNING, pk__in=free)
+        Q(state=RunState.QUEUED) | Q(state=RunState.RUNNING, pk__in=free)
     )
     return list(waiting.order_by("pk").values_list("pk", flat=True))
 
@@ -237,10 +237,10 @@ def waiting_runs() -> list[int]:
 def _free() -> Q:
     """Return the condition that nobody works on a chunk."""
     silent = Q(heartbeat_at__isnull=True) | Q(heartbeat_at__lt=timezone.now() - SILENT)
-    return Q(state=State.QUEUED) | (Q(state=State.RUNNING) & silent)
+    return Q(state=RunState.QUEUED) | (Q(state=RunState.RUNNING) & silent)
 
 
-def run(run_id: int, progress: Progress | None = None) -> MetricRun:
+def run(run_id: int, progress: ChunkProgress | None = None) -> MetricRun:
     """Compute what a run lacks, here, until it has ended.
 
     Chunks that other workers have taken are waited for.
@@ -261,7 +261,7 @@ def work(
     *,
     run_id: int | None = None,
     seconds: float | None = None,
-    progress: Progress | None = None,
+    progress: ChunkProgress | None = None,
     only_ready: bool = False,
 ) -> bool:
     """Take chunks and compute them until none is free, or the time is over.
@@ -298,7 +298,7 @@ def _take(
     queues: Sequence[str], run_id: int | None, *, only_ready: bool = False
 ) -> MetricChunk | None:
     """Mark the oldest free chunk as this worker's own."""
-    chunks = MetricChunk.objects.filter(queue__in=queues, run__state=State.RUNNING)
+    chunks = MetricChunk.objects.filter(queue__in=queues, run__state=RunState.RUNNING)
     if run_id is not None:
         chunks = chunks.filter(run=run_id)
     worker = uuid.uuid4().hex
@@ -330,8 +330,8 @@ def waiting_for(run: MetricRun) -> dict[str, Lacks]:
 
     Where a worker is at a chunk of the same queue, its others merely wait their turn.
     """
-    at_work = run.chunks.filter(state=State.RUNNING).exclude(_free()).values("queue")
-    waiting = run.chunks.filter(state=State.QUEUED).exclude(queue__in=at_work)
+    at_work = run.chunks.filter(state=RunState.RUNNING).exclude(_free()).values("queue")
+    waiting = run.chunks.filter(state=RunState.QUEUED).exclude(queue__in=at_work)
     metrics = waiting.values_list("metrics", flat=True)
     return lacking_here(sorted({name for names in metrics for name in names}))
 
@@ -343,14 +343,14 @@ def _taken(key: int, worker: str) -> bool:
         if MetricChunk.objects.filter(pk=key, queue=Queue.JUDGE).exists():
             # Locked, so that two workers do not find each other absent.
             run = MetricRun.objects.select_for_update().get(chunks=key)
-            asking = run.chunks.filter(queue=Queue.JUDGE, state=State.RUNNING)
+            asking = run.chunks.filter(queue=Queue.JUDGE, state=RunState.RUNNING)
             if asking.exclude(_free()).exists():
                 return False
-        more = When(state=State.RUNNING, then=F("lost") + Constant(1))
+        more = When(state=RunState.RUNNING, then=F("lost") + Constant(1))
         lost = Case(more, default=F("lost"), output_field=PositiveSmallIntegerField())
         return bool(
             chunk.update(
-                state=State.RUNNING,
+                state=RunState.RUNNING,
                 worker=worker,
                 heartbeat_at=timezone.now(),
                 lost=lost,
@@ -358,7 +358,9 @@ def _taken(key: int, worker: str) -> bool:
         )
 
 
-def _work_on(chunk: MetricChunk, end: float | None, progress: Progress | None) -> None:
+def _work_on(
+    chunk: MetricChunk, end: float | None, progress: ChunkProgress | None
+) -> None:
     """Compute one chunk, and put down how it ended.
 
     This is the outermost edge of a job: whatever ends it is recorded.
@@ -370,16 +372,16 @@ def _work_on(chunk: MetricChunk, end: float | None, progress: Progress | None) -
                 f"{chunk.lost} workers were lost over it; the last lines of their "
                 "logs, or those of the system about memory, say why"
             )
-        with Signs(f"metric chunk {chunk.pk}", partial(sign, chunk)) as signs:
+        with Heartbeat(f"metric chunk {chunk.pk}", partial(sign, chunk)) as signs:
             complete = work.compute(signs)
-        state = State.QUEUED if not complete else State.DONE
+        state = RunState.QUEUED if not complete else RunState.DONE
     except ChunkLostError:
         logger.info("metric chunk %s: another worker has it", chunk.pk)
         return
     except (KeyboardInterrupt, OperationalError):
         # Nobody's fault; whoever comes next goes on.
         MetricChunk.objects.filter(pk=chunk.pk, worker=chunk.worker).update(
-            state=State.QUEUED
+            state=RunState.QUEUED
         )
         raise
     except Exception as error:
@@ -387,10 +389,10 @@ def _work_on(chunk: MetricChunk, end: float | None, progress: Progress | None) -
         told = None if isinstance(error, FatalError) else error
         logger.error("metric chunk %s failed: %s", chunk.pk, error, exc_info=told)
         work.failures.append(["", "", str(error) or type(error).__name__])
-        state = State.FAILED
+        state = RunState.FAILED
         MetricChunk.objects.filter(
-            run=chunk.run_id, queue=chunk.queue, state=State.QUEUED
-        ).update(state=State.FAILED)
+            run=chunk.run_id, queue=chunk.queue, state=RunState.QUEUED
+        ).update(state=RunState.FAILED)
     with transaction.atomic():
         lock_run(chunk)
         MetricChunk.objects.filter(pk=chunk.pk, worker=chunk.worker).update(

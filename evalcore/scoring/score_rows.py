@@ -22,7 +22,7 @@ OF_AN_OUTPUT = ("shot", "output", "pair")
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedMetric:
     """A metric that a run asks for, and how its rows are marked.
 
     `name` may carry a profile; `version` carries it and, where outputs are held against
@@ -46,7 +46,7 @@ class Wanted:
         return self.metric.info.scores in OF_AN_OUTPUT
 
 
-def wanted(names: Iterable[str], options: Mapping[str, str]) -> list[Wanted]:
+def wanted(names: Iterable[str], options: Mapping[str, str]) -> list[WantedMetric]:
     """Return the metrics of a run."""
     found = []
     for name in names:
@@ -55,7 +55,7 @@ def wanted(names: Iterable[str], options: Mapping[str, str]) -> list[Wanted]:
         if metric.info.against_truth:
             truth = options.get("truth", "")
             version += _against(truth)
-        found.append(Wanted(name, metric, version, truth))
+        found.append(WantedMetric(name, metric, version, truth))
     return found
 
 
@@ -66,21 +66,21 @@ def _against(truth: str) -> str:
 
 EVERY_ROW = Q()
 # Of an output: story, method and the key of the metric; of a method: no story.
-Known = set[tuple[int | None, int, tuple[str, str, str]]]
+KnownRows = set[tuple[int | None, int, tuple[str, str, str]]]
 
 
 def known(
     benchmark: int,
-    metrics: Sequence[Wanted],
+    metrics: Sequence[WantedMetric],
     outputs: Sequence[Output],
     *,
     only: Q = EVERY_ROW,
-) -> Known:
+) -> KnownRows:
     """Return of which outputs and methods which metrics have a value or an absence.
 
     `only` says which rows count; by default all do.
     """
-    found: Known = set()
+    found: KnownRows = set()
     names = {one.metric.info.name for one in metrics}
     stories = {output.story_id for output in outputs}
     for table in (MetricScore, MetricAbsence):
@@ -94,7 +94,9 @@ def known(
     return found
 
 
-def lacking(output: Output, metrics: Iterable[Wanted], already: Known) -> list[Wanted]:
+def lacking(
+    output: Output, metrics: Iterable[WantedMetric], already: KnownRows
+) -> list[WantedMetric]:
     """Return the metrics of single outputs that an output lacks."""
     return [
         one
@@ -106,8 +108,8 @@ def lacking(output: Output, metrics: Iterable[Wanted], already: Known) -> list[W
 
 
 def lacking_of_method(
-    method: Method, metrics: Iterable[Wanted], already: Known
-) -> list[Wanted]:
+    method: Method, metrics: Iterable[WantedMetric], already: KnownRows
+) -> list[WantedMetric]:
     """Return the metrics of all outputs of a method together that it lacks."""
     return [
         one
@@ -119,16 +121,16 @@ def lacking_of_method(
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredOutput:
     """What a metric said of an output, or of all outputs of a method (no story)."""
 
-    wanted: Wanted
+    wanted: WantedMetric
     method: int
     story: int | None
     values: Sequence[Value]
 
 
-def store(run: MetricRun, scored: Sequence[Scored]) -> None:
+def store(run: MetricRun, scored: Sequence[ScoredOutput]) -> None:
     """Store values and absences, within a transaction; what is there stays."""
     shots = _shots({one.story for one in scored if one.story is not None})
     scores, absences = [], []

@@ -12,7 +12,7 @@ logger = logging.getLogger(__name__)
 SIGN_SECONDS = 20.0
 
 
-class Signs(threading.Thread):
+class Heartbeat(threading.Thread):
     """Signs of life, given in a thread of their own as long as the block lasts.
 
     A single picture may take long, and a judge longer. `lost` is set while the last
@@ -33,7 +33,7 @@ class Signs(threading.Thread):
         self._over = threading.Event()
         self.lost = False
 
-    def __enter__(self) -> "Signs":
+    def __enter__(self) -> "Heartbeat":
         self.start()
         return self
 

@@ -1,8 +1,8 @@
 """No log line and no error report holds what lets people in: links, tokens, proofs.
 
-Every line that this process logs is a `Line`, whoever writes it: Django, gunicorn,
-Celery or a library. A secret becomes a mark, `~` and eight digits, the same wherever
-that secret stands, so that two lines about one link can be matched.
+Every line that this process logs is a `RedactedLine`, whoever writes it: Django,
+gunicorn, Celery or a library. A secret becomes a mark, `~` and eight digits, the same
+wherever that secret stands, so that two lines about one link can be matched.
 """
 
 import logging
@@ -60,7 +60,7 @@ def _marked(found: re.Match[str]) -> str:
     return f"{found['before']}~{sha256(secret.encode()).hexdigest()[:8]}"
 
 
-class Line(logging.LogRecord):
+class RedactedLine(logging.LogRecord):
     """A line of a log, which has no secrets from the beginning."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -79,11 +79,11 @@ class Line(logging.LogRecord):
 
 def configure(config: dict[str, Any]) -> None:
     """Set logging up; Django calls this before anything else (`LOGGING_CONFIG`)."""
-    logging.setLogRecordFactory(Line)
+    logging.setLogRecordFactory(RedactedLine)
     logging.config.dictConfig(config)
 
 
-class Report(ExceptionReporter):
+class ErrorReport(ExceptionReporter):
     """What administrators are sent of an error, without secrets."""
 
     def get_traceback_data(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from evalcore.models import MetricChunk, MetricRun, Worker
-from evalcore.serving.heartbeats import SIGN_SECONDS, Signs
+from evalcore.serving.heartbeats import SIGN_SECONDS, Heartbeat
 
 # Two signs may fail before anybody worries, and none where a process is known to have
 # ended: another one of its kind may live.
@@ -25,7 +25,7 @@ KINDS = frozenset(Worker.Kind.values)
 def give_signs(kinds: Iterable[str]) -> None:
     """Put down that this process lives, now and as long as it does."""
     own = sorted(KINDS.intersection(kinds))
-    Signs(f"worker {', '.join(own)}", partial(sign, own)).start()
+    Heartbeat(f"worker {', '.join(own)}", partial(sign, own)).start()
     sign(own)
 
 

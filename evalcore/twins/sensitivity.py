@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from evalcore.metrics.base import Metric, Value
-from evalcore.metrics.engine import Engine, Job
+from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.models import Benchmark, Output
 from evalcore.scoring import judged_outputs
 from evalcore.scoring.chunks import feature_store
@@ -71,7 +71,7 @@ def sensitivities(
     )
     looked_at = judged_outputs.renderings([*originals, *twins])
     jobs = (
-        Job((key, name), metric.score(rendering))
+        MetricJob((key, name), metric.score(rendering))
         for key, rendering in looked_at.items()
         for name, metric in metrics.items()
     )

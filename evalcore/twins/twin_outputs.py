@@ -47,7 +47,7 @@ class PreparedTwin:
 
 
 @dataclass
-class Summary:
+class TwinSummary:
     """Which twins were made, which were here, and which cannot be made, and why."""
 
     made: Counter[str] = field(default_factory=Counter)
@@ -108,7 +108,7 @@ def make_twin(output: Output, degradation: str, seed: int) -> Output:
 
 def make_twins(
     outputs: Iterable[Output], degradations: Iterable[str], seed: int
-) -> Summary:
+) -> TwinSummary:
     """Make the twins that are possible and not there yet; all of them or none.
 
     Raises
@@ -118,7 +118,7 @@ def make_twins(
     """
     names = list(dict.fromkeys(degradations))
     wanted = [(output, name) for output in outputs for name in names]
-    summary, ready = Summary(), []
+    summary, ready = TwinSummary(), []
     problems: list[Problem] = []
     for output, degradation in tqdm(wanted, desc="twins", disable=None):
         if find_twin(output, degradation):

@@ -54,7 +54,7 @@ WEBM = Container("webm", "matroska", ("vp8", "vp9", "av1"))
 
 
 @dataclass(frozen=True)
-class Look:
+class DecodedVideo:
     """What a video turned out to be when every frame of it was decoded."""
 
     width: int
@@ -117,7 +117,7 @@ def opened(
         ) from error
 
 
-def look_through(path: Path, container: Container) -> Look:
+def look_through(path: Path, container: Container) -> DecodedVideo:
     """Decode a video to its end, and find out its size and its frame rate.
 
     Raises
@@ -146,7 +146,7 @@ def look_through(path: Path, container: Container) -> Look:
         if lacking > max(SLACK_SECONDS, SLACK_FRAMES / rate):
             raise UnreadableVideoError("a complete video; this one is cut short")
         width, height = _upright_size(first, stream)
-    return Look(width, height, len(times), float(rate))
+    return DecodedVideo(width, height, len(times), float(rate))
 
 
 def _check_size(stream: VideoStream) -> None:

@@ -37,13 +37,13 @@ from annotate.assignment.designs.ordering import arrange, sessions
 from annotate.assignment.designs.planned_slots import (
     Assignments,
     DesignUnit,
-    Group,
     Ints,
+    LanguageGroup,
     Layout,
     ranks,
 )
 from annotate.assignment.designs.quotas import even_shares
-from annotate.assignment.designs.spreading import Table, deal, join, spread
+from annotate.assignment.designs.spreading import HolderTable, deal, join, spread
 
 # How often a distribution is started anew.
 ATTEMPTS = 10
@@ -69,7 +69,7 @@ def plan(
     session_size: int,
     seed: int,
     rounds: int = 1,
-    groups: Sequence[Group] = (),
+    groups: Sequence[LanguageGroup] = (),
 ) -> Plan:
     """Distribute the units over the annotators.
 
@@ -105,7 +105,7 @@ def plan(
     if not groups:
         if annotators is None or redundancy is None:
             raise ImpossibleDesignError("Say how many annotators and what redundancy.")
-        groups = (Group("", annotators, redundancy),)
+        groups = (LanguageGroup("", annotators, redundancy),)
     elif annotators is not None or redundancy is not None:
         raise ImpossibleDesignError(
             "Annotators and redundancy are those of the groups; give one or the other."
@@ -133,7 +133,7 @@ def _check_units(units: Sequence[DesignUnit], session_size: int, rounds: int) ->
         raise ImpossibleDesignError("A unit is given twice.")
 
 
-def _check_group(units: Sequence[DesignUnit], group: Group) -> None:
+def _check_group(units: Sequence[DesignUnit], group: LanguageGroup) -> None:
     own = [_redundancy(unit, group) for unit in units]
     if min(group.annotators, group.redundancy, *own) < 1:
         raise ImpossibleDesignError("Annotators and redundancy must be at least 1.")
@@ -153,16 +153,16 @@ def _check_group(units: Sequence[DesignUnit], group: Group) -> None:
         )
 
 
-def _redundancy(unit: DesignUnit, group: Group) -> int:
+def _redundancy(unit: DesignUnit, group: LanguageGroup) -> int:
     return group.redundancy if unit.redundancy is None else unit.redundancy
 
 
 def _joined(
     units: Sequence[DesignUnit],
     layout: Layout,
-    groups: Sequence[Group],
+    groups: Sequence[LanguageGroup],
     rng: np.random.Generator,
-) -> Table:
+) -> HolderTable:
     """Distribute and spread the units, starting anew where people are not joined."""
     for _attempt in range(ATTEMPTS):
         table = _distribute(units, layout, groups, rng)
@@ -175,9 +175,9 @@ def _joined(
 def _distribute(
     units: Sequence[DesignUnit],
     layout: Layout,
-    groups: Sequence[Group],
+    groups: Sequence[LanguageGroup],
     rng: np.random.Generator,
-) -> Table:
+) -> HolderTable:
     """Give each unit its holders, the groups side by side."""
     parts, number, first = [], [], 0
     for i, group in enumerate(groups):
@@ -186,11 +186,13 @@ def _distribute(
         parts.append(np.where(holders >= 0, holders + first, -1))
         number += [i] * holders.shape[1]
         first += group.annotators
-    return Table(layout, np.hstack(parts), np.array(number, dtype=np.int64), first)
+    return HolderTable(
+        layout, np.hstack(parts), np.array(number, dtype=np.int64), first
+    )
 
 
 def _deal_evenly(
-    layout: Layout, redundancy: Ints, group: Group, rng: np.random.Generator
+    layout: Layout, redundancy: Ints, group: LanguageGroup, rng: np.random.Generator
 ) -> Ints:
     """Deal the units of one group, starting anew where methods are uneven."""
     for _attempt in range(ATTEMPTS):
@@ -207,7 +209,7 @@ def _deal_evenly(
 
 
 def _check_rounds(
-    table: Table, layout: Layout, groups: Sequence[Group], rounds: int
+    table: HolderTable, layout: Layout, groups: Sequence[LanguageGroup], rounds: int
 ) -> None:
     """Refuse rounds that repeat an uneven share: the differences would add up."""
     if rounds == 1:
@@ -232,7 +234,7 @@ def _check_rounds(
 
 
 def _slots(
-    table: Table,
+    table: HolderTable,
     layout: Layout,
     session_size: int,
     rounds: int,

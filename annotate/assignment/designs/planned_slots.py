@@ -42,7 +42,7 @@ class DesignUnit:
 
 
 @dataclass(frozen=True)
-class Group:
+class LanguageGroup:
     """Annotators of one language, and how many of them rate each unit."""
 
     name: str

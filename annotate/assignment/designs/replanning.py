@@ -35,7 +35,7 @@ from annotate.assignment.designs.planned_slots import (
 
 
 @dataclass(frozen=True)
-class Person:
+class PlannedPerson:
     """An annotator of a study that is under way.
 
     Parameters
@@ -76,7 +76,7 @@ def replan(
     units: Sequence[DesignUnit],
     held: Iterable[Assignment],
     *,
-    annotators: Sequence[Person],
+    annotators: Sequence[PlannedPerson],
     redundancy: int | Mapping[str, int],
     session_size: int,
     seed: int,
@@ -147,7 +147,7 @@ def replan(
 def _checked(
     units: Sequence[DesignUnit],
     held: Assignments,
-    annotators: Sequence[Person],
+    annotators: Sequence[PlannedPerson],
     redundancy: int | Mapping[str, int],
     session_size: int,
     rounds: int,
@@ -174,7 +174,7 @@ def _work(
     units: Sequence[DesignUnit],
     layout: Layout,
     held: Assignments,
-    annotators: Sequence[Person],
+    annotators: Sequence[PlannedPerson],
     names: Sequence[str],
     redundancy: int | Mapping[str, int],
     rounds: int,

@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 Key = TypeVar("Key", bound=Hashable)
-Pair = tuple[str, str]
+MethodPair = tuple[str, str]
 
 
 def sample(
@@ -82,7 +82,9 @@ def subset(
     return sample(keys, int(share_or_count * len(keys) + 0.5), seed, strata)
 
 
-def pairings(methods: Sequence[str], kind: str | Sequence[Pair] = "all") -> list[Pair]:
+def pairings(
+    methods: Sequence[str], kind: str | Sequence[MethodPair] = "all"
+) -> list[MethodPair]:
     """Return the pairs of methods that are compared.
 
     Parameters
@@ -117,8 +119,8 @@ def pairings(methods: Sequence[str], kind: str | Sequence[Pair] = "all") -> list
 
 
 def cell_pairs(
-    cells: Sequence[Key], pairs: Sequence[Pair], n: int, seed: int
-) -> dict[Key, list[Pair]]:
+    cells: Sequence[Key], pairs: Sequence[MethodPair], n: int, seed: int
+) -> dict[Key, list[MethodPair]]:
     """Draw n pairs of methods for each prompt cell, all pairs equally often overall.
 
     Parameters
@@ -144,7 +146,7 @@ def cell_pairs(
         raise ValueError(f"{n} different pairs a cell cannot be drawn of {len(pairs)}.")
     rng = np.random.default_rng(seed % 2**64)
     drawn = np.zeros(len(pairs), dtype=np.int64)
-    result: dict[Key, list[Pair]] = {}
+    result: dict[Key, list[MethodPair]] = {}
     for index in rng.permutation(len(cells)):
         chosen = np.lexsort((rng.random(len(pairs)), drawn))[:n]
         drawn[chosen] += 1
@@ -176,10 +178,10 @@ def _proportional(sizes: Sequence[int], n: int, rng: np.random.Generator) -> lis
     return [int(share) for share in whole]
 
 
-def _checked(pairs: Sequence[Pair], methods: set[str]) -> list[Pair]:
+def _checked(pairs: Sequence[MethodPair], methods: set[str]) -> list[MethodPair]:
     """Return listed pairs in alphabetical order, or say what is wrong with them."""
-    result: list[Pair] = []
-    seen: set[Pair] = set()
+    result: list[MethodPair] = []
+    seen: set[MethodPair] = set()
     for a, b in pairs:
         unknown = sorted({a, b} - methods)
         if unknown:

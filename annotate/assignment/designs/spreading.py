@@ -73,7 +73,7 @@ def deal(
 
 
 @dataclass
-class Table:
+class HolderTable:
     """The holders of all groups side by side, and what a trade must leave alone."""
 
     layout: Layout
@@ -119,7 +119,7 @@ class Table:
         flat[one], flat[other] = flat[other], flat[one]
 
 
-def spread(table: Table, rng: np.random.Generator) -> None:
+def spread(table: HolderTable, rng: np.random.Generator) -> None:
     """Trade units until stories and shared units are spread evenly.
 
     Two annotators trade units of one kind, which changes neither loads nor shares. A
@@ -144,7 +144,7 @@ def spread(table: Table, rng: np.random.Generator) -> None:
         _trade_best(table, one[apart], other[apart], seen, shared)
 
 
-def _different_units(table: Table, one: Ints, other: Ints) -> Bools:
+def _different_units(table: HolderTable, one: Ints, other: Ints) -> Bools:
     """Say which trades have both units to themselves."""
     width = table.holders.shape[1]
     units = np.r_[one // width, other // width]
@@ -155,7 +155,9 @@ def _different_units(table: Table, one: Ints, other: Ints) -> Bools:
     return result
 
 
-def _trade_best(table: Table, one: Ints, other: Ints, seen: Ints, shared: Ints) -> None:
+def _trade_best(
+    table: HolderTable, one: Ints, other: Ints, seen: Ints, shared: Ints
+) -> None:
     """Make those trades that lower the sum of squares."""
     width = table.holders.shape[1]
     flat = table.holders.ravel()
@@ -185,7 +187,7 @@ def _trade_best(table: Table, one: Ints, other: Ints, seen: Ints, shared: Ints) 
     table.trade(one, other)
 
 
-def join(table: Table, rng: np.random.Generator) -> bool:
+def join(table: HolderTable, rng: np.random.Generator) -> bool:
     """Trade units between annotators whom no chain of shared units joins.
 
     Most trades are of one kind; others must leave everybody's methods as even as they
@@ -219,7 +221,7 @@ def join(table: Table, rng: np.random.Generator) -> bool:
 
 
 def _apart(
-    table: Table, parts: Ints, attempt: int, rng: np.random.Generator
+    table: HolderTable, parts: Ints, attempt: int, rng: np.random.Generator
 ) -> tuple[int, int]:
     """Draw two places of people in different parts who may trade; -1 if none is.
 
@@ -241,7 +243,7 @@ def _apart(
     return (int(one), int(rng.choice(others))) if len(others) else (-1, -1)
 
 
-def _parts(table: Table) -> Ints:
+def _parts(table: HolderTable) -> Ints:
     """Return which part each person is in, of the graph of those who share a unit."""
     unit, person = table.slots()
     label: Ints = np.arange(table.people)
@@ -255,7 +257,7 @@ def _parts(table: Table) -> Ints:
         label = new
 
 
-def _unevenness(table: Table) -> tuple[int, int]:
+def _unevenness(table: HolderTable) -> tuple[int, int]:
     """Return what trades of different kinds can spoil: how evenly methods are met."""
     unit, column = np.nonzero(table.holders >= 0)
     person, group = table.holders[unit, column], table.group[column]

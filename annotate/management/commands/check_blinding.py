@@ -5,7 +5,7 @@ from django.core.management.base import CommandError
 from tqdm import tqdm
 
 from annotate.blinding.blinding_check import SLOTS, BlindingCheck
-from annotate.blinding.findings import Report
+from annotate.blinding.findings import BlindingReport
 from annotate.management.studies import StudyCommand, find_study
 
 
@@ -46,7 +46,7 @@ class Command(StudyCommand):
                 f"{study} is not blind: {len(check.report.leaks)} leaks.", returncode=1
             )
 
-    def _print(self, report: Report) -> None:
+    def _print(self, report: BlindingReport) -> None:
         for one in report.leaks:
             self.stdout.write(f"leak: {one.line()}")
         for one in report.warnings:

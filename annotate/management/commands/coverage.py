@@ -3,7 +3,7 @@ import argparse
 from annotate.coverage import coverage_tables
 from annotate.coverage.counts import units
 from annotate.coverage.dashboard import standing
-from annotate.coverage.heat_map import Cell, Grid, grid
+from annotate.coverage.heat_map import Cell, HeatMap, grid
 from annotate.coverage.slot_counts import people
 from annotate.management.studies import StudyCommand, find_study
 from annotate.models import Study
@@ -49,7 +49,7 @@ class Command(StudyCommand):
         self._write_cells(grid(units(row)))
         self._write_people(row)
 
-    def _write_cells(self, result: Grid) -> None:
+    def _write_cells(self, result: HeatMap) -> None:
         """Print methods by stories, as submitted/wanted."""
         lines = [["", *(column.label for column in result.columns), "all"]]
         for row in result.rows:

@@ -15,7 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from annotate.access.permissions import get_study_for
-from annotate.coverage.slot_counts import Person, people
+from annotate.coverage.slot_counts import AnnotatorProgress, people
 from annotate.models import Annotator, Event, Invitation, JoinLink, Study
 from annotate.pages.manage.form_input import whole_number
 from annotate.people import inviting, joining
@@ -29,13 +29,13 @@ MOST_AT_ONCE = 500
 
 
 @dataclass(frozen=True)
-class Row:
+class AnnotatorRow:
     """An annotator's progress, invitation, and link as long as it works.
 
     `second` is the annotator on whose device this one's link was opened.
     """
 
-    person: Person
+    person: AnnotatorProgress
     invitation: Invitation | None
     link: str
     second: str = ""
@@ -75,7 +75,7 @@ def _page(
     return render(request, "manage/annotators.html", context, status=status)
 
 
-def _rows(request: HttpRequest, study: Study) -> list[Row]:
+def _rows(request: HttpRequest, study: Study) -> list[AnnotatorRow]:
     invitations = {
         row.annotator_id: row
         for row in Invitation.objects.filter(annotator__study=study)
@@ -92,7 +92,7 @@ def _rows(request: HttpRequest, study: Study) -> list[Row]:
         if row is not None and row.revoked_at is None:
             link = _base(request) + reverse("rate-entry", args=[row.token])
         second = seconds.get(person.annotator.pk) or ""
-        rows.append(Row(person, row, link, second))
+        rows.append(AnnotatorRow(person, row, link, second))
     return rows
 
 
@@ -129,7 +129,7 @@ def annotator_links(request: HttpRequest, slug: str) -> HttpResponse:
     return response
 
 
-def _link_row(row: Row) -> tuple[object, ...]:
+def _link_row(row: AnnotatorRow) -> tuple[object, ...]:
     annotator = row.person.annotator
     return (
         annotator.name,

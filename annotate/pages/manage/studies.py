@@ -24,7 +24,7 @@ from annotate.access.permissions import (
 from annotate.answers.analysis_views import named_views
 from annotate.coverage.counts import SURPLUS, WANTED, totals
 from annotate.coverage.dashboard import attention
-from annotate.history.log_lines import ROUTINE, Line, lines
+from annotate.history.log_lines import ROUTINE, LogLine, lines
 from annotate.models import (
     CHECKS,
     Annotator,
@@ -107,7 +107,7 @@ def study_detail(request: HttpRequest, slug: str) -> HttpResponse:
     return _page(request, study, "manage/study.html", **context)
 
 
-def _latest(study: Study) -> list[Line]:
+def _latest(study: Study) -> list[LogLine]:
     events = study.events.exclude(ROUTINE).select_related("annotator", "user")
     return lines(events.order_by("-id")[:EVENTS_READ], LATEST_LINES)
 

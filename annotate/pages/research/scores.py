@@ -62,15 +62,15 @@ def metric_list(request: HttpRequest) -> HttpResponse:
 
 
 # A metric, what it lacks, and the definitions of it.
-Row = tuple[Metric, Lacks, registry.Entry]
+MetricRow = tuple[Metric, Lacks, registry.Entry]
 
 
 @dataclass(frozen=True)
-class Family:
+class FamilyOfMetrics:
     """The metrics of a paper, or the baselines, or the stand-ins."""
 
     name: str
-    rows: list[Row]
+    rows: list[MetricRow]
 
     @property
     def title(self) -> str:
@@ -80,17 +80,17 @@ class Family:
         )
 
     @property
-    def ready(self) -> list[Row]:
+    def ready(self) -> list[MetricRow]:
         """Return the metrics that can be computed on this machine."""
         return [row for row in self.rows if not row[1]]
 
     @property
-    def lacking(self) -> list[Row]:
+    def lacking(self) -> list[MetricRow]:
         """Return the others."""
         return [row for row in self.rows if row[1]]
 
 
-def _families() -> list[Family]:
+def _families() -> list[FamilyOfMetrics]:
     """Return the metrics with what they lack and their definitions, by family."""
     rows = [
         (metric, metric.missing(), registry.METRICS[name])
@@ -98,7 +98,7 @@ def _families() -> list[Family]:
         for metric in [registry.load(name)]
     ]
     return [
-        Family(name, list(group))
+        FamilyOfMetrics(name, list(group))
         for name, group in groupby(rows, lambda row: row[0].info.family)
     ]
 

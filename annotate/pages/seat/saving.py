@@ -50,7 +50,7 @@ class UnreadableError(ValueError):
 
 
 @dataclass(frozen=True)
-class Sent:
+class SentAnswers:
     """What the browser sends of one story.
 
     Each answer has `id`, `key`, and `question` and `value`, or of a checklist `shot`,
@@ -102,7 +102,7 @@ def save(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
     return JsonResponse(reply)
 
 
-def _read(request: HttpRequest) -> Sent:
+def _read(request: HttpRequest) -> SentAnswers:
     """Return what the browser sent, checked for its shape.
 
     Raises
@@ -113,7 +113,7 @@ def _read(request: HttpRequest) -> Sent:
     try:
         rows = json.loads(request.body)["rows"][:MOST_ROWS]
         submit = next((row for row in rows if row["kind"] == "submit"), None)
-        return Sent(
+        return SentAnswers(
             [READ[row["kind"]](row) for row in rows if row["kind"] != "submit"],
             submit is not None,
             _seconds(submit) if submit else None,
@@ -165,7 +165,9 @@ def _text(value: object) -> str:
 READ = {"answer": _answer, "comment": _comment, "fault": _fault}
 
 
-def _store(annotator: Annotator, row: Slot, sent: Sent) -> dict[str, dict[str, object]]:
+def _store(
+    annotator: Annotator, row: Slot, sent: SentAnswers
+) -> dict[str, dict[str, object]]:
     """Store the answers, comments and reports; return why some could not be, by id."""
     asked = row.study.questions.all() if sent.rows else ()
     questions = {question.key: question for question in asked}

@@ -11,7 +11,7 @@ from typing import Any
 from analysis.problems import InputError, Problem, Problems
 from evalcore.formats.envision.score_names import DOUBLED, FORM, KEYS, PROFILE, REPORT
 from evalcore.formats.envision.stories import has_index, key_of
-from evalcore.formats.foreign_scores import Found, FoundScore
+from evalcore.formats.foreign_scores import ForeignScores, FoundScore
 from evalcore.formats.json_files import (
     NO_LINK,
     number_of,
@@ -22,10 +22,12 @@ from evalcore.formats.json_files import (
 
 LOWEST, HIGHEST = 0, 5
 # A row of scores, with its place and its file.
-Row = tuple[int, Path, dict[str, Any]]
+ResultRow = tuple[int, Path, dict[str, Any]]
 
 
-def read_results(path: Path, *, method: str, version: str, backend: str) -> Found:
+def read_results(
+    path: Path, *, method: str, version: str, backend: str
+) -> ForeignScores:
     """Read a file of results, or those of a folder.
 
     Parameters
@@ -43,9 +45,9 @@ def read_results(path: Path, *, method: str, version: str, backend: str) -> Foun
         With every problem.
     """
     problems: Problems[Problem] = Problems()
-    found = Found()
-    rows: dict[str, Row] = {}
-    full: dict[str, Row] = {}
+    found = ForeignScores()
+    rows: dict[str, ResultRow] = {}
+    full: dict[str, ResultRow] = {}
     for file in _files(path):
         if file.name == REPORT:
             continue
@@ -61,7 +63,7 @@ def read_results(path: Path, *, method: str, version: str, backend: str) -> Foun
                 problems.append(_problem(file, place, row, what))
             into[key] = (place, file, row)
     for key in full | rows:
-        reader = _Reader(key, rows.get(key), full.get(key), problems, found)
+        reader = _SequenceReader(key, rows.get(key), full.get(key), problems, found)
         reader.read(method, version or PROFILE, backend)
     report = path / REPORT
     if path.is_dir() and report.is_symlink():
@@ -102,16 +104,16 @@ def _problem(file: Path, place: int, row: Any, expected: str, key: str = "") -> 
     return Problem(str(file), expected, line, value=named)
 
 
-class _Reader:
+class _SequenceReader:
     """Reads what rows and full records say of one sequence."""
 
     def __init__(
         self,
         key: str,
-        row: Row | None,
-        full: Row | None,
+        row: ResultRow | None,
+        full: ResultRow | None,
         problems: list[Problem],
-        found: Found,
+        found: ForeignScores,
     ) -> None:
         self.key, self.row, self.full = key, row, full
         self.problems, self.found = problems, found
@@ -147,7 +149,7 @@ class _Reader:
             self.found.notes.append(f"{self.key}: no score; left out")
         self.found.scores += scores.values()
 
-    def sources(self) -> Iterable[Row]:
+    def sources(self) -> Iterable[ResultRow]:
         """Yield what has values: the full record's two parts, and the row."""
         if self.full is not None:
             place, file, record = self.full

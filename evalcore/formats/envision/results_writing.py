@@ -50,7 +50,7 @@ RECORD = (
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredSequence:
     """The scores of one sequence.
 
     Parameters
@@ -85,7 +85,9 @@ class Scored:
         return {name: self.said[name] for name in NAMED if name in self.said}
 
 
-def result_files(method: str, sequences: Iterable[Scored], *, timestamp: str) -> Files:
+def result_files(
+    method: str, sequences: Iterable[ScoredSequence], *, timestamp: str
+) -> Files:
     """Return the files of a method's results, in a folder of its own.
 
     Parameters
@@ -108,7 +110,7 @@ def result_files(method: str, sequences: Iterable[Scored], *, timestamp: str) ->
     return {f"{method}/{name}": text for name, text in files.items()}
 
 
-def _order(sequence: Scored) -> tuple[str, str, int]:
+def _order(sequence: ScoredSequence) -> tuple[str, str, int]:
     said = sequence.said
     return (
         str(said.get("category") or ""),
@@ -133,7 +135,7 @@ def _set(values: dict[str, Any], scores: Mapping[str, float]) -> bool:
     return changed
 
 
-def _row(sequence: Scored) -> dict[str, Any]:
+def _row(sequence: ScoredSequence) -> dict[str, Any]:
     row = sequence.found("row") or sequence.named()
     scores = sequence.values
     if _set(row, scores) or "pass_rate_3" not in row:
@@ -152,7 +154,7 @@ def _words(scores: Mapping[str, float]) -> dict[str, Any]:
     return words
 
 
-def _record(sequence: Scored) -> dict[str, Any]:
+def _record(sequence: ScoredSequence) -> dict[str, Any]:
     record = sequence.found("full")
     if not record:
         steps = [

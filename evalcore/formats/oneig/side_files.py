@@ -41,7 +41,7 @@ def read_sides(path: Path, stories: Stories, problems: list[Problem]) -> list[st
     """
     zh = stories and all("en" not in s.shots[0].text for s in stories.values())
     ending = "_zh" if zh else ""
-    sides = _Sides(path.parent, stories, problems)
+    sides = _SideFiles(path.parent, stories, problems)
     for folder in QUESTIONS:
         for file in sorted((path.parent / folder).glob("*.json")):
             if file.stem.endswith("_zh") == bool(zh) and sides.is_own(file):
@@ -60,7 +60,7 @@ def read_sides(path: Path, stories: Stories, problems: list[Problem]) -> list[st
     ]
 
 
-class _Sides:
+class _SideFiles:
     """Adds files to stories, and notes problems and prompts that are missing."""
 
     def __init__(self, root: Path, stories: Stories, problems: list[Problem]) -> None:

@@ -43,7 +43,7 @@ TITLES = {
 # Columns with a prompt, and its language.
 PROMPTS = {"prompt_en": "en", "prompt_cn": "zh", "prompt_zh": "zh"}
 LISTS = ("OneIG-Bench.csv", "OneIG-Bench-ZH.csv")
-Rows = list[tuple[int, Any]]
+TableRows = list[tuple[int, Any]]
 
 
 def read_prompts(path: Path) -> tuple[list[ReadStory], list[str]]:
@@ -84,7 +84,7 @@ def _list_of(folder: Path) -> Path:
     raise InputError([Problem(str(folder), what)])
 
 
-def _rows(path: Path) -> Rows:
+def _rows(path: Path) -> TableRows:
     """Return the rows of a list, with their lines or places."""
     suffix = path.suffix.lower()
     if suffix == ".csv":

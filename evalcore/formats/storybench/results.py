@@ -8,7 +8,7 @@ from pathlib import Path
 
 from analysis.problems import InputError, Problem, Problems
 from analysis.tables import is_text
-from evalcore.formats.foreign_scores import Found, FoundScore
+from evalcore.formats.foreign_scores import ForeignScores, FoundScore
 from evalcore.formats.json_files import number_of, read_text
 
 # A column of DOVER's table, in both spellings, and the metric.
@@ -23,7 +23,7 @@ LOWER_IS_BETTER = frozenset({"fid", "fid_clip", "fvd", "fvd_internvideo"})
 
 def read_dover(
     path: Path, stories: Collection[str], *, method: str, version: str, backend: str
-) -> Found:
+) -> ForeignScores:
     """Read a table of perceptual quality: name, aesthetic, technical, overall.
 
     The name is the story's up to the first dot, as DOVER's program cuts it. Columns may
@@ -43,7 +43,7 @@ def read_dover(
         what = "tabs between the columns name, aesthetic, technical and overall"
         raise InputError([Problem(str(path), what, 1)])
     problems: Problems[Problem] = Problems()
-    found = Found()
+    found = ForeignScores()
     seen: dict[str, int] = {}
     for cells in reader:
         line = reader.line_num
@@ -95,7 +95,7 @@ def _story_of(name: str, stories: Collection[str]) -> str:
 
 def read_samples(
     path: Path, *, method: str, metric: str, version: str, backend: str
-) -> Found:
+) -> ForeignScores:
     """Read `result.txt`: a number a sample, of all of a method's stories.
 
     The mean over samples is what StoryBench reports; the numbers stay beside it.
@@ -131,4 +131,4 @@ def read_samples(
         details={"storybench": {"samples": samples}},
         run=path.name,
     )
-    return Found([score])
+    return ForeignScores([score])

@@ -30,7 +30,7 @@ from evalcore.metrics.vistar.questionnaire import (
 CODES = ("role", "angle")
 SHOWN = 60
 # The place of a prompt in its file (its line, if lines are counted), and its object.
-Row = tuple[int, Any]
+PromptRow = tuple[int, Any]
 
 
 class WrongError(ValueError):
@@ -72,7 +72,7 @@ def read_prompts(path: Path) -> tuple[list[ReadStory], list[str]]:
     return stories, []
 
 
-def _rows(path: Path, problems: list[Problem]) -> list[Row]:
+def _rows(path: Path, problems: list[Problem]) -> list[PromptRow]:
     suffix = path.suffix.lower()
     if suffix == ".txt":
         return list(_lines(path, problems))
@@ -85,7 +85,7 @@ def _rows(path: Path, problems: list[Problem]) -> list[Row]:
     return list(enumerate(rows, start=1))
 
 
-def _lines(path: Path, problems: list[Problem]) -> Iterator[Row]:
+def _lines(path: Path, problems: list[Problem]) -> Iterator[PromptRow]:
     """Yield the lines of a text file that have a prompt."""
     count = 0
     for number, text in enumerate(read_text(path).split("\n"), start=1):

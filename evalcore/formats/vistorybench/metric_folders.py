@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.problems import InputError, Problem
-from evalcore.formats.foreign_scores import Found, FoundScore
+from evalcore.formats.foreign_scores import ForeignScores, FoundScore
 from evalcore.formats.json_files import (
     NO_LINK,
     NOT_A_NUMBER,
@@ -69,7 +69,7 @@ class RunReader:
         method: str,
         ours: dict[str, Any],
         problems: list[Problem],
-        found: Found,
+        found: ForeignScores,
     ) -> None:
         self.run, self.method, self.ours = run, method, ours
         self.problems, self.found = problems, found

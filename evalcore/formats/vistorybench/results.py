@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.problems import InputError, Problem, Problems
-from evalcore.formats.foreign_scores import Found
+from evalcore.formats.foreign_scores import ForeignScores
 from evalcore.formats.json_files import storable
 from evalcore.formats.vistorybench.layout import FORM, MANIFEST, METADATA, OURS, SUMMARY
 from evalcore.formats.vistorybench.metric_folders import MetricReader, RunReader
@@ -33,7 +33,7 @@ def read_results(
     mode: str = "",
     language: str = "",
     timestamp: str = "",
-) -> Found:
+) -> ForeignScores:
     """Read the newest run of each method, mode and language.
 
     Parameters
@@ -54,7 +54,7 @@ def read_results(
         root, method=method, mode=mode, language=language, timestamp=timestamp
     )
     names = method_names([run.run for run in runs], known)
-    found = Found(notes=notes)
+    found = ForeignScores(notes=notes)
     problems: Problems[Problem] = Problems()
     for folder in runs:
         run = folder.run
@@ -69,7 +69,7 @@ def read_results(
 
 
 def _read_run(
-    folder: RunFolder, method: str, problems: list[Problem], found: Found
+    folder: RunFolder, method: str, problems: list[Problem], found: ForeignScores
 ) -> None:
     """Add what a run's folder has to what was found; problems are noted."""
     ours = (folder.metadata or {}).get(OURS) or {}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from analysis.commands.arguments import split_names
 from analysis.problems import InputError
-from evalcore.exporting.scores import FORMATS, Choice, export_scores
+from evalcore.exporting.scores import FORMATS, ScoreSelection, export_scores
 from evalcore.importing.commands import ImportCommand
 
 
@@ -42,7 +42,7 @@ class Command(ImportCommand):
         )
 
     def handle(self, *, benchmark: str, folder: Path, **options: object) -> None:
-        choice = Choice(
+        choice = ScoreSelection(
             methods=split_names(str(options["methods"])),
             metrics=split_names(str(options["metrics"])),
             version=str(options["metric_version"]),

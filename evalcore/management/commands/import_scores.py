@@ -5,8 +5,14 @@ from analysis.commands.arguments import split_names
 from analysis.problems import InputError, Problem
 from evalcore.importing.commands import ImportCommand, short_name
 from evalcore.importing.foreign_scores import store_found
-from evalcore.importing.score_formats import FORMATS, TABLE, Told, guess, read_found
-from evalcore.importing.scores import Summary, import_scores
+from evalcore.importing.score_formats import (
+    FORMATS,
+    TABLE,
+    GivenByUser,
+    guess,
+    read_found,
+)
+from evalcore.importing.scores import ScoreImport, import_scores
 from evalcore.models import Benchmark, Method, Story
 
 # Options that say what a table says itself.
@@ -86,7 +92,7 @@ class Command(ImportCommand):
         self.stdout.write(summary.line())
         self.give(target.slug, owner, is_new=is_new)
 
-    def table(self, path: Path, target: Benchmark, **options: object) -> Summary:
+    def table(self, path: Path, target: Benchmark, **options: object) -> ScoreImport:
         # pandas is loaded only where a table is read.
         from analysis.reading.inputs import read_scores
 
@@ -117,8 +123,8 @@ class Command(ImportCommand):
 
     def found(
         self, path: Path, form: str, target: Benchmark, **options: object
-    ) -> Summary:
-        told = Told(
+    ) -> ScoreImport:
+        told = GivenByUser(
             metric_version=str(options["metric_version"]),
             **{name: str(options[name]) for name in OF_OTHERS},
         )

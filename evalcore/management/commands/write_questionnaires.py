@@ -16,17 +16,17 @@ from evalcore.exporting.questionnaires import (
 from evalcore.formats.written_files import write_files
 from evalcore.importing.commands import ImportCommand
 from evalcore.metrics.base import Scoring
-from evalcore.metrics.engine import Engine, Job
+from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.metrics.errors import FatalError
 from evalcore.metrics.judging.asking import Refusal
 from evalcore.metrics.judging.client import missing_judge
-from evalcore.metrics.vistar.generation import Told, generate
-from evalcore.metrics.vistar.questionnaire import Questionnaire
+from evalcore.metrics.vistar.generation import PromptForJudge, generate
+from evalcore.metrics.vistar.questionnaire import HierarchicalQuestionnaire
 from evalcore.models import Benchmark
 from evalcore.scoring.chunks import feature_store
 from evalcore.scoring.judge_budget import asking_for_command
 
-Made = dict[str, Questionnaire | Refusal]
+Made = dict[str, HierarchicalQuestionnaire | Refusal]
 
 
 class Command(ImportCommand):
@@ -57,7 +57,11 @@ class Command(ImportCommand):
                 return
             asked = {key: told(prompt) for key, prompt in prompts.items()}
             made = self._ask(row, asked)
-            good = {k: one for k, one in made.items() if isinstance(one, Questionnaire)}
+            good = {
+                k: one
+                for k, one in made.items()
+                if isinstance(one, HierarchicalQuestionnaire)
+            }
             if good:
                 files = questionnaire_file(prompts, good)
                 written = write_files(folder, files, replace=bool(options["replace"]))
@@ -69,7 +73,7 @@ class Command(ImportCommand):
         if refused:
             raise CommandError(f"{counted(len(refused), 'prompt')} got none.")
 
-    def _ask(self, benchmark: Benchmark, prompts: Mapping[str, Told]) -> Made:
+    def _ask(self, benchmark: Benchmark, prompts: Mapping[str, PromptForJudge]) -> Made:
         """Return what the judge wrote, and say what that cost."""
         made: Made = {}
 
@@ -79,7 +83,7 @@ class Command(ImportCommand):
 
         try:
             with asking_for_command(benchmark, ["hwpq"]) as judge:
-                for outcome in Engine(feature_store()).run([Job(FILE, job())]):
+                for outcome in Engine(feature_store()).run([MetricJob(FILE, job())]):
                     if outcome.error is not None:
                         raise CommandError(f"{outcome.error}. Nothing was written.")
         except FatalError as error:

@@ -3,7 +3,15 @@
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from evalcore.metrics.base import Ask, MetricInfo, Rendering, Scoring, Shot, Text, Value
+from evalcore.metrics.base import (
+    Ask,
+    MetricInfo,
+    RenderedShot,
+    Rendering,
+    Scoring,
+    Text,
+    Value,
+)
 from evalcore.metrics.consistency import consistency
 from evalcore.metrics.encoders.published import CLIP_PACKAGES, clip_weights
 from evalcore.metrics.weights import Lacks, lacking
@@ -16,7 +24,7 @@ FIELDS = ("static", "caption", "prompt", "plot", "setting")
 BACKEND = "CLIP ViT-L/14 (OpenAI)"
 
 
-def wording(shot: Shot) -> str:
+def wording(shot: RenderedShot) -> str:
     """Return the text that says what a shot shows; empty if none does.
 
     Examples

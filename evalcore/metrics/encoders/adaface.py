@@ -28,7 +28,7 @@ WIDTHS = (64, 128, 256, 512)
 BACKBONE, HEAD = "model.", "head."
 
 
-class Unit(nn.Module):
+class ResidualUnit(nn.Module):
     """A residual unit: what is learned, added to the input or a projection of it.
 
     Parameters
@@ -85,8 +85,8 @@ class AdaFaceNetwork(nn.Module):
         )
         stages = []
         for count, wider in zip(units, widths, strict=True):
-            stages.append(Unit(width, wider, 2))
-            stages += [Unit(wider, wider, 1) for _ in range(count - 1)]
+            stages.append(ResidualUnit(width, wider, 2))
+            stages += [ResidualUnit(wider, wider, 1) for _ in range(count - 1)]
             width = wider
         self.body = nn.Sequential(*stages)
         side = SIDE // 2 ** len(widths)

@@ -6,7 +6,9 @@ from functools import cached_property
 
 from evalcore.metrics.base import Image, Picture, Source
 
-Share = tuple[float, ...]  # centre x, centre y, width, height as shares of the picture
+ShareOfBox = tuple[
+    float, ...
+]  # centre x, centre y, width, height as shares of the picture
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class Boxed:
     """
 
     image: Image
-    box: Share
+    box: ShareOfBox
 
     @cached_property
     def key(self) -> str:
@@ -40,6 +42,6 @@ class Boxed:
         """Return which pictures of the source it needs."""
         return self.image.indices
 
-    def cut(self, pictures: Sequence[Picture]) -> tuple[Picture, Share]:
+    def cut(self, pictures: Sequence[Picture]) -> tuple[Picture, ShareOfBox]:
         """Return the picture and the box."""
         return self.image.cut(pictures), self.box

@@ -44,7 +44,7 @@ BESIDE: list[Any] = [
     np.dtypes.Int64DType,
 ]
 
-Preprocess = Literal["squash", "centercrop"]
+CsdPreprocess = Literal["squash", "centercrop"]
 SIDE = 224
 WAYS = {"squash": "squashed", "centercrop": "crop rounded"}  # as the encoder is named
 
@@ -77,7 +77,7 @@ class StyleNetwork(nn.Module):
             return nn.functional.normalize(style, dim=-1)
 
 
-def csd_encoder(preprocess: Preprocess, architecture: str = LARGE) -> NetworkEncoder:
+def csd_encoder(preprocess: CsdPreprocess, architecture: str = LARGE) -> NetworkEncoder:
     """Return an encoder of styles: 768 numbers of length 1.
 
     Parameters

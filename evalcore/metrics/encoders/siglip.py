@@ -29,7 +29,7 @@ from evalcore.metrics.encoders.runtime import (
     read_checkpoint,
 )
 
-Preprocess = Literal["official", "vsb"]
+SiglipPreprocess = Literal["official", "vsb"]
 # What the published folder holds besides the picture tower.
 TEXT_TOWER = ("text_model.", "logit_scale", "logit_bias")
 WIDTHS = (1152, 1024, 128, 64, 16, 1)
@@ -72,7 +72,7 @@ class Predictor(nn.Module):
         return rated
 
 
-def aesthetic_encoder(preprocess: Preprocess) -> NetworkEncoder:
+def aesthetic_encoder(preprocess: SiglipPreprocess) -> NetworkEncoder:
     """Return an encoder that rates pictures: one number, about 1 to 10.
 
     Parameters

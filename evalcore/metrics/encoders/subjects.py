@@ -10,7 +10,7 @@ from torch.nn import functional
 from transformers import Dinov2Model, SamModel
 
 from evalcore.metrics.base import Feature, Picture
-from evalcore.metrics.encoders.boxed import Share
+from evalcore.metrics.encoders.boxed import ShareOfBox
 from evalcore.metrics.encoders.preprocessing import (
     BILINEAR,
     IMAGENET,
@@ -50,7 +50,7 @@ class SubjectEncoder:
         files = fingerprint(CUT_OUT, APPEARANCE)
         return f"subject cut out, squared, unit; {files}; {self.cut_out.precision}"
 
-    def prepare(self, item: tuple[Picture, Share]) -> tuple[Picture, Share]:
+    def prepare(self, item: tuple[Picture, ShareOfBox]) -> tuple[Picture, ShareOfBox]:
         """Bring the longer side to 1024."""
         picture, box = item
         height, width = picture.shape[:2]
@@ -59,7 +59,7 @@ class SubjectEncoder:
         return resized(picture, size, BILINEAR), box
 
     def encode(
-        self, prepared: Sequence[tuple[Picture, Share]]
+        self, prepared: Sequence[tuple[Picture, ShareOfBox]]
     ) -> list[Feature | FeatureError]:
         """Return a vector a subject, or why there is none."""
         views: dict[int, Picture] = {}
@@ -71,7 +71,7 @@ class SubjectEncoder:
         nothing = FeatureError("the segmenter finds nothing in the subject's box")
         return [vectors.get(index, nothing) for index in range(len(prepared))]
 
-    def _mask(self, picture: Picture, box: Share) -> Picture:
+    def _mask(self, picture: Picture, box: ShareOfBox) -> Picture:
         """Return which pixels SAM takes for what the box points at, as booleans."""
         height, width = picture.shape[:2]
         network = self.cut_out.network
@@ -91,7 +91,7 @@ class SubjectEncoder:
         return mask
 
 
-def _corners(box: Share, width: int, height: int) -> list[float]:
+def _corners(box: ShareOfBox, width: int, height: int) -> list[float]:
     x, y, w, h = box
     return [
         (x - w / 2) * width,

@@ -15,7 +15,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from evalcore.metrics.base import Image, MetricInfo, Rendering, Scoring, Shot, Value
+from evalcore.metrics.base import (
+    Image,
+    MetricInfo,
+    RenderedShot,
+    Rendering,
+    Scoring,
+    Value,
+)
 from evalcore.metrics.envision.dimensions import (
     CODE,
     DIMENSIONS,
@@ -28,9 +35,9 @@ from evalcore.metrics.envision.dimensions import (
 )
 from evalcore.metrics.envision.reading import Trial, read_trial
 from evalcore.metrics.envision.rubric import ABOUT, NAMES, rubric
-from evalcore.metrics.judging.asking import Answer, Refusal, ask_judge
+from evalcore.metrics.judging.asking import JudgeAnswer, Refusal, ask_judge
 from evalcore.metrics.judging.client import judge_name, missing_judge
-from evalcore.metrics.judging.questions import Question
+from evalcore.metrics.judging.questions import JudgeQuestion
 from evalcore.metrics.weights import Lacks
 
 STEPS = 4
@@ -121,11 +128,11 @@ class EnvisionScore:
     def _read(self, text: str) -> Trial:
         return read_trial(text, self.profile)
 
-    def _value(self, answers: Sequence[Answer[Trial] | Refusal]) -> Value:
+    def _value(self, answers: Sequence[JudgeAnswer[Trial] | Refusal]) -> Value:
         scores = [
             all_scores(answer.value.scores, self.profile)
             for answer in answers
-            if isinstance(answer, Answer)
+            if isinstance(answer, JudgeAnswer)
         ]
         rows = [self._row(k, answer) for k, answer in enumerate(answers, start=1)]
         if not scores:
@@ -136,7 +143,7 @@ class EnvisionScore:
         trace = {"trials": rows, "usable": len(scores), **asdict(spread)}
         return Value(value, trace=trace)
 
-    def _row(self, number: int, answer: Answer[Trial] | Refusal) -> dict[str, Any]:
+    def _row(self, number: int, answer: JudgeAnswer[Trial] | Refusal) -> dict[str, Any]:
         """Return one trial as JSON; the judge's words only with the overall score."""
         row: dict[str, Any] = {"trial": number}
         if isinstance(answer, Refusal):
@@ -171,11 +178,11 @@ def _sub_scores(part: str) -> tuple[str, ...]:
     return DIMENSIONS.get(part, (part,))
 
 
-def _question(rendering: Rendering, trial: int) -> Question:
+def _question(rendering: Rendering, trial: int) -> JudgeQuestion:
     parts: list[str | Image] = [f"{rubric()}\n\n{_event(rendering.extra)}".rstrip()]
     for number, shot in enumerate(rendering.shots, start=1):
         parts += [_step(number, shot), shot.frames[0]]
-    return Question(
+    return JudgeQuestion(
         tuple(parts),
         temperature=TEMPERATURE,
         max_tokens=MOST_TOKENS,
@@ -193,7 +200,7 @@ def _event(extra: Mapping[str, Any]) -> str:
     return "\n".join(["The event:", *lines] if lines else [])
 
 
-def _step(number: int, shot: Shot) -> str:
+def _step(number: int, shot: RenderedShot) -> str:
     lines = [f"Step {number}", f"Text: {shot.text['prompt'].strip()}"]
     explanation = shot.text.get("explanation", "").strip()
     if explanation:

@@ -8,7 +8,7 @@ from evalcore.metrics.base import Ask
 from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.judging.attempts import NoAnswerError
 from evalcore.metrics.judging.client import NotAskedError, the_judge
-from evalcore.metrics.judging.questions import Question
+from evalcore.metrics.judging.questions import JudgeQuestion
 from evalcore.metrics.judging.replies import (
     UnusableReplyError,
     excerpt,
@@ -35,7 +35,7 @@ class Refusal:
 
 
 @dataclass(frozen=True)
-class Answer(Generic[T]):
+class JudgeAnswer(Generic[T]):
     """A usable answer.
 
     Parameters
@@ -57,19 +57,19 @@ class Answer(Generic[T]):
 class _Open(Generic[T]):
     """A question without a usable answer so far."""
 
-    question: Question
+    question: JudgeQuestion
     place: int
     reasons: list[str]
 
 
 def ask_judge(
-    questions: Sequence[Question],
+    questions: Sequence[JudgeQuestion],
     parse: Callable[[str], T],
     *,
     attempts: int = 3,
     warmer: float = 0.1,
     unanswered: Literal["fail", "refuse"] = "fail",
-) -> Generator[Ask, list[Any], list[Answer[T] | Refusal]]:
+) -> Generator[Ask, list[Any], list[JudgeAnswer[T] | Refusal]]:
     """Ask questions at once, and those again whose answer cannot be parsed.
 
     Used inside a metric's `score`: `answers = yield from ask_judge(questions, parse)`.
@@ -107,7 +107,7 @@ def ask_judge(
         raise ValueError(
             f"attempts={attempts}, warmer={warmer}: both have to be positive"
         )
-    outcomes: dict[int, Answer[T] | Refusal] = {}
+    outcomes: dict[int, JudgeAnswer[T] | Refusal] = {}
     waiting = [_Open[T](question, i, []) for i, question in enumerate(questions)]
     for attempt in range(1, attempts + 1):
         if not waiting:
@@ -133,7 +133,7 @@ def ask_judge(
 
 def _outcome(
     one: _Open[T], reply: Any, parse: Callable[[str], T], attempt: int
-) -> Answer[T] | Refusal | None:
+) -> JudgeAnswer[T] | Refusal | None:
     """Return what came of an attempt; None if it may be made again."""
     if isinstance(reply, NotAskedError):
         raise reply.fatal
@@ -145,13 +145,13 @@ def _outcome(
     text = str(reply)
     said = without_thoughts(text)
     try:
-        return Answer(parse(said), text, attempt)
+        return JudgeAnswer(parse(said), text, attempt)
     except ValueError as error:
         one.reasons.append(f"{error}: {excerpt(said)}")
         return None
 
 
-def _warmed(question: Question, warmer: float) -> Question:
+def _warmed(question: JudgeQuestion, warmer: float) -> JudgeQuestion:
     """Return the question at a higher temperature, as far as that goes."""
     temperature = min(HOTTEST, round(question.temperature + warmer, 6))
     return replace(question, temperature=temperature)

@@ -33,7 +33,7 @@ from evalcore.metrics.errors import FatalError, FeatureError
 from evalcore.metrics.judging.attempts import Attempts, JudgeError, RefusedError
 from evalcore.metrics.judging.costs import CostMeter
 from evalcore.metrics.judging.payloads import PACKING, Payload, payload
-from evalcore.metrics.judging.questions import Question
+from evalcore.metrics.judging.questions import JudgeQuestion
 from evalcore.metrics.judging.settings import (
     JudgeSettings,
     JudgeSettingsError,
@@ -96,7 +96,7 @@ class Judge:
         """Return how many questions go together at most."""
         return ROUNDS_A_BATCH * self.settings.concurrency
 
-    def prepare(self, item: Question) -> Payload:
+    def prepare(self, item: JudgeQuestion) -> Payload:
         """Decode the question's pictures and pack it; called in several threads."""
         return payload(item, self.settings.name)
 

@@ -17,7 +17,7 @@ from evalcore.metrics.judging.costs import (
     picture_tokens,
     text_tokens,
 )
-from evalcore.metrics.judging.questions import Question
+from evalcore.metrics.judging.questions import JudgeQuestion
 
 LONGEST_SIDE = 1024
 # Changes whenever the same question would be sent differently.
@@ -33,7 +33,7 @@ class Payload:
     tokens_out: int
 
 
-def payload(question: Question, judge: str) -> Payload:
+def payload(question: JudgeQuestion, judge: str) -> Payload:
     """Return what is sent for a question.
 
     Raises
@@ -64,7 +64,7 @@ def payload(question: Question, judge: str) -> Payload:
 
 
 def _messages(
-    question: Question, content: Sequence[dict[str, Any]]
+    question: JudgeQuestion, content: Sequence[dict[str, Any]]
 ) -> list[dict[str, Any]]:
     """Return system and user message; a text alone goes as plain text."""
     texts = [part["text"] for part in content if part["type"] == "text"]
@@ -78,7 +78,7 @@ def _messages(
     return [{"role": "system", "content": question.system}, said]
 
 
-def _picture_part(picture: Pillow.Image, question: Question) -> dict[str, Any]:
+def _picture_part(picture: Pillow.Image, question: JudgeQuestion) -> dict[str, Any]:
     stream = io.BytesIO()
     picture.save(stream, "JPEG", quality=question.quality)
     data = base64.b64encode(stream.getvalue()).decode()
@@ -88,7 +88,7 @@ def _picture_part(picture: Pillow.Image, question: Question) -> dict[str, Any]:
     return {"type": "image_url", "image_url": place}
 
 
-def _fit(picture: Picture, question: Question) -> Pillow.Image:
+def _fit(picture: Picture, question: JudgeQuestion) -> Pillow.Image:
     """Return a picture in the size in which it is sent."""
     image = Pillow.fromarray(picture)
     if question.size is not None:

@@ -12,7 +12,7 @@ Detail = Literal["auto", "low", "high"]
 
 
 @dataclass(frozen=True)
-class Question:
+class JudgeQuestion:
     """One message to a judge.
 
     Parameters

@@ -5,9 +5,9 @@ import re
 import numpy as np
 
 from evalcore.metrics.base import Image, MetricInfo, Rendering, Scoring, Value
-from evalcore.metrics.judging.asking import Answer, Refusal, ask_judge
+from evalcore.metrics.judging.asking import JudgeAnswer, Refusal, ask_judge
 from evalcore.metrics.judging.client import judge_name, missing_judge
-from evalcore.metrics.judging.questions import Question
+from evalcore.metrics.judging.questions import JudgeQuestion
 from evalcore.metrics.oneig.grids import seen_pictures, split_profile
 from evalcore.metrics.oneig.prompt import told
 from evalcore.metrics.oneig.questionnaire import alignment, read_questionnaire
@@ -98,7 +98,9 @@ class Alignment:
         for label in pictures:
             answers = {number: next(replies) for number in read.questions}
             trace[label] = {str(n): _told(a) for n, a in answers.items()}
-            usable = {n: a.value for n, a in answers.items() if isinstance(a, Answer)}
+            usable = {
+                n: a.value for n, a in answers.items() if isinstance(a, JudgeAnswer)
+            }
             if len(usable) == len(answers):
                 scores.append(alignment(usable, read.parents))
         if not scores:
@@ -107,9 +109,9 @@ class Alignment:
         return [Value(float(np.mean(scores)), trace={"answers": trace})]
 
 
-def _told(answer: Answer[bool] | Refusal) -> bool | str:
-    return answer.value if isinstance(answer, Answer) else str(answer)
+def _told(answer: JudgeAnswer[bool] | Refusal) -> bool | str:
+    return answer.value if isinstance(answer, JudgeAnswer) else str(answer)
 
 
-def _question(image: Image, question: str) -> Question:
-    return Question((image, f"{question.strip()}\n{REQUEST}"), size=None)
+def _question(image: Image, question: str) -> JudgeQuestion:
+    return JudgeQuestion((image, f"{question.strip()}\n{REQUEST}"), size=None)

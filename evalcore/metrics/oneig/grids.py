@@ -14,11 +14,11 @@ from evalcore.metrics.base import Ask, Feature, Image, Picture, Rendering
 from evalcore.metrics.oneig.prompt import pictures_of
 
 MARK = "grid-"
-Grid = tuple[int, int]  # columns, rows
-Found = Generator[Ask, list[Any], dict[str, Image]]
+GridSize = tuple[int, int]  # columns, rows
+AskedCells = Generator[Ask, list[Any], dict[str, Image]]
 
 
-def split_profile(profile: str) -> tuple[str, Grid | None]:
+def split_profile(profile: str) -> tuple[str, GridSize | None]:
     """Return a profile without its grid, and the grid.
 
     Examples
@@ -33,7 +33,7 @@ def split_profile(profile: str) -> tuple[str, Grid | None]:
     return before.removesuffix("-"), (int(columns), int(rows))
 
 
-def cells(image: Image, grid: Grid) -> list[Image]:
+def cells(image: Image, grid: GridSize) -> list[Image]:
     """Return the pictures of a grid, row by row.
 
     All are of one size; what is left at the right and at the bottom belongs to none, as
@@ -80,7 +80,7 @@ class _Brightest:
 BRIGHTEST = _Brightest()
 
 
-def seen_pictures(rendering: Rendering, grid: Grid | None) -> Found:
+def seen_pictures(rendering: Rendering, grid: GridSize | None) -> AskedCells:
     """Return the pictures of an output by name; those of a grid by shot and place.
 
     A cell that is black throughout is left out, as in the reference program: it stands

@@ -10,14 +10,14 @@ NONE = 0  # stands for no other question
 
 
 @dataclass(frozen=True)
-class Questionnaire:
+class DependentQuestionnaire:
     """Questions by number, and the numbers of those that each one presupposes."""
 
     questions: Mapping[int, str]
     parents: Mapping[int, tuple[int, ...]]
 
 
-def read_questionnaire(questions: Any, dependencies: Any) -> Questionnaire:
+def read_questionnaire(questions: Any, dependencies: Any) -> DependentQuestionnaire:
     """Read and check the questions of a prompt.
 
     Parameters
@@ -52,7 +52,7 @@ def read_questionnaire(questions: Any, dependencies: Any) -> Questionnaire:
             raise ValueError(f"dependencies: there is no question {number}")
         parents[number] = _parents(number, presupposed, asked)
     _refuse_circles(parents)
-    return Questionnaire(asked, parents)
+    return DependentQuestionnaire(asked, parents)
 
 
 def alignment(

@@ -18,17 +18,17 @@ from evalcore.metrics.base import (
 from evalcore.metrics.encoders.published import OCR, OCR_PACKAGES
 from evalcore.metrics.judging.asking import Refusal, ask_judge
 from evalcore.metrics.judging.client import judge_name, missing_judge
-from evalcore.metrics.judging.questions import Question
-from evalcore.metrics.oneig.grids import Grid, seen_pictures, split_profile
+from evalcore.metrics.judging.questions import JudgeQuestion
+from evalcore.metrics.oneig.grids import GridSize, seen_pictures, split_profile
 from evalcore.metrics.oneig.prompt import Language, language_of, told
 from evalcore.metrics.oneig.text import Comparison, compare, plain, text_score
 from evalcore.metrics.weights import Lacks, lacking
 
 JUDGE = "oneig-judge"
 # What was read from pictures, or why nothing usable came.
-Read = str | Refusal
-Reading = Generator[Ask, list[Any], list[Read]]
-Wanted = tuple[Image, str]
+ReadText = str | Refusal
+Reading = Generator[Ask, list[Any], list[ReadText]]
+WantedText = tuple[Image, str]
 
 EMPTY = "NONE"
 REQUEST = (
@@ -76,7 +76,7 @@ class TextReader:
         if not self.is_judge:
             lines = yield Ask(self.encoder, images)
             return [" ".join(found.tolist()) for found in lines]
-        questions = [Question((image, REQUEST), size=None) for image in images]
+        questions = [JudgeQuestion((image, REQUEST), size=None) for image in images]
         replies = yield from ask_judge(questions, read_reply)
         return [r if isinstance(r, Refusal) else r.value for r in replies]
 
@@ -93,7 +93,7 @@ def read_reply(reply: str) -> str:
     return "" if plain(text) == EMPTY else text
 
 
-class TextRendering:
+class OneigText:
     """OneIG's text score of an output.
 
     Parameters
@@ -165,7 +165,7 @@ class PooledTextRendering:
 
     def score(self, run: Run) -> Scoring:
         """Return one value over all pictures; undefined for two languages."""
-        wanted: list[Wanted] = []
+        wanted: list[WantedText] = []
         languages: set[Language] = set()
         for output in run.outputs:
             pictures, language = yield from _wanted(output, self.reader.grid)
@@ -181,8 +181,8 @@ class PooledTextRendering:
 
 
 def _wanted(
-    rendering: Rendering, grid: Grid | None
-) -> Generator[Ask, list[Any], tuple[list[Wanted], Language]]:
+    rendering: Rendering, grid: GridSize | None
+) -> Generator[Ask, list[Any], tuple[list[WantedText], Language]]:
     """Return the pictures of an output, each with the text it should contain."""
     prompt = told(rendering)
     text = str(prompt.get("text") or "")
@@ -190,7 +190,9 @@ def _wanted(
     return [(image, text) for image in images.values()], language_of(prompt, text)
 
 
-def _value(wanted: Sequence[Wanted], read: Sequence[Read], language: Language) -> Value:
+def _value(
+    wanted: Sequence[WantedText], read: Sequence[ReadText], language: Language
+) -> Value:
     """Return the score of what was read; pictures that were not read are left out."""
     comparisons: list[Comparison] = [
         compare(found, text)

@@ -20,7 +20,7 @@ from evalcore.metrics.weights import Lacks, lacking
 if TYPE_CHECKING:
     from evalcore.metrics.encoders.runtime import NetworkEncoder
 
-Features = Literal["inception", "clip"]
+ImageFeatures = Literal["inception", "clip"]
 Profile = Literal["storybench-code", "storybench-paper"]
 
 CLIP_NAMES = {"storybench-code": LARGE_336, "storybench-paper": LARGE}
@@ -31,21 +31,21 @@ BACKENDS = {
 INCEPTION_BACKEND = "Inception v3 of FID"
 
 
-def backend(features: Features, profile: Profile) -> str:
+def backend(features: ImageFeatures, profile: Profile) -> str:
     """Return what readers call the network."""
     return (
         INCEPTION_BACKEND if features == "inception" else BACKENDS[CLIP_NAMES[profile]]
     )
 
 
-def missing_features(features: Features, profile: Profile) -> Lacks:
+def missing_features(features: ImageFeatures, profile: Profile) -> Lacks:
     """Return what the network lacks here."""
     if features == "inception":
         return lacking(TORCHVISION, (INCEPTION_FID,))
     return lacking(CLIP_PACKAGES, (clip_weights(CLIP_NAMES[profile]),))
 
 
-def frame_encoder(features: Features, profile: Profile) -> "NetworkEncoder":
+def frame_encoder(features: ImageFeatures, profile: Profile) -> "NetworkEncoder":
     """Return what sees frames."""
     if features == "inception":
         from evalcore.metrics.encoders.inception import fid_encoder

@@ -4,7 +4,7 @@ from functools import cached_property
 
 from evalcore.metrics.base import Ask, Encoder, MetricInfo, Run, Scoring, Value
 from evalcore.metrics.storybench.features import (
-    Features,
+    ImageFeatures,
     Profile,
     backend,
     frame_encoder,
@@ -27,7 +27,7 @@ class FrechetImageDistance:
     """
 
     def __init__(
-        self, features: Features, profile: Profile = "storybench-code"
+        self, features: ImageFeatures, profile: Profile = "storybench-code"
     ) -> None:
         self.features = features
         self.profile = profile

@@ -11,7 +11,7 @@ from evalcore.metrics.storybench.internvideo import MISSING
 from evalcore.metrics.storybench.subjects import clip_of, left_out, paired
 from evalcore.metrics.weights import Lacks, lacking
 
-Features = Literal["i3d", "internvideo"]
+ClipFeatures = Literal["i3d", "internvideo"]
 
 
 class FrechetVideoDistance:
@@ -23,7 +23,7 @@ class FrechetVideoDistance:
         Whose features: `i3d` (FVD) or `internvideo`, which is lacking everywhere.
     """
 
-    def __init__(self, features: Features) -> None:
+    def __init__(self, features: ClipFeatures) -> None:
         self.features = features
         is_i3d = features == "i3d"
         self.info = MetricInfo(

@@ -17,7 +17,7 @@ from evalcore.metrics.base import (
     Value,
 )
 from evalcore.metrics.storybench.features import (
-    Features,
+    ImageFeatures,
     Profile,
     backend,
     frame_encoder,
@@ -77,7 +77,7 @@ def similarity_of_images(outputs: Feature, truths: Feature) -> float:
 class _ByFeatures:
     """What SIM compares frames by."""
 
-    def __init__(self, features: Features, profile: Profile) -> None:
+    def __init__(self, features: ImageFeatures, profile: Profile) -> None:
         self.features = features
         self.profile = profile
 
@@ -106,7 +106,7 @@ class SimilarityOfImages(_ByFeatures):
     """
 
     def __init__(
-        self, features: Features, profile: Profile = "storybench-code"
+        self, features: ImageFeatures, profile: Profile = "storybench-code"
     ) -> None:
         super().__init__(features, profile)
         self.info = _info(
@@ -140,7 +140,7 @@ class PooledSimilarityOfImages(_ByFeatures):
     """
 
     def __init__(
-        self, features: Features, profile: Profile = "storybench-code"
+        self, features: ImageFeatures, profile: Profile = "storybench-code"
     ) -> None:
         super().__init__(features, profile)
         plain = features == "inception"
@@ -192,7 +192,7 @@ def _continued(pair: Pair) -> bool:
     return GENERATION not in {side.extra.get("task") for side in sides}
 
 
-def _info(features: Features, profile: Profile, **declared: Any) -> MetricInfo:
+def _info(features: ImageFeatures, profile: Profile, **declared: Any) -> MetricInfo:
     return MetricInfo(
         family="StoryBench",
         higher_is_better=True,

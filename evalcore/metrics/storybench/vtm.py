@@ -12,10 +12,10 @@ from evalcore.metrics.base import (
     Feature,
     Floats,
     MetricInfo,
+    RenderedShot,
     Rendering,
     Run,
     Scoring,
-    Shot,
     Text,
     Value,
 )
@@ -82,7 +82,7 @@ def _directions(rows: Feature) -> Floats:
 
 
 def matched_value(
-    shots: Sequence[Shot], segments: Sequence[Feature], texts: Feature
+    shots: Sequence[RenderedShot], segments: Sequence[Feature], texts: Feature
 ) -> Value:
     """Return the mean match of an output's shots, with that of each in the trace."""
     matches = video_text_matching(segments, texts)
@@ -112,7 +112,7 @@ class _ByClip:
         return text_encoder(self.profile)
 
     def _seen(
-        self, shots: Sequence[Shot]
+        self, shots: Sequence[RenderedShot]
     ) -> Generator[Ask, list[Any], tuple[list[Feature], Feature]]:
         """Return the features of the frames of each shot, and of the texts."""
         frames = yield Ask(self.encoder, [f for shot in shots for f in shot.frames])
@@ -186,7 +186,7 @@ class PooledVideoTextMatching(_ByClip):
         return [Value(float(matches.mean()), trace={"shots": len(shots)})]
 
 
-def told(rendering: Rendering) -> list[Shot]:
+def told(rendering: Rendering) -> list[RenderedShot]:
     """Return the shots that have both frames and a text."""
     return [shot for shot in rendering.rendered if wording(shot)]
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from evalcore.metrics.base import Ask, Image
 from evalcore.metrics.judging.asking import Refusal, ask_judge
-from evalcore.metrics.judging.questions import Question
+from evalcore.metrics.judging.questions import JudgeQuestion
 
 Profile = Literal["vistar-single", "vistar-batched"]
 TRIALS = 3  # k of the paper
@@ -109,10 +109,10 @@ def _vote(text: str) -> Vote:
         return Vote(None, f"{error}: {text}")
 
 
-Votes = Generator[Ask, list[Any], list[list[Vote]]]
+VotesOfJudge = Generator[Ask, list[Any], list[list[Vote]]]
 
 
-def ask_singly(images: Sequence[Image], texts: Sequence[str]) -> Votes:
+def ask_singly(images: Sequence[Image], texts: Sequence[str]) -> VotesOfJudge:
     """Ask one question a request; return the votes of all trials by question."""
     questions = [
         _question(images, ONE.format(question=text), trial, MAX_TOKENS)
@@ -129,7 +129,7 @@ def ask_singly(images: Sequence[Image], texts: Sequence[str]) -> Votes:
     return [votes[i : i + TRIALS] for i in range(0, len(votes), TRIALS)]
 
 
-def ask_together(images: Sequence[Image], texts: Sequence[str]) -> Votes:
+def ask_together(images: Sequence[Image], texts: Sequence[str]) -> VotesOfJudge:
     """Ask all questions in one request a trial; return the votes by question."""
     count = len(texts)
     limit = MAX_TOKENS + MAX_TOKENS_A_QUESTION * count
@@ -154,8 +154,8 @@ def ask_together(images: Sequence[Image], texts: Sequence[str]) -> Votes:
 
 def _question(
     images: Sequence[Image], text: str, trial: int, max_tokens: int
-) -> Question:
-    return Question(
+) -> JudgeQuestion:
+    return JudgeQuestion(
         parts=(*images, text),
         system=SYSTEM,
         temperature=TEMPERATURE,
@@ -165,7 +165,7 @@ def _question(
     )
 
 
-WAYS: dict[Profile, Callable[[Sequence[Image], Sequence[str]], Votes]] = {
+WAYS: dict[Profile, Callable[[Sequence[Image], Sequence[str]], VotesOfJudge]] = {
     "vistar-single": ask_singly,
     "vistar-batched": ask_together,
 }

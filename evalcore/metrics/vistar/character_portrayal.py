@@ -15,9 +15,9 @@ from evalcore.metrics.base import (
     Encoder,
     Image,
     MetricInfo,
+    RenderedShot,
     Rendering,
     Scoring,
-    Shot,
     Value,
 )
 from evalcore.metrics.encoders.character_crops import EXPRESSIONS, unframed
@@ -121,7 +121,7 @@ def character_portrayal(
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedPeople:
     """What a prompt says of its people; None or empty where it says nothing."""
 
     count: int | None = None
@@ -129,7 +129,7 @@ class Wanted:
     expression: tuple[str, ...] = ()
 
 
-def wanted_people(rendering: Rendering) -> Wanted:
+def wanted_people(rendering: Rendering) -> WantedPeople:
     """Return what the prompt's parameters `count`, `posture`, `expression` say.
 
     Raises
@@ -140,7 +140,7 @@ def wanted_people(rendering: Rendering) -> Wanted:
     count = parameter(rendering, "count")
     if count and not count.isdecimal():
         raise ValueError(f"parameter count: expected a whole number, found {count!r}")
-    return Wanted(
+    return WantedPeople(
         int(count) if count else None,
         _words(rendering, "posture"),
         _words(rendering, "expression"),
@@ -165,7 +165,7 @@ def _words(rendering: Rendering, key: str) -> tuple[str, ...]:
 
 
 @dataclass
-class Seen:
+class SeenPeople:
     """What was found in a picture: a person each."""
 
     people: list[Image]
@@ -224,7 +224,7 @@ class CharacterPortrayal:
             wanted = wanted_people(rendering)
         except ValueError as error:
             return _undefined(rendering.rendered, str(error))
-        if wanted == Wanted():
+        if wanted == WantedPeople():
             return _undefined(
                 rendering.rendered,
                 f"the prompt has none of the parameters {', '.join(PARTS)}",
@@ -236,13 +236,13 @@ class CharacterPortrayal:
         ]
 
     def _look(
-        self, images: Sequence[Image], wanted: Wanted
-    ) -> Generator[Ask, list[Any], list[Seen]]:
+        self, images: Sequence[Image], wanted: WantedPeople
+    ) -> Generator[Ask, list[Any], list[SeenPeople]]:
         """Return what is in each picture, as far as it is wanted."""
         things, bodies, faces = self.encoders
         found = yield Ask(things, images)
         seen = [
-            Seen(
+            SeenPeople(
                 [
                     _part(image, _pixels(one.box, image.size))
                     for one in unpacked(feature)
@@ -268,11 +268,11 @@ class CharacterPortrayal:
         return seen
 
 
-def _undefined(shots: Sequence[Shot], reason: str) -> list[Value]:
+def _undefined(shots: Sequence[RenderedShot], reason: str) -> list[Value]:
     return [Value(None, shot.number, reason) for shot in shots]
 
 
-def _value(shot: Shot, seen: Seen, wanted: Wanted) -> Value:
+def _value(shot: RenderedShot, seen: SeenPeople, wanted: WantedPeople) -> Value:
     parts = {}
     if wanted.count is not None:
         parts["count"] = count_match(len(seen.people), wanted.count)

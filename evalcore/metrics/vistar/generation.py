@@ -13,11 +13,11 @@ from typing import Any
 
 from evalcore.metrics.base import Ask
 from evalcore.metrics.judging.asking import Refusal, ask_judge
-from evalcore.metrics.judging.questions import Question
+from evalcore.metrics.judging.questions import JudgeQuestion
 from evalcore.metrics.vistar.prompt_language import ANGLES, ROLES
 from evalcore.metrics.vistar.questionnaire import (
-    Level,
-    Questionnaire,
+    HierarchicalQuestionnaire,
+    QuestionLevel,
     decode,
     read_questionnaire,
 )
@@ -54,11 +54,11 @@ two pairs have the same:
 "positive": "...", "negative": "...", "weight": 1.0}]}, {"level": "L2", ...}, \
 {"level": "L3", ...}, {"level": "L4", ...}]}"""
 
-Generation = Generator[Ask, list[Any], dict[str, Questionnaire | Refusal]]
+Generation = Generator[Ask, list[Any], dict[str, HierarchicalQuestionnaire | Refusal]]
 
 
 @dataclass(frozen=True)
-class Told:
+class PromptForJudge:
     """What a judge is told of a prompt.
 
     Parameters
@@ -78,7 +78,7 @@ class Told:
     parameters: Mapping[str, str] = field(default_factory=dict)
 
 
-def generation_question(prompt: Told) -> Question:
+def generation_question(prompt: PromptForJudge) -> JudgeQuestion:
     """Return what a judge is asked so that it writes a prompt's questionnaire."""
     said = {
         "Angle": ANGLES.get(prompt.angle, prompt.angle),
@@ -87,10 +87,10 @@ def generation_question(prompt: Told) -> Question:
         **{f"Parameter {key}": value for key, value in prompt.parameters.items()},
     }
     lines = [f"{what}: {value}" for what, value in said.items() if value]
-    return Question(parts=("\n".join(lines),), system=RULES, max_tokens=MAX_TOKENS)
+    return JudgeQuestion(parts=("\n".join(lines),), system=RULES, max_tokens=MAX_TOKENS)
 
 
-def parse_reply(text: str) -> tuple[Level, ...]:
+def parse_reply(text: str) -> tuple[QuestionLevel, ...]:
     """Return the levels of a questionnaire from a judge's reply.
 
     Parameters
@@ -112,7 +112,7 @@ def parse_reply(text: str) -> tuple[Level, ...]:
     return read_questionnaire(known).levels
 
 
-def generate(prompts: Mapping[str, Told]) -> Generation:
+def generate(prompts: Mapping[str, PromptForJudge]) -> Generation:
     """Have the questionnaires of prompts written; to be run by the engine.
 
     Parameters
@@ -130,6 +130,6 @@ def generate(prompts: Mapping[str, Told]) -> Generation:
     return {
         key: answer
         if isinstance(answer, Refusal)
-        else Questionnaire(key, prompt.text, answer.value)
+        else HierarchicalQuestionnaire(key, prompt.text, answer.value)
         for (key, prompt), answer in zip(prompts.items(), answers, strict=True)
     }

@@ -7,7 +7,7 @@ from evalcore.metrics.base import MetricInfo, Rendering, Scoring, Value
 from evalcore.metrics.judging.client import judge_name, missing_judge
 from evalcore.metrics.vistar.answering import WAYS, Profile
 from evalcore.metrics.vistar.questionnaire import (
-    Questionnaire,
+    HierarchicalQuestionnaire,
     QuestionnaireError,
     read_questionnaire,
 )
@@ -66,7 +66,9 @@ def pair_score(positive: bool | None, negative: bool | None) -> int | None:
     return int(positive and not negative)
 
 
-def hwpq(questionnaire: Questionnaire, pairs: Mapping[str, int | None]) -> float | None:
+def hwpq(
+    questionnaire: HierarchicalQuestionnaire, pairs: Mapping[str, int | None]
+) -> float | None:
     """Return the doubly weighted sum of the pairs that a picture meets.
 
     Parameters

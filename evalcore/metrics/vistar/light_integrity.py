@@ -11,9 +11,9 @@ from evalcore.metrics.base import (
     Encoder,
     Floats,
     MetricInfo,
+    RenderedShot,
     Rendering,
     Scoring,
-    Shot,
     Value,
 )
 from evalcore.metrics.encoders.unobtainable import Unobtainable
@@ -181,7 +181,7 @@ class LightIntegrity:
         ]
 
 
-def _value(shot: Shot, directions: Floats, wanted: Floats) -> Value:
+def _value(shot: RenderedShot, directions: Floats, wanted: Floats) -> Value:
     try:
         light = scene_light(directions)
     except ValueError as error:

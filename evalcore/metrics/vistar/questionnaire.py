@@ -46,7 +46,7 @@ class QuestionPair:
 
 
 @dataclass(frozen=True)
-class Level:
+class QuestionLevel:
     """One of the four levels, with at least one pair; `weight` is its share."""
 
     level: str
@@ -55,12 +55,12 @@ class Level:
 
 
 @dataclass(frozen=True)
-class Questionnaire:
+class HierarchicalQuestionnaire:
     """A prompt's own questionnaire, checked; all weights sum to 1."""
 
     prompt_id: str
     prompt: str
-    levels: tuple[Level, ...]
+    levels: tuple[QuestionLevel, ...]
 
     @property
     def pairs(self) -> list[QuestionPair]:
@@ -123,7 +123,7 @@ def _without_repeats(items: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def read_questionnaire(data: object) -> Questionnaire:
+def read_questionnaire(data: object) -> HierarchicalQuestionnaire:
     """Return a questionnaire from decoded JSON, with weights that sum to 1.
 
     Parameters
@@ -169,11 +169,11 @@ def read_questionnaire(data: object) -> Questionnaire:
         check.problems.append("$.levels: no level with questions has a weight above 0")
     if check.problems:
         raise QuestionnaireError(check.problems)
-    return Questionnaire(
+    return HierarchicalQuestionnaire(
         prompt_id,
         prompt,
         tuple(
-            Level(level.level, share, level.questions)
+            QuestionLevel(level.level, share, level.questions)
             for level, share in sorted(
                 zip(asked, _shares([lev.weight for lev in asked]), strict=True),
                 key=lambda one: one[0].level,
@@ -247,7 +247,7 @@ class _Check:
         for index, item in enumerate(value):
             yield f"{path}.{key}[{index}]", item
 
-    def level(self, data: object, path: str) -> Level:
+    def level(self, data: object, path: str) -> QuestionLevel:
         fields = self.fields(data, path, ("level", "weight", "questions"))
         name = self.text(fields, "level", path)
         if name and name not in LEVELS:
@@ -259,8 +259,8 @@ class _Check:
         ]
         weights = [pair.weight for pair in pairs]
         if not pairs or not self.sum(f"{path}.questions", weights):
-            return Level(name, weight, tuple(pairs))
-        return Level(
+            return QuestionLevel(name, weight, tuple(pairs))
+        return QuestionLevel(
             name,
             weight,
             tuple(

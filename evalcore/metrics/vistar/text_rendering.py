@@ -8,9 +8,9 @@ from evalcore.metrics.base import (
     Ask,
     Encoder,
     MetricInfo,
+    RenderedShot,
     Rendering,
     Scoring,
-    Shot,
     Value,
 )
 from evalcore.metrics.baselines.clip_only import wording
@@ -181,6 +181,6 @@ class TextRendering:
         ]
 
 
-def wanted_text(rendering: Rendering, shot: Shot) -> str:
+def wanted_text(rendering: Rendering, shot: RenderedShot) -> str:
     """Return what is to be read in a shot; empty if nothing."""
     return parameter(rendering, "text") or " ".join(quoted(wording(shot)))

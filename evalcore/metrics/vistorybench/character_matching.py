@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 from evalcore.metrics.base import (
     Ask,
-    Character,
     Encoder,
     Feature,
     Image,
+    RenderedCharacter,
+    RenderedShot,
     Rendering,
-    Shot,
 )
 from evalcore.metrics.encoders import faces
 from evalcore.metrics.encoders.published import DETECTOR, clip_weights
@@ -35,7 +35,7 @@ WEIGHTS = (DETECTOR, clip_weights())
 # Whose networks see faces: what the program feeds them, or what they were trained with.
 Profile = Literal["vsb-code-2026.02", "vsb-paper"]
 # A figure in a picture: its box in shares of the picture, and what is cut out.
-Figure = tuple[tuple[float, ...], Image]
+FigureCrop = tuple[tuple[float, ...], Image]
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Eyes:
     faces: Mapping[str, Encoder]
     others: Mapping[str, Encoder]
 
-    def of(self, character: Character) -> Mapping[str, Encoder]:
+    def of(self, character: RenderedCharacter) -> Mapping[str, Encoder]:
         """Return what recognises that character."""
         return self.faces if character.kind == REALISTIC else self.others
 
@@ -175,7 +175,7 @@ def the_eyes(profile: Profile) -> Eyes:
     )
 
 
-def expecting(rendering: Rendering) -> list[Shot]:
+def expecting(rendering: Rendering) -> list[RenderedShot]:
     """Return the shots that count, with the characters that they expect.
 
     Shots without a picture, or without expected characters, are left out everywhere.
@@ -189,8 +189,8 @@ def expecting(rendering: Rendering) -> list[Shot]:
 
 
 def find_figures(
-    shots: Sequence[Shot], detector: Encoder
-) -> Generator[Ask, list[Any], dict[int, list[Figure]]]:
+    shots: Sequence[RenderedShot], detector: Encoder
+) -> Generator[Ask, list[Any], dict[int, list[FigureCrop]]]:
     """Return the figures in the picture of each shot, the best box first."""
     pictures = [shot.frames[0] for shot in shots]
     found = yield Ask(detector, pictures)
@@ -240,7 +240,7 @@ def _refuse_failing(cast: Cast) -> None:
 
 
 def _recognise_references(
-    cast: Cast, characters: Sequence[Character], eyes: Eyes
+    cast: Cast, characters: Sequence[RenderedCharacter], eyes: Eyes
 ) -> Generator[Ask, list[Any], None]:
     """Fill in references and anchors: the best box of each, or else the whole picture.
 
@@ -271,7 +271,10 @@ def _best(image: Image, boxes: Mapping[Image, Feature]) -> Image | None:
 
 
 def _match_shots(
-    cast: Cast, shots: Sequence[Shot], characters: Mapping[str, Character], eyes: Eyes
+    cast: Cast,
+    shots: Sequence[RenderedShot],
+    characters: Mapping[str, RenderedCharacter],
+    eyes: Eyes,
 ) -> Generator[Ask, list[Any], None]:
     """Fill in the matches of all shots."""
     cut = yield from find_figures(shots, eyes.detector)
@@ -298,10 +301,10 @@ def _match_shots(
 
 def _matched(
     cast: Cast,
-    shot: Shot,
-    figures: Sequence[Figure],
+    shot: RenderedShot,
+    figures: Sequence[FigureCrop],
     who: Sequence[Identity],
-    characters: Mapping[str, Character],
+    characters: Mapping[str, RenderedCharacter],
     eyes: Eyes,
 ) -> dict[str, Match]:
     """Return which figure is which of a shot's characters."""

@@ -9,9 +9,9 @@ from evalcore.metrics.base import (
     Ask,
     Image,
     MetricInfo,
+    RenderedShot,
     Rendering,
     Scoring,
-    Shot,
     Value,
 )
 from evalcore.metrics.consistency import consistency
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Profile = Literal["vsb-code-2026.02", "vsb-paper"]
 
 
-def references_of(rendering: Rendering, shot: Shot) -> list[tuple[str, Image]]:
+def references_of(rendering: Rendering, shot: RenderedShot) -> list[tuple[str, Image]]:
     """Return the first reference picture of each of a shot's characters.
 
     Of a character without pictures, and of a shot without characters, it is the first

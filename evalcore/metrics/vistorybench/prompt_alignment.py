@@ -25,10 +25,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from evalcore.metrics.base import MetricInfo, Rendering, Scoring, Shot, Value
-from evalcore.metrics.judging.asking import Answer, Refusal, ask_judge
+from evalcore.metrics.base import MetricInfo, RenderedShot, Rendering, Scoring, Value
+from evalcore.metrics.judging.asking import JudgeAnswer, Refusal, ask_judge
 from evalcore.metrics.judging.client import judge_name, missing_judge
-from evalcore.metrics.judging.questions import Question
+from evalcore.metrics.judging.questions import JudgeQuestion
 from evalcore.metrics.judging.scores import Unclear, scores_after
 from evalcore.metrics.vistorybench import character_matching, rubrics
 from evalcore.metrics.vistorybench.character_matching import Cast, Profile
@@ -59,7 +59,7 @@ MANNERS: Mapping[str, Manner] = {
 
 
 @dataclass(frozen=True)
-class Judgement:
+class Criterion:
     """What is judged: the metric's name, the field of the script, the rubric."""
 
     name: str
@@ -69,8 +69,8 @@ class Judgement:
     measures: str
 
 
-JUDGEMENTS: Mapping[Aspect, Judgement] = {
-    "scene": Judgement(
+JUDGEMENTS: Mapping[Aspect, Criterion] = {
+    "scene": Criterion(
         "pa_scene",
         "Prompt alignment: scene",
         "setting",
@@ -78,14 +78,14 @@ JUDGEMENTS: Mapping[Aspect, Judgement] = {
         "Whether the place is the one in the script. It does not look at the "
         "characters.",
     ),
-    "camera": Judgement(
+    "camera": Criterion(
         "pa_camera",
         "Prompt alignment: shot",
         "camera",
         rubrics.CAMERA,
         "Whether distance and angle of the camera are those in the script.",
     ),
-    "interaction": Judgement(
+    "interaction": Criterion(
         "pa_interaction",
         "Prompt alignment: character interaction",
         "static",
@@ -225,9 +225,9 @@ class PromptAlignment:
             for shot in rendering.rendered
         ]
 
-    def _question(self, shot: Shot) -> Question:
+    def _question(self, shot: RenderedShot) -> JudgeQuestion:
         script = f"The script says:\n{shot.text[self.judgement.field].strip()}"
-        return Question(
+        return JudgeQuestion(
             (f"{self.judgement.rubric}\n\n{script}", shot.frames[0]),
             seed=self.manner.seed,
             size=self.manner.size,
@@ -290,11 +290,11 @@ class IndividualAction:
 
     def _questions(
         self, rendering: Rendering, cast: Cast
-    ) -> dict[tuple[int, str], Question]:
+    ) -> dict[tuple[int, str], JudgeQuestion]:
         """Return what is asked, by shot and character."""
         scripts = {s.number: s.text.get("static", "").strip() for s in rendering.shots}
         return {
-            (number, key): Question(
+            (number, key): JudgeQuestion(
                 (
                     f"The script says:\n{scripts[number]}",
                     f"Character: {key}",
@@ -312,13 +312,15 @@ class IndividualAction:
         }
 
     def _scored(
-        self, cast: Cast, answers: Mapping[tuple[int, str], Answer[float] | Refusal]
+        self,
+        cast: Cast,
+        answers: Mapping[tuple[int, str], JudgeAnswer[float] | Refusal],
     ) -> Value:
         scores: dict[int, list[float]] = {}
         trace: dict[str, dict[str, Any]] = {}
         for (number, key), answer in answers.items():
             trace.setdefault(str(number), {})[key] = _traced(answer)
-            if isinstance(answer, Answer):
+            if isinstance(answer, JudgeAnswer):
                 scores.setdefault(number, []).append(answer.value)
         value = individual_action(list(scores.values()), rounded=self.manner.whole)
         reason = "" if scores else str(next(iter(answers.values())))
@@ -349,14 +351,14 @@ def _info(
     )
 
 
-def _value(number: int, answer: Answer[float] | Refusal) -> Value:
+def _value(number: int, answer: JudgeAnswer[float] | Refusal) -> Value:
     """Return the value of a shot, with the judge's words."""
     if isinstance(answer, Refusal):
         return Value(None, number, str(answer), _traced(answer))
     return Value(answer.value, number, trace=_traced(answer))
 
 
-def _traced(answer: Answer[float] | Refusal) -> dict[str, Any]:
+def _traced(answer: JudgeAnswer[float] | Refusal) -> dict[str, Any]:
     """Return the judge's words as JSON."""
     if isinstance(answer, Refusal):
         return {"refused": list(answer.reasons)}

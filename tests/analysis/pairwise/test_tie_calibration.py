@@ -19,7 +19,7 @@ from analysis.pairwise.tie_calibration import (
     held_out_epsilons,
     level_accuracy,
 )
-from analysis.reading.cells import Grid
+from analysis.reading.cells import CellGrid
 from tests.analysis.pairwise.test_accuracy import grid_of
 
 KEYS = {"pooled": "none", "story": "item", "within_method": "sys"}
@@ -28,7 +28,7 @@ KEYS = {"pooled": "none", "story": "item", "within_method": "sys"}
 def small_grid(human, scores):
     human, scores = np.array(human, float), np.array(scores, float)
     cells = np.isfinite(human)
-    return Grid(
+    return CellGrid(
         "q",
         tuple(f"s{i}" for i in range(len(human))),
         tuple(f"m{i}" for i in range(human.shape[1])),

@@ -28,8 +28,8 @@ from analysis.planning.simulated_studies import (
     fit_model,
     inversions,
 )
-from analysis.planning.variance_components import Size
-from analysis.reading.cells import Grid
+from analysis.planning.variance_components import StudySize
+from analysis.reading.cells import CellGrid
 from analysis.tables import MEAN_OF_RATERS
 
 # Standard deviations of the study behind the pilots: what methods, stories and cells
@@ -92,7 +92,7 @@ def real(S, M, A, level, studies):
             human = ratings.mean(axis=2).round(9)
             found.append(stats.kendalltau(human.ravel(), metric.ravel())[0])
             continue
-        grid = Grid(
+        grid = CellGrid(
             "d",
             tuple(map(str, range(S))),
             tuple(map(str, range(M))),
@@ -308,13 +308,18 @@ def test_the_law_is_found_again(floor, slope, sizes):
 
 
 def test_needed_numbers_follow_the_law():
-    size = Size(3, 1, 5, 3, 3)
+    size = StudySize(3, 1, 5, 3, 3)
 
     def points(floor, slope):
         sizes = (10, 20, 40, 80)
         return [
             Point(
-                Size(3, n, 5, 3, 3), 0, 0, 0, float(np.sqrt(floor**2 + slope**2 / n)), 9
+                StudySize(3, n, 5, 3, 3),
+                0,
+                0,
+                0,
+                float(np.sqrt(floor**2 + slope**2 / n)),
+                9,
             )
             for n in sizes
         ]
@@ -349,15 +354,15 @@ def test_inversions_are_pairs_in_the_wrong_order(order):
 
 def test_annotators_whom_all_share_move_no_output_against_another():
     noise = Noise(annotator=1.0)
-    assert noise.at(Size(3, 9, 9, 3, 3)) == (0, 0, 0)
-    assert noise.at(Size(6, 9, 9, 3, 6))[2] == pytest.approx(1 / 3 - 1 / 6)
+    assert noise.at(StudySize(3, 9, 9, 3, 3)) == (0, 0, 0)
+    assert noise.at(StudySize(6, 9, 9, 3, 6))[2] == pytest.approx(1 / 3 - 1 / 6)
 
 
 def test_a_pool_of_annotators_grows_with_the_annotators_of_an_output():
-    size = Size(10, 20, 5, 2, 4)
-    assert grown(size, "annotators", 2) == Size(20, 20, 5, 4, 8)
-    assert grown(size, "stories", 0.5) == Size(10, 10, 5, 2, 4)
-    assert grown(size, "methods", 0.1) == Size(10, 20, 3, 2, 4)
+    size = StudySize(10, 20, 5, 2, 4)
+    assert grown(size, "annotators", 2) == StudySize(20, 20, 5, 4, 8)
+    assert grown(size, "stories", 0.5) == StudySize(10, 10, 5, 2, 4)
+    assert grown(size, "methods", 0.1) == StudySize(10, 20, 3, 2, 4)
 
 
 @pytest.mark.shared
@@ -383,7 +388,7 @@ def test_the_model_of_people_holds_no_noise_of_ratings():
     S, M, A = 300, 12, 2
     human, metric = pair(rng, (S, M), 1.0, 0.6)
     ratings = human[..., None] + 1.5 * rng.normal(size=(S, M, A))
-    grid = Grid(
+    grid = CellGrid(
         "d",
         tuple(map(str, range(S))),
         tuple(map(str, range(M))),
@@ -394,7 +399,7 @@ def test_the_model_of_people_holds_no_noise_of_ratings():
         np.moveaxis(ratings, 2, 0),
         frozenset(),
     )
-    model = fit_model(grid, Noise(rest=1.5**2), Size(A, S, M, A, A))
+    model = fit_model(grid, Noise(rest=1.5**2), StudySize(A, S, M, A, A))
     found = model.parts["cell"] @ model.parts["cell"].T
     assert found[0, 0] == pytest.approx(1, abs=0.08)
     # The metric stands in a unit of the model's own.
@@ -493,7 +498,7 @@ def printed_interval(S, M, A, level, studies):
     halves = []
     for seed in range(studies):
         ratings, metric = values(S, M, A, 20_000 + seed)
-        grid = Grid(
+        grid = CellGrid(
             "d",
             tuple(map(str, range(S))),
             tuple(map(str, range(M))),
@@ -552,7 +557,7 @@ def test_more_stories_than_are_drawn_follow_the_law_of_a_mean():
 
 def test_a_story_may_stand_for_the_mean_of_many():
     model = Model({name: np.eye(2) for name in ("method", "story", "cell")}, Noise())
-    size, options = Size(1, 100, 40, 1, 1), {"stories": 1, "studies": 50}
+    size, options = StudySize(1, 100, 40, 1, 1), {"stories": 1, "studies": 50}
 
     def inside(each):
         rng = np.random.default_rng(0)

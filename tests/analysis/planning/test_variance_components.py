@@ -19,7 +19,7 @@ from analysis.planning.sums_of_squares import (
 from analysis.planning.variance_components import (
     RELIABILITY_COLUMNS,
     VARIANCE_COLUMNS,
-    Size,
+    StudySize,
     expected_reliability,
     reliability,
     variance_components,
@@ -108,7 +108,7 @@ def test_published_coefficients_of_the_same_study():
     rows = frame(BRENNAN)
     fit = estimate_components(rating_design(rows), rows["rating"].to_numpy()[:, None])
     parts = {source: matrix[0, 0] for source, matrix in fit.values.items()}
-    found = reliability(parts, Size(2, 4, 10, 2, 2))
+    found = reliability(parts, StudySize(2, 4, 10, 2, 2))
     # Brennan (2001), section 4.1: .64 and .55 for four items on two occasions.
     assert found["generalizability_method"] == pytest.approx(0.64, abs=0.005)
     assert found["dependability_method"] == pytest.approx(0.55, abs=0.005)

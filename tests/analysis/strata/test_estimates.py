@@ -421,7 +421,7 @@ def test_shuffles_without_a_value_count_on_neither_side():
         together = (stories[:, 0] > 0) == (stories[:, 1] > 0)
         return np.where(together, np.nan, stories[:, 0])[:, None]
 
-    measure = stratum_differences.Measure((), ("a", "b", "c", "d"), 1, values)
+    measure = stratum_differences.StratumMeasure((), ("a", "b", "c", "d"), 1, values)
     first = np.array([True, True, False, False])
     (p,) = stratum_differences._shuffled_p(
         measure, first, ~first, np.array([9.0]), ("x",), AlignOptions(resamples=3000)

@@ -11,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 
 from annotate.assignment.designs.balance import Assignment, DesignUnit
 from annotate.assignment.designs.balanced import plan
-from annotate.assignment.designs.replanning import Person, replan
+from annotate.assignment.designs.replanning import PlannedPerson, replan
 from tests.annotate.assignment.test_balanced import likert, pairwise
 
 
@@ -48,10 +48,10 @@ def interrupted(draw):
     )
     held = [a for a, keep in zip(whole.assignments, kept, strict=True) if keep]
     crew = [
-        Person(draw(st.booleans()), most=draw(st.none() | st.integers(0, 6)))
+        PlannedPerson(draw(st.booleans()), most=draw(st.none() | st.integers(0, 6)))
         for _ in range(people)
     ]
-    crew += [Person()] * draw(st.integers(0, 2))
+    crew += [PlannedPerson()] * draw(st.integers(0, 2))
     own = draw(st.none() | st.integers(1, 5))
     units[0] = replace(units[0], redundancy=own)
     return units, held, crew, draw(st.integers(1, 4))
@@ -150,7 +150,7 @@ def test_loads_are_as_even_as_the_held_slots_allow(people, number, extra, seed):
     result = replan(
         units,
         held,
-        annotators=[Person()] * people,
+        annotators=[PlannedPerson()] * people,
         redundancy=1,
         session_size=4,
         seed=seed,
@@ -171,7 +171,7 @@ def test_a_limit_of_one_person_is_passed_on_to_another():
         result = replan(
             units,
             held,
-            annotators=[Person(most=1), Person(most=1)],
+            annotators=[PlannedPerson(most=1), PlannedPerson(most=1)],
             redundancy=1,
             session_size=2,
             seed=seed,
@@ -183,7 +183,7 @@ def test_a_limit_of_one_person_is_passed_on_to_another():
 def test_a_chain_leads_from_a_full_person_to_a_free_one():
     """A and B hold most of it; C may take only what A took first."""
     units = [DesignUnit(i, f"s{i}", ("m",), redundancy=1) for i in range(3)]
-    crew = [Person(most=2), Person(most=1)]
+    crew = [PlannedPerson(most=2), PlannedPerson(most=1)]
     for seed in range(10):
         result = replan(
             units, [], annotators=crew, redundancy=1, session_size=3, seed=seed
@@ -193,7 +193,11 @@ def test_a_chain_leads_from_a_full_person_to_a_free_one():
 
 def test_groups_fill_their_own_share_and_who_left_gets_nothing():
     units = likert(3, 4)
-    crew = [Person(group="en")] * 3 + [Person(group="zh")] * 2 + [Person(False, "zh")]
+    crew = (
+        [PlannedPerson(group="en")] * 3
+        + [PlannedPerson(group="zh")] * 2
+        + [PlannedPerson(False, "zh")]
+    )
     held = [
         Assignment(5, unit.id, 1, 1, i + 1, True) for i, unit in enumerate(units[:4])
     ]
@@ -217,7 +221,7 @@ def test_what_nobody_can_take_is_listed():
     result = replan(
         likert(1, 2),
         [],
-        annotators=[Person(), Person(False)],
+        annotators=[PlannedPerson(), PlannedPerson(False)],
         redundancy=3,
         session_size=2,
         seed=0,
@@ -232,7 +236,7 @@ def test_rounds_are_completed_each_on_its_own():
     result = replan(
         units,
         held,
-        annotators=[Person()] * 2,
+        annotators=[PlannedPerson()] * 2,
         redundancy=2,
         session_size=2,
         seed=0,
@@ -246,7 +250,7 @@ def test_methods_are_met_evenly_by_newcomers():
     units = likert(6, 20)
     whole = plan(units, annotators=8, redundancy=4, session_size=5, seed=0)
     held = [a for a in whole.assignments if a.annotator < 4]
-    crew = [Person()] * 4 + [Person(False)] * 4 + [Person()] * 4
+    crew = [PlannedPerson()] * 4 + [PlannedPerson(False)] * 4 + [PlannedPerson()] * 4
     result = replan(units, held, annotators=crew, redundancy=4, session_size=5, seed=0)
     assert not result.unassigned
     assert result.balance.redundancy == (4, 4)
@@ -258,7 +262,7 @@ def test_the_same_seed_gives_the_same_plan():
         return replan(
             likert(3, 4),
             [],
-            annotators=[Person()] * 4,
+            annotators=[PlannedPerson()] * 4,
             redundancy=2,
             session_size=3,
             seed=seed,
@@ -278,7 +282,7 @@ def test_the_same_seed_gives_the_same_plan():
 )
 def test_contradictions_are_named(change, message):
     arguments = {
-        "annotators": [Person(group="zh")],
+        "annotators": [PlannedPerson(group="zh")],
         "redundancy": 1,
         "session_size": 2,
         "seed": 0,

@@ -12,7 +12,7 @@ from PIL import Image
 
 from annotate.blinding import blinding_check
 from annotate.blinding.blinding_check import BlindingCheck
-from annotate.blinding.findings import Report
+from annotate.blinding.findings import BlindingReport
 from annotate.models import Annotator, Event, Slot, Study
 from annotate.presentation import same_size
 from evalcore import media
@@ -38,7 +38,9 @@ checks:
 """
 
 
-def check(study: Study, slots: int | None = 4, *, around: bool = False) -> Report:
+def check(
+    study: Study, slots: int | None = 4, *, around: bool = False
+) -> BlindingReport:
     """Look at a study; the pages around its slots take long and are seldom needed."""
     looked = BlindingCheck(Study.objects.get(pk=study.pk), slots=slots)
     with pytest.MonkeyPatch.context() as patched:
@@ -130,7 +132,7 @@ def test_every_method_is_looked_at():
 # What is planted is found
 
 
-def only(report: Report, *words: str) -> None:
+def only(report: BlindingReport, *words: str) -> None:
     """Each leak has all these words, and there is one."""
     assert report.leaks
     for one in report.leaks:

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 
 from analysis.rankings.bradley_terry import fit
 from annotate.next_slot.adaptive import (
-    Standing,
+    MethodEstimates,
     StopRule,
     counterbalanced,
     information,
@@ -286,9 +286,9 @@ def test_sides_stay_balanced_after_every_answer(seed, m, stories, redundancy):
 # --- Stopping -----------------------------------------------------------------------
 
 
-def known(*means: float, sd: float = 0.2, comparisons: float = 100) -> Standing:
+def known(*means: float, sd: float = 0.2, comparisons: float = 100) -> MethodEstimates:
     m = len(means)
-    return Standing(np.array(means), np.eye(m) * sd**2, np.full(m, comparisons))
+    return MethodEstimates(np.array(means), np.eye(m) * sd**2, np.full(m, comparisons))
 
 
 def test_the_probability_of_the_top_is_that_of_the_normal():
@@ -329,7 +329,7 @@ def test_the_rule_is_monotone(seed, top, more):
     assert holds >= StopRule(top, 0.9, least=101).holds(state)
     assert StopRule(top, 0.9).holds(state) == holds
     covariance = state.covariance * (1 - more)
-    narrower = Standing(state.mean, covariance, state.comparisons)
+    narrower = MethodEstimates(state.mean, covariance, state.comparisons)
     assert StopRule(top, 0.9).holds(narrower) >= holds
 
 

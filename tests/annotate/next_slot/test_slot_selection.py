@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotate.next_slot.slot_selection import Candidate, Seen, best, keeps_even
+from annotate.next_slot.slot_selection import Candidate, SeenSoFar, best, keeps_even
 
 METHODS = st.integers(0, 4)
 CANDIDATES = st.lists(
@@ -23,7 +23,7 @@ CANDIDATES = st.lists(
     max_size=12,
 )
 SEEN = st.builds(
-    Seen,
+    SeenSoFar,
     stories=st.sets(st.integers(0, 5)),
     methods=st.dictionaries(METHODS, st.integers(0, 5)).map(Counter),
     lean=st.integers(-3, 3),
@@ -35,29 +35,29 @@ def one(slot, story=1, methods=("a",), level=1, left=True):
 
 
 def test_without_candidates_there_is_none():
-    assert best([], Seen()) is None
+    assert best([], SeenSoFar()) is None
 
 
 def test_ties_go_to_the_first():
-    assert best([one(5), one(3)], Seen()).slot == 5
+    assert best([one(5), one(3)], SeenSoFar()).slot == 5
 
 
 def test_a_fresh_story_comes_before_an_even_share():
-    seen = Seen(stories={1}, methods=Counter(b=9))
+    seen = SeenSoFar(stories={1}, methods=Counter(b=9))
     assert best([one(1), one(2, story=2, methods=("b",))], seen).slot == 2
 
 
 def test_the_method_met_least_comes_before_the_level():
-    seen = Seen(methods=Counter(a=2, b=1))
+    seen = SeenSoFar(methods=Counter(a=2, b=1))
     assert best([one(1), one(2, methods=("b",), level=2)], seen).slot == 2
 
 
 def test_of_equal_methods_the_unit_judged_least():
-    assert best([one(1, level=3), one(2, level=2)], Seen()).slot == 2
+    assert best([one(1, level=3), one(2, level=2)], SeenSoFar()).slot == 2
 
 
 def test_of_equal_pairs_the_side_that_was_shown_less():
-    seen = Seen()
+    seen = SeenSoFar()
     for slot in range(3):
         seen.add(one(slot, story=slot, methods=("a", "b")))
     assert seen.lean == 3
@@ -84,7 +84,7 @@ def test_no_other_choice_has_a_fresher_story_or_a_more_even_share(candidates, se
 def test_what_keeps_a_share_even_widens_no_gap(candidates, seen):
     for candidate in candidates:
         before = max(seen.methods.values(), default=0)
-        after = Seen(set(seen.stories), Counter(seen.methods))
+        after = SeenSoFar(set(seen.stories), Counter(seen.methods))
         after.add(candidate)
         if keeps_even(candidate, seen) and before:
             assert max(after.methods.values()) == before
@@ -93,7 +93,7 @@ def test_what_keeps_a_share_even_widens_no_gap(candidates, seen):
 
 @given(st.integers(1, 12), st.integers(1, 60))
 def test_whoever_finds_every_method_free_meets_all_within_one(methods, slots):
-    seen = Seen()
+    seen = SeenSoFar()
     for number in range(slots):
         free = [one(m, story=(number, m), methods=(m,)) for m in range(methods)]
         seen.add(best(free, seen))

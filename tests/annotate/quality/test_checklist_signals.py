@@ -2,19 +2,19 @@
 
 import pytest
 
-from annotate.quality_rules.checklist_signals import Shot, measure_boxes
+from annotate.quality_rules.checklist_signals import TickedShot, measure_boxes
 
 BOXES = ("a", "b", "c", "d")
 
 
-def measured(*shots: Shot):
+def measured(*shots: TickedShot):
     return measure_boxes(shots, BOXES)
 
 
 def test_nothing_ticked_is_told_by_shots():
-    signal = measured(Shot(frozenset()), Shot(frozenset("a")), Shot(frozenset()))[
-        "flat"
-    ]
+    signal = measured(
+        TickedShot(frozenset()), TickedShot(frozenset("a")), TickedShot(frozenset())
+    )["flat"]
     assert (signal.value, signal.n) == (pytest.approx(2 / 3), 3)
     assert signal.observations == (1, 0, 1)
 
@@ -29,27 +29,29 @@ def test_nothing_ticked_is_told_by_shots():
     ],
 )
 def test_repeats_compare_what_is_ticked(now, then, value):
-    signal = measured(Shot(frozenset(now), frozenset(then)))["repeat"]
+    signal = measured(TickedShot(frozenset(now), frozenset(then)))["repeat"]
     assert (signal.value, signal.n) == (pytest.approx(value), 1)
 
 
 def test_empty_boxes_are_no_agreement():
     # Of 68 boxes 60 are empty in any case.
-    signal = measured(Shot(frozenset(), frozenset()), Shot(frozenset("a")))["repeat"]
+    signal = measured(TickedShot(frozenset(), frozenset()), TickedShot(frozenset("a")))[
+        "repeat"
+    ]
     assert (signal.value, signal.n) == (None, 0)
 
 
 def test_agreement_with_the_shares_of_the_others():
     shots = [
-        Shot(frozenset("ab" if i % 2 else "c"), rest={"a": i % 2, "b": i % 2 / 2})
+        TickedShot(frozenset("ab" if i % 2 else "c"), rest={"a": i % 2, "b": i % 2 / 2})
         for i in range(8)
     ]
     signal = measured(*shots)["agreement"]
     assert signal.n == 8
     assert signal.value == pytest.approx(0.6**0.5)
     against = [
-        Shot(frozenset("c" if i % 2 else "ab"), rest={"a": i % 2, "b": i % 2 / 2})
+        TickedShot(frozenset("c" if i % 2 else "ab"), rest={"a": i % 2, "b": i % 2 / 2})
         for i in range(8)
     ]
     assert measured(*against)["agreement"].value == pytest.approx(-(0.6**0.5))
-    assert measured(*[Shot(frozenset("a"))] * 8)["agreement"].value is None
+    assert measured(*[TickedShot(frozenset("a"))] * 8)["agreement"].value is None

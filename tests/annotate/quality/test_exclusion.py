@@ -3,7 +3,7 @@
 import pytest
 
 from annotate.answers import analysis_views
-from annotate.answers.writing import Judgement, store_judgements
+from annotate.answers.writing import GivenElsewhere, store_judgements
 from annotate.history.verifying import problems
 from annotate.models import AnalysisView, Annotator, Event, Exclusion, Slot, Study
 from annotate.people import inviting
@@ -111,7 +111,11 @@ def test_surplus_slots_are_excluded_and_checks_are_not(study):
         position=9,
     )
     store_judgements(
-        [Judgement(repeat, dict.fromkeys(study.questions.all(), 2), late.submitted_at)]
+        [
+            GivenElsewhere(
+                repeat, dict.fromkeys(study.questions.all(), 2), late.submitted_at
+            )
+        ]
     )
     (hidden,) = exclusion.exclude_annotator(late.annotator, reason="x", author=None)
     assert hidden.slot == late

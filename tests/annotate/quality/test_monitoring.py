@@ -12,7 +12,7 @@ from annotate.history.verifying import problems
 from annotate.models import Annotator, Flag, Rating, Slot
 from annotate.next_slot import choosing
 from annotate.quality import control_slots, monitoring, pausing
-from annotate.quality_rules.signals import Judged, measure
+from annotate.quality_rules.signals import JudgedUnit, measure
 from annotate.slots import leasing
 from tests.annotate.test_concurrency import at_once
 from tests.counting import calls
@@ -122,7 +122,7 @@ checks:
         }
         expected = {key: tuple(value) for key, value in slot.unit.expected.items()}
         judged.append(
-            Judged(
+            JudgedUnit(
                 purpose=slot.purpose,
                 answers=own,
                 shots=2,

@@ -20,7 +20,7 @@ from annotate.quality_rules.rules import (
     evaluate,
     parse_rules,
 )
-from annotate.quality_rules.signals import SIGNALS, Judged, Signal, measure
+from annotate.quality_rules.signals import SIGNALS, JudgedUnit, Signal, measure
 
 GOLD = Rule("gold", "gold", "pause", below=0.7, at_least=5)
 
@@ -127,9 +127,9 @@ def test_every_signal_has_a_sentence(name):
 
 
 def test_straight_liners_are_paused_and_careful_ones_are_not_under_the_default_rules():
-    straight = [Judged("real", {"x": 3, "y": 3}, seconds=40) for _ in range(40)]
+    straight = [JudgedUnit("real", {"x": 3, "y": 3}, seconds=40) for _ in range(40)]
     careful = [
-        Judged("real", {"x": i % 5, "y": i // 5 % 5}, seconds=40) for i in range(40)
+        JudgedUnit("real", {"x": i % 5, "y": i // 5 % 5}, seconds=40) for i in range(40)
     ]
     found = evaluate(DEFAULT_RULES, measure(straight))
     assert {b.rule.key for b in found} == {

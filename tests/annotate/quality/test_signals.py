@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from annotate.quality_rules.signals import (
     SIGNALS,
-    Judged,
+    JudgedUnit,
     Signal,
     measure,
     upper_tail,
@@ -19,18 +19,18 @@ from tests.counting import calls
 SCALES = {"look": (0, 4), "text": (0, 4)}
 
 
-def rated(look=None, text=None, purpose="real", **fields) -> Judged:
+def rated(look=None, text=None, purpose="real", **fields) -> JudgedUnit:
     given = {"look": look, "text": text}
     answers = {name: value for name, value in given.items() if value is not None}
-    return Judged(purpose, answers, **fields)
+    return JudgedUnit(purpose, answers, **fields)
 
 
-def chosen(*values, left=True, purpose="real", **fields) -> Judged:
+def chosen(*values, left=True, purpose="real", **fields) -> JudgedUnit:
     answers = {f"c{index}": value for index, value in enumerate(values)}
-    return Judged(purpose, answers, a_is_left=left, **fields)
+    return JudgedUnit(purpose, answers, a_is_left=left, **fields)
 
 
-def signal(name: str, *units: Judged, **options) -> Signal:
+def signal(name: str, *units: JudgedUnit, **options) -> Signal:
     return measure(units, scales=SCALES, **options)[name]
 
 
@@ -102,7 +102,10 @@ def test_several_questions_are_not_the_same_answer():
 
 
 def test_units_with_different_questions_are_not_compared():
-    one, other = Judged("real", {"x": 1, "y": 1}), Judged("real", {"x": 1, "z": 1})
+    one, other = (
+        JudgedUnit("real", {"x": 1, "y": 1}),
+        JudgedUnit("real", {"x": 1, "z": 1}),
+    )
     assert signal("straight_line", one, other).value is None
 
 

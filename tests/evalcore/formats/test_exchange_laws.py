@@ -5,7 +5,7 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalcore.formats.foreign_scores import Found
+from evalcore.formats.foreign_scores import ForeignScores
 from evalcore.formats.json_files import as_found, storable
 from evalcore.formats.vistorybench.layout import FORM, RunPath
 from evalcore.formats.vistorybench.results import read_results
@@ -46,7 +46,7 @@ LINES = st.lists(
 )
 
 
-def exported(found: Found) -> dict[str, str]:
+def exported(found: ForeignScores) -> dict[str, str]:
     """Write what was read, as if it had been in the database in between."""
     ((_name, options),) = found.options.items()
     kept = json.loads(json.dumps(options[FORM], allow_nan=False, sort_keys=True))

@@ -5,8 +5,15 @@ from pathlib import Path
 
 import numpy as np
 
-from evalcore.metrics.base import Character, Image, Metric, Rendering, Shot, Source
-from evalcore.metrics.engine import Engine, Job
+from evalcore.metrics.base import (
+    Image,
+    Metric,
+    RenderedCharacter,
+    RenderedShot,
+    Rendering,
+    Source,
+)
+from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.metrics.feature_cache import FeatureStore
 
 
@@ -29,14 +36,14 @@ def rendering_of(
     *,
     texts: list[dict[str, str]] | None = None,
     expected: list[tuple[str, ...]] | None = None,
-    characters: list[Character] | None = None,
+    characters: list[RenderedCharacter] | None = None,
     method: str = "Alder",
     story: str = "01",
     **extra,
 ) -> Rendering:
     """A rendering with one picture a shot; None where the shot is missing."""
     shots = [
-        Shot(
+        RenderedShot(
             number,
             () if picture is None else (image_of(picture),),
             (texts or [{}] * len(pictures))[number - 1],
@@ -50,7 +57,9 @@ def rendering_of(
 
 def score(metric: Metric, subject, folder: Path):
     """The values of a metric; raises what it raised."""
-    (outcome,) = Engine(FeatureStore(folder)).run([Job("it", metric.score(subject))])
+    (outcome,) = Engine(FeatureStore(folder)).run(
+        [MetricJob("it", metric.score(subject))]
+    )
     if outcome.error is not None:
         raise outcome.error
     return list(outcome.values)

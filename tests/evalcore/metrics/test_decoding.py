@@ -10,7 +10,7 @@ import pytest
 
 from evalcore.metrics.base import Ask, Clip, Image, Source, Text, Value
 from evalcore.metrics.decoding import Ahead
-from evalcore.metrics.engine import Engine, Job
+from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.feature_cache import FeatureStore
 from tests.serving import wait_until
@@ -81,7 +81,9 @@ def asking(encoder, items):
 
 def test_a_frame_of_a_long_film_is_let_go_when_it_is_prepared(tmp_path):
     films = [Film(300), Film(300)]
-    jobs = [Job(i, asking(Small(), film.images())) for i, film in enumerate(films)]
+    jobs = [
+        MetricJob(i, asking(Small(), film.images())) for i, film in enumerate(films)
+    ]
     engine = Engine(FeatureStore(tmp_path), threads=THREADS)
     for outcome in engine.run(jobs):
         assert [value.value for value in outcome.values] == [
@@ -238,5 +240,5 @@ def test_large_pictures_are_encoded_before_a_batch_is_full(tmp_path, monkeypatch
 
     encoder = Noting()
     engine = Engine(FeatureStore(tmp_path), threads=THREADS)
-    list(engine.run([Job(0, asking(encoder, Film(7).images()))]))
+    list(engine.run([MetricJob(0, asking(encoder, Film(7).images()))]))
     assert encoder.sizes == [3, 3, 1]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from evalcore.metrics.base import Ask, Clip, Image, Source, Text, Value
-from evalcore.metrics.engine import Engine, Job
+from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.metrics.errors import FatalError, FeatureError
 from evalcore.metrics.feature_cache import FeatureStore
 from tests.evalcore.metrics.asking import image_of, noise
@@ -45,7 +45,7 @@ def engine(tmp_path):
 
 
 def outcomes(engine, *scorings):
-    jobs = [Job(i, scoring) for i, scoring in enumerate(scorings)]
+    jobs = [MetricJob(i, scoring) for i, scoring in enumerate(scorings)]
     return {outcome.key: outcome for outcome in engine.run(jobs)}
 
 
@@ -243,7 +243,7 @@ def test_outcomes_come_before_the_last_job_is_begun(tmp_path):
     def jobs():
         for i in range(30):
             begun.append(i)
-            yield Job(i, asking(encoder, [PICTURES[i % 9]]))
+            yield MetricJob(i, asking(encoder, [PICTURES[i % 9]]))
 
     encoder = Brightness()
     engine = Engine(FeatureStore(tmp_path), window=5)
@@ -254,7 +254,9 @@ def test_outcomes_come_before_the_last_job_is_begun(tmp_path):
 
 def test_a_job_is_done_as_soon_as_all_it_asked_for_is_known(engine):
     encoder = Brightness(batch=2)
-    jobs = [Job(i, asking(encoder, PICTURES[2 * i : 2 * i + 2])) for i in range(4)]
+    jobs = [
+        MetricJob(i, asking(encoder, PICTURES[2 * i : 2 * i + 2])) for i in range(4)
+    ]
     found = engine.run(jobs)
     for done in range(1, 5):
         assert next(found).key == done - 1
@@ -265,8 +267,8 @@ def test_what_is_remembered_waits_for_no_encoding(engine):
     outcomes(engine, asking(Brightness(), PICTURES[:2]))
     encoder = Brightness()
     jobs = [
-        Job("new", asking(encoder, PICTURES)),
-        Job("old", asking(encoder, PICTURES[:2])),
+        MetricJob("new", asking(encoder, PICTURES)),
+        MetricJob("old", asking(encoder, PICTURES[:2])),
     ]
     first = next(engine.run(jobs))
     assert first.key == "old"
@@ -280,7 +282,7 @@ def test_within_a_run_all_hear_the_same_of_an_item(tmp_path):
             return features if len(self.batches) > 1 else [FeatureError("not now")]
 
     encoder = Moody()
-    jobs = [Job(i, asking(encoder, PICTURES[:1])) for i in range(2)]
+    jobs = [MetricJob(i, asking(encoder, PICTURES[:1])) for i in range(2)]
     engine = Engine(FeatureStore(tmp_path), window=1)
     assert [str(one.error) for one in engine.run(jobs)] == ["not now"] * 2
     assert encoder.batches == [1]

@@ -26,7 +26,7 @@ from django.views.debug import get_exception_reporter_class
 from annotate.models import User
 from annotate.people import devices
 from evalcore.management.commands.serve import _web_command
-from evalcore.serving.redacting import Line, redact
+from evalcore.serving.redacting import RedactedLine, redact
 from tests.factories import make_study
 from tests.serving import answers, free_port
 
@@ -289,7 +289,7 @@ def test_a_line_is_clean_before_anybody_formats_it():
     try:
         raise ValueError(f"at /rate/{LINK}/")
     except ValueError:
-        line = Line(
+        line = RedactedLine(
             "any",
             logging.ERROR,
             "x.py",
@@ -306,7 +306,9 @@ def test_a_line_is_clean_before_anybody_formats_it():
 
 
 def test_a_line_that_does_not_fit_its_values_is_told_nevertheless():
-    line = Line("any", logging.ERROR, "x.py", 1, "%s and %s", (f"/rate/{LINK}/",), None)
+    line = RedactedLine(
+        "any", logging.ERROR, "x.py", 1, "%s and %s", (f"/rate/{LINK}/",), None
+    )
     assert "'%s and %s'" in line.getMessage()
     assert LINK not in line.getMessage()
 

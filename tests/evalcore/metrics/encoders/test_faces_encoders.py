@@ -13,7 +13,7 @@ from evalcore.metrics.encoders import face_features, faces
 from evalcore.metrics.encoders.adaface import AdaFaceNetwork, adaface
 from evalcore.metrics.encoders.arcface import ArcFace
 from evalcore.metrics.encoders.face_alignment import ARCFACE, aligned
-from evalcore.metrics.engine import Engine, Job
+from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.feature_cache import FeatureStore
 from evalcore.metrics.weights import WeightsError
@@ -42,7 +42,7 @@ def asked(encoder, images, folder):
 
     features = []
     engine = Engine(FeatureStore(folder), threads=2)
-    (outcome,) = engine.run([Job("it", scoring())])
+    (outcome,) = engine.run([MetricJob("it", scoring())])
     assert outcome.error is None
     return features, engine.counts
 

@@ -8,7 +8,7 @@ import pytest
 
 from evalcore.metrics.base import Ask, Text
 from evalcore.metrics.encoders.unobtainable import Unobtainable
-from evalcore.metrics.engine import Engine, Job
+from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.metrics.feature_cache import FeatureStore
 from evalcore.metrics.weights import WeightsError, unobtainable
 
@@ -36,7 +36,7 @@ def test_a_metric_that_asks_it_ends_the_run(tmp_path):
 
     engine = Engine(FeatureStore(tmp_path))
     with pytest.raises(WeightsError, match="Oracle"):
-        list(engine.run([Job("one", scoring())]))
+        list(engine.run([MetricJob("one", scoring())]))
 
 
 def test_it_needs_no_network_library():

@@ -5,7 +5,7 @@ from itertools import count
 import pytest
 
 from evalcore.metrics import registry
-from evalcore.metrics.engine import Engine, Job
+from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.metrics.envision.dimensions import CODE, PAPER, PARTS, SUB_SCORES
 from evalcore.metrics.envision.judged import EnvisionScore
 from evalcore.metrics.envision.reading import read_trial
@@ -173,7 +173,7 @@ class TestAsking:
     ):
         with asking(judge_at(server)):
             jobs = [
-                Job(part, EnvisionScore(part, profile).score(sequence()))
+                MetricJob(part, EnvisionScore(part, profile).score(sequence()))
                 for part in PARTS
             ]
             outcomes = list(Engine(FeatureStore(tmp_path)).run(jobs))

@@ -3,13 +3,13 @@
 import pytest
 
 from evalcore.metrics.base import Image, Source
-from evalcore.metrics.engine import Engine, Job
+from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.metrics.feature_cache import FeatureStore
-from evalcore.metrics.judging.asking import Answer, Refusal, ask_judge
+from evalcore.metrics.judging.asking import JudgeAnswer, Refusal, ask_judge
 from evalcore.metrics.judging.attempts import NoAnswerError
 from evalcore.metrics.judging.client import asking
 from evalcore.metrics.judging.costs import BudgetExceededError
-from evalcore.metrics.judging.questions import Question
+from evalcore.metrics.judging.questions import JudgeQuestion
 from evalcore.metrics.judging.replies import without_thoughts
 from tests.evalcore.metrics.judging.serving import (
     answers,
@@ -36,7 +36,8 @@ def run(judge, folder, *jobs):
     with asking(judge):
         outcomes = list(
             Engine(FeatureStore(folder)).run(
-                Job(i, ask_judge(*job[:2], **job[2])) for i, job in enumerate(jobs)
+                MetricJob(i, ask_judge(*job[:2], **job[2]))
+                for i, job in enumerate(jobs)
             )
         )
     return [
@@ -46,7 +47,9 @@ def run(judge, folder, *jobs):
 
 
 def ask(judge, folder, texts, **how):
-    questions = [t if isinstance(t, Question) else Question((t,)) for t in texts]
+    questions = [
+        t if isinstance(t, JudgeQuestion) else JudgeQuestion((t,)) for t in texts
+    ]
     (outcome,) = run(judge, folder, (questions, number, how))
     return outcome
 
@@ -54,9 +57,9 @@ def ask(judge, folder, texts, **how):
 def test_answers_come_in_order(server, tmp_path):
     server.by_question = lambda asked: answers(asked.text)
     assert ask(judge_at(server), tmp_path, ["7", "8", "7"]) == [
-        Answer(7, "7", 1),
-        Answer(8, "8", 1),
-        Answer(7, "7", 1),
+        JudgeAnswer(7, "7", 1),
+        JudgeAnswer(8, "8", 1),
+        JudgeAnswer(7, "7", 1),
     ]
     assert len(server.asked) == 2  # the same question is asked once
 
@@ -70,10 +73,10 @@ def test_prose_is_asked_again_warmer(server, tmp_path):
     server.script = [answers("Well, seven."), answers("Let me think.")]
     server.then = answers("7")
     judge = judge_at(server)
-    assert ask(judge, tmp_path, ["?"], warmer=0.15) == [Answer(7, "7", 3)]
+    assert ask(judge, tmp_path, ["?"], warmer=0.15) == [JudgeAnswer(7, "7", 3)]
     temperatures = [asked.body["temperature"] for asked in server.asked]
     assert temperatures == [0.0, 0.15, 0.3]
-    assert ask(judge, tmp_path, ["?"], warmer=0.15) == [Answer(7, "7", 3)]
+    assert ask(judge, tmp_path, ["?"], warmer=0.15) == [JudgeAnswer(7, "7", 3)]
     assert len(server.asked) == 3  # prose is remembered too
 
 
@@ -110,7 +113,7 @@ def test_so_many_attempts_and_no_more(server, tmp_path, attempts):
 
 def test_it_does_not_get_warmer_for_ever(server, tmp_path):
     server.then = answers("prose")
-    question = Question(("?",), temperature=1.5)
+    question = JudgeQuestion(("?",), temperature=1.5)
     (refusal,) = ask(judge_at(server), tmp_path, [question], attempts=9, warmer=0.3)
     temperatures = [asked.body["temperature"] for asked in server.asked]
     assert temperatures == [1.5, 1.8, 2.0]
@@ -121,7 +124,7 @@ def test_it_does_not_get_warmer_for_ever(server, tmp_path):
 def test_an_empty_answer_is_asked_again(server, tmp_path, misbehaviour):
     server.script = [misbehaviour]
     server.then = answers("7")
-    assert ask(judge_at(server), tmp_path, ["?"]) == [Answer(7, "7", 2)]
+    assert ask(judge_at(server), tmp_path, ["?"]) == [JudgeAnswer(7, "7", 2)]
 
 
 def test_what_the_server_refuses_is_not_asked_again(server, tmp_path):
@@ -129,7 +132,7 @@ def test_what_the_server_refuses_is_not_asked_again(server, tmp_path):
         fails(400, "no") if asked.text == "1" else answers(asked.text)
     )
     good, bad = ask(judge_at(server), tmp_path, ["0", "1"])
-    assert good == Answer(0, "0", 1)
+    assert good == JudgeAnswer(0, "0", 1)
     (reason,) = bad.reasons
     assert "status 400" in reason
     assert str(bad) == f"the judge gave no usable answer: {reason}"
@@ -144,11 +147,11 @@ def test_without_a_reply_the_metric_fails_and_asks_again_another_time(server, tm
     assert isinstance(failure, NoAnswerError)
     assert "status 503, 'no'" in str(failure)
     answer, refusal = ask(judge_at(server), tmp_path, ["0", "1"], unanswered="refuse")
-    assert answer == Answer(0, "0", 1)
+    assert answer == JudgeAnswer(0, "0", 1)
     assert "status 503, 'no'" in str(refusal)
     server.by_question = lambda asked: answers(asked.text)
     again = ask(judge_at(server), tmp_path, ["0", "1"])
-    assert again == [Answer(0, "0", 1), Answer(1, "1", 1)]
+    assert again == [JudgeAnswer(0, "0", 1), JudgeAnswer(1, "1", 1)]
     assert [asked.text for asked in server.asked].count("0") == 1
 
 
@@ -157,7 +160,7 @@ def test_a_picture_that_cannot_be_decoded_is_one_refusal(server, tmp_path):
         raise OSError("cannot identify image file")
 
     server.then = answers("7")
-    question = Question(("?", Image(Source("bad", broken))))
+    question = JudgeQuestion(("?", Image(Source("bad", broken))))
     bad, good = ask(judge_at(server), tmp_path, [question, "?"])
     assert bad.reasons == ("cannot identify image file",)
     assert good.value == 7
@@ -177,11 +180,12 @@ def test_a_spent_budget_ends_the_run_and_the_next_goes_on(server, tmp_path, spar
     """
     server.then = answers("7")
     free = judge_at(server, price_out=10)
-    packed = free.prepare(Question(("a0",)))
+    packed = free.prepare(JudgeQuestion(("a0",)))
     each = free.meter.cost(packed.tokens_in, packed.tokens_out)
     poor = judge_at(server, price_out=10, budget=each * spare, concurrency=1)
     jobs = [
-        ([Question((f"{name}{i}",)) for i in range(4)], number, {}) for name in "ab"
+        ([JudgeQuestion((f"{name}{i}",)) for i in range(4)], number, {})
+        for name in "ab"
     ]
     if spare < 8:
         with pytest.raises(BudgetExceededError, match=f"for {spare} requests"):
@@ -201,10 +205,12 @@ def test_a_spent_budget_ends_the_run_and_the_next_goes_on(server, tmp_path, spar
 def test_finished_jobs_are_given_before_the_budget_ends_the_run(server, tmp_path):
     server.then = answers("7")
     free = judge_at(server, price_out=10)
-    packed = free.prepare(Question(("0",)))
+    packed = free.prepare(JudgeQuestion(("0",)))
     each = free.meter.cost(packed.tokens_in, packed.tokens_out)
     poor = judge_at(server, price_out=10, budget=each * 3, concurrency=1)
-    jobs = [Job(i, ask_judge([Question((str(i),))], number)) for i in range(4)]
+    jobs = [
+        MetricJob(i, ask_judge([JudgeQuestion((str(i),))], number)) for i in range(4)
+    ]
     outcomes = Engine(FeatureStore(tmp_path)).run(jobs)
     with asking(poor):
         assert [next(outcomes).key for _ in range(3)] == [0, 1, 2]
@@ -216,7 +222,7 @@ def test_only_what_follows_thoughts_is_parsed_and_all_is_kept(server, tmp_path):
     thought = "<think>1: is it 5, or {6}?</think>\n7"
     server.script = [answers("<think>5</think>Seven."), answers(thought)]
     judge = judge_at(server, concurrency=1)
-    assert ask(judge, tmp_path, ["?"]) == [Answer(7, thought, 2)]
+    assert ask(judge, tmp_path, ["?"]) == [JudgeAnswer(7, thought, 2)]
     server.then = answers("<think>5</think>Seven.")
     (refusal,) = ask(judge, tmp_path, ["!"], attempts=1)
     assert refusal == Refusal(("no number: 'Seven.'",))

@@ -10,7 +10,7 @@ from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.feature_cache import FeatureStore
 from evalcore.metrics.judging.attempts import MOST_TRIES, JudgeError
 from evalcore.metrics.judging.client import Judge, NotAskedError
-from evalcore.metrics.judging.questions import Question
+from evalcore.metrics.judging.questions import JudgeQuestion
 from evalcore.metrics.judging.sending import MOST_BYTES
 from evalcore.metrics.judging.settings import JudgeSettings
 from tests.evalcore.metrics.judging.serving import (
@@ -35,9 +35,9 @@ def server():
         yield server
 
 
-def ask(judge: Judge, *questions: str | Question) -> list:
+def ask(judge: Judge, *questions: str | JudgeQuestion) -> list:
     """What the judge replies: texts as str, errors as they are."""
-    asked = [Question((q,)) if isinstance(q, str) else q for q in questions]
+    asked = [JudgeQuestion((q,)) if isinstance(q, str) else q for q in questions]
     replies = judge.encode([judge.prepare(question) for question in asked])
     return [r if isinstance(r, FeatureError) else str(r) for r in replies]
 
@@ -55,7 +55,7 @@ def refusal(judge: Judge) -> str:
 
 def test_a_question_is_one_request_with_the_key(server):
     server.then = answers("A fox.")
-    question = Question(
+    question = JudgeQuestion(
         ("What do you see?",), system="Be brief.", temperature=0.3, seed=5, trial=2
     )
     assert ask(judge_at(server), question) == ["A fox."]

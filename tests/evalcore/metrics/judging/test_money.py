@@ -6,13 +6,13 @@ from decimal import Decimal
 import pytest
 
 from evalcore.metrics.base import Ask
-from evalcore.metrics.engine import Engine, Job
+from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.feature_cache import FeatureStore
 from evalcore.metrics.judging.attempts import JudgeError
 from evalcore.metrics.judging.client import Judge, NotAskedError
 from evalcore.metrics.judging.costs import BudgetExceededError, CostMeter
-from evalcore.metrics.judging.questions import Question
+from evalcore.metrics.judging.questions import JudgeQuestion
 from tests.evalcore.metrics.judging.serving import (
     answers,
     fails,
@@ -30,9 +30,9 @@ def server():
         yield server
 
 
-def ask(judge: Judge, *questions: str | Question) -> list:
+def ask(judge: Judge, *questions: str | JudgeQuestion) -> list:
     """What the judge replies: texts as str, errors as they are."""
-    asked = [Question((q,)) if isinstance(q, str) else q for q in questions]
+    asked = [JudgeQuestion((q,)) if isinstance(q, str) else q for q in questions]
     replies = judge.encode([judge.prepare(question) for question in asked])
     return [r if isinstance(r, FeatureError) else str(r) for r in replies]
 
@@ -67,7 +67,7 @@ def test_what_the_reply_says_is_billed(server):
 def test_without_usage_the_most_is_billed(server, usage):
     server.then = answers("yes", usage=usage)
     judge = judge_at(server, budget=1, price_in=1, price_out=1)
-    question = Question(("?",), max_tokens=100)
+    question = JudgeQuestion(("?",), max_tokens=100)
     packed = judge.prepare(question)
     ask(judge, question)
     assert judge.meter.spent == Decimal(packed.tokens_in + 100) / 1_000_000
@@ -106,7 +106,7 @@ def test_who_stops_early_loses_no_money_from_the_account(server):
     meter = CostMeter(price_in=Decimal(1), on_spending=reported.append)
     server.then = answers("yes", usage={"prompt_tokens": 10, "completion_tokens": 0})
     judge = judge_at(server, meter=meter, concurrency=2)
-    coming = judge.stream([judge.prepare(Question((str(i),))) for i in range(20)])
+    coming = judge.stream([judge.prepare(JudgeQuestion((str(i),))) for i in range(20)])
     next(coming)
     coming.close()
     assert 1 <= len(server.asked) < 20
@@ -122,16 +122,16 @@ def test_what_was_answered_before_an_interruption_is_remembered(server, tmp_path
             raise KeyboardInterrupt
 
     judge = judge_at(server, concurrency=2)
-    jobs = [Job(0, metric(judge, [str(i) for i in range(8)]))]
+    jobs = [MetricJob(0, metric(judge, [str(i) for i in range(8)]))]
     with pytest.raises(KeyboardInterrupt):
         list(Engine(FeatureStore(tmp_path), on_batch=stop).run(jobs))
     engine = Engine(FeatureStore(tmp_path))
-    list(engine.run([Job(0, metric(judge, [str(i) for i in range(8)]))]))
+    list(engine.run([MetricJob(0, metric(judge, [str(i) for i in range(8)]))]))
     assert engine.counts.encoded[judge.id] == 3
 
 
 def worst(judge: Judge, question: str) -> Decimal:
-    packed = judge.prepare(Question((question,)))
+    packed = judge.prepare(JudgeQuestion((question,)))
     return judge.meter.cost(packed.tokens_in, packed.tokens_out)
 
 
@@ -181,7 +181,7 @@ def test_what_was_spent_before_counts(server):
 
 def metric(judge, texts):
     """Ask so many questions one after the other, as a metric would."""
-    got = yield Ask(judge, [Question((text,)) for text in texts], tolerant=True)
+    got = yield Ask(judge, [JudgeQuestion((text,)) for text in texts], tolerant=True)
     return got
 
 
@@ -189,7 +189,7 @@ def test_n_questions_cost_n_requests_and_a_rerun_none(server, tmp_path):
     judge = judge_at(server)
     texts = [str(i) for i in range(20)]
     for _ in range(2):
-        jobs = [Job(i, metric(judge, texts)) for i in range(3)]
+        jobs = [MetricJob(i, metric(judge, texts)) for i in range(3)]
         outcomes = list(Engine(FeatureStore(tmp_path)).run(jobs))
         assert all(
             [str(one) for one in outcome.values] == ["Score: 3"] * 20
@@ -201,7 +201,7 @@ def test_n_questions_cost_n_requests_and_a_rerun_none(server, tmp_path):
 def test_another_judge_is_asked_anew(server, tmp_path):
     for name in ("owl", "heron"):
         judge = judge_at(server, name=name)
-        list(Engine(FeatureStore(tmp_path)).run([Job(0, metric(judge, ["a"]))]))
+        list(Engine(FeatureStore(tmp_path)).run([MetricJob(0, metric(judge, ["a"]))]))
     assert [asked.body["model"] for asked in server.asked] == ["owl", "heron"]
 
 

@@ -12,13 +12,13 @@ from PIL import Image as Pillow
 from evalcore.metrics.base import Image, Source
 from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.judging.payloads import payload
-from evalcore.metrics.judging.questions import Question
+from evalcore.metrics.judging.questions import JudgeQuestion
 from tests.evalcore.metrics.asking import image_of, noise
 
 RED = np.full((30, 60, 3), (255, 0, 0), np.uint8)
 
 
-def sent(question: Question) -> list[dict]:
+def sent(question: JudgeQuestion) -> list[dict]:
     """The parts of the user message."""
     return json.loads(payload(question, "owl").body)["messages"][-1]["content"]
 
@@ -32,13 +32,13 @@ def opened(part: dict) -> Pillow.Image:
 
 
 def test_everything_that_decides_the_answer_is_in_the_key():
-    question = Question(("What?", image_of(RED)))
+    question = JudgeQuestion(("What?", image_of(RED)))
     others = [
-        Question(("Who?", image_of(RED))),
-        Question(("What?", image_of(noise(1)))),
-        Question(("What?", replace(image_of(RED), box=(0, 0, 9, 9)))),
-        Question((image_of(RED), "What?")),
-        Question(("What?", image_of(RED).key)),
+        JudgeQuestion(("Who?", image_of(RED))),
+        JudgeQuestion(("What?", image_of(noise(1)))),
+        JudgeQuestion(("What?", replace(image_of(RED), box=(0, 0, 9, 9)))),
+        JudgeQuestion((image_of(RED), "What?")),
+        JudgeQuestion(("What?", image_of(RED).key)),
         replace(question, system="Be brief."),
         replace(question, temperature=0.1),
         replace(question, max_tokens=9),
@@ -50,7 +50,7 @@ def test_everything_that_decides_the_answer_is_in_the_key():
         replace(question, detail="low"),
     ]
     assert len({question.key, *(other.key for other in others)}) == 15
-    assert Question(("What?", image_of(RED.copy()))).key == question.key
+    assert JudgeQuestion(("What?", image_of(RED.copy()))).key == question.key
     assert replace(question, temperature=0.1 + 0.2).key == (
         replace(question, temperature=0.3).key
     )
@@ -62,12 +62,12 @@ def test_everything_that_decides_the_answer_is_in_the_key():
 )
 def test_a_question_that_cannot_be_asked_is_none(bad, words):
     with pytest.raises(ValueError, match=words):
-        Question(**{"parts": ("What?",), **bad})
+        JudgeQuestion(**{"parts": ("What?",), **bad})
 
 
 def test_parts_keep_their_order():
     first, second = noise(1), noise(2)
-    question = Question(("One:", image_of(first), "Two:", image_of(second)))
+    question = JudgeQuestion(("One:", image_of(first), "Two:", image_of(second)))
     parts = sent(question)
     assert [part["type"] for part in parts] == ["text", "image_url"] * 2
     assert [parts[0]["text"], parts[2]["text"]] == ["One:", "Two:"]
@@ -75,7 +75,7 @@ def test_parts_keep_their_order():
 
 
 def test_pictures_are_squashed():
-    (part,) = sent(Question((image_of(RED),)))
+    (part,) = sent(JudgeQuestion((image_of(RED),)))
     assert opened(part).size == (512, 512)
     assert np.allclose(np.asarray(opened(part))[256, 256], (254, 0, 0), atol=3)
 
@@ -91,13 +91,13 @@ def test_pictures_are_squashed():
     ],
 )
 def test_pictures_are_only_reduced_where_asked(size, expected):
-    (part,) = sent(Question((image_of(noise(1, size)),), size=None))
+    (part,) = sent(JudgeQuestion((image_of(noise(1, size)),), size=None))
     assert opened(part).size == expected
 
 
 def test_detail_is_said_only_where_it_matters():
     for detail, expected in [("auto", None), ("low", "low"), ("high", "high")]:
-        (part,) = sent(Question((image_of(RED),), detail=detail))
+        (part,) = sent(JudgeQuestion((image_of(RED),), detail=detail))
         assert part["image_url"].get("detail") == expected
 
 
@@ -105,7 +105,7 @@ def test_detail_is_said_only_where_it_matters():
 def test_pictures_have_the_quality_that_is_asked_for(quality):
     stream = io.BytesIO()
     Pillow.fromarray(RED).save(stream, "JPEG", quality=quality)
-    (part,) = sent(Question((image_of(RED),), quality=quality))
+    (part,) = sent(JudgeQuestion((image_of(RED),), quality=quality))
     wanted = Pillow.open(io.BytesIO(stream.getvalue())).quantization
     assert opened(part).quantization == wanted
 
@@ -114,7 +114,7 @@ def test_a_part_and_its_mirror_image_are_cut():
     picture = np.zeros((20, 40, 3), np.uint8)
     picture[:, 30:] = 255
     half = replace(image_of(picture), box=(20, 0, 40, 20), mirrored=True)
-    (part,) = sent(Question((half,), size=None))
+    (part,) = sent(JudgeQuestion((half,), size=None))
     cut = np.asarray(opened(part))
     assert cut.shape == (20, 20, 3)
     assert cut[:, :8].min() > 200
@@ -130,18 +130,18 @@ def test_each_source_is_decoded_once():
 
     source = Source("film", film)
     images = [Image(source, 5), Image(source, 2), Image(source, 5)]
-    parts = sent(Question(tuple(images), size=None))
+    parts = sent(JudgeQuestion(tuple(images), size=None))
     assert decoded == [1]
     assert parts[0] == parts[2] != parts[1]
 
 
 def test_a_frame_that_is_not_there_has_a_reason():
     with pytest.raises(FeatureError, match="no frame 3"):
-        payload(Question((Image(Source("a", lambda: iter([RED])), 3),)), "owl")
+        payload(JudgeQuestion((Image(Source("a", lambda: iter([RED])), 3),)), "owl")
 
 
 def test_no_question_costs_more_tokens_than_thought():
-    question = Question(("Füchse?", image_of(RED)), system="sys", max_tokens=77)
+    question = JudgeQuestion(("Füchse?", image_of(RED)), system="sys", max_tokens=77)
     packed = payload(question, "owl")
     # a message's frame, eight and three bytes, one tile
     assert packed.tokens_in == 64 + 8 + 3 + 8500

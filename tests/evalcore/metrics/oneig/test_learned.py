@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalcore.metrics import registry
-from evalcore.metrics.base import Image, Rendering, Shot
+from evalcore.metrics.base import Image, RenderedShot, Rendering
 from evalcore.metrics.baselines.pixels import PixelFormula
 from evalcore.metrics.oneig.diversity import Diversity, mean_pairwise_distance
 from evalcore.metrics.oneig.reasoning import Reasoning, answer_similarities
@@ -136,7 +136,7 @@ def grid_of(*colours):
         Image(whole.source, box=(8 * place, 0, 8 * place + 8, 8))
         for place in range(len(colours))
     ]
-    return Rendering("anime_000", "Alder", (Shot(1, tuple(cells)),))
+    return Rendering("anime_000", "Alder", (RenderedShot(1, tuple(cells)),))
 
 
 def test_cells_of_a_grid_are_pictures(tmp_path):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evalcore.metrics.base import Image, Rendering, Shot
+from evalcore.metrics.base import Image, RenderedShot, Rendering
 from evalcore.metrics.baselines.pixels import PixelFormula
 from evalcore.metrics.video_sampling import RATE, film, frame_count, segments
 from tests.clips import numbered, write_clip
@@ -28,7 +28,9 @@ def told(
         story,
         method,
         tuple(
-            Shot(number, tuple(map(plain, colours)), {"caption": text} if text else {})
+            RenderedShot(
+                number, tuple(map(plain, colours)), {"caption": text} if text else {}
+            )
             for number, (colours, text) in enumerate(
                 zip(shots, texts, strict=True), start=1
             )
@@ -59,7 +61,7 @@ def filmed(
     cut = segments(times, frame_count(seconds), given=given)
     texts = captions or [f"shot {i}" for i in range(1, len(times) + 1)]
     shots = tuple(
-        Shot(number, tuple(Image(source, i) for i in part), {"caption": text})
+        RenderedShot(number, tuple(Image(source, i) for i in part), {"caption": text})
         for number, (part, text) in enumerate(
             zip(cut.shots, texts, strict=True), start=1
         )

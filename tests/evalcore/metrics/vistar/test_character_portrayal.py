@@ -13,7 +13,7 @@ from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.registry import load
 from evalcore.metrics.vistar.character_portrayal import (
     CharacterPortrayal,
-    Wanted,
+    WantedPeople,
     character_portrayal,
     count_match,
     label_match,
@@ -91,10 +91,12 @@ def story(pictures, **parameters):
 class TestWanted:
     def test_parameters(self):
         told = story([], count="2", posture="Sitting, standing", expression=" happy ,")
-        assert wanted_people(told) == Wanted(2, ("sitting", "standing"), ("happy",))
+        assert wanted_people(told) == WantedPeople(
+            2, ("sitting", "standing"), ("happy",)
+        )
 
     def test_nothing(self):
-        assert wanted_people(rendering_of([])) == Wanted()
+        assert wanted_people(rendering_of([])) == WantedPeople()
 
     @pytest.mark.parametrize(
         ("parameters", "said"),

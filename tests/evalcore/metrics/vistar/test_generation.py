@@ -3,12 +3,12 @@ import json
 import pytest
 
 from evalcore.metrics.base import Value
-from evalcore.metrics.engine import Engine, Job
+from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.metrics.feature_cache import FeatureStore
 from evalcore.metrics.judging.asking import Refusal
 from evalcore.metrics.judging.client import asking
 from evalcore.metrics.vistar.generation import (
-    Told,
+    PromptForJudge,
     generate,
     generation_question,
     parse_reply,
@@ -18,7 +18,9 @@ from tests.evalcore.metrics.judging.serving import answers, judge_at, serving
 from tests.evalcore.metrics.vistar.test_questionnaire import FOUR, level, pair
 
 LEVELS = {"levels": FOUR["levels"]}
-HANFU = Told("A girl in Hanfu in a neon street", "CA", "SF", {"mood": "poetic"})
+HANFU = PromptForJudge(
+    "A girl in Hanfu in a neon street", "CA", "SF", {"mood": "poetic"}
+)
 
 
 def test_the_judge_is_told_prompt_angle_role_and_rules():
@@ -33,8 +35,8 @@ def test_the_judge_is_told_prompt_angle_role_and_rules():
 
 
 def test_a_plain_prompt_has_only_what_is_known():
-    assert generation_question(Told("A fox")).parts == ("Prompt: A fox",)
-    designer = generation_question(Told("A fox", "designer"))
+    assert generation_question(PromptForJudge("A fox")).parts == ("Prompt: A fox",)
+    designer = generation_question(PromptForJudge("A fox", "designer"))
     assert designer.parts == ("Asked for by: designer\nPrompt: A fox",)
 
 
@@ -90,13 +92,13 @@ def run(prompts, folder):
         made.update((yield from generate(prompts)))
         return [Value(None, reason="nothing is scored")]
 
-    (outcome,) = Engine(FeatureStore(folder)).run([Job("it", job())])
+    (outcome,) = Engine(FeatureStore(folder)).run([MetricJob("it", job())])
     assert outcome.error is None
     return made
 
 
 def test_questionnaires_are_written_once_and_asked_for_again_if_refused(tmp_path):
-    street, poster = HANFU, Told("A poster", "GD", "TR", {"text": "SALE"})
+    street, poster = HANFU, PromptForJudge("A poster", "GD", "TR", {"text": "SALE"})
     with serving() as server, asking(judge_at(server, concurrency=1)):
         thought_over = f"<think>{{So be it}}</think>{json.dumps(LEVELS)}"
         broken = {"levels": FOUR["levels"][:1]}  # weights sum to .2

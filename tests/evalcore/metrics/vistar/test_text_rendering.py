@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw, ImageFont
 
-from evalcore.metrics.base import Shot
+from evalcore.metrics.base import RenderedShot
 from evalcore.metrics.edit_distance import edit_distance
 from evalcore.metrics.encoders.ocr import Ocr
 from evalcore.metrics.registry import load
@@ -133,11 +133,14 @@ class TestWanted:
     def test_the_parameter_comes_before_quotations(self):
         told = {"parameters": {"text": " SALE "}}
         rendering = rendering_of([None], vistar=told)
-        assert wanted_text(rendering, Shot(1, text={"prompt": 'a "sign"'})) == "SALE"
+        assert (
+            wanted_text(rendering, RenderedShot(1, text={"prompt": 'a "sign"'}))
+            == "SALE"
+        )
 
     def test_quotations_of_the_text_that_is_most_like_a_prompt(self):
         text = {"plot": 'They read "EXIT".', "caption": 'signs "IN" and "OUT"'}
-        assert wanted_text(rendering_of([None]), Shot(1, text=text)) == "IN OUT"
+        assert wanted_text(rendering_of([None]), RenderedShot(1, text=text)) == "IN OUT"
 
 
 def drawn(*lines, size=(480, 320)):

@@ -7,7 +7,7 @@ cosine of their colours, and every match can be told in advance.
 
 import numpy as np
 
-from evalcore.metrics.base import Character
+from evalcore.metrics.base import RenderedCharacter
 from evalcore.metrics.vistorybench.character_matching import Eyes
 from tests.evalcore.metrics.asking import image_of, rendering_of
 
@@ -90,7 +90,9 @@ EYES = Eyes(
 
 
 def character(key, *pictures, kind="non_human"):
-    return Character(key, kind, tuple(image_of(picture) for picture in pictures))
+    return RenderedCharacter(
+        key, kind, tuple(image_of(picture) for picture in pictures)
+    )
 
 
 def story(shots, expected, characters):

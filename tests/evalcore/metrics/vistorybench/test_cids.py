@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalcore.metrics.base import Value
-from evalcore.metrics.engine import Engine, Job
+from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.metrics.feature_cache import FeatureStore
 from evalcore.metrics.vistorybench import character_matching, cids, copy_paste
 from evalcore.metrics.vistorybench.cids import CharacterConsistency
@@ -43,7 +43,7 @@ def cast_of(rendering, tmp_path):
         cast = yield from character_matching.find_cast(rendering, EYES)
         return [Value(None, trace={"cast": cast})]
 
-    (outcome,) = Engine(FeatureStore(tmp_path)).run([Job(0, scoring())])
+    (outcome,) = Engine(FeatureStore(tmp_path)).run([MetricJob(0, scoring())])
     assert outcome.error is None, outcome.error
     return outcome.values[0].trace["cast"]
 
@@ -348,7 +348,7 @@ class TestCopyPaste:
             seen.extend(ask.items)
             return []
 
-        list(Engine(FeatureStore(tmp_path)).run([Job(0, scoring())]))
+        list(Engine(FeatureStore(tmp_path)).run([MetricJob(0, scoring())]))
         assert [(image.box, image.mirrored) for image in seen] == [
             ((10, 5, 30, 35), True)
         ]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from evalcore.metrics import registry
-from evalcore.metrics.base import Character
+from evalcore.metrics.base import RenderedCharacter
 from evalcore.metrics.consistency import mean_cosine
 from evalcore.metrics.vistorybench.csd import (
     StyleConsistency,
@@ -102,14 +102,14 @@ class TestCross:
         assert one.value == pytest.approx(1)
 
     def test_a_character_without_pictures_is_replaced_by_the_first_that_has_one(self):
-        fox, owl = Character("Fox"), character("Owl", scene(doll(GREEN)))
+        fox, owl = RenderedCharacter("Fox"), character("Owl", scene(doll(GREEN)))
         rendering = story([scene()], [("Fox", "Nobody")], [fox, owl])
         assert references_of(rendering, rendering.shots[0]) == [
             ("Fox", owl.references[0])
         ]
 
     def test_no_reference_at_all(self, csd_cross, tmp_path):
-        rendering = story([scene()], [("Fox",)], [Character("Fox")])
+        rendering = story([scene()], [("Fox",)], [RenderedCharacter("Fox")])
         (one,) = score(csd_cross, rendering, tmp_path)
         assert one.value is None
         assert "no character of the story has a reference" in one.reason
@@ -143,7 +143,7 @@ def test_the_registry_s_metrics_run_end_to_end(
     tiny.save_csd(tiny_weights)
     tiny.save_siglip(tiny_weights)
     assert not metric.missing()
-    fox = Character("Fox", "non_human", (image_of(noise(9)),))
+    fox = RenderedCharacter("Fox", "non_human", (image_of(noise(9)),))
     rendering = rendering_of(
         [noise(1), noise(1), noise(2)], expected=[("Fox",)] * 3, characters=[fox]
     )
