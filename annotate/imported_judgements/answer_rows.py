@@ -9,7 +9,7 @@ from analysis.problems import Problem, Problems
 from analysis.tables import FLAGS, MEAN_OF_RATERS
 from annotate.models import Annotator, Question
 from annotate.slots.timing import LONGEST_SECONDS
-from evalcore.importing.scores import LINE, Names, Row
+from evalcore.importing.scores import LINE, Names, ScoreRow
 
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 LONGEST = {
@@ -19,13 +19,13 @@ LONGEST = {
 }
 
 
-def slot_key(row: Row) -> tuple:
+def slot_key(row: ScoreRow) -> tuple:
     """Return what the rows of one slot share."""
     return row["story"], row["outputs"], row["annotator"], row.get("round") or "1"
 
 
 def row_problems(
-    row: Row, names: Names, file: str, methods: tuple[str, ...], question: str
+    row: ScoreRow, names: Names, file: str, methods: tuple[str, ...], question: str
 ) -> list[Problem]:
     """Return what is wrong with one row, apart from its answer."""
     line = row[LINE]
@@ -88,9 +88,9 @@ def as_utc(text: str) -> datetime:
     return when.astimezone(UTC) if when.tzinfo else when.replace(tzinfo=UTC)
 
 
-def two_sides(rows: list[Row], file: str) -> Problems[Problem]:
+def two_sides(rows: list[ScoreRow], file: str) -> Problems[Problem]:
     """Refuse a slot in which one method stood left for one criterion only."""
-    first: dict[tuple, Row] = {}
+    first: dict[tuple, ScoreRow] = {}
     problems: Problems[Problem] = Problems()
     for row in rows:
         before = first.setdefault(slot_key(row), row)

@@ -5,18 +5,20 @@ from collections.abc import Sequence
 
 from analysis.problems import Problem, Problems
 from annotate.studies.definition import BOXES, TICKED
-from evalcore.importing.scores import LINE, Names, Row
+from evalcore.importing.scores import LINE, Names, ScoreRow
 from evalcore.models import Shot
 
 MOST_SHOTS = 9999
 
 
-def is_of_boxes(rows: Sequence[Row]) -> bool:
+def is_of_boxes(rows: Sequence[ScoreRow]) -> bool:
     """Say whether a table of ratings is that of a checklist: its answers have shots."""
     return any(row.get("shot") not in (None, "") for row in rows)
 
 
-def box_problems(rows: Sequence[Row], names: Names, file: str) -> Problems[Problem]:
+def box_problems(
+    rows: Sequence[ScoreRow], names: Names, file: str
+) -> Problems[Problem]:
     """Return what is wrong with the boxes and shots of a checklist's rows."""
     known = shots_of(names)
     problems: Problems[Problem] = Problems()
@@ -47,7 +49,7 @@ def box_problems(rows: Sequence[Row], names: Names, file: str) -> Problems[Probl
     return problems
 
 
-def shot_number(row: Row) -> int:
+def shot_number(row: ScoreRow) -> int:
     """Return the number of the shot that a row is about; 0 without one."""
     return int(float(row.get("shot") or 0))
 
@@ -61,7 +63,7 @@ def shots_of(names: Names) -> dict[str, set[int]]:
     return found
 
 
-def add_missing_shots(rows: Sequence[Row], names: Names) -> None:
+def add_missing_shots(rows: Sequence[ScoreRow], names: Names) -> None:
     """Create the shots that rows name of stories that have none."""
     known = shots_of(names)
     wanted = {(r["story"], shot_number(r)) for r in rows if not known.get(r["story"])}

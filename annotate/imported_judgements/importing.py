@@ -28,7 +28,7 @@ from annotate.imported_judgements.checklist_rows import (
 )
 from annotate.models import Annotator, Event, Question, Slot, Study, Unit
 from annotate.studies.definition import TICKED
-from evalcore.importing.scores import LINE, Names, Row, table_rows
+from evalcore.importing.scores import LINE, Names, ScoreRow, table_rows
 from evalcore.models import Benchmark, Output
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def import_choices(
 
 
 def _import(
-    rows: list[Row],
+    rows: list[ScoreRow],
     slug: str,
     names: Names,
     file: str,
@@ -179,7 +179,7 @@ def _import(
     return JudgementImport(len(rows), slots, _notes(rows))
 
 
-def _notes(rows: list[Row]) -> list[str]:
+def _notes(rows: list[ScoreRow]) -> list[str]:
     """Say what of the file is not stored, or was not in it."""
     notes = []
     known = {*KEPT, *FLAGS, LINE, "outputs", "question", "answer"}
@@ -199,14 +199,14 @@ class _Importer:
 
     def __init__(
         self,
-        rows: list[Row],
+        rows: list[ScoreRow],
         slug: str,
         benchmark: Benchmark,
         protocol: str,
         scale: tuple[int, int] | None,
     ) -> None:
         self.rows = rows
-        self.groups: dict[tuple, list[Row]] = defaultdict(list)
+        self.groups: dict[tuple, list[ScoreRow]] = defaultdict(list)
         for row in rows:
             self.groups[slot_key(row)].append(row)
         per_unit: dict[tuple, int] = defaultdict(int)
@@ -262,7 +262,7 @@ class _Importer:
             for key, slot in slots.items()
         )
 
-    def _given(self, rows: list[Row], questions: dict[str, Question]) -> dict:
+    def _given(self, rows: list[ScoreRow], questions: dict[str, Question]) -> dict:
         """Return the answers of one slot; of a checklist, its boxes by shot."""
         if not self.study.is_checklist:
             return {"answers": {questions[r["question"]]: r["answer"] for r in rows}}
@@ -328,7 +328,7 @@ class _Importer:
         return dict(zip(keys, created, strict=True))
 
 
-def _a_is_left(row: Row, outputs: tuple[str, ...]) -> bool | None:
+def _a_is_left(row: ScoreRow, outputs: tuple[str, ...]) -> bool | None:
     """Return None where the file does not tell."""
     left = row.get("left_method", "")
     if len(outputs) == 2 and not left:
@@ -336,20 +336,20 @@ def _a_is_left(row: Row, outputs: tuple[str, ...]) -> bool | None:
     return left in ("", outputs[0])
 
 
-def _when(row: Row) -> datetime:
+def _when(row: ScoreRow) -> datetime:
     text = str(row.get("submitted_at") or "")
     if not text:
         return timezone.now()
     return as_utc(text)
 
 
-def _seconds(row: Row) -> float | None:
+def _seconds(row: ScoreRow) -> float | None:
     text = str(row.get("seconds") or "")
     return float(text) if text else None
 
 
 def _compare(
-    study: Study, benchmark: Benchmark, rows: list[Row], file: str
+    study: Study, benchmark: Benchmark, rows: list[ScoreRow], file: str
 ) -> JudgementImport:
     """Accept a second import of the same answers; refuse any other."""
     if study.benchmark.slug != benchmark.slug:

@@ -7,7 +7,7 @@ import pytest
 from django.template.loader import render_to_string
 
 from annotate.assignment.designs.balance import BalanceReport
-from annotate.assignment.designs.balanced import Group, plan
+from annotate.assignment.designs.balanced import LanguageGroup, plan
 from tests.annotate.assignment.test_balanced import likert
 from tests.one_line import one_line
 
@@ -25,7 +25,7 @@ NEW = (
 
 @pytest.fixture
 def stored():
-    groups = [Group("en", 6, 3), Group("zh", 4, 2)]
+    groups = [LanguageGroup("en", 6, 3), LanguageGroup("zh", 4, 2)]
     return plan(likert(4, 6), groups=groups, session_size=6, seed=0).balance.as_dict()
 
 

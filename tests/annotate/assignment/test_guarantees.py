@@ -16,7 +16,11 @@ from annotate.assignment.designs.balance import (
     DesignUnit,
     measure,
 )
-from annotate.assignment.designs.balanced import Group, ImpossibleDesignError, plan
+from annotate.assignment.designs.balanced import (
+    ImpossibleDesignError,
+    LanguageGroup,
+    plan,
+)
 from tests.annotate.assignment.test_balanced import likert, pairwise
 
 
@@ -31,7 +35,7 @@ def designs(draw):
     groups = []
     for name in draw(st.sampled_from([("en",), ("en", "zh")])):
         people = draw(st.integers(1, 6))
-        groups.append(Group(name, people, draw(st.integers(1, people))))
+        groups.append(LanguageGroup(name, people, draw(st.integers(1, people))))
     most = min(group.annotators for group in groups)
     if not pairs:
         own = st.none() | st.integers(1, most)
@@ -125,10 +129,10 @@ def test_annotators_are_joined_wherever_units_suffice(
 @pytest.mark.parametrize(
     ("units", "groups"),
     [
-        (likert(1, 13), [Group("en", 13, 2)]),
-        (likert(3, 4), [Group("en", 12, 2)]),
-        (likert(2, 10), [Group("en", 11, 1), Group("zh", 9, 1)]),
-        (pairwise(6, 1), [Group("en", 10, 2)]),
+        (likert(1, 13), [LanguageGroup("en", 13, 2)]),
+        (likert(3, 4), [LanguageGroup("en", 12, 2)]),
+        (likert(2, 10), [LanguageGroup("en", 11, 1), LanguageGroup("zh", 9, 1)]),
+        (pairwise(6, 1), [LanguageGroup("en", 10, 2)]),
     ],
 )
 def test_annotators_are_joined_where_units_barely_suffice(units, groups, seed):
@@ -251,7 +255,7 @@ def test_the_measure_agrees_with_a_count_by_hand(rows, pairs):
 
 
 def test_groups_are_reported_and_numbered_one_after_the_other():
-    groups = [Group("en", 12, 5), Group("zh", 8, 5)]
+    groups = [LanguageGroup("en", 12, 5), LanguageGroup("zh", 8, 5)]
     balance = plan(likert(6, 10), groups=groups, session_size=7, seed=0).balance
     assert balance.redundancy == (10, 10)
     assert balance.group_loads == (("en", 25, 25), ("zh", 37, 38))
@@ -271,10 +275,10 @@ def test_a_subset_is_rated_more_often():
     ("arguments", "message"),
     [
         (
-            {"groups": [Group("en", 3, 2), Group("zh", 2, 3)]},
+            {"groups": [LanguageGroup("en", 3, 2), LanguageGroup("zh", 2, 3)]},
             "in group zh.* redundancy 2",
         ),
-        ({"groups": [Group("en", 3, 2)], "annotators": 3}, "one or the other"),
+        ({"groups": [LanguageGroup("en", 3, 2)], "annotators": 3}, "one or the other"),
         ({"annotators": 3}, "what redundancy"),
         ({"annotators": 0, "redundancy": 1}, "at least 1"),
     ],
