@@ -45,8 +45,8 @@ def grown(size: StudySize, grows: str, multiple: float) -> StudySize:
 
     Examples
     --------
-    >>> grown(Size(10, 20, 5, 2, 4), "annotators", 2)
-    Size(annotators=20.0, stories=20, methods=5, per_output=4, per_story=8.0)
+    >>> grown(StudySize(10, 20, 5, 2, 4), "annotators", 2)
+    StudySize(annotators=20.0, stories=20, methods=5, per_output=4, per_story=8.0)
     """
     if grows == "stories":
         return replace(size, stories=max(2, round(size.stories * multiple)))
