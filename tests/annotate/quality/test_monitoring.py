@@ -434,7 +434,8 @@ def test_a_look_at_more_slots_is_no_more_work_for_each():
         return calls(lambda: monitoring.look(person))
 
     few, more, most = map(look_at, (8, 24, 40))
-    assert most - more < 1.3 * (more - few)
+    # Twice as much if each slot looked at all of them; a driver reads in blocks.
+    assert most - more < 1.6 * (more - few)
 
 
 @pytest.mark.parametrize("first", ["pause", "exclude"])
