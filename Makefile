@@ -60,12 +60,7 @@ run: $(MO)    ## serve your own data on http://127.0.0.1:$PORT
 metrics: $(FULL) ## install the learned metrics' packages and list what is ready
 	$(BIN)/python manage.py metrics
 
-check: $(FULL) $(MO) ## lint, then the quick tests that what was changed can reach
-	$(BIN)/ruff format --check .
-	$(BIN)/ruff check .
-	$(BIN)/lint-imports
-	$(BIN)/mypy
-	$(BIN)/djangofmt --check $(PAGES)
+check: lint $(MO) ## lint, then the quick tests that what was changed can reach
 	$(BIN)/python -m tests.reached $(SPREAD)
 
 test: $(FULL) $(MO)  ## run every test; with ARGS, what they say to pytest

@@ -37,13 +37,13 @@ def answer_everything(study: Study, value: int | str = 3) -> None:
     """Submit every open slot with one value (a number, or a, b, tie)."""
     from django.utils import timezone
 
-    from annotate.answers.writing import GivenElsewhere, store_judgements
+    from annotate.answers.writing import SlotAnswers, store_judgements
 
     answers = dict.fromkeys(study.questions.all(), value)
     slots = study.slots.filter(state="open", annotator__isnull=False)
     if study.is_checklist:
         store_judgements(
-            GivenElsewhere(
+            SlotAnswers(
                 slot,
                 {},
                 timezone.now(),
@@ -53,6 +53,4 @@ def answer_everything(study: Study, value: int | str = 3) -> None:
             for slot in slots
         )
         return
-    store_judgements(
-        GivenElsewhere(slot, answers, timezone.now(), 20.0) for slot in slots
-    )
+    store_judgements(SlotAnswers(slot, answers, timezone.now(), 20.0) for slot in slots)

@@ -3,7 +3,7 @@
 import random
 from datetime import datetime, timedelta
 
-from annotate.answers.writing import GivenElsewhere, store_judgements
+from annotate.answers.writing import SlotAnswers, store_judgements
 from annotate.models import Annotator, Flag, Invitation, Purpose, Slot, Study
 from annotate.people import inviting
 from annotate.studies import lifecycle
@@ -61,9 +61,7 @@ def _work(study: Study, person: Annotator, last: datetime, dice: random.Random) 
             question: min(max(round(quality + severity + dice.gauss(0, 0.8)), 0), 4)
             for question in questions
         }
-        judgements.append(
-            GivenElsewhere(slot, answers, at, dice.lognormvariate(3.6, 0.4))
-        )
+        judgements.append(SlotAnswers(slot, answers, at, dice.lognormvariate(3.6, 0.4)))
     store_judgements(judgements)
 
 
@@ -140,6 +138,6 @@ def _answer_evenly(
     answers = dict.fromkeys(person.study.questions.all(), 3)
     step = (ended - began) / count
     store_judgements(
-        GivenElsewhere(slot, answers, ended - step * i, 40.0)
+        SlotAnswers(slot, answers, ended - step * i, 40.0)
         for i, slot in enumerate(reversed(slots))
     )

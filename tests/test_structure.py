@@ -93,6 +93,23 @@ def test_the_map_has_every_room_in_its_own_words():
         assert max(len(f"`{name}/` {line}") for name, line in told.items()) <= 100
 
 
+@pytest.mark.parametrize("package", ["annotate", "evalcore", "analysis"])
+def test_rooms_stand_in_the_order_of_their_layers(package):
+    """The map says that imports run down them, which import-linter keeps."""
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    part = text[text.index(f"## `{package}/`") :].split("\n## ")[0]
+    told = dict.fromkeys(re.findall(r"^\| `(\w+)[\w/]*/` \|", part, re.M))
+    (layers,) = (
+        contract["layers"]
+        for contract in PROJECT["tool"]["importlinter"]["contracts"]
+        if contract.get("containers") == [package]
+    )
+    place = {
+        room.strip(): i for i, layer in enumerate(layers) for room in layer.split("|")
+    }
+    assert [place[room] for room in told] == sorted(place[room] for room in told)
+
+
 def test_the_map_fits_two_screens():
     lines = (ROOT / "ARCHITECTURE.md").read_text("utf-8").splitlines()
     assert len(lines) <= 120

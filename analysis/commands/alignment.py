@@ -61,14 +61,14 @@ DRAWN = "stories+methods"
 
 def align(
     *,
-    ratings: pd.DataFrame | None,
-    choices: pd.DataFrame | None,
+    ratings: pd.DataFrame | None = None,
+    choices: pd.DataFrame | None = None,
+    rankings: pd.DataFrame | None = None,
     scores: pd.DataFrame,
     options: AlignOptions,
     tags: pd.DataFrame | None = None,
     weights: pd.DataFrame | None = None,
     progress: Progress = silent,
-    rankings: pd.DataFrame | None = None,
 ) -> Analysis:
     """Compare every metric with people.
 

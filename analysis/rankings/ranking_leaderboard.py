@@ -35,7 +35,7 @@ RANKING_LEADERBOARD_COLUMNS = (
 
 
 @dataclass(frozen=True)
-class RankedStanding:
+class RankingLeaderboardRow:
     """One method of a leaderboard of rankings.
 
     Attributes
@@ -72,7 +72,7 @@ def ranking_leaderboard(
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
-) -> tuple[list[RankedStanding], list[str]]:
+) -> tuple[list[RankingLeaderboardRow], list[str]]:
     r"""Rank the methods of one criterion by maximum likelihood.
 
     Parameters
@@ -133,9 +133,9 @@ def ranking_leaderboard(
     return rows, interval_notes(drawn, resamples, parts)
 
 
-def _rows(stages: Stages, found: list[RankedRating]) -> list[RankedStanding]:
+def _rows(stages: Stages, found: list[RankedRating]) -> list[RankingLeaderboardRow]:
     return [
-        RankedStanding(
+        RankingLeaderboardRow(
             method,
             *place,
             log_worth=float((place.rating - ELO_MEAN) / ELO_SCALE),

@@ -48,7 +48,7 @@ TIMES = ("offered_at", "seconds", "claimed_seconds")
 
 
 @dataclass(frozen=True)
-class GivenElsewhere:
+class SlotAnswers:
     """All answers of one annotator to one slot, given elsewhere or simulated.
 
     Choices are given as a, b, tie or both_bad in the unit's order; the boxes of a
@@ -288,7 +288,7 @@ def record_comment(*, slot: Slot, annotator: Annotator, text: str) -> None:
 
 
 @transaction.atomic
-def store_judgements(judgements: Iterable[GivenElsewhere]) -> int:
+def store_judgements(judgements: Iterable[SlotAnswers]) -> int:
     """Store complete answers of open slots at once; return how many slots closed.
 
     For imports and simulations: the same checks as one by one, a few queries in all.
@@ -347,7 +347,7 @@ def store_judgements(judgements: Iterable[GivenElsewhere]) -> int:
 
 
 def _each_answer(
-    judgement: GivenElsewhere,
+    judgement: SlotAnswers,
 ) -> Iterator[tuple[int, Question, int | str]]:
     """Yield shot (0: the whole output), question and value of each answer."""
     for question, value in judgement.answers.items():

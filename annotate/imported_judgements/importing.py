@@ -13,7 +13,7 @@ from analysis.problems import InputError, Problem, Problems, by_line
 from analysis.tables import FLAGS
 from annotate import event_log
 from annotate.answers.analysis_views import add_views
-from annotate.answers.writing import GivenElsewhere, store_judgements
+from annotate.answers.writing import SlotAnswers, store_judgements
 from annotate.imported_judgements.answer_rows import (
     as_utc,
     row_problems,
@@ -253,7 +253,7 @@ class _Importer:
             )
         Slot.objects.bulk_create(slots.values(), batch_size=500)
         return store_judgements(
-            GivenElsewhere(
+            SlotAnswers(
                 slot,
                 submitted_at=_when(self.groups[key][0]),
                 seconds=_seconds(self.groups[key][0]),

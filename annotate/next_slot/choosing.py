@@ -45,7 +45,7 @@ class Next(StrEnum):
 
 
 @dataclass(frozen=True)
-class NextOrReason:
+class NextStep:
     """The next slot, or why there is none.
 
     `minutes` tells when to try again while everything that is left is with others.
@@ -60,7 +60,7 @@ class NextOrReason:
     taken: bool = False
 
 
-def outlook(annotator: Annotator) -> NextOrReason:
+def outlook(annotator: Annotator) -> NextStep:
     """Return what the annotator should do next.
 
     Reads only, but writes down when the stop rule of an adaptive study holds.
@@ -69,15 +69,15 @@ def outlook(annotator: Annotator) -> NextOrReason:
     return _outlook(person, lambda pk: Slot.objects.get(pk=pk))
 
 
-def _outlook(person: Annotator, read: ReadSlot) -> NextOrReason:
+def _outlook(person: Annotator, read: ReadSlot) -> NextStep:
     """Return what comes next; a free slot that is chosen is read by `read`."""
     if not leasing.may_work(person):
-        return NextOrReason(Next.STOPPED)
+        return NextStep(Next.STOPPED)
     if (work := _next(person, read)) is not None:
         return work
     if has_room(person) and may_get_more(person):
-        return NextOrReason(Next.TAKEN, minutes=_minutes(person))
-    return NextOrReason(Next.DONE)
+        return NextStep(Next.TAKEN, minutes=_minutes(person))
+    return NextStep(Next.DONE)
 
 
 def next_slot(annotator: Annotator) -> Slot | None:
@@ -85,11 +85,11 @@ def next_slot(annotator: Annotator) -> Slot | None:
     return outlook(annotator).slot
 
 
-def _next(person: Annotator, read: ReadSlot) -> NextOrReason | None:
+def _next(person: Annotator, read: ReadSlot) -> NextStep | None:
     own = leasing.waiting(person).first()
     if own is None:
         return _best_free(person, read)
-    work = NextOrReason(Next.WORK, own)
+    work = NextStep(Next.WORK, own)
     if own.purpose in (Purpose.REAL, Purpose.TRAINING) or own.started_at is not None:
         return work
     # Slots that are claimed one by one come before a check that is laid among them.
@@ -99,7 +99,7 @@ def _next(person: Annotator, read: ReadSlot) -> NextOrReason | None:
 
 def take_next(
     annotator: Annotator, *, session: int | None = None, wish: str = ""
-) -> NextOrReason:
+) -> NextStep:
     """Take the next slot; try again while someone else is faster.
 
     With a `session`, what does not go on with it is returned without being taken: the
@@ -115,9 +115,7 @@ def take_next(
 
 
 @transaction.atomic
-def _take_next(
-    annotator: Annotator, session: int | None, wish: str
-) -> NextOrReason | None:
+def _take_next(annotator: Annotator, session: int | None, wish: str) -> NextStep | None:
     """Take the next slot, one browser of an annotator at a time."""
     person = locked_annotator(annotator)
     read = partial(locked_slot, study=person.study)
@@ -130,10 +128,10 @@ def _take_next(
         slot = leasing.take_locked(following.slot, person, claim)
     except errors.SlotTakenError:
         return None
-    return NextOrReason(Next.WORK, slot, taken=True)
+    return NextStep(Next.WORK, slot, taken=True)
 
 
-def _wished(person: Annotator, wish: str, read: ReadSlot) -> NextOrReason | None:
+def _wished(person: Annotator, wish: str, read: ReadSlot) -> NextStep | None:
     """Return the free slot of that code, if nothing of the own plan comes first."""
     if (
         not wish
@@ -150,10 +148,10 @@ def _wished(person: Annotator, wish: str, read: ReadSlot) -> NextOrReason | None
     own = leasing.waiting(person).values_list("started_at", "position").first()
     if own is not None and (own[0] is not None or claim.position >= own[1]):
         return None
-    return NextOrReason(Next.WORK, read(slot.pk), claim=claim)
+    return NextStep(Next.WORK, read(slot.pk), claim=claim)
 
 
-def _goes_on(person: Annotator, following: NextOrReason, session: int | None) -> bool:
+def _goes_on(person: Annotator, following: NextStep, session: int | None) -> bool:
     """Say whether a slot goes on with a session, or whether no session matters."""
     slot = following.slot
     if session is None:
@@ -276,7 +274,7 @@ def _wanted(annotator: Annotator) -> QuerySet[Slot]:
     )
 
 
-def _best_free(annotator: Annotator, read: ReadSlot) -> NextOrReason | None:
+def _best_free(annotator: Annotator, read: ReadSlot) -> NextStep | None:
     """Return the free slot that keeps the annotator's share most even."""
     if not has_room(annotator):
         return None
@@ -285,13 +283,13 @@ def _best_free(annotator: Annotator, read: ReadSlot) -> NextOrReason | None:
         seen, _place = _seen(annotator)
         new = free.exclude(unit__story__in=seen.stories)
         slot = adaptive_pairs.choose(annotator.study, new if new.exists() else free)
-        return None if slot is None else NextOrReason(Next.WORK, slot)
+        return None if slot is None else NextStep(Next.WORK, slot)
     candidates = _candidates(annotator, free[:WINDOW])
     if not candidates:
         return None
     seen, place = _seen(annotator)
     chosen = _choose(annotator, free, candidates, seen)
-    return NextOrReason(Next.WORK, read(chosen.slot), claim=place.claim(chosen.story))
+    return NextStep(Next.WORK, read(chosen.slot), claim=place.claim(chosen.story))
 
 
 def suitable(annotator: Annotator) -> tuple[list[Candidate], SeenSoFar, LastPlace]:

@@ -35,7 +35,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 from rest_framework.authtoken.models import Token
 
-from annotate.answers.writing import GivenElsewhere, store_judgements
+from annotate.answers.writing import SlotAnswers, store_judgements
 from annotate.models import (
     Annotator,
     Flag,
@@ -153,7 +153,7 @@ class World:
         )
         self.excluded = self.trial.slots.filter(annotator__name="A02")[1]
         answers = dict.fromkeys(self.trial.questions.all(), 3)
-        store_judgements([GivenElsewhere(self.excluded, answers, timezone.now(), 20.0)])
+        store_judgements([SlotAnswers(self.excluded, answers, timezone.now(), 20.0)])
         exclusion.exclude(self.excluded, reason="asleep", author=None)
         for study in (self.trial, self.reel):
             Invitation.objects.create(

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotate.answers import checklists
-from annotate.answers.writing import GivenElsewhere, store_judgements
+from annotate.answers.writing import SlotAnswers, store_judgements
 from annotate.coverage import coverage_tables, snapshots
 from annotate.coverage.dashboard import dashboard
 from annotate.history import verifying
@@ -42,7 +42,7 @@ def tick(slot, *keys, at=None):
         for shot in slot.unit.story.shots.all()
     }
     at = at or timezone.now()
-    store_judgements([GivenElsewhere(slot, {}, at, 40.0, boxes)])
+    store_judgements([SlotAnswers(slot, {}, at, 40.0, boxes)])
 
 
 # Planning

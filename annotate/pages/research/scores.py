@@ -66,7 +66,7 @@ MetricRow = tuple[Metric, Lacks, registry.Entry]
 
 
 @dataclass(frozen=True)
-class FamilyOfMetrics:
+class MetricsSection:
     """The metrics of a paper, or the baselines, or the stand-ins."""
 
     name: str
@@ -90,7 +90,7 @@ class FamilyOfMetrics:
         return [row for row in self.rows if row[1]]
 
 
-def _families() -> list[FamilyOfMetrics]:
+def _families() -> list[MetricsSection]:
     """Return the metrics with what they lack and their definitions, by family."""
     rows = [
         (metric, metric.missing(), registry.METRICS[name])
@@ -98,7 +98,7 @@ def _families() -> list[FamilyOfMetrics]:
         for metric in [registry.load(name)]
     ]
     return [
-        FamilyOfMetrics(name, list(group))
+        MetricsSection(name, list(group))
         for name, group in groupby(rows, lambda row: row[0].info.family)
     ]
 

@@ -109,10 +109,10 @@ def _vote(text: str) -> Vote:
         return Vote(None, f"{error}: {text}")
 
 
-VotesOfJudge = Generator[Ask, list[Any], list[list[Vote]]]
+JudgeVotes = Generator[Ask, list[Any], list[list[Vote]]]
 
 
-def ask_singly(images: Sequence[Image], texts: Sequence[str]) -> VotesOfJudge:
+def ask_singly(images: Sequence[Image], texts: Sequence[str]) -> JudgeVotes:
     """Ask one question a request; return the votes of all trials by question."""
     questions = [
         _question(images, ONE.format(question=text), trial, MAX_TOKENS)
@@ -129,7 +129,7 @@ def ask_singly(images: Sequence[Image], texts: Sequence[str]) -> VotesOfJudge:
     return [votes[i : i + TRIALS] for i in range(0, len(votes), TRIALS)]
 
 
-def ask_together(images: Sequence[Image], texts: Sequence[str]) -> VotesOfJudge:
+def ask_together(images: Sequence[Image], texts: Sequence[str]) -> JudgeVotes:
     """Ask all questions in one request a trial; return the votes by question."""
     count = len(texts)
     limit = MAX_TOKENS + MAX_TOKENS_A_QUESTION * count
@@ -165,7 +165,7 @@ def _question(
     )
 
 
-WAYS: dict[Profile, Callable[[Sequence[Image], Sequence[str]], VotesOfJudge]] = {
+WAYS: dict[Profile, Callable[[Sequence[Image], Sequence[str]], JudgeVotes]] = {
     "vistar-single": ask_singly,
     "vistar-batched": ask_together,
 }

@@ -207,7 +207,7 @@ def test_nobody_gets_a_unit_twice(slot, ann, study):
 def test_judgements_are_stored_at_once(study, ann, django_assert_max_num_queries):
     questions = list(study.questions.all())
     judged = [
-        writing.GivenElsewhere(s, dict.fromkeys(questions, 4), timezone.now(), 30.0)
+        writing.SlotAnswers(s, dict.fromkeys(questions, 4), timezone.now(), 30.0)
         for s in ann.slots.all()
     ]
     # However many slots: ratings, slots, units' counts and log take a query or two.
@@ -220,8 +220,8 @@ def test_a_judgement_outside_the_scale_stores_nothing(study, ann):
     question = study.questions.first()
     slots = list(ann.slots.all()[:2])
     judged = [
-        writing.GivenElsewhere(slots[0], {question: 1}, timezone.now()),
-        writing.GivenElsewhere(slots[1], {question: 7}, timezone.now()),
+        writing.SlotAnswers(slots[0], {question: 1}, timezone.now()),
+        writing.SlotAnswers(slots[1], {question: 7}, timezone.now()),
     ]
     with pytest.raises(errors.AnswerError):
         writing.store_judgements(judged)

@@ -79,7 +79,7 @@ def test_minutes_tell_when_the_first_lease_runs_out(clock):
     take(first)
     clock.move(20)
     take(second)
-    assert choosing.outlook(third) == choosing.NextOrReason(Next.TAKEN, minutes=10)
+    assert choosing.outlook(third) == choosing.NextStep(Next.TAKEN, minutes=10)
     clock.move(9.5)
     assert choosing.outlook(third).minutes == 1
     clock.move(60)
@@ -146,7 +146,7 @@ def test_whoever_may_not_work_is_stopped(state):
     (person,) = add_people(study, 1)
     take(person)
     Annotator.objects.update(state=state)
-    assert choosing.take_next(person) == choosing.NextOrReason(Next.STOPPED)
+    assert choosing.take_next(person) == choosing.NextStep(Next.STOPPED)
 
 
 @pytest.mark.parametrize("state", ["draft", "paused", "closed"])
@@ -154,7 +154,7 @@ def test_a_study_that_takes_no_answers_stops_everybody(state):
     study = grid()
     (person,) = add_people(study, 1)
     Study.objects.update(state=state)
-    assert choosing.take_next(person) == choosing.NextOrReason(Next.STOPPED)
+    assert choosing.take_next(person) == choosing.NextStep(Next.STOPPED)
 
 
 def test_finishing_waits_for_what_others_may_let_go():

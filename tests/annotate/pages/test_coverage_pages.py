@@ -467,10 +467,10 @@ def test_nobody_is_measured_again_for_nothing(running, monkeypatch):
 
 
 def answer_everything_of(slot):
-    from annotate.answers.writing import GivenElsewhere, store_judgements
+    from annotate.answers.writing import SlotAnswers, store_judgements
 
     answers = dict.fromkeys(slot.study.questions.all(), 3)
-    store_judgements([GivenElsewhere(slot, answers, timezone.now(), 20.0)])
+    store_judgements([SlotAnswers(slot, answers, timezone.now(), 20.0)])
 
 
 def test_a_large_study_is_counted_by_the_worker(running, monkeypatch):

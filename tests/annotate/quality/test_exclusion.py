@@ -3,7 +3,7 @@
 import pytest
 
 from annotate.answers import analysis_views
-from annotate.answers.writing import GivenElsewhere, store_judgements
+from annotate.answers.writing import SlotAnswers, store_judgements
 from annotate.history.verifying import problems
 from annotate.models import AnalysisView, Annotator, Event, Exclusion, Slot, Study
 from annotate.people import inviting
@@ -112,7 +112,7 @@ def test_surplus_slots_are_excluded_and_checks_are_not(study):
     )
     store_judgements(
         [
-            GivenElsewhere(
+            SlotAnswers(
                 repeat, dict.fromkeys(study.questions.all(), 2), late.submitted_at
             )
         ]

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from analysis.options import AlignOptions
-from annotate.answers.writing import GivenElsewhere, store_judgements
+from annotate.answers.writing import SlotAnswers, store_judgements
 from annotate.history import as_of_event
 from annotate.reports.building import write_study_report
 from evalcore.models import MetricRun, MetricScore
@@ -34,7 +34,7 @@ def study():
                 shown = int(dice.random() < quality) if asked else 0
                 boxes[shot][questions[f"{label}|text"]] = asked
                 boxes[shot][questions[f"{label}|video"]] = shown
-        store_judgements([GivenElsewhere(slot, {}, timezone.now(), 60.0, boxes)])
+        store_judgements([SlotAnswers(slot, {}, timezone.now(), 60.0, boxes)])
     now = timezone.now()
     run = MetricRun.objects.create(
         benchmark=benchmark, source="imported", state="done", finished_at=now

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analysis.__main__ import main
-from annotate.answers.writing import GivenElsewhere, store_judgements
+from annotate.answers.writing import SlotAnswers, store_judgements
 from annotate.models import Annotator, Rating, Study
 from annotate.next_slot import choosing
 from annotate.quality import exclusion
@@ -176,7 +176,7 @@ def test_a_download_reads_back_as_the_same_rows(protocol, name, values, tmp_path
     questions = list(study.questions.all())
     now = timezone.now().replace(microsecond=0)
     store_judgements(
-        GivenElsewhere(slot, {q: next(value) for q in questions}, now, float(i))
+        SlotAnswers(slot, {q: next(value) for q in questions}, now, float(i))
         for i, slot in enumerate(study.slots.all(), start=1)
     )
     path = tmp_path / f"{name}.csv"
