@@ -186,9 +186,14 @@ def get_slot(
 
 
 def look_at(annotator: Annotator, code: str) -> Slot:
-    """Return a slot to be shown: one's own, or a free one fetched beforehand."""
+    """Return a slot to be shown: one's own, or a free one fetched beforehand.
+
+    While it is looked for, the same browser's answers may make a free one the
+    annotator's own.
+    """
     row = _own(annotator, code)
     row = row or choosing.free_slot(annotator, code, late_answers.SHOWN)
+    row = row or _own(annotator, code)
     return _admitted(annotator, row)
 
 

@@ -156,6 +156,23 @@ def test_the_story_on_the_page_is_the_one_that_is_taken(
     assert Slot.objects.get(code=shown).annotator == person
 
 
+def test_a_story_is_shown_that_becomes_ones_own_while_it_is_looked_for(
+    crowd, client, monkeypatch
+):
+    person = join(crowd)
+    wanted = foreseen(person, choosing.take_next(person).slot)[0]
+    free_slot = choosing.free_slot
+
+    def after_the_answers(annotator, code, related):
+        leasing.take(wanted, annotator)
+        return free_slot(annotator, code, related)
+
+    monkeypatch.setattr(choosing, "free_slot", after_the_answers)
+    address = Browser(client, person).address("slot", wanted.code)
+    page = client.get(address, {"ahead": 2})
+    assert page.status_code == 200
+
+
 def test_what_the_page_wishes_breaks_no_rule(crowd):
     person, other = join(crowd), join(crowd)
     slot = choosing.take_next(person).slot
