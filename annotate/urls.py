@@ -24,6 +24,7 @@ from annotate.pages.seat import (
     saving,
     slot,
 )
+from annotate.reports.downloads import TABLES
 
 account_urls = [
     path("", home.home, name="home"),
@@ -224,14 +225,14 @@ setup_urls = [
     ),
     re_path(
         r"^preview/(?P<token>[\w-]+)/(?P<code>\d{1,18}(-\d{1,18})?(_\d{1,4}x\d{1,4})?)/"
-        r"(?P<side>only|left|right)/(?P<number>[0-9]{1,4})/"
+        r"(?P<side>only|left|right|[1-5])/(?P<number>[0-9]{1,4})/"
         r"(?P<rendition>display|thumb)/$",
         preview.picture,
         name="preview-picture",
     ),
     re_path(
         r"^preview/(?P<token>[\w-]+)/(?P<code>\d{1,18}(-\d{1,18})?(_\d{1,4}x\d{1,4})?)/"
-        r"(?P<side>only|left|right)/video/$",
+        r"(?P<side>only|left|right|[1-5])/video/$",
         preview.video,
         name="preview-video",
     ),
@@ -280,13 +281,13 @@ rate_urls = [
     path("rate/<token>/story/<code>/skip/", slot.skip, name="rate-skip"),
     path("rate/<token>/story/<code>/feedback/", slot.feedback, name="rate-feedback"),
     re_path(
-        r"^rate/(?P<token>[\w-]+)/story/(?P<code>[\w-]+)/(?P<side>only|left|right)/"
+        r"^rate/(?P<token>[\w-]+)/story/(?P<code>[\w-]+)/(?P<side>only|left|right|[1-5])/"
         r"(?P<number>[0-9]{1,4})/(?P<rendition>display|thumb)/$",
         media_files.picture,
         name="rate-picture",
     ),
     re_path(
-        r"^rate/(?P<token>[\w-]+)/story/(?P<code>[\w-]+)/(?P<side>only|left|right)/"
+        r"^rate/(?P<token>[\w-]+)/story/(?P<code>[\w-]+)/(?P<side>only|left|right|[1-5])/"
         r"video/$",
         media_files.video,
         name="rate-video",
@@ -301,26 +302,17 @@ rate_urls = [
 
 # Reports and downloads, below a study's address
 report_urls = [
-    path(
-        "studies/<slug:slug>/ratings.csv",
-        reports.table_csv,
-        {"table": "ratings"},
-        name="study-ratings-csv",
-    ),
-    path(
-        "studies/<slug:slug>/choices.csv",
-        reports.table_csv,
-        {"table": "choices"},
-        name="study-choices-csv",
-    ),
-    path(
-        "studies/<slug:slug>/scores.csv",
-        reports.table_csv,
-        {"table": "scores"},
-        name="study-scores-csv",
+    *(
+        path(
+            f"studies/<slug:slug>/{table}.csv",
+            reports.table_csv,
+            {"table": table},
+            name=f"study-{table}-csv",
+        )
+        for table in TABLES
     ),
     re_path(
-        r"^api/v1/studies/(?P<slug>[-\w]+)/(?P<table>ratings|choices|scores)\.csv$",
+        rf"^api/v1/studies/(?P<slug>[-\w]+)/(?P<table>{'|'.join(TABLES)})\.csv$",
         reports.api_table,
         name="api-table",
     ),

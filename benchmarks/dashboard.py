@@ -208,7 +208,7 @@ def outline(answers: int):
         title="Large",
         benchmark=benchmark,
         state="open",
-        protocol="likert",
+        kind="likert",
         template="own",
         redundancy=REDUNDANCY,
     )

@@ -59,7 +59,7 @@ class Study:
 
 STUDIES = {
     "likert": Study(),
-    "pairwise": Study(pairwise=True, questions=5, others=2),
+    "choice": Study(pairwise=True, questions=5, others=2),
     "likert, 1 question": Study(questions=1),
     "likert, ceiling": Study(mean=3.7, spread=0.4),
     "likert, 1 question, ceiling": Study(questions=1, mean=3.7, spread=0.4),

@@ -1,13 +1,16 @@
 """Small real studies for tests, built straight from the models."""
 
 import io
+from itertools import combinations
 
 from django.utils import timezone
 from PIL import Image, ImageDraw
 
 from annotate import event_log
 from annotate.answers.analysis_views import add_views
+from annotate.kinds.registry import KINDS
 from annotate.models import Annotator, Invitation, Question, Slot, Study, Unit
+from annotate.models.units import as_fields
 from evalcore import media
 from evalcore.models import Benchmark, Frame, Method, Output, Shot, Story
 
@@ -61,7 +64,7 @@ def make_benchmark(
 
 def make_study(
     *,
-    protocol="likert",
+    kind="likert",
     benchmark=None,
     annotators=2,
     slug="trial",
@@ -79,14 +82,14 @@ def make_study(
         slug=slug,
         title=f"Trial {slug}",
         benchmark=benchmark,
-        protocol=protocol,
+        outputs_at_once=KINDS[kind].least,
         state=state,
         redundancy=annotators,
         consent={"en": "You agree to take part.", "zh": "您同意参加。"},
         instructions={"en": "Look at all shots.", "zh": "请看所有镜头。"},
         **{"session_size": 3, **kw},
     )
-    add_questions(study)
+    add_questions(study, kind)
     add_views(study)
     units = make_units(study)
     for a in range(1, annotators + 1):
@@ -107,18 +110,20 @@ def make_study(
                 session=1 + (position - 1) // study.session_size,
                 position=position,
                 a_is_left=(a + position) % 2 == 0,
+                turn=a,
             )
     event_log.list_slots(study, list(study.slots.all()))
     return study
 
 
-def add_questions(study: Study) -> None:
+def add_questions(study: Study, kind: str) -> None:
     """Two questions; of a checklist, the two boxes of each of three labels."""
-    if study.is_checklist:
+    if kind == "checklist":
         boxes = [(*one, box) for one in LABELS for box in ("text", "video")]
         for ordinal, (category, key, box) in enumerate(boxes, start=1):
             Question.objects.create(
                 study=study,
+                kind=kind,
                 key=f"{key}|{box}",
                 ordinal=ordinal,
                 categories={"en": category, "zh": f"类别{category}"},
@@ -128,10 +133,11 @@ def add_questions(study: Study) -> None:
                 scale_max=1,
             )
         return
-    likert = study.protocol == "likert"
+    likert = kind == "likert"
     for ordinal, key in enumerate(("character", "aesthetics"), start=1):
         Question.objects.create(
             study=study,
+            kind=kind,
             key=key,
             ordinal=ordinal,
             titles={"en": key.title(), "zh": f"问题{ordinal}"},
@@ -143,22 +149,17 @@ def add_questions(study: Study) -> None:
 
 
 def make_units(study: Study) -> list[Unit]:
-    """One unit per output (Likert) or per pair of outputs of a story (pairwise)."""
+    """One unit per output, or for each set of as many outputs as are shown at once."""
     units = []
     for story in study.benchmark.stories.all():
         outputs = list(story.outputs.order_by("method__name"))
-        if study.is_pairwise:
-            pairs = [(a, b) for i, a in enumerate(outputs) for b in outputs[i + 1 :]]
-        else:
-            pairs = [(a, None) for a in outputs]
         units += [
             Unit.objects.create(
                 study=study,
                 story=story,
-                output_a=a,
-                output_b=b,
                 redundancy=study.redundancy,
+                **as_fields(shown),
             )
-            for a, b in pairs
+            for shown in combinations(outputs, study.outputs_at_once)
         ]
     return units

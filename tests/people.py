@@ -41,7 +41,7 @@ def answer_everything(study: Study, value: int | str = 3) -> None:
 
     answers = dict.fromkeys(study.questions.all(), value)
     slots = study.slots.filter(state="open", annotator__isnull=False)
-    if study.is_checklist:
+    if study.questions.filter(kind="checklist").exists():
         store_judgements(
             SlotAnswers(
                 slot,

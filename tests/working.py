@@ -19,7 +19,7 @@ from annotate.submission import consequences
 from tests.factories import make_benchmark
 
 LIKERT = """
-protocol: likert
+kind: likert
 scale: [0, 4]
 questions:
   - {key: character, title: {en: Character, zh: 角色}, text: {en: "Same?", zh: "一致?"},
@@ -27,7 +27,7 @@ questions:
   - {key: beauty, title: Beauty, text: "How nice?"}
 """
 PAIRWISE = """
-protocol: pairwise
+kind: choice
 questions:
   - {key: quality, title: Quality, text: "Which is better?"}
   - {key: text, title: Text, text: "Which follows?"}

@@ -10,6 +10,7 @@ from django.http import Http404
 from django.utils.translation import gettext as _
 
 from annotate.models import Study, StudyMember, Unit, User
+from annotate.models.units import OUTPUTS
 from evalcore.models import Benchmark, BenchmarkMember, Output
 
 
@@ -114,8 +115,7 @@ def check_benchmark_of(user: User | AnonymousUser, study: Study) -> None:
 def visible_outputs(user: User | AnonymousUser) -> QuerySet[Output]:
     """Return the outputs that this user may look at: of benchmarks, or of studies."""
     units = Unit.objects.filter(study__in=visible_studies(user))
-    return Output.objects.filter(
-        Q(story__benchmark__in=visible_benchmarks(user))
-        | Q(pk__in=units.values("output_a"))
-        | Q(pk__in=units.filter(output_b__isnull=False).values("output_b"))
-    )
+    visible = Q(story__benchmark__in=visible_benchmarks(user))
+    for name in OUTPUTS:
+        visible |= Q(pk__in=units.filter(**{f"{name}__isnull": False}).values(name))
+    return Output.objects.filter(visible)

@@ -17,15 +17,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotate import event_log
+from annotate.kinds.registry import tables_of
 from annotate.models import (
     EVERYTHING,
     MAIN,
     AnalysisView,
-    Choice,
     Event,
     Exclusion,
     Purpose,
-    Rating,
     Study,
     User,
 )
@@ -146,23 +145,22 @@ def overview(study: Study) -> list[ViewCounts]:
 
 
 def _counts(study: Study, view: AnalysisView) -> ViewCounts:
-    model = Choice if study.is_pairwise else Rating
     hides = Exclusion.objects.filter(
-        slot=OuterRef("slot"), undone_at__isnull=True, views=view
+        slot=OuterRef("pk"), undone_at__isnull=True, views=view
     )
-    answers = model.objects.filter(
-        slot__study=study,
-        slot__purpose=Purpose.REAL,
-        slot__submitted_at__isnull=False,
-        slot__ordinal__isnull=False,
-        is_current=True,
-        annotator=F("slot__annotator"),
+    done = study.slots.filter(
+        purpose=Purpose.REAL, submitted_at__isnull=False, ordinal__isnull=False
     ).annotate(is_hidden=Exists(hides))
     shown = Q(is_hidden=False)
-    counts = answers.aggregate(
-        slots=Count("slot", filter=shown, distinct=True),
-        excluded=Count("slot", filter=~shown, distinct=True),
-        answers=Count("pk", filter=shown),
+    counts = done.aggregate(
+        slots=Count("pk", filter=shown),
+        excluded=Count("pk", filter=~shown),
         annotators=Count("annotator", filter=shown, distinct=True),
     )
-    return ViewCounts(view, **counts)
+    answers = sum(
+        model.objects.filter(
+            slot__in=done.filter(shown), is_current=True, annotator=F("slot__annotator")
+        ).count()
+        for model in tables_of(study)
+    )
+    return ViewCounts(view, answers=answers, **counts)

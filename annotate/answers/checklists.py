@@ -13,9 +13,10 @@ from django.db.models import QuerySet
 
 from annotate.answers.writing import (
     asked_questions,
-    rating_fields,
     refuse_unknown_shot,
 )
+from annotate.kinds.likert.kind import rating_fields
+from annotate.kinds.registry import asks_of_shots, kind_of
 from annotate.models import Annotator, Look, Rating, Slot
 from annotate.slots.errors import BadAnswerError
 from annotate.slots.locking import (
@@ -80,7 +81,9 @@ def _changed_boxes(
     held: Slot, given: QuerySet[Rating], ticked: set[str], looked: bool
 ) -> list[Rating]:
     """Return the next revisions of those boxes of a shot that are not so already."""
-    questions = asked_questions(held)
+    questions = [q for q in asked_questions(held) if kind_of(q).of_shots]
+    if not questions and not asks_of_shots(held.study):
+        raise BadAnswerError("Only the boxes of a checklist are about a shot.")
     unknown = sorted(ticked - {question.key for question in questions})
     if unknown:
         raise BadAnswerError(f"There is no box {unknown[0][:80]!r} in this checklist.")

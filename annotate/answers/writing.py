@@ -1,6 +1,6 @@
 """The only writer of answers."""
 
-import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -12,9 +12,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotate import event_log
+from annotate.kinds.registry import kind_of, tables_of
 from annotate.models import (
     Annotator,
-    Choice,
+    Answer,
     Event,
     Look,
     Purpose,
@@ -41,9 +42,7 @@ from annotate.slots.timing import note_time
 from evalcore.models import Shot
 from evalcore.postgresql import analyze
 
-WHOLE_NUMBER = re.compile(r"-?[0-9]{1,6}")
 LONGEST_COMMENT = 4000
-SIDES = ("left", "right", "tie")
 TIMES = ("offered_at", "seconds", "claimed_seconds")
 
 
@@ -70,7 +69,7 @@ def record_answer(
     value: int | str,
     client_key: str = "",
     shot: int = 0,
-) -> Rating | Choice:
+) -> Answer:
     """Store one answer as it is given and return the current row.
 
     A rating is a whole number, also in digits as forms send it; a choice is a side.
@@ -93,7 +92,10 @@ def record_answer(
             return current or same[0]
         held = locked_slot(slot.pk, person.study)
         refuse_unless_held(held, person)
-        refuse_unknown_shot(held, shot)
+        if kind_of(question).of_shots:
+            refuse_unknown_shot(held, shot)
+        elif shot:
+            raise BadAnswerError("Only the boxes of a checklist are about a shot.")
         if question.stories and not question.is_asked_of(held.unit.story):
             raise BadAnswerError("This question is not asked of this story.")
         fields = _checked(held, question, value, shot)
@@ -126,22 +128,19 @@ def _refuse_after_feedback(held: Slot) -> None:
 
 
 def refuse_unknown_shot(held: Slot, shot: int) -> None:
-    """Raise unless the answer is about what the protocol asks about."""
-    if not held.study.is_checklist:
-        if shot:
-            raise BadAnswerError("Only the boxes of a checklist are about a shot.")
-    elif not Shot.objects.filter(story__units=held.unit_id, number=shot).exists():
+    """Raise unless the slot's story has a shot of this number."""
+    if not Shot.objects.filter(story__units=held.unit_id, number=shot).exists():
         raise BadAnswerError(_("This story has no shot %(shot)s.") % {"shot": shot})
 
 
 def _given(
     slot: Slot, annotator: Annotator, question: Question, shot: int
-) -> QuerySet[Rating] | QuerySet[Choice]:
+) -> QuerySet[Answer]:
     """Return all revisions of an annotator's answer."""
+    model = kind_of(question).model
     key = {"slot": slot, "annotator": annotator, "question": question}
-    if slot.study.is_pairwise:
-        return Choice.objects.filter(**key)
-    return Rating.objects.filter(**key, shot=shot)
+    place = {"shot": shot} if has_shot(model) else {}
+    return model.objects.filter(**key, **place)
 
 
 def take_back(*, slot: Slot, annotator: Annotator, question: Question) -> None:
@@ -159,45 +158,31 @@ def take_back(*, slot: Slot, annotator: Annotator, question: Question) -> None:
         given.filter(is_current=True).update(is_current=False)
 
 
+def has_shot(model: type[Answer]) -> bool:
+    """Say whether answers of a table may be about a shot."""
+    return model is Rating
+
+
 def _checked(slot: Slot, question: Question, value: int | str, shot: int) -> dict:
     """Return the fields of a valid answer."""
-    if slot.study.is_pairwise:
-        return {
-            "value": _as_choice(slot, question, value),
-            "a_is_left": slot.a_is_left,
-        }
-    return {"shot": shot, **rating_fields(question, value)}
+    kind = kind_of(question)
+    place = {"shot": shot} if has_shot(kind.model) else {}
+    return place | kind.fields(slot, question, value)
 
 
-def rating_fields(question: Question, value: int | str) -> dict:
-    low, high = question.scale_min, question.scale_max
-    if not WHOLE_NUMBER.fullmatch(str(value)):
-        raise BadAnswerError(f"{str(value)[:40]!r} is no whole number.")
-    number = int(value)
-    if low is None or high is None or not low <= number <= high:
-        raise BadAnswerError(f"{number} is outside the scale from {low} to {high}.")
-    return {"value": number, "scale_min": low, "scale_max": high}
+def current_answers(slot: Slot, annotator: Annotator) -> dict[int, Answer]:
+    """Return the annotator's current answers to a slot by question id.
 
-
-def _as_choice(slot: Slot, question: Question, value: int | str) -> str:
-    """Turn what the annotator saw (left, right) into the unit's order (a, b)."""
-    if value not in SIDES:
-        raise BadAnswerError(f"{str(value)[:40]!r} is none of {', '.join(SIDES)}.")
-    if value == "tie" and not question.allow_tie:
-        raise BadAnswerError("This question asks for a decision: left or right.")
-    if value in ("left", "right"):
-        return "a" if (value == "left") == slot.a_is_left else "b"
-    return str(value)
-
-
-def current_answers(slot: Slot, annotator: Annotator) -> dict[int, Rating | Choice]:
-    """Return the annotator's current answers to a slot by question id."""
-    return {row.question_id: row for row in _current(slot, annotator)}
-
-
-def _current(slot: Slot, annotator: Annotator) -> QuerySet[Rating] | QuerySet[Choice]:
-    model = Choice if slot.study.is_pairwise else Rating
-    return model.objects.filter(slot=slot, annotator=annotator, is_current=True)
+    Those to questions that are asked of every shot are left out.
+    """
+    found: dict[int, Answer] = {}
+    for model, kinds in tables_of(slot.study).items():
+        names = [kind.name for kind in kinds if not kind.of_shots]
+        rows = model.objects.filter(
+            slot=slot, annotator=annotator, is_current=True, question__kind__in=names
+        )
+        found |= {row.question_id: row for row in rows} if names else {}
+    return found
 
 
 def submit_slot(
@@ -240,7 +225,8 @@ def submit_locked(
 
 def _refuse_unanswered(held: Slot, person: Annotator) -> None:
     """Raise unless every question is answered; of a checklist, for every shot."""
-    if held.study.is_checklist:
+    asked = asked_questions(held)
+    if any(kind_of(question).of_shots for question in asked):
         left = shots_left(held, person)
         if left:
             text = ngettext(
@@ -249,9 +235,8 @@ def _refuse_unanswered(held: Slot, person: Annotator) -> None:
                 len(left),
             )
             raise AnswerError(text % {"shots": ", ".join(map(str, left))})
-        return
-    answered = set(_current(held, person).values_list("question_id", flat=True))
-    missing = [q for q in asked_questions(held) if q.pk not in answered]
+    answered = current_answers(held, person)
+    missing = [q for q in asked if not kind_of(q).of_shots and q.pk not in answered]
     if missing:
         titles = ", ".join(question.title for question in missing)
         raise AnswerError(_("Not answered yet: %(titles)s.") % {"titles": titles})
@@ -266,7 +251,7 @@ def shots_left(slot: Slot, annotator: Annotator) -> list[int]:
 
 def asked_questions(slot: Slot) -> list[Question]:
     """Return the questions of a slot; its story is read only where it matters."""
-    questions = list(slot.study.questions.all())
+    questions = slot.study.asked
     if any(question.stories for question in questions):
         return [q for q in questions if q.is_asked_of(slot.unit.story)]
     return questions
@@ -293,7 +278,9 @@ def store_judgements(judgements: Iterable[SlotAnswers]) -> int:
 
     For imports and simulations: the same checks as one by one, a few queries in all.
     """
-    slots, ratings, choices, looks = [], [], [], []
+    slots: list[Slot] = []
+    looks: list[Look] = []
+    rows: dict[type[Answer], list[Answer]] = defaultdict(list)
     for judgement in judgements:
         slot = judgement.slot
         if slot.state != Slot.State.OPEN or slot.annotator_id is None:
@@ -304,20 +291,10 @@ def store_judgements(judgements: Iterable[SlotAnswers]) -> int:
             "created_at": judgement.submitted_at,
         }
         for shot, question, value in _each_answer(judgement):
-            if question.scale_min is None:
-                if value not in Choice.Value.values:
-                    raise AnswerError(f"{value!r} is no choice.")
-                choices.append(
-                    Choice(
-                        question=question,
-                        value=value,
-                        a_is_left=slot.a_is_left,
-                        **common,
-                    )
-                )
-            else:
-                fields = rating_fields(question, value)
-                ratings.append(Rating(question=question, shot=shot, **fields, **common))
+            kind = kind_of(question)
+            place = {"shot": shot} if has_shot(kind.model) else {}
+            fields = place | kind.stored_fields(slot, question, value)
+            rows[kind.model].append(kind.model(question=question, **fields, **common))
         looks += [
             Look(
                 slot=slot,
@@ -334,15 +311,15 @@ def store_judgements(judgements: Iterable[SlotAnswers]) -> int:
         )
         slot.seconds = judgement.seconds
         slots.append(slot)
-    Rating.objects.bulk_create(ratings, batch_size=1000)
-    Choice.objects.bulk_create(choices, batch_size=1000)
+    for model, answers in rows.items():
+        model.objects.bulk_create(answers, batch_size=1000)
     Look.objects.bulk_create(looks, batch_size=1000)
     fields = ["state", "submitted_at", "started_at", "seconds"]
     Slot.objects.bulk_update(slots, fields, batch_size=500)
     if slots:
         count_units(slots[0].study)
         event_log.list_slots(slots[0].study, slots)
-    analyze(Unit, Slot, Rating, Choice)
+    analyze(Unit, Slot, *rows)
     return len(slots)
 
 

@@ -23,7 +23,7 @@ class StudySerializer(serializers.ModelSerializer):
             "slug",
             "title",
             "benchmark",
-            "protocol",
+            "outputs_at_once",
             "template",
             "state",
             "redundancy",
@@ -117,7 +117,8 @@ class AnswersSerializer(serializers.Serializer):
     answers = serializers.DictField(
         child=serializers.CharField(),
         default=dict,
-        help_text="question key: a number on the scale, or left, right, tie",
+        help_text="question key: a number on the scale; left, right or tie; "
+        "or versions, the best first, such as 2>1>3",
     )
     ticked = serializers.DictField(
         child=serializers.ListField(child=serializers.CharField(max_length=80)),

@@ -20,6 +20,7 @@ from annotate.api import serializers
 from annotate.api.authentication import InvitationAuthentication, IsAnnotator
 from annotate.coverage.counts import units
 from annotate.coverage.dashboard import standing
+from annotate.kinds.registry import asks_of_shots
 from annotate.models import Annotator, Slot, Study
 from annotate.next_slot import choosing
 from annotate.presentation import checklist_sheets, slot_view
@@ -27,8 +28,6 @@ from annotate.slots import errors, locking
 from annotate.slots.admission import lacking
 from annotate.submission import consequences, late_answers
 from evalcore.importing.scores import import_scores
-
-LABELS = {"left": "left", "tie": "tie", "right": "right"}
 
 
 class Conflict(APIException):
@@ -159,7 +158,7 @@ class StudyScores(APIView):
 def _outside(study: Study, rows: list[dict]) -> Problems[Problem]:
     """Name the rows that do not belong to the study; others share its benchmark."""
     units = study.units.values_list(
-        "story__key", "output_a__method__name", "output_b__method__name"
+        "story__key", *study.output_paths(below="__method__name")
     )
     shown = {(story, method) for story, *pair in units for method in pair if method}
     methods = {method for _story, method in shown}
@@ -286,7 +285,7 @@ def _refuse_unprepared(annotator: Annotator) -> None:
 
 def _ticked(annotator: Annotator, slot: Slot) -> dict:
     """Return which boxes of a checklist are ticked, by shot; nothing of others."""
-    if not slot.study.is_checklist:
+    if not asks_of_shots(slot.study):
         return {}
     ticked = checklist_sheets.ticked_boxes(slot, annotator)
     return {"ticked": {str(shot): sorted(keys) for shot, keys in ticked.items()}}
@@ -307,7 +306,7 @@ def _shown(annotator: Annotator, slot: Slot) -> dict:
                 "options": [value for value, _label, _key in shown.options],
                 "answer": shown.answer,
             }
-            for shown in slot_view.shown_questions(slot, LABELS)
+            for shown in slot_view.shown_questions(slot)
         ],
         "videos": {
             video.side: reverse("rate-video", args=[token, slot.code, video.side])

@@ -30,7 +30,7 @@ def lock_people(study: Study) -> list[Annotator]:
 def judged_units(study: Study) -> QuerySet[Unit]:
     """Return the units that the study is about, with what they show."""
     return study.units.filter(purpose=Purpose.REAL).select_related(
-        "story", "output_a__method", "output_b__method"
+        "story", *study.output_paths(below="__method")
     )
 
 

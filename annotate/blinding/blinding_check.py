@@ -233,7 +233,7 @@ def choose_units(study: Study, slots: int | None) -> list[Unit]:
     units are returned.
     """
     units = study.units.select_related(
-        "story", "study", "output_a__method", "output_b__method"
+        "story", "study", *study.output_paths(below="__method")
     ).prefetch_related("story__shots", "story__characters")
     if slots is None:
         return list(units)
@@ -273,5 +273,4 @@ def _covering(listed: Iterable[Unit], slots: int) -> list[Unit]:
 
 
 def _names(unit: Unit) -> list[str]:
-    outputs = (unit.output_a, unit.output_b)
-    return [output.method.name for output in outputs if output is not None]
+    return list(unit.methods)

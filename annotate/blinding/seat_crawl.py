@@ -22,6 +22,7 @@ from django.utils import timezone, translation
 
 from annotate.blinding.findings import LookedAt
 from annotate.blinding.page_texts import Piece, read
+from annotate.kinds.registry import asks_of_shots, kind_of
 from annotate.models import (
     Annotator,
     Invitation,
@@ -287,22 +288,23 @@ def _act(seat: Seat, found: Visit, slot: Slot, token: str) -> None:
 
 def _answers(slot: Slot) -> tuple[list[dict[str, object]], dict[str, str]]:
     """Return an answer to everything, as scripts send it and as a form holds it."""
-    if slot.study.is_checklist:
-        shots = [shot.number for shot in slot.unit.story.shots.all()]
-        sheets = [
-            {"kind": "answer", "id": n, "key": n}
-            | {"shot": n, "ticked": [], "looked": True}
-            for n in shots
-        ]
-        return sheets, {f"looked:{n}": "on" for n in shots}
-    form = {
-        shown.question.key: shown.options[0][0]
-        for shown in slot_view.shown_questions(slot, slot_view.side_labels())
+    shots = [shot.number for shot in slot.unit.story.shots.all()]
+    if not asks_of_shots(slot.study):
+        shots = []
+    form: dict[str, str] = {
+        question.key: kind_of(question).example(slot, question)
+        for question in slot.unit.questions
+        if not kind_of(question).of_shots
     }
-    return [
+    sent: list[dict[str, object]] = [
         {"kind": "answer", "id": key, "key": key, "question": key, "value": value}
         for key, value in form.items()
-    ], form
+    ]
+    sent += [
+        {"kind": "answer", "id": n, "key": n, "shot": n, "ticked": [], "looked": True}
+        for n in shots
+    ]
+    return sent, form | {f"looked:{n}": "on" for n in shots}
 
 
 def visit_pages(study: Study, counts: LookedAt) -> list[tuple[SeatAnswer, str]]:

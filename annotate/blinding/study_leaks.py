@@ -10,8 +10,8 @@ from django.db.models import Count, Q, QuerySet
 from django.utils import translation
 
 from annotate.blinding.leaks import HASH_START, Telltale
+from annotate.kinds.registry import KINDS
 from annotate.models import CHECKS, Purpose, Skip, Study, Unit
-from annotate.presentation import slot_view
 from evalcore.models import Frame, Output, Story
 
 TEMPLATES = settings.BASE_DIR / "templates"
@@ -116,7 +116,7 @@ def interface() -> str:
     for language, _name in settings.LANGUAGES:
         with translation.override(language):
             spoken += [translation.gettext(text) for text in said]
-            spoken += [*slot_view.side_labels().values()]
+            spoken += [text for kind in KINDS.values() for text in kind.labels()]
             spoken += [str(label) for label in Skip.Reason.labels]
     return "\n".join([*sources, *spoken])
 

@@ -166,7 +166,7 @@ def _set_aside(study: Study) -> Iterator[Alert]:
     """Yield the units that several people would not judge."""
     units = study.units.filter(
         purpose=Purpose.REAL, set_aside_at__isnull=False
-    ).select_related("story", "output_a__method", "output_b__method")
+    ).select_related("story", *study.output_paths(below="__method"))
     for unit in units.prefetch_related("skips__annotator")[:SHOWN]:
         reasons = [
             f"{skip.annotator.name}: {skip.comment or skip.get_reason_display()}"
@@ -219,7 +219,7 @@ def _blocked(study: Study, blocked: list[int]) -> Iterator[Alert]:
     if study.state == Study.State.CLOSED or not blocked:
         return
     units = study.units.filter(pk__in=blocked).select_related(
-        "story", "output_a__method", "output_b__method"
+        "story", *study.output_paths(below="__method")
     )
     n = len(blocked)
     text = ngettext(
@@ -432,8 +432,7 @@ def _unit_name(unit: Unit) -> str:
 
 
 def _methods(unit: Unit) -> list[str]:
-    outputs = (unit.output_a, unit.output_b)
-    return [output.method.name for output in outputs if output is not None]
+    return list(unit.methods)
 
 
 def _unit_query(unit: Unit) -> str:

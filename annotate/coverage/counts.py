@@ -5,7 +5,7 @@ that a page over a million answers stays fast.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import NamedTuple, TypeVar
@@ -13,10 +13,10 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from django.core.cache import cache
 from django.db.models import Count, F, Q, QuerySet, Sum
-from django.db.models.functions import Coalesce
 from numpy.typing import NDArray
 
-from annotate.models import Choice, Flag, Purpose, Question, Rating, Slot, Study
+from annotate.kinds.registry import kind_of
+from annotate.models import Flag, Purpose, Question, Slot, Study
 from evalcore.models import Method, Story
 
 SlotState = Slot.State
@@ -169,16 +169,16 @@ def units(study: Study) -> UnitCounts:
     # Whole numbers only: other columns would be converted one by one.
     rows = real.values_list(
         "pk",
-        "output_a__method",
-        Coalesce("output_b__method", 0),
         "story",
         "submitted",
         "redundancy",
+        *study.output_paths(below="__method"),
     )
-    numbers = np.fromiter(chain.from_iterable(rows), np.int64).reshape(-1, 6)
-    pk, first, second, story, done, redundancy = numbers.T
+    width = 4 + study.outputs_at_once
+    numbers = np.fromiter(chain.from_iterable(rows), np.int64).reshape(-1, width)
+    pk, story, done, redundancy, *shown = numbers.T
     aside = real.filter(set_aside_at__isnull=False).values_list("pk", flat=True)
-    methods, row = _methods(first, second)
+    methods, row = _methods(shown)
     stories, column = _stories(study, story)
     return UnitCounts(
         methods,
@@ -195,24 +195,17 @@ def units(study: Study) -> UnitCounts:
 
 
 def _methods(
-    first: UnitNumbers, second: UnitNumbers
+    shown: Sequence[UnitNumbers],
 ) -> tuple[tuple[tuple[str, ...], ...], UnitNumbers]:
-    """Return the pairs of methods that occur (or lone ones), and which one each is."""
-    rows = [(0, ""), *Method.objects.order_by("pk").values_list("pk", "name")]
-    ids, names = zip(*rows, strict=True)
-    most = len(ids)
-    # By their places among the ids, which may be large, two methods make one number.
-    first, second = np.searchsorted(ids, first), np.searchsorted(ids, second)
-    codes, place = np.unique(first * most + second, return_inverse=True)
-    return _in_order(
-        [
-            (names[code // most], names[code % most])
-            if code % most
-            else (names[code // most],)
-            for code in codes.tolist()
-        ],
-        place,
-    )
+    """Return the sets of methods that are shown at once, and which one each unit is."""
+    names = dict(Method.objects.values_list("pk", "name"))
+    place = np.zeros(len(shown[0]), np.int64)
+    for column in shown:  # numbers of sets stay small, however many methods there are
+        ids, codes = np.unique(column, return_inverse=True)
+        _sets, place = np.unique(place * len(ids) + codes, return_inverse=True)
+    _numbers, first = np.unique(place, return_index=True)
+    sets = [tuple(names[int(column[i])] for column in shown) for i in first]
+    return _in_order(sets, place)
 
 
 def _stories(study: Study, story: UnitNumbers) -> tuple[tuple[str, ...], UnitNumbers]:
@@ -288,7 +281,7 @@ def _answered(study: Study, question: Question) -> dict[int, int]:
     """Count the answers to a question per unit, once for each state of the log."""
     latest = study.events.order_by("-id").values_list("id", flat=True).first()
     key = f"answered-{study.created_at.timestamp()}-{question.pk}-{latest}"
-    model = Choice if study.is_pairwise else Rating
+    model = kind_of(question).model
 
     def count() -> dict[int, int]:
         rows = model.objects.filter(

@@ -9,6 +9,7 @@ from django.utils import timezone
 from annotate.coverage import dashboard, snapshots
 from annotate.coverage.completion import times
 from annotate.coverage.counts import UnitCounts, of_question, totals, units
+from annotate.kinds.registry import kind_of
 from annotate.models import Skip, Slot, Study
 
 CsvTable = tuple[tuple[str, ...], Iterable[tuple[object, ...]]]
@@ -47,10 +48,12 @@ def _cells(study: Study) -> Iterator[tuple[object, ...]]:
 def _by_question(study: Study) -> Iterator[tuple[str, UnitCounts]]:
     """Yield the units of each question; a checklist is answered as a whole."""
     found = units(study)
-    if study.is_checklist:
+    questions = list(study.questions.all())
+    if any(kind_of(question).of_shots for question in questions):
         yield "", found
-        return
-    for question in study.questions.all():
+    for question in questions:
+        if kind_of(question).of_shots:
+            continue
         yield question.key, of_question(found, study, question)
 
 
@@ -164,8 +167,7 @@ def _comments(study: Study) -> Iterator[tuple[object, ...]]:
     related = (
         "annotator",
         "unit__story",
-        "unit__output_a__method",
-        "unit__output_b__method",
+        *study.output_paths("unit__", "__method"),
     )
     written = study.slots.exclude(comment="").select_related(*related).order_by("pk")
     for slot in written:
@@ -180,8 +182,7 @@ def _said(
     kind: str, said: Slot | Skip, slot: Slot, at: datetime | None, text: str
 ) -> tuple[object, ...]:
     unit = said.unit
-    outputs = [unit.output_a, unit.output_b] if unit.output_b else [unit.output_a]
-    methods = " / ".join(output.method.name for output in outputs)
+    methods = " / ".join(unit.methods)
     name = said.annotator.name if said.annotator else ""
     moment = at.isoformat() if at else ""
     return kind, slot.code, unit.story.key, methods, name, moment, text

@@ -23,6 +23,7 @@ from annotate.coverage.counts import (
     units,
 )
 from annotate.coverage.heat_map import HeatMap, grid
+from annotate.kinds.registry import kind_of
 from annotate.models import CHECKS, Annotator, Flag, Question, Slot, Study
 from annotate.people.presence import last_seen
 
@@ -223,7 +224,7 @@ def dashboard(
     stands = standing(study, now, found)
     known, total = stands.known, stands.totals
     # Whoever submits a checklist has looked at all of it.
-    questions = [] if study.is_checklist else list(study.questions.all())
+    questions = [q for q in study.asked if not kind_of(q).of_shots]
     chosen = next((q for q in questions if q.key == question), None)
     shown = of_question(found, study, chosen) if chosen else found
     drawn, by_day = _chart(known.tallies, total, stands.outlook, now)
@@ -254,8 +255,7 @@ def dashboard(
             leases(study).select_related(
                 "annotator",
                 "unit__story",
-                "unit__output_a__method",
-                "unit__output_b__method",
+                *study.output_paths("unit__", "__method"),
             )[:LEASES_SHOWN]
         ),
     )
@@ -340,10 +340,10 @@ def _alpha_row(
     then: tuple[float | None, float | None] = (None, None)
     if low is not None and high is not None:
         # A slot has one answer to a question, and many boxes of a checklist.
-        done = int(found.done.sum()) if study.is_checklist else row["n_answers"]
+        done = int(found.done.sum()) if topic.is_of_shots else row["n_answers"]
         then = forecast.expected_interval(row["alpha"], low, high, done, wanted)
     then_reliability = None
-    if not study.is_pairwise:
+    if not study.is_side_by_side:
         then_reliability = forecast.spearman_brown(row["alpha"], then_k)
     return AlphaRow(
         topic,

@@ -24,7 +24,8 @@ from kombu.exceptions import OperationalError
 from annotate.coverage import forecast
 from annotate.coverage.agreement_topics import Topic, topics
 from annotate.coverage.slot_counts import tallies
-from annotate.models import Choice, Purpose, Rating, Slot, Snapshot, Study
+from annotate.kinds.registry import kinds_of
+from annotate.models import Purpose, Slot, Snapshot, Study
 from annotate.quality.monitoring import signals_of
 from annotate.quality_rules.signals import Signal
 
@@ -36,7 +37,6 @@ RESAMPLES, CONFIDENCE, SEED = 400, 0.95, 1
 BELL_SECONDS = 15  # between two rings for the same study
 SMALL = 20_000  # slots that are counted while one waits
 CHECKS = ("gold", "repeat", "twin")
-CODES = {"a": 0.0, "tie": 1.0, "b": 2.0, "both_bad": 3.0}
 
 
 @dataclass(frozen=True)
@@ -139,27 +139,27 @@ def alphas(study: Study) -> dict[str, Any]:
     """Return alpha of every topic, or why there is none."""
     found: dict[str, Any] = {}
     for topic in topics(study):
-        data = _laid_out(study, topic)
-        if data is None:
+        laid_out = _laid_out(study, topic)
+        if laid_out is None:
             found[topic.key] = {"reason": "none"}
             continue
-        found[topic.key] = _alpha(study, data, topic.key)
+        found[topic.key] = _alpha(study, *laid_out, topic)
     return found
 
 
-def _laid_out(study: Study, topic: Topic) -> "Reliability | None":
+def _laid_out(study: Study, topic: Topic) -> "tuple[Reliability, int] | None":
     """Lay out the submitted answers of one topic within the redundancy.
 
-    Each box of a checklist counts in each shot; intervals draw whole units.
+    Each box of a checklist counts in each shot; intervals draw whole units. Return with
+    it how many judgements an answer consists of, which are compared one by one.
     """
     from analysis.reliability.matrices import Reliability
 
-    model = Choice if study.is_pairwise else Rating
     place = ["slot__unit", "slot__round"]
-    if study.is_checklist:
+    if topic.is_of_shots:
         place += ["shot", "question"]
     rows = list(
-        model.objects.filter(
+        topic.kind.model.objects.filter(
             Q(slot__state=Slot.State.SUBMITTED, slot__ordinal__isnull=False),
             question__in=topic.questions,
             is_current=True,
@@ -171,12 +171,16 @@ def _laid_out(study: Study, topic: Topic) -> "Reliability | None":
     )
     if not rows:
         return None
-    given = [CODES[v] if isinstance(v, str) else float(v) for *_rest, v in rows]
-    values, codes = np.unique(np.array(given), return_inverse=True)
-    table = np.array([row[:-1] for row in rows])
+    judged = [
+        (*where, part, who, topic.kind.code(judgement))
+        for *where, who, value in rows
+        for part, judgement in enumerate(topic.kind.judgements("", value).values())
+    ]
+    values, codes = np.unique([row[-1] for row in judged], return_inverse=True)
+    table = np.array([row[:-1] for row in judged])
     units, places = np.unique(table[:, :-1], axis=0, return_inverse=True)
     people, who = np.unique(table[:, -1], return_inverse=True)
-    return Reliability(
+    data = Reliability(
         values,
         places.ravel(),
         who,
@@ -185,14 +189,16 @@ def _laid_out(study: Study, topic: Topic) -> "Reliability | None":
         tuple(map(str, people)),
         {"units": np.unique(units[:, 0], return_inverse=True)[1].reshape(-1, 1)},
     )
+    return data, int(table[:, -2].max()) + 1
 
 
-def _alpha(study: Study, data: "Reliability", key: str) -> dict[str, Any]:
+def _alpha(
+    study: Study, data: "Reliability", parts: int, topic: Topic
+) -> dict[str, Any]:
     """Return alpha now, what to expect of it, and the reliability of means."""
     from analysis.reliability.agreement import agreement as statistics
 
-    is_nominal = study.is_pairwise or study.is_checklist
-    name = "alpha_nominal" if is_nominal else "alpha_ordinal"
+    name = "alpha_nominal" if topic.kind.is_nominal else "alpha_ordinal"
     (found,) = statistics(
         data,
         (name,),
@@ -200,12 +206,12 @@ def _alpha(study: Study, data: "Reliability", key: str) -> dict[str, Any]:
         resamples=RESAMPLES,
         confidence=CONFIDENCE,
         seed=SEED,
-        question=key,
+        question=topic.key,
     )
     estimate = found.estimate
     result: dict[str, Any] = {
-        "n_units": estimate.n,
-        "n_answers": found.n_answers or 0,
+        "n_units": estimate.n // parts,
+        "n_answers": (found.n_answers or 0) // parts,
         "mean_k": round(float(data.per_unit.mean()), 2),
     }
     if not math.isfinite(estimate.value):
@@ -213,7 +219,7 @@ def _alpha(study: Study, data: "Reliability", key: str) -> dict[str, Any]:
     result["alpha"] = round(estimate.value, 4)
     if math.isfinite(estimate.low) and math.isfinite(estimate.high):
         result |= {"low": round(estimate.low, 4), "high": round(estimate.high, 4)}
-    if not study.is_pairwise:
+    if not study.is_side_by_side:
         result["reliability"] = forecast.spearman_brown(
             estimate.value, result["mean_k"]
         )
@@ -226,7 +232,7 @@ def _signals(study: Study, before: dict[str, Any]) -> dict[str, Any]:
     Whoever has done nothing since is measured again only when the others, with whom
     they are compared, have done a tenth more.
     """
-    name = "majority" if study.is_pairwise else "agreement"
+    name = kinds_of(study)[0].compares
     done = Counter(
         study.slots.filter(submitted_at__isnull=False)
         .order_by()

@@ -2,13 +2,16 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 
 from django.db.models import Count, Exists, F, OuterRef, Q
 
 from annotate.answers.analysis_views import EVERYTHING, MAIN, in_force
 from annotate.history import as_of_event, replaying
+from annotate.kinds.registry import asks_of_shots, kind_of, tables_of
 from annotate.models import (
     Annotator,
+    Answer,
     Choice,
     Exclusion,
     Rating,
@@ -16,6 +19,7 @@ from annotate.models import (
     Study,
     Unit,
 )
+from annotate.models.units import OUTPUTS
 from evalcore.models import MetricScore, Shot
 
 SlotState = Slot.State
@@ -51,19 +55,25 @@ def strays() -> list[str]:
 
 
 def _units(study: Study) -> Iterator[str]:
-    alien = Unit.objects.filter(study=study).filter(
-        ~Q(output_a__story=F("story"))
-        | (Q(output_b__isnull=False) & ~Q(output_b__story=F("story")))
-        | ~Q(story__benchmark=F("study__benchmark"))
-    )
+    paths = study.output_paths()
+    elsewhere = ~Q(story__benchmark=F("study__benchmark"))
+    for name in paths:
+        is_other = ~Q(**{f"{name}__story": F("story")})
+        elsewhere |= Q(**{f"{name}__isnull": False}) & is_other
+    alien = Unit.objects.filter(study=study).filter(elsewhere)
     for unit in alien:
         yield f"unit {unit.pk}: its outputs belong to another story or benchmark"
-    wrong = Unit.objects.filter(study=study, output_b__isnull=study.is_pairwise)
+    as_many = {
+        f"{name}__isnull": number > len(paths)
+        for number, name in enumerate(OUTPUTS, start=1)
+    }
+    wrong = Unit.objects.filter(study=study).exclude(**as_many)
     for unit in wrong:
-        yield f"unit {unit.pk}: shows the wrong number of outputs for {study.protocol}"
-    turned = Unit.objects.filter(
-        study=study, output_a__method__name__gt=F("output_b__method__name")
-    )
+        yield f"unit {unit.pk}: does not show {study.outputs_at_once} outputs"
+    is_turned = Q(pk__in=[])
+    for first, second in pairwise(paths):
+        is_turned |= Q(**{f"{first}__method__name__gt": F(f"{second}__method__name")})
+    turned = Unit.objects.filter(is_turned, study=study)
     for unit in turned:
         yield f"unit {unit.pk}: its methods are not in alphabetical order"
 
@@ -152,21 +162,33 @@ def _answers(study: Study) -> Iterator[str]:
     Of a checklist: to each question about each shot of the story. An imported table
     may leave questions open, but never a whole slot.
     """
-    name, model = ("choices", Choice) if study.is_pairwise else ("ratings", Rating)
-    place = [] if study.is_pairwise else ["shot"]
+    shots = _shots(study)
     questions = list(study.questions.all())
-    shots = _shots(study) if study.is_checklist else {}
-    current = Q(**{f"{name}__is_current": True, f"{name}__annotator": F("annotator")})
     closed = study.slots.filter(state__in=[SlotState.SUBMITTED, SlotState.EXCLUDED])
-    counted = closed.annotate(n=Count(name, filter=current))
-    for slot in counted.select_related("unit__story").iterator(2000):
-        wanted = sum(q.is_asked_of(slot.unit.story) for q in questions)
-        wanted *= shots.get(slot.unit.story_id, 0) if study.is_checklist else 1
-        if not (wanted if study.template else 1) <= slot.n <= wanted:
-            yield f"slot {slot.code}: {slot.n} current {name} for {wanted} questions"
+    for model, kinds in tables_of(study).items():
+        name = f"{model.__name__.lower()}s"
+        asked = [q for q in questions if kind_of(q) in kinds]
+        is_own = {f"{name}__annotator": F("annotator")}
+        current = Q(**{f"{name}__is_current": True}, **is_own)
+        counted = closed.annotate(n=Count(name, filter=current))
+        for slot in counted.select_related("unit__story").iterator(2000):
+            story = slot.unit.story
+            wanted = sum(
+                shots.get(story.pk, 0) if kind_of(question).of_shots else 1
+                for question in asked
+                if question.is_asked_of(story)
+            )
+            if not (wanted if study.template else 1) <= slot.n <= wanted:
+                told = f"{slot.n} current {name} for {wanted} questions"
+                yield f"slot {slot.code}: {told}"
+        yield from _answers_of(model, study)
+
+
+def _answers_of(model: type[Answer], study: Study) -> Iterator[str]:
     alien = model.objects.filter(slot__study=study).exclude(question__study=study)
     for answer in alien:
         yield f"{model.__name__.lower()} {answer.pk}: answers another study's question"
+    place = ["shot"] if model is Rating else []
     doubled = (
         model.objects.filter(slot__study=study, is_current=True)
         .values("slot", "question", "annotator", *place)
@@ -185,15 +207,13 @@ def _shots(study: Study) -> dict[int, int]:
 
 def _shots_answered(study: Study) -> Iterator[str]:
     """Check that the boxes of a checklist are about a shot, and nothing else is."""
+    of_shots = [q for q in study.questions.all() if kind_of(q).of_shots]
+    same = Shot.objects.filter(
+        story=OuterRef("slot__unit__story"), number=OuterRef("shot")
+    )
+    is_asked = Q(question__in=of_shots) & Exists(same)
     ratings = Rating.objects.filter(slot__study=study)
-    if study.is_checklist:
-        same = Shot.objects.filter(
-            story=OuterRef("slot__unit__story"), number=OuterRef("shot")
-        )
-        alien = ratings.filter(~Exists(same))
-    else:
-        alien = ratings.exclude(shot=0)
-    for rating in alien:
+    for rating in ratings.exclude(is_asked | (~Q(question__in=of_shots) & Q(shot=0))):
         yield f"rating {rating.pk}: is about shot {rating.shot}, which is not asked"
 
 
@@ -202,7 +222,7 @@ def _looks(study: Study) -> Iterator[str]:
 
     An imported table may leave shots out.
     """
-    if not (study.is_checklist and study.template):
+    if not (asks_of_shots(study) and study.template):
         return
     shots = _shots(study)
     own = Count("looks", filter=Q(looks__annotator=F("annotator")))

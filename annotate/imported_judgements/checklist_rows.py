@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from analysis.problems import Problem, Problems
-from annotate.studies.definition import BOXES, TICKED
+from annotate.kinds.checklist.kind import BOXES, TICKED
 from evalcore.importing.scores import LINE, Names, ScoreRow
 from evalcore.models import Shot
 

@@ -26,8 +26,11 @@ from annotate.imported_judgements.checklist_rows import (
     is_of_boxes,
     shot_number,
 )
+from annotate.kinds.base import Kind
+from annotate.kinds.checklist.kind import TICKED
+from annotate.kinds.registry import KINDS, kinds_of
 from annotate.models import Annotator, Event, Question, Slot, Study, Unit
-from annotate.studies.definition import TICKED
+from annotate.models.units import as_fields
 from evalcore.importing.scores import LINE, Names, ScoreRow, table_rows
 from evalcore.models import Benchmark, Output
 
@@ -115,8 +118,8 @@ def import_ratings(
         row["outputs"] = (row["method"],)
         row["question"] = row["dimension"]
         row["answer"] = int(row["rating"])
-    protocol = Study.Protocol.CHECKLIST if of_boxes else Study.Protocol.LIKERT
-    return _import(rows, study, names, file, protocol, scale)
+    kind = KINDS["checklist" if of_boxes else "likert"]
+    return _import(rows, study, names, file, kind, scale)
 
 
 def import_choices(
@@ -128,7 +131,7 @@ def import_choices(
     create: bool = False,
     earlier: Sequence[Problem] = (),
 ) -> JudgementImport:
-    """Store choices as a closed pairwise study; a second time changes nothing.
+    """Store choices as a closed study of pairs; a second time changes nothing.
 
     Raises
     ------
@@ -147,7 +150,7 @@ def import_choices(
     problems += two_sides(rows, file)
     if problems:
         raise InputError(by_line(problems))
-    return _import(rows, study, names, file, Study.Protocol.PAIRWISE, None)
+    return _import(rows, study, names, file, KINDS["choice"], None)
 
 
 def _import(
@@ -155,7 +158,7 @@ def _import(
     slug: str,
     names: Names,
     file: str,
-    protocol: str,
+    kind: Kind,
     scale: tuple[int, int] | None,
 ) -> JudgementImport:
     existing = Study.objects.filter(slug=slug).select_related("benchmark").first()
@@ -165,9 +168,9 @@ def _import(
         if names.benchmark.pk is None:
             names.benchmark.save()
         names.add_missing({(r["story"], m) for r in rows for m in r["outputs"]})
-        if protocol == Study.Protocol.CHECKLIST:
+        if kind.of_shots:
             add_missing_shots(rows, names)
-        importer = _Importer(rows, slug, names.benchmark, protocol, scale)
+        importer = _Importer(rows, slug, names.benchmark, kind, scale)
         slots = importer.store()
         event_log.note(
             Event.Kind.ANSWERS_IMPORTED,
@@ -202,7 +205,7 @@ class _Importer:
         rows: list[ScoreRow],
         slug: str,
         benchmark: Benchmark,
-        protocol: str,
+        kind: Kind,
         scale: tuple[int, int] | None,
     ) -> None:
         self.rows = rows
@@ -216,13 +219,13 @@ class _Importer:
             slug=slug,
             title=slug,
             benchmark=benchmark,
-            protocol=protocol,
+            outputs_at_once=kind.least,
             state=Study.State.CLOSED,
             redundancy=max(per_unit.values()),
             rounds=max(int(key[3]) for key in self.groups),
         )
         add_views(self.study)
-        self.scale = scale
+        self.kind, self.scale = kind, scale
         self.per_unit: dict[tuple, int] = defaultdict(int)
         for (story, outputs, _round), count in per_unit.items():
             most = max(self.per_unit[story, outputs], count)
@@ -264,7 +267,7 @@ class _Importer:
 
     def _given(self, rows: list[ScoreRow], questions: dict[str, Question]) -> dict:
         """Return the answers of one slot; of a checklist, its boxes by shot."""
-        if not self.study.is_checklist:
+        if not self.kind.of_shots:
             return {"answers": {questions[r["question"]]: r["answer"] for r in rows}}
         boxes: dict[int, dict[Question, int]] = defaultdict(dict)
         for row in rows:
@@ -278,10 +281,9 @@ class _Importer:
             Question(
                 study=self.study,
                 key=key,
+                kind=self.kind.name,
                 ordinal=ordinal,
-                titles={
-                    "en": key.partition("|")[0] if self.study.is_checklist else key
-                },
+                titles={"en": key.partition("|")[0] if self.kind.of_shots else key},
                 texts={},
                 scale_min=low,
                 scale_max=high,
@@ -319,9 +321,8 @@ class _Importer:
                 Unit(
                     study=self.study,
                     story=shown[0].story,
-                    output_a=shown[0],
-                    output_b=shown[1] if len(shown) > 1 else None,
                     redundancy=self.per_unit[story, methods],
+                    **as_fields(shown),
                 )
             )
         created = Unit.objects.bulk_create(rows, batch_size=500)
@@ -355,26 +356,22 @@ def _compare(
     if study.benchmark.slug != benchmark.slug:
         what = f"benchmark {study.benchmark.slug}, which study {study.slug} judges"
         raise InputError([Problem(file, what, value=benchmark.slug)])
-    model = "choices" if study.is_pairwise else "ratings"
+    (model,) = {kind.table for kind in kinds_of(study)}
     stored = set()
     for slot in (
         study.slots.filter(submitted_at__isnull=False)
         .select_related(
             "annotator",
             "unit__story",
-            "unit__output_a__method",
-            "unit__output_b__method",
+            *study.output_paths("unit__", "__method"),
         )
         .prefetch_related(f"{model}__question")
     ):
-        methods = [slot.unit.output_a.method.name]
-        if slot.unit.output_b is not None:
-            methods.append(slot.unit.output_b.method.name)
         for answer in getattr(slot, model).all():
             stored.add(
                 (
                     slot.unit.story.key,
-                    tuple(methods),
+                    slot.unit.methods,
                     slot.annotator.name,
                     str(slot.round),
                     answer.question.key,

@@ -28,7 +28,7 @@ def answer_constraints(name: str, *also: str) -> list[models.UniqueConstraint]:
 
 
 class Answer(models.Model):
-    """What ratings and choices share: who, when, and which revision.
+    """What all answers share: who, when, and which revision.
 
     A change is a new row with the next revision; `is_current` marks the newest.
     Answers belong to the annotator who gave them: another annotator who takes

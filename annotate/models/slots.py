@@ -1,6 +1,7 @@
 """Required judgements, and what annotators say of them beside the answers."""
 
 import secrets
+from hashlib import sha256
 
 from django.db import models
 from django.db.models import Q
@@ -69,6 +70,9 @@ class Slot(models.Model):
         default=True,
         help_text="Whether the pair's first method stands left; empty when imported "
         "answers do not tell.",
+    )
+    turn = models.PositiveSmallIntegerField(
+        default=0, help_text="By how many places three or more outputs are moved on."
     )
     claimed = models.BooleanField(
         default=False, help_text="Taken over by its annotator, not planned for them."
@@ -190,6 +194,21 @@ class Slot(models.Model):
             ),
         ]
 
+    @property
+    def order(self) -> list[int]:
+        """Return the places of the unit's outputs as they stand, from left to right.
+
+        Three or more have an order of their own that is moved on by one place with each
+        slot, so that each output stands everywhere equally often.
+        """
+        shown = [output.pk for output in self.unit.outputs]
+        places = list(range(len(shown)))
+        if len(places) < 3:
+            return places if self.a_is_left else places[::-1]
+        places.sort(key=lambda i: sha256(f"{shown} {i}".encode()).digest())
+        start = self.turn % len(places)
+        return places[start:] + places[:start]
+
 
 class Skip(models.Model):
     """An annotator who would not judge a unit, and why; they never get it again."""
@@ -244,7 +263,7 @@ class Fault(models.Model):
                 fields=["slot", "annotator", "side", "shot"], name="fault_reported_once"
             ),
             models.CheckConstraint(
-                condition=Q(side__in=["", "only", "left", "right"]),
+                condition=Q(side__in=["", "only", "left", "right", *"12345"]),
                 name="fault_side_known",
             ),
         ]

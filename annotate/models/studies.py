@@ -4,6 +4,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
+from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
@@ -14,11 +15,6 @@ from evalcore.models import Benchmark, Story
 
 class Study(models.Model):
     """One collection of human judgements."""
-
-    class Protocol(models.TextChoices):
-        LIKERT = "likert"
-        PAIRWISE = "pairwise"
-        CHECKLIST = "checklist"
 
     class Assignment(models.TextChoices):
         PLANNED = "planned", _("planned for known annotators")
@@ -35,7 +31,9 @@ class Study(models.Model):
     benchmark = models.ForeignKey(
         Benchmark, on_delete=models.PROTECT, related_name="studies"
     )
-    protocol = models.CharField(max_length=10, choices=Protocol.choices)
+    outputs_at_once = models.PositiveSmallIntegerField(
+        default=1, help_text="How many outputs of a story are shown at once."
+    )
     template = models.CharField(max_length=80, blank=True)
     state = models.CharField(max_length=10, choices=State.choices, default=State.DRAFT)
     assignment = models.CharField(
@@ -88,8 +86,8 @@ class Study(models.Model):
         ordering = ["-created_at", "slug"]
         constraints = [
             models.CheckConstraint(
-                condition=Q(protocol__in=["likert", "pairwise", "checklist"]),
-                name="study_protocol_known",
+                condition=Q(outputs_at_once__gte=1, outputs_at_once__lte=5),
+                name="study_shows_one_to_five",
             ),
             models.CheckConstraint(
                 condition=Q(state__in=["draft", "open", "paused", "closed"]),
@@ -109,12 +107,19 @@ class Study(models.Model):
         return self.title
 
     @property
-    def is_pairwise(self) -> bool:
-        return self.protocol == self.Protocol.PAIRWISE
+    def is_side_by_side(self) -> bool:
+        """Say whether outputs are compared, several at once."""
+        return self.outputs_at_once > 1
 
-    @property
-    def is_checklist(self) -> bool:
-        return self.protocol == self.Protocol.CHECKLIST
+    @cached_property
+    def asked(self) -> list["Question"]:
+        """Return the questions in order, read once: they stay as they are."""
+        return list(self.questions.all())
+
+    def output_paths(self, above: str = "", below: str = "") -> tuple[str, ...]:
+        """Return the lookups of the outputs of a unit, or of what is `below` each."""
+        names = (f"output_{letter}" for letter in "abcde"[: self.outputs_at_once])
+        return tuple(f"{above}{name}{below}" for name in names)
 
     @property
     def is_open(self) -> bool:
@@ -196,6 +201,9 @@ class Question(models.Model):
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="questions")
     key = models.CharField(max_length=80, help_text="`dimension` or `criterion`.")
+    kind = models.CharField(
+        max_length=20, help_text="One of `annotate.kinds.registry.KINDS`."
+    )
     ordinal = models.PositiveSmallIntegerField()
     categories = models.JSONField(
         default=dict, blank=True, help_text="What a checklist's labels are grouped by."

@@ -1,5 +1,7 @@
 """What is shown at once, and what for."""
 
+from collections.abc import Sequence
+
 from django.db import models
 from django.db.models import F, Q
 
@@ -7,12 +9,33 @@ from annotate.models.purposes import Purpose
 from annotate.models.studies import Question, Study
 from evalcore.models import Output, Story
 
+# Where a unit's outputs stand, in the order of their methods' names.
+OUTPUTS = ("output_a", "output_b", "output_c", "output_d", "output_e")
+
+
+def as_fields(outputs: Sequence[Output]) -> dict[str, Output]:
+    """Return outputs, in the order of their methods' names, as fields of a unit."""
+    return dict(zip(OUTPUTS, outputs, strict=False))
+
+
+def _once_each() -> list[models.BaseConstraint]:
+    """Return that a study shows the same outputs once for each purpose."""
+    return [
+        models.UniqueConstraint(
+            fields=["study", *OUTPUTS[:number], "purpose"],
+            condition=Q(**{f"{OUTPUTS[number - 1]}__isnull": False})
+            & Q(**{f"{name}__isnull": True for name in OUTPUTS[number : number + 1]}),
+            name=f"unit_once_of_{number}",
+        )
+        for number in range(1, len(OUTPUTS) + 1)
+    ]
+
 
 class Unit(models.Model):
-    """What is shown at once: one output, or one unordered pair of outputs.
+    """What is shown at once: one output, or two to five outputs of one story.
 
-    A pair is stored with its methods in alphabetical order (`output_a` first), so
-    that the two orders cannot both exist. Only a real unit has slots that count
+    Several are stored with their methods in alphabetical order (`output_a` first), so
+    that no two orders of them can both exist. Only a real unit has slots that count
     (`redundancy` of them in each round); the others check the annotators: training and
     gold units have `expected` answers, and a twin shows a degraded copy of `original`.
     `submitted` counts the submitted slots within the redundancy; `verify` counts again.
@@ -22,6 +45,15 @@ class Unit(models.Model):
     story = models.ForeignKey(Story, on_delete=models.PROTECT, related_name="units")
     output_a = models.ForeignKey(Output, on_delete=models.PROTECT, related_name="+")
     output_b = models.ForeignKey(
+        Output, on_delete=models.PROTECT, related_name="+", null=True, blank=True
+    )
+    output_c = models.ForeignKey(
+        Output, on_delete=models.PROTECT, related_name="+", null=True, blank=True
+    )
+    output_d = models.ForeignKey(
+        Output, on_delete=models.PROTECT, related_name="+", null=True, blank=True
+    )
+    output_e = models.ForeignKey(
         Output, on_delete=models.PROTECT, related_name="+", null=True, blank=True
     )
     purpose = models.CharField(
@@ -46,16 +78,7 @@ class Unit(models.Model):
         ordering = ["study_id", "id"]
         indexes = [models.Index(fields=["study", "story"], name="unit_of_story")]
         constraints = [
-            models.UniqueConstraint(
-                fields=["study", "output_a", "purpose"],
-                condition=Q(output_b__isnull=True),
-                name="unit_once_per_output",
-            ),
-            models.UniqueConstraint(
-                fields=["study", "output_a", "output_b", "purpose"],
-                condition=Q(output_b__isnull=False),
-                name="unit_once_per_pair",
-            ),
+            *_once_each(),
             models.CheckConstraint(
                 condition=Q(purpose__in=["real", "training", "gold", "twin"]),
                 name="unit_purpose_known",
@@ -67,7 +90,18 @@ class Unit(models.Model):
         ]
 
     @property
+    def outputs(self) -> list[Output]:
+        """Return what is shown, in the order of the methods' names."""
+        stored = (getattr(self, name) for name in OUTPUTS)
+        return [output for output in stored if output is not None]
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Return the names of the methods that are shown, in their order."""
+        return tuple(output.method.name for output in self.outputs)
+
+    @property
     def questions(self) -> list[Question]:
         """Return the questions that are asked about this unit, in order."""
-        questions = self.study.questions.all()
-        return [question for question in questions if question.is_asked_of(self.story)]
+        asked = self.study.asked
+        return [question for question in asked if question.is_asked_of(self.story)]

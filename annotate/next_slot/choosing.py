@@ -17,7 +17,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet, Subquery
 from django.utils import timezone
 
-from annotate.models import Annotator, Purpose, Skip, Slot, Study
+from annotate.models import Annotator, Purpose, Skip, Slot
 from annotate.next_slot import adaptive_pairs
 from annotate.next_slot.slot_selection import Candidate, SeenSoFar, best, keeps_even
 from annotate.quality import control_slots, training
@@ -310,15 +310,14 @@ def _choose(
     return chosen
 
 
-def _methods(study: Study) -> tuple[str, ...]:
-    """Return where the methods of a slot stand; each table joined costs time."""
-    first, second = "unit__output_a__method", "unit__output_b__method"
-    return (first, second) if study.is_pairwise else (first,)
-
-
 def _candidates(annotator: Annotator, free: QuerySet[Slot]) -> list[Candidate]:
     rows = free.values_list(
-        "pk", "unit__story", "level", "a_is_left", "round", *_methods(annotator.study)
+        "pk",
+        "unit__story",
+        "level",
+        "a_is_left",
+        "round",
+        *annotator.study.output_paths("unit__", "__method"),
     )
     found = [
         Candidate(pk, story, tuple(methods), level, left, round_)
@@ -339,7 +338,11 @@ def _seen(annotator: Annotator) -> tuple[SeenSoFar, LastPlace]:
     # Finding the slots first keeps the database from joining all of them.
     slots = Slot.objects.filter(pk__in=latest).order_by("-position")
     rows = list(
-        slots.values_list(*leasing.PLACED, "a_is_left", *_methods(annotator.study))
+        slots.values_list(
+            *leasing.PLACED,
+            "a_is_left",
+            *annotator.study.output_paths("unit__", "__method"),
+        )
     )
     seen = SeenSoFar()
     for _session, _position, purpose, state, story, left, *methods in rows:

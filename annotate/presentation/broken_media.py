@@ -50,8 +50,7 @@ def reported(study: Study) -> list[Reported]:
         Fault.objects.filter(slot__study=study, resolved_at__isnull=True)
         .select_related(
             "slot__unit__story",
-            "slot__unit__output_a__method",
-            "slot__unit__output_b__method",
+            *study.output_paths("slot__unit__", "__method"),
         )
         .order_by("pk")
     )

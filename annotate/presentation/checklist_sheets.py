@@ -12,13 +12,14 @@ from annotate.answers.writing import (
     asked_questions,
     shots_left,
 )
+from annotate.kinds.registry import asks_of_shots, kind_of
 from annotate.models import Annotator, Question, Rating, Slot
 from annotate.presentation.slot_view import shot_texts
 
 
 def on_page(slot: Slot) -> dict[str, object]:
     """Return what a page shows of a checklist; nothing of other protocols."""
-    if not slot.study.is_checklist:
+    if not asks_of_shots(slot.study):
         return {}
     return {"sheets": shown_checklist(slot), "boxes": box_names(slot)}
 
@@ -44,7 +45,7 @@ class ShownSheet:
 
 def shown_checklist(slot: Slot) -> list[ShownSheet]:
     """Return a sheet for each shot, as the slot's annotator has filled it in so far."""
-    questions = asked_questions(slot)
+    questions = [q for q in asked_questions(slot) if kind_of(q).of_shots]
     ticked = ticked_boxes(slot, slot.annotator)
     left = set(shots_left(slot, slot.annotator))
     return [
@@ -122,8 +123,10 @@ class ToldShot:
 
 def told_shots(slot: Slot) -> list[ToldShot]:
     """Return what was said of each shot, by everybody who held the slot."""
-    rows = slot.ratings.select_related("question", "annotator").order_by(
-        "annotator__name", "shot", "question__ordinal", "revision"
+    rows = (
+        slot.ratings.exclude(shot=0)
+        .select_related("question", "annotator")
+        .order_by("annotator__name", "shot", "question__ordinal", "revision")
     )
     looked = set(slot.looks.values_list("annotator", "shot"))
     return [

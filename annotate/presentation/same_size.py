@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from django.db.models import Max, Q, QuerySet
 
 from annotate.models import Study, Unit
+from annotate.models.units import OUTPUTS
 from evalcore import media
 from evalcore.media import Box, Rendition
 from evalcore.models import CharacterImage, Frame, MediaFile, Output, Story
@@ -65,10 +66,10 @@ def _even(number: float) -> int:
 def outputs_of(study: Study) -> QuerySet[Output]:
     """Return every output that a unit of the study shows, degraded twins too."""
     units = study.units.order_by()
-    second = units.filter(output_b__isnull=False).values("output_b")
-    return Output.everything.filter(
-        Q(pk__in=units.values("output_a")) | Q(pk__in=second)
-    )
+    shown = Q()
+    for name in study.output_paths():
+        shown |= Q(pk__in=units.filter(**{f"{name}__isnull": False}).values(name))
+    return Output.everything.filter(shown)
 
 
 def draw(study: Study, seconds: float) -> bool:
@@ -92,7 +93,8 @@ def draw(study: Study, seconds: float) -> bool:
 
 def draw_unit(unit: Unit, box: Box | None) -> None:
     """Draw what is shown of one unit."""
-    outputs = Output.everything.filter(pk__in=[unit.output_a_id, unit.output_b_id])
+    shown = [getattr(unit, f"{name}_id") for name in OUTPUTS]
+    outputs = Output.everything.filter(pk__in=filter(None, shown))
     stories = Story.objects.filter(pk=unit.story_id)
     for rendition in _renditions(outputs, stories, box):
         _draw(*rendition)

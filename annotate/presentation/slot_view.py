@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.utils.translation import get_language
-from django.utils.translation import gettext as _
 
 from annotate.answers.writing import current_answers
+from annotate.kinds.base import Kind
+from annotate.kinds.registry import kind_of
 from annotate.models import Question, Slot
 from annotate.presentation import same_size
 from evalcore.media import Box
@@ -24,8 +25,6 @@ TEXT_FIELDS = (
 )
 # What happens in a shot, by the first of these that a benchmark has.
 CAPTION_FIELDS = ("caption", "prompt", "plot")
-# The same in every question, whether it allows a tie or not.
-SIDE_KEYS = {"left": "1", "tie": "2", "right": "3"}
 
 
 @dataclass(frozen=True)
@@ -89,23 +88,16 @@ class ShownQuestion:
     """A question with the answer given so far, in the words of the page."""
 
     question: Question
+    kind: Kind
     options: tuple[tuple[str, str, str], ...]  # value, label, key on the keyboard
     answer: str
 
 
-def side_labels() -> dict[str, str]:
-    """Return what the options of a choice are called, in the reader's language."""
-    return {"left": _("Left"), "tie": _("No preference"), "right": _("Right")}
-
-
 def sides(slot: Slot) -> dict[str, Output]:
-    """Return the outputs by where they stand: only, or left and right."""
-    unit = slot.unit
-    if unit.output_b is None:
-        return {"only": unit.output_a}
-    pair = (unit.output_a, unit.output_b)
-    left, right = pair if slot.a_is_left else pair[::-1]
-    return {"left": left, "right": right}
+    """Return the outputs by where they stand: only; left and right; 1 to 5."""
+    outputs = slot.unit.outputs
+    names = {1: ("only",), 2: ("left", "right")}.get(len(outputs), "12345")
+    return dict(zip(names, (outputs[i] for i in slot.order), strict=False))
 
 
 def shown_shots(slot: Slot) -> list[ShownShot]:
@@ -250,32 +242,17 @@ def story_characters(slot: Slot) -> list[Character]:
     return list(characters.order_by("key"))
 
 
-def shown_questions(slot: Slot, labels: dict[str, str]) -> list[ShownQuestion]:
+def shown_questions(slot: Slot) -> list[ShownQuestion]:
     """Return the questions with their options and the answers given so far.
 
-    `labels` names the options of a choice: left, tie, right. What is ticked in a
-    checklist is told shot by shot (`checklists`), not here.
+    The answers about each shot are told shot by shot (`checklist_sheets`), not here.
     """
-    checklist = slot.study.is_checklist
-    answers = {} if checklist else current_answers(slot, slot.annotator)
+    answers = current_answers(slot, slot.annotator)
     shown = []
     for question in slot.unit.questions:
+        kind = kind_of(question)
         given = answers.get(question.pk)
-        if slot.study.is_pairwise:
-            sides_ = (
-                ["left", "tie", "right"] if question.allow_tie else ["left", "right"]
-            )
-            options = [(s, labels[s], SIDE_KEYS[s]) for s in sides_]
-            answer = as_side(given.value, slot.a_is_left) if given else ""
-        else:
-            options = [(str(v), anchor, str(v)) for v, anchor in question.steps]
-            answer = str(given.value) if given else ""
-        shown.append(ShownQuestion(question, tuple(options), answer))
+        answer = kind.as_seen(slot, given.value) if given else ""
+        options = kind.options(slot, question)
+        shown.append(ShownQuestion(question, kind, options, answer))
     return shown
-
-
-def as_side(value: str, a_is_left: bool | None) -> str:
-    """Turn a stored choice (a, b) back into what stood left or right."""
-    if value in ("a", "b"):
-        return "left" if (value == "a") == a_is_left else "right"
-    return value

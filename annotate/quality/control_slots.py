@@ -100,6 +100,7 @@ def _lay(
                 session=session,
                 position=position,
                 a_is_left=_side(original, dice),
+                turn=original.turn + 1 if original else 0,
             )
             event_log.note_slot(Event.Kind.SLOT_OPENED, slot, purpose=kind)
             stories.add(unit.story_id)
@@ -138,7 +139,7 @@ def _gold(person: Annotator, _session: int, stories: set[int]) -> Candidates:
 def _twins(person: Annotator, session: int, stories: set[int]) -> Candidates:
     """Yield twins; where one output is shown, of those judged in earlier sessions."""
     units = _may_meet(person, Purpose.TWIN, stories)
-    if not person.study.is_pairwise:
+    if not person.study.is_side_by_side:
         own = Slot.objects.filter(annotator=person)
         judged = own.filter(
             purpose=Purpose.REAL, state=Slot.State.SUBMITTED, session__lt=session

@@ -4,25 +4,26 @@ The signals and rules are pure (`quality_rules.signals`, `quality_rules.rules`);
 they get their data from the tables, and what they find becomes a flag and an action.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 from django.db import transaction
-from django.db.models import Avg, Case, Count, F, QuerySet, Value, When
+from django.db.models import Count, F, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
 from annotate import event_log
+from annotate.kinds.registry import KINDS, asks_of_shots, kinds_of, tables_of
 from annotate.models import (
     Annotator,
-    Choice,
+    Answer,
     Event,
     Exclusion,
     Flag,
     Purpose,
-    Rating,
     Skip,
     Slot,
+    Study,
     User,
 )
 from annotate.people import inviting
@@ -92,14 +93,13 @@ def signals_of(
     wanted = rules is None or (
         any(rule.signal in OTHERS for rule in rules) and len(slots) % OTHERS_EVERY == 0
     )
-    is_checklist = annotator.study.is_checklist
-    rest = _rest(annotator, slots) if wanted and not is_checklist else {}
+    rest = _rest(annotator, slots) if wanted else {}
     found = measure(
         _judged(annotator, slots, rest=rest),
         scales=_scales(annotator),
         skipped=Skip.objects.filter(annotator=annotator).count(),
     )
-    if is_checklist:
+    if asks_of_shots(annotator.study):
         found |= tick_signals(annotator, slots, with_others=wanted)
     return found
 
@@ -167,7 +167,7 @@ def _judged(
             shots=max(shots.get(slot.story, 1), 1),
             seconds=slot.seconds,
             time_fault=timing.fault(slot.offered, slot.claimed, slot.seconds),
-            a_is_left=slot.a_is_left if annotator.study.is_pairwise else None,
+            a_is_left=slot.a_is_left if annotator.study.is_side_by_side else None,
             expected=_expected(slot),
             earlier=_earlier(slot, answers, of_unit),
             rest=rest.get(slot.unit) if slot.purpose == Purpose.REAL else None,
@@ -176,18 +176,28 @@ def _judged(
     ]
 
 
+def _whole(study: Study) -> list[tuple[type[Answer], list[str]]]:
+    """Return the tables of answers to whole units, and the kinds of their questions."""
+    found = [
+        (model, [kind.name for kind in kinds if not kind.of_shots])
+        for model, kinds in tables_of(study).items()
+    ]
+    return [(model, names) for model, names in found if names]
+
+
 def _answers(annotator: Annotator) -> Given:
     """Return the annotator's current answers by slot and question.
 
     Ticks, of which there are hundreds in a slot, have signals of their own.
     """
-    if annotator.study.is_checklist:
-        return {}
-    model = Choice if annotator.study.is_pairwise else Rating
-    rows = model.objects.filter(annotator=annotator, is_current=True)
     answers: Given = defaultdict(dict)
-    for slot, question, value in rows.values_list("slot", "question__key", "value"):
-        answers[slot][question] = value
+    for model, names in _whole(annotator.study):
+        rows = model.objects.filter(
+            annotator=annotator, is_current=True, question__kind__in=names
+        )
+        fields = "slot", "question__key", "question__kind", "value"
+        for slot, key, name, value in rows.values_list(*fields):
+            answers[slot] |= KINDS[name].judgements(key, value)
     return answers
 
 
@@ -212,29 +222,37 @@ def _earlier(
 
 def _rest(annotator: Annotator, slots: list[SubmittedSlot]) -> Rest:
     """Return what the others say of each unit: mean rating, or share of votes for a."""
-    model = Choice if annotator.study.is_pairwise else Rating
-    votes = Case(
-        When(value="a", then=Value(1.0)),
-        When(value="b", then=Value(0.0)),
-        default=Value(0.5),
-    )
-    rows = (
-        model.objects.filter(
-            slot__unit__in={slot.unit for slot in slots},
-            slot__purpose=Purpose.REAL,
-            slot__state=Slot.State.SUBMITTED,
-            is_current=True,
-            annotator=F("slot__annotator"),
-        )
-        .exclude(annotator=annotator)
-        .values_list("slot__unit", "question__key")
-        .annotate(mean=Avg(votes if model is Choice else "value"))
-        .order_by()
-    )
     rest: Rest = defaultdict(dict)
-    for unit, question, mean in rows:
-        rest[unit][question] = float(mean)
+    told: dict[tuple[int, str], float] = defaultdict(float)
+    people: Counter[tuple[int, str]] = Counter()
+    for model, names in _whole(annotator.study):
+        rows = (
+            model.objects.filter(
+                slot__unit__in={slot.unit for slot in slots},
+                slot__purpose=Purpose.REAL,
+                slot__state=Slot.State.SUBMITTED,
+                is_current=True,
+                annotator=F("slot__annotator"),
+                question__kind__in=names,
+            )
+            .exclude(annotator=annotator)
+            .values_list("slot__unit", "question__key", "question__kind", "value")
+            .annotate(n=Count("pk"))
+            .order_by()
+        )
+        for unit, key, name, value, n in rows:
+            kind = KINDS[name]
+            for part, judgement in kind.judgements(key, value).items():
+                told[unit, part] += n * kind.opinion(judgement)
+                people[unit, part] += n
+    for (unit, part), total in told.items():
+        rest[unit][part] = total / people[unit, part]
     return rest
+
+
+def _is_of_ticks(study: Study) -> bool:
+    """Say whether everything in a study is asked of every shot."""
+    return all(kind.of_shots for kind in kinds_of(study))
 
 
 @transaction.atomic
@@ -246,7 +264,7 @@ def _act(annotator: Annotator, breach: Breach) -> Flag | None:
         before.resolved_at is None or breach.n < AGAIN * before.n
     ):
         return None
-    found = finding(breach, of_ticks=person.study.is_checklist)
+    found = finding(breach, of_ticks=_is_of_ticks(person.study))
     flag = Flag.objects.create(
         annotator=person,
         rule=breach.rule.key,

@@ -1,19 +1,17 @@
 """The training round: units with known answers, feedback on each, and a pass mark."""
 
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from annotate import event_log
 from annotate.answers.writing import current_answers
+from annotate.kinds.registry import kind_of
 from annotate.models import Annotator, Event, Purpose, Question, Slot, Unit
-from annotate.presentation.slot_view import as_side, side_labels
 from annotate.quality_rules.signals import is_right
 from annotate.slots import leasing
 from annotate.slots.admission import is_training_needed
@@ -102,11 +100,12 @@ def marks(slot: Slot) -> list[Marked]:
         answer = answers.get(question.pk)
         expected = slot.unit.expected.get(question.key)
         if answer is not None and expected is not None:
+            kind = kind_of(question)
             marked.append(
                 Marked(
                     question,
-                    _words(slot, question, [answer.value]),
-                    _words(
+                    kind.told(slot, question, [answer.value]),
+                    kind.told(
                         slot,
                         question,
                         expected if type(expected) is list else [expected],
@@ -115,20 +114,6 @@ def marks(slot: Slot) -> list[Marked]:
                 )
             )
     return marked
-
-
-def _words(slot: Slot, question: Question, values: Sequence[int | str]) -> str:
-    """Return an answer, or the lowest and the highest right one, as pages say it."""
-    if slot.study.is_pairwise:
-        return side_labels()[as_side(str(values[0]), slot.a_is_left)]
-    anchors = dict(question.steps)
-    low, high = (
-        f"{value} ({anchors[value]})" if anchors.get(value) else str(value)
-        for value in (values[0], values[-1])
-    )
-    if low == high:
-        return low
-    return _("%(low)s to %(high)s") % {"low": low, "high": high}
 
 
 def result(annotator: Annotator, round_: int) -> TrainingResult:

@@ -85,11 +85,10 @@ def write_study_report(
     from analysis.report.writing import run_table, write_report
 
     progress("reading")
-    ratings, choices, scores = _tables(study, view, moment)
+    answers, scores = _tables(study, view, moment)
     options = replace(options, scale=_scale(study))
     analysis = align(
-        ratings=ratings,
-        choices=choices,
+        **answers,
         scores=scores,
         options=options,
         tags=_tags(study),
@@ -119,7 +118,8 @@ def write_study_report(
     return write_report(analysis, out=out, title=study.title, run=run, images=images)
 
 
-def _tables(study: Study, view: str, moment: Moment) -> tuple[Any, Any, Any]:
+def _tables(study: Study, view: str, moment: Moment) -> tuple[dict[str, Any], Any]:
+    """Return each table of answers by its name, and that of scores."""
     from annotate.reports import study_tables
 
     if not moment.submitted:
@@ -129,9 +129,11 @@ def _tables(study: Study, view: str, moment: Moment) -> tuple[Any, Any, Any]:
             "No metric has a score for this study's outputs: compute or import some."
         )
     scores = study_tables.scores_frame(study, as_of=moment)
-    if study.is_pairwise:
-        return None, study_tables.choices_frame(study, view=view, as_of=moment), scores
-    return study_tables.ratings_frame(study, view=view, as_of=moment), None, scores
+    answers = {
+        table: study_tables.answers_frame(study, table, view=view, as_of=moment)
+        for table in study_tables.answer_tables(study)
+    }
+    return answers, scores
 
 
 def _about_metrics(metrics: Iterable[str]) -> list[str]:
@@ -149,9 +151,9 @@ def _about_metrics(metrics: Iterable[str]) -> list[str]:
 
 def _hashes(study: Study, view: str, moment: Moment) -> dict[str, str]:
     """Return the hashes of what was read, as a download of it has them."""
-    from annotate.reports import downloads
+    from annotate.reports import downloads, study_tables
 
-    names = ["choices" if study.is_pairwise else "ratings", "scores"]
+    names = [*study_tables.answer_tables(study), "scores"]
     return {
         f"{name}.csv": downloads.sha256(study, name, view=view, as_of=moment)
         for name in names
@@ -169,7 +171,7 @@ def _tags(study: Study) -> Any:
 
 
 def _weights(study: Study) -> Any:
-    """Return the composites that the study's protocol reports."""
+    """Return the composites that the study's template reports."""
     from analysis.rankings.composite_weights import envision_weights
 
     return envision_weights() if study.template == ENVISION else None
@@ -285,11 +287,11 @@ def write_export(study: Study, out: Path) -> list[Path]:
     Each file is written beside its place first and then moved, so that none is half
     there.
     """
-    from annotate.reports import downloads
+    from annotate.reports import downloads, study_tables
 
     out.mkdir(parents=True, exist_ok=True)
     written = []
-    names = ["choices" if study.is_pairwise else "ratings", "scores"]
+    names = [*study_tables.answer_tables(study), "scores"]
     for name in names:
         path = out / f"{name}.csv"
         partial = path.with_suffix(".part")
@@ -312,7 +314,7 @@ def describe(study: Study) -> dict[str, Any]:
         "study": study.slug,
         "title": study.title,
         "benchmark": study.benchmark.slug,
-        "protocol": study.protocol,
+        "outputs_at_once": study.outputs_at_once,
         "template": study.template,
         "redundancy": study.redundancy,
         "rounds": study.rounds,
@@ -325,6 +327,7 @@ def describe(study: Study) -> dict[str, Any]:
         "questions": [
             {
                 "key": q.key,
+                "kind": q.kind,
                 "title": q.titles,
                 "text": q.texts,
                 "help": q.help_texts,

@@ -8,10 +8,11 @@ from typing import Any
 from analysis.tables import defused
 from annotate.answers.analysis_views import MAIN
 from annotate.history.as_of_event import Moment
+from annotate.kinds.registry import KINDS
 from annotate.models import Study
 from annotate.reports import study_tables
 
-TABLES = ("choices", "ratings", "scores")
+TABLES = (*sorted({kind.table for kind in KINDS.values()}), "scores")
 
 
 class _Echo:
@@ -37,11 +38,9 @@ def csv_lines(
 
 
 def _header(study: Study, table: str) -> tuple[str, ...]:
-    if table == "ratings":
-        return study_tables.rating_header(study)
-    return (
-        study_tables.CHOICE_HEADER if table == "choices" else study_tables.SCORE_HEADER
-    )
+    if table == "scores":
+        return study_tables.SCORE_HEADER
+    return study_tables.header(study, table)
 
 
 def _rows(
@@ -49,10 +48,7 @@ def _rows(
 ) -> Iterator[study_tables.AnswerRow]:
     if table == "scores":
         return study_tables.score_rows(study, as_of=as_of)
-    answers = (
-        study_tables.rating_rows if table == "ratings" else study_tables.choice_rows
-    )
-    return answers(study, view=view, as_of=as_of)
+    return study_tables.answer_rows(study, table, view=view, as_of=as_of)
 
 
 def sha256(study: Study, table: str, *, view: str, as_of: Moment) -> str:

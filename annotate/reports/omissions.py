@@ -90,7 +90,7 @@ def _under_way(
 
 def _outputs(study: Study, moment: Moment | None = None) -> list[Output]:
     """Return what the study judges and has anything to look at."""
-    pairs = judged_units(study, moment).values_list("output_a", "output_b")
+    pairs = judged_units(study, moment).values_list(*study.output_paths())
     shown = {output for pair in pairs for output in pair if output is not None}
     return list(judged_outputs.outputs(study.benchmark).filter(pk__in=shown))
 
@@ -100,7 +100,7 @@ def _without_value(study: Study, moment: Moment) -> Iterator[str]:
     judged = {
         (story, method)
         for story, *pair in judged_units(study, moment).values_list(
-            "story", "output_a__method__name", "output_b__method__name"
+            "story", *study.output_paths(below="__method__name")
         )
         for method in pair
         if method is not None

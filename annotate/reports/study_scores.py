@@ -30,12 +30,12 @@ def about_judged(
     units = judged_units(study, as_of)
     methods = {
         method
-        for pair in units.values_list("output_a__method", "output_b__method")
+        for pair in units.values_list(*study.output_paths(below="__method"))
         for method in pair
     }
-    same_output = Q(output_a__method=OuterRef("method")) | Q(
-        output_b__method=OuterRef("method")
-    )
+    same_output = Q()
+    for path in study.output_paths(below="__method"):
+        same_output |= Q(**{path: OuterRef("method")})
     judged = units.filter(same_output, story=OuterRef("story")).order_by()
     return rows.filter(benchmark=study.benchmark).filter(
         Q(story__isnull=True, method__in=methods - {None}) | Exists(judged)

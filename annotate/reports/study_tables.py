@@ -1,4 +1,4 @@
-"""From the database to the three tables; the only place where they are made.
+"""From the database to the tables; the only place where they are made.
 
 Rows come straight from queries, so that a download needs no pandas; `*_frame` puts the
 same rows into data frames, checked like a file would be.
@@ -19,7 +19,9 @@ from django.db.models import Exists, F, OuterRef, Q
 
 from annotate.answers.analysis_views import MAIN
 from annotate.history.as_of_event import Moment
-from annotate.models import Choice, Exclusion, Purpose, Rating, Study
+from annotate.kinds.base import Kind
+from annotate.kinds.registry import KINDS, kinds_of, tables_of
+from annotate.models import Answer, Exclusion, Purpose, Rating, Study
 from annotate.reports.study_scores import scores_of
 from annotate.slots import timing
 from evalcore.models import Story
@@ -40,35 +42,6 @@ ANSWER_COLUMNS = (
     "is_repeat",
     "excluded",
 )
-RATING_HEADER = (
-    "story",
-    "method",
-    "dimension",
-    "annotator",
-    "rating",
-    *ANSWER_COLUMNS,
-)
-CHECKLIST_HEADER = (
-    "story",
-    "method",
-    "shot",
-    "dimension",
-    "annotator",
-    "rating",
-    *ANSWER_COLUMNS,
-)
-CHOICE_HEADER = (
-    "story",
-    "method_a",
-    "method_b",
-    "criterion",
-    "annotator",
-    "choice",
-    "left_method",
-    *ANSWER_COLUMNS,
-    "probability",
-    "alternatives",
-)
 SCORE_HEADER = (
     "story",
     "method",
@@ -82,53 +55,48 @@ SCORE_HEADER = (
 )
 
 
-def rating_rows(
-    study: Study, *, view: str = MAIN, as_of: Moment | None = None
+def answer_rows(
+    study: Study, table: str, *, view: str = MAIN, as_of: Moment | None = None
 ) -> Iterator[AnswerRow]:
-    """Yield submitted ratings through a view, with the columns of `rating_header`."""
-    for row in _answers(Rating, study, view, as_of):
-        yield {
-            "story": row["story"],
-            "method": _shown(row, "a"),
-            **({"shot": row["shot"]} if study.is_checklist else {}),
-            "dimension": row["question__key"],
-            "annotator": row["annotator__name"],
-            "rating": row["value"],
-            **_about_slot(row),
-        }
+    """Yield submitted answers through a view, with the columns of `header`."""
+    with_shots = "shot" in header(study, table)
+    for model, kinds in tables_of(study).items():
+        if kinds[0].table != table:
+            continue
+        by_name = {kind.name: kind for kind in kinds}
+        for row in _answers(model, kinds, study, view, as_of):
+            kind = by_name[row["question__kind"]]
+            methods = [_shown(row, letter) for letter in letters(study)]
+            shot = {"shot": row["shot"] if kind.of_shots else ""} if with_shots else {}
+            for cells in kind.rows(row, methods):
+                yield {
+                    "story": row["story"],
+                    "annotator": row["annotator__name"],
+                    **shot,
+                    **cells,
+                    **_about_slot(row),
+                }
 
 
-def rating_header(study: Study) -> tuple[str, ...]:
-    """Return the columns of a study's ratings."""
-    return CHECKLIST_HEADER if study.is_checklist else RATING_HEADER
+def header(study: Study, table: str) -> tuple[str, ...]:
+    """Return the columns of a table of a study's answers."""
+    kinds = [kind for kind in kinds_of(study) if kind.table == table]
+    if not kinds:  # no question of the study has answers there
+        kinds = [kind for kind in KINDS.values() if kind.table == table][:1]
+    first, *rest = kinds[0].columns
+    shot = ["shot"] if any(kind.of_shots for kind in kinds) else []
+    return (first, *rest[:1], *shot, *rest[1:], *ANSWER_COLUMNS, *kinds[0].more_columns)
 
 
-def choice_rows(
-    study: Study, *, view: str = MAIN, as_of: Moment | None = None
-) -> Iterator[AnswerRow]:
-    """Yield submitted choices through a view; the methods stand as in the unit."""
-    for row in _answers(Choice, study, view, as_of):
-        first, second = _shown(row, "a"), _shown(row, "b")
-        left = "" if row["a_is_left"] is None else second
-        yield {
-            "story": row["story"],
-            "method_a": first,
-            "method_b": second,
-            "criterion": row["question__key"],
-            "annotator": row["annotator__name"],
-            "choice": row["value"],
-            "left_method": first if row["a_is_left"] else left,
-            **_about_slot(row),
-            "probability": row["slot__probability"],
-            "alternatives": row["slot__alternatives"],
-        }
+def letters(study: Study) -> str:
+    """Return the letters of a unit's outputs in their order."""
+    return "abcde"[: study.outputs_at_once]
 
 
-# How an adaptive study chose a pair; empty in all others.
-_CHOICE_FIELDS = ("a_is_left", "slot__probability", "slot__alternatives")
 _FIELDS = (
     "value",
     "question__key",
+    "question__kind",
     "annotator",
     "annotator__name",
     "slot",
@@ -142,15 +110,15 @@ _FIELDS = (
     "slot__purpose",
     "slot__unit__purpose",
     "story",
-    "method_a",
-    "method_b",
-    "degradation_a",
-    "degradation_b",
 )
 
 
 def _answers(
-    model: type[Rating] | type[Choice], study: Study, view: str, as_of: Moment | None
+    model: type[Answer],
+    kinds: list[Kind],
+    study: Study,
+    view: str,
+    as_of: Moment | None,
 ) -> Iterator[AnswerRow]:
     """Yield the answers of those who submitted the slots, and which are excluded.
 
@@ -162,9 +130,14 @@ def _answers(
     else:
         hidden = as_of.hidden_from(view)
         answers = _answers_then(model, study, as_of)
-    fields = (*_FIELDS, *(("shot",) if model is Rating else _CHOICE_FIELDS))
-    order = ["shot"] if study.is_checklist else []
-    for row in _with_names(answers, order).values(*fields).iterator(2000):
+    named = [
+        f"{name}_{letter}"
+        for name in ("method", "degradation")
+        for letter in letters(study)
+    ]
+    of_shots = ["shot"] if any(kind.of_shots for kind in kinds) else []
+    fields = (*_FIELDS, *named, *of_shots, *kinds[0].fields_read)
+    for row in _with_names(answers, study, of_shots).values(*fields).iterator(2000):
         if as_of is not None:
             slot = as_of.submitted.get(row["slot"])
             if slot is None or slot.annotator != row["annotator"]:
@@ -174,7 +147,7 @@ def _answers(
         yield row | {"excluded": surplus or row["slot"] in hidden}
 
 
-def _answers_now(model: type[Rating] | type[Choice], study: Study) -> Any:
+def _answers_now(model: type[Answer], study: Study) -> Any:
     return model.objects.filter(
         slot__study=study,
         slot__submitted_at__isnull=False,
@@ -183,9 +156,7 @@ def _answers_now(model: type[Rating] | type[Choice], study: Study) -> Any:
     )
 
 
-def _answers_then(
-    model: type[Rating] | type[Choice], study: Study, as_of: Moment
-) -> Any:
+def _answers_then(model: type[Answer], study: Study, as_of: Moment) -> Any:
     """Return each newest revision until then.
 
     Times of imported answers need not fit those of the log; they have one revision.
@@ -210,17 +181,18 @@ def _hidden_now(study: Study, view: str) -> set[int]:
     return set(hiding.values_list("slot", flat=True))
 
 
-def _with_names(answers: Any, order: list[str]) -> Any:
+def _with_names(answers: Any, study: Study, order: list[str]) -> Any:
     """Add story, methods, time; leave training out; in an order that never changes."""
     return (
         answers.exclude(slot__purpose=Purpose.TRAINING)
         .annotate(
             story=F("slot__unit__story__key"),
-            method_a=F("slot__unit__output_a__method__name"),
-            method_b=F("slot__unit__output_b__method__name"),
-            degradation_a=F("slot__unit__output_a__degradation"),
-            degradation_b=F("slot__unit__output_b__degradation"),
             seconds=timing.measured("slot__"),
+            **{
+                f"{name}_{letter}": F(f"slot__unit__output_{letter}__{path}")
+                for name, path in (("method", "method__name"), ("degradation",) * 2)
+                for letter in letters(study)
+            },
         )
         .order_by("slot__unit", "slot__round", "slot", *order, "question__ordinal")
     )
@@ -234,7 +206,7 @@ def _shown(row: AnswerRow, side: str) -> str:
     """
     name, degradation = row[f"method_{side}"], row[f"degradation_{side}"]
     purpose = row["slot__unit__purpose"]
-    beside = row["degradation_b" if side == "a" else "degradation_a"]
+    beside = any(row.get(f"degradation_{other}") for other in "abcde" if other != side)
     if purpose == Purpose.REAL or (beside and not degradation):
         return name
     return (
@@ -332,25 +304,19 @@ def tags_frame(study: Study) -> "pd.DataFrame | None":
     return pd.DataFrame(rows, columns=["story", *tags])
 
 
-def ratings_frame(
-    study: Study, *, view: str = MAIN, as_of: Moment | None = None
+def answers_frame(
+    study: Study, table: str, *, view: str = MAIN, as_of: Moment | None = None
 ) -> "pd.DataFrame":
-    """Return the table of ratings, checked."""
-    from analysis.reading.inputs import check_ratings
+    """Return a table of answers, checked."""
+    rows = answer_rows(study, table, view=view, as_of=as_of)
+    frame = _frame(rows, header(study, table))
+    kind = next(kind for kind in kinds_of(study) if kind.table == table)
+    return kind.checked(frame, file=study.slug, scale=scale(study))
 
-    rows = rating_rows(study, view=view, as_of=as_of)
-    frame = _frame(rows, rating_header(study))
-    return check_ratings(frame, file=study.slug, scale=scale(study))
 
-
-def choices_frame(
-    study: Study, *, view: str = MAIN, as_of: Moment | None = None
-) -> "pd.DataFrame":
-    """Return the table of choices, checked."""
-    from analysis.reading.inputs import check_choices
-
-    rows = choice_rows(study, view=view, as_of=as_of)
-    return check_choices(_frame(rows, CHOICE_HEADER), file=study.slug)
+def answer_tables(study: Study) -> list[str]:
+    """Return the names of the tables of a study's answers."""
+    return list(dict.fromkeys(kind.table for kind in kinds_of(study)))
 
 
 def scores_frame(study: Study, *, as_of: Moment | None = None) -> "pd.DataFrame":

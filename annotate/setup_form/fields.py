@@ -85,9 +85,11 @@ class Section:
 
 @dataclass
 class Card(Section):
-    """One question among others."""
+    """One question among others; `kind` is empty where it is the study's."""
 
     index: int = 0
+    kind: str = ""
+    has_scale: bool = False
     sentence: str = ""
     more: list[FieldGroup] = field(default_factory=list)
 

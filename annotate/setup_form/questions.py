@@ -1,22 +1,24 @@
 """The questions of the set-up form, each a card of its own."""
 
+from collections.abc import Callable
+
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from annotate.setup_form.fields import Card, Field, FieldGroup
 from annotate.setup_form.sections import number, texts
-from annotate.setup_form.values import FormValues, questions, steps
+from annotate.setup_form.values import FormValues, kind_at, questions, steps
 from evalcore.metrics import registry
 
 
 def cards(values: FormValues) -> list[Card]:
     """Return a card for each question."""
-    protocol = values.get("protocol") or ""
-    return [_card(values, i, protocol) for i in range(len(questions(values)))]
+    return [_card(values, i) for i in range(len(questions(values)))]
 
 
-def _card(values: FormValues, index: int, protocol: str) -> Card:
+def _card(values: FormValues, index: int) -> Card:
     name = f"questions.{index}"
+    kind = kind_at(values, index)
     key = Field(
         f"{name}.key",
         _("Key"),
@@ -25,7 +27,6 @@ def _card(values: FormValues, index: int, protocol: str) -> Card:
         _("Names the question in tables: letters, digits, - and _."),
     )
     title = _shown(values, f"{name}.title") or values.get(f"{name}.key")
-    answer = _answer(values, name, protocol)
     metric = Field(
         f"{name}.metric",
         _("Metric"),
@@ -47,24 +48,17 @@ def _card(values: FormValues, index: int, protocol: str) -> Card:
         groups=[
             texts(values, f"{name}.title", _("Title")),
             texts(values, f"{name}.text", _("Sentence"), "area"),
-            *answer,
+            *(group for part in kind.form_parts for group in PARTS[part](values, name)),
         ],
         more=[
             texts(values, f"{name}.help", _("What to look at"), "area"),
             FieldGroup([key, metric, asked]),
         ],
         index=index,
+        kind=values.get(f"{name}.kind") or "",
+        has_scale="scale" in kind.form_parts,
         sentence=_shown(values, f"{name}.text"),
     )
-
-
-def _answer(values: FormValues, name: str, protocol: str) -> list[FieldGroup]:
-    """Return the fields that only questions of this protocol have."""
-    if protocol == "likert":
-        return _scale(values, name)
-    if protocol == "checklist":
-        return [texts(values, f"{name}.category", _("Category"))]
-    return [FieldGroup([_tie(values, name)])]
 
 
 def _shown(values: FormValues, name: str) -> str:
@@ -73,13 +67,18 @@ def _shown(values: FormValues, name: str) -> str:
     return values.get(f"{name}.{language}") or values.get(f"{name}.en") or ""
 
 
-def _tie(values: FormValues, name: str) -> Field:
-    return Field(
+def _category(values: FormValues, name: str) -> list[FieldGroup]:
+    return [texts(values, f"{name}.category", _("Category"))]
+
+
+def _tie(values: FormValues, name: str) -> list[FieldGroup]:
+    allowed = Field(
         f"{name}.allow_tie",
         _("“No preference” is an answer"),
         "tick",
         values.getlist(f"{name}.allow_tie"),
     )
+    return [FieldGroup([allowed])]
 
 
 def _scale(values: FormValues, name: str) -> list[FieldGroup]:
@@ -107,3 +106,11 @@ def _anchor(values: FormValues, name: str, value: str) -> FieldGroup:
 def _whole(text: str | None) -> int | None:
     stripped = (text or "").strip()
     return int(stripped) if stripped.removeprefix("-").isdecimal() else None
+
+
+# The fields that only questions of some kinds have (`Kind.form_parts`).
+PARTS: dict[str, Callable[[FormValues, str], list[FieldGroup]]] = {
+    "scale": _scale,
+    "tie": _tie,
+    "category": _category,
+}

@@ -5,9 +5,10 @@ from collections.abc import Iterable
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
+from annotate.kinds.base import Kind
 from annotate.setup_form.fields import Choices, Field, FieldGroup, Section
-from annotate.setup_form.values import FormValues
-from annotate.studies.study_file import DEGRADATIONS, KINDS
+from annotate.setup_form.values import FormValues, kind_at, questions, sets_key
+from annotate.studies.study_file import DEGRADATIONS
 from evalcore.models import Benchmark, Output, Story
 
 LANGUAGES = ("en", "zh")
@@ -122,8 +123,8 @@ def judged(values: FormValues, benchmark: Benchmark) -> Section:
             ]
         ),
     ]
-    if values.get("protocol") == "pairwise":
-        groups += pairs(values, tags)
+    if key := sets_key(values):
+        groups += sets(values, key, tags)
     return Section("judged", _("What is judged"), groups)
 
 
@@ -160,22 +161,29 @@ def _tag(values: FormValues, name: str, label: str, tags: list[str]) -> Field:
     return Field(name, label, "select", values.getlist(name), choices=choices)
 
 
-def pairs(values: FormValues, tags: list[str]) -> list[FieldGroup]:
-    """Return which methods stand side by side."""
-    kinds = [
-        ("all", _("every method with every other")),
-        ("ring", _("a ring: each method with two others")),
-        ("chosen", _("these pairs")),
-        ("cells", _("so many pairs for each combination of tags")),
-    ]
-    return [
+def sets(values: FormValues, key: str, tags: list[str]) -> list[FieldGroup]:
+    """Return which methods stand side by side: pairs, or larger sets."""
+    are_pairs = key == "pairs"
+    kinds = [("all", _("every method with every other"))]
+    if are_pairs:
+        kinds += [
+            ("ring", _("a ring: each method with two others")),
+            ("chosen", _("these pairs")),
+            ("cells", _("so many pairs for each combination of tags")),
+        ]
+    else:
+        kinds += [
+            ("ring", _("a ring: each method with those that follow it")),
+            ("chosen", _("these sets")),
+        ]
+    groups = [
         FieldGroup(
             [
                 Field(
-                    "pairs.kind",
-                    _("Pairs of methods"),
+                    f"{key}.kind",
+                    _("Pairs of methods") if are_pairs else _("Sets of methods"),
                     "radio",
-                    values.getlist("pairs.kind") or ["all"],
+                    values.getlist(f"{key}.kind") or ["all"],
                     choices=kinds,
                 )
             ]
@@ -183,31 +191,38 @@ def pairs(values: FormValues, tags: list[str]) -> list[FieldGroup]:
         FieldGroup(
             [
                 Field(
-                    "pairs.chosen",
-                    _("Pairs"),
+                    f"{key}.chosen",
+                    _("Pairs") if are_pairs else _("Sets"),
                     "area",
-                    values.getlist("pairs.chosen"),
-                    _("One pair in each line: method A | method B"),
+                    values.getlist(f"{key}.chosen"),
+                    _("One pair in each line: method A | method B")
+                    if are_pairs
+                    else _("One set in each line: method A | method B | method C"),
                     rows=4,
                 )
             ],
             "pairs-chosen",
         ),
-        FieldGroup(
-            [
-                number(values, "pairs.number", _("Pairs for each combination")),
-                Field(
-                    "pairs.by",
-                    _("Tags"),
-                    "text",
-                    values.getlist("pairs.by"),
-                    _("With commas between them. There are: %(tags)s.")
-                    % {"tags": ", ".join(tags) or "–"},
-                ),
-            ],
-            "pairs-cells",
-        ),
     ]
+    return groups + ([_of_cells(values, tags)] if are_pairs else [])
+
+
+def _of_cells(values: FormValues, tags: list[str]) -> FieldGroup:
+    """Return how many pairs are drawn for each combination of which tags."""
+    listed = ", ".join(tags) or "–"
+    return FieldGroup(
+        [
+            number(values, "pairs.number", _("Pairs for each combination")),
+            Field(
+                "pairs.by",
+                _("Tags"),
+                "text",
+                values.getlist("pairs.by"),
+                _("With commas between them. There are: %(tags)s.") % {"tags": listed},
+            ),
+        ],
+        "pairs-cells",
+    )
 
 
 def people(values: FormValues) -> Section:
@@ -418,13 +433,14 @@ def quality(values: FormValues) -> Section:
             "rules-own",
         ),
     ]
-    if values.get("protocol") == "checklist":
+    asked = [kind_at(values, i) for i in range(len(questions(values)))]
+    if asked and not any(kind.has_known_answers for kind in asked):
         repeats = Field(
             "checks.kinds",
             _("Kinds of checks"),
             "many",
             values.getlist("checks.kinds"),
-            choices=[("repeat", kinds["repeat"])],
+            choices=[(k, kinds[k]) for k in asked[0].controls],
         )
         groups = [FieldGroup([per_session]), FieldGroup([repeats]), *ruled]
         return Section("quality", _("Checks, rules"), groups, folded=True)
@@ -451,7 +467,7 @@ def quality(values: FormValues) -> Section:
                         _("Kinds of checks"),
                         "many",
                         values.getlist("checks.kinds"),
-                        choices=[(k, kinds[k]) for k in KINDS],
+                        choices=[(k, kinds[k]) for k in Kind.controls],
                     ),
                     Field(
                         "checks.degradations",

@@ -11,11 +11,14 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from annotate.assignment.designs.balanced import ImpossibleDesignError
+from annotate.kinds.base import Kind
 from annotate.setup_form import questions, sections
 from annotate.setup_form.fields import Card, Field, FieldGroup, Section
 from annotate.setup_form.values import (
     FormValues,
+    kind_at,
     rearranged,
+    sets_key,
     spoken,
     to_data,
     to_values,
@@ -105,7 +108,7 @@ class StudyForm:
                 sections.presentation(values),
                 sections.quality(values),
             ]
-            if values.get("protocol") == "pairwise":
+            if sets_key(values) == "pairs":
                 keys = [card.more[-1].fields[0].value for card in self.cards]
                 self.after.append(sections.adaptive(values, keys))
             self.after.append(sections.wording(values))
@@ -121,6 +124,11 @@ class StudyForm:
                 text = self.values.get("file", "")
                 return read_definition(text, file="", name="study").languages or ()
         return ()
+
+    @property
+    def kind(self) -> Kind:
+        """Return the kind of the first question."""
+        return kind_at(self.values)
 
     @property
     def in_file(self) -> bool:
@@ -305,7 +313,7 @@ def _chosen(section: Section) -> Section:
     held = [
         one.name
         for one in section.fields
-        if one.name.startswith(("stories.", "pairs."))
+        if one.name.startswith(("stories.", "pairs.", "sets."))
     ]
     return _without(section, *held)
 

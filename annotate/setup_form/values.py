@@ -11,6 +11,8 @@ from typing import Any
 
 from django.utils.datastructures import MultiValueDict
 
+from annotate.kinds.base import Kind
+from annotate.kinds.registry import KINDS
 from annotate.studies.definition import Presentation, StudyDefinition
 from annotate.studies.study_writing import (
     checks_data,
@@ -24,27 +26,27 @@ Data = dict[str, Any]
 
 # Everything else that a browser sends is no part of a study file.
 NAMES = re.compile(
-    r"title|protocol|assignment|redundancy|rounds|session_size|cap|lease_minutes|seed"
+    r"title|kind|outputs|assignment|redundancy|rounds|session_size|cap|lease_minutes|seed"
     r"|(languages|consent|instructions)\.[^.]+|training|rules\.(kind|own)"
     r"|(subset\.)?stories\.(number|by)|subset\.redundancy"
-    r"|pairs\.(kind|chosen|number|by)"
+    r"|(pairs|sets)\.(kind|chosen|number|by)"
     r"|checks\.(sent|per_session|share|kinds|degradations|gold)"
     r"|presentation\.(sent|same_size|must_watch|comments)"
     r"|adaptive\.(on|top|confidence|least|explore|question)"
-    r"|questions\.\d+\.(key|metric|allow_tie|stories|(title|text|help|category)\.[^.]+"
+    r"|questions\.\d+\.(key|kind|metric|allow_tie|stories|(title|text|help|category)\.[^.]+"
     r"|scale\.[01]|anchors\.-?\d+\.[^.]+)"
 )
 SEVERAL = re.compile(r"checks\.(kinds|degradations)")
 AS_YAML = re.compile(r"training|checks\.gold|rules\.own|questions\.\d+\.stories")
 NUMBERS = re.compile(
-    r"redundancy|rounds|session_size|cap|lease_minutes|seed|languages\..*"
+    r"outputs|redundancy|rounds|session_size|cap|lease_minutes|seed|languages\..*"
     r"|(.*\.)?(number|redundancy)|checks\.(per_session|share)"
     r"|adaptive\.(top|confidence|least|explore)|questions\.\d+\.scale\.[01]"
 )
 # What is asked for in every study: left empty it is a mistake, not a default.
 WANTED = ("redundancy", "rounds", "session_size", "lease_minutes", "seed")
 # What a question that is added has in common with the last one.
-COPIED = ("scale", "allow", "category")
+COPIED = ("kind", "scale", "allow", "category")
 QUESTION = re.compile(r"questions\.(\d+)\.(.+)")
 
 
@@ -68,8 +70,8 @@ def to_values(definition: StudyDefinition) -> FormValues:
 
 
 def _leaves(value: Any, name: str) -> Iterator[tuple[str, list[str]]]:
-    if name == "pairs":
-        yield from _pairs_to_values(value)
+    if name in ("pairs", "sets"):
+        yield from ((f"{name}.{part}", one) for part, one in _sets_to_values(value))
     elif name == "rules":
         own = value != "default"
         yield "rules.kind", ["own" if own else "default"]
@@ -92,16 +94,16 @@ def _leaves(value: Any, name: str) -> Iterator[tuple[str, list[str]]]:
         yield name, [str(value)]
 
 
-def _pairs_to_values(pairs: Any) -> Iterator[tuple[str, list[str]]]:
-    if isinstance(pairs, dict):
-        yield "pairs.kind", ["cells"]
-        yield "pairs.number", [str(pairs["number"])]
-        yield "pairs.by", [", ".join(pairs["by"])]
-    elif isinstance(pairs, list):
-        yield "pairs.kind", ["chosen"]
-        yield "pairs.chosen", ["\n".join(" | ".join(pair) for pair in pairs)]
+def _sets_to_values(sets: Any) -> Iterator[tuple[str, list[str]]]:
+    if isinstance(sets, dict):
+        yield "kind", ["cells"]
+        yield "number", [str(sets["number"])]
+        yield "by", [", ".join(sets["by"])]
+    elif isinstance(sets, list):
+        yield "kind", ["chosen"]
+        yield "chosen", ["\n".join(" | ".join(together) for together in sets)]
     else:
-        yield "pairs.kind", [pairs]
+        yield "kind", [sets]
 
 
 # From a form to a file
@@ -124,12 +126,14 @@ def to_data(values: FormValues, problems: list[DefinitionError]) -> Data:
         if found != "" or name in WANTED:
             _put(data, name.split("."), found)
     data["questions"] = [
-        _question(question, data.get("protocol"))
+        _question(question, kind_named(question.get("kind") or data.get("kind")))
         for _index, question in sorted(
             data.get("questions", {}).items(), key=lambda item: int(item[0])
         )
     ]
-    data["pairs"] = _pairs(data.get("pairs", {}), data.get("protocol"))
+    key, given = sets_key(values), {n: data.pop(n, {}) for n in ("pairs", "sets")}
+    if key:
+        data[key] = _sets(given[key])
     rules = data.get("rules", {})
     data["rules"] = {"default": "default", "own": rules.get("own")}.get(
         rules.get("kind")
@@ -179,12 +183,29 @@ def _put(data: Data, path: list[str], value: Any) -> None:
     data[path[-1]] = value
 
 
-def _question(given: Data, protocol: str | None) -> Data:
-    if protocol == "pairwise":
+def kind_named(name: str | None) -> Kind:
+    """Return a kind by its name; what no kind is named the reader refuses."""
+    return KINDS.get(name or "", KINDS["likert"])
+
+
+def kind_at(values: FormValues, index: int = 0) -> Kind:
+    """Return the kind of a question of the form."""
+    own = values.get(f"questions.{index}.kind")
+    return kind_named(own or values.get("kind"))
+
+
+def sets_key(values: FormValues) -> str:
+    """Return what a study file calls that which is shown at once; empty: one output."""
+    outputs = values.get("outputs") or str(kind_at(values).least)
+    return {"1": "", "2": "pairs"}.get(outputs, "sets")
+
+
+def _question(given: Data, kind: Kind) -> Data:
+    if "tie" in kind.form_parts:
         given["allow_tie"] = bool(given.get("allow_tie"))
-        return given
-    given.pop("allow_tie", None)
-    if protocol == "checklist":
+    else:
+        given.pop("allow_tie", None)
+    if "scale" not in kind.form_parts:
         return given
     ends = given.get("scale", {})
     given["scale"] = [ends.get("0", ""), ends.get("1", "")]
@@ -204,9 +225,7 @@ def steps(ends: Iterable[Any]) -> range:
     return range(low, high + 1) if fits else range(0)
 
 
-def _pairs(given: Data, protocol: str | None) -> Any:
-    if protocol != "pairwise":
-        return None
+def _sets(given: Data) -> Any:
     kind = given.get("kind", "all")
     if kind == "cells":
         by = [part.strip() for part in given.get("by", "").split(",")]

@@ -13,6 +13,7 @@ from django.utils.translation import ngettext
 from analysis.problems import InputError
 from annotate.assignment.designs import sampling
 from annotate.models import Purpose, Study, Unit
+from annotate.models.units import as_fields
 from annotate.slots.leasing import FIRST_POSITION
 from annotate.studies.definition import KnownUnit, StudyDefinition
 from annotate.studies.units import PlanningError, Shown
@@ -67,7 +68,7 @@ def choose_known(
         (row.story.key, row.method.name): row
         for row in rows.select_related("story", "method")
     }
-    number = 1 + (definition.protocol == "pairwise")
+    number = definition.outputs_at_once
     known = tuple(
         KnownUnitOutputs(purpose, one, _found(purpose, one, outputs, number))
         for purpose, one in wanted
@@ -231,14 +232,12 @@ def create_check_units(
 
 
 def _known_unit(study: Study, one: KnownUnitOutputs) -> Unit:
-    first, second = (*one.outputs, None)[:2]
     names = [output.method.name for output in one.outputs]
     return Unit(
         study=study,
-        story=first.story,
-        output_a=first,
-        output_b=second,
+        story=one.outputs[0].story,
         purpose=one.purpose,
+        **as_fields(one.outputs),
         expected={
             key: _stored(value, names) for key, value in one.wanted.expected.items()
         },
@@ -247,14 +246,14 @@ def _known_unit(study: Study, one: KnownUnitOutputs) -> Unit:
 
 
 def _stored(value: tuple[int, int] | str, names: list[str]) -> list[int] | str:
-    """Turn a method's name into its place in the pair."""
+    """Turn a method's name into its place in the unit."""
     if isinstance(value, tuple):
         return list(value)
     return value if value == "tie" else "ab"[names.index(value)]
 
 
 def _twin_unit(study: Study, unit: Unit, twin: Twin) -> Unit:
-    if not study.is_pairwise:
+    if not study.is_side_by_side:
         return Unit(
             study=study,
             story=unit.story,

@@ -8,13 +8,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from annotate.kinds.base import Kind
+from annotate.kinds.registry import KINDS
+
 TEMPLATES = Path(__file__).resolve().parent / "protocols"
 
 Texts = dict[str, str]
-
-# The two boxes of a checklist's label; each is a question of its own, `label|box`.
-BOXES = ("text", "video")
-TICKED = (0, 1)
 
 
 @dataclass(frozen=True)
@@ -26,14 +25,15 @@ class QuestionDefinition:
     """
 
     key: str
+    kind: str
     titles: Texts
     texts: Texts
     help_texts: Texts
-    anchors: dict[str, Texts]
-    scale: tuple[int, int] | None
-    allow_tie: bool
     metric: str
     stories: dict[str, tuple[str, ...]]
+    scale: tuple[int, int] | None = None
+    anchors: dict[str, Texts] = field(default_factory=dict)
+    allow_tie: bool = True
     categories: Texts = field(default_factory=dict)
 
 
@@ -121,7 +121,7 @@ class StudyDefinition:
 
     name: str
     title: str
-    protocol: str
+    outputs_at_once: int
     questions: tuple[QuestionDefinition, ...]
     redundancy: int = 3
     session_size: int = 7
@@ -131,7 +131,7 @@ class StudyDefinition:
     assignment: str = "planned"
     cap: int | None = None
     languages: dict[str, int] | None = None
-    pairs: str | tuple[tuple[str, str], ...] | CellPairs = "all"
+    sets: str | tuple[tuple[str, ...], ...] | CellPairs = "all"
     stories: StorySample | None = None
     subset: Subset | None = None
     training: Training | None = None
@@ -146,13 +146,33 @@ class StudyDefinition:
     @property
     def asked(self) -> tuple[QuestionDefinition, ...]:
         """Return the questions as they are stored: two boxes for each label."""
-        if self.protocol != "checklist":
-            return self.questions
         return tuple(
-            replace(label, key=f"{label.key}|{box}", scale=TICKED)
-            for label in self.questions
-            for box in BOXES
+            replace(question, key=key, scale=scale)
+            for question in self.questions
+            for key, scale in KINDS[question.kind]
+            .stored_keys(question.key, question.scale)
+            .items()
         )
+
+    @property
+    def kinds(self) -> list[Kind]:
+        """Return the kinds of the questions, each once."""
+        return list(dict.fromkeys(KINDS[one.kind] for one in self.questions))
+
+    @property
+    def sets_key(self) -> str:
+        """Return what a study file calls the sets of methods that are shown at once."""
+        return "pairs" if self.outputs_at_once == 2 else "sets"
+
+    @property
+    def brief(self) -> str:
+        """Return what is asked, and how often, in a few words."""
+        return self.kinds[0].brief(len(self.questions), self.questions[0].scale)
+
+    @property
+    def is_of_shots(self) -> bool:
+        """Say whether anything is asked of every shot by itself."""
+        return any(kind.of_shots for kind in self.kinds)
 
     def with_changes(self, **changes: object) -> "StudyDefinition":
         """Return the definition with the values that are not None replaced."""

@@ -209,9 +209,7 @@ def _shown(
     """Return what the study would show with these methods and stories, if any."""
     if not (methods or stories):
         return []
-    drawn = definition.protocol == "pairwise" and isinstance(
-        definition.pairs, CellPairs
-    )
+    drawn = isinstance(definition.sets, CellPairs)
     if drawn and methods:
         raise ExtendingError(
             _(
@@ -259,14 +257,13 @@ def _fresh(study: Study, shown: Sequence[Shown]) -> list[Unit]:
     return create_units(study, fresh)
 
 
-def _shown_as(study: Study, purpose: Purpose) -> set[tuple[int, int | None]]:
+def _shown_as(study: Study, purpose: Purpose) -> set[tuple[int, ...]]:
     units = study.units.filter(purpose=purpose)
-    return set(units.values_list("output_a", "output_b"))
+    return set(units.values_list(*study.output_paths()))
 
 
-def _outputs(shown: Shown) -> tuple[int, int | None]:
-    first, *second = shown.outputs
-    return first.pk, second[0].pk if second else None
+def _outputs(shown: Shown) -> tuple[int, ...]:
+    return tuple(output.pk for output in shown.outputs)
 
 
 def _raise(
@@ -334,6 +331,7 @@ def _missing(
                             level=level + (round_ - 1) * unit.redundancy,
                             language=language,
                             a_is_left=left,
+                            turn=highest[unit.pk, round_],
                         )
                     )
     return slots

@@ -21,7 +21,7 @@ def free_slots(
     slots = []
     for unit in units:
         languages = _in_turn(definition.languages or {"": unit.redundancy})
-        methods = unit.output_a.method_id, unit.output_b and unit.output_b.method_id
+        methods = tuple(output.method_id for output in unit.outputs)
         for ordinal, language in enumerate(languages, start=1):
             evened = (unit.pk, language), unit.pk, (methods, language), methods
             left = next((lean[key] for key in evened if lean[key]), 0)
@@ -36,6 +36,7 @@ def free_slots(
                     level=ordinal,
                     language=language,
                     a_is_left=a_is_left,
+                    turn=ordinal,
                     draw=dice.randrange(2**31),
                 )
             )

@@ -12,6 +12,8 @@ from annotate import event_log
 from annotate.answers.analysis_views import add_views
 from annotate.assignment.designs import balanced
 from annotate.assignment.designs.planned_slots import LanguageGroup
+from annotate.kinds.base import Kind
+from annotate.kinds.registry import KINDS
 from annotate.models import (
     Event,
     Question,
@@ -46,7 +48,7 @@ from evalcore.models import Benchmark, Shot
 from evalcore.postgresql import analyze
 
 # Looking at a picture, and thinking about a question: what the cost assumes.
-SECONDS_PER_PICTURE, SECONDS_PER_QUESTION, SECONDS_PER_LABEL = 3, 7, 1
+SECONDS_PER_PICTURE, SECONDS_PER_QUESTION = 3, Kind.seconds
 
 # More is a slip of the pen, and would take the server's memory.
 MOST_ANNOTATORS, MOST_SLOTS = 100_000, 1_000_000
@@ -106,11 +108,12 @@ class Draft:
         return self.definition.rounds * seconds * checks / 3600
 
     def _seconds(self, shots: int, outputs: int) -> int:
-        """Return how long one judgement of a unit takes; a checklist: of each shot."""
-        labels = len(self.definition.questions)
-        if self.definition.protocol == "checklist":
-            return (SECONDS_PER_PICTURE + SECONDS_PER_LABEL * labels) * shots
-        return SECONDS_PER_PICTURE * shots * outputs + SECONDS_PER_QUESTION * labels
+        """Return how long one judgement of a unit takes."""
+        answering = 0
+        for question in self.definition.questions:
+            kind = KINDS[question.kind]
+            answering += kind.seconds * (shots if kind.of_shots else 1)
+        return SECONDS_PER_PICTURE * shots * outputs + answering
 
 
 def prepare(
@@ -159,7 +162,7 @@ def prepare(
 
 def _check_shots(definition: StudyDefinition, shown: Sequence[Shown]) -> None:
     """Refuse stories without shots in a checklist, which asks about each shot."""
-    if definition.protocol != "checklist":
+    if not definition.is_of_shots:
         return
     stories = {one.story.pk: one.story.key for one in shown}
     told = Shot.objects.filter(story__in=stories).values_list("story", flat=True)
@@ -320,7 +323,7 @@ def _create_study(
         slug=slug,
         title=definition.title,
         benchmark=benchmark,
-        protocol=definition.protocol,
+        outputs_at_once=definition.outputs_at_once,
         template=definition.name,
         assignment=definition.assignment,
         redundancy=_usual(definition),
@@ -355,6 +358,7 @@ def _create_study(
         Question(
             study=study,
             key=question.key,
+            kind=question.kind,
             ordinal=ordinal,
             categories=question.categories,
             titles=question.titles,
@@ -407,6 +411,7 @@ def _planned_slots(study: Study, draft: Draft, units: Sequence[Unit]) -> list[Sl
                 session=planned.session,
                 position=FIRST_POSITION + SPACING * (planned.position - 1),
                 a_is_left=planned.a_is_left,
+                turn=ordinals[key],
             )
         )
     return slots

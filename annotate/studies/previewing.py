@@ -42,10 +42,10 @@ def first_slot(setup: Setup, among: QuerySet[Output] | None = None) -> Iterator[
             stories=[shown.story.key],
         )
         slot = study.slots.select_related(
-            "study", "unit__story", "unit__output_a", "unit__output_b"
+            "study", "unit__story", *study.output_paths("unit__")
         ).get()
         slot.annotator = Annotator.objects.create(study=study, name="A01")
-        slot.a_is_left = True
+        slot.a_is_left, slot.turn = True, 0
         box = _box(setup, among)
         if box is not None:
             slot.study.presentation["box"] = list(box)
@@ -82,7 +82,7 @@ def _only_questions(definition: StudyDefinition) -> StudyDefinition:
         languages=None,
         stories=None,
         subset=None,
-        pairs="all",
+        sets="all",
         training=None,
         checks=Checks(),
         adaptive=None,

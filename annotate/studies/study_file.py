@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from annotate.kinds.base import Kind
+from annotate.kinds.registry import KINDS
 from annotate.quality_rules.rules import RuleError, parse_rules
 from annotate.studies.definition import (
     TEMPLATES,
@@ -15,7 +17,6 @@ from annotate.studies.definition import (
     StorySample,
     StudyDefinition,
     Subset,
-    Texts,
     Training,
     template_names,
 )
@@ -23,10 +24,8 @@ from annotate.studies.yaml_lines import DefinitionError, Reader, Step
 
 __all__ = ["DefinitionError", "load_definition", "read_definition"]
 
-PROTOCOLS = ("likert", "pairwise", "checklist")
 ASSIGNMENTS = ("planned", "open")
-PAIRINGS = ("all", "ring")
-KINDS = ("gold", "repeat", "twin")
+SETS = ("all", "ring")
 DEGRADATIONS = (
     "shuffled",
     "foreign_shot",
@@ -36,7 +35,8 @@ DEGRADATIONS = (
 )
 KEYS = {
     "title",
-    "protocol",
+    "kind",
+    "outputs",
     "assignment",
     "redundancy",
     "subset",
@@ -51,6 +51,7 @@ KEYS = {
     "scale",
     "stories",
     "pairs",
+    "sets",
     "questions",
     "training",
     "checks",
@@ -58,29 +59,7 @@ KEYS = {
     "adaptive",
     "presentation",
 }
-QUESTION_KEYS = {
-    "key",
-    "title",
-    "text",
-    "help",
-    "anchors",
-    "metric",
-    "scale",
-    "allow_tie",
-    "stories",
-}
-LABEL_KEYS = {"key", "category", "title", "text", "help", "metric", "stories"}
-# What can be told of an annotator by ticks alone.
-CHECKLIST_SIGNALS = (
-    "seconds_per_unit",
-    "seconds_per_shot",
-    "flat",
-    "repeat",
-    "agreement",
-    "skips",
-    "no_time",
-    "impossible_time",
-)
+QUESTION_KEYS = {"key", "kind", "title", "text", "help", "metric", "stories"}
 
 
 def load_definition(name_or_path: str | Path) -> StudyDefinition:
@@ -124,22 +103,49 @@ class _StudyReader(Reader):
         if not isinstance(data, dict):
             raise DefinitionError(self.file, 1, "a study file is a mapping of keys")
         self.known(data, KEYS, [])
-        if data.get("protocol") not in PROTOCOLS:
-            # Without it nobody can say what a question needs.
-            self.one_of(data.get("protocol"), PROTOCOLS, ["protocol"])
+        before = len(self.problems)
+        kinds = self._kinds(data)
+        if len(self.problems) > before:
+            # Without its kind nobody can say what a question needs.
             self.finish()
-        definition = self._study(name, data, data["protocol"])
+        definition = self._study(name, data, kinds)
         self.finish()
         return definition
 
-    def _study(self, name: str, data: dict, protocol: str) -> StudyDefinition:
-        questions = self.attempt((), self._questions, data, protocol)
+    def _kinds(self, data: dict) -> list[Kind]:
+        """Return the kinds of the questions: their own, or what the study says."""
+        listed = data.get("questions")
+        named: list[tuple[Any, Step]] = [
+            (one["kind"], ["questions", index, "kind"])
+            for index, one in enumerate(listed if isinstance(listed, list) else [])
+            if isinstance(one, dict) and "kind" in one
+        ]
+        if "kind" in data or not named or len(named) < len(listed or []):
+            named.insert(0, (data.get("kind"), ["kind"]))
+        return [KINDS[self.one_of(name, list(KINDS), path)] for name, path in named]
+
+    def _outputs(self, data: dict, kinds: list[Kind]) -> int:
+        """Return how many outputs are shown at once, which must suit every kind."""
+        least, most = max(k.least for k in kinds), min(k.most for k in kinds)
+        names = ", ".join(dict.fromkeys(kind.name for kind in kinds))
+        if least > most:
+            told = f"{names}: not asked of equally many outputs; make it two studies"
+            return self.refuse(["questions"], told, least)
+        number = self.number(data, "outputs", least)
+        if not least <= number <= most:
+            span = f"{least} to {most}" if least < most else str(least)
+            return self.refuse(["outputs"], f"write {span} for {names}", least)
+        return number
+
+    def _study(self, name: str, data: dict, kinds: list[Kind]) -> StudyDefinition:
+        outputs = self._outputs(data, kinds)
+        questions = self.attempt((), self._questions, data, kinds)
         consent = self.mapping(data.get("consent"), ["consent"])
         version = self.text(consent.pop("version", "1"), ["consent", "version"])
         return StudyDefinition(
             name=name,
             title=self.text(data.get("title"), ["title"]) or name,
-            protocol=protocol,
+            outputs_at_once=outputs,
             questions=questions,
             redundancy=self.number(data, "redundancy", 3),
             session_size=self.number(data, "session_size", 7),
@@ -151,16 +157,16 @@ class _StudyReader(Reader):
             ),
             cap=self.number(data, "cap", 1) if data.get("cap") is not None else None,
             languages=self._languages(data.get("languages")),
-            pairs=self.attempt("all", self._pairs, data.get("pairs"), protocol),
+            sets=self.attempt("all", self._sets, data, outputs),
             stories=self._sample(data.get("stories"), ["stories"]),
             subset=self.attempt(None, self._subset, data.get("subset")),
             training=self.attempt(
-                None, self._training, data.get("training"), protocol, questions
+                None, self._training, data.get("training"), kinds, questions
             ),
-            checks=self._checks(data.get("checks"), protocol, questions),
-            rules=self.attempt((), self._rules, data.get("rules"), protocol),
+            checks=self._checks(data.get("checks"), kinds, questions),
+            rules=self.attempt((), self._rules, data.get("rules"), kinds),
             adaptive=self.attempt(
-                None, self._adaptive, data.get("adaptive"), protocol, questions
+                None, self._adaptive, data.get("adaptive"), outputs, questions
             ),
             consent=self.texts(consent, ["consent"]),
             consent_version=version,
@@ -181,16 +187,18 @@ class _StudyReader(Reader):
 
     # Questions
 
-    def _questions(self, data: dict, protocol: str) -> tuple[QuestionDefinition, ...]:
+    def _questions(
+        self, data: dict, kinds: list[Kind]
+    ) -> tuple[QuestionDefinition, ...]:
         scale = self.scale(data.get("scale"), ["scale"])
-        if scale and protocol == "checklist":
-            self.refuse(["scale"], "a checklist has boxes instead of a scale", None)
+        if scale and not any("scale" in kind.keys for kind in kinds):
+            self.refuse(["scale"], f"a {kinds[0].name} has no scale", None)
         questions = data.get("questions")
         if not isinstance(questions, list) or not questions:
             raise self.fail(["questions"], "write a list with at least one question")
         read = []
         for index, question in enumerate(questions):
-            one = self.attempt(None, self._question, question, index, protocol, scale)
+            one = self.attempt(None, self._question, question, index, scale)
             if one is not None and one.key in [other.key for other in read]:
                 path: Step = ["questions", index, "key"]
                 self.refuse(path, f"{one.key} is used twice", None)
@@ -199,13 +207,13 @@ class _StudyReader(Reader):
         return tuple(read)
 
     def _question(
-        self, data: Any, index: int, protocol: str, scale: tuple[int, int] | None
+        self, data: Any, index: int, scale: tuple[int, int] | None
     ) -> QuestionDefinition:
         path: Step = ["questions", index]
         if not isinstance(data, dict):
             raise self.fail(path, "a question is a mapping with key, title and text")
-        is_label = protocol == "checklist"
-        self.known(data, LABEL_KEYS if is_label else QUESTION_KEYS, path)
+        kind = KINDS[data.get("kind", self.data.get("kind"))]
+        self.known(data, QUESTION_KEYS | kind.keys, path)
         key = data.get("key")
         if (
             not isinstance(key, str)
@@ -214,39 +222,17 @@ class _StudyReader(Reader):
             told = "write letters, digits, _ and - only"
             # No other question has this key.
             key = self.refuse([*path, "key"], told, f" {index}")
-        own = self.scale(data.get("scale"), [*path, "scale"]) or scale
-        if protocol == "likert" and own is None and not self._scale_is_wrong(path):
-            told = "a Likert question needs a scale, such as [0, 4]"
-            self.refuse(path, told, None)
         titles = self.texts(data.get("title"), [*path, "title"])
         return QuestionDefinition(
             key=key,
+            kind=kind.name,
             titles=titles or {"en": key.replace("_", " ").capitalize()},
             texts=self.texts(data.get("text"), [*path, "text"]),
             help_texts=self.texts(data.get("help"), [*path, "help"]),
-            anchors=self._anchors(data.get("anchors"), own, [*path, "anchors"]),
-            scale=own if protocol == "likert" else None,
-            allow_tie=self.one_of(
-                data.get("allow_tie", True), (True, False), [*path, "allow_tie"]
-            ),
             metric=self.text(data.get("metric"), [*path, "metric"]),
             stories=self._tags(data.get("stories"), [*path, "stories"]),
-            categories=self.texts(data.get("category"), [*path, "category"]),
+            **kind.read(self, data, path, scale),
         )
-
-    def _anchors(
-        self, data: Any, scale: tuple[int, int] | None, path: Step
-    ) -> dict[str, Texts]:
-        anchors = {}
-        for value, texts in self.mapping(data, path).items():
-            inside = scale and type(value) is int and scale[0] <= value <= scale[1]
-            if not inside and not self._scale_is_wrong(path[:2]):
-                self.refuse([*path, value], "is no value of the scale", None)
-            anchors[str(value)] = self.texts(texts, [*path, value])
-        return anchors
-
-    def _scale_is_wrong(self, question: Step) -> bool:
-        return self.is_wrong("scale") or self.is_wrong(*question, "scale")
 
     def _tags(self, data: Any, path: Step) -> dict[str, tuple[str, ...]]:
         return {
@@ -263,32 +249,43 @@ class _StudyReader(Reader):
             for name in data
         } or None
 
-    def _pairs(
-        self, data: Any, protocol: str
-    ) -> str | tuple[tuple[str, str], ...] | CellPairs:
-        if data is None:
-            return "all"
-        if protocol != "pairwise":
-            raise self.fail(["pairs"], "only a pairwise study has pairs")
+    def _sets(
+        self, data: dict, outputs: int
+    ) -> str | tuple[tuple[str, ...], ...] | CellPairs:
+        """Return which methods are shown together, as `pairs` or `sets` say."""
+        for key, least, most in (("pairs", 2, 2), ("sets", 3, 5)):
+            if data.get(key) is None:
+                continue
+            if least <= outputs <= most:
+                return self._listed_sets(data[key], key, outputs)
+            some = "two" if key == "pairs" else "three to five"
+            told = f"only a study of {some} outputs at once has {key}"
+            raise self.fail([key], told)
+        return "all"
+
+    def _listed_sets(
+        self, data: Any, key: str, outputs: int
+    ) -> str | tuple[tuple[str, ...], ...] | CellPairs:
         if isinstance(data, str):
-            return self.one_of(data, PAIRINGS, ["pairs"])
-        if isinstance(data, dict):
-            self.known(data, {"number", "by"}, ["pairs"])
-            names = self.names(data.get("by"), ["pairs", "by"])
-            number = self.number(data, "number", 1, path=["pairs", "number"])
+            return self.one_of(data, SETS, [key])
+        if isinstance(data, dict) and outputs == 2:
+            self.known(data, {"number", "by"}, [key])
+            names = self.names(data.get("by"), [key, "by"])
+            number = self.number(data, "number", 1, path=[key, "number"])
             return CellPairs(number, names)
+        methods = ", ".join("ABCDE"[:outputs])
         if not isinstance(data, list) or not data:
-            raise self.fail(
-                ["pairs"],
-                "write all, ring, a list of pairs such as [[A, B], [A, C]], "
-                "or {number: 10, by: [role, angle]}",
-            )
-        for index, pair in enumerate(data):
-            two = isinstance(pair, list) and len(pair) == 2
-            if not two or pair[0] == pair[1]:
-                raise self.fail(["pairs", index], "write two methods, such as [A, B]")
-            self.names(pair, ["pairs", index])
-        return tuple((str(a), str(b)) for a, b in data)
+            told = f"write all, ring, or a list of {key} such as [[{methods}]]"
+            if outputs == 2:
+                told += ", or {number: 10, by: [role, angle]}"
+            raise self.fail([key], told)
+        for index, one in enumerate(data):
+            names = {str(name) for name in one} if isinstance(one, list) else ()
+            if not len(names) == outputs == len(one):
+                told = f"write {outputs} methods, such as [{methods}]"
+                raise self.fail([key, index], told)
+            self.names(one, [key, index])
+        return tuple(tuple(map(str, one)) for one in data)
 
     def _sample(self, data: Any, path: Step) -> StorySample | None:
         if data is None:
@@ -313,12 +310,12 @@ class _StudyReader(Reader):
     # Quality
 
     def _training(
-        self, data: Any, protocol: str, questions: tuple[QuestionDefinition, ...]
+        self, data: Any, kinds: list[Kind], questions: tuple[QuestionDefinition, ...]
     ) -> Training | None:
         if data is None:
             return None
-        if protocol == "checklist":
-            told = "a checklist has no known answers to train with; leave it out"
+        if not any(kind.has_known_answers for kind in kinds):
+            told = f"a {kinds[0].name} has no known answers to train with; leave it out"
             raise self.fail(["training"], told)
         data = self.mapping(data, ["training"])
         self.known(data, {"units", "pass_mark", "attempts"}, ["training"])
@@ -333,22 +330,20 @@ class _StudyReader(Reader):
         )
 
     def _checks(
-        self, data: Any, protocol: str, questions: tuple[QuestionDefinition, ...]
+        self, data: Any, kinds: list[Kind], questions: tuple[QuestionDefinition, ...]
     ) -> Checks:
         data = self.mapping(data, ["checks"])
         keys = {"per_session", "kinds", "degradations", "share", "gold"}
         self.known(data, keys, ["checks"])
         path: Step = ["checks"]
-        kinds = KINDS
-        if protocol == "checklist":
-            kinds = ("repeat",)
-            for key in ("degradations", "gold"):
-                if data.get(key):
-                    told = "a checklist has only repeats: no box is right beforehand"
-                    data[key] = self.refuse([*path, key], told, None)
+        controls = tuple(dict.fromkeys(c for kind in kinds for c in kind.controls))
+        for key, control in (("degradations", "twin"), ("gold", "gold")):
+            if data.get(key) and control not in controls:
+                told = f"a {kinds[0].name} has only {', '.join(controls)}"
+                data[key] = self.refuse([*path, key], told, None)
         return Checks(
             self.number(data, "per_session", 0, least=0, path=[*path, "per_session"]),
-            self.several(data.get("kinds", list(kinds)), kinds, [*path, "kinds"]),
+            self.several(data.get("kinds", list(controls)), controls, [*path, "kinds"]),
             self.several(
                 data.get("degradations") or [], DEGRADATIONS, [*path, "degradations"]
             ),
@@ -385,7 +380,11 @@ class _StudyReader(Reader):
                 continue
             if key not in by_key:
                 raise self.fail(at, f"no such question; there are {', '.join(by_key)}")
-            expected[key] = self._expected(value, by_key[key], methods, at)
+            one = by_key[key]
+            kind = KINDS[one.kind]
+            if not kind.has_known_answers:
+                raise self.fail(at, f"no answer to a {kind.name} is known beforehand")
+            expected[key] = kind.expected(self, value, one.scale, methods, at)
         if not expected:
             raise self.fail(path, "say which answers are expected")
         feedback = self.texts(data.get("feedback"), [*path, "feedback"])
@@ -393,38 +392,26 @@ class _StudyReader(Reader):
         story = self.text(data["story"], [*path, "story"])
         return KnownUnit(story, names, expected, feedback)
 
-    def _expected(
-        self, value: Any, question: QuestionDefinition, methods: list, path: Step
-    ) -> tuple[int, int] | str:
-        if question.scale is None:
-            return self.one_of(value, [*map(str, methods), "tie"], path)
-        limits = value if isinstance(value, list) else [value, value]
-        low, high = question.scale
-        fits = len(limits) == 2 and all(type(v) is int for v in limits)
-        if not fits or not low <= limits[0] <= limits[1] <= high:
-            raise self.fail(path, f"write a value or a range within {low} to {high}")
-        return limits[0], limits[1]
-
-    def _rules(self, data: Any, protocol: str) -> list:
+    def _rules(self, data: Any, kinds: list[Kind]) -> list:
         try:
             rules = parse_rules(data)
         except RuleError as error:
             raise self.fail(["rules", *error.path], error.message) from error
-        if protocol == "checklist" and isinstance(data, list):
+        if isinstance(data, list):
+            known = tuple(dict.fromkeys(s for kind in kinds for s in kind.signals))
             for index, rule in enumerate(rules):
-                path: Step = ["rules", index, "signal"]
-                self.one_of(rule.signal, CHECKLIST_SIGNALS, path)
+                self.one_of(rule.signal, known, ["rules", index, "signal"])
         return data or []
 
     def _adaptive(
-        self, data: Any, protocol: str, questions: tuple[QuestionDefinition, ...]
+        self, data: Any, outputs: int, questions: tuple[QuestionDefinition, ...]
     ) -> Adaptive | None:
         if data is None:
             return None
         path: Step = ["adaptive"]
         data = self.mapping(data, path)
         self.known(data, {"top", "confidence", "least", "explore", "question"}, path)
-        if protocol != "pairwise":
+        if outputs != 2:
             raise self.fail(path, "only pairs can be chosen adaptively")
         if self.data.get("assignment") != "open":
             raise self.fail(

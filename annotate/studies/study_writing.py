@@ -45,9 +45,13 @@ _Dumper.add_representer(str, _text)
 
 def definition_data(definition: StudyDefinition) -> Dumped:
     """Return what a study file holds, as plain values."""
+    kinds = definition.kinds
     data: Dumped = {
         "title": definition.title,
-        "protocol": definition.protocol,
+        "kind": kinds[0].name if len(kinds) == 1 else None,
+        "outputs": None
+        if definition.outputs_at_once == max(kind.least for kind in kinds)
+        else definition.outputs_at_once,
         "assignment": definition.assignment,
         "redundancy": definition.redundancy,
         "rounds": definition.rounds,
@@ -57,7 +61,7 @@ def definition_data(definition: StudyDefinition) -> Dumped:
         "seed": definition.seed,
         "languages": definition.languages,
         "stories": _sample(definition.stories),
-        "pairs": _pairs(definition),
+        definition.sets_key: _sets(definition),
         "subset": definition.subset
         and {
             "redundancy": definition.subset.redundancy,
@@ -66,7 +70,10 @@ def definition_data(definition: StudyDefinition) -> Dumped:
         "adaptive": definition.adaptive and dict(vars(definition.adaptive)),
         "consent": _consent(definition),
         "instructions": definition.instructions,
-        "questions": [_question(question) for question in definition.questions],
+        "questions": [
+            _question(question, names_kind=len(kinds) > 1)
+            for question in definition.questions
+        ],
         "training": definition.training
         and {
             "pass_mark": definition.training.pass_mark,
@@ -94,19 +101,20 @@ def _sample(sample: StorySample | None) -> Dumped | None:
     return sample and _filled({"number": sample.number, "by": sample.by})
 
 
-def _pairs(definition: StudyDefinition) -> object:
-    pairs = definition.pairs
-    if definition.protocol != "pairwise":
+def _sets(definition: StudyDefinition) -> object:
+    sets = definition.sets
+    if definition.outputs_at_once == 1:
         return None
-    if isinstance(pairs, CellPairs):
-        return {"number": pairs.number, "by": list(pairs.by)}
-    return pairs if isinstance(pairs, str) else [list(pair) for pair in pairs]
+    if isinstance(sets, CellPairs):
+        return {"number": sets.number, "by": list(sets.by)}
+    return sets if isinstance(sets, str) else [list(together) for together in sets]
 
 
-def _question(question: QuestionDefinition) -> Dumped:
+def _question(question: QuestionDefinition, *, names_kind: bool) -> Dumped:
     return _filled(
         {
             "key": question.key,
+            "kind": question.kind if names_kind else None,
             "category": question.categories,
             "metric": question.metric,
             "scale": question.scale and list(question.scale),

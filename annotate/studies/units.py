@@ -1,4 +1,4 @@
-"""What a study shows: outputs, or pairs of them."""
+"""What a study shows: outputs, or several of one story at once."""
 
 import random
 from collections import Counter, defaultdict
@@ -11,6 +11,7 @@ from django.utils.translation import ngettext
 from annotate.assignment.designs import sampling
 from annotate.assignment.designs.planned_slots import DesignUnit
 from annotate.models import Study, Unit
+from annotate.models.units import as_fields
 from annotate.studies.definition import CellPairs, StorySample, StudyDefinition
 from evalcore.models import Benchmark, Frame, Output, Story
 
@@ -29,7 +30,7 @@ class PlanningError(ValueError):
 
 @dataclass(frozen=True)
 class Shown:
-    """One output, or two of the same story, and how often they are to be judged."""
+    """One output, or several of a story, and how often they are to be judged."""
 
     outputs: tuple[Output, ...]
     redundancy: int
@@ -139,8 +140,10 @@ def choose_units(definition: StudyDefinition, outputs: Sequence[Output]) -> list
         more = _sampled(definition.subset.stories, left, definition.seed + 1)
     groups = _groups(definition, kept)
     if not groups:
+        number = definition.outputs_at_once
         raise PlanningError(
-            "No story has outputs of two methods to compare.", field="pairs"
+            f"No story has outputs of {number} methods to compare.",
+            field=definition.sets_key,
         )
     usual = sum((definition.languages or {"": definition.redundancy}).values())
     often = definition.subset.redundancy if definition.subset else usual
@@ -166,31 +169,34 @@ def _sampled(
 def _groups(
     definition: StudyDefinition, by_story: dict[str, list[Output]]
 ) -> list[tuple[Output, ...]]:
-    if definition.protocol != "pairwise":
+    if definition.outputs_at_once == 1:
         return [(output,) for group in by_story.values() for output in group]
-    if isinstance(definition.pairs, CellPairs):
-        wanted = _pairs_of_cells(definition.pairs, by_story, definition.seed)
+    wanted: dict[str, list[tuple[str, ...]]]
+    if isinstance(definition.sets, CellPairs):
+        wanted = _pairs_of_cells(definition.sets, by_story, definition.seed)
     else:
         methods = {output.method.name for g in by_story.values() for output in g}
         try:
-            pairs = sampling.pairings(sorted(methods), definition.pairs)
+            sets = sampling.method_sets(
+                sorted(methods), definition.sets, definition.outputs_at_once
+            )
         except ValueError as error:
-            raise PlanningError(str(error), field="pairs") from error
-        wanted = dict.fromkeys(by_story, pairs)
+            raise PlanningError(str(error), field=definition.sets_key) from error
+        wanted = dict.fromkeys(by_story, sets)
     groups = []
     for key, group in by_story.items():
         own = {output.method.name: output for output in group}
         groups += [
-            (own[a], own[b])
-            for a, b in (sorted(pair) for pair in wanted[key])
-            if a in own and b in own
+            tuple(own[name] for name in names)
+            for names in map(sorted, wanted[key])
+            if own.keys() >= set(names)
         ]
     return groups
 
 
 def _pairs_of_cells(
     wanted: CellPairs, by_story: dict[str, list[Output]], seed: int
-) -> dict[str, list[tuple[str, str]]]:
+) -> dict[str, list[tuple[str, ...]]]:
     """Draw as many pairs of methods for each combination of tags, spread over stories.
 
     In VISTAR the tags are role and angle. Every pair of methods is drawn equally often,
@@ -213,8 +219,8 @@ def _pairs_of_cells(
         for place, key in enumerate(keys):
             shares[each + (place < more)].append(key)
     methods = {output.method.name for g in by_story.values() for output in g}
-    pairs = sampling.pairings(sorted(methods))
-    result: dict[str, list[tuple[str, str]]] = {}
+    pairs = sampling.method_sets(sorted(methods))
+    result: dict[str, list[tuple[str, ...]]] = {}
     for number, keys in shares.items():
         if number > len(pairs):
             raise PlanningError(
@@ -234,9 +240,8 @@ def create_units(study: Study, shown: Sequence[Shown]) -> list[Unit]:
             Unit(
                 study=study,
                 story=one.story,
-                output_a=one.outputs[0],
-                output_b=one.outputs[1] if len(one.outputs) > 1 else None,
                 redundancy=one.redundancy,
+                **as_fields(one.outputs),
             )
             for one in shown
         ],

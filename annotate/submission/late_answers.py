@@ -15,7 +15,9 @@ from django.db.models import Q
 from django.utils import timezone
 
 from annotate import event_log
-from annotate.models import Annotator, Choice, Event, Look, Purpose, Rating, Slot
+from annotate.kinds.registry import tables_of
+from annotate.models import Annotator, Event, Look, Purpose, Slot
+from annotate.models.units import OUTPUTS
 from annotate.next_slot import choosing
 from annotate.slots.errors import LostSlotError, SlotTakenError
 from annotate.slots.leasing import CLOSED, last_place, may_work, take
@@ -31,8 +33,7 @@ SHOWN = (
     "annotator",
     "unit__story",
     "unit__study",
-    "unit__output_a",
-    "unit__output_b",
+    *(f"unit__{name}" for name in OUTPUTS),
 )
 
 
@@ -139,12 +140,13 @@ def _surplus_for(lost: Slot, person: Annotator, since: datetime | None) -> Slot:
         position=claim.position,
         claimed=True,
         a_is_left=lost.a_is_left,
+        turn=lost.turn,
         lease=1,
         lease_until=now + lease_length(person.study),
         started_at=now,
         offered_at=since or now,
     )
-    for model in (Rating, Choice, Look):
+    for model in (*tables_of(person.study), Look):
         model.objects.filter(slot=lost, annotator=person).update(slot=surplus)
     event_log.note_slot(Event.Kind.SLOT_LATE, surplus, instead_of=lost.code)
     return surplus

@@ -117,7 +117,7 @@ class World:
         character.images.create(ordinal=1, media=picture)
         self.trial = make_study(benchmark=woods, consented=True)
         self.reel = make_study(
-            protocol="pairwise",
+            kind="choice",
             slug="reel",
             consented=True,
             benchmark=video_benchmark(folder, methods=("Dogwood", "Elm")),

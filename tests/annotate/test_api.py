@@ -182,7 +182,7 @@ def test_the_schema_has_no_warnings():
 
 
 def test_a_checklist_is_ticked_shot_by_shot():
-    study = make_study(protocol="checklist", consented=True)
+    study = make_study(kind="checklist", consented=True)
     client = seat(study)
     slot = client.post(reverse("api-slot")).json()
     assert slot["ticked"] == {}

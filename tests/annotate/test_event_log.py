@@ -126,7 +126,7 @@ class Crowd(RuleBasedStateMachine):
                 annotator=person,
                 question=self.study.questions.get(),
                 value=["left", "right", "tie"][value % 3]
-                if self.study.is_pairwise
+                if self.study.is_side_by_side
                 else value,
             )
         except REFUSALS:
@@ -136,7 +136,7 @@ class Crowd(RuleBasedStateMachine):
         return slot
 
     def stored(self, slot):
-        model = Choice if self.study.is_pairwise else Rating
+        model = Choice if self.study.is_side_by_side else Rating
         answer = model.objects.filter(slot=slot, annotator=slot.annotator_id)
         return answer.get(is_current=True).value
 
@@ -229,7 +229,7 @@ def planned_with_one_more(study):
 KINDS = {
     "open": (one_open, {}),
     "open with checks": (one_open, {"checks": {"per_session": 1}}),
-    "open pairs": (one_open, {"protocol": "pairwise", "methods": 3}),
+    "open pairs": (one_open, {"kind": "choice", "methods": 3}),
     "planned": (planned_with_one_more, {"assignment": "planned"}),
     "planned in rounds": (
         planned_with_one_more,

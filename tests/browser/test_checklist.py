@@ -168,7 +168,7 @@ def unwatched(page, folder, live_server, **kw) -> Study:
     """Open a video of two shots of which nothing plays by itself."""
     page.emulate_media(reduced_motion="reduce")
     study = make_study(
-        protocol="checklist",
+        kind="checklist",
         benchmark=make_reel(folder, [TWO_SECONDS], **kw),
         annotators=1,
         presentation={"must_watch": False},

@@ -171,7 +171,7 @@ class Seat:
         self.open(person, "slot", slot.code)
         return slot
 
-    def study(self, protocol="likert", *, videos=False, people=2, **kw) -> Study:
+    def study(self, kind="likert", *, videos=False, people=2, **kw) -> Study:
         """Two stories by two methods, with all that a page can show of them."""
         methods = ["Alder", "Birch"]
         if videos:
@@ -184,7 +184,7 @@ class Seat:
                     picture = media.store_picture(picture_bytes(f"fox {n}"))
                     fox.images.create(ordinal=n, media=picture)
         study = make_study(
-            protocol=protocol,
+            kind=kind,
             benchmark=benchmark,
             annotators=people,
             slug=self.name,
@@ -438,7 +438,7 @@ def skipping(seat: Seat) -> list[Use]:
 
 
 def pair(seat: Seat) -> list[Use]:
-    seat.open_next(join(seat.study("pairwise"), "A01"))
+    seat.open_next(join(seat.study("choice"), "A01"))
     place = "() => Number(document.querySelector('#divider').value) < 40"
     return [
         Use("#flicker", has("#flicker", "aria-pressed", "true")),

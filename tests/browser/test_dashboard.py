@@ -56,7 +56,7 @@ def test_axe_finds_nothing_and_nothing_overflows(page, live_server, scheme):
     stalled = running_study(timezone.now(), slug="stalled", quiet_days=4)
     empty = make_study(slug="empty", benchmark=make_benchmark(slug="bare", stories=45))
     pairs = make_study(
-        slug="pairs", benchmark=make_benchmark(slug="two"), protocol="pairwise"
+        slug="pairs", benchmark=make_benchmark(slug="two"), kind="choice"
     )
     studies = (busy, stalled, empty, pairs)
     log_in(page, live_server, *studies)

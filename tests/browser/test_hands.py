@@ -1,4 +1,4 @@
-"""Every protocol and medium of the seat, answered by every hand.
+"""Every kind and medium of the seat, answered by every hand.
 
 Each cell answers two whole stories, pairs or checklists and reads the answers from the
 database. No two questions in a row have the same answer, and no answer is the one that
@@ -19,8 +19,8 @@ from playwright.sync_api import expect
 
 from annotate.answers.writing import current_answers
 from annotate.history import verifying
+from annotate.kinds.registry import KINDS, kind_of
 from annotate.models import CHECKS, Invitation, Purpose, Rating, Slot, Study
-from annotate.presentation.slot_view import as_side
 from annotate.studies.definition import TEMPLATES
 from annotate.studies.study_file import load_definition
 from tests.browser.hands import HANDS
@@ -31,8 +31,12 @@ from tests.working import LIKERT, join, make_planned
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-# The part of seat.js that a protocol or medium needs.
-ANSWERING = {"likert": "question", "pairwise": "question", "checklist": "checklist"}
+# The part of seat.js that a kind or medium needs.
+ANSWERING = {
+    "likert": "question",
+    "choice": "question",
+    "checklist": "checklist",
+}
 SHOWING = {"pictures": "shots", "videos": "player"}
 CLIP = {"frames": 6, "rate": 12}
 # The button that finishes a shot has gone, or the page has with it.
@@ -52,7 +56,7 @@ GIVEN = {
         {"character": "3", "aesthetics": "1"},
         {"character": "0", "aesthetics": "4"},
     ],
-    "pairwise": [
+    "choice": [
         {"character": "left", "aesthetics": "right"},
         {"character": "tie", "aesthetics": "left"},
     ],
@@ -68,20 +72,20 @@ GIVEN = {
 class Row:
     """What is judged, and how it is shown."""
 
-    protocol: str
+    kind: str
     medium: str
     purpose: str = "real"
 
     @property
     def given(self) -> list:
-        return GIVEN["training" if self.purpose == "training" else self.protocol]
+        return GIVEN["training" if self.purpose == "training" else self.kind]
 
 
 ROWS = {
     "likert pictures": Row("likert", "pictures"),
     "likert video": Row("likert", "videos"),
-    "pair of pictures": Row("pairwise", "pictures"),
-    "pair of videos": Row("pairwise", "videos"),
+    "pair of pictures": Row("choice", "pictures"),
+    "pair of videos": Row("choice", "videos"),
     "checklist of pictures": Row("checklist", "pictures"),
     "checklist of video": Row("checklist", "videos"),
     "training round": Row("likert", "pictures", "training"),
@@ -116,7 +120,7 @@ def page(page_of, hand):
 
 def begin(row: Row, clip: Path) -> tuple[Study, str]:
     """Plan two units for somebody who has read the instructions; return their link."""
-    methods = ["Alder", "Birch"] if row.protocol == "pairwise" else ["Alder"]
+    methods = ["Alder", "Birch", "Cedar"][: KINDS[row.kind].least]
     if row.medium == "videos":
         benchmark = make_same_reel(clip, CLIP["frames"] / CLIP["rate"], methods)
     else:
@@ -126,7 +130,7 @@ def begin(row: Row, clip: Path) -> tuple[Study, str]:
             LIKERT + TRAINING, benchmark=benchmark, annotators=1, redundancy=1
         )
     else:
-        study = make_study(protocol=row.protocol, benchmark=benchmark, annotators=1)
+        study = make_study(kind=row.kind, benchmark=benchmark, annotators=1)
     person = join(study, "A01")
     token = Invitation.objects.get(annotator=person).token
     return study, reverse("rate-pause", args=[token])
@@ -157,7 +161,7 @@ def answer_unit(page, hand, row: Row, given: dict) -> None:
     if row.medium == "videos" and has_scripts:
         expect(page.locator(".to-watch")).to_have_text(re.compile("^Watched"))
     here = page.url
-    if row.protocol == "checklist":
+    if row.kind == "checklist":
         for shot, boxes in given.items():
             hand.look_at(page, shot)
             for box in boxes:
@@ -184,7 +188,7 @@ def answers(study: Study, row: Row) -> list[dict]:
 
 
 def of_slot(slot: Slot) -> dict:
-    if slot.study.is_checklist:
+    if slot.study.questions.filter(kind="checklist").exists():
         rows = Rating.objects.filter(slot=slot, is_current=True)
         shots = slot.unit.story.shots.values_list("number", flat=True)
         assert rows.count() == len(shots) * slot.study.questions.count()
@@ -195,7 +199,7 @@ def of_slot(slot: Slot) -> dict:
         }
     current = current_answers(slot, slot.annotator)
     return {
-        question.key: as_side(str(current[question.pk].value), slot.a_is_left)
+        question.key: kind_of(question).as_seen(slot, current[question.pk].value)
         for question in slot.study.questions.all()
     }
 
@@ -203,12 +207,12 @@ def of_slot(slot: Slot) -> dict:
 def test_every_protocol_and_medium_has_its_row():
     """What is new in the code is answered by every hand as well."""
     rows = ROWS.values()
-    plain = {(row.protocol, row.medium) for row in rows if row.purpose == "real"}
-    assert plain == set(product(Study.Protocol.values, SHOWING))
+    plain = {(row.kind, row.medium) for row in rows if row.purpose == "real"}
+    assert plain == set(product(KINDS, SHOWING))
     assert {row.purpose for row in rows} == set(Purpose.values) - set(CHECKS)
     templates = [path.stem for path in TEMPLATES.glob("*.yaml")]
-    assert {load_definition(name).protocol for name in templates} <= set(ANSWERING)
-    script = settings.BASE_DIR / "annotate/static/plumbline/seat/seat.js"
-    (parts,) = re.findall(r"Promise\.all\(\[(.*?)\]\s+\.filter", script.read_text())
-    named = set(re.findall(r'"(\w+)"', parts))
+    assert {load_definition(name).kinds[0].name for name in templates} <= set(ANSWERING)
+    folder = settings.BASE_DIR / "templates" / "rate"
+    pages = [path.read_text("utf-8") for path in folder.glob("*.html")]
+    named = set(re.findall(r'data-part="(\w+)"', "".join(pages)))
     assert named == {*ANSWERING.values(), *SHOWING.values()}

@@ -106,7 +106,7 @@ def test_a_likert_study_by_keyboard_alone(page, live_server):
 
 
 def test_a_pairwise_study_by_keyboard_alone(page, live_server):
-    study = make_study(protocol="pairwise", annotators=1)
+    study = make_study(kind="choice", annotators=1)
     start(page, live_server, study)
     assert finish_by_keyboard(page, ["1", "2"]) == 6
     assert Choice.objects.filter(question__key="aesthetics", value="tie").count() == 6
@@ -566,7 +566,7 @@ def test_choosing_moves_nothing(page, live_server):
 
 
 def test_left_and_right_are_alike_where_no_tie_is_allowed(page, live_server):
-    study = make_study(protocol="pairwise", annotators=1)
+    study = make_study(kind="choice", annotators=1)
     study.questions.update(allow_tie=False)
     start(page, live_server, study)
     boxes = [page.locator(".option").nth(n).bounding_box() for n in (0, 1)]
@@ -645,10 +645,10 @@ def test_without_javascript_the_page_is_one_complete_form(chromium, live_server)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("protocol", ["likert", "pairwise"])
-def test_axe_finds_nothing(page, live_server, protocol, scheme):
+@pytest.mark.parametrize("kind", ["likert", "choice"])
+def test_axe_finds_nothing(page, live_server, kind, scheme):
     page.emulate_media(color_scheme=scheme)
-    study = make_study(protocol=protocol, annotators=1)
+    study = make_study(kind=kind, annotators=1)
     page.goto(address(live_server, study))
     steps = ["**/instructions/", "**/story/**", None]
     for step in steps:
@@ -658,10 +658,10 @@ def test_axe_finds_nothing(page, live_server, protocol, scheme):
             page.wait_for_url(step)
 
 
-@pytest.mark.parametrize("protocol", ["likert", "pairwise"])
-def test_nothing_overflows_at_360_px(page, live_server, protocol):
+@pytest.mark.parametrize("kind", ["likert", "choice"])
+def test_nothing_overflows_at_360_px(page, live_server, kind):
     page.set_viewport_size({"width": 360, "height": 740})
-    start(page, live_server, make_study(protocol=protocol, annotators=1))
+    start(page, live_server, make_study(kind=kind, annotators=1))
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 

@@ -91,7 +91,7 @@ def make_pair(folder, clips, *, must_watch=False, **kw):
     reel = make_reel(folder, clips, **kw)
     presentation = {"same_size": True, "must_watch": must_watch, "comments": False}
     return make_study(
-        benchmark=reel, protocol="pairwise", annotators=1, presentation=presentation
+        benchmark=reel, kind="choice", annotators=1, presentation=presentation
     )
 
 

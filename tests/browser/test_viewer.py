@@ -24,7 +24,7 @@ PLACES = """() => [...document.querySelectorAll(".shot.current a.pane")].map((pa
 })"""
 
 
-def begin(protocol="likert", *, shots=3, characters=0, size=(96, 64), **kw):
+def begin(kind="likert", *, shots=3, characters=0, size=(96, 64), **kw):
     """A study of two methods with one annotator who has read the instructions."""
     benchmark = make_benchmark(stories=2, shots=shots, methods=("Alder", "Birch"))
     for frame in Frame.objects.exclude(output__method__name="Birch"):
@@ -43,7 +43,7 @@ def begin(protocol="likert", *, shots=3, characters=0, size=(96, 64), **kw):
                 stored = media.store_picture(picture_bytes(f"ref {i} {n}"))
                 person.images.create(ordinal=n, media=stored)
     study = make_study(
-        protocol=protocol, benchmark=benchmark, annotators=1, consented=True, **kw
+        kind=kind, benchmark=benchmark, annotators=1, consented=True, **kw
     )
     study.annotators.update(instructed_at=study.created_at)
     return study
@@ -67,9 +67,9 @@ def middle(page, n=0, across=0.5):
 
 
 @pytest.mark.parametrize("size", [(96, 64), (64, 64), (160, 90)])
-@pytest.mark.parametrize("protocol", ["likert", "pairwise"])
-def test_sixteen_shots_are_seen_at_one_look(page, live_server, protocol, size):
-    begin(protocol, shots=16, size=size)
+@pytest.mark.parametrize("kind", ["likert", "choice"])
+def test_sixteen_shots_are_seen_at_one_look(page, live_server, kind, size):
+    begin(kind, shots=16, size=size)
     open_story(page, live_server)
     page.keyboard.press("a")
     for shot in (1, 16):
@@ -130,7 +130,7 @@ def test_keys_enlarge_and_arrows_then_move_the_picture(page, live_server):
 
 
 def test_both_sides_are_enlarged_and_moved_in_step(page, live_server):
-    begin("pairwise", size=(64, 96))
+    begin("choice", size=(64, 96))
     open_story(page, live_server)
     boxes = [pictures(page).nth(n).bounding_box() for n in (0, 1)]
     assert boxes[0]["width"] == boxes[1]["width"]
@@ -192,7 +192,7 @@ def shown_first(page):
 
 
 def test_flicker_shows_the_right_picture_while_it_is_held(page, live_server):
-    begin("pairwise")
+    begin("choice")
     page.clock.install()
     open_story(page, live_server)
     stop_time(page)
@@ -221,7 +221,7 @@ def test_flicker_shows_the_right_picture_while_it_is_held(page, live_server):
 
 
 def test_swipe_lays_one_picture_over_the_other(page, live_server):
-    begin("pairwise")
+    begin("choice")
     open_story(page, live_server)
     assert page.is_hidden("#divider")
     page.keyboard.press("s")
@@ -249,7 +249,7 @@ def test_swipe_lays_one_picture_over_the_other(page, live_server):
 
 
 def test_a_missing_shot_is_shown_as_missing(page, live_server):
-    begin("pairwise")
+    begin("choice")
     Frame.objects.filter(number=2, output__method__name="Birch").update(media=None)
     open_story(page, live_server)
     assert page.is_visible("#strip li >> nth=1 >> .missing-thumb")
@@ -264,7 +264,7 @@ def test_a_missing_shot_is_shown_as_missing(page, live_server):
 
 @pytest.mark.page_errors("ERR_FAILED .*/display/")
 def test_a_broken_picture_can_be_asked_for_again_and_reported(page, live_server):
-    begin("pairwise")
+    begin("choice")
     broken = re.compile(r"/right/2/display")
     page.route(broken, lambda route: route.abort())
     open_story(page, live_server)
@@ -386,7 +386,7 @@ def touch(page, *moments):
 
 
 def test_two_fingers_enlarge_and_one_moves_the_picture(phone, live_server):
-    begin("pairwise")
+    begin("choice")
     open_story(phone, live_server)
     assert phone.evaluate("document.documentElement.scrollWidth") <= 390
     x, y = middle(phone)
@@ -404,7 +404,7 @@ def test_two_fingers_enlarge_and_one_moves_the_picture(phone, live_server):
 
 
 def test_a_telephone_compares_in_one_place(phone, live_server):
-    begin("pairwise")
+    begin("choice")
     open_story(phone, live_server)
     phone.tap("#flicker")
     assert shown_first(phone) == "right"
@@ -420,17 +420,17 @@ def test_a_telephone_compares_in_one_place(phone, live_server):
 @pytest.mark.page_errors("ERR_FAILED .*/display/")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(
-    ("protocol", "keys"),
+    ("kind", "keys"),
     [
         ("likert", "z"),
         ("likert", "atc"),
-        ("pairwise", "sz"),
-        ("pairwise", "at"),
+        ("choice", "sz"),
+        ("choice", "at"),
     ],
 )
-def test_axe_finds_nothing(page, live_server, protocol, keys, scheme):
+def test_axe_finds_nothing(page, live_server, kind, keys, scheme):
     page.emulate_media(color_scheme=scheme)
-    begin(protocol, characters=2)
+    begin(kind, characters=2)
     Frame.objects.filter(number=2).update(media=None)
     page.route(re.compile(r"/1/display"), lambda route: route.abort())
     open_story(page, live_server)
@@ -440,7 +440,7 @@ def test_axe_finds_nothing(page, live_server, protocol, keys, scheme):
 
 
 def test_without_javascript_everything_is_on_one_page(chromium, live_server):
-    begin("pairwise", characters=1)
+    begin("choice", characters=1)
     token = Invitation.objects.get().token
     context = chromium.new_context(java_script_enabled=False)
     page = context.new_page()
@@ -457,9 +457,9 @@ def test_without_javascript_everything_is_on_one_page(chromium, live_server):
     context.close()
 
 
-@pytest.mark.parametrize("protocol", ["likert", "pairwise"])
-def test_the_page_of_thirty_shots_stays_small(client, protocol):
-    begin(protocol, shots=30, characters=5)
+@pytest.mark.parametrize("kind", ["likert", "choice"])
+def test_the_page_of_thirty_shots_stays_small(client, kind):
+    begin(kind, shots=30, characters=5)
     words = "The fox walks on through the wood, slowly, towards the light. " * 4
     texts = dict.fromkeys(("setting", "plot", "static", "camera"), words)
     Shot.objects.update(text={"en": texts})

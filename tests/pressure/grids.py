@@ -22,7 +22,7 @@ def make_grid(
     stories: int,
     methods: int,
     redundancy: int,
-    protocol: str = "likert",
+    kind: str = "likert",
     assignment: str = "open",
     slots: bool = True,
     **fields: object,
@@ -36,16 +36,17 @@ def make_grid(
         slug=slug,
         title=slug,
         benchmark=benchmark,
-        protocol=protocol,
+        outputs_at_once=1 if kind == "likert" else 2,
         template="grid",
         assignment=assignment,
         redundancy=redundancy,
         state=Study.State.OPEN,
         **{"session_size": 7} | fields,
     )
-    likert = protocol == "likert"
+    likert = kind == "likert"
     Question.objects.create(
         study=study,
+        kind=kind,
         key="quality",
         ordinal=1,
         titles={"en": "Quality"},
@@ -81,7 +82,7 @@ def _make_units(study: Study, stories: int, methods: int) -> None:
                 redundancy=study.redundancy,
             )
             for start in range(0, len(outputs), methods)
-            for a, b in _shown(outputs[start : start + methods], study.is_pairwise)
+            for a, b in _shown(outputs[start : start + methods], study.is_side_by_side)
         ),
         batch_size=CHUNK,
     )

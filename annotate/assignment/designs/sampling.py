@@ -1,17 +1,17 @@
-"""What a study shows of a benchmark: samples of stories, pairs of methods. Pure.
+"""What a study shows of a benchmark: samples of stories, sets of methods. Pure.
 
 Every choice is drawn from a seed; the same arguments give the same sample.
 """
 
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
-from itertools import combinations, pairwise
+from itertools import combinations
 from typing import TypeVar
 
 import numpy as np
 
 Key = TypeVar("Key", bound=Hashable)
-MethodPair = tuple[str, str]
+MethodSet = tuple[str, ...]
 
 
 def sample(
@@ -82,45 +82,49 @@ def subset(
     return sample(keys, int(share_or_count * len(keys) + 0.5), seed, strata)
 
 
-def pairings(
-    methods: Sequence[str], kind: str | Sequence[MethodPair] = "all"
-) -> list[MethodPair]:
-    """Return the pairs of methods that are compared.
+def method_sets(
+    methods: Sequence[str], kind: str | Sequence[MethodSet] = "all", size: int = 2
+) -> list[MethodSet]:
+    """Return which methods are compared with each other: pairs, or larger sets.
 
     Parameters
     ----------
     methods
         The methods of the study.
     kind
-        `all` pairs, a `ring` in which each method in alphabetical order meets the next
-        one, or the list of pairs itself.
+        `all` sets, a `ring` in which each method in alphabetical order meets those that
+        follow it, the first ones after the last, or the list of sets itself.
+    size
+        How many methods a set has.
 
     Returns
     -------
-    list of pairs
-        Each pair in alphabetical order.
+    list of tuples
+        Each set in alphabetical order.
 
     Raises
     ------
     ValueError
-        The kind is unknown, or a listed pair names an unknown method, one method
-        twice, or two methods that were paired already.
+        The kind is unknown, or a listed set has another size, names an unknown method,
+        one method twice, or the methods of another one.
     """
     ordered = sorted(methods)
     if len(set(ordered)) != len(ordered):
         raise ValueError("A method is given twice.")
-    if kind == "all" or (kind == "ring" and len(ordered) < 3):
-        return list(combinations(ordered, 2))
+    if kind == "all" or (kind == "ring" and len(ordered) <= size):
+        return list(combinations(ordered, size))
     if kind == "ring":
-        return [*pairwise(ordered), (ordered[0], ordered[-1])]
+        around = [*ordered, *ordered[: size - 1]]
+        ring = (around[i : i + size] for i in range(len(ordered)))
+        return [tuple(sorted(together)) for together in ring]
     if isinstance(kind, str):
-        raise ValueError(f"{kind!r}: write all, ring, or list the pairs.")
-    return _checked(kind, set(ordered))
+        raise ValueError(f"{kind!r}: write all, ring, or list them.")
+    return _checked(kind, set(ordered), size)
 
 
 def cell_pairs(
-    cells: Sequence[Key], pairs: Sequence[MethodPair], n: int, seed: int
-) -> dict[Key, list[MethodPair]]:
+    cells: Sequence[Key], pairs: Sequence[MethodSet], n: int, seed: int
+) -> dict[Key, list[MethodSet]]:
     """Draw n pairs of methods for each prompt cell, all pairs equally often overall.
 
     Parameters
@@ -128,7 +132,7 @@ def cell_pairs(
     cells
         VISTAR's (role, angle) cells, for example.
     pairs
-        The pairs of methods to draw from, as `pairings` returns them.
+        The pairs of methods to draw from, as `method_sets` returns them.
     n
         Pairs a cell, all different.
     seed
@@ -146,7 +150,7 @@ def cell_pairs(
         raise ValueError(f"{n} different pairs a cell cannot be drawn of {len(pairs)}.")
     rng = np.random.default_rng(seed % 2**64)
     drawn = np.zeros(len(pairs), dtype=np.int64)
-    result: dict[Key, list[MethodPair]] = {}
+    result: dict[Key, list[MethodSet]] = {}
     for index in rng.permutation(len(cells)):
         chosen = np.lexsort((rng.random(len(pairs)), drawn))[:n]
         drawn[chosen] += 1
@@ -178,22 +182,25 @@ def _proportional(sizes: Sequence[int], n: int, rng: np.random.Generator) -> lis
     return [int(share) for share in whole]
 
 
-def _checked(pairs: Sequence[MethodPair], methods: set[str]) -> list[MethodPair]:
-    """Return listed pairs in alphabetical order, or say what is wrong with them."""
-    result: list[MethodPair] = []
-    seen: set[MethodPair] = set()
-    for a, b in pairs:
-        unknown = sorted({a, b} - methods)
+def _checked(
+    listed: Sequence[MethodSet], methods: set[str], size: int
+) -> list[MethodSet]:
+    """Return listed sets in alphabetical order, or say what is wrong with them."""
+    result: list[MethodSet] = []
+    for together in listed:
+        unknown = sorted(set(together) - methods)
         if unknown:
             raise ValueError(
                 f"Unknown method {', '.join(unknown)}. There are: "
                 f"{', '.join(sorted(methods))}."
             )
-        if a == b:
-            raise ValueError(f"{a} cannot be compared with itself.")
-        pair = (a, b) if a < b else (b, a)
-        if pair in seen:
-            raise ValueError(f"{a} and {b} are paired twice.")
-        seen.add(pair)
-        result.append(pair)
+        ordered = tuple(sorted(together))
+        named = " and ".join(ordered)
+        if len(ordered) != size:
+            raise ValueError(f"{named}: name {size} methods that are compared.")
+        if len(set(ordered)) != size:
+            raise ValueError(f"{named}: no method is compared with itself.")
+        if ordered in result:
+            raise ValueError(f"{named} are compared twice.")
+        result.append(ordered)
     return result

@@ -25,7 +25,7 @@ from annotate.studies.planning import (
 )
 from annotate.studies.study_file import (
     ASSIGNMENTS,
-    PAIRINGS,
+    SETS,
     DefinitionError,
     load_definition,
     read_definition,
@@ -43,7 +43,7 @@ CHANGES = (
     "cap",
     "rounds",
     "lease_minutes",
-    "pairs",
+    "sets",
     "languages",
     "stories_drawn",
 )
@@ -133,7 +133,13 @@ class Command(BaseCommand):
         group.add_argument("--cap", type=int, help="most slots of one annotator")
         group.add_argument("--rounds", type=int, help="repetitions by the same people")
         group.add_argument("--lease-minutes", type=int, help="how long a slot is held")
-        group.add_argument("--pairs", choices=PAIRINGS, help="which pairs of methods")
+        group.add_argument(
+            "--pairs",
+            "--sets",
+            dest="sets",
+            choices=SETS,
+            help="which pairs or larger sets of methods",
+        )
         group.add_argument(
             "--sample",
             dest="stories_drawn",

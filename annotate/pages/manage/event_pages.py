@@ -45,8 +45,7 @@ def _filtered(study: Study, request: HttpRequest) -> QuerySet[Event]:
         "annotator",
         "user",
         "slot__unit__story",
-        "slot__unit__output_a__method",
-        "slot__unit__output_b__method",
+        *study.output_paths("slot__unit__", "__method"),
     ).order_by("-id")
     kind = request.GET.get("kind")
     if not kind:

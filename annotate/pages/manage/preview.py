@@ -16,6 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotate.access.permissions import can_create, visible_outputs
 from annotate.models import Slot, Study, Unit
+from annotate.models.units import as_fields
 from annotate.pages.seat.media_files import send_character, send_frame, send_side
 from annotate.presentation import checklist_sheets, slot_view
 from annotate.studies.drafting import Setup
@@ -56,7 +57,7 @@ def preview_page(
             **slot_view.for_viewer(slot),
             **slot_view.for_player(slot),
             "characters": slot_view.shown_characters(slot),
-            "questions": slot_view.shown_questions(slot, slot_view.side_labels()),
+            "questions": slot_view.shown_questions(slot),
             **checklist_sheets.on_page(slot),
             "progress": {
                 "number": 1,
@@ -132,8 +133,7 @@ def _slot(request: HttpRequest, benchmark: str, code: str) -> Slot:
         get_object_or_404(known.select_related("story"), pk=number)
         for number in numbers.split("-")
     ]
-    first, second = (*outputs, None)[:2]
-    unit = Unit(story=first.story, output_a=first, output_b=second)
+    unit = Unit(story=outputs[0].story, **as_fields(outputs))
     shown: dict[str, object] = {"same_size": bool(box)}
     if box:
         shown["box"] = [min(max(int(side), 1), LARGEST) for side in box.split("x")]

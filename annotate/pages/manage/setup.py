@@ -317,8 +317,5 @@ def study_preview(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _titles(definition: StudyDefinition) -> list[str]:
     """Return what is asked in a few words: the questions, or the labels' categories."""
-    if definition.protocol == "checklist":
-        named = [localised(label.categories) for label in definition.questions]
-    else:
-        named = [localised(question.titles) for question in definition.questions]
+    named = [localised(one.categories or one.titles) for one in definition.questions]
     return list(dict.fromkeys(filter(None, named)))

@@ -25,13 +25,13 @@ from annotate.answers.analysis_views import named_views
 from annotate.coverage.counts import SURPLUS, WANTED, totals
 from annotate.coverage.dashboard import attention
 from annotate.history.log_lines import ROUTINE, LogLine, lines
+from annotate.kinds.registry import asks_of_shots, kind_of, tables_of
 from annotate.models import (
     CHECKS,
     Annotator,
     Answer,
     Exclusion,
     Purpose,
-    Question,
     Slot,
     Study,
     Unit,
@@ -157,13 +157,13 @@ def _sessions(study: Study) -> list[str]:
 
 def _filtered(study: Study, request: HttpRequest) -> QuerySet[Slot]:
     slots = study.slots.select_related(
-        "annotator", "unit__story", "unit__output_a__method", "unit__output_b__method"
+        "annotator", "unit__story", *study.output_paths("unit__", "__method")
     ).order_by("unit__story__key", "unit", "round", "ordinal")
     for method in filter(None, request.GET.getlist("method")):
-        slots = slots.filter(
-            Q(unit__output_a__method__name=method)
-            | Q(unit__output_b__method__name=method)
-        )
+        shown = Q()
+        for path in study.output_paths("unit__", "__method__name"):
+            shown |= Q(**{path: method})
+        slots = slots.filter(shown)
     for parameter, lookup in (
         ("story", "unit__story__key"),
         ("annotator", "annotator__name"),
@@ -189,7 +189,7 @@ def slot_detail(request: HttpRequest, slug: str, code: str) -> HttpResponse:
     """Show what one annotator saw and answered, with every revision."""
     study = get_study_for(request.user, slug)
     slot = _get_slot(study, code)
-    outputs = [o for o in (slot.unit.output_a, slot.unit.output_b) if o is not None]
+    outputs = slot.unit.outputs
     exclusions = (
         slot.exclusions.select_related("author", "slot")
         .prefetch_related("views")
@@ -207,7 +207,10 @@ def slot_detail(request: HttpRequest, slug: str, code: str) -> HttpResponse:
         time_fault=timing.fault(slot.offered_at, slot.claimed_seconds, slot.seconds),
         exclusions=[(row, reasons[row.pk]) for row in exclusions],
         views=named_views(study),
-        outputs=[(output, output.frames.all()) for output in outputs],
+        outputs=[
+            (output, output.frames.all(), slot.order.index(place) + 1)
+            for place, output in enumerate(outputs)
+        ],
         shots=slot_view.shown_shots(slot),
         query=_query(request),
         before=before,
@@ -216,34 +219,27 @@ def slot_detail(request: HttpRequest, slug: str, code: str) -> HttpResponse:
 
 
 def _told(slot: Slot) -> dict[str, object]:
-    """Return what was answered: every answer, or what is ticked in each shot."""
-    if slot.study.is_checklist:
-        return {
-            "told": checklist_sheets.told_shots(slot),
-            "boxes": checklist_sheets.box_names(slot),
-        }
-    return {"answers": _answers(slot)}
+    """Return what was answered: every answer, and what is ticked in each shot."""
+    told: dict[str, object] = {"answers": _answers(slot)}
+    if asks_of_shots(slot.study):
+        told["told"] = checklist_sheets.told_shots(slot)
+        told["boxes"] = checklist_sheets.box_names(slot)
+    return told
 
 
 def _answers(slot: Slot) -> list[tuple[Answer, str, tuple[bool, str] | None]]:
     """Return every answer with its words, and its mark where that is known."""
-    related = slot.choices if slot.study.is_pairwise else slot.ratings
-    answers = related.select_related("question", "annotator").order_by(
-        "question__ordinal", "annotator", "revision"
-    )
-    return [
-        (answer, _in_words(slot, answer.question, answer.value), _mark(slot, answer))
-        for answer in answers
-    ]
+    found = []
+    for model, kinds in tables_of(slot.study).items():
+        names = [kind.name for kind in kinds if not kind.of_shots]
+        answers = model.objects.filter(slot=slot, question__kind__in=names)
+        found += answers.select_related("question", "annotator")
+    found.sort(key=lambda a: (a.question.ordinal, a.annotator.name, a.revision))
+    return [(row, _in_words(slot, row, row.value), _mark(slot, row)) for row in found]
 
 
-def _in_words(slot: Slot, question: Question, value: int | str) -> str:
-    """Return the anchor of a rating, or the method of a choice."""
-    if slot.study.is_pairwise:
-        methods = {"a": slot.unit.output_a, "b": slot.unit.output_b}
-        chosen = methods.get(value)
-        return chosen.method.name if chosen else _("No preference")
-    return dict(question.steps).get(value, "")
+def _in_words(slot: Slot, answer: Answer, value: int | str) -> str:
+    return kind_of(answer.question).words(slot, answer.question, value)
 
 
 def _mark(slot: Slot, answer: Answer) -> tuple[bool, str] | None:
@@ -251,8 +247,8 @@ def _mark(slot: Slot, answer: Answer) -> tuple[bool, str] | None:
     expected = slot.unit.expected.get(answer.question.key)
     if expected is None or slot.purpose not in (Purpose.GOLD, Purpose.TRAINING):
         return None
-    if slot.study.is_pairwise:
-        words = _in_words(slot, answer.question, expected)
+    if isinstance(expected, str):
+        words = _in_words(slot, answer, expected)
     else:
         words = "–".join(dict.fromkeys(map(str, expected)))
     return is_right(answer.value, expected), words
@@ -283,10 +279,8 @@ def _get_slot(study: Study, code: str) -> Slot:
             "study",
             "annotator",
             "unit__story",
-            "unit__output_a__method",
-            "unit__output_a__video",
-            "unit__output_b__method",
-            "unit__output_b__video",
+            *study.output_paths("unit__", "__method"),
+            *study.output_paths("unit__", "__video"),
         ),
         code=code,
     )

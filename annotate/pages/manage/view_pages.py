@@ -29,8 +29,7 @@ def view_list(request: HttpRequest, slug: str) -> HttpResponse:
             "author",
             "slot__annotator",
             "slot__unit__story",
-            "slot__unit__output_a__method",
-            "slot__unit__output_b__method",
+            *study.output_paths("slot__unit__", "__method"),
         )
         .prefetch_related("views")
     )

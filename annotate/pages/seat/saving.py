@@ -169,7 +169,7 @@ def _store(
     annotator: Annotator, row: Slot, sent: SentAnswers
 ) -> dict[str, dict[str, object]]:
     """Store the answers, comments and reports; return why some could not be, by id."""
-    asked = row.study.questions.all() if sent.rows else ()
+    asked = row.study.asked if sent.rows else ()
     questions = {question.key: question for question in asked}
     refused = {}
     for given in sent.rows:

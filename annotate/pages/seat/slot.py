@@ -8,6 +8,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from annotate.answers import checklists, writing
+from annotate.kinds.registry import asks_of_shots, kind_of
 from annotate.models import (
     Annotator,
     Purpose,
@@ -140,11 +141,11 @@ def _record_all(request: HttpRequest, annotator: Annotator, row: Slot) -> list[s
     """Store what a form without a script holds; return what could not be stored."""
     posted = request.POST
     todo: list[tuple[Callable[..., object], dict[str, object]]] = [
-        (writing.record_answer, {"question": question, "value": posted[question.key]})
+        (writing.record_answer, {"question": question, "value": value})
         for question in row.unit.questions
-        if posted.get(question.key)
+        if (value := kind_of(question).posted(question, posted))
     ]
-    if row.study.is_checklist:
+    if asks_of_shots(row.study):
         todo.append((checklists.record_checklist_form, {"posted": posted}))
     if row.study.presentation.get("comments") and "comment" in posted:
         todo.append((writing.record_comment, {"text": posted["comment"]}))
@@ -226,7 +227,7 @@ def _slot_page(
     status: int = 200,
     ahead: int = 0,
 ) -> HttpResponse:
-    labels = slot_view.side_labels()
+    row.study = row.unit.study = annotator.study
     return annotator_page(
         request,
         annotator,
@@ -238,7 +239,7 @@ def _slot_page(
         characters=slot_view.shown_characters(row),
         skip_reasons=Skip.Reason.choices,
         can_skip=row.state != Slot.State.SUBMITTED and row.purpose != Purpose.TRAINING,
-        questions=slot_view.shown_questions(row, labels),
+        questions=slot_view.shown_questions(row),
         proof="" if row.started_at else late_answers.offer(annotator, row.code),
         progress=progress(annotator, row, ahead),
         locked=_is_locked(annotator, row),

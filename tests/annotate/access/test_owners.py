@@ -107,7 +107,7 @@ def addresses(hers, own):
     )
     code = str(frame.output_id)
     run = metric_runs.queue_run(hers.benchmark, ["sharpness"]).pk
-    form = {"do": "preview", "template": LIKERT, "slug": "stolen", "protocol": "likert"}
+    form = {"do": "preview", "template": LIKERT, "slug": "stolen", "kind": "likert"}
     yield "get", "setup-form", [woods], {"template": LIKERT}
     for what in ("preview", "check", "create", "file", "add"):
         yield "post", "setup-form", [woods], form | {"do": what}
@@ -278,21 +278,21 @@ def test_scores_of_what_is_judged_are_found_by_study_and_story(beside):
     assert "unit_of_story (study_id=? AND story_id=?)" in scores_of(beside).explain()
 
 
-@pytest.mark.parametrize("protocol", ["likert", "pairwise"])
-def test_of_outputs_that_the_study_does_not_show_no_score_is_told(protocol):
+@pytest.mark.parametrize("kind", ["likert", "choice"])
+def test_of_outputs_that_the_study_does_not_show_no_score_is_told(kind):
     """Only Alder's first story and Birch's second one; of pairs, with Cedar's."""
-    study = make_study(slug="beside", protocol=protocol)
+    study = make_study(slug="beside", kind=kind)
     metric_runs.run(metric_runs.queue_run(study.benchmark, METRICS).pk)
     shown = {("01", "Alder"), ("02", "Birch")}
     units = [
         unit
         for unit in study.units.all()
         if any((unit.story.key, name) in shown for name in methods_of(unit))
-        and (protocol == "likert" or "Cedar" in methods_of(unit))
+        and (kind == "likert" or "Cedar" in methods_of(unit))
     ]
     study.slots.exclude(unit__in=units).delete()
     study.units.exclude(pk__in=[unit.pk for unit in units]).delete()
-    if protocol == "pairwise":
+    if kind == "choice":
         shown |= {("01", "Cedar"), ("02", "Cedar")}
     table = eve(study).get(reverse("study-scores-csv", args=["beside"])).getvalue()
     rows = [line.split(",") for line in table.decode().splitlines()[1:]]

@@ -78,7 +78,7 @@ def test_counts(study, excluded):
 
 
 def test_counts_of_choices():
-    study = make_study(protocol="pairwise")
+    study = make_study(kind="choice")
     answer_everything(study, "a")
     exclusion.exclude(study.slots.first(), reason="x", author=None)
     assert counts(study)["main"] == (11, 1, 2)

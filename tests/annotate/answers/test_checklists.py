@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def study():
-    return make_study(protocol="checklist", consented=True, template="own")
+    return make_study(kind="checklist", consented=True, template="own")
 
 
 def slot_of(study, name="A01", position=1) -> tuple[Slot, Annotator]:
@@ -174,16 +174,16 @@ def test_the_checklist_must_have_the_box(study):
     assert not Rating.objects.exists()
 
 
-@pytest.mark.parametrize("protocol", ["likert", "pairwise"])
-def test_other_protocols_ask_about_no_shot(protocol):
-    study = make_study(protocol=protocol, consented=True)
+@pytest.mark.parametrize("kind", ["likert", "choice"])
+def test_other_protocols_ask_about_no_shot(kind):
+    study = make_study(kind=kind, consented=True)
     slot, person = slot_of(study)
     with pytest.raises(errors.BadAnswerError, match="Only the boxes of a checklist"):
         writing.record_answer(
             slot=slot,
             annotator=person,
             question=study.questions.first(),
-            value=3 if protocol == "likert" else "left",
+            value=3 if kind == "likert" else "left",
             shot=1,
         )
     with pytest.raises(errors.BadAnswerError, match="Only the boxes of a checklist"):

@@ -59,7 +59,7 @@ def answer(slot, annotator, value, key="", question=0):
 
 def submit(slot, annotator):
     for i, _question in enumerate(slot.study.questions.all()):
-        answer(slot, annotator, "left" if slot.study.is_pairwise else 3, question=i)
+        answer(slot, annotator, "left" if slot.study.is_side_by_side else 3, question=i)
     return writing.submit_slot(slot=slot, annotator=annotator, seconds=12)
 
 
@@ -149,7 +149,7 @@ def test_submitting_twice_changes_nothing(slot, ann):
     ],
 )
 def test_sides_become_methods(a_is_left, side, stored):
-    study = make_study(protocol="pairwise", consented=True)
+    study = make_study(kind="choice", consented=True)
     ann = study.annotators.get(name="A01")
     Slot.objects.update(a_is_left=a_is_left)
     slot = leasing.take(choosing.next_slot(ann), ann)
@@ -272,7 +272,7 @@ def test_answers_of_an_earlier_session_stay(study, ann):
 
 
 def test_both_bad_is_no_answer_of_a_page():
-    study = make_study(protocol="pairwise", consented=True)
+    study = make_study(kind="choice", consented=True)
     ann = study.annotators.first()
     slot = leasing.take(choosing.next_slot(ann), ann)
     with pytest.raises(errors.BadAnswerError, match="left, right, tie"):

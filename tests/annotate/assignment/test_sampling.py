@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotate.assignment.designs.sampling import cell_pairs, pairings, sample, subset
+from annotate.assignment.designs.sampling import cell_pairs, method_sets, sample, subset
 
 
 @given(st.lists(st.integers(0, 3), max_size=40), st.data())
@@ -44,10 +44,23 @@ def test_a_subset_is_a_share_or_a_number():
 
 
 def test_pairs_of_methods():
-    assert pairings("bca") == [("a", "b"), ("a", "c"), ("b", "c")]
-    assert pairings("dbca", "ring") == [("a", "b"), ("b", "c"), ("c", "d"), ("a", "d")]
-    assert pairings("ba", "ring") == [("a", "b")]
-    assert pairings("abc", [("c", "a")]) == [("a", "c")]
+    assert method_sets("bca") == [("a", "b"), ("a", "c"), ("b", "c")]
+    ring = [("a", "b"), ("b", "c"), ("c", "d"), ("a", "d")]
+    assert method_sets("dbca", "ring") == ring
+    assert method_sets("ba", "ring") == [("a", "b")]
+    assert method_sets("abc", [("c", "a")]) == [("a", "c")]
+
+
+def test_larger_sets_of_methods():
+    assert method_sets("dbca", "all", 3) == [
+        tuple(s) for s in ("abc", "abd", "acd", "bcd")
+    ]
+    ring = method_sets("abcdefg", "ring", 3)
+    assert len(ring) == len(set(ring)) == 7
+    assert set(Counter(name for names in ring for name in names).values()) == {3}
+    assert method_sets("abc", "ring", 3) == [("a", "b", "c")]
+    with pytest.raises(ValueError, match="name 3 methods"):
+        method_sets("abcd", [("a", "b")], 3)
 
 
 @pytest.mark.parametrize(
@@ -55,18 +68,18 @@ def test_pairs_of_methods():
     [
         ("star", "all, ring"),
         ([("a", "x")], "Unknown method x"),
-        ([("a", "a")], "with itself"),
-        ([("a", "b"), ("b", "a")], "paired twice"),
+        ([("a", "a")], "a and a: no method"),
+        ([("a", "b"), ("b", "a")], "compared twice"),
     ],
 )
 def test_wrong_pairs_are_named(kind, message):
     with pytest.raises(ValueError, match=message):
-        pairings("abc", kind)
+        method_sets("abc", kind)
 
 
 @given(st.integers(1, 20), st.integers(2, 6), st.data())
 def test_cells_get_different_pairs_and_pairs_come_equally_often(cells, methods, data):
-    pairs = pairings([f"m{i}" for i in range(methods)])
+    pairs = method_sets([f"m{i}" for i in range(methods)])
     n = data.draw(st.integers(0, len(pairs)))
     names = [("role", i) for i in range(cells)]
     drawn = cell_pairs(names, pairs, n, 5)
@@ -83,7 +96,7 @@ def test_cells_get_different_pairs_and_pairs_come_equally_often(cells, methods, 
         lambda: sample("ab", 3, 0),
         lambda: sample("ab", 1, 0, {"a": 1}),
         lambda: subset("ab", 1.5, 0),
-        lambda: pairings("aa"),
+        lambda: method_sets("aa"),
         lambda: cell_pairs("aa", [("a", "b")], 1, 0),
         lambda: cell_pairs("a", [("a", "b")], 2, 0),
     ],

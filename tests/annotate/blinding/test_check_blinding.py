@@ -81,7 +81,7 @@ def counts() -> list[int]:
 
 
 CHECKLIST = """
-protocol: checklist
+kind: checklist
 questions:
   - {key: pan, category: Camera, title: Pan}
   - {key: zoom, category: Camera, title: Zoom}

@@ -40,7 +40,7 @@ def test_slots_are_counted_by_state_and_cell():
 
 
 def test_pairs_are_rows():
-    result = grid(units(make_study(protocol="pairwise")))
+    result = grid(units(make_study(kind="choice")))
     assert [row.name for row in result.rows] == [
         "Alder / Birch",
         "Alder / Cedar",
@@ -49,7 +49,7 @@ def test_pairs_are_rows():
 
 
 def test_pairs_are_rows_whatever_ids_their_methods_have():
-    study = make_study(protocol="pairwise", annotators=1)
+    study = make_study(kind="choice", annotators=1)
     for at, method in enumerate(Method.objects.all()):
         large = Method.objects.create(pk=2**62 + at, name=f"{method.name} 2")
         Output.objects.filter(method=method).update(method=large)
@@ -327,7 +327,7 @@ def test_verify_finds_the_damage(damage, message, capsys):
 
 @pytest.mark.parametrize("damage", ["sides", "order"])
 def test_verify_finds_what_is_wrong_with_pairs(damage):
-    study = make_study(protocol="pairwise")
+    study = make_study(kind="choice")
     answer_everything(study, "a")
     assert problems(study) == []
     if damage == "sides":

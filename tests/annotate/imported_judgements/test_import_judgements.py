@@ -62,7 +62,7 @@ def test_choices_are_stored_in_alphabetical_order(tmp_path):
     assert r1.slot.unit.output_a.method.name == "Alder"
     assert r1.value == "b"  # Birch, which the file calls a
     assert not r1.a_is_left
-    assert Study.objects.get().protocol == "pairwise"
+    assert Study.objects.get().questions.first().kind == "choice"
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_ratings_with_shots_become_a_checklist(tmp_path, capsys):
     load(tmp_path, TICKS)
     assert "Imported 4 answers in 1 slots." in capsys.readouterr().out
     study = Study.objects.get()
-    assert study.is_checklist
+    assert study.questions.filter(kind="checklist").exists()
     assert [q.key for q in study.questions.all()] == ["pan|text", "pan|video"]
     rows = Rating.objects.order_by("shot", "question__ordinal")
     assert list(rows.values_list("shot", "question__key", "value", "scale_max")) == [
@@ -234,7 +234,7 @@ def test_an_exported_checklist_is_imported_again(tmp_path):
     from annotate.reports import downloads
 
     study = make_study(
-        protocol="checklist", benchmark=Benchmark.objects.get(), slug="first"
+        kind="checklist", benchmark=Benchmark.objects.get(), slug="first"
     )
     answer_everything(study, 1)
     load(tmp_path, "".join(downloads.csv_lines(study, "ratings")))
@@ -243,7 +243,7 @@ def test_an_exported_checklist_is_imported_again(tmp_path):
     columns = ("story", "method", "shot", "dimension", "annotator", "rating")
     for column in columns:
         old, new = (
-            [row[column] for row in study_tables.rating_rows(one)]
+            [row[column] for row in study_tables.answer_rows(one, "ratings")]
             for one in (study, again)
         )
         assert sorted(map(str, old)) == sorted(map(str, new)), column

@@ -15,7 +15,7 @@ from django.utils import timezone
 from annotate.history.verifying import problems
 from annotate.models import Annotator, Slot, Study
 from annotate.next_slot import adaptive, adaptive_pairs, choosing
-from annotate.reports.study_tables import choice_rows
+from annotate.reports.study_tables import answer_rows
 from annotate.slots import leasing
 from annotate.submission import late_answers
 from tests.factories import make_benchmark, make_units
@@ -116,7 +116,8 @@ def test_weights_can_be_computed_from_what_is_stored(study):
     assert len(found) == 12
     assert (found > 0).all()
     exported = {
-        r["slot"]: (r["probability"], r["alternatives"]) for r in choice_rows(study)
+        r["slot"]: (r["probability"], r["alternatives"])
+        for r in answer_rows(study, "choices")
     }
     assert sorted(exported.values()) == sorted(logged)
 
@@ -228,7 +229,7 @@ def test_a_choice_costs_few_queries_and_little_time():
         slug="wide",
         title="Wide",
         benchmark=benchmark,
-        protocol="pairwise",
+        outputs_at_once=2,
         state="open",
         redundancy=3,
         assignment="open",

@@ -34,7 +34,7 @@ def take(person):
 
 def submit(slot, person):
     question = slot.study.questions.get()
-    value = "tie" if slot.study.is_pairwise else 2
+    value = "tie" if slot.study.is_side_by_side else 2
     writing.record_answer(slot=slot, annotator=person, question=question, value=value)
     return consequences.submit(slot=slot, annotator=person)
 
@@ -243,9 +243,9 @@ class Arrivals:
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("protocol", ["likert", "pairwise"])
-def test_units_stay_within_two_answers_at_every_moment(protocol, seed):
-    study = grid(stories=4, methods=4, redundancy=6, protocol=protocol)
+@pytest.mark.parametrize("kind", ["likert", "choice"])
+def test_units_stay_within_two_answers_at_every_moment(kind, seed):
+    study = grid(stories=4, methods=4, redundancy=6, kind=kind)
     crowd = Arrivals(study, add_people(study, 12), seed)
     for _ in range(250):
         crowd.step()
@@ -326,7 +326,7 @@ def test_a_session_longer_than_the_memory_repeats_no_story(monkeypatch):
 
 
 def test_sides_of_a_unit_stay_within_two_and_end_even():
-    study = grid(stories=3, methods=3, redundancy=4, protocol="pairwise")
+    study = grid(stories=3, methods=3, redundancy=4, kind="choice")
     people = add_people(study, 6)
     crowd = Arrivals(study, people, 5)
     for _ in range(60):

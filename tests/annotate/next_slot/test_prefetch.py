@@ -219,7 +219,7 @@ def test_what_is_said_of_one_slot_is_what_is_said_of_all(text):
         elif turn == 3:
             leasing.skip(taken, doing, reason="other")
         elif turn % 2:
-            answer(taken, doing, always("left" if study.is_pairwise else "1"))
+            answer(taken, doing, always("left" if study.is_side_by_side else "1"))
         for person in people:
             free = set(choosing.free_slots(person).values_list("pk", flat=True))
             slots = list(study.slots.select_related("unit"))

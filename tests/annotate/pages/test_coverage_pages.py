@@ -356,7 +356,7 @@ def test_many_stories_are_folded_and_unfold():
 def test_many_pairs_are_folded_too():
     names = tuple(f"M{i:02}" for i in range(10))
     study = make_study(
-        protocol="pairwise",
+        kind="choice",
         annotators=1,
         benchmark=make_benchmark(stories=1, methods=names, pictures=False),
     )
@@ -415,12 +415,12 @@ def test_the_worker_computes_what_takes_long(running):
 def test_alpha_is_that_of_the_analysis(running):
     from analysis.reliability.chance_corrected import alpha_value
     from analysis.reliability.matrices import rating_reliability
-    from annotate.reports.study_tables import ratings_frame
+    from annotate.reports.study_tables import answers_frame
 
     question = running.questions.first()
     snapshots.refresh(running)
     stored = running.snapshot.data["alphas"][question.key]["alpha"]
-    rows = ratings_frame(running)
+    rows = answers_frame(running, "ratings")
     rows = rows[rows["dimension"] == question.key]
     assert stored == pytest.approx(
         alpha_value(rating_reliability(rows), "ordinal"), abs=1e-4
@@ -428,7 +428,7 @@ def test_alpha_is_that_of_the_analysis(running):
 
 
 def test_agreement_of_pairs_is_nominal():
-    study = make_study(protocol="pairwise", consented=True)
+    study = make_study(kind="choice", consented=True)
     answer_everything(study, "a")
     for slot in study.slots.filter(annotator__name="A02")[:3]:
         slot.choices.update(value="b")

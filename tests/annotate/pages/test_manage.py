@@ -185,7 +185,7 @@ def test_each_cell_leads_to_its_slots(study):
 
 def with_surplus(study):
     """Make one slot surplus, one leased, one excluded with an open replacement."""
-    value = "a" if study.is_pairwise else 3
+    value = "a" if study.is_side_by_side else 3
     answer_everything(study, value)
     slots = list(study.slots.all())
     row = exclusion.exclude(slots[0], reason="asleep", author=None)
@@ -206,10 +206,10 @@ def numbers(page: str, pattern: str) -> list[tuple[str, str]]:
     return [(html.unescape(a), text) for a, text in found if re.match(pattern, text)]
 
 
-@pytest.mark.parametrize("protocol", ["likert", "pairwise"])
+@pytest.mark.parametrize("kind", ["likert", "choice"])
 @pytest.mark.parametrize("name", ["study-coverage", "study-detail", "annotator-list"])
-def test_every_number_leads_exactly_to_its_slots(protocol, name):
-    study = make_study(protocol=protocol)
+def test_every_number_leads_exactly_to_its_slots(kind, name):
+    study = make_study(kind=kind)
     with_surplus(study)
     client = alice(study)
     page = client.get(reverse(name, args=[study.slug])).content.decode()
@@ -318,7 +318,7 @@ def test_a_slot_shows_what_is_needed_to_judge_its_answers(study):
 
 
 def test_a_slot_of_a_pair_names_the_chosen_method():
-    study = make_study(protocol="pairwise")
+    study = make_study(kind="choice")
     answer_everything(study, value="b")
     slot = study.slots.first()
     context = (

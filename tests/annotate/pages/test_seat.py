@@ -161,7 +161,7 @@ def test_submitting_with_a_gap_shows_the_page_again_and_keeps_the_rest(client):
 
 
 def test_pairwise_answers_are_stored_by_method(client):
-    study = make_study(protocol="pairwise")
+    study = make_study(kind="choice")
     Slot.objects.update(a_is_left=False)
     fill(client, study, begin(client, study), "left")
     assert set(Choice.objects.values_list("value", flat=True)) == {"b"}
@@ -231,10 +231,10 @@ def test_eve_cannot_see_anns_slot_or_pictures(client):
     assert response.status_code == 404
 
 
-@pytest.mark.parametrize("protocol", ["likert", "pairwise"])
-def test_nothing_tells_the_method(client, protocol):
+@pytest.mark.parametrize("kind", ["likert", "choice"])
+def test_nothing_tells_the_method(client, kind):
     """Crawl every page and picture that one annotator can reach."""
-    study = make_study(protocol=protocol)
+    study = make_study(kind=kind)
     address = begin(client, study)
     names = re.compile("|".join(METHODS), re.IGNORECASE)
     headers = set()
@@ -263,7 +263,7 @@ def test_nothing_tells_the_method(client, protocol):
 
 
 def test_a_key_means_the_same_side_whether_a_tie_is_allowed_or_not(client):
-    study = make_study(protocol="pairwise")
+    study = make_study(kind="choice")
     study.questions.filter(key="character").update(allow_tie=False)
     address = begin(client, study)
 
@@ -437,7 +437,7 @@ def test_a_person_without_a_plan_gets_pauses_too(client):
 
 @pytest.mark.parametrize("flag", [True, False])
 def test_the_sides_are_those_of_the_slot(client, flag):
-    study = make_study(protocol="pairwise", consented=True)
+    study = make_study(kind="choice", consented=True)
     slot = study.slots.select_related("unit").first()
     slot.a_is_left = flag
     sides = slot_view.sides(slot)

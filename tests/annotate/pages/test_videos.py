@@ -48,7 +48,7 @@ def video_benchmark(folder, *, methods=("Alder", "Birch"), times=TIMES) -> Bench
 @pytest.fixture
 def slot(tmp_path) -> Slot:
     study = make_study(
-        benchmark=video_benchmark(tmp_path), protocol="pairwise", consented=True
+        benchmark=video_benchmark(tmp_path), kind="choice", consented=True
     )
     return study.slots.get(annotator__name="A01")
 

@@ -286,7 +286,7 @@ def test_pages_of_checks_look_like_all_others(client, woods, text, assignment):
     study = make_planned(
         f"{text}assignment: {assignment}\n", benchmark=woods, redundancy=2, **plan
     )
-    value = "left" if study.is_pairwise else "3"
+    value = "left" if study.is_side_by_side else "3"
     person = join(study, "A01" if plan else "")
     browser = Browser(client, person)
     browser.post(browser.address("pause"))
@@ -383,7 +383,7 @@ def test_checks_count_for_nothing_but_themselves(woods):
     found = totals(study)
     assert (found.wanted, found.submitted, found.surplus) == (wanted, wanted, 0)
     assert set(study.units.values_list("submitted", flat=True)) == {1}
-    rows = list(study_tables.rating_rows(study))
+    rows = list(study_tables.answer_rows(study, "ratings"))
     marked = sum(row["is_repeat"] for row in rows)
     assert marked == 2 * study.slots.filter(purpose="repeat").count()
     assert len(rows) - marked == 2 * wanted

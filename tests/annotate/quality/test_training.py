@@ -214,11 +214,11 @@ def test_training_is_no_part_of_tables_counts_and_flags(study):
     person = join(study, "A01")
     done = work(person, lambda s, q: "4" if q == "character" else "1", most=3)
     assert [slot.purpose for slot in done] == ["training"] * 3
-    assert list(study_tables.rating_rows(study)) == []
+    assert list(study_tables.answer_rows(study, "ratings")) == []
     assert totals(study).submitted == 0
     assert totals(study).wanted == 24
     work(person, always("3"), most=2)
-    assert len(list(study_tables.rating_rows(study))) == 4
+    assert len(list(study_tables.answer_rows(study, "ratings"))) == 4
     assert sum(study.units.values_list("submitted", flat=True)) == 2
     assert problems(study) == []
 

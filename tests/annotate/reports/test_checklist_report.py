@@ -21,7 +21,7 @@ QUALITY = dict(zip(METHODS, (0.9, 0.6, 0.3), strict=True))
 def study():
     """Methods that show the more of what the text asks for the better they are."""
     benchmark = make_benchmark(stories=6, shots=2, pictures=False)
-    study = make_study(protocol="checklist", benchmark=benchmark, annotators=2)
+    study = make_study(kind="checklist", benchmark=benchmark, annotators=2)
     dice = random.Random(5)
     questions = {q.key: q for q in study.questions.all()}
     for slot in study.slots.select_related("unit__output_a__method", "unit__story"):

@@ -37,7 +37,7 @@ def checks(study, unit, person):
         (Purpose.TWIN, blurred, None),
         (Purpose.TWIN, shuffled, None),
     ]
-    if study.is_pairwise:
+    if study.is_side_by_side:
         pairs[2:] = [(Purpose.TWIN, first, blurred), (Purpose.TWIN, shuffled, first)]
     units = [
         Unit.objects.create(
@@ -67,13 +67,13 @@ def checks(study, unit, person):
         )
 
 
-def checked(protocol):
+def checked(kind):
     """A study with scores, without and then with checks of one person."""
-    study = make_study(protocol=protocol)
+    study = make_study(kind=kind)
     metric_runs.run(
         metric_runs.queue_run(study.benchmark, ["sharpness", "shots_present"]).pk
     )
-    answer_everything(study, "a" if study.is_pairwise else 3)
+    answer_everything(study, "a" if study.is_side_by_side else 3)
     return study
 
 
@@ -81,7 +81,7 @@ def add_checks(study):
     person = study.annotators.first()
     unit = study.units.select_related("output_a", "output_b").first()
     checks(study, unit, person)
-    answer_everything(study, "b" if study.is_pairwise else 1)
+    answer_everything(study, "b" if study.is_side_by_side else 1)
     return unit
 
 
@@ -90,7 +90,7 @@ def test_the_names_of_ratings():
     add_checks(study)
     rows = [
         row
-        for row in study_tables.rating_rows(study)
+        for row in study_tables.answer_rows(study, "ratings")
         if row["dimension"] == "character"
     ]
     gold = {row["method"]: row["rating"] for row in rows if row["is_gold"]}
@@ -106,15 +106,15 @@ def test_the_names_of_ratings():
         "Cedar",
     }
     assert len(rows) == 12 + 4
-    assert len(study_tables.ratings_frame(study)) == 2 * len(rows)
+    assert len(study_tables.answers_frame(study, "ratings")) == 2 * len(rows)
 
 
 def test_the_names_of_choices():
-    study = checked("pairwise")
+    study = checked("choice")
     add_checks(study)
     rows = [
         row
-        for row in study_tables.choice_rows(study)
+        for row in study_tables.answer_rows(study, "choices")
         if row["criterion"] == "character"
     ]
     gold = {(row["method_a"], row["method_b"]) for row in rows if row["is_gold"]}
@@ -125,15 +125,15 @@ def test_the_names_of_choices():
     }
     for row in rows:
         assert row["left_method"] in (row["method_a"], row["method_b"])
-    table = study_tables.choices_frame(study)
+    table = study_tables.answers_frame(study, "choices")
     assert len(table) == 2 * len(rows)
     turned = table[table["method_b"] == "Alder [twin: shuffled]"]
     assert list(turned["choice"]) == ["a", "a"]
 
 
 def analysed(study, **options):
-    name = "choices" if study.is_pairwise else "ratings"
-    table = getattr(study_tables, f"{name}_frame")(study, as_of=as_of_event.now(study))
+    name = "choices" if study.is_side_by_side else "ratings"
+    table = study_tables.answers_frame(study, name, as_of=as_of_event.now(study))
     given = {"ratings": None, "choices": None} | {name: table}
     return align(
         **given,
@@ -142,9 +142,9 @@ def analysed(study, **options):
     ).tables
 
 
-@pytest.mark.parametrize("protocol", ["likert", "pairwise"])
-def test_checks_enter_no_table_but_that_of_repeats(protocol):
-    study = checked(protocol)
+@pytest.mark.parametrize("kind", ["likert", "choice"])
+def test_checks_enter_no_table_but_that_of_repeats(kind):
+    study = checked(kind)
     before = analysed(study)
     add_checks(study)
     after = analysed(study)

@@ -26,13 +26,13 @@ from tests.people import alice, answer_everything, eve, rob
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
-VALUES = {"likert": (1, 2, 4), "pairwise": ("left", "right", "tie")}
+VALUES = {"likert": (1, 2, 4), "choice": ("left", "right", "tie")}
 
 
-def open_study(protocol="likert"):
+def open_study(kind="likert"):
     """A study of three people of whom the first two have answered some slots."""
     study = make_study(
-        protocol=protocol,
+        kind=kind,
         benchmark=make_benchmark(stories=3),
         annotators=3,
         consented=True,
@@ -51,7 +51,7 @@ def answer(study, name, count):
     for i in range(count):
         slot = leasing.take(choosing.next_slot(person), person)
         for q in study.questions.all():
-            value = Random(f"{name} {i} {q.ordinal}").choice(VALUES[study.protocol])
+            value = Random(f"{name} {i} {q.ordinal}").choice(VALUES[q.kind])
             writing.record_answer(slot=slot, annotator=person, question=q, value=value)
         writing.submit_slot(slot=slot, annotator=person)
 
@@ -61,7 +61,7 @@ def change_answers(study, name):
     person = study.annotators.get(name=name)
     slot = person.slots.filter(state="submitted").latest("submitted_at")
     for q in study.questions.all():
-        values = VALUES[study.protocol]
+        values = VALUES[q.kind]
         for value in values:
             writing.record_answer(slot=slot, annotator=person, question=q, value=value)
         for value in reversed(values):
@@ -81,7 +81,7 @@ def much_happens(study, undone):
         study=study, name="A09", state="active", is_simulated=True
     )
     free.save()
-    answer_everything(study, "tie" if study.is_pairwise else 0)
+    answer_everything(study, "tie" if study.is_side_by_side else 0)
     metric_runs.run(metric_runs.queue_run(study.benchmark, ["palette_consistency"]).pk)
     study.annotators.filter(name="A01").update(language="zh")
     study.redundancy = 4
@@ -92,9 +92,9 @@ def tables_of(path):
     return {file.name: file.read_bytes() for file in (path / "tables").iterdir()}
 
 
-@pytest.mark.parametrize(("protocol", "resamples"), [("likert", 10), ("pairwise", 0)])
-def test_a_report_is_built_again_with_identical_tables(protocol, resamples, tmp_path):
-    study = open_study(protocol)
+@pytest.mark.parametrize(("kind", "resamples"), [("likert", 10), ("choice", 0)])
+def test_a_report_is_built_again_with_identical_tables(kind, resamples, tmp_path):
+    study = open_study(kind)
     slots = study.slots.filter(state="submitted").order_by("pk")
     undone = exclusion.exclude(slots[0], reason="asleep", author=None)
     exclusion.exclude(slots[3], reason="slipped", author=None)
@@ -148,10 +148,14 @@ def test_the_answer_of_the_moment_is_taken():
                 revision=old.revision + 1,
             )
     rows = [
-        r for r in study_tables.rating_rows(study, as_of=then) if r["slot"] == last.code
+        r
+        for r in study_tables.answer_rows(study, "ratings", as_of=then)
+        if r["slot"] == last.code
     ]
     assert [row["rating"] for row in rows] == wanted
-    rows = [r for r in study_tables.rating_rows(study) if r["slot"] == last.code]
+    rows = [
+        r for r in study_tables.answer_rows(study, "ratings") if r["slot"] == last.code
+    ]
     assert [row["rating"] for row in rows] == [0, 0]
 
 
@@ -161,10 +165,12 @@ def test_now_and_as_of_now_are_the_same():
         study.slots.filter(state="submitted").first(), reason="x", author=None
     )
     for view in ("main", "everything"):
-        now = list(study_tables.rating_rows(study, view=view))
+        now = list(study_tables.answer_rows(study, "ratings", view=view))
         assert (
             list(
-                study_tables.rating_rows(study, view=view, as_of=as_of_event.now(study))
+                study_tables.answer_rows(
+                    study, "ratings", view=view, as_of=as_of_event.now(study)
+                )
             )
             == now
         )
@@ -179,7 +185,12 @@ def test_answers_with_times_after_the_log_are_there():
     tomorrow = timezone.now() + timedelta(days=1)
     Rating.objects.update(created_at=tomorrow)
     assert (
-        len(list(study_tables.rating_rows(study, as_of=as_of_event.now(study)))) == 24
+        len(
+            list(
+                study_tables.answer_rows(study, "ratings", as_of=as_of_event.now(study))
+            )
+        )
+        == 24
     )
 
 
@@ -195,7 +206,9 @@ def test_each_view_hides_its_own():
         found = {
             key: {
                 row["slot"]
-                for row in study_tables.rating_rows(study, view=key, as_of=as_of)
+                for row in study_tables.answer_rows(
+                    study, "ratings", view=key, as_of=as_of
+                )
                 if row["excluded"]
             }
             for key in ("main", "everything", loose.key)
@@ -331,7 +344,7 @@ def test_the_command_refuses_unknown_views_and_events(tmp_path, options, text):
 
 
 def test_nothing_of_this_breaks_a_promise():
-    study = open_study("pairwise")
+    study = open_study("choice")
     row = exclusion.exclude(
         study.slots.filter(state="submitted").first(), reason="x", author=None
     )

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db
 def test_it_works():
     study = make_study()
     answer_everything(study, 3)
-    frame = study_tables.ratings_frame(study)
+    frame = study_tables.answers_frame(study, "ratings")
     assert len(frame) == 12 * 2
     assert set(frame["method"]) == {"Alder", "Birch", "Cedar"}
     assert set(frame["dimension"]) == {"character", "aesthetics"}
@@ -43,18 +43,21 @@ def test_drafts_and_old_revisions_stay_out():
     slot = leasing.take(choosing.next_slot(ann), ann)
     question = study.questions.first()
     writing.record_answer(slot=slot, annotator=ann, question=question, value=1)
-    assert list(study_tables.rating_rows(study)) == []
+    assert list(study_tables.answer_rows(study, "ratings")) == []
     for q in study.questions.all():
         writing.record_answer(slot=slot, annotator=ann, question=q, value=4)
     writing.submit_slot(slot=slot, annotator=ann)
-    assert [row["rating"] for row in study_tables.rating_rows(study)] == [4, 4]
+    assert [row["rating"] for row in study_tables.answer_rows(study, "ratings")] == [
+        4,
+        4,
+    ]
 
 
 def test_excluded_answers_are_marked():
     study = make_study()
     answer_everything(study)
     exclusion.exclude(study.slots.first(), reason="asleep", author=None)
-    assert study_tables.ratings_frame(study)["excluded"].sum() == 2
+    assert study_tables.answers_frame(study, "ratings")["excluded"].sum() == 2
 
 
 def test_surplus_answers_are_marked_excluded():
@@ -71,17 +74,24 @@ def test_surplus_answers_are_marked_excluded():
     exclusion.undo(exclusion_row, author=None)
     replacement.refresh_from_db()
     assert replacement.ordinal is None
-    marked = {row["slot"] for row in study_tables.rating_rows(study) if row["excluded"]}
+    marked = {
+        row["slot"]
+        for row in study_tables.answer_rows(study, "ratings")
+        if row["excluded"]
+    }
     assert marked == {replacement.code}
 
 
 def test_choices_name_the_method_that_stood_left():
-    study = make_study(protocol="pairwise")
+    study = make_study(kind="choice")
     answer_everything(study, "a")
-    for row in study_tables.choice_rows(study):
+    for row in study_tables.answer_rows(study, "choices"):
         assert row["method_a"] < row["method_b"]
         assert row["left_method"] in (row["method_a"], row["method_b"])
-    left = {row["slot"]: row["left_method"] for row in study_tables.choice_rows(study)}
+    left = {
+        row["slot"]: row["left_method"]
+        for row in study_tables.answer_rows(study, "choices")
+    }
     slots = study.slots.select_related(
         "unit__output_a__method", "unit__output_b__method"
     )
@@ -164,13 +174,13 @@ def downloaded(study, name, path):
 
 
 @pytest.mark.parametrize(
-    ("protocol", "name", "values"),
-    [("likert", "ratings", range(5)), ("pairwise", "choices", ("a", "b", "tie"))],
+    ("kind", "name", "values"),
+    [("likert", "ratings", range(5)), ("choice", "choices", ("a", "b", "tie"))],
 )
-def test_a_download_reads_back_as_the_same_rows(protocol, name, values, tmp_path):
+def test_a_download_reads_back_as_the_same_rows(kind, name, values, tmp_path):
     methods = ("=cmd", "'=cmd", 'Birch, "the\n2nd"')
     benchmark = make_benchmark(methods=methods, pictures=False)
-    study = make_study(protocol=protocol, benchmark=benchmark)
+    study = make_study(kind=kind, benchmark=benchmark)
     study.annotators.filter(name="A01").update(name="-A01")
     value = itertools.cycle(values)
     questions = list(study.questions.all())
@@ -248,14 +258,14 @@ def test_database_and_files_give_byte_identical_tables(shared, tmp_path):
 def test_ratings_of_a_checklist_name_their_shot():
     from annotate.answers import checklists, writing
 
-    study = make_study(protocol="checklist", consented=True)
+    study = make_study(kind="checklist", consented=True)
     answer_everything(study, 1)
-    frame = study_tables.ratings_frame(study)
+    frame = study_tables.answers_frame(study, "ratings")
     assert len(frame) == 12 * 3 * 6
     assert sorted(frame["shot"].astype(int).unique()) == [1, 2, 3]
     assert study_tables.scale(study) == (0, 1)
     other = make_study(slug="other", benchmark=study.benchmark)
-    assert "shot" not in study_tables.rating_header(other)
+    assert "shot" not in study_tables.header(other, "ratings")
     # A change in one shot leaves the others as they were, then and now.
     from annotate.history import as_of_event
 
@@ -269,18 +279,18 @@ def test_ratings_of_a_checklist_name_their_shot():
     )
     assert changed == 1
     assert writing.shots_left(slot, slot.annotator) == []
-    now = list(study_tables.rating_rows(study))
+    now = list(study_tables.answer_rows(study, "ratings"))
     (changed,) = (row for row in now if row["rating"] == 0)
     assert (changed["shot"], changed["dimension"]) == (2, "pan|text")
     after = as_of_event.moment(study, as_of_event.mark(study, None).pk)
-    assert list(study_tables.rating_rows(study, as_of=after)) == now
-    before = list(study_tables.rating_rows(study, as_of=then))
+    assert list(study_tables.answer_rows(study, "ratings", as_of=after)) == now
+    before = list(study_tables.answer_rows(study, "ratings", as_of=then))
     assert len(before) == len(now)
     assert all(row["rating"] == 1 for row in before)
 
 
 def test_the_table_of_a_checklist_is_downloaded_with_its_shots():
-    study = make_study(protocol="checklist")
+    study = make_study(kind="checklist")
     answer_everything(study, 0)
     response = alice(study).get(reverse("study-ratings-csv", args=[study.slug]))
     lines = b"".join(response.streaming_content).decode().splitlines()

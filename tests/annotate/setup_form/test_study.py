@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.once]
 LIKERT, PAIRS = "vistorybench-user-study", "storybench-side-by-side"
 FULL_PAIRS = """
 title: Everything
-protocol: pairwise
+kind: choice
 assignment: open
 redundancy: 4
 languages: {en: 2, zh: 2}
@@ -62,7 +62,7 @@ rules: default
 presentation: {same_size: false, must_watch: false, comments: false}
 """
 FULL_LIKERT = """
-protocol: likert
+kind: likert
 subset: {redundancy: 6, stories: {number: 1, by: style}}
 pairs: null
 checks: {kinds: [], degradations: []}
@@ -164,7 +164,7 @@ def test_a_file_is_uploaded_pasted_or_refused_with_its_line(manager, woods):
     page = manager.post("/setup/", {"benchmark": "woods", "text": FULL_LIKERT})
     assert page.status_code == 200
     for bad, message in (
-        (b"title: x\nprotocol: stars", "bad.yaml:2"),
+        (b"title: x\nkind: stars", "bad.yaml:2"),
         (b"\xff\xfe\x00", "not in UTF-8"),
         (b"a: " + b"x" * 300_000, "too long"),
     ):
@@ -281,7 +281,7 @@ def test_a_wrong_name_does_not_hide_a_plan_that_is_impossible(manager, woods):
 
 
 def test_a_file_tells_all_its_mistakes_with_their_lines(manager, woods):
-    file = "protocol: likert\nredundancy: 0\nscale: [4, 0]\nquestions: [{key: a}]\nx: 1"
+    file = "kind: likert\nredundancy: 0\nscale: [4, 0]\nquestions: [{key: a}]\nx: 1"
     sent = {
         "slug": "pilot",
         "mode": "file",
@@ -299,7 +299,7 @@ def test_a_file_tells_all_its_mistakes_with_their_lines(manager, woods):
 
 
 def test_a_file_in_other_languages_asks_for_their_people(manager, woods):
-    file = "protocol: likert\nscale: [0, 4]\nquestions: [{key: a}]\n"
+    file = "kind: likert\nscale: [0, 4]\nquestions: [{key: a}]\n"
     file += "languages: {de: 1, fr: 1}\n"
     sent = {
         "slug": "pilot",
@@ -329,7 +329,7 @@ def test_a_name_that_is_taken(manager, woods):
         (
             {"pairs__kind": ["chosen"], "pairs__chosen": ["Alder"]},
             "id_pairs-chosen",
-            "two methods",
+            "2 methods",
         ),
         (
             {"pairs__kind": ["chosen"], "pairs__chosen": ["Alder | Nobody"]},
@@ -412,7 +412,7 @@ def test_file_and_form_hold_the_same(manager, woods):
     made = post(manager, sent | {"do": "create"})
     assert made.status_code == 302
     assert set(Study.objects.get().units.values_list("story__key", flat=True)) == {"01"}
-    wrong = post(manager, sent | {"file": "protocol: x", "do": "fields", "slug": "b"})
+    wrong = post(manager, sent | {"file": "kind: x", "do": "fields", "slug": "b"})
     assert "Line 1" in problems(wrong)[0]
 
 

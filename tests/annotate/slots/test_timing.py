@@ -13,7 +13,7 @@ from rest_framework.test import APIClient
 from annotate.coverage.slot_counts import tallies
 from annotate.models import Annotator, Event, Flag, Invitation, Slot
 from annotate.next_slot import choosing
-from annotate.reports.study_tables import rating_rows
+from annotate.reports.study_tables import answer_rows
 from annotate.slots import leasing, pace, timing
 from tests.factories import make_benchmark, make_study
 from tests.people import alice
@@ -272,7 +272,7 @@ def test_no_more_than_the_hour_is_believed(client, later):
 def one_story_for_all():
     """An open study with one slot, which is let go after ten minutes."""
     return make_planned(
-        "protocol: likert\nscale: [0, 4]\nassignment: open\nredundancy: 1\n"
+        "kind: likert\nscale: [0, 4]\nassignment: open\nredundancy: 1\n"
         "lease_minutes: 10\nquestions: [{key: beauty, title: B, text: t}]\n",
         benchmark=make_benchmark(stories=1, methods=("Alder",)),
     )
@@ -379,7 +379,7 @@ def test_a_night_with_the_page_open_is_no_measured_time(client, later, told):
         "seconds", flat=True
     )
     assert list(bounds) == [14 * 3600 + timing.TOLERANCE, 14 * 3600, 14 * 3600]
-    assert {row["seconds"] for row in rating_rows(study)} == {None}
+    assert {row["seconds"] for row in answer_rows(study, "ratings")} == {None}
     assert tallies(study)["people"][str(person.pk)]["seconds"] is None
     assert pace.minutes_for(person, 7) is None
     listed = alice(study).get(reverse("slot-list", args=[study.slug]))
@@ -398,7 +398,7 @@ def test_a_measured_time_is_exported_and_counted(client, later):
         browser.post(
             f"{browser.at}submit/", seconds="40", character="3", aesthetics="1"
         )
-    assert {row["seconds"] for row in rating_rows(study)} == {40.0}
+    assert {row["seconds"] for row in answer_rows(study, "ratings")} == {40.0}
     assert tallies(study)["people"][str(person.pk)]["seconds"] == 40.0
     assert pace.minutes_for(person, 7) == 5
 

@@ -11,7 +11,7 @@ from annotate.studies.study_writing import write_definition
 
 FILE = """\
 title: Signs
-protocol: checklist
+kind: checklist
 questions:
   - key: pan
     category: {en: Camera, zh: 镜头}
@@ -76,19 +76,19 @@ def test_the_template_has_34_labels_in_six_categories():
 @pytest.mark.parametrize(
     ("more", "line", "reason"),
     [
-        ("scale: [0, 4]\n", 11, "boxes instead of a scale"),
+        ("scale: [0, 4]\n", 11, "a checklist has no scale"),
         ("    anchors: {0: no}\n", 11, "unknown key; expected category"),
         ("    allow_tie: true\n", 11, "unknown key"),
         ("training: {units: []}\n", 11, "no known answers to train with"),
         ("checks: {kinds: [gold]}\n", 11, "write one of repeat"),
-        ("checks:\n  degradations: [blurred]\n", 12, "only repeats"),
-        ("checks:\n  gold: [{story: '01'}]\n", 12, "only repeats"),
+        ("checks:\n  degradations: [blurred]\n", 12, "a checklist has only repeat"),
+        ("checks:\n  gold: [{story: '01'}]\n", 12, "a checklist has only repeat"),
         (
             "rules:\n  - {key: s, signal: side_bias, above: 0.1, action: note}\n",
             12,
             "write one of seconds_per_unit",
         ),
-        ("pairs: all\n", 11, "only a pairwise study has pairs"),
+        ("pairs: all\n", 11, "only a study of two outputs at once has pairs"),
         ("    category: [a]\n", 11, "write a text"),
     ],
 )
@@ -100,7 +100,7 @@ def test_what_a_checklist_cannot_have_is_named_with_its_line(more, line, reason)
 
 def test_a_question_has_no_category():
     text = FILE.replace("checklist", "likert\nscale: [0, 4]")
-    assert "unknown key; expected allow_tie" in told(text)
+    assert "unknown key; expected anchors" in told(text)
 
 
 def test_repeats_and_rules_about_ticks_are_fine():

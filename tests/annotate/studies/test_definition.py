@@ -6,7 +6,7 @@ from annotate.studies.study_file import DefinitionError, load_definition
 
 def test_it_works():
     definition = load_definition("vistorybench-user-study")
-    assert definition.protocol == "likert"
+    assert definition.kinds[0].name == "likert"
     assert definition.redundancy == 10
     assert [q.scale for q in definition.questions] == [(0, 4)] * 3
     assert 6 <= definition.session_size <= 8
@@ -71,29 +71,29 @@ def test_templates_look_after_their_quality(name):
     # Rounds repeat every unit anyway.
     assert definition.checks.per_session == (definition.rounds == 1)
     # A worse picture makes no box of a checklist wrong.
-    worse = definition.rounds == 1 and definition.protocol != "checklist"
+    worse = definition.rounds == 1 and definition.kinds[0].name != "checklist"
     assert bool(definition.checks.degradations) == worse
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("protocol: likert\nscale: [0, 4\n", r"study.yaml:3: "),
-        ("protocol: stars\n", "study.yaml:1: protocol: write one of likert, pairwise"),
+        ("kind: likert\nscale: [0, 4\n", r"study.yaml:3: "),
+        ("kind: stars\n", "study.yaml:1: kind: write one of likert, choice"),
         (
-            "title: x\nprotocol: likert\nredundancy: 0\nscale: [0, 4]\n"
+            "title: x\nkind: likert\nredundancy: 0\nscale: [0, 4]\n"
             "questions: [{key: a}]\n",
             "study.yaml:3: redundancy: write a whole number",
         ),
-        ("protocol: likert\nquestions:\n  - key: a\n", "needs a scale"),
-        ("protocol: likert\nscale: [4, 0]\nquestions: [{key: a}]\n", "yaml:2: scale"),
+        ("kind: likert\nquestions:\n  - key: a\n", "needs a scale"),
+        ("kind: likert\nscale: [4, 0]\nquestions: [{key: a}]\n", "yaml:2: scale"),
         (
-            "protocol: pairwise\nquestions:\n  - key: a\n  - key: a\n",
+            "kind: choice\nquestions:\n  - key: a\n  - key: a\n",
             "study.yaml:4: questions.1.key: a is used twice",
         ),
-        ("protocol: pairwise\nquestoins: []\n", "study.yaml:2: questoins: unknown key"),
+        ("kind: choice\nquestoins: []\n", "study.yaml:2: questoins: unknown key"),
         (
-            "protocol: likert\nscale: [0, 2]\nquestions:\n  - key: a\n    anchors:\n"
+            "kind: likert\nscale: [0, 2]\nquestions:\n  - key: a\n    anchors:\n"
             "      7: high\n",
             "study.yaml:6: questions.0.anchors.7",
         ),

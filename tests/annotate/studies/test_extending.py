@@ -28,11 +28,12 @@ from tests.factories import make_benchmark
 pytestmark = pytest.mark.django_db
 
 
-def definition(protocol="likert", **changes) -> StudyDefinition:
-    scale = (0, 4) if protocol == "likert" else None
+def definition(kind="likert", **changes) -> StudyDefinition:
+    scale = (0, 4) if kind == "likert" else None
     anchors = {"0": {"en": "bad"}, "4": {"en": "good"}} if scale else {}
     question = QuestionDefinition(
         key="quality",
+        kind=kind,
         titles={"en": "Quality"},
         texts={"en": "How good?"},
         help_texts={},
@@ -45,16 +46,16 @@ def definition(protocol="likert", **changes) -> StudyDefinition:
     return StudyDefinition(
         name="small",
         title="Small",
-        protocol=protocol,
+        outputs_at_once=1 if kind == "likert" else 2,
         questions=(question,),
         **{"redundancy": 2, "session_size": 3, "consent": {"en": "Agree?"}} | changes,
     )
 
 
-def planned_study(protocol="likert", *, annotators=4, methods=None, stories=None, **kw):
+def planned_study(kind="likert", *, annotators=4, methods=None, stories=None, **kw):
     """A study of Alder and Birch in two stories; Cedar and a third story may come."""
     study = plan_study(
-        definition(protocol, **kw),
+        definition(kind, **kw),
         benchmark=make_benchmark(stories=3),
         slug="small",
         annotators=0 if kw.get("assignment") == "open" else annotators,
@@ -82,7 +83,7 @@ def work(annotator, slots=1):
                 slot=slot,
                 annotator=annotator,
                 question=question,
-                value="left" if slot.study.is_pairwise else 2,
+                value="left" if slot.study.is_side_by_side else 2,
             )
         consequences.submit(slot=slot, annotator=annotator)
 
@@ -120,7 +121,7 @@ def test_a_new_method_becomes_units_that_are_dealt_evenly():
 
 
 def test_pairs_that_are_new_are_added_for_a_new_method_and_story():
-    study = planned_study("pairwise")
+    study = planned_study("choice")
     assert study.units.count() == 2
     extend(study, methods=["Cedar"], stories=["03"])
     assert study.units.count() == 9
@@ -192,7 +193,7 @@ def test_who_has_finished_or_stopped_gets_no_new_slots():
 
 
 def test_an_open_study_gets_free_slots_and_goes_on_after_its_stop_rule():
-    study = planned_study("pairwise", assignment="open", methods=None)
+    study = planned_study("choice", assignment="open", methods=None)
     study.adaptive = {"stopped": "2026-01-01"}
     study.save()
     result = extend(study, methods=["Cedar"])
@@ -394,12 +395,12 @@ changes = st.lists(
 )
 
 
-@pytest.mark.parametrize("protocol", ["likert", "pairwise"])
+@pytest.mark.parametrize("kind", ["likert", "choice"])
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=changes)
-def test_whatever_happens_every_promise_holds(protocol, steps):
+def test_whatever_happens_every_promise_holds(kind, steps):
     with transaction.atomic():
-        go_through(planned_study(protocol), steps)
+        go_through(planned_study(kind), steps)
         transaction.set_rollback(True)
 
 
@@ -433,7 +434,7 @@ def change(study, kind, number, person):
 
 def test_sides_are_even_in_each_language_of_what_is_added_to_an_open_study():
     study = planned_study(
-        "pairwise", assignment="open", languages={"en": 1, "zh": 1}, redundancy=1
+        "choice", assignment="open", languages={"en": 1, "zh": 1}, redundancy=1
     )
     extend(study, redundancy={"en": 3, "zh": 2})
     rows = study.slots.values_list("unit", "language", "a_is_left")

@@ -18,10 +18,10 @@ from tests.working import PAIRWISE, join, make_planned
 pytestmark = pytest.mark.django_db
 
 
-def planned(protocol="likert", **given) -> Study:
+def planned(kind="likert", **given) -> Study:
     benchmark = make_benchmark(stories=4)
     name = "vistorybench-user-study"
-    if protocol == "pairwise":
+    if kind == "choice":
         name = "storybench-side-by-side"
     return plan_study(
         load_definition(name),
@@ -44,7 +44,7 @@ def test_it_works():
 
 
 def test_pairs_stand_in_alphabetical_order_and_sides_balance():
-    study = planned("pairwise")
+    study = planned("choice")
     for unit in Unit.objects.filter(study=study, purpose="real"):
         assert unit.output_a.method.name < unit.output_b.method.name
         sides = list(unit.slots.values_list("a_is_left", flat=True))
@@ -82,9 +82,7 @@ def test_a_value_that_does_not_fit_is_refused_in_words(given, told):
 
 def test_a_question_that_does_not_fit_is_refused_in_words(tmp_path):
     file = tmp_path / "wide.yaml"
-    file.write_text(
-        f"protocol: likert\nscale: [0, 4]\nquestions: [{{key: {'k' * 81}}}]\n"
-    )
+    file.write_text(f"kind: likert\nscale: [0, 4]\nquestions: [{{key: {'k' * 81}}}]\n")
     with pytest.raises(PlanningError, match=r"Of question k+, key: .* at most 80"):
         plan_study(
             load_definition(file), benchmark=make_benchmark(), slug="wide", annotators=3

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from annotate.kinds.base import Kind
 from annotate.studies.definition import (
     Adaptive,
     CellPairs,
@@ -25,7 +26,6 @@ from annotate.studies.definition import (
 from annotate.studies.study_file import (
     DEGRADATIONS,
     KEYS,
-    KINDS,
     QUESTION_KEYS,
     DefinitionError,
     load_definition,
@@ -58,19 +58,20 @@ tags = st.dictionaries(words, st.lists(words, min_size=1, max_size=2).map(tuple)
 
 
 @st.composite
-def questions(draw, protocol):
+def questions(draw, kind):
     low = draw(st.integers(-3, 3))
     scale = (low, low + draw(st.integers(1, 6)))
     values = st.integers(*scale).map(str)
-    likert = protocol == "likert"
+    likert = kind == "likert"
     return QuestionDefinition(
         key=draw(keys),
+        kind=kind,
         titles=draw(texts.filter(bool)),
         texts=draw(texts),
         help_texts=draw(texts),
         anchors=draw(st.dictionaries(values, texts, max_size=3)) if likert else {},
         scale=scale if likert else None,
-        allow_tie=draw(st.booleans()),
+        allow_tie=likert or draw(st.booleans()),
         metric=draw(st.just("") | words),
         stories=draw(tags),
     )
@@ -87,8 +88,8 @@ def known_units(draw, question):
     return KnownUnit(draw(words), methods, {question.key: draw(answers)}, draw(texts))
 
 
-def pairs(protocol):
-    if protocol == "likert":
+def sets(kind):
+    if kind == "likert":
         return st.just("all")
     two = st.lists(words, min_size=2, max_size=2, unique=True).map(tuple)
     return st.one_of(
@@ -100,21 +101,21 @@ def pairs(protocol):
 
 @st.composite
 def definitions(draw):
-    protocol = draw(st.sampled_from(["likert", "pairwise"]))
+    kind = draw(st.sampled_from(["likert", "choice"]))
     asked = draw(
-        st.lists(questions(protocol), min_size=1, max_size=3, unique_by=lambda q: q.key)
+        st.lists(questions(kind), min_size=1, max_size=3, unique_by=lambda q: q.key)
     )
     known = st.lists(known_units(asked[0]), min_size=1, max_size=2).map(tuple)
     adaptive = st.none()
     assignment = draw(st.sampled_from(["planned", "open"]))
-    if (protocol, assignment) == ("pairwise", "open"):
+    if (kind, assignment) == ("choice", "open"):
         adaptive |= st.builds(
             Adaptive, numbers, shares, numbers, shares, st.just(asked[0].key)
         )
     return StudyDefinition(
         name=draw(keys),
         title=draw(words),
-        protocol=protocol,
+        outputs_at_once=1 if kind == "likert" else 2,
         questions=tuple(asked),
         redundancy=draw(numbers),
         session_size=draw(numbers),
@@ -126,7 +127,7 @@ def definitions(draw):
         languages=draw(
             st.none() | st.dictionaries(keys, numbers, min_size=1, max_size=2)
         ),
-        pairs=draw(pairs(protocol)),
+        sets=draw(sets(kind)),
         stories=draw(st.none() | samples),
         subset=draw(st.none() | st.builds(Subset, numbers, samples)),
         training=draw(st.none() | st.builds(Training, known, shares, numbers)),
@@ -134,7 +135,7 @@ def definitions(draw):
             st.builds(
                 Checks,
                 st.integers(0, 3),
-                st.lists(st.sampled_from(KINDS), unique=True).map(tuple),
+                st.lists(st.sampled_from(Kind.controls), unique=True).map(tuple),
                 st.lists(st.sampled_from(DEGRADATIONS), unique=True).map(tuple),
                 shares,
                 st.just(()) | known,
@@ -184,28 +185,28 @@ MERGED = "a: &a {k: v}\n" + "".join(
         ("a: !!python/object/apply:os.system [ls]", "could not determine"),
         ("a: \x01", "special characters"),
         ("", "a mapping of keys"),
-        ("consent: yes please\nprotocol: pairwise\nquestions: [{key: a}]", "consent"),
-        ("title: [1]\nprotocol: pairwise\nquestions: [{key: a}]", "title: write a"),
-        ("protocol: likert\nscale: [0, 9999]\nquestions: [{key: a}]", "100 apart"),
+        ("consent: yes please\nkind: choice\nquestions: [{key: a}]", "consent"),
+        ("title: [1]\nkind: choice\nquestions: [{key: a}]", "title: write a"),
+        ("kind: likert\nscale: [0, 9999]\nquestions: [{key: a}]", "100 apart"),
         (
-            "protocol: likert\nscale: [0, 4]\npairs: ring\nquestions: [{key: a}]",
-            "only a pairwise",
+            "kind: likert\nscale: [0, 4]\npairs: ring\nquestions: [{key: a}]",
+            "only a study of two outputs",
         ),
-        ("protocol: pairwise\npairs: {number: 3}\nquestions: [{key: a}]", "pairs.by"),
+        ("kind: choice\npairs: {number: 3}\nquestions: [{key: a}]", "pairs.by"),
         (
-            "protocol: likert\nscale: [0, 4]\nquestions: [{key: a, anchors: [b]}]",
+            "kind: likert\nscale: [0, 4]\nquestions: [{key: a, anchors: [b]}]",
             "anchors: write keys",
         ),
-        ("protocol: pairwise\nquestions: [{key: a, allow_tie: maybe}]", "true, false"),
+        ("kind: choice\nquestions: [{key: a, allow_tie: maybe}]", "true, false"),
         (
-            "protocol: pairwise\nquestions: [{key: a}]\npresentation:\n  same_size: 1",
+            "kind: choice\nquestions: [{key: a}]\npresentation:\n  same_size: 1",
             r"bad.yaml:4: presentation.same_size: write true or false",
         ),
         (
-            "protocol: pairwise\nquestions: [{key: a}]\npresentation: {size: 1}",
+            "kind: choice\nquestions: [{key: a}]\npresentation: {size: 1}",
             "expected comments, must_watch, same_size",
         ),
-        ("protocol: pairwise\nquestions: [{key: a}]\npresentation: yes", "write keys"),
+        ("kind: choice\nquestions: [{key: a}]\npresentation: yes", "write keys"),
     ],
 )
 def test_a_wrong_or_hostile_file_is_refused(text, reason):
@@ -215,7 +216,7 @@ def test_a_wrong_or_hostile_file_is_refused(text, reason):
 
 @given(st.text(max_size=60) | st.binary(max_size=60).map(lambda b: b.decode("latin1")))
 def test_any_text_is_read_or_refused(text):
-    for start in ("", "protocol: pairwise\nquestions: [{key: a}]\n"):
+    for start in ("", "kind: choice\nquestions: [{key: a}]\n"):
         with suppress(DefinitionError):
             read_definition(start + text, file="any.yaml", name="any")
 
@@ -230,7 +231,7 @@ def test_every_key_is_documented(key):
 def test_a_mistake_in_the_questions_hides_no_other_and_makes_none(questions):
     """What else names a question cannot be held against those that were read."""
     text = (
-        f"protocol: pairwise\nassignment: open\nadaptive: {{question: a, top: x}}\n"
+        f"kind: choice\nassignment: open\nadaptive: {{question: a, top: x}}\n"
         f"{questions}"
     )
     for read in (text, text.replace("question: a, ", "")):
@@ -249,7 +250,7 @@ def test_the_examples_of_the_page_are_read(number):
         whole = examples[0]
     elif number == 1:
         whole = (
-            "protocol: pairwise\nassignment: open\nquestions: [{key: quality}]\n"
+            "kind: choice\nassignment: open\nquestions: [{key: quality}]\n"
             + examples[1]
         )
     else:
@@ -259,7 +260,7 @@ def test_the_examples_of_the_page_are_read(number):
 
 def test_a_mistake_in_every_question_is_said_three_times_and_counted():
     questions = "".join(f"  - {{key: q{n}, colour: red}}\n" for n in range(40))
-    text = f"title: T\nprotocol: likert\nredundancy: 0\nquestions:\n{questions}"
+    text = f"title: T\nkind: likert\nredundancy: 0\nquestions:\n{questions}"
     with pytest.raises(DefinitionError) as caught:
         read_definition(text, file="s.yaml", name="s")
     said = str(caught.value).splitlines()

@@ -68,8 +68,7 @@ def test_so_many_pairs_for_each_role_and_angle():
     for slot in work(person, always("left")):
         asked = {"TR": "quality", "LI": "text"}[slot.unit.story.tags["angle"]]
         assert [c.question.key for c in slot.choices.all()] == [asked]
-        labels = dict.fromkeys(("left", "tie", "right"), "")
-        assert [q.question.key for q in shown_questions(slot, labels)] == [asked]
+        assert [q.question.key for q in shown_questions(slot)] == [asked]
     assert problems(study) == []
 
 

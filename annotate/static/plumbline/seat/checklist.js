@@ -97,6 +97,7 @@ export function open(main, seat) {
       Enter: ({ target }) => !left() || target.matches("button, a, summary") || finish(),
     },
     show({ shot, ticked, looked: isDone }) {
+      if (!ticked) return;
       for (const box of boxes(of(shot))) box.checked = ticked.includes(key(box));
       looked(of(shot)).checked = isDone;
     },

@@ -1,6 +1,6 @@
 // A digit answers the marked question.
 export function open(main, seat) {
-  const questions = [...main.querySelectorAll(".question")];
+  const questions = [...main.querySelectorAll("[data-part=question]")];
   const answered = []; // the question and its answer before
   let current = 0;
 

@@ -46,9 +46,9 @@ function isGated() {
   return story.gate;
 }
 
-const parts = await Promise.all(["player", "shots", "checklist", "question"]
-  .filter((name) => document.querySelector(`.${name}`))
-  .map((name) => import(`./${name}.js`)));
+// What is shown, and the kinds of questions.
+const names = [...new Set([...document.querySelectorAll("[data-part]")].map((each) => each.dataset.part))];
+const parts = await Promise.all(names.map((name) => import(`./${name}.js`)));
 
 function open(page) {
   const { main } = page;
@@ -99,7 +99,9 @@ function open(page) {
   wire(main, seat.on);
   opened.parts = parts.map((part) => part.open(main, seat));
   queue.waiting(code).then(async (rows) => {
-    rows.filter(({ kind }) => kind === "answer").forEach(opened.parts.at(-1).show);
+    for (const row of rows) {
+      if (row.kind === "answer") opened.parts.forEach((part) => part.show?.(row));
+    }
     const comment = rows.find(({ kind }) => kind === "comment");
     if (comment) main.querySelector("[name=comment]").value = comment.text;
     await queue.resume(); // till then this one may not be theirs
@@ -200,7 +202,9 @@ function onKey(event) {
   // Held keys act once, but for those that walk.
   const isIdle = event.repeat && !/^(Arrow.*|[,.])$/.test(key);
   const takes = ({ keys }) => keys[name] && (isIdle || keys[name](event) !== true);
-  if ([...story.parts, { keys: ownKeys }].some(takes)) event.preventDefault();
+  // Kinds share keys: they go to the one that has the focus.
+  const here = story.parts.filter((_, i) => names[i] === target.closest("[data-part]")?.dataset.part);
+  if ([...here, ...story.parts, { keys: ownKeys }].some(takes)) event.preventDefault();
 }
 
 // While somebody does something, the story stays theirs.

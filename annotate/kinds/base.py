@@ -1,0 +1,212 @@
+"""What a kind of question has to say; `registry` lists the kinds that there are."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+from annotate.models import Answer, Question, Slot
+from annotate.quality_rules.signals import SIGNALS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Path = list[str | int]
+# value, label, key on the keyboard
+Option = tuple[str, str, str]
+
+
+class FileReader(Protocol):
+    """What a kind needs of whoever reads a study file, to name mistakes by line."""
+
+    def one_of(self, value: Any, known: Sequence[Any], path: Path) -> Any: ...
+    def refuse(self, path: Path, message: str, instead: Any) -> Any: ...
+    def fail(self, path: Path, message: str) -> Exception: ...
+    def mapping(self, data: Any, path: Path) -> dict: ...
+    def texts(self, value: Any, path: Path) -> dict[str, str]: ...
+    def scale(self, value: Any, path: Path) -> tuple[int, int] | None: ...
+    def is_wrong(self, *path: str | int) -> bool: ...
+
+
+class Kind:
+    """A kind of question.
+
+    Attributes
+    ----------
+    name
+        As it is stored with the question and stands in study files.
+    least, most
+        How many outputs are shown at once.
+    model
+        The table of its answers.
+    table
+        The table that researchers get: ratings, choices.
+    of_shots
+        Whether it is asked of every shot by itself.
+    is_nominal
+        Whether its values have no order.
+    has_known_answers
+        Whether an answer can be known beforehand, as training and gold need it.
+    controls
+        Which slots may check annotators by it.
+    signals
+        What its answers can say of how they were given.
+    compares
+        The signal that holds an annotator against the others.
+    seconds
+        How long it takes to answer, as an assumption for planning.
+    keys
+        What its questions may have in a study file beside key, title, text, help,
+        metric and stories.
+    form_parts
+        Which of these the set-up form has fields for: scale, tie, category.
+    columns, more_columns
+        Of its table: before and after those about the slot, from the story on.
+    fields_read
+        What `row` needs of an answer beside value, question and slot.
+    template, keys_template
+        How it is asked, and the keys that answer it.
+    options_class
+        How its options lie, as a class of the stylesheet.
+    """
+
+    name: ClassVar[str]
+    least: ClassVar[int] = 1
+    most: ClassVar[int] = 1
+    model: ClassVar[type[Answer]]
+    table: ClassVar[str] = "ratings"
+    of_shots: ClassVar[bool] = False
+    is_nominal: ClassVar[bool] = False
+    has_known_answers: ClassVar[bool] = True
+    controls: ClassVar[tuple[str, ...]] = ("gold", "repeat", "twin")
+    signals: ClassVar[tuple[str, ...]] = SIGNALS
+    compares: ClassVar[str] = "agreement"
+    seconds: ClassVar[int] = 7
+    keys: ClassVar[frozenset[str]] = frozenset()
+    form_parts: ClassVar[tuple[str, ...]] = ()
+    columns: ClassVar[tuple[str, ...]]
+    more_columns: ClassVar[tuple[str, ...]] = ()
+    fields_read: ClassVar[tuple[str, ...]] = ()
+    template: ClassVar[str] = "rate/_questions.html"
+    keys_template: ClassVar[str]
+    options_class: ClassVar[str] = ""
+
+    # In a study file
+
+    def read(
+        self, reader: FileReader, data: Mapping[str, Any], path: Path, usual: Any
+    ) -> dict[str, Any]:
+        """Return the fields of a question that only this kind has.
+
+        `usual` is the scale that questions have which name none.
+        """
+        raise NotImplementedError
+
+    def expected(
+        self,
+        reader: FileReader,
+        value: Any,
+        scale: tuple[int, int] | None,
+        methods: Sequence[str],
+        path: Path,
+    ) -> tuple[int, int] | str:
+        """Return an answer that is known beforehand."""
+        raise NotImplementedError
+
+    def stored_keys(
+        self, key: str, scale: tuple[int, int] | None
+    ) -> dict[str, tuple[int, int] | None]:
+        """Return key and scale of each question that one of a file is stored as."""
+        return {key: scale}
+
+    # Answering
+
+    def fields(
+        self, slot: Slot, question: Question, value: int | str
+    ) -> dict[str, Any]:
+        """Return the fields of an answer's row.
+
+        Raises
+        ------
+        annotate.slots.errors.BadAnswerError
+            The question has no such answer.
+        """
+        raise NotImplementedError
+
+    def stored_fields(
+        self, slot: Slot, question: Question, value: int | str
+    ) -> dict[str, Any]:
+        """Return the same for an answer in the unit's order, given elsewhere."""
+        return self.fields(slot, question, value)
+
+    def posted(self, question: Question, form: Mapping[str, str]) -> str:
+        """Return what a form without a script holds; empty: no answer."""
+        return form.get(question.key, "")
+
+    # Showing
+
+    def title(self) -> str:
+        """Return what lists of studies call it."""
+        raise NotImplementedError
+
+    def phrase(self) -> str:
+        """Return the same where a study is set up."""
+        raise NotImplementedError
+
+    def heading(self) -> str:
+        """Return what somebody is asked to do, as the heading of the page."""
+        raise NotImplementedError
+
+    def brief(self, number: int, scale: tuple[int, int] | None) -> str:
+        """Return what a template of so many questions asks."""
+        raise NotImplementedError
+
+    def options(self, slot: Slot, question: Question) -> tuple[Option, ...]:
+        """Return what can be answered."""
+        raise NotImplementedError
+
+    def example(self, slot: Slot, question: Question) -> str:
+        """Return an answer as somebody could give it."""
+        return self.options(slot, question)[0][0]
+
+    def labels(self) -> list[str]:
+        """Return the words of the options that are the same in every study."""
+        return []
+
+    def as_seen(self, slot: Slot, value: int | str) -> str:
+        """Return a stored answer as the annotator saw it."""
+        return str(value)
+
+    def told(self, slot: Slot, question: Question, values: Sequence[int | str]) -> str:
+        """Return an answer as the page says it, or the range of the right ones."""
+        raise NotImplementedError
+
+    def words(self, slot: Slot, question: Question, value: int | str) -> str:
+        """Return a stored answer in words, as managers read it."""
+        raise NotImplementedError
+
+    # Exporting
+
+    def rows(
+        self, answer: Mapping[str, Any], methods: Sequence[str]
+    ) -> list[dict[str, Any]]:
+        """Return an answer's cells of its own columns; methods as in the unit."""
+        raise NotImplementedError
+
+    def checked(
+        self, frame: "pd.DataFrame", *, file: str, scale: tuple[int, int] | None
+    ) -> "pd.DataFrame":
+        """Return the table, checked as a file would be."""
+        raise NotImplementedError
+
+    # Statistics
+
+    def judgements(self, key: str, value: int | str) -> dict[str, int | str]:
+        """Return the judgements that an answer to a question consists of, by name."""
+        return {key: value}
+
+    def opinion(self, judgement: int | str) -> float:
+        """Return the number whose mean is what people say of a unit."""
+        return float(judgement)
+
+    def code(self, judgement: int | str) -> float:
+        """Return a judgement as a number, for agreement."""
+        return float(judgement)

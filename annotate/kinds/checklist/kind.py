@@ -1,0 +1,74 @@
+"""Labels with two boxes for every shot."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotate.kinds.base import FileReader, Path
+from annotate.kinds.likert.kind import Likert
+
+# What a box is about; each is a question of its own, `label|box`.
+BOXES = ("text", "video")
+TICKED = (0, 1)
+
+
+class Checklist(Likert):
+    """A box that is ticked (1) or not (0) in every shot."""
+
+    name = "checklist"
+    template = "rate/_checklist.html"
+    keys_template = "rate/_keys_checklist.html"
+    of_shots = True
+    is_nominal = True
+    has_known_answers = False
+    seconds = 1
+    controls = ("repeat",)
+    # What can be told of an annotator by ticks alone.
+    signals = (
+        "seconds_per_unit",
+        "seconds_per_shot",
+        "flat",
+        "repeat",
+        "agreement",
+        "skips",
+        "no_time",
+        "impossible_time",
+    )
+    keys = frozenset({"category"})
+    form_parts = ("category",)
+
+    def read(
+        self, reader: FileReader, data: Mapping[str, Any], path: Path, usual: Any
+    ) -> dict[str, Any]:
+        """Return the category that a label belongs to."""
+        at = [*path, "category"]
+        return {"categories": reader.texts(data.get("category"), at)}
+
+    def title(self) -> str:
+        """Return what lists of studies call it."""
+        return _("checklist")
+
+    def phrase(self) -> str:
+        """Return the same where a study is set up."""
+        return _("a checklist for each shot")
+
+    def heading(self) -> str:
+        """Return what somebody is asked to do."""
+        return _("Say what occurs in the story")
+
+    def brief(self, number: int, scale: tuple[int, int] | None) -> str:
+        """Return what a template asks."""
+        text = ngettext(
+            "A checklist for each shot, %(n)s label:",
+            "A checklist for each shot, %(n)s labels:",
+            number,
+        )
+        return text % {"n": number}
+
+    def stored_keys(
+        self, key: str, scale: tuple[int, int] | None
+    ) -> dict[str, tuple[int, int] | None]:
+        """Return the two boxes of a label."""
+        return {f"{key}|{box}": TICKED for box in BOXES}

@@ -1,0 +1,175 @@
+"""Which of two outputs is better, or neither."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotate.kinds.base import FileReader, Kind, Option, Path
+from annotate.models import Choice as ChoiceRow
+from annotate.models import Question, Slot
+from annotate.slots.errors import AnswerError, BadAnswerError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SIDES = ("left", "right", "tie")
+# The same in every question, whether it allows a tie or not.
+KEYS = {"left": "1", "tie": "2", "right": "3"}
+CODES = {"a": 0.0, "tie": 1.0, "b": 2.0, "both_bad": 3.0}
+
+
+def as_side(value: str, a_is_left: bool | None) -> str:
+    """Turn a stored choice (a, b) back into what stood left or right."""
+    if value in ("a", "b"):
+        return "left" if (value == "a") == a_is_left else "right"
+    return value
+
+
+def side_labels() -> dict[str, str]:
+    """Return what the options of a choice are called, in the reader's language."""
+    return {"left": _("Left"), "tie": _("No preference"), "right": _("Right")}
+
+
+class Choice(Kind):
+    """Left, right, or no preference where the question allows it."""
+
+    name = "choice"
+    keys_template = "rate/_keys_choice.html"
+    options_class = "options-pair"
+    least = most = 2
+    model = ChoiceRow
+    table = "choices"
+    is_nominal = True
+    compares = "majority"
+    keys = frozenset({"allow_tie"})
+    form_parts = ("tie",)
+    columns = (
+        "story",
+        "method_a",
+        "method_b",
+        "criterion",
+        "annotator",
+        "choice",
+        "left_method",
+    )
+    # How an adaptive study chose a pair; empty in all others.
+    more_columns = ("probability", "alternatives")
+    fields_read = ("a_is_left", "slot__probability", "slot__alternatives")
+
+    def read(
+        self, reader: FileReader, data: Mapping[str, Any], path: Path, usual: Any
+    ) -> dict[str, Any]:
+        """Return whether a tie is allowed."""
+        given, at = data.get("allow_tie", True), [*path, "allow_tie"]
+        return {"allow_tie": reader.one_of(given, (True, False), at)}
+
+    def expected(
+        self,
+        reader: FileReader,
+        value: Any,
+        scale: tuple[int, int] | None,
+        methods: Sequence[str],
+        path: Path,
+    ) -> str:
+        """Return the better method's name, or tie."""
+        return reader.one_of(value, [*map(str, methods), "tie"], path)
+
+    def title(self) -> str:
+        """Return what lists of studies call it."""
+        return _("side by side")
+
+    def phrase(self) -> str:
+        """Return the same where a study is set up."""
+        return _("two methods side by side")
+
+    def heading(self) -> str:
+        """Return what somebody is asked to do."""
+        return _("Compare two stories")
+
+    def brief(self, number: int, scale: tuple[int, int] | None) -> str:
+        """Return what a template asks."""
+        text = ngettext(
+            "Two methods side by side, %(n)s question:",
+            "Two methods side by side, %(n)s questions:",
+            number,
+        )
+        return text % {"n": number}
+
+    def fields(
+        self, slot: Slot, question: Question, value: int | str
+    ) -> dict[str, Any]:
+        """Turn what was seen (left, right) into the unit's order (a, b)."""
+        if value not in SIDES:
+            raise BadAnswerError(f"{str(value)[:40]!r} is none of {', '.join(SIDES)}.")
+        if value == "tie" and not question.allow_tie:
+            raise BadAnswerError("This question asks for a decision: left or right.")
+        if value in ("left", "right"):
+            value = "a" if (value == "left") == slot.a_is_left else "b"
+        return {"value": value, "a_is_left": slot.a_is_left}
+
+    def stored_fields(
+        self, slot: Slot, question: Question, value: int | str
+    ) -> dict[str, Any]:
+        """Return the fields of a choice that is given as a, b, tie or both_bad."""
+        if value not in ChoiceRow.Value.values:
+            raise AnswerError(f"{value!r} is no choice.")
+        return {"value": value, "a_is_left": slot.a_is_left}
+
+    def options(self, slot: Slot, question: Question) -> tuple[Option, ...]:
+        """Return the sides, and no preference between them where that is allowed."""
+        sides = ("left", "tie", "right") if question.allow_tie else ("left", "right")
+        labels = side_labels()
+        return tuple((side, labels[side], KEYS[side]) for side in sides)
+
+    def labels(self) -> list[str]:
+        """Return what the sides are called."""
+        return list(side_labels().values())
+
+    def as_seen(self, slot: Slot, value: int | str) -> str:
+        """Return the side that was chosen."""
+        return as_side(str(value), slot.a_is_left)
+
+    def words(self, slot: Slot, question: Question, value: int | str) -> str:
+        """Return the method's name."""
+        methods = dict(zip("ab", slot.unit.methods, strict=False))
+        return methods.get(str(value)) or _("No preference")
+
+    def told(self, slot: Slot, question: Question, values: Sequence[int | str]) -> str:
+        """Return the side, as the annotator saw it."""
+        return side_labels()[self.as_seen(slot, values[0])]
+
+    def rows(
+        self, answer: Mapping[str, Any], methods: Sequence[str]
+    ) -> list[dict[str, Any]]:
+        """Return the methods as they stand in the unit, and which stood left."""
+        first, second = methods
+        left = "" if answer["a_is_left"] is None else second
+        return [
+            {
+                "method_a": first,
+                "method_b": second,
+                "criterion": answer["question__key"],
+                "choice": answer["value"],
+                "left_method": first if answer["a_is_left"] else left,
+                "probability": answer["slot__probability"],
+                "alternatives": answer["slot__alternatives"],
+            }
+        ]
+
+    def checked(
+        self, frame: "pd.DataFrame", *, file: str, scale: tuple[int, int] | None
+    ) -> "pd.DataFrame":
+        """Return the table of choices, checked."""
+        from analysis.reading.inputs import check_choices
+
+        return check_choices(frame, file=file)
+
+    def opinion(self, judgement: int | str) -> float:
+        """Return the vote for a; ties count half."""
+        return {"a": 1.0, "b": 0.0}.get(str(judgement), 0.5)
+
+    def code(self, judgement: int | str) -> float:
+        """Return a number for each value."""
+        return CODES[str(judgement)]

@@ -1,0 +1,5 @@
+"""A value on a scale, for one output.
+
+Comes in: whole numbers.
+Goes out: ratings.
+"""

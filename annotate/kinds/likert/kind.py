@@ -1,0 +1,143 @@
+"""A value on a scale, for one output."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotate.kinds.base import FileReader, Kind, Option, Path
+from annotate.models import Question, Rating, Slot
+from annotate.slots.errors import BadAnswerError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WHOLE_NUMBER = re.compile(r"-?[0-9]{1,6}")
+
+
+def rating_fields(question: Question, value: int | str) -> dict[str, Any]:
+    """Return the fields of a rating, its question's scale included."""
+    low, high = question.scale_min, question.scale_max
+    if not WHOLE_NUMBER.fullmatch(str(value)):
+        raise BadAnswerError(f"{str(value)[:40]!r} is no whole number.")
+    number = int(value)
+    if low is None or high is None or not low <= number <= high:
+        raise BadAnswerError(f"{number} is outside the scale from {low} to {high}.")
+    return {"value": number, "scale_min": low, "scale_max": high}
+
+
+class Likert(Kind):
+    """An integer on the question's scale, each value perhaps with an anchor."""
+
+    name = "likert"
+    keys_template = "rate/_keys_likert.html"
+    options_class = "options-scale"
+    model = Rating
+    keys = frozenset({"scale", "anchors"})
+    form_parts = ("scale",)
+    columns = ("story", "method", "dimension", "annotator", "rating")
+
+    def read(
+        self, reader: FileReader, data: Mapping[str, Any], path: Path, usual: Any
+    ) -> dict[str, Any]:
+        """Return scale and anchors."""
+        scale = reader.scale(data.get("scale"), [*path, "scale"]) or usual
+        is_wrong = reader.is_wrong("scale") or reader.is_wrong(*path, "scale")
+        if scale is None and not is_wrong:
+            told = "a Likert question needs a scale, such as [0, 4]"
+            reader.refuse([*path, "scale"] if "scale" in data else path, told, None)
+        anchors = {}
+        at = [*path, "anchors"]
+        for value, texts in reader.mapping(data.get("anchors"), at).items():
+            inside = scale and type(value) is int and scale[0] <= value <= scale[1]
+            if not inside and not is_wrong:
+                reader.refuse([*at, value], "is no value of the scale", None)
+            anchors[str(value)] = reader.texts(texts, [*at, value])
+        return {"scale": scale, "anchors": anchors}
+
+    def expected(
+        self,
+        reader: FileReader,
+        value: Any,
+        scale: tuple[int, int] | None,
+        methods: Sequence[str],
+        path: Path,
+    ) -> tuple[int, int]:
+        """Return the lowest and the highest right value."""
+        limits = value if isinstance(value, list) else [value, value]
+        low, high = scale or (0, 0)
+        fits = len(limits) == 2 and all(type(v) is int for v in limits)
+        if not fits or not low <= limits[0] <= limits[1] <= high:
+            raise reader.fail(path, f"write a value or a range within {low} to {high}")
+        return limits[0], limits[1]
+
+    def title(self) -> str:
+        """Return what lists of studies call it."""
+        return _("ratings")
+
+    def phrase(self) -> str:
+        """Return the same where a study is set up."""
+        return _("ratings on a scale")
+
+    def heading(self) -> str:
+        """Return what somebody is asked to do."""
+        return _("Rate the story")
+
+    def brief(self, number: int, scale: tuple[int, int] | None) -> str:
+        """Return what a template asks, and on which scale."""
+        low, high = scale or ("", "")
+        text = ngettext(
+            "One story at a time from %(low)s to %(high)s, %(n)s question:",
+            "One story at a time from %(low)s to %(high)s, %(n)s questions:",
+            number,
+        )
+        return text % {"low": low, "high": high, "n": number}
+
+    def fields(
+        self, slot: Slot, question: Question, value: int | str
+    ) -> dict[str, Any]:
+        """Return value and scale; the value may be given in digits, as forms do."""
+        return rating_fields(question, value)
+
+    def options(self, slot: Slot, question: Question) -> tuple[Option, ...]:
+        """Return the values of the scale with their anchors."""
+        return tuple((str(v), anchor, str(v)) for v, anchor in question.steps)
+
+    def words(self, slot: Slot, question: Question, value: int | str) -> str:
+        """Return the anchor."""
+        return dict(question.steps).get(int(value), "")
+
+    def rows(
+        self, answer: Mapping[str, Any], methods: Sequence[str]
+    ) -> list[dict[str, Any]]:
+        """Return method, dimension and rating."""
+        return [
+            {
+                "method": methods[0],
+                "dimension": answer["question__key"],
+                "rating": answer["value"],
+            }
+        ]
+
+    def checked(
+        self, frame: "pd.DataFrame", *, file: str, scale: tuple[int, int] | None
+    ) -> "pd.DataFrame":
+        """Return the table of ratings, checked."""
+        from analysis.reading.inputs import check_ratings
+
+        return check_ratings(frame, file=file, scale=scale)
+
+    def told(self, slot: Slot, question: Question, values: Sequence[int | str]) -> str:
+        """Return an answer, or the lowest and highest right one, as the page says."""
+        anchors = dict(question.steps)
+        low, high = (
+            f"{value} ({anchors[value]})" if anchors.get(value) else str(value)
+            for value in (int(values[0]), int(values[-1]))
+        )
+        return (
+            low
+            if low == high
+            else _("%(low)s to %(high)s") % {"low": low, "high": high}
+        )

@@ -1,0 +1,33 @@
+"""Which kinds of questions there are, and which a study has."""
+
+from annotate.kinds.base import Kind
+from annotate.kinds.checklist.kind import Checklist
+from annotate.kinds.choice.kind import Choice
+from annotate.kinds.likert.kind import Likert
+from annotate.models import Answer, Question, Study
+
+KINDS: dict[str, Kind] = {kind.name: kind for kind in (Likert(), Choice(), Checklist())}
+
+
+def kind_of(question: Question) -> Kind:
+    """Return the kind of a question."""
+    return KINDS[question.kind]
+
+
+def kinds_of(study: Study) -> list[Kind]:
+    """Return the kinds of a study's questions, each once."""
+    names = dict.fromkeys(question.kind for question in study.asked)
+    return [KINDS[name] for name in names]
+
+
+def asks_of_shots(study: Study) -> bool:
+    """Say whether a study has questions that are asked of every shot by itself."""
+    return any(kind.of_shots for kind in kinds_of(study))
+
+
+def tables_of(study: Study) -> dict[type[Answer], list[Kind]]:
+    """Return the tables that hold a study's answers, with the kinds in each."""
+    found: dict[type[Answer], list[Kind]] = {}
+    for kind in kinds_of(study):
+        found.setdefault(kind.model, []).append(kind)
+    return found

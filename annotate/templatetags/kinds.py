@@ -1,0 +1,49 @@
+"""Kinds of questions in templates."""
+
+from collections.abc import Iterable
+
+from django import template
+from django.utils.translation import gettext as _
+
+from annotate.kinds.base import Kind
+from annotate.kinds.registry import kind_of, kinds_of
+from annotate.models import Question, Study
+
+register = template.Library()
+
+
+@register.filter
+def kinds(study: Study) -> list[Kind]:
+    """Return the kinds of a study's questions, each once."""
+    return kinds_of(study)
+
+
+@register.filter
+def tables(study: Study) -> list[str]:
+    """Return the names of the tables of a study's answers."""
+    return list(dict.fromkeys(kind.table for kind in kinds_of(study)))
+
+
+@register.filter
+def asked_of_shots(questions: Iterable[Question]) -> list[Question]:
+    """Return those questions that are asked of every shot by itself."""
+    return [question for question in questions if kind_of(question).of_shots]
+
+
+@register.filter
+def asked_of_all(questions: Iterable[Question]) -> list[Question]:
+    """Return those questions that are asked of a whole unit."""
+    return [question for question in questions if not kind_of(question).of_shots]
+
+
+@register.filter
+def unit_name(study: Study) -> str:
+    """Return what the methods that a unit shows are called, as a heading."""
+    number = study.outputs_at_once
+    return {1: _("Method"), 2: _("Pair")}.get(number, _("Methods"))
+
+
+@register.filter
+def is_nominal(study: Study) -> bool:
+    """Say whether no answer of a study has an order."""
+    return all(kind.is_nominal for kind in kinds_of(study))

@@ -1,0 +1,74 @@
+"""One study may mix kinds that are asked of equally many outputs."""
+
+import pytest
+
+import analysis
+from analysis.options import AlignOptions
+from annotate.answers import checklists, writing
+from annotate.coverage import snapshots
+from annotate.history.verifying import problems
+from annotate.next_slot import choosing
+from annotate.quality import monitoring
+from annotate.reports import study_tables
+from annotate.slots.errors import AnswerError
+from annotate.studies.study_file import read_definition
+from annotate.studies.study_writing import write_definition
+from annotate.submission import consequences
+from tests.factories import make_benchmark
+from tests.working import join, make_planned
+
+pytestmark = pytest.mark.django_db
+
+FILE = """\
+redundancy: 1
+questions:
+  - {key: beauty, kind: likert, scale: [0, 4], title: Beauty, text: "How nice?"}
+  - {key: pan, kind: checklist, category: Camera, title: Pan}
+"""
+
+
+@pytest.fixture
+def study():
+    benchmark = make_benchmark(stories=1, shots=2, methods=["Alder"])
+    return make_planned(FILE, benchmark=benchmark, annotators=1)
+
+
+def test_a_file_of_two_kinds_survives_writing():
+    read = read_definition(FILE, file="study.yaml", name="trial")
+    assert [kind.name for kind in read.kinds] == ["likert", "checklist"]
+    again = read_definition(write_definition(read), file="again.yaml", name="trial")
+    assert again == read
+
+
+def test_both_kinds_are_answered_and_exported(study):
+    person = join(study, "A01")
+    slot = choosing.take_next(person).slot
+    beauty = study.questions.get(key="beauty")
+    with pytest.raises(AnswerError, match="shots 1, 2"):
+        consequences.submit(slot=slot, annotator=person)
+    for shot in (1, 2):
+        checklists.record_shot(
+            slot=slot, annotator=person, shot=shot, ticked={"pan|text"}, looked=True
+        )
+    with pytest.raises(AnswerError, match="Not answered yet: Beauty"):
+        consequences.submit(slot=slot, annotator=person)
+    writing.record_answer(slot=slot, annotator=person, question=beauty, value="3")
+    consequences.submit(slot=slot, annotator=person)
+    frame = study_tables.answers_frame(study, "ratings")
+    told = {(row.dimension, str(row.shot)): row.rating for row in frame.itertuples()}
+    assert told == {
+        ("beauty", ""): 3,
+        ("pan|text", "1"): 1,
+        ("pan|video", "1"): 0,
+        ("pan|text", "2"): 1,
+        ("pan|video", "2"): 0,
+    }
+    found = analysis.agreement(ratings=frame, options=AlignOptions(resamples=10))
+    assert set(found.tables["agreement"]["question"]) == {
+        "beauty",
+        "pan|text",
+        "pan|video",
+    }
+    assert problems(study) == []
+    assert set(snapshots.alphas(study)) == {"beauty", "Camera|"}
+    assert monitoring.signals_of(person)["seconds_per_unit"].n == 1
