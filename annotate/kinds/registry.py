@@ -4,9 +4,12 @@ from annotate.kinds.base import Kind
 from annotate.kinds.checklist.kind import Checklist
 from annotate.kinds.choice.kind import Choice
 from annotate.kinds.likert.kind import Likert
+from annotate.kinds.ranking.kind import Ranking
 from annotate.models import Answer, Question, Study
 
-KINDS: dict[str, Kind] = {kind.name: kind for kind in (Likert(), Choice(), Checklist())}
+KINDS: dict[str, Kind] = {
+    kind.name: kind for kind in (Likert(), Choice(), Checklist(), Ranking())
+}
 
 
 def kind_of(question: Question) -> Kind:

@@ -5,7 +5,7 @@ Goes out: one class a table with its named constraints. Django finds them here, 
 `__init__` imports.
 """
 
-from annotate.models.answers import Answer, Choice, Look, Rating
+from annotate.models.answers import Answer, Choice, Look, Ranking, Rating
 from annotate.models.events import Event, Snapshot
 from annotate.models.exclusions import EVERYTHING, MAIN, AnalysisView, Exclusion
 from annotate.models.flags import Flag
@@ -37,6 +37,7 @@ __all__ = [
     "Look",
     "Purpose",
     "Question",
+    "Ranking",
     "Rating",
     "Report",
     "Skip",

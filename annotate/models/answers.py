@@ -1,4 +1,4 @@
-"""Ratings and choices."""
+"""Ratings, choices and rankings."""
 
 from django.db import models
 from django.db.models import F, Q
@@ -118,3 +118,16 @@ class Choice(Answer):
                 name="choice_value_known",
             ),
         ]
+
+
+class Ranking(Answer):
+    """The unit's outputs from the best to the worst, by their letters: `bac`.
+
+    `shown` has the same letters in the order in which they stood, copied from the slot.
+    """
+
+    value = models.CharField(max_length=5)
+    shown = models.CharField(max_length=5)
+
+    class Meta:
+        constraints = answer_constraints("ranking")

@@ -44,6 +44,13 @@ def unit_name(study: Study) -> str:
 
 
 @register.filter
+def rank_of(answer: str, place: str) -> str:
+    """Return the rank that an answer such as `2>1>3` gives to a place; empty: none."""
+    ranked = answer.split(">")
+    return str(ranked.index(place) + 1) if place in ranked else ""
+
+
+@register.filter
 def is_nominal(study: Study) -> bool:
     """Say whether no answer of a study has an order."""
     return all(kind.is_nominal for kind in kinds_of(study))

@@ -43,6 +43,11 @@ class Mouse:
         option = page.locator(f".option:has([name='{question}'][value='{value}'])")
         self.press(option.locator("kbd"))
 
+    def rank(self, page: Page, question: str, value: str) -> None:
+        """Put the versions in order; the last one goes without saying."""
+        for place in value.split(">")[:-1]:
+            self.press(version(page, question, place).get_by_role("button"))
+
     def look_at(self, page: Page, shot: int) -> None:
         """Have a shot of a checklist before one's eyes for long enough."""
         expect(page.locator(f"#sheet-{shot}")).to_be_visible()
@@ -61,6 +66,11 @@ class Mouse:
         """Submit the story's answers."""
         expect(page.locator("#submit")).to_be_enabled()
         self.press(page.locator("#submit"))
+
+
+def version(page: Page, question: str, place: str) -> Locator:
+    """Return the row of a version in a question that asks for an order."""
+    return page.locator(f"[data-question='{question}'] [data-place='{place}']")
 
 
 class Finger(Mouse):
@@ -89,6 +99,11 @@ class Keyboard(Mouse):
                 expect(button).to_be_checked()
                 return
             page.keyboard.press("ArrowDown")
+
+    def rank(self, page: Page, question: str, value: str) -> None:
+        """Give each version its rank, as in any group of radio buttons."""
+        for rank, place in enumerate(value.split(">")[:-1], start=1):
+            self.choose(page, f"{question}:{place}", str(rank))
 
 
 # How the focus is drawn: around a control, or around the words beside a hidden one.
@@ -123,6 +138,12 @@ class Digits(Mouse):
         expect(marked).to_have_attribute("data-question", question)
         page.keyboard.press(self.keys.get(value, value))
 
+    def rank(self, page: Page, question: str, value: str) -> None:
+        marked = page.locator(".question.current")
+        expect(marked).to_have_attribute("data-question", question)
+        for place in value.split(">")[:-1]:
+            page.keyboard.press(place)
+
     def tick(self, page: Page, shot: int, box: str) -> None:
         row = f".sheet.current .labels .current [name='{shot}:{box}']"
         for _ in page.locator(".sheet.current .labels div").all():
@@ -143,6 +164,11 @@ class NoScript(Mouse):
     """A mouse in a browser that runs no scripts."""
 
     context = DESK | {"java_script_enabled": False}
+
+    def rank(self, page: Page, question: str, value: str) -> None:
+        for rank, place in enumerate(value.split(">"), start=1):
+            row = version(page, question, place)
+            self.press(row.locator("label").nth(rank - 1))
 
     def look_at(self, page: Page, shot: int) -> None:
         expect(page.locator(f"#sheet-{shot}")).to_be_visible()

@@ -36,6 +36,7 @@ ANSWERING = {
     "likert": "question",
     "choice": "question",
     "checklist": "checklist",
+    "ranking": "ranking",
 }
 SHOWING = {"pictures": "shots", "videos": "player"}
 CLIP = {"frames": 6, "rate": 12}
@@ -64,6 +65,10 @@ GIVEN = {
         {1: ["pan|text", "people|video"], 2: ["animals|text"]},
         {1: ["animals|video"], 2: []},
     ],
+    "ranking": [
+        {"character": "2>3>1", "aesthetics": "3>1>2"},
+        {"character": "1>3>2", "aesthetics": "2>1>3"},
+    ],
     "training": [{"character": "3", "beauty": "1"}, {"character": "0", "beauty": "4"}],
 }
 
@@ -88,6 +93,8 @@ ROWS = {
     "pair of videos": Row("choice", "videos"),
     "checklist of pictures": Row("checklist", "pictures"),
     "checklist of video": Row("checklist", "videos"),
+    "ranking of pictures": Row("ranking", "pictures"),
+    "ranking of videos": Row("ranking", "videos"),
     "training round": Row("likert", "pictures", "training"),
 }
 
@@ -171,7 +178,8 @@ def answer_unit(page, hand, row: Row, given: dict) -> None:
             page.wait_for_function(ALL_SHOTS_DONE, arg=here)
     else:
         for question, value in given.items():
-            hand.choose(page, question, value)
+            answer = hand.rank if row.kind == "ranking" else hand.choose
+            answer(page, question, value)
     if page.url == here:
         hand.send(page)
     page.wait_for_url(lambda url: url != here)

@@ -1,0 +1,171 @@
+"""Three to five outputs of one story in order, the best first."""
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotate.kinds.base import FileReader, Option, Path
+from annotate.kinds.choice.kind import Choice
+from annotate.models import Question, Slot
+from annotate.models import Ranking as RankingRow
+from annotate.slots.errors import AnswerError, BadAnswerError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LETTERS = "abcde"
+# Between the places of an answer as it is seen.
+BEFORE = ">"
+
+
+def shown_letters(slot: Slot) -> str:
+    """Return the letters of a slot's outputs as they stand on the screen."""
+    return "".join(LETTERS[place] for place in slot.order)
+
+
+class Ranking(Choice):
+    """An order of all outputs, without ties; it stands for the choices it implies."""
+
+    name = "ranking"
+    template = "rate/_ranking.html"
+    keys_template = "rate/_keys_ranking.html"
+    least, most = 3, 5
+    model = RankingRow
+    table = "rankings"
+    has_known_answers = False
+    controls = ("repeat",)
+    # Nothing is left or right, and an order does not repeat itself by chance alone.
+    signals = (
+        "seconds_per_unit",
+        "seconds_per_shot",
+        "repeat",
+        "majority",
+        "skips",
+        "no_time",
+        "impossible_time",
+    )
+    seconds = 20
+    keys = frozenset()
+    form_parts = ()
+    columns = ("story", "method", "criterion", "annotator", "rank", "place")
+    more_columns = ()
+    fields_read = ("shown",)
+
+    def read(
+        self, reader: FileReader, data: Mapping[str, Any], path: Path, usual: Any
+    ) -> dict[str, Any]:
+        """Return nothing: all is said by the outputs that are shown."""
+        return {}
+
+    def title(self) -> str:
+        """Return what lists of studies call it."""
+        return _("rankings")
+
+    def phrase(self) -> str:
+        """Return the same where a study is set up."""
+        return _("several methods in order")
+
+    def heading(self) -> str:
+        """Return what somebody is asked to do."""
+        return _("Put the versions of the story in order")
+
+    def brief(self, number: int, scale: tuple[int, int] | None) -> str:
+        """Return what a template asks."""
+        text = ngettext(
+            "Several methods in order, %(n)s question:",
+            "Several methods in order, %(n)s questions:",
+            number,
+        )
+        return text % {"n": number}
+
+    def fields(
+        self, slot: Slot, question: Question, value: int | str
+    ) -> dict[str, Any]:
+        """Turn places on the screen into letters of the unit's outputs."""
+        shown = shown_letters(slot)
+        places = [str(number) for number in range(1, len(shown) + 1)]
+        given = str(value).split(BEFORE)
+        if sorted(given) != places:
+            raise BadAnswerError(
+                f"{str(value)[:40]!r} does not name each of {', '.join(places)} once, "
+                f"the best first, such as {BEFORE.join(places)}."
+            )
+        order = "".join(shown[int(place) - 1] for place in given)
+        return {"value": order, "shown": shown}
+
+    def stored_fields(
+        self, slot: Slot, question: Question, value: int | str
+    ) -> dict[str, Any]:
+        """Return the fields of an order that is given in letters."""
+        shown = shown_letters(slot)
+        if sorted(str(value)) != sorted(shown):
+            raise AnswerError(f"{value!r} is no order of {', '.join(sorted(shown))}.")
+        return {"value": value, "shown": shown}
+
+    def posted(self, question: Question, form: Mapping[str, str]) -> str:
+        """Return the places by their ranks; empty while one of them has none."""
+        begin = f"{question.key}:"
+        ranks = {
+            name.removeprefix(begin): int(rank)
+            for name, rank in form.items()
+            if name.startswith(begin) and rank.isdecimal()
+        }
+        if not ranks or sorted(ranks.values()) != list(range(1, len(ranks) + 1)):
+            return ""
+        return BEFORE.join(sorted(ranks, key=ranks.__getitem__))
+
+    def options(self, slot: Slot, question: Question) -> tuple[Option, ...]:
+        """Return the places on the screen."""
+        labels = self.labels()[: len(slot.unit.outputs)]
+        return tuple((str(n), label, str(n)) for n, label in enumerate(labels, start=1))
+
+    def example(self, slot: Slot, question: Question) -> str:
+        """Return the order in which the outputs stand."""
+        return BEFORE.join(place for place, *_rest in self.options(slot, question))
+
+    def labels(self) -> list[str]:
+        """Return what the places are called."""
+        return [_("Version %(n)s") % {"n": n} for n in range(1, self.most + 1)]
+
+    def as_seen(self, slot: Slot, value: int | str) -> str:
+        """Return the places on the screen, the best first."""
+        shown = shown_letters(slot)
+        return BEFORE.join(str(shown.index(letter) + 1) for letter in str(value))
+
+    def words(self, slot: Slot, question: Question, value: int | str) -> str:
+        """Return the methods' names, the best first."""
+        methods = slot.unit.methods
+        return " > ".join(methods[LETTERS.index(letter)] for letter in str(value))
+
+    def rows(
+        self, answer: Mapping[str, Any], methods: Sequence[str]
+    ) -> list[dict[str, Any]]:
+        """Return rank and place on the screen of each method, the best first."""
+        return [
+            {
+                "method": methods[LETTERS.index(letter)],
+                "criterion": answer["question__key"],
+                "rank": rank,
+                "place": answer["shown"].index(letter) + 1,
+            }
+            for rank, letter in enumerate(answer["value"], start=1)
+        ]
+
+    def checked(
+        self, frame: "pd.DataFrame", *, file: str, scale: tuple[int, int] | None
+    ) -> "pd.DataFrame":
+        """Return the table of rankings, checked."""
+        from analysis.reading.inputs import check_rankings
+
+        return check_rankings(frame, file=file)
+
+    def judgements(self, key: str, value: int | str) -> dict[str, int | str]:
+        """Return the choice between each two outputs that the order implies."""
+        rank = str(value).index
+        return {
+            f"{key} {first}{second}": "a" if rank(first) < rank(second) else "b"
+            for first, second in combinations(LETTERS[: len(str(value))], 2)
+        }

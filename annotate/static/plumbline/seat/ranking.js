@@ -1,0 +1,116 @@
+// A digit, or a version's name, takes the next best; ranks can be given one by one, too.
+export function open(main, seat) {
+  const rankings = [...main.querySelectorAll("[data-part=ranking]")];
+  const steps = []; // the ranking and its ranks before
+  let current = 0;
+
+  const rowsOf = (ranking) => [...ranking.querySelectorAll(".ranks")];
+  const rankOf = (row) => Number(row.querySelector(":checked")?.value || 0);
+  const ranksOf = (ranking) => rowsOf(ranking).map(rankOf);
+  const isOpen = (ranking) => ranksOf(ranking).includes(0);
+  const free = (ranks) => ranks.map((_, i) => i + 1).find((rank) => !ranks.includes(rank));
+
+  function mark(index, scroll = true) {
+    current = Math.max(0, Math.min(index, rankings.length - 1));
+    rankings.forEach((each, i) => each.classList.toggle("current", i === current));
+    if (scroll) rankings[current].scrollIntoView({ block: "nearest" });
+  }
+
+  function set(ranking, ranks) {
+    rowsOf(ranking).forEach((row, i) => {
+      for (const input of row.querySelectorAll("input")) input.checked = Number(input.value) === ranks[i];
+    });
+    ranking.ranks = ranks;
+  }
+
+  // Only whole orders are answers.
+  function answer(ranking) {
+    if (isOpen(ranking)) return;
+    const best = rowsOf(ranking).sort((a, b) => rankOf(a) - rankOf(b));
+    const value = best.map(({ dataset }) => dataset.place).join(">");
+    seat.answer({ question: ranking.dataset.question, value });
+  }
+
+  function give(ranking, ranks) {
+    if (seat.isGated()) return set(ranking, ranking.ranks);
+    steps.push([ranking, ranking.ranks]);
+    // The last one goes without saying.
+    const left = ranks.filter((rank) => !rank).length;
+    set(ranking, left === 1 ? ranks.map((rank) => rank || free(ranks)) : ranks);
+    answer(ranking);
+    mark(rankings.indexOf(ranking));
+    if (isOpen(ranking)) return;
+    const next = rankings.find(isOpen);
+    if (next) mark(rankings.indexOf(next));
+    else seat.answered();
+  }
+
+  // The next best; again: none. All ranked: from the start.
+  function take(ranking, at) {
+    const ranks = isOpen(ranking) ? [...ranking.ranks] : ranking.ranks.map(() => 0);
+    ranks[at] = ranks[at] ? 0 : free(ranks);
+    give(ranking, ranks);
+    // From here Enter sends, and Space does not.
+    if (!isOpen(ranking)) ranking.focus({ preventScroll: true });
+  }
+
+  // Takes over what the radio buttons say; who had a rank that is given anew has none.
+  function settle(ranking) {
+    const ranks = ranksOf(ranking);
+    const at = ranks.findIndex((rank, i) => rank !== ranking.ranks[i]);
+    if (at < 0) return;
+    give(ranking, ranks.map((rank, i) => (rank === ranks[at] && i !== at ? 0 : rank)));
+  }
+
+  function byDigit({ key }) {
+    const at = rowsOf(rankings[current]).findIndex(({ dataset }) => dataset.place === key);
+    if (at < 0 || rankings[current].querySelector("input:disabled")) return true;
+    take(rankings[current], at);
+  }
+
+  function undo() {
+    if (!steps.length) return;
+    const [ranking, ranks] = steps.pop();
+    set(ranking, ranks);
+    answer(ranking);
+    mark(rankings.indexOf(ranking));
+  }
+
+  for (const ranking of rankings) {
+    ranking.ranks = ranksOf(ranking);
+    seat.on(ranking, "click", ({ target }) => {
+      const row = target.closest("button") && target.closest(".ranks");
+      if (row) take(ranking, rowsOf(ranking).indexOf(row));
+    });
+    // Keys pass over ranks that are not meant: what counts is the one they leave.
+    seat.on(ranking, "change", ({ target }) => target.matches(":focus-visible") || settle(ranking));
+    seat.on(ranking, "focusout", ({ target, relatedTarget }) =>
+      target.closest(".ranks")?.contains(relatedTarget) || settle(ranking));
+    // On a radio button the arrow keys would change the rank instead of the shot.
+    seat.on(ranking, "pointerup", () => setTimeout(() => ranking.focus({ preventScroll: true })));
+  }
+  mark(rankings.findIndex(isOpen), false);
+
+  const keys = {
+    ArrowUp: () => mark(current - 1),
+    ArrowDown: () => mark(current + 1),
+    u: undo,
+  };
+  for (const digit of "12345") keys[digit] = byDigit;
+  return {
+    keys,
+    show({ question, value }) {
+      const ranking = rankings.find(({ dataset }) => dataset.question === question);
+      if (!ranking) return;
+      const places = value.split(">");
+      set(ranking, rowsOf(ranking).map(({ dataset }) => places.indexOf(dataset.place) + 1));
+    },
+    missing() {
+      rankings.forEach(settle);
+      const open = rankings.findIndex(isOpen);
+      if (open < 0) return "";
+      mark(open);
+      return rankings[open].querySelector("legend").textContent;
+    },
+  };
+}

@@ -1,0 +1,323 @@
+"""A study of rankings: from its file to a leaderboard."""
+
+from collections import Counter
+from itertools import combinations
+
+import pandas as pd
+import pytest
+from django.db import IntegrityError
+from django.urls import reverse
+from django.utils import timezone
+
+import analysis
+from analysis.options import AlignOptions
+from annotate.answers import writing
+from annotate.coverage import counts, snapshots
+from annotate.history import as_of_event
+from annotate.history.verifying import problems
+from annotate.models import Annotator, Ranking, Slot, Unit
+from annotate.next_slot import choosing
+from annotate.presentation import slot_view
+from annotate.quality import monitoring
+from annotate.reports import building, study_tables
+from annotate.slots.errors import AnswerError, BadAnswerError
+from annotate.studies.study_file import DefinitionError, read_definition
+from annotate.studies.study_writing import write_definition
+from evalcore.models import MetricRun, MetricScore, Output
+from tests.factories import make_benchmark
+from tests.working import Browser, join, make_planned, save, work
+
+pytestmark = pytest.mark.django_db
+
+METHODS = ("Alder", "Birch", "Cedar", "Elm")
+FILE = """\
+kind: ranking
+outputs: 3
+redundancy: 3
+questions:
+  - {key: quality, title: Quality, text: "Which is best?"}
+  - {key: text, title: Text, text: "Which follows best?"}
+"""
+
+
+@pytest.fixture
+def study():
+    benchmark = make_benchmark(stories=2, methods=METHODS)
+    return make_planned(FILE, benchmark=benchmark, annotators=6)
+
+
+# What people think of the methods, the best first; alphabetical would be no test.
+BEST = ("Cedar", "Alder", "Elm", "Birch")
+
+
+def in_order(slot: Slot, _key: str) -> str:
+    sides = slot_view.sides(slot)
+    return ">".join(sorted(sides, key=lambda n: BEST.index(sides[n].method.name)))
+
+
+def backwards(slot: Slot, key: str) -> str:
+    return ">".join(reversed(in_order(slot, key).split(">")))
+
+
+# In a study file
+
+
+def told(text: str) -> str:
+    with pytest.raises(DefinitionError) as caught:
+        read_definition(text, file="study.yaml", name="trial")
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("sets", ["ring", "[[Alder, Birch, Elm]]", "all"])
+def test_a_file_survives_writing(sets):
+    read = read_definition(f"{FILE}sets: {sets}\n", file="study.yaml", name="trial")
+    assert (read.outputs_at_once, read.kinds[0].name) == (3, "ranking")
+    again = read_definition(write_definition(read), file="again.yaml", name="trial")
+    assert again == read
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ("pairs: all\n", "study.yaml:7: pairs: only a study of two outputs"),
+        ("sets: none\n", "study.yaml:7: sets: write one of all, ring"),
+        (
+            "sets: [[A, B]]\n",
+            "study.yaml:7: sets.0: write 3 methods, such as [A, B, C]",
+        ),
+        ("sets: [[A, B, B]]\n", "write 3 methods"),
+        ("sets: {number: 2, by: [genre]}\n", "write all, ring, or a list of sets"),
+        ("scale: [0, 4]\n", "study.yaml:7: scale: a ranking has no scale"),
+        ("training: {units: []}\n", "a ranking has no known answers to train with"),
+        ("checks: {kinds: [gold]}\n", "write one of repeat"),
+        ("adaptive: {}\nassignment: open\n", "only pairs can be chosen adaptively"),
+    ],
+)
+def test_what_a_ranking_cannot_have_is_named_with_its_line(more, message):
+    assert message in told(FILE + more)
+
+
+@pytest.mark.parametrize("number", [1, 2, 6])
+def test_three_to_five_outputs_are_ranked(number):
+    text = FILE.replace("outputs: 3", f"outputs: {number}")
+    assert "study.yaml:2: outputs: write 3 to 5 for ranking" in told(text)
+
+
+def test_kinds_of_other_numbers_of_outputs_are_two_studies():
+    text = FILE.replace("{key: text,", "{key: text, kind: choice,")
+    assert "make it two studies" in told(text)
+
+
+# In a plan
+
+
+@pytest.mark.parametrize("number", [3, 4, 5])
+def test_each_output_stands_everywhere_equally_often(number):
+    methods = [*METHODS, "Fir"]
+    text = FILE.replace("outputs: 3", f"outputs: {number}")
+    text = text.replace("redundancy: 3", f"redundancy: {2 * number}")
+    study = make_planned(
+        text, benchmark=make_benchmark(stories=1, methods=methods), annotators=10
+    )
+    for unit in study.units.all():
+        slots = unit.slots.all()
+        stood = Counter(
+            (place, output.pk)
+            for slot in slots
+            for place, output in slot_view.sides(slot).items()
+        )
+        assert set(stood.values()) == {2}
+
+
+def test_all_sets_and_a_ring():
+    benchmark = make_benchmark(stories=1, methods=[*METHODS, "Fir"])
+    every = make_planned(FILE, benchmark=benchmark, annotators=6)
+    shown = {unit.methods for unit in every.units.all()}
+    assert shown == set(combinations(sorted([*METHODS, "Fir"]), 3))
+    ring = make_planned(
+        f"{FILE}sets: ring\n", benchmark=benchmark, slug="ring", annotators=6
+    )
+    often = Counter(name for unit in ring.units.all() for name in unit.methods)
+    assert set(often.values()) == {3}
+    assert ring.units.count() == 5
+    assert problems(every) == problems(ring) == []
+
+
+def test_a_unit_stands_once_in_a_study(study):
+    unit = study.units.first()
+    assert (unit.output_d, unit.output_e) == (None, None)
+    assert len(unit.outputs) == 3
+    copy = Unit(
+        study=study,
+        story=unit.story,
+        output_a=unit.output_a,
+        output_b=unit.output_b,
+        output_c=unit.output_c,
+    )
+    with pytest.raises(IntegrityError):
+        copy.save()
+
+
+# Answering
+
+
+def test_an_order_is_stored_by_the_units_letters(study):
+    person = join(study, "A01")
+    slot = choosing.take_next(person).slot
+    question = study.questions.get(key="quality")
+    row = writing.record_answer(
+        slot=slot, annotator=person, question=question, value="3>1>2"
+    )
+    seen = list(slot_view.sides(slot).values())
+    letters = dict(zip("abc", slot.unit.outputs, strict=True))
+    assert [letters[letter] for letter in row.value] == [seen[2], seen[0], seen[1]]
+    assert [letters[letter] for letter in row.shown] == seen
+    (shown, _other) = slot_view.shown_questions(slot)
+    assert shown.answer == "3>1>2"
+    again = writing.record_answer(
+        slot=slot, annotator=person, question=question, value="1>2>3"
+    )
+    assert (again.revision, again.value) == (2, again.shown)
+
+
+@pytest.mark.parametrize(
+    "value", ["", "1", "1>2", "1>2>2", "1>2>3>4", "a>b>c", "0>1>2"]
+)
+def test_only_whole_orders_are_answers(study, value):
+    person = join(study, "A01")
+    slot = choosing.take_next(person).slot
+    with pytest.raises(BadAnswerError, match="such as 1>2>3"):
+        writing.record_answer(
+            slot=slot,
+            annotator=person,
+            question=study.questions.first(),
+            value=value,
+        )
+    with pytest.raises(AnswerError, match="no order of a, b, c"):
+        writing.store_judgements(
+            [
+                writing.SlotAnswers(
+                    Slot.objects.filter(state="open").first(),
+                    {study.questions.first(): "aab"},
+                    slot.started_at,
+                )
+            ]
+        )
+    assert not Ranking.objects.exists()
+
+
+def test_a_browser_with_a_script_saves_and_submits(study, client):
+    person = join(study, "A01")
+    browser = Browser(client, person)
+    browser.start()
+    reply = save(client, browser.at, quality="2>1>3", text="1>3>2", submit=True)
+    assert reply.json()["submitted"]
+    assert Ranking.objects.filter(is_current=True).count() == 2
+
+
+def test_a_form_without_a_script_has_a_rank_for_each(study, client):
+    person = join(study, "A01")
+    browser = Browser(client, person)
+    browser.start()
+    assert "Version 3" in client.get(browser.at).content.decode()
+    form = {"quality:1": "2", "quality:2": "1", "quality:3": "3"}
+    twice = form | {"text:1": "1", "text:2": "1", "text:3": "2"}
+    refused = client.post(f"{browser.at}submit/", twice)
+    assert refused.status_code == 422
+    assert "Not answered yet: Text" in refused.content.decode()
+    whole = form | {"text:1": "3", "text:2": "1", "text:3": "2"}
+    assert client.post(f"{browser.at}submit/", whole).status_code == 302
+    slot = Slot.objects.get(state="submitted")
+    given = {s.question.key: s.answer for s in slot_view.shown_questions(slot)}
+    assert given == {"quality": "2>1>3", "text": "2>3>1"}
+
+
+def test_pictures_and_pages_name_no_method(study, client):
+    person = join(study, "A01")
+    browser = Browser(client, person)
+    browser.start()
+    html = client.get(browser.at).content.decode()
+    assert not [name for name in METHODS if name in html]
+    code = browser.at.rstrip("/").split("/")[-1]
+    args = [browser.token, code]
+    for place, status in (("1", 200), ("3", 200), ("4", 404), ("left", 404)):
+        address = reverse("rate-picture", args=[*args, place, 1, "display"])
+        assert client.get(address).status_code == status
+
+
+# What comes of it
+
+
+@pytest.fixture
+def done(study):
+    people = list(Annotator.objects.filter(study=study).order_by("name"))
+    for person in people:
+        contrary = person == people[-1]
+        work(join(study, person.name), backwards if contrary else in_order)
+    return study
+
+
+def test_the_table_has_a_row_for_each_output(done):
+    frame = study_tables.answers_frame(done, "rankings")
+    slots = done.slots.filter(state="submitted").count()
+    assert len(frame) == slots * 2 * 3
+    assert set(frame["place"].astype(int)) == {1, 2, 3}
+    agreeing = frame[frame["annotator"] != "A06"]
+    for _answer, rows in agreeing.groupby(["slot", "criterion"]):
+        by_rank = rows.sort_values("rank")["method"].tolist()
+        assert by_rank == sorted(by_rank, key=BEST.index)
+    assert study_tables.answer_tables(done) == ["rankings"]
+    assert problems(done) == []
+
+
+def test_plackett_luce_ranks_the_methods(done):
+    frame = study_tables.answers_frame(done, "rankings")
+    found = analysis.leaderboard(rankings=frame, options=AlignOptions(resamples=20))
+    board = found.tables["ranking_leaderboard"]
+    board = board[board["criterion"] == "quality"]
+    assert board.sort_values("rank")["method"].tolist() == list(BEST)
+
+
+def test_whoever_is_contrary_is_seen_to_be(done):
+    people = {person.name: person for person in done.annotators.all()}
+    with_others = monitoring.signals_of(people["A01"])["majority"]
+    against = monitoring.signals_of(people["A06"])["majority"]
+    assert with_others.value > 0.9
+    assert against.value < 0.1
+    alphas = snapshots.alphas(done)
+    assert 0 < alphas["quality"]["alpha"] < 1
+    assert alphas["quality"]["n_units"] == done.units.count()
+
+
+def test_coverage_counts_sets_of_methods(done):
+    found = counts.units(done)
+    assert set(found.methods) == set(combinations(METHODS, 3))
+    assert found.done.sum() == done.slots.filter(state="submitted").count()
+
+
+def test_a_report_holds_the_leaderboard_of_rankings(done, tmp_path):
+    run = MetricRun.objects.create(
+        benchmark=done.benchmark,
+        source="imported",
+        state="done",
+        finished_at=timezone.now(),
+    )
+    for output in Output.objects.filter(story__benchmark=done.benchmark):
+        MetricScore.objects.create(
+            run=run,
+            benchmark=done.benchmark,
+            method=output.method,
+            story=output.story,
+            metric="vtm",
+            higher_is_better=False,
+            value=BEST.index(output.method.name),
+        )
+    page = building.write_study_report(
+        done,
+        moment=as_of_event.now(done),
+        options=AlignOptions(resamples=20),
+        out=tmp_path,
+    )
+    board = pd.read_csv(tmp_path / "tables" / "ranking_leaderboard.csv")
+    assert set(board["method"]) == set(METHODS)
+    assert "Plackett" in page.read_text("utf-8")
