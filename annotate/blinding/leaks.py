@@ -51,30 +51,22 @@ class Telltales:
 
     def __init__(self, telltales: Iterable[Telltale], interface: str) -> None:
         every = [one for one in telltales if words(one.text)]
-        self._patterns = {one: _pattern(one.text) for one in every}
+        patterns = {one: _pattern(one.text) for one in every}
         self.common = [
             one
             for one in every
-            if is_short(one.text) or self._patterns[one].search(interface)
+            if is_short(one.text) or patterns[one].search(interface)
         ]
         self.clear = [one for one in every if one not in self.common]
+        self._common, self._clear = _Search(self.common), _Search(self.clear)
 
     def find(self, text: str, *, least: int = 1) -> Iterator[FoundLeak]:
-        """Yield the clear telltales of a text, also if it is encoded for addresses."""
-        yield from self._find(self.clear, text, least)
+        """Return the clear telltales of a text, also if it is encoded for addresses."""
+        return self._clear.find(text, least)
 
     def find_common(self, text: str) -> Iterator[FoundLeak]:
-        """Yield the common telltales of a text."""
-        yield from self._find(self.common, text, 1)
-
-    def _find(
-        self, wanted: list[Telltale], text: str, least: int
-    ) -> Iterator[FoundLeak]:
-        plain = unquote(text)
-        for one in wanted:
-            if len("".join(words(one.text))) >= least:
-                for match in self._patterns[one].finditer(plain):
-                    yield FoundLeak(one, match.start(), match.end())
+        """Return the common telltales of a text."""
+        return self._common.find(text, 1)
 
     def find_bytes(self, data: bytes) -> Iterator[Telltale]:
         """Yield the telltales that stand in a file as they are written."""
@@ -83,6 +75,27 @@ class Telltales:
             name = one.text.encode().decode("latin-1").casefold()
             if len(name) >= LEAST_IN_BYTES and name in text:
                 yield one
+
+
+class _Search:
+    """Looks for telltales: for all of them at once, as most texts hold none."""
+
+    def __init__(self, telltales: list[Telltale]) -> None:
+        self.each = [
+            (one, _pattern(one.text), len("".join(words(one.text))))
+            for one in telltales
+        ]
+        every = [pattern.pattern for _one, pattern, _length in self.each]
+        self.any = re.compile("|".join(every), re.I)
+
+    def find(self, text: str, least: int) -> Iterator[FoundLeak]:
+        plain = unquote(text)
+        if not self.each or not self.any.search(plain):
+            return
+        for one, pattern, length in self.each:
+            if length >= least:
+                for match in pattern.finditer(plain):
+                    yield FoundLeak(one, match.start(), match.end())
 
 
 def words(text: str) -> list[str]:

@@ -200,7 +200,7 @@ def _twin(
     output: Output, degradations: Sequence[str], seed: int, dice: random.Random
 ) -> Output | None:
     """Make a twin of one of the degradations that are possible, in random order."""
-    kinds = sorted(set(twin_outputs.possible(output)) & set(degradations))
+    kinds = sorted(twin_outputs.possible(output, degradations))
     for kind in dice.sample(kinds, len(kinds)):
         try:
             return twin_outputs.make_twin(output, kind, seed)

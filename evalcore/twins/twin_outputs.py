@@ -73,12 +73,15 @@ class TwinSummary:
         ]
 
 
-def possible(output: Output) -> list[str]:
-    """Return the degradations that can be made of an output.
+def possible(
+    output: Output, wanted: Iterable[str] = tuple(Degradation.values)
+) -> list[str]:
+    """Return which of the wanted degradations can be made of an output.
 
     No picture is read: blurring one that is blank turns out later to change nothing.
     """
-    return [name for name in Degradation.values if why_impossible(output, name) is None]
+    names = dict.fromkeys(wanted)
+    return [name for name in names if why_impossible(output, name) is None]
 
 
 def why_impossible(output: Output, degradation: str) -> str | None:
