@@ -1,5 +1,6 @@
 """Fixtures that all tests share."""
 
+import gc
 import itertools
 import os
 import shutil
@@ -18,6 +19,11 @@ from tests.page_errors import PageErrors
 # Playwright runs an event loop in the tests' own thread, and Django would refuse
 # to touch the database there.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+
+# Processes of tests share the cores. Threads beside them would spend as much time again
+# on waiting for one another, and what is computed in tests is small.
+for library in ("OMP", "OPENBLAS", "MKL"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 # A busy machine takes its time; what is expected may come as late as all else.
 expect.set_options(timeout=30_000)
@@ -103,6 +109,12 @@ def pytest_collection_modifyitems(config, items):
         (touching if touches else others).append(item)
     config.hook.pytest_deselected(items=others)
     items[:] = touching
+
+
+def pytest_collection_finish():
+    """Look for garbage less often, and never among tests and modules, which stay."""
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.fixture(scope="session")
