@@ -60,10 +60,13 @@ def parse(text: str, file: str) -> tuple[yaml.Node | None, Any]:
     if len(text.encode("utf-8", "replace")) > LONGEST:
         raise DefinitionError(file, 1, f"a study file has at most {LONGEST:,} bytes")
     try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-        if root is not None and _size(root, {}, set()) > MOST_VALUES:
+        loader = yaml.SafeLoader(text)
+        root = loader.get_single_node()
+        if root is None:
+            return None, None
+        if _size(root, {}, set()) > MOST_VALUES:
             raise DefinitionError(file, 1, f"more than {MOST_VALUES:,} values")
-        return root, yaml.safe_load(text)
+        return root, loader.construct_document(root)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise DefinitionError(file, line, error.problem or "no YAML") from error
