@@ -13,8 +13,10 @@ TAG = re.compile(
     r"<(a|button|input|select|summary|textarea|video)\b(?![^>]*type=\"hidden\")"
 )
 LOADERS = [
-    f"{__name__}.Marking",
-    "django.template.loaders.app_directories.Loader",
+    (
+        "django.template.loaders.cached.Loader",
+        [f"{__name__}.Marking", "django.template.loaders.app_directories.Loader"],
+    )
 ]
 # Whatever can be used on a page, however it came there.
 CONTROLS = """a, button, select, summary, textarea, input:not([type=hidden]), video,
