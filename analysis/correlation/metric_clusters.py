@@ -8,19 +8,6 @@ import pandas as pd
 
 from analysis.results import NAN, TableRow
 
-CLUSTER_COLUMNS = (
-    "question",
-    "metric",
-    "value",
-    "low",
-    "high",
-    "n",
-    "reason",
-    "level",
-    "coefficient",
-    "cluster",
-    "not_worse_than_best",
-)
 KEYS = ("dimension", "level", "coefficient")
 
 

@@ -14,21 +14,6 @@ from analysis.inference.significance import holm
 from analysis.reading.cells import CellGrid
 from analysis.results import NAN, TableRow
 
-WILLIAMS_COLUMNS = (
-    "question",
-    "metric_a",
-    "metric_b",
-    "level",
-    "r_a",
-    "r_b",
-    "r_ab",
-    "n",
-    "value",
-    "p_value",
-    "p_adjusted",
-    "reason",
-)
-
 
 @dataclass(frozen=True)
 class Williams:

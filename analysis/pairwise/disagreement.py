@@ -10,21 +10,6 @@ from analysis.pairwise.output_pairs import Pairs
 from analysis.reading.cells import CellGrid
 from analysis.results import NAN, Array, Counts, TableRow
 
-DISAGREEMENT_COLUMNS = (
-    "question",
-    "metric",
-    "value",
-    "n",
-    "kind",
-    "source",
-    "story",
-    "method",
-    "other_method",
-    "human",
-    "human_other",
-    "score",
-    "score_other",
-)
 MOST = 10
 DECIMALS = 12
 
@@ -46,7 +31,7 @@ def cell_disagreement(
     Returns
     -------
     list of Row
-        With `DISAGREEMENT_COLUMNS`, kind ``cell``. `value` is the metric's rank
+        Rows of ``disagreement``, kind ``cell``. `value` is the metric's rank
         minus people's, each the share of the `n` cells below (mid-ranks of ties, in
         0 to 1): positive where the metric thinks better of the output than people
         do. Largest differences first, then by story and method. A metric with the
@@ -99,7 +84,7 @@ def pair_disagreement(
     Returns
     -------
     list of Row
-        With `DISAGREEMENT_COLUMNS`, kind ``pair``: the metric prefers `method`,
+        Rows of ``disagreement``, kind ``pair``: the metric prefers `method`,
         people `other_method`. `value` is how strongly the metric does plus how
         strongly people do (0 to 2), each the share of the `n` pairs with a smaller
         difference (mid-ranks of ties). `human` is a mean rating, or the share of

@@ -25,18 +25,6 @@ from analysis.pairwise.tie_calibration import (
 )
 from analysis.results import NAN, Array, Counts, Mask, TableRow
 
-CALIBRATION_COLUMNS = (
-    "question",
-    "metric",
-    "value",
-    "low",
-    "high",
-    "n",
-    "reason",
-    "statistic",
-    "source",
-    "against",
-)
 COMPOSITE, MEAN = "composite", "mean of components"
 STATISTICS = ("ppa_half", "ppa_strict", "acc_eq")
 # Penalties to choose from, as shares of the information of all pairs in the fit.
@@ -73,7 +61,7 @@ def calibrate(
     Returns
     -------
     list of Row
-        With `CALIBRATION_COLUMNS`. For each component, the mean of the standardised
+        Rows of ``calibration``. For each component, the mean of the standardised
         components, and the composite: ``ppa_half``, ``ppa_strict`` and ``acc_eq`` on
         stories that the fit has not seen. Of each component its ``weight``. Of the
         composite its ``gain`` in half accuracy against the best component and

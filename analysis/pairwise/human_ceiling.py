@@ -9,25 +9,6 @@ from analysis.pairwise.output_pairs import Pairs
 from analysis.pairwise.pair_sums import resampled_sums
 from analysis.results import NAN, Array, TableRow
 
-HUMAN_PAIRS_COLUMNS = (
-    "question",
-    "metric",
-    "value",
-    "low",
-    "high",
-    "n",
-    "reason",
-    "source",
-    "ppa_strict",
-    "ppa_strict_low",
-    "ppa_strict_high",
-    "tie_rate",
-    "acc_eq",
-    "difference",
-    "difference_low",
-    "difference_high",
-    "n_annotators",
-)
 ONE_ANNOTATOR = "one annotator"
 
 
@@ -55,7 +36,7 @@ def human_pairs(
     Returns
     -------
     list of Row
-        With `HUMAN_PAIRS_COLUMNS`: the row `one annotator`, then one a metric.
+        Rows of ``human_pairs``: the row `one annotator`, then one a metric.
         `value` is half accuracy; `n` counts (pair, annotator) with a preference of
         the others, `n_annotators` the annotators who judged what others did, too.
         `difference` is the metric's half accuracy less that of one annotator: above 0
@@ -84,9 +65,7 @@ def human_pairs(
     reason = "" if n else _why_not(pairs)
     shared: TableRow = {"question": pairs.question, "source": pairs.source, "n": n}
     rows = _rows(labels, point, drawn, confidence, reason, n_annotators)
-    return [
-        {name: (shared | row)[name] for name in HUMAN_PAIRS_COLUMNS} for row in rows
-    ]
+    return [shared | row for row in rows]
 
 
 def _why_not(pairs: Pairs) -> str:

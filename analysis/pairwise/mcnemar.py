@@ -11,23 +11,6 @@ from analysis.pairwise.output_pairs import Pairs
 from analysis.pairwise.pair_sums import resampled_sums, story_sums
 from analysis.results import NAN, Array, Counts, TableRow
 
-MCNEMAR_COLUMNS = (
-    "question",
-    "metric_a",
-    "metric_b",
-    "source",
-    "only_a",
-    "only_b",
-    "n",
-    "difference",
-    "low",
-    "high",
-    "p_value",
-    "p_stories",
-    "p_adjusted",
-    "reason",
-)
-
 
 def mcnemar_tests(
     pairs: Pairs,
@@ -54,7 +37,7 @@ def mcnemar_tests(
     Returns
     -------
     list of Row
-        One a pair of metrics, in alphabetical order, with `MCNEMAR_COLUMNS`. Of `n`
+        One a pair of metrics, in alphabetical order, rows of ``mcnemar``. Of `n`
         pairs with a preference, `only_a` are predicted by the first metric alone
         and `only_b` by the second alone. `difference` is (only_a - only_b) / n, the
         difference of their strict accuracies: a tie of a metric is a miss.
@@ -105,7 +88,7 @@ def mcnemar_tests(
         )
     for row, adjusted in zip(rows, holm(tested), strict=True):
         row["p_adjusted"] = float(adjusted)
-    return [{name: row[name] for name in MCNEMAR_COLUMNS} for row in rows]
+    return rows
 
 
 def exact_p(only_a: int, only_b: int) -> float:

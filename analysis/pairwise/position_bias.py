@@ -9,22 +9,6 @@ from scipy.stats import binomtest
 from analysis.inference.resampling import cluster_counts, interval, stream
 from analysis.results import NAN, Array, Counts, Mask, TableRow
 
-POSITION_BIAS_COLUMNS = (
-    "question",
-    "value",
-    "low",
-    "high",
-    "n",
-    "reason",
-    "left_wins",
-    "right_wins",
-    "ties",
-    "p_value",
-    "adjusted",
-    "adjusted_low",
-    "adjusted_high",
-    "n_adjusted",
-)
 PARTS = ("stories", "annotators")
 
 
@@ -66,7 +50,7 @@ def position_bias(
     Returns
     -------
     list of Row
-        One a criterion, with `POSITION_BIAS_COLUMNS`: `value` is the share of left
+        One a criterion, rows of ``position_bias``: `value` is the share of left
         among the `n` answers that choose a side (0.5: no bias).
 
     Notes

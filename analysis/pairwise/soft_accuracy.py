@@ -9,7 +9,6 @@ from analysis.inference.scaling import near_one
 from analysis.reading.cells import CellGrid
 from analysis.results import NAN, Array, Counts, Mask, TableRow
 
-SPA_COLUMNS = ("question", "metric", "value", "low", "high", "n", "reason", "n_stories")
 DRAWS = 1000
 # Sums this close to the observed one, in relation to their size, are equal to it.
 SLACK = 1e-9
@@ -40,7 +39,7 @@ def soft_pairwise_accuracy(
     Returns
     -------
     list of Row
-        One a metric, with `SPA_COLUMNS`; `n` is the number of pairs of methods that
+        One a metric, rows of ``spa``; `n` is the number of pairs of methods that
         share a story, `n_stories` that of stories with two methods.
 
     Notes

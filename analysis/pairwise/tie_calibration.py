@@ -21,22 +21,6 @@ from analysis.reading.cells import CellGrid
 from analysis.results import NAN, Array, Counts, Mask, TableRow
 
 FOLDS = 5
-ACCURACY_LEVELS_COLUMNS = (
-    "question",
-    "metric",
-    "value",
-    "low",
-    "high",
-    "n",
-    "reason",
-    "level",
-    "epsilon",
-    "epsilon_in_sample",
-    "ppa_strict",
-    "ppa_half",
-    "metric_tie_rate",
-    "n_pairs",
-)
 LEVELS = ("method", "story", "pooled", "within_method")
 # Pairs held at once, and at most kept to find the exact threshold among.
 CHUNK = 4_000_000
@@ -204,7 +188,7 @@ def level_accuracy(grid: CellGrid, *, level: str, epsilon: str = "0") -> list[Ta
     Returns
     -------
     list of Row
-        One a metric, with `ACCURACY_LEVELS_COLUMNS`: `value` is acc_eq of `n` pairs;
+        One a metric, rows of ``accuracy_levels``: `value` is acc_eq of `n` pairs;
         the PPA is of the `n_pairs` in which people have a preference. Ratings or
         scores of whole methods have pairs at the level ``"method"`` only.
 

@@ -53,12 +53,12 @@ def best_subsets(
     Returns
     -------
     best_subset
-        Columns `BEST_SUBSET_COLUMNS`, averages over splits; `source` is ``heldout``
+        Columns of ``best_subset``, averages over splits; `source` is ``heldout``
         (stories chosen on the other half of the methods), ``insample`` (on the same
         half: it flatters), ``random`` (as many stories at random), or ``gain``
         (held out less random). `n` is the number of methods of the half.
     subset_stories
-        Columns `SUBSET_STORIES_COLUMNS`: the subset chosen on all methods; `chosen` is
+        Columns of ``subset_stories``: the subset chosen on all methods; `chosen` is
         the share of splits in which the story was chosen, a low one being a sign that
         others would do as well.
 

@@ -49,34 +49,6 @@ from analysis.questions import kept_scores
 from analysis.reading.kept_answers import are_means, kept_people
 from analysis.results import NAN, TableRow
 
-POWER_COLUMNS = (
-    "question",
-    "metric",
-    "value",
-    "low",
-    "high",
-    "n",
-    "reason",
-    "statistic",
-    "level",
-    "grows",
-    "n_annotators",
-    "n_stories",
-    "n_methods",
-    "half_width",
-    "printed",
-)
-NEEDED_COLUMNS = (
-    "question",
-    "metric",
-    "statistic",
-    "level",
-    "grows",
-    "target",
-    "value",
-    "reason",
-    "printed",
-)
 # Half-width of a coefficient that is asked for where nothing else is said.
 TARGET = 0.05
 
@@ -107,7 +79,7 @@ def power_analysis(
     Returns
     -------
     dict
-        Rows of the tables power (`POWER_COLUMNS`), needed (`NEEDED_COLUMNS`), variance
+        Rows of the tables power, needed, variance
         and reliability (`analysis.planning.variance_components`).
 
     Raises

@@ -23,31 +23,6 @@ from analysis.reliability.icc import icc
 from analysis.reliability.matrices import Reliability, rating_reliability
 from analysis.results import NAN, Array, Estimate, TableRow, in_unit, undefined
 
-STABILITY_COLUMNS = (
-    "question",
-    "metric",
-    "value",
-    "low",
-    "high",
-    "n",
-    "reason",
-    "method",
-    "statistic",
-)
-JUDGES_COLUMNS = (
-    "question",
-    "metric_a",
-    "metric_b",
-    "coefficient",
-    "level",
-    "value",
-    "low",
-    "high",
-    "n",
-    "reason",
-    "n_groups",
-    "left_out",
-)
 PEOPLE = "people"
 OVER_TRIALS = (
     "mean",
@@ -111,7 +86,7 @@ def stability(
     Returns
     -------
     list of dict
-        Columns `STABILITY_COLUMNS`; an empty method means all of them. `n` is the
+        Columns of ``stability``; an empty method means all of them. `n` is the
         number of outputs that have a score in every trial; others are left out.
 
     Notes
@@ -353,7 +328,7 @@ def judges(
     Returns
     -------
     list of dict
-        Columns `JUDGES_COLUMNS`; people are ``metric_a`` ``"people"``. `n` is the
+        Columns of ``judges``; people are ``metric_a`` ``"people"``. `n` is the
         number of points, `n_groups` that of groups averaged; `left_out` says why not
         over the others.
     """

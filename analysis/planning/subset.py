@@ -24,30 +24,6 @@ from analysis.planning.benchmark_means import (
 )
 from analysis.results import NAN, Array, Mask, TableRow
 
-SUBSET_COLUMNS = (
-    "question",
-    "metric",
-    "value",
-    "low",
-    "high",
-    "n",
-    "reason",
-    "subset",
-    "statistic",
-)
-BEST_SUBSET_COLUMNS = (
-    "question",
-    "metric",
-    "value",
-    "low",
-    "high",
-    "n",
-    "reason",
-    "size",
-    "statistic",
-    "source",
-)
-SUBSET_STORIES_COLUMNS = ("size", "place", "story", "chosen")
 # Random subsets beside the given one.
 RANDOM = 200
 
@@ -103,7 +79,7 @@ def subset_rows(
     Returns
     -------
     list of dict
-        Columns `SUBSET_COLUMNS`; `n` is the number of methods that both have.
+        Columns of ``subset``; `n` is the number of methods that both have.
 
     Notes
     -----

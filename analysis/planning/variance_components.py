@@ -24,27 +24,6 @@ from analysis.planning.sums_of_squares import (
 from analysis.reading.kept_answers import are_means
 from analysis.results import NAN, Array, TableRow
 
-VARIANCE_COLUMNS = (
-    "question",
-    "component",
-    "value",
-    "share",
-    "low",
-    "high",
-    "n",
-    "reason",
-)
-RELIABILITY_COLUMNS = (
-    "question",
-    "statistic",
-    "value",
-    "low",
-    "high",
-    "n",
-    "reason",
-    "n_annotators",
-    "n_stories",
-)
 DRAWN = {"stories": "story", "annotators": "annotator", "methods": "method"}
 # Numbers of annotators an output for which reliability is foretold.
 PLANNED = (1, 2, 3, 5, 10, 20)
@@ -78,7 +57,7 @@ def variance_components(
     Returns
     -------
     list of dict
-        Columns `VARIANCE_COLUMNS`. `share` is of the sum of all components, negative
+        Columns of ``variance``. `share` is of the sum of all components, negative
         ones counted as 0; `n` is the number of groups of the source.
 
     Notes
@@ -355,7 +334,7 @@ def expected_reliability(
     Returns
     -------
     list of dict
-        Columns `RELIABILITY_COLUMNS`; `n` is the number of outputs or methods of the
+        Columns of ``reliability``; `n` is the number of outputs or methods of the
         pilot. Statistics are those of `reliability`.
     """
     outputs = by_annotator[["story", "method"]].drop_duplicates()

@@ -20,18 +20,6 @@ from analysis.rankings.rank_intervals import rank_intervals, ranks
 from analysis.reading.scores import ScoreTable
 from analysis.results import NAN, Array, TableRow
 
-COMPOSITE_COLUMNS = (
-    "composite",
-    "method",
-    "value",
-    "low",
-    "high",
-    "rank",
-    "rank_low",
-    "rank_high",
-    "n_parts",
-    "reason",
-)
 # Values that differ by less are equal up to rounding.
 SAME = 1e-9
 # Numbers held at once while resampling: resamples x cells.
@@ -101,7 +89,7 @@ def composites(
     Returns
     -------
     list of Row
-        Rows of `COMPOSITE_COLUMNS`, composites in the order of the weights, their
+        Rows of ``composites``, composites in the order of the weights, their
         methods best first. Rank 1 is best. Intervals are empty where no part has two
         stories.
 
@@ -246,24 +234,25 @@ def _rows(
     best, worst = rank_intervals(
         sign * values, sign * draws, confidence, tolerance=SAME
     )
-    rows = []
+    rows: list[TableRow] = []
     for i in np.lexsort((np.arange(len(methods)), place)):
         low, high, reason = interval(draws[:, i], confidence)
         if np.isnan(values[i]):
             low, high = NAN, NAN
             reason = lacking[i] or "its first part is 0"
         value = round(float(values[i]), DECIMALS)
-        found = (
-            name,
-            methods[i],
-            unit * value,
-            unit * low,
-            unit * high,
-            float(place[i]),
-            float(best[i]),
-            float(worst[i]),
-            len(composite.parts),
-            reason,
+        rows.append(
+            {
+                "composite": name,
+                "method": methods[i],
+                "value": unit * value,
+                "low": unit * low,
+                "high": unit * high,
+                "rank": float(place[i]),
+                "rank_low": float(best[i]),
+                "rank_high": float(worst[i]),
+                "n_parts": len(composite.parts),
+                "reason": reason,
+            }
         )
-        rows.append(dict(zip(COMPOSITE_COLUMNS, found, strict=True)))
     return rows

@@ -34,23 +34,12 @@ __all__ = [
     "ELO_MEAN",
     "ELO_SCALE",
     "PARTS",
-    "SIDE_EFFECT_COLUMNS",
     "TIES",
     "LeaderboardRow",
     "leaderboard",
     "side_effect",
 ]
 
-SIDE_EFFECT_COLUMNS = (
-    "question",
-    "value",
-    "low",
-    "high",
-    "n",
-    "reason",
-    "elo",
-    "p_value",
-)
 MAJORITY_HAS_NO_SIDE = (
     "a majority joins answers of both sides; single votes have one each"
 )
@@ -196,7 +185,7 @@ def side_effect(
     Returns
     -------
     list of Row
-        One row of `SIDE_EFFECT_COLUMNS`: value is the log odds for the left output
+        One row of ``side_effect``: value is the log odds for the left output
         between equal methods, above 0 in favour of the left; elo the same in points;
         n the answers with a known side; p_value for "no effect", from the resamples.
 
@@ -217,7 +206,7 @@ def side_effect(
         row["reason"] = board.why
     n = int(board.votes.counts()[WINS_ON_LEFT:].sum())
     row |= {"question": criterion, "n": n}
-    return [{column: row[column] for column in SIDE_EFFECT_COLUMNS}]
+    return [row]
 
 
 @dataclass(frozen=True)

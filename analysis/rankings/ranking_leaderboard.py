@@ -19,20 +19,6 @@ from analysis.rankings.plackett_luce import fit
 from analysis.rankings.stages import Stages, ranking_stages
 from analysis.results import NAN, Array
 
-RANKING_LEADERBOARD_COLUMNS = (
-    "criterion",
-    "method",
-    "rating",
-    "low",
-    "high",
-    "rank",
-    "rank_low",
-    "rank_high",
-    "log_worth",
-    "n_rankings",
-    "n_stories",
-)
-
 
 @dataclass(frozen=True)
 class RankingLeaderboardRow:

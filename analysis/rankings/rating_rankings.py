@@ -16,28 +16,6 @@ from analysis.reading.kept_answers import are_means
 from analysis.results import Array, Counts, TableRow
 from analysis.tables import MEAN_OF_RATERS
 
-RATING_LEADERBOARD_COLUMNS = (
-    "question",
-    "method",
-    "mean",
-    "mean_low",
-    "mean_high",
-    "mean_rank",
-    "mean_rank_low",
-    "mean_rank_high",
-    "standardised",
-    "standardised_low",
-    "standardised_high",
-    "standardised_rank",
-    "standardised_rank_low",
-    "standardised_rank_high",
-    "mixed",
-    "mixed_low",
-    "mixed_high",
-    "mixed_rank",
-    "n_ratings",
-    "reason",
-)
 # Means that differ by less are equal up to rounding, as for people's means elsewhere.
 SAME = 1e-9
 # Numbers held at once while resampling: resamples x cells.
@@ -116,7 +94,7 @@ def rating_leaderboard(
     Returns
     -------
     list of Row
-        Rows of `RATING_LEADERBOARD_COLUMNS`, the highest mean first:
+        Rows of ``rating_leaderboard``, the highest mean first:
 
         - ``mean``: mean of the method's cells, each the mean of its annotators;
         - ``standardised``: the same of ratings from which the annotator's mean was
@@ -174,8 +152,7 @@ def rating_leaderboard(
         for i, method in enumerate(answers.methods)
     ]
     order = np.lexsort((np.arange(len(rows)), columns["mean_rank"]))
-    rows = [rows[i] for i in order]
-    return [{c: row[c] for c in RATING_LEADERBOARD_COLUMNS} for row in rows], notes
+    return [rows[i] for i in order], notes
 
 
 def _columns(

@@ -7,18 +7,6 @@ from scipy import sparse
 from analysis.results import Array
 
 OUTCOMES = ("a", "b", "tie", "both_bad")
-WIN_RATE_COLUMNS = (
-    "criterion",
-    "method_a",
-    "method_b",
-    "wins_a",
-    "ties",
-    "wins_b",
-    "majority_wins_a",
-    "majority_ties",
-    "majority_wins_b",
-    "n_stories",
-)
 
 
 def ordered_choices(choices: pd.DataFrame) -> pd.DataFrame:
@@ -119,5 +107,6 @@ def win_rates(choices: pd.DataFrame) -> pd.DataFrame:
         )
         summed = counts.groupby(["method_a", "method_b"], as_index=False).sum()
         rows.append(summed.assign(criterion=criterion))
-    table = pd.concat(rows, ignore_index=True)[list(WIN_RATE_COLUMNS)]
-    return table.astype(dict.fromkeys(WIN_RATE_COLUMNS[3:], int))
+    table = pd.concat(rows, ignore_index=True)
+    keys = ["criterion", "method_a", "method_b"]
+    return table.astype(dict.fromkeys(table.columns.difference(keys), int))

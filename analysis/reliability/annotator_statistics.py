@@ -10,16 +10,6 @@ from analysis.reliability.agreement import expanded
 from analysis.reliability.chance_corrected import CHUNK
 from analysis.results import Array, Counts, Estimate, Mask, TableRow, undefined
 
-ANNOTATOR_COLUMNS = (
-    "question",
-    "annotator",
-    "statistic",
-    "value",
-    "low",
-    "high",
-    "n",
-    "reason",
-)
 ALL_SAME = "all answers are the same"
 ONE_CLUSTER = "no interval: all answers are in one cluster"
 
@@ -129,7 +119,7 @@ def sheet_rows(
     Returns
     -------
     list of Row
-        Columns `ANNOTATOR_COLUMNS`, in the order of the sheets; of each first
+        Columns of ``annotators``, in the order of the sheets; of each first
         ``n_answers``, then its measures.
     """
     found: dict[int, list[TableRow]] = {}

@@ -57,7 +57,7 @@ def rating_annotators(
     Returns
     -------
     list of Row
-        `ANNOTATOR_COLUMNS`, by dimension, annotator and statistic:
+        Rows of ``annotators``, by dimension, annotator and statistic:
 
         - ``n_answers``: how many ratings the annotator gave;
         - ``spearman_others``, ``kendall_others`` (tau-b): correlation with the mean of
@@ -108,7 +108,7 @@ def choice_annotators(
     Returns
     -------
     list of Row
-        `ANNOTATOR_COLUMNS`, by criterion, annotator and statistic:
+        Rows of ``annotators``, by criterion, annotator and statistic:
 
         - ``n_answers``;
         - ``majority_agreement``: share of equal answers where more than half of the

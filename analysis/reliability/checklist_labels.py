@@ -7,21 +7,6 @@ from analysis.inference.resampling import cluster_counts, estimate, stream
 from analysis.reading.kept_answers import are_means
 from analysis.results import NAN, Array, Estimate, TableRow, undefined
 
-LABEL_COLUMNS = (
-    "label",
-    "method",
-    "n",
-    "in_text",
-    "in_video",
-    "in_both",
-    "recall",
-    "recall_low",
-    "recall_high",
-    "precision",
-    "precision_low",
-    "precision_high",
-    "reason",
-)
 ALL = "all labels"
 TEXT, VIDEO = "|text", "|video"
 KEYS = ("story", "method", "shot", "round", "annotator")
@@ -59,7 +44,7 @@ def label_rows(
     Returns
     -------
     list of dict
-        Columns `LABEL_COLUMNS`; for each label, and for all of them together, one row
+        Columns of ``labels``; for each label, and for all of them together, one row
         a method. Empty without boxes.
 
     Notes

@@ -5,7 +5,6 @@ import pandas as pd
 from analysis.reading.kept_answers import are_means
 from analysis.results import TableRow
 
-DISTRIBUTION_COLUMNS = ("question", "method", "rating", "n", "share")
 # More different ratings than this are a continuous scale, which bars do not show.
 MOST_RATINGS = 21
 

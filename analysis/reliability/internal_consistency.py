@@ -11,17 +11,6 @@ from analysis.reading.kept_answers import are_means
 from analysis.reliability.chance_corrected import ROUNDING
 from analysis.results import Array, Counts, Estimate, TableRow, undefined
 
-SCALE_CONSISTENCY_COLUMNS = (
-    "level",
-    "statistic",
-    "question",
-    "value",
-    "low",
-    "high",
-    "n",
-    "n_items",
-    "reason",
-)
 # A correlation with the other questions that is no longer near 0.
 TOGETHER = 0.2
 WHOLE, WITHOUT = "cronbach_alpha", "cronbach_alpha_without"
@@ -101,7 +90,7 @@ def scale_consistency(
     Returns
     -------
     list of Row
-        Columns `SCALE_CONSISTENCY_COLUMNS`. `level` is ``answers`` (a case is what one
+        Columns of ``scale_consistency``. `level` is ``answers`` (a case is what one
         annotator said of one unit: output, shot, round), or ``cells`` (a case is the
         mean of an output). Of each, ``cronbach_alpha`` and, by `question`,
         ``cronbach_alpha_without`` it. Cases that lack a question do not enter; `n`
@@ -197,7 +186,7 @@ def panel_consistency(
     Returns
     -------
     list of Row
-        Columns `SCALE_CONSISTENCY_COLUMNS`, `level` ``panel``, one ``cronbach_alpha``
+        Columns of ``scale_consistency``, `level` ``panel``, one ``cronbach_alpha``
         a dimension. A case is a unit that all annotators rated.
     """
     found: list[TableRow] = []

@@ -52,7 +52,7 @@ def rating_repeats(
     Returns
     -------
     list of Row
-        `ANNOTATOR_COLUMNS`; none for a dimension without repeats. By dimension, then
+        Rows of ``annotators``; none for a dimension without repeats. By dimension, then
         `EVERYBODY` and each annotator:
 
         - ``intra_rater_exact``: share of equal answers;

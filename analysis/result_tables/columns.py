@@ -1,151 +1,74 @@
 """The columns of every table that a report may hold, in reading order."""
 
-from analysis.correlation.metric_clusters import CLUSTER_COLUMNS
-from analysis.correlation.williams import WILLIAMS_COLUMNS
-from analysis.pairwise.disagreement import DISAGREEMENT_COLUMNS
-from analysis.pairwise.fitted_weights import CALIBRATION_COLUMNS
-from analysis.pairwise.human_ceiling import HUMAN_PAIRS_COLUMNS
-from analysis.pairwise.mcnemar import MCNEMAR_COLUMNS
-from analysis.pairwise.position_bias import POSITION_BIAS_COLUMNS
-from analysis.pairwise.soft_accuracy import SPA_COLUMNS
-from analysis.pairwise.tie_calibration import ACCURACY_LEVELS_COLUMNS
-from analysis.planning.power import NEEDED_COLUMNS, POWER_COLUMNS
-from analysis.planning.stability import JUDGES_COLUMNS, STABILITY_COLUMNS
-from analysis.planning.subset import (
-    BEST_SUBSET_COLUMNS,
-    SUBSET_COLUMNS,
-    SUBSET_STORIES_COLUMNS,
-)
-from analysis.planning.variance_components import RELIABILITY_COLUMNS, VARIANCE_COLUMNS
-from analysis.rankings.composites import COMPOSITE_COLUMNS
-from analysis.rankings.leaderboard import SIDE_EFFECT_COLUMNS
-from analysis.rankings.ranking_leaderboard import RANKING_LEADERBOARD_COLUMNS
-from analysis.rankings.rating_rankings import RATING_LEADERBOARD_COLUMNS
-from analysis.reading.choices import WIN_RATE_COLUMNS
-from analysis.reliability.annotator_statistics import ANNOTATOR_COLUMNS
-from analysis.reliability.checklist_labels import LABEL_COLUMNS
-from analysis.reliability.distributions import DISTRIBUTION_COLUMNS
-from analysis.reliability.internal_consistency import SCALE_CONSISTENCY_COLUMNS
-from analysis.strata.differences import STRATA_DIFFERENCE_COLUMNS
-from analysis.strata.estimates import STRATA_COLUMNS
+# What an estimate takes in most tables.
+ESTIMATE = "value low high n reason"
 
-COLUMNS = {
-    "method_means": (
-        "dimension",
-        "method",
-        "mean",
-        "sd_annotators",
-        "n_ratings",
-        "n_annotators",
-        "n_stories",
-        "low",
-        "high",
-    ),
-    "agreement": (
-        "question",
-        "statistic",
-        "value",
-        "low",
-        "high",
-        "n_units",
-        "n_annotators",
-        "n_answers",
-        "reason",
-    ),
-    "correlations": (
-        "dimension",
-        "metric",
-        "level",
-        "coefficient",
-        "value",
-        "low",
-        "high",
-        "n",
-        "n_groups",
-        "p_value",
-        "reason",
-    ),
-    "groups": (
-        "question",
-        "metric",
-        "level",
-        "n_groups",
-        "n_left_out",
-        "too_few",
-        "people_same",
-        "metric_same",
-        "reason",
-    ),
-    "pairwise_accuracy": (
-        "question",
-        "metric",
-        "source",
-        "ppa_strict",
-        "ppa_strict_low",
-        "ppa_strict_high",
-        "ppa_half",
-        "ppa_half_low",
-        "ppa_half_high",
-        "metric_tie_rate",
-        "n_pairs",
-        "acc_eq",
-        "epsilon",
-        "epsilon_in_sample",
-    ),
-    "metric_comparisons": (
-        "dimension",
-        "level",
-        "coefficient",
-        "metric_a",
-        "metric_b",
-        "difference",
-        "low",
-        "high",
-        "p_value",
-        "p_adjusted",
-        "test",
-    ),
-    "leaderboard": (
-        "criterion",
-        "method",
-        "rating",
-        "low",
-        "high",
-        "rank",
-        "rank_low",
-        "rank_high",
-        "n_comparisons",
-    ),
-    "win_rates": WIN_RATE_COLUMNS,
-    "ranking_leaderboard": RANKING_LEADERBOARD_COLUMNS,
-    "clusters": CLUSTER_COLUMNS,
-    "williams": WILLIAMS_COLUMNS,
-    "spa": SPA_COLUMNS,
-    "accuracy_levels": ACCURACY_LEVELS_COLUMNS,
-    "mcnemar": MCNEMAR_COLUMNS,
-    "human_pairs": HUMAN_PAIRS_COLUMNS,
-    "calibration": CALIBRATION_COLUMNS,
-    "disagreement": DISAGREEMENT_COLUMNS,
-    "strata": STRATA_COLUMNS,
-    "strata_differences": STRATA_DIFFERENCE_COLUMNS,
-    "rating_leaderboard": RATING_LEADERBOARD_COLUMNS,
-    "composites": COMPOSITE_COLUMNS,
-    "side_effect": SIDE_EFFECT_COLUMNS,
-    "position_bias": POSITION_BIAS_COLUMNS,
-    "labels": LABEL_COLUMNS,
-    "distributions": DISTRIBUTION_COLUMNS,
-    "annotators": ANNOTATOR_COLUMNS,
-    "scale_consistency": SCALE_CONSISTENCY_COLUMNS,
-    "variance": VARIANCE_COLUMNS,
-    "reliability": RELIABILITY_COLUMNS,
-    "power": POWER_COLUMNS,
-    "needed": NEEDED_COLUMNS,
-    "subset": SUBSET_COLUMNS,
-    "best_subset": BEST_SUBSET_COLUMNS,
-    "subset_stories": SUBSET_STORIES_COLUMNS,
-    "stability": STABILITY_COLUMNS,
-    "judges": JUDGES_COLUMNS,
+_COLUMNS = {
+    "method_means": "dimension method mean sd_annotators n_ratings n_annotators "
+    "n_stories low high",
+    "agreement": "question statistic value low high n_units n_annotators n_answers "
+    "reason",
+    "correlations": "dimension metric level coefficient value low high n n_groups "
+    "p_value reason",
+    "groups": "question metric level n_groups n_left_out too_few people_same "
+    "metric_same reason",
+    "pairwise_accuracy": "question metric source ppa_strict ppa_strict_low "
+    "ppa_strict_high ppa_half ppa_half_low ppa_half_high metric_tie_rate n_pairs "
+    "acc_eq epsilon epsilon_in_sample",
+    "metric_comparisons": "dimension level coefficient metric_a metric_b difference "
+    "low high p_value p_adjusted test",
+    "leaderboard": "criterion method rating low high rank rank_low rank_high "
+    "n_comparisons",
+    "win_rates": "criterion method_a method_b wins_a ties wins_b majority_wins_a "
+    "majority_ties majority_wins_b n_stories",
+    "ranking_leaderboard": "criterion method rating low high rank rank_low "
+    "rank_high log_worth n_rankings n_stories",
+    "clusters": f"question metric {ESTIMATE} level coefficient cluster "
+    "not_worse_than_best",
+    "williams": "question metric_a metric_b level r_a r_b r_ab n value p_value "
+    "p_adjusted reason",
+    "spa": f"question metric {ESTIMATE} n_stories",
+    "accuracy_levels": f"question metric {ESTIMATE} level epsilon epsilon_in_sample "
+    "ppa_strict ppa_half metric_tie_rate n_pairs",
+    "mcnemar": "question metric_a metric_b source only_a only_b n difference low "
+    "high p_value p_stories p_adjusted reason",
+    "human_pairs": f"question metric {ESTIMATE} source ppa_strict ppa_strict_low "
+    "ppa_strict_high tie_rate acc_eq difference difference_low difference_high "
+    "n_annotators",
+    "calibration": f"question metric {ESTIMATE} statistic source against",
+    "disagreement": "question metric value n kind source story method other_method "
+    "human human_other score score_other",
+    "strata": f"question metric {ESTIMATE} tag stratum method statistic level "
+    "n_groups p_value left_out",
+    "strata_differences": f"question metric {ESTIMATE} tag stratum_a stratum_b "
+    "method statistic level p_value p_adjusted",
+    "rating_leaderboard": "question method mean mean_low mean_high mean_rank "
+    "mean_rank_low mean_rank_high standardised standardised_low standardised_high "
+    "standardised_rank standardised_rank_low standardised_rank_high mixed mixed_low "
+    "mixed_high mixed_rank n_ratings reason",
+    "composites": "composite method value low high rank rank_low rank_high n_parts "
+    "reason",
+    "side_effect": f"question {ESTIMATE} elo p_value",
+    "position_bias": f"question {ESTIMATE} left_wins right_wins ties p_value "
+    "adjusted adjusted_low adjusted_high n_adjusted",
+    "labels": "label method n in_text in_video in_both recall recall_low "
+    "recall_high precision precision_low precision_high reason",
+    "distributions": "question method rating n share",
+    "annotators": f"question annotator statistic {ESTIMATE}",
+    "scale_consistency": "level statistic question value low high n n_items reason",
+    "variance": "question component value share low high n reason",
+    "reliability": f"question statistic {ESTIMATE} n_annotators n_stories",
+    "power": f"question metric {ESTIMATE} statistic level grows n_annotators "
+    "n_stories n_methods half_width printed",
+    "needed": "question metric statistic level grows target value reason printed",
+    "subset": f"question metric {ESTIMATE} subset statistic",
+    "best_subset": f"question metric {ESTIMATE} size statistic source",
+    "subset_stories": "size place story chosen",
+    "stability": f"question metric {ESTIMATE} method statistic",
+    "judges": f"question metric_a metric_b coefficient level {ESTIMATE} n_groups "
+    "left_out",
 }
+COLUMNS = {name: tuple(columns.split()) for name, columns in _COLUMNS.items()}
 # Columns that hold whole numbers, or nothing.
 WHOLE_OR_EMPTY = (
     "rank",

@@ -29,23 +29,6 @@ from analysis.strata.estimates import (
     scores_as_answers,
 )
 
-STRATA_DIFFERENCE_COLUMNS = (
-    "question",
-    "metric",
-    "value",
-    "low",
-    "high",
-    "n",
-    "reason",
-    "tag",
-    "stratum_a",
-    "stratum_b",
-    "method",
-    "statistic",
-    "level",
-    "p_value",
-    "p_adjusted",
-)
 # What VISTAR compares: how much of its score a method loses from core to hard.
 CORE, HARD = "core", "hard"
 SLACK = 1e-9
@@ -89,7 +72,7 @@ def difference_rows(
     Returns
     -------
     list of Row
-        With `STRATA_DIFFERENCE_COLUMNS`; of the two strata core and hard also how
+        Rows of ``strata_differences``; of the two strata core and hard also how
         many per cent of the core's mean a method loses, ``drop_percent``.
 
     Notes

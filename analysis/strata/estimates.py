@@ -29,23 +29,6 @@ from analysis.reliability.matrices import Reliability
 from analysis.results import NAN, Estimate, TableRow, in_unit, undefined
 from analysis.tables import MEAN_OF_RATERS
 
-STRATA_COLUMNS = (
-    "question",
-    "metric",
-    "value",
-    "low",
-    "high",
-    "n",
-    "reason",
-    "tag",
-    "stratum",
-    "method",
-    "statistic",
-    "level",
-    "n_groups",
-    "p_value",
-    "left_out",
-)
 # A tag with more values than this names stories rather than groups of them.
 MOST_STRATA = 12
 OTHERS = "all others"
@@ -149,7 +132,7 @@ def strata_rows(
     Returns
     -------
     list of Row
-        With `STRATA_COLUMNS`: means of methods, agreement of people, coefficients
+        Rows of ``strata``: means of methods, agreement of people, coefficients
         and pairwise accuracies of metrics.
     """
     whole = data.reliability
@@ -274,7 +257,7 @@ def score_strata_rows(
     Returns
     -------
     list of Row
-        With `STRATA_COLUMNS`; without a question, since nobody was asked.
+        Rows of ``strata``; without a question, since nobody was asked.
     """
     rows: list[TableRow] = []
     for metric, cells in scores_as_answers(table):

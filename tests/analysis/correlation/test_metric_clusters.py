@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import pandas as pd
 
-from analysis.correlation.metric_clusters import CLUSTER_COLUMNS, cluster_rows
+from analysis.correlation.metric_clusters import cluster_rows
+from analysis.result_tables.columns import COLUMNS
 
 FAMILY = {"dimension": "d", "level": "story", "coefficient": "kendall"}
 
@@ -78,7 +79,7 @@ def test_undefined_metrics_stand_last_without_a_cluster():
     assert np.isnan(rows[2]["cluster"])
     assert rows[2]["not_worse_than_best"] is None
     assert rows[2]["reason"] == "all the same"
-    assert set(rows[0]) == set(CLUSTER_COLUMNS)
+    assert set(rows[0]) == set(COLUMNS["clusters"])
 
 
 def test_without_tests_there_are_no_clusters():

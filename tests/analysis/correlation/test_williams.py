@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from analysis.correlation.williams import (
-    WILLIAMS_COLUMNS,
     williams_rows,
     williams_t,
 )
+from analysis.result_tables.columns import COLUMNS
 from tests.analysis.correlation.test_permutation_tests import two_metrics, with_metrics
 
 
@@ -60,7 +60,7 @@ def test_rows_have_the_columns_and_reasons():
         ("a", "c"),
         ("b", "c"),
     ]
-    assert all(set(row) == set(WILLIAMS_COLUMNS) for row in rows)
+    assert all(set(row) == set(COLUMNS["williams"]) for row in rows)
     assert rows[0]["reason"] == ""
     assert rows[0]["p_adjusted"] == rows[0]["p_value"]  # the only test
     assert rows[1]["reason"] == "the metric's scores are all the same"

@@ -11,8 +11,9 @@ from statsmodels.api import Logit
 from analysis.inference.resampling import cluster_counts
 from analysis.pairwise import fitted_weights
 from analysis.pairwise.accuracy import pair_agreement
-from analysis.pairwise.fitted_weights import CALIBRATION_COLUMNS, calibrate
+from analysis.pairwise.fitted_weights import calibrate
 from analysis.pairwise.output_pairs import rating_pairs
+from analysis.result_tables.columns import COLUMNS
 from tests.analysis.pairwise.test_accuracy import grid_of
 
 OPTIONS = {"resamples": 300, "confidence": 0.95, "seed": 0}
@@ -34,7 +35,7 @@ def study(weights, n_stories=100, n_methods=5, noise=1.0, seed=0):
 
 def table(pairs, **options):
     rows = calibrate(pairs, **{**OPTIONS, **options})
-    assert all(tuple(row) == CALIBRATION_COLUMNS for row in rows)
+    assert all(set(row) == set(COLUMNS["calibration"]) for row in rows)
     return {(r["metric"], r["statistic"], r["against"]): r for r in rows}
 
 

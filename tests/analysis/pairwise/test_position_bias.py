@@ -4,10 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.pairwise.position_bias import POSITION_BIAS_COLUMNS, position_bias
+from analysis.pairwise.position_bias import position_bias
 from analysis.reading.choices import ordered_choices
+from analysis.result_tables.columns import COLUMNS
 
-COLUMNS = [
+ANSWERS = [
     "story",
     "method_a",
     "method_b",
@@ -25,7 +26,7 @@ def answers(n, choice, left, pair=("x", "y"), start=0):
         (f"s{i:03d}", *pair, "q", f"r{i % 7}", choice, left)
         for i in range(start, start + n)
     ]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return pd.DataFrame(rows, columns=ANSWERS)
 
 
 def test_counts_and_exact_p():
@@ -40,7 +41,7 @@ def test_counts_and_exact_p():
         ]
     )
     row = position_bias(rows, **OPTIONS)[0]
-    assert tuple(row) == POSITION_BIAS_COLUMNS
+    assert set(row) == set(COLUMNS["position_bias"])
     assert (row["left_wins"], row["right_wins"], row["ties"]) == (7, 3, 5)
     assert (row["value"], row["n"], row["reason"]) == (0.7, 10, "")
     # 2 (120 + 45 + 10 + 1) / 1024, in the tables of the binomial distribution.

@@ -10,7 +10,8 @@ from scipy.stats import norm
 
 from analysis.inference.resampling import cluster_counts, stream
 from analysis.pairwise import soft_accuracy
-from analysis.pairwise.soft_accuracy import SPA_COLUMNS, soft_pairwise_accuracy
+from analysis.pairwise.soft_accuracy import soft_pairwise_accuracy
+from analysis.result_tables.columns import COLUMNS
 from tests.analysis.pairwise.test_accuracy import grid_of
 
 PAIRS = ((0, 1), (0, 2), (1, 2))
@@ -120,7 +121,7 @@ def test_intervals():
         *study(n_stories=40, k=lambda r, rng: r + 3 * rng.normal(size=len(r)))
     )
     row = measure(grid, resamples=200)["k"]
-    assert tuple(row) == SPA_COLUMNS
+    assert set(row) == set(COLUMNS["spa"])
     assert 0 <= row["low"] < row["value"] < row["high"] <= 1
     assert row == measure(grid, resamples=200)["k"]
     assert np.isnan(measure(grid)["k"]["low"])

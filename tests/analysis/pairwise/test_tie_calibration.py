@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from analysis.options import OptionError
 from analysis.pairwise import tie_calibration
 from analysis.pairwise.tie_calibration import (
-    ACCURACY_LEVELS_COLUMNS,
     accuracy_with_ties,
     best_epsilon,
     held_out_epsilons,
     level_accuracy,
 )
 from analysis.reading.cells import CellGrid
+from analysis.result_tables.columns import COLUMNS
 from tests.analysis.pairwise.test_accuracy import grid_of
 
 KEYS = {"pooled": "none", "story": "item", "within_method": "sys"}
@@ -133,7 +133,7 @@ def test_levels_by_definition(human, scores, level, in_bins):
 
 def test_what_has_no_pair_says_so():
     row = level_accuracy(small_grid([[1.0]], [[2.0]]), level="pooled")[0]
-    assert tuple(row) == ACCURACY_LEVELS_COLUMNS
+    assert set(row) == set(COLUMNS["accuracy_levels"])
     assert np.isnan(row["value"])
     assert row["reason"] == "no two values to compare at this level"
     row = level_accuracy(small_grid([[1.0, 1.0]], [[2.0, 3.0]]), level="story")[0]

@@ -18,8 +18,6 @@ from analysis.planning.growth_curves import Point, law, needed
 from analysis.planning.metric_forecasts import Drawn
 from analysis.planning.pilots import GROWS, Noise, grown
 from analysis.planning.power import (
-    NEEDED_COLUMNS,
-    POWER_COLUMNS,
     power_analysis,
 )
 from analysis.planning.simulated_studies import (
@@ -30,6 +28,7 @@ from analysis.planning.simulated_studies import (
 )
 from analysis.planning.variance_components import StudySize
 from analysis.reading.cells import CellGrid
+from analysis.result_tables.columns import COLUMNS
 from analysis.tables import MEAN_OF_RATERS
 
 # Standard deviations of the study behind the pilots: what methods, stories and cells
@@ -113,8 +112,8 @@ def analysis(rows, scores=None, target=0.05, **options):
     found = power_analysis(
         ratings=rows, scores=scores, options=AlignOptions(**options), target=target
     )
-    assert all(tuple(row) == POWER_COLUMNS for row in found["power"])
-    assert all(tuple(row) == NEEDED_COLUMNS for row in found["needed"])
+    assert all(set(row) == set(COLUMNS["power"]) for row in found["power"])
+    assert all(set(row) == set(COLUMNS["needed"]) for row in found["needed"])
     return pd.DataFrame(found["power"]), pd.DataFrame(found["needed"])
 
 

@@ -7,8 +7,6 @@ from scipy import stats
 
 from analysis.options import COEFFICIENTS
 from analysis.planning.stability import (
-    JUDGES_COLUMNS,
-    STABILITY_COLUMNS,
     judge_values,
     judges,
     named_judge,
@@ -21,6 +19,7 @@ from analysis.reading.kept_rows import kept_rows
 from analysis.reading.scores import score_table
 from analysis.reliability.agreement import icc
 from analysis.reliability.matrices import rating_reliability
+from analysis.result_tables.columns import COLUMNS
 
 OPTIONS = {
     "levels": ("method", "story", "pooled"),
@@ -60,7 +59,7 @@ def answers(cube, judge="gpt"):
 
 def table(trials, resamples=0):
     rows = stability(trials, resamples=resamples, confidence=0.95, seed=0)
-    assert all(tuple(row) == STABILITY_COLUMNS for row in rows)
+    assert all(set(row) == set(COLUMNS["stability"]) for row in rows)
     return {(row["metric"], row["method"], row["statistic"]): row for row in rows}
 
 
@@ -207,7 +206,7 @@ def test_two_published_judges_of_vistorybench_agree(shared):
 
     both = pd.concat([long(gpt, "pa", "GPT-4.1"), long(qwen, "lite", "Qwen3-VL")])
     rows = judges(both, resamples=0, **OPTIONS)
-    assert all(tuple(row) == JUDGES_COLUMNS for row in rows)
+    assert all(set(row) == set(COLUMNS["judges"]) for row in rows)
     found = {(r["question"], r["level"], r["coefficient"]): r for r in rows}
     # H.7: 34 methods, "high" Pearson and Spearman for the average, "moderate to
     # strong" for the parts; the numbers are lost in the text at hand. These are

@@ -13,15 +13,13 @@ from analysis.planning import best_subset
 from analysis.planning.benchmark_means import rating_boards, score_boards
 from analysis.planning.best_subset import best_subsets
 from analysis.planning.subset import (
-    BEST_SUBSET_COLUMNS,
-    SUBSET_COLUMNS,
-    SUBSET_STORIES_COLUMNS,
     subset_rows,
     tagged_stories,
 )
 from analysis.reading.cells import annotator_cells
 from analysis.reading.kept_rows import kept_rows
 from analysis.reading.scores import score_table
+from analysis.result_tables.columns import COLUMNS
 
 # ViStoryBench, table S2: full, Lite, and their difference in per cent.
 TABLE_S2 = {
@@ -54,7 +52,7 @@ def compared(full, subset, resamples=0, seed=0):
     rows = subset_rows(
         full, subset, name="lite", resamples=resamples, confidence=0.95, seed=seed
     )
-    assert all(tuple(row) == SUBSET_COLUMNS for row in rows)
+    assert all(set(row) == set(COLUMNS["subset"]) for row in rows)
     return {(row["metric"], row["statistic"]): row for row in rows}
 
 
@@ -201,8 +199,8 @@ def best(values, sizes=(4,), splits=6):
     rows, stories = best_subsets(
         boards(scores(values)), sizes=sizes, splits=splits, confidence=0.95, seed=0
     )
-    assert all(tuple(row) == BEST_SUBSET_COLUMNS for row in rows)
-    assert all(tuple(row) == SUBSET_STORIES_COLUMNS for row in stories)
+    assert all(set(row) == set(COLUMNS["best_subset"]) for row in rows)
+    assert all(set(row) == set(COLUMNS["subset_stories"]) for row in stories)
     return {(row["statistic"], row["source"]): row for row in rows}, stories
 
 

@@ -18,11 +18,11 @@ from analysis.rankings.choice_counts import choice_votes, resampled_counts
 from analysis.rankings.connectivity import strongly_connected
 from analysis.rankings.leaderboard import (
     ELO_SCALE,
-    SIDE_EFFECT_COLUMNS,
     TIES,
     leaderboard,
     side_effect,
 )
+from analysis.result_tables.columns import COLUMNS
 
 
 def board(choices, **options):
@@ -273,7 +273,7 @@ def test_the_side_effect_is_the_intercept_of_statsmodels_logit():
     error = np.sqrt(covariance(counts, found)[0, 5, 5])
     assert error == pytest.approx(reference.bse.iloc[3], abs=1e-8)
     (row,) = side_effect(votes, criterion="q", resamples=0)
-    assert tuple(row) == SIDE_EFFECT_COLUMNS
+    assert set(row) == set(COLUMNS["side_effect"])
     assert row["value"] == found.side[0]
     assert row["elo"] == pytest.approx(400 * row["value"] / np.log(10))
     assert (row["question"], row["n"], row["reason"]) == ("q", 4000, "")

@@ -13,12 +13,12 @@ from scipy.stats import t, zscore
 from analysis.inference.resampling import cluster_counts, stream
 from analysis.rankings.mixed_model import LARGEST_BLOCK, fit_mixed
 from analysis.rankings.rating_rankings import (
-    RATING_LEADERBOARD_COLUMNS,
     rating_leaderboard,
 )
 from analysis.reading.cells import annotator_cells, human_cells
 from analysis.reading.kept_answers import RATING_KEYS
 from analysis.reading.kept_rows import kept_rows
+from analysis.result_tables.columns import COLUMNS
 
 
 def simulated(n_stories=12, n_methods=4, n_annotators=5, share=0.8, seed=0):
@@ -147,8 +147,8 @@ def test_means_are_means_of_cells_and_standardised_ones_of_z_scores():
     ratings = simulated(share=0.6)
     found, notes = board(ratings)
     assert notes == []
-    assert list(found.reset_index()[list(RATING_LEADERBOARD_COLUMNS)]) == list(
-        RATING_LEADERBOARD_COLUMNS
+    assert list(found.reset_index()[list(COLUMNS["rating_leaderboard"])]) == list(
+        COLUMNS["rating_leaderboard"]
     )
     cells = human_cells(annotator_cells(ratings)).groupby("method")["human"].mean()
     pd.testing.assert_series_equal(

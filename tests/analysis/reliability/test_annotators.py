@@ -7,8 +7,8 @@ from scipy import stats
 
 from analysis.reading.kept_answers import CHOICE_KEYS, RATING_KEYS
 from analysis.reading.kept_rows import kept_rows
-from analysis.reliability.annotator_statistics import ANNOTATOR_COLUMNS
 from analysis.reliability.annotators import choice_annotators, rating_annotators
+from analysis.result_tables.columns import COLUMNS
 
 
 def ratings(matrix):
@@ -30,7 +30,7 @@ def ratings(matrix):
 
 def found(rows, resamples=0, function=rating_annotators, **options):
     table = function(rows, resamples=resamples, confidence=0.95, seed=0, **options)
-    frame = pd.DataFrame(table, columns=list(ANNOTATOR_COLUMNS))
+    frame = pd.DataFrame(table, columns=list(COLUMNS["annotators"]))
     return frame.set_index(["annotator", "statistic"])
 
 

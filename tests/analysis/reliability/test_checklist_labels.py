@@ -7,10 +7,10 @@ import pytest
 
 from analysis.reliability.checklist_labels import (
     ALL,
-    LABEL_COLUMNS,
     box_dimensions,
     label_rows,
 )
+from analysis.result_tables.columns import COLUMNS
 
 NO_DRAWS = {"resamples": 0, "confidence": 0.95, "seed": 1}
 
@@ -42,7 +42,7 @@ def test_it_works():
         ("s", "B", 1, "ann", "pan", 0, 1),
     )
     rows = label_rows(table, **NO_DRAWS)
-    assert [tuple(row) for row in rows] == [LABEL_COLUMNS] * len(rows)
+    assert [tuple(row) for row in rows] == [COLUMNS["labels"]] * len(rows)
     pan = of(rows, "pan", "A")
     assert (pan["n"], pan["in_text"], pan["in_video"], pan["in_both"]) == (
         4,

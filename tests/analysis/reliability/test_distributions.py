@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.reliability.distributions import (
-    DISTRIBUTION_COLUMNS,
     MOST_RATINGS,
     rating_distribution,
 )
+from analysis.result_tables.columns import COLUMNS
 
 
 def ratings(*rows):
@@ -19,7 +19,7 @@ def test_counts_and_shares_with_a_row_for_what_was_never_given():
     rows = rating_distribution(
         ratings(("q", "A", 1), ("q", "A", 1), ("q", "A", 3), ("q", "B", 3))
     )
-    assert [tuple(row) for row in rows] == [DISTRIBUTION_COLUMNS] * 4
+    assert [tuple(row) for row in rows] == [COLUMNS["distributions"]] * 4
     assert [tuple(row.values()) for row in rows] == [
         ("q", "A", 1.0, 2, 2 / 3),
         ("q", "A", 3.0, 1, 1 / 3),

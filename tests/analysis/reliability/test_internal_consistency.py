@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from analysis.reading.kept_answers import RATING_KEYS
 from analysis.reading.kept_rows import kept_rows
 from analysis.reliability.internal_consistency import (
-    SCALE_CONSISTENCY_COLUMNS,
     against_the_others,
     cronbach,
     panel_consistency,
     scale_consistency,
 )
+from analysis.result_tables.columns import COLUMNS
 
 # Data set "cronbach_alpha" of pingouin 0.7.0, items Q1, Q10, Q2 ... Q9 of 15 people;
 # its documentation gives alpha = 0.5917188485995826 (as R's psych::alpha).
@@ -63,7 +63,7 @@ def ratings(items, **columns):
 
 def found(rows, resamples=0, function=scale_consistency, **options):
     table = function(rows, resamples=resamples, confidence=0.95, seed=0, **options)
-    frame = pd.DataFrame(table, columns=list(SCALE_CONSISTENCY_COLUMNS))
+    frame = pd.DataFrame(table, columns=list(COLUMNS["scale_consistency"]))
     return frame.set_index(["level", "statistic", "question"])
 
 

@@ -5,12 +5,12 @@ import pandas as pd
 import pytest
 
 from analysis.notes import Notes
-from analysis.reliability.annotator_statistics import ANNOTATOR_COLUMNS
 from analysis.reliability.retest import (
     EVERYBODY,
     choice_repeats,
     rating_repeats,
 )
+from analysis.result_tables.columns import COLUMNS
 
 
 def ratings(pairs, annotator="r0", **columns):
@@ -32,7 +32,7 @@ def ratings(pairs, annotator="r0", **columns):
 
 def found(rows, resamples=0, function=rating_repeats):
     table = function(rows, resamples=resamples, confidence=0.95, seed=0)
-    frame = pd.DataFrame(table, columns=list(ANNOTATOR_COLUMNS))
+    frame = pd.DataFrame(table, columns=list(COLUMNS["annotators"]))
     return frame.set_index(["annotator", "statistic"])
 
 
