@@ -162,18 +162,6 @@ def check_picture(data: bytes) -> None:
         pass
 
 
-def open_picture(data: bytes) -> Image.Image:
-    """Decode a picture completely, upright and in RGB.
-
-    Raises
-    ------
-    UnreadablePictureError
-        The data are no picture, are cut short, or hold too many pixels.
-    """
-    with _decoded(data) as picture:
-        return picture
-
-
 @contextmanager
 def stored_picture(media: MediaFile) -> Iterator[Image.Image]:
     """Lend the stored original, decoded; it was accepted once, whatever its size.

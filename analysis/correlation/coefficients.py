@@ -5,16 +5,14 @@ are written as sums over weighted points or pairs of points, so a thousand resam
 are a few matrix products instead of a thousand sorts.
 """
 
-import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
-from scipy import special
 
 from analysis.correlation.kendall import rank_sums
 from analysis.correlation.weighted_sums import CellWeights, Floats
 from analysis.inference.scaling import near_one
-from analysis.results import NAN, Array, Counts, Mask
+from analysis.results import Array, Counts, Mask
 
 # Below this share of the group's own variance, the sums of a resample have lost digits:
 # its values are equal, or, where the group has values near each other, it is
@@ -291,64 +289,3 @@ def _varied(values: Array, weights: Array) -> Mask:
     high = np.where(weights > 0, values, -np.inf).max(axis=-1, initial=-np.inf)
     low = np.where(weights > 0, values, np.inf).min(axis=-1, initial=np.inf)
     return np.asarray(high > low)
-
-
-# b and c^2 of the interval atanh(r) +- z c / sqrt(n - b).
-FISHER: dict[str, Callable[[float], tuple[int, float]]] = {
-    "pearson": lambda r: (3, 1.0),
-    "spearman": lambda r: (3, 1 + r * r / 2),
-    "kendall": lambda r: (4, 0.437),
-}
-
-
-def fisher_interval(
-    coefficient: str, r: float, n: int, confidence: float = 0.95
-) -> tuple[float, float]:
-    r"""Return the interval by Fisher's z, for comparison with resampled ones.
-
-    Parameters
-    ----------
-    coefficient
-        ``"pearson"``, ``"spearman"`` or ``"kendall"`` (tau-b).
-    r
-        Its value.
-    n
-        Number of points. They must be independent, which cells of the same stories
-        and methods are not: the interval is too narrow for them.
-    confidence
-        Coverage.
-
-    Returns
-    -------
-    tuple of float
-        Low and high; both NaN when `r` is NaN or 1 in absolute value, or with too
-        few points (four, five for Kendall).
-
-    Raises
-    ------
-    ValueError
-        When the coefficient has no such interval.
-
-    Notes
-    -----
-    :math:`\tanh(\operatorname{atanh} r \pm z c / \sqrt{n - b})`, where (b, c^2) is
-    (3, 1) for Pearson, (3, 1 + r^2 / 2) for Spearman and (4, 0.437) for Kendall.
-
-    References
-    ----------
-    Bonett, D. G. and Wright, T. A. (2000), Sample size requirements for estimating
-    Pearson, Kendall and Spearman correlations, Psychometrika 65(1), equation 3.
-
-    Examples
-    --------
-    >>> [round(end, 4) for end in fisher_interval("pearson", 0.5, 28)]
-    [0.156, 0.7358]
-    """
-    if coefficient not in FISHER:
-        raise ValueError(f"coefficient: {coefficient!r}: expected {', '.join(FISHER)}")
-    b, square = FISHER[coefficient](r)
-    if math.isnan(r) or abs(r) >= 1 or n <= b:
-        return NAN, NAN
-    half = float(special.ndtri((1 + confidence) / 2)) * math.sqrt(square / (n - b))
-    middle = math.atanh(r)
-    return math.tanh(middle - half), math.tanh(middle + half)

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
@@ -15,29 +14,7 @@ from analysis.reading.cells import CellGrid
 from analysis.results import NAN, TableRow
 
 
-@dataclass(frozen=True)
-class Williams:
-    """Williams' t with its degrees of freedom and p-values.
-
-    Attributes
-    ----------
-    t
-        NaN where it is undefined.
-    df
-        n - 3.
-    p_one_sided
-        For "the first correlation is larger".
-    p_two_sided
-        For "the correlations differ".
-    """
-
-    t: float
-    df: int
-    p_one_sided: float
-    p_two_sided: float
-
-
-def williams_t(r12: float, r13: float, r23: float, n: int) -> Williams:
+def williams_t(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
     r"""Compare two correlations with the same third variable.
 
     Parameters
@@ -51,7 +28,8 @@ def williams_t(r12: float, r13: float, r23: float, n: int) -> Williams:
 
     Returns
     -------
-    Williams
+    t, p_value
+        The statistic, with n - 3 degrees of freedom, and its two-sided p-value; both
         NaN with fewer than four points, with an undefined correlation, or where the
         two metrics are the same up to scale.
 
@@ -69,20 +47,18 @@ def williams_t(r12: float, r13: float, r23: float, n: int) -> Williams:
 
     Examples
     --------
-    >>> round(williams_t(0.79097, 0.69887, 0.91451, 10).t, 3)
-    0.967
+    >>> [round(x, 3) for x in williams_t(0.79097, 0.69887, 0.91451, 10)]
+    [0.967, 0.366]
     """
-    nothing = Williams(NAN, n - 3, NAN, NAN)
     if n < 4 or any(math.isnan(r) for r in (r12, r13, r23)):
-        return nothing
+        return NAN, NAN
     k = max(1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23, 0.0)
     mean = (r12 + r13) / 2
     below = 2 * (n - 1) / (n - 3) * k + mean**2 * (1 - r23) ** 3
     if below < 1e-15 or r23 >= 1:
-        return nothing
+        return NAN, NAN
     t = (r12 - r13) * math.sqrt((n - 1) * (1 + r23) / below)
-    p = float(stats.t.sf(t, n - 3))
-    return Williams(t, n - 3, p, min(1.0, 2 * float(stats.t.sf(abs(t), n - 3))))
+    return t, min(1.0, 2 * float(stats.t.sf(abs(t), n - 3)))
 
 
 def williams_rows(grid: CellGrid) -> list[TableRow]:
@@ -111,7 +87,7 @@ def williams_rows(grid: CellGrid) -> list[TableRow]:
     rows: list[TableRow] = []
     for a, b in itertools.combinations(range(len(grid.metrics)), 2):
         r12, r13, r23 = (float(r[0, a + 1]), float(r[0, b + 1]), float(r[a + 1, b + 1]))
-        found = williams_t(r12, r13, r23, n)
+        t, p_value = williams_t(r12, r13, r23, n)
         rows.append(
             {
                 "question": grid.question,
@@ -122,9 +98,9 @@ def williams_rows(grid: CellGrid) -> list[TableRow]:
                 "r_b": r13,
                 "r_ab": r23,
                 "n": n,
-                "value": found.t,
-                "p_value": found.p_two_sided,
-                "reason": _reason(found, n, varies[[0, a + 1, b + 1]].tolist()),
+                "value": t,
+                "p_value": p_value,
+                "reason": _reason(t, n, varies[[0, a + 1, b + 1]].tolist()),
             }
         )
     adjusted = holm(np.array([row["p_value"] for row in rows], float))
@@ -133,8 +109,8 @@ def williams_rows(grid: CellGrid) -> list[TableRow]:
     ]
 
 
-def _reason(found: Williams, n: int, varies: list[bool]) -> str:
-    if not math.isnan(found.t):
+def _reason(t: float, n: int, varies: list[bool]) -> str:
+    if not math.isnan(t):
         return ""
     if n < 4:
         return f"{n} methods: four at least are needed"

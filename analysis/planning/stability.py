@@ -39,7 +39,6 @@ IN_UNITS = ("mean", "sd", "sd_population", "minimum", "maximum", "sd_output")
 OF_OUTPUTS = ("icc_2_1", "icc_2_k", "noise_to_methods")
 BETWEEN = ("retest_kendall", "retest_spearman", "retest_pearson")
 NO_INTERVAL = "no interval is made: that of icc_2_1 tells how sure it is"
-CONSTANT = "no two trials have scores that differ"
 
 
 def rating_trials(ratings: pd.DataFrame) -> pd.DataFrame:
@@ -54,18 +53,9 @@ def rating_trials(ratings: pd.DataFrame) -> pd.DataFrame:
     named = ratings.rename(
         columns={"dimension": "question", "annotator": "metric", "rating": "value"}
     )
-    return _trials(named)
-
-
-def score_trials(scores: pd.DataFrame) -> pd.DataFrame:
-    """Take scores with a column `round`; each metric is a judge without a question."""
-    return _trials(scores.rename(columns={"score": "value"}).assign(question=""))
-
-
-def _trials(rows: pd.DataFrame) -> pd.DataFrame:
-    rounds = rows["round"] if "round" in rows else pd.Series("", rows.index)
+    rounds = named["round"] if "round" in named else pd.Series("", named.index)
     keys = ["question", "metric", "story", "method", "round"]
-    rows = rows.assign(round=rounds).dropna(subset=["value"])
+    rows = named.assign(round=rounds).dropna(subset=["value"])
     for key in keys:
         rows[key] = key_texts(rows[key])
     return rows.groupby(keys)["value"].mean().reset_index()
@@ -79,7 +69,7 @@ def stability(
     Parameters
     ----------
     trials
-        From `rating_trials` or `score_trials`.
+        From `rating_trials`.
     resamples, confidence, seed
         Number of resamples of the stories (0 for no intervals), coverage, seed.
 

@@ -241,15 +241,6 @@ def covariance(sets: ChoiceSets, counts: Array, theta: Array) -> Array:
     return np.asarray(np.linalg.inv(information) - 1 / sets.n_methods)
 
 
-def log_likelihood(sets: ChoiceSets, counts: Array, theta: Array) -> Array:
-    """Return the log likelihood of each table, shape (B,)."""
-    found = (sets.chosen(counts) * theta).sum(axis=1)
-    for members, part in sets.blocks(counts):
-        mass = np.exp(theta.T)[members].sum(axis=1)
-        found -= (part.sum(axis=1) * np.log(mass)).sum(axis=0)
-    return np.asarray(found)
-
-
 def _derivatives(theta: Array, sets: ChoiceSets, counts: Array) -> tuple[Array, Array]:
     """Return the gradient of the log likelihood and the information matrix."""
     B, M = theta.shape

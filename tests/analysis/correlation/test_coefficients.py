@@ -15,7 +15,7 @@ from analysis.correlation import (
 from analysis.correlation import (
     kendall as kendall_sums,
 )
-from analysis.correlation.coefficients import correlate, fisher_interval, standardise
+from analysis.correlation.coefficients import correlate, standardise
 from analysis.options import COEFFICIENTS
 from tests.analysis.inference.test_scaling import exact_pearson
 
@@ -229,24 +229,3 @@ def test_the_number_of_threads_does_not_matter(monkeypatch):
     one_thread = correlate(human, scores, weights, ALL)
     for name in ALL:
         np.testing.assert_array_equal(several[name], one_thread[name])
-
-
-@pytest.mark.parametrize(("n", "confidence"), [(10, 0.95), (50, 0.9), (4, 0.99)])
-def test_fishers_interval_of_pearson_is_scipys(n, confidence):
-    rng = np.random.default_rng(n)
-    x = rng.normal(size=n)
-    result = stats.pearsonr(x, x + rng.normal(size=n))
-    expected = result.confidence_interval(confidence)
-    found = fisher_interval("pearson", result.statistic, n, confidence)
-    assert found == pytest.approx((expected.low, expected.high), abs=1e-12)
-
-
-def test_fishers_interval_is_wider_for_spearman_and_empty_where_undefined():
-    pearson = fisher_interval("pearson", 0.5, 40)
-    spearman = fisher_interval("spearman", 0.5, 40)
-    kendall = fisher_interval("kendall", 0.5, 40)
-    assert spearman[0] < pearson[0] < kendall[0] < 0.5
-    for r, n in ((1.0, 40), (np.nan, 40), (0.5, 3)):
-        assert np.isnan(fisher_interval("pearson", r, n)).all()
-    with pytest.raises(ValueError, match="kendall_c"):
-        fisher_interval("kendall_c", 0.5, 40)

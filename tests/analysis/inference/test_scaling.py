@@ -26,7 +26,7 @@ from analysis.planning.benchmark_means import score_boards, weighted_correlation
 from analysis.planning.best_subset import best_subsets
 from analysis.planning.metric_forecasts import coefficients as forecasts
 from analysis.planning.pilots import pilot_study
-from analysis.planning.stability import judges, named_judge, score_trials, stability
+from analysis.planning.stability import judges, named_judge, rating_trials, stability
 from analysis.planning.subset import subset_rows
 from analysis.rankings.composite_weights import rank_weights, weight_table
 from analysis.rankings.composites import composites, part_cells
@@ -302,10 +302,14 @@ def test_no_forecast_or_subset_depends_on_the_unit_of_the_scores(exponent):
         drawn = {"confidence": 0.9, "seed": 0}
         part = subset_rows(boards, ["01", "02"], name="p", resamples=20, **drawn)
         best, listed = best_subsets(boards, sizes=(3,), splits=4, **drawn)
+        answers = rows.rename(columns={"metric": "annotator"}).assign(dimension="")
         trials = pd.concat(
-            [rows.assign(round=k, score=rows["score"] * (1 + k / 8)) for k in (1, 2)]
+            [
+                answers.assign(round=k, rating=answers["score"] * (1 + k / 8))
+                for k in (1, 2)
+            ]
         )
-        steady = stability(score_trials(trials), resamples=20, **drawn)
+        steady = stability(rating_trials(trials), resamples=20, **drawn)
         two = pd.concat([named_judge(table, "one"), named_judge(table, "two")])
         judged = judges(
             two,

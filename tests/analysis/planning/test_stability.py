@@ -11,7 +11,6 @@ from analysis.planning.stability import (
     judges,
     named_judge,
     rating_trials,
-    score_trials,
     stability,
 )
 from analysis.reading.cells import annotator_cells
@@ -161,15 +160,6 @@ def test_equal_scores_have_no_correlation():
     assert np.isnan(found["gpt", "", "noise_to_methods"]["value"])
 
 
-def test_scores_with_rounds_are_trials_too():
-    rows = answers(simulated()).rename(
-        columns={"annotator": "metric", "rating": "score"}
-    )
-    as_scores = table(score_trials(rows.drop(columns="dimension")))
-    as_ratings = table(rating_trials(answers(simulated())))
-    assert as_scores["gpt", "", "sd"]["value"] == as_ratings["gpt", "", "sd"]["value"]
-
-
 def test_the_order_of_rows_does_not_matter():
     rows = answers(simulated())
     mixed = rows.sample(frac=1, random_state=3)
@@ -233,8 +223,12 @@ def test_agreement_with_people_is_that_of_the_metric(shared):
     people = annotator_cells(kept_rows(pd.read_csv(folder / "ratings.csv"), keys))
     scores = pd.read_csv(folder / "scores.csv")
     one = scores[scores["metric"] == "dsg|pali17b"]
-    trials = score_trials(pd.concat([one.assign(round=1), one.assign(round=2)]))
-    values = judge_values(trials).assign(question="alignment")
+    answers = one.rename(columns={"metric": "annotator", "score": "rating"})
+    answers = answers.assign(dimension="alignment")
+    trials = rating_trials(
+        pd.concat([answers.assign(round=1), answers.assign(round=2)])
+    )
+    values = judge_values(trials)
     rows = judges(values, people, resamples=0, **OPTIONS)
     found = {(r["level"], r["coefficient"]): r for r in rows}
     assert {r["metric_a"] for r in rows} == {"people"}

@@ -4,7 +4,6 @@ import itertools
 from collections import defaultdict
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.discrete.conditional_models import ConditionalLogit
@@ -15,7 +14,6 @@ from analysis.rankings.plackett_luce import (
     choice_sets,
     covariance,
     fit,
-    log_likelihood,
 )
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -78,14 +76,6 @@ def test_worths_are_those_of_choix():
     """Computed once by choix 0.4.1: ilsr_rankings(5, orders, alpha=0, tol=1e-14)."""
     expected = [0.48058932, 0.55128313, -0.00744509, -0.68154014, -0.34288721]
     np.testing.assert_allclose(fitted(ORDERS), expected, atol=1e-8)
-
-
-def test_the_likelihood_is_that_of_choix():
-    """By choix.log_likelihood_rankings at these worths."""
-    theta = np.array([[0.48058932, 0.55128313, -0.00744509, -0.68154014, -0.34288721]])
-    assert log_likelihood(*table(ORDERS), theta)[0] == pytest.approx(-37.70009481384721)
-    (one,) = log_likelihood(*table(["abc"]), theta)
-    assert one == pytest.approx(-1.4407646683573874, abs=1e-7)
 
 
 @settings(max_examples=15)
@@ -157,20 +147,6 @@ def test_chosen_as_often_as_expected(seed):
             difference[order[stage]] += 1
             difference[left] -= np.exp(theta[left]) / np.exp(theta[left]).sum()
     np.testing.assert_allclose(difference, 0, atol=1e-7)
-
-
-@given(SEEDS)
-def test_what_else_is_shown_does_not_matter(seed):
-    """Luce's axiom: orders of three without one of them are orders of two."""
-    theta = np.random.default_rng(seed).normal(size=(1, 3))
-    chances = {
-        order: np.exp(log_likelihood(*table([list(order)], 3), theta)[0])
-        for order in itertools.permutations(range(3))
-    }
-    assert sum(chances.values()) == pytest.approx(1)
-    first = sum(p for order, p in chances.items() if order.index(0) < order.index(1))
-    (pair,) = np.exp(log_likelihood(*table([[0, 1]], 3), theta))
-    assert first == pytest.approx(pair)
 
 
 @given(SEEDS)
