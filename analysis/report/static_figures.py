@@ -17,6 +17,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from analysis.options import check_known
+from analysis.report import formulas
 from analysis.report.figure_parts import Figure
 
 KINDS = ("svg", "png")
@@ -37,13 +38,15 @@ NAMED = re.compile(r'<figure id="figure-([a-z0-9-]+)"')
 
 def templates() -> Environment:
     """Return the templates of the page."""
-    return Environment(
+    found = Environment(
         loader=PackageLoader("analysis.report"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    found.globals |= {"math": formulas.math, "display": formulas.display}
+    return found
 
 
 def browser() -> str | None:
