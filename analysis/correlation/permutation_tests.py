@@ -13,10 +13,9 @@ from typing import Protocol
 import numpy as np
 
 from analysis.correlation.cell_means import HUMAN_DIGITS, turned
-from analysis.correlation.coefficients import RANKED, standardise
+from analysis.correlation.coefficients import RANKED, correlate, standardise
 from analysis.correlation.levels import level_values
 from analysis.correlation.permutation_draws import AnyCoins, Coins, Thrown
-from analysis.correlation.permutation_methods import correlate_orders
 from analysis.correlation.permutation_pairs import Contests, Points, contests
 from analysis.correlation.permutation_sums import swapped_values
 from analysis.correlation.permutation_ties import own_ties
@@ -377,11 +376,15 @@ class _MethodMeans:
         human = np.round(grid.human.sum(axis=0) / n, HUMAN_DIGITS)
         used = grid.cells.any(axis=0)
         both = np.round(np.concatenate([middle + shift, middle - shift]), MEAN_DIGITS)
-        found = correlate_orders(human[used], both[:, used], coefficients)
+        orders = np.broadcast_to(human[used], (len(both), int(used.sum())))
+        once = np.ones((len(both), 1, orders.shape[1]))
+        found = correlate(orders, both[None, :, used], once, coefficients)
         whole = thrown.whole(grid.cells)
         return {
             name: np.where(
-                whole != 0, whole * (own[a] - own[b]), np.subtract(*np.split(values, 2))
+                whole != 0,
+                whole * (own[a] - own[b]),
+                np.subtract(*np.split(values[0, :, 0], 2)),
             )
             for (name, values), own in zip(
                 found.items(), self.own.values(), strict=True

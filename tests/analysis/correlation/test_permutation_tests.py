@@ -7,7 +7,6 @@ import pytest
 
 from analysis.correlation import (
     permutation_draws,
-    permutation_methods,
     permutation_pairs,
     permutation_sums,
     permutation_tests,
@@ -130,9 +129,9 @@ def test_many_points_give_what_few_do(monkeypatch, level, holes):
     grid = two_metrics(holes=holes, digits=1)
     thrown = permutation_tests._throw(grid, ("stories", "methods"), 12, 0)
     few = compared(grid, level, thrown)
-    for module in (permutation_pairs, permutation_methods, permutation_sums):
+    for module in (permutation_pairs, permutation_sums):
         monkeypatch.setattr(module, "FEW_POINTS", 2)
-    for module in (permutation_pairs, permutation_methods, permutation_ties):
+    for module in (permutation_pairs, permutation_ties):
         monkeypatch.setattr(module, "CHUNK", 60)
     monkeypatch.setattr(permutation_sums, "ROWS", 3)
     many = compared(grid, level, thrown)
