@@ -21,7 +21,8 @@ from analysis.correlation.levels import level_estimates, level_values
 from analysis.inference.resampling import Draws, no_draws
 from analysis.notes import Notes
 from analysis.options import COEFFICIENTS, AlignOptions
-from analysis.pairwise.tie_calibration import level_accuracy
+from analysis.pairwise.output_pairs import rating_pairs
+from analysis.pairwise.tie_calibration import accuracy_with_ties
 from analysis.planning.benchmark_means import score_boards, weighted_correlations
 from analysis.planning.best_subset import best_subsets
 from analysis.planning.metric_forecasts import coefficients as forecasts
@@ -368,13 +369,11 @@ def test_a_subset_may_come_in_another_unit_than_the_whole():
 
 @pytest.mark.parametrize("unit", [1e-320, 1e-200, 1e200])
 def test_the_best_tie_threshold_of_any_size(unit):
-    grid = small()
-    scores = grid.scores * unit
-    grid = type(grid)(**{**vars(grid), "scores": scores})
-    plain = level_accuracy(small(), level="story", epsilon="insample")[0]
-    found = level_accuracy(grid, level="story", epsilon="insample")[0]
-    assert found["value"] == plain["value"]
-    assert found["epsilon"] == pytest.approx(plain["epsilon"] * unit, rel=1e-3)
+    pairs = rating_pairs(small())
+    plain = accuracy_with_ties(pairs.human, pairs.scores[0], "insample", [])
+    found = accuracy_with_ties(pairs.human, pairs.scores[0] * unit, "insample", [])
+    assert found[0] == plain[0]
+    assert found[1] == pytest.approx(plain[1] * unit, rel=1e-3)
 
 
 def test_ranks_of_small_scores_are_no_ties():

@@ -1,7 +1,6 @@
 """Accuracy with ties, its thresholds, and both at every level."""
 
 import dataclasses
-import itertools
 import json
 
 import numpy as np
@@ -11,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.options import OptionError
-from analysis.pairwise import tie_calibration
 from analysis.pairwise.tie_calibration import (
     accuracy_with_ties,
     best_epsilon,
@@ -49,10 +47,7 @@ EQUALLY_GOOD = {("meteor", "eps_sys")}
 
 @pytest.mark.shared
 @pytest.mark.parametrize(("name", "checked"), [("dsg", 117), ("tifa", 44)])
-@pytest.mark.parametrize("limit", [tie_calibration.LIMIT, 1000])
-def test_independent_values_at_every_level(shared, monkeypatch, name, checked, limit):
-    monkeypatch.setattr(tie_calibration, "LIMIT", limit)
-    monkeypatch.setattr(tie_calibration, "MANY", limit // 5)
+def test_independent_values_at_every_level(shared, name, checked):
     folder = shared / "data" / name
     expected = json.loads((folder / "expected.json").read_text())
     expected = expected.get("metrics", expected)
@@ -67,12 +62,12 @@ def test_independent_values_at_every_level(shared, monkeypatch, name, checked, l
             assert row["n"] == 10
             compared += 1
     for level, key in KEYS.items():
-        tuned = level_accuracy(grid, level=level, epsilon="insample")
-        plain = level_accuracy(grid, level=level)
-        for best, zero in zip(tuned, plain, strict=True):
+        for k, zero in enumerate(level_accuracy(grid, level=level)):
+            human, scores = pairs_of(grid, level, k)
+            value, epsilon = accuracy_with_ties(human, scores, "insample", [])
             found = {
-                f"acc_eq_{key}": best["value"],
-                f"eps_{key}": best["epsilon"],
+                f"acc_eq_{key}": value,
+                f"eps_{key}": epsilon,
                 f"acc_eq0_{key}": zero["value"],
             }
             if level == "pooled":
@@ -81,9 +76,9 @@ def test_independent_values_at_every_level(shared, monkeypatch, name, checked, l
                     "ppa_global_half": zero["ppa_half"],
                     "ppa_global_n": zero["n_pairs"],
                 }
-            values = expected[best["metric"]]
+            values = expected[zero["metric"]]
             for part in set(found) & set(values):
-                if (best["metric"], part) in EQUALLY_GOOD:
+                if (zero["metric"], part) in EQUALLY_GOOD:
                     assert found[part] == 0
                     continue
                 assert found[part] == pytest.approx(values[part], abs=1e-9), part
@@ -91,44 +86,50 @@ def test_independent_values_at_every_level(shared, monkeypatch, name, checked, l
     assert compared == checked
 
 
-def naive(grid, level, epsilon):
-    """acc_eq of all pairs of cells by its definition."""
-    cells = list(zip(*np.nonzero(grid.cells), strict=True))
-    kept = {
-        "pooled": lambda a, b: True,
-        "story": lambda a, b: a[0] == b[0],
-        "within_method": lambda a, b: a[1] == b[1],
-    }[level]
-    right = []
-    for a, b in itertools.combinations(cells, 2):
-        if kept(a, b):
-            h = np.sign(grid.human[a] - grid.human[b])
-            d = grid.scores[0][a] - grid.scores[0][b]
-            right.append(h == (0 if abs(d) <= epsilon else np.sign(d)))
-    return np.mean(right), len(right)
+def pairs_of(grid, level, k=0):
+    """Return people's preference and the metric's difference of all pairs of cells."""
+    cells = np.argwhere(grid.cells)
+    i, j = np.triu_indices(len(cells), 1)
+    axis = {"story": 0, "within_method": 1}.get(level)
+    if axis is not None:
+        same = cells[i, axis] == cells[j, axis]
+        i, j = i[same], j[same]
+    human, scores = grid.human[grid.cells], grid.scores[k][grid.cells]
+    return np.sign(human[i] - human[j]), scores[i] - scores[j]
 
 
 values = st.lists(st.integers(0, 4), min_size=12, max_size=12)
 
 
-@given(values, values, st.sampled_from(sorted(KEYS)), st.booleans())
-def test_levels_by_definition(human, scores, level, in_bins):
+@given(values, values, st.sampled_from(sorted(KEYS)))
+def test_levels_by_definition(human, scores, level):
     grid = small_grid(np.reshape(human, (4, 3)), np.reshape(scores, (4, 3)))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tie_calibration, "MANY", 0 if in_bins else 1000)
-        if in_bins:
-            patch.setattr(tie_calibration, "LIMIT", 0)
-            patch.setattr(tie_calibration, "BINS", 3)
-            patch.setattr(tie_calibration, "CHUNK", 5)
-        plain = level_accuracy(grid, level=level)[0]
-        tuned = level_accuracy(grid, level=level, epsilon="insample")[0]
-    assert (plain["value"], plain["n"]) == pytest.approx(naive(grid, level, 0.0))
-    by_threshold = {e: naive(grid, level, e)[0] for e in range(5)}
+    (row,) = level_accuracy(grid, level=level)
+    people, metric = pairs_of(grid, level)
+    right = np.sign(metric) == people
+    assert (row["value"], row["n"]) == (pytest.approx(right.mean()), len(people))
+    decided = people != 0
+    assert row["n_pairs"] == decided.sum()
+    if decided.any():
+        tied = metric[decided] == 0
+        assert row["metric_tie_rate"] == pytest.approx(tied.mean())
+        assert row["ppa_strict"] == pytest.approx(right[decided].mean())
+        half = right[decided].mean() + tied.mean() / 2
+        assert row["ppa_half"] == pytest.approx(half)
+
+
+@given(values, values)
+def test_the_smallest_of_the_best_thresholds_by_definition(human, scores):
+    people, metric = pairs_of(small_grid([human], [scores]), "pooled")
+    by_threshold = {
+        e: np.mean(people == np.where(abs(metric) <= e, 0, np.sign(metric)))
+        for e in range(5)
+    }
     best = max(by_threshold.values())
-    assert tuned["value"] == pytest.approx(best)
     smallest = min(e for e, v in by_threshold.items() if np.isclose(v, best))
-    assert tuned["epsilon"] == smallest
-    assert tuned["epsilon_in_sample"]
+    assert accuracy_with_ties(people, metric, "insample", []) == pytest.approx(
+        (best, smallest)
+    )
 
 
 def test_what_has_no_pair_says_so():
@@ -156,12 +157,9 @@ def test_values_of_whole_methods_have_pairs_of_methods_only():
         assert level_accuracy(grid, level=level)[0]["n"] == 0
 
 
-@pytest.mark.parametrize(
-    "options", [{"level": "system"}, {"level": "story", "epsilon": "heldout"}]
-)
-def test_unknown_options_are_refused(options):
+def test_an_unknown_level_is_refused():
     with pytest.raises(OptionError):
-        level_accuracy(small_grid([[1, 2]], [[1, 2]]), **options)
+        level_accuracy(small_grid([[1, 2]], [[1, 2]]), level="system")
 
 
 @given(
