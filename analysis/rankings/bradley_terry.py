@@ -179,37 +179,6 @@ def _solved(information: Array, gradient: Array) -> Array:
         return step
 
 
-def covariance(counts: Array, found: Fit, *, ties: str = "half") -> Array:
-    """Return the inverse of the Fisher information, answers being independent.
-
-    Parameters
-    ----------
-    counts, ties
-        As given to `fit_model`.
-    found
-        What it returned.
-
-    Returns
-    -------
-    array of shape (B, M + 2, M + 2)
-        Of log strengths with mean 0, log nu and side effect; 0 for a parameter that
-        is not fitted. Differences of strengths have the variances
-        ``c[i, i] + c[j, j] - 2 c[i, j]``.
-
-    Notes
-    -----
-    Answers of one story or annotator are not independent, so that intervals from this
-    matrix are too narrow: leaderboards use the cluster bootstrap.
-    """
-    data = _statistics(counts, ties)
-    parameters = np.column_stack([found.theta, found.log_nu, found.side])
-    inverse = np.linalg.inv(_derivatives(parameters, data)[1])
-    M = counts.shape[-1]
-    inverse[:, :M, :M] -= 1 / M  # of the sum of the strengths, which is fixed
-    both = data.free[:, :, None] & data.free[:, None, :]
-    return np.asarray(np.where(both, inverse, 0.0))
-
-
 def without_side(counts: Array) -> Array:
     """Add the planes of a table up to wins and ties, (..., 2, M, M)."""
     if counts.shape[-3] == 2:

@@ -60,40 +60,29 @@ def weight_table(
     return pd.DataFrame(rows, columns=[*WEIGHT_COLUMNS, "kind"])
 
 
-def envision_weights(*, as_in_code: bool = False) -> pd.DataFrame:
+def envision_weights() -> pd.DataFrame:
     """Return Envision's: .4 consistency, .4 physicality, .2 aesthetics.
 
-    Parameters
-    ----------
-    as_in_code
-        The paper calls each of them the mean of its three questions, named here as in
-        the expert study's protocol; the released code, and the paper's own tables, have
-        weights of .33, .33 and .34.
+    The paper calls each of them the mean of its three questions, named here as in the
+    expert study's protocol; the released code, and the paper's own tables, have weights
+    of .33, .33 and .34.
     """
-    shares = (0.33, 0.33, 0.34) if as_in_code else (1.0, 1.0, 1.0)
-    parts = {
-        name: dict(zip(questions, shares, strict=True))
-        for name, questions in ENVISION_QUESTIONS.items()
-    }
     overall = {"consistency": 0.4, "physicality": 0.4, "aesthetics": 0.2}
-    return weight_table({**parts, "overall": overall})
+    return weight_table({**ENVISION_QUESTIONS, "overall": overall})
 
 
-def vistar_weights(mask: Mapping[str, Sequence[str]] | None = None) -> pd.DataFrame:
-    """Return VISTAR's: core, the mean of the nine angles; one composite a role.
+def vistar_weights() -> pd.DataFrame:
+    """Return VISTAR's core, the mean of the nine angles.
 
-    Parameters
-    ----------
-    mask
-        Role to its relevant angles. The paper has 28 such pairs of seven roles and nine
-        angles, and does not print which.
+    The paper also has means over the angles that are relevant to each of seven roles,
+    and does not print which these are.
     """
-    return weight_table({"core": VISTAR_ANGLES, **(mask or {})})
+    return weight_table({"core": VISTAR_ANGLES})
 
 
-def rank_weights(metrics: Iterable[str], name: str = "average rank") -> pd.DataFrame:
+def rank_weights(metrics: Iterable[str]) -> pd.DataFrame:
     """Return ViStoryBench's leaderboard: the average of the ranks over metrics."""
-    return weight_table({name: tuple(metrics)}, kind="ranks")
+    return weight_table({"average rank": tuple(metrics)}, kind="ranks")
 
 
 def read_weights(path: Path) -> pd.DataFrame:

@@ -110,6 +110,22 @@ class Figure:
         return sum(rows) + 120 <= PAGE[1]
 
 
+def figure_of(
+    key: str,
+    section: str,
+    title: str,
+    caption: str,
+    alt: str,
+    panels: Sequence[Panel],
+    width: int = 20,
+    tables: tuple[str, ...] = (),
+) -> list[Figure]:
+    """Return the figure of some panels; none of none."""
+    if not panels:
+        return []
+    return [Figure(key, section, title, caption, alt, tuple(panels), width, tables)]
+
+
 def of_table(name: str, figures: Iterable[Figure]) -> list[Figure]:
     """Note which table the figures are drawn from, where they do not say."""
     return [
@@ -212,21 +228,6 @@ def vertical(x: float, *, dash: str = "solid", width: float = 1) -> Trace:
         "y1": 1,
         "yref": "paper",
         "line": {"color": GREY, "width": width, "dash": dash},
-        "layer": "below",
-    }
-
-
-def band(low: float, high: float) -> Trace:
-    """Return a shaded range from bottom to top."""
-    return {
-        "type": "rect",
-        "x0": low,
-        "x1": high,
-        "y0": 0,
-        "y1": 1,
-        "yref": "paper",
-        "line": {"width": 0},
-        "fillcolor": "rgba(128,128,128,0.18)",
         "layer": "below",
     }
 

@@ -17,6 +17,7 @@ from analysis.report.figure_parts import (
     as_text,
     column_axis,
     dot_panel,
+    figure_of,
     of_table,
     row_axis,
     row_height,
@@ -132,17 +133,15 @@ def standing_dots(standings: pd.DataFrame) -> list[Figure]:
     )
     if alike:
         caption += f" The three ways give one order for {', '.join(alike)}."
-    return [
-        Figure(
-            "standings",
-            SECTION,
-            "The same ratings, ranked in three ways",
-            caption,
-            f"Rankings from ratings. {'; '.join(told)}.",
-            tuple(panels),
-            18,
-        )
-    ]
+    return figure_of(
+        "standings",
+        SECTION,
+        "The same ratings, ranked in three ways",
+        caption,
+        f"Rankings from ratings. {'; '.join(told)}.",
+        panels,
+        18,
+    )
 
 
 def ladders(board: pd.DataFrame) -> list[Figure]:
@@ -196,17 +195,15 @@ def _ladders(board: pd.DataFrame, key: str, title: str, model: str) -> list[Figu
             " On the right the ranks that each method may have: overlapping ranges are "
             "places that are not settled."
         )
-    return [
-        Figure(
-            key,
-            SECTION,
-            title,
-            caption,
-            f"{title}. {'; '.join(told)}.",
-            tuple(panels),
-            22,
-        )
-    ]
+    return figure_of(
+        key,
+        SECTION,
+        title,
+        caption,
+        f"{title}. {'; '.join(told)}.",
+        panels,
+        22,
+    )
 
 
 def _rank_axis(rows: pd.DataFrame, ends: list[float]) -> Trace:
@@ -409,17 +406,15 @@ def profiles(cells: pd.DataFrame, correlations: pd.DataFrame | None) -> list[Fig
         caption += f" The first {MOST_PROFILES} of {len(order)} are drawn."
     firsts = shares.idxmax()
     told = ", ".join(f"{metric}: {method}" for metric, method in firsts.items())
-    return [
-        Figure(
-            "profiles",
-            SECTION,
-            "Profiles of methods over metrics",
-            caption,
-            f"Polar charts; the best method by metric is {told}.",
-            panels,
-            15,
-        )
-    ]
+    return figure_of(
+        "profiles",
+        SECTION,
+        "Profiles of methods over metrics",
+        caption,
+        f"Polar charts; the best method by metric is {told}.",
+        panels,
+        15,
+    )
 
 
 def metric_shares(cells: pd.DataFrame) -> pd.DataFrame:

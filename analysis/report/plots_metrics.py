@@ -36,6 +36,7 @@ from analysis.report.figure_parts import (
     column_axis,
     dots,
     error_bars,
+    figure_of,
     of_table,
     row_axis,
     row_height,
@@ -96,17 +97,15 @@ def forests(correlations: pd.DataFrame, agreement: pd.DataFrame | None) -> list[
     caption = forest_caption(data, ceilings, bold=bold)
     if (data.groupby("dimension")["metric"].nunique() > MOST_ROWS).any():
         caption += f" The {MOST_ROWS} highest metrics are drawn; the table has all."
-    return [
-        Figure(
-            "forest",
-            SECTION,
-            f"Agreement with people ({COEFFICIENT_NAMES[name]})",
-            caption,
-            f"Coefficients with intervals. {'; '.join(told)}.",
-            tuple(panels),
-            26,
-        )
-    ]
+    return figure_of(
+        "forest",
+        SECTION,
+        f"Agreement with people ({COEFFICIENT_NAMES[name]})",
+        caption,
+        f"Coefficients with intervals. {'; '.join(told)}.",
+        panels,
+        26,
+    )
 
 
 def _forest(
@@ -182,17 +181,15 @@ def metric_matrix(correlations: pd.DataFrame) -> list[Figure]:
             best["dimension"], best["metric"], best["value"], strict=True
         )
     )
-    return [
-        Figure(
-            "matrix",
-            SECTION,
-            "Every metric by every question",
-            caption,
-            f"Matrix of coefficients; the highest of each question are {told}.",
-            tuple(panels),
-            20,
-        )
-    ]
+    return figure_of(
+        "matrix",
+        SECTION,
+        "Every metric by every question",
+        caption,
+        f"Matrix of coefficients; the highest of each question are {told}.",
+        panels,
+        20,
+    )
 
 
 def _matrix(rows: pd.DataFrame, metrics: list[str]) -> Panel:
@@ -249,22 +246,18 @@ def rank_flips(
         told.append(
             f"{question}: " + ", ".join(f"{m} by {c}" for c, m in firsts.items())
         )
-    if not panels:
-        return []
-    return [
-        Figure(
-            "ranks",
-            SECTION,
-            "Does the best metric depend on how one asks?",
-            "Rank of each metric (1 is best) by level and coefficient. Level lines: "
-            "the choice does not matter. Lines that cross: it does, and one column "
-            "alone would mislead. Coloured are metrics that move by "
-            f"{FLIP} ranks or more.",
-            f"Rank charts. First stand, {'; '.join(told)}.",
-            tuple(panels),
-            26,
-        )
-    ]
+    return figure_of(
+        "ranks",
+        SECTION,
+        "Does the best metric depend on how one asks?",
+        "Rank of each metric (1 is best) by level and coefficient. Level lines: "
+        "the choice does not matter. Lines that cross: it does, and one column "
+        "alone would mislead. Coloured are metrics that move by "
+        f"{FLIP} ranks or more.",
+        f"Rank charts. First stand, {'; '.join(told)}.",
+        panels,
+        26,
+    )
 
 
 def _bumps(question: str, ranks: pd.DataFrame) -> Panel:

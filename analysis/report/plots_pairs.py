@@ -16,6 +16,7 @@ from analysis.report.figure_parts import (
     as_text,
     column_axis,
     dot_panel,
+    figure_of,
     of_table,
     row_axis,
     said,
@@ -82,22 +83,18 @@ def pair_dots(pairwise: pd.DataFrame) -> list[Figure]:
             )
         )
         told.append(f"{question}: {said(parts[0], 'metric')}")
-    if not panels:
-        return []
-    return [
-        Figure(
-            "pairs",
-            SECTION,
-            "How often a metric prefers what people prefer",
-            "The line at 50 per cent is chance, where a metric that guesses stands, "
-            "and a constant one if a tie is half. The dotted line is VISTAR's demand "
-            "of 75 per cent. The further the two marks of a metric lie apart, the more "
-            "pairs it cannot tell apart.",
-            f"Pairwise accuracy in per cent, ties half. {'; '.join(told)}.",
-            tuple(panels),
-            26,
-        )
-    ]
+    return figure_of(
+        "pairs",
+        SECTION,
+        "How often a metric prefers what people prefer",
+        "The line at 50 per cent is chance, where a metric that guesses stands, "
+        "and a constant one if a tie is half. The dotted line is VISTAR's demand "
+        "of 75 per cent. The further the two marks of a metric lie apart, the more "
+        "pairs it cannot tell apart.",
+        f"Pairwise accuracy in per cent, ties half. {'; '.join(told)}.",
+        panels,
+        26,
+    )
 
 
 def human_pair_dots(human_pairs: pd.DataFrame) -> list[Figure]:
@@ -127,21 +124,17 @@ def human_pair_dots(human_pairs: pd.DataFrame) -> list[Figure]:
         )
         panels.append(panel)
         told.append(f"{question}: {said(scaled, 'metric')}")
-    if not panels:
-        return []
-    return [
-        Figure(
-            "human-pairs",
-            SECTION,
-            "Does a metric predict people as well as one of them does?",
-            "How often each predicts what all other annotators prefer, on the same "
-            "pairs and against the same people; a tie is half. The dashed line is one "
-            "annotator, the human ceiling; the solid one is chance.",
-            f"Pairwise accuracy against all other annotators. {'; '.join(told)}.",
-            tuple(panels),
-            24,
-        )
-    ]
+    return figure_of(
+        "human-pairs",
+        SECTION,
+        "Does a metric predict people as well as one of them does?",
+        "How often each predicts what all other annotators prefer, on the same "
+        "pairs and against the same people; a tie is half. The dashed line is one "
+        "annotator, the human ceiling; the solid one is chance.",
+        f"Pairwise accuracy against all other annotators. {'; '.join(told)}.",
+        panels,
+        24,
+    )
 
 
 def accuracy_dots(accuracies: pd.DataFrame) -> list[Figure]:
@@ -170,23 +163,21 @@ def accuracy_dots(accuracies: pd.DataFrame) -> list[Figure]:
                 axis="accuracy with ties",
             )
         )
-        told.append(f"{question}: {said(parts[0], 'metric')}")
-    if not panels:
-        return []
-    return [
-        Figure(
-            "accuracy-levels",
-            SECTION,
-            "Accuracy with ties, by level",
-            "Share of pairs that metric and people order alike, or both tie (acc_eq), "
-            "with equal scores alone as ties of a metric. Pairs are those of method "
-            "means, of outputs of one story, of all outputs, of outputs of one method. "
-            "Compare metrics inside a level, not levels with one another.",
-            f"acc_eq at {LEVEL_NAMES[levels[0]]}. {'; '.join(told)}.",
-            tuple(panels),
-            24,
+        told.append(
+            f"{question}, {parts[0]['level'].iloc[0]}: {said(parts[0], 'metric')}"
         )
-    ]
+    return figure_of(
+        "accuracy-levels",
+        SECTION,
+        "Accuracy with ties, by level",
+        "Share of pairs that metric and people order alike, or both tie (acc_eq), "
+        "with equal scores alone as ties of a metric. Pairs are those of method "
+        "means, of outputs of one story, of all outputs, of outputs of one method. "
+        "Compare metrics inside a level, not levels with one another.",
+        f"acc_eq. {'; '.join(told)}.",
+        panels,
+        24,
+    )
 
 
 def spa_dots(spa: pd.DataFrame) -> list[Figure]:
@@ -211,19 +202,15 @@ def _dots_by_question(
         rows = rows.head(MOST_ROWS)
         panels.append(dot_panel(str(question), rows, names="metric", axis=axis))
         told.append(f"{question}: {said(rows, 'metric')}")
-    if not panels:
-        return []
-    return [
-        Figure(
-            key,
-            SECTION,
-            title,
-            caption,
-            f"{title}. {'; '.join(told)}.",
-            tuple(panels),
-            22,
-        )
-    ]
+    return figure_of(
+        key,
+        SECTION,
+        title,
+        caption,
+        f"{title}. {'; '.join(told)}.",
+        panels,
+        22,
+    )
 
 
 def cluster_strips(clusters: pd.DataFrame) -> list[Figure]:
@@ -255,18 +242,15 @@ def cluster_strips(clusters: pd.DataFrame) -> list[Figure]:
     )
     if alike:
         caption += f" No two metrics are told apart at: {', '.join(alike)}."
-    return [
-        Figure(
-            "clusters",
-            SECTION,
-            "Which metrics the tests can tell apart",
-            caption,
-            "Significance clusters. Not worse than the best are, "
-            f"{'; '.join(told[:8])}.",
-            tuple(panels),
-            20,
-        )
-    ]
+    return figure_of(
+        "clusters",
+        SECTION,
+        "Which metrics the tests can tell apart",
+        caption,
+        f"Significance clusters. Not worse than the best are, {'; '.join(told[:8])}.",
+        panels,
+        20,
+    )
 
 
 def _strip(rows: pd.DataFrame, order: list[str], level: str) -> Panel:
@@ -347,19 +331,15 @@ def calibration_dots(calibration: pd.DataFrame) -> list[Figure]:
                     span=(0.0,),
                 )
             )
-    if not panels:
-        return []
-    return [
-        Figure(
-            "calibration",
-            SECTION,
-            "Metrics weighted to fit people",
-            "Accuracy on stories that had no part in fitting the weights. Intervals "
-            "of rows that share their pairs may overlap while their difference is "
-            "clear: the gain of the composite has an interval of its own (rows gain "
-            "of the table).",
-            f"Held-out accuracy. {'; '.join(told)}.",
-            tuple(panels),
-            24,
-        )
-    ]
+    return figure_of(
+        "calibration",
+        SECTION,
+        "Metrics weighted to fit people",
+        "Accuracy on stories that had no part in fitting the weights. Intervals "
+        "of rows that share their pairs may overlap while their difference is "
+        "clear: the gain of the composite has an interval of its own (rows gain "
+        "of the table).",
+        f"Held-out accuracy. {'; '.join(told)}.",
+        panels,
+        24,
+    )

@@ -12,6 +12,7 @@ from analysis.report.figure_parts import (
     Trace,
     as_text,
     dot_panel,
+    figure_of,
     of_table,
     row_axis,
     row_height,
@@ -88,21 +89,17 @@ def distribution_bars(distributions: pd.DataFrame) -> list[Figure]:
             f"{question}: rating {top:g} is given most to "
             f"{table[top].idxmax()} ({table[top].max():.0%})"
         )
-    if not panels:
-        return []
-    return [
-        Figure(
-            "distributions",
-            SECTION,
-            "What people answered",
-            "Share of each rating, highest mean on top. A mean hides whether a method "
-            "is middling, or splits people or stories into two camps; a scale whose "
-            "ends nobody uses tells less than its number of steps.",
-            f"Stacked bars of ratings. {'; '.join(told)}.",
-            tuple(panels),
-            22,
-        )
-    ]
+    return figure_of(
+        "distributions",
+        SECTION,
+        "What people answered",
+        "Share of each rating, highest mean on top. A mean hides whether a method "
+        "is middling, or splits people or stories into two camps; a scale whose "
+        "ends nobody uses tells less than its number of steps.",
+        f"Stacked bars of ratings. {'; '.join(told)}.",
+        panels,
+        22,
+    )
 
 
 def _stack(question: str, table: pd.DataFrame) -> Panel:
@@ -199,22 +196,18 @@ def agreement_dots(agreement: pd.DataFrame) -> list[Figure]:
             )
         )
         told.append(f"{STATISTICS[name]}: {said(rows, 'question')}")
-    if not panels:
-        return []
-    return [
-        Figure(
-            "agreement",
-            SECTION,
-            "How well people agree with one another",
-            "0 is chance, 1 is perfect. Where nearly all answers are alike, alpha "
-            "falls "
-            "while AC1 and AC2 stay high: then there is little to agree about, not "
-            "little agreement.",
-            f"Agreement of people. {'; '.join(told)}.",
-            tuple(panels),
-            18,
-        )
-    ]
+    return figure_of(
+        "agreement",
+        SECTION,
+        "How well people agree with one another",
+        "0 is chance, 1 is perfect. Where nearly all answers are alike, alpha "
+        "falls "
+        "while AC1 and AC2 stay high: then there is little to agree about, not "
+        "little agreement.",
+        f"Agreement of people. {'; '.join(told)}.",
+        panels,
+        18,
+    )
 
 
 def annotator_dots(annotators: pd.DataFrame) -> list[Figure]:
@@ -271,17 +264,15 @@ def annotator_dots(annotators: pd.DataFrame) -> list[Figure]:
         caption += f" Of many, the {MOST_ROWS} at the two ends are drawn."
     if len(panels) > MOST_PANELS:
         caption += f" The first {MOST_PANELS} panels are drawn; the table has all."
-    return [
-        Figure(
-            "annotators",
-            SECTION,
-            "Annotators one by one",
-            caption,
-            f"Annotators: {'; '.join(told)}.",
-            tuple(panels[:MOST_PANELS]),
-            18,
-        )
-    ]
+    return figure_of(
+        "annotators",
+        SECTION,
+        "Annotators one by one",
+        caption,
+        f"Annotators: {'; '.join(told)}.",
+        tuple(panels[:MOST_PANELS]),
+        18,
+    )
 
 
 def _annotators(known: pd.DataFrame) -> list[str]:
@@ -351,20 +342,18 @@ def position_dots(
             )
         )
         tables.append("side_effect")
-    return [
-        Figure(
-            "position",
-            SECTION,
-            "Does the side decide?",
-            "An interval away from the line means that people prefer a side, whatever "
-            "stands there: it draws whole clusters of answers, where the table's "
-            "p-value takes answers as independent. Sides that are drawn at random turn "
-            "it into noise rather than a bias of the ranking. Counting each pair of "
-            "methods both ways alike takes away that strong methods may have stood on "
-            "one side.",
-            f"Share of wins on the left. {said(rows, 'question')}.",
-            tuple(panels),
-            24,
-            tuple(tables),
-        )
-    ]
+    return figure_of(
+        "position",
+        SECTION,
+        "Does the side decide?",
+        "An interval away from the line means that people prefer a side, whatever "
+        "stands there: it draws whole clusters of answers, where the table's "
+        "p-value takes answers as independent. Sides that are drawn at random turn "
+        "it into noise rather than a bias of the ranking. Counting each pair of "
+        "methods both ways alike takes away that strong methods may have stood on "
+        "one side.",
+        f"Share of wins on the left. {said(rows, 'question')}.",
+        panels,
+        24,
+        tuple(tables),
+    )

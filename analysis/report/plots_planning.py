@@ -23,6 +23,7 @@ from analysis.report.figure_parts import (
     Trace,
     as_text,
     dot_panel,
+    figure_of,
     of_table,
     said,
     values,
@@ -137,17 +138,15 @@ def _strata(statistic: str, rows: pd.DataFrame) -> list[Figure]:
     title = STRATA[statistic]
     if statistic not in COEFFICIENT_NAMES:
         title = title[:1].lower() + title[1:]
-    return [
-        Figure(
-            f"strata-{statistic.replace('_', '-')}",
-            "strata",
-            f"By group of stories: {title}",
-            caption,
-            f"By stratum. {'; '.join(told[:6])}.",
-            tuple(panels[:MOST_PANELS]),
-            24,
-        )
-    ]
+    return figure_of(
+        f"strata-{statistic.replace('_', '-')}",
+        "strata",
+        f"By group of stories: {title}",
+        caption,
+        f"By stratum. {'; '.join(told[:6])}.",
+        tuple(panels[:MOST_PANELS]),
+        24,
+    )
 
 
 def power_curves(
@@ -190,17 +189,15 @@ def power_curves(
         )
     if len(panels) > MOST_PANELS:
         caption += f" The first {MOST_PANELS} of {len(panels)} panels are drawn."
-    return [
-        Figure(
-            "power",
-            "planning",
-            "What more stories, annotators or methods buy",
-            caption,
-            f"Expected half-widths. {'; '.join(told[:6])}.",
-            tuple(panels[:MOST_PANELS]),
-            20,
-        )
-    ]
+    return figure_of(
+        "power",
+        "planning",
+        "What more stories, annotators or methods buy",
+        caption,
+        f"Expected half-widths. {'; '.join(told[:6])}.",
+        tuple(panels[:MOST_PANELS]),
+        20,
+    )
 
 
 def _power_title(
@@ -271,21 +268,17 @@ def subset_dots(subset: pd.DataFrame) -> list[Figure]:
         )
         whole = rows[rows["statistic"] == "kendall"]
         told.append(f"{name}: {said(whole, 'board')}")
-    if not panels:
-        return []
-    return [
-        Figure(
-            "subset",
-            "strata",
-            "Does a part of the stories keep the ranking?",
-            "Order of the methods in the subset against the whole, which holds the "
-            "subset and so flatters it, and against the stories outside it. A "
-            "subset is worth its name where it beats random ones of its size.",
-            f"Rank correlations of a subset with the whole. {'; '.join(told)}.",
-            tuple(panels[:MOST_PANELS]),
-            24,
-        )
-    ]
+    return figure_of(
+        "subset",
+        "strata",
+        "Does a part of the stories keep the ranking?",
+        "Order of the methods in the subset against the whole, which holds the "
+        "subset and so flatters it, and against the stories outside it. A "
+        "subset is worth its name where it beats random ones of its size.",
+        f"Rank correlations of a subset with the whole. {'; '.join(told)}.",
+        tuple(panels[:MOST_PANELS]),
+        24,
+    )
 
 
 def best_subset_curves(best: pd.DataFrame) -> list[Figure]:
@@ -303,21 +296,17 @@ def best_subset_curves(best: pd.DataFrame) -> list[Figure]:
         layout = _curve_layout("stories", "tau-b", [0, 1.02], sizes)
         panels.append(Panel(str(board), 280, data, layout))
         told.append(f"{board}: up to {rows['value'].max():.2f}")
-    if not panels:
-        return []
-    return [
-        Figure(
-            "best-subset",
-            "strata",
-            "How few stories keep the ranking?",
-            "Stories chosen on one half of the methods and checked on the other, "
-            "beside as many stories at random. The gap between the two is what "
-            "choosing buys.",
-            f"Rank correlations by size. {'; '.join(told[:6])}.",
-            tuple(panels[:MOST_PANELS]),
-            20,
-        )
-    ]
+    return figure_of(
+        "best-subset",
+        "strata",
+        "How few stories keep the ranking?",
+        "Stories chosen on one half of the methods and checked on the other, "
+        "beside as many stories at random. The gap between the two is what "
+        "choosing buys.",
+        f"Rank correlations by size. {'; '.join(told[:6])}.",
+        tuple(panels[:MOST_PANELS]),
+        20,
+    )
 
 
 def _boards(rows: pd.DataFrame) -> "pd.Series[str]":
@@ -342,21 +331,17 @@ def stability_dots(stability: pd.DataFrame) -> list[Figure]:
         rows = rows.assign(board=_boards(rows)).head(MOST_ROWS)
         panels.append(dot_panel(title, rows, names="board", axis="", span=(0.0,)))
         told.append(f"{title}: {said(rows, 'board')}")
-    if not panels:
-        return []
-    return [
-        Figure(
-            "stability",
-            "metrics",
-            "How steady a judge is over repeated trials",
-            "The spread of trials is noise that no other story or annotator takes "
-            "away. Noise by differences: what trials add to a method's mean, as a "
-            "share of how far methods stand apart.",
-            f"Repeated trials. {'; '.join(told)}.",
-            tuple(panels),
-            20,
-        )
-    ]
+    return figure_of(
+        "stability",
+        "metrics",
+        "How steady a judge is over repeated trials",
+        "The spread of trials is noise that no other story or annotator takes "
+        "away. Noise by differences: what trials add to a method's mean, as a "
+        "share of how far methods stand apart.",
+        f"Repeated trials. {'; '.join(told)}.",
+        panels,
+        20,
+    )
 
 
 def judge_dots(judges: pd.DataFrame) -> list[Figure]:
@@ -387,18 +372,16 @@ def judge_dots(judges: pd.DataFrame) -> list[Figure]:
             )
         )
         told.append(f"{question}: {said(rows, 'pair')}")
-    return [
-        Figure(
-            "judges",
-            "metrics",
-            "Do judges agree with people and one another?",
-            "Two judges that agree with each other more than with people share a "
-            "taste that people do not have.",
-            f"Correlations between judges. {'; '.join(told[:6])}.",
-            tuple(panels[:MOST_PANELS]),
-            24,
-        )
-    ]
+    return figure_of(
+        "judges",
+        "metrics",
+        "Do judges agree with people and one another?",
+        "Two judges that agree with each other more than with people share a "
+        "taste that people do not have.",
+        f"Correlations between judges. {'; '.join(told[:6])}.",
+        tuple(panels[:MOST_PANELS]),
+        24,
+    )
 
 
 def _line(

@@ -15,6 +15,7 @@ from analysis.report.figure_parts import (
     as_text,
     dot_panel,
     error_bars,
+    figure_of,
     row_axis,
     row_height,
     values,
@@ -44,19 +45,17 @@ def variance_bars(variance: pd.DataFrame) -> list[Figure]:
     for question in questions:
         own = known[known["question"] == question].set_index("component")["share"]
         told.append(f"{question}: most from {own.idxmax()} ({per_cent(own.max())})")
-    return [
-        Figure(
-            "variance",
-            SECTION,
-            "Where ratings differ",
-            "Much from methods: they differ, and few ratings rank them. Much from "
-            "stories: use the same ones for every method. Much from annotators, or "
-            "left over: more annotators help.",
-            f"Variance components. {'; '.join(told)}.",
-            (panel,),
-            30,
-        )
-    ]
+    return figure_of(
+        "variance",
+        SECTION,
+        "Where ratings differ",
+        "Much from methods: they differ, and few ratings rank them. Much from "
+        "stories: use the same ones for every method. Much from annotators, or "
+        "left over: more annotators help.",
+        f"Variance components. {'; '.join(told)}.",
+        (panel,),
+        30,
+    )
 
 
 def _variance_dots(known: pd.DataFrame, questions: list[str]) -> Panel:
@@ -155,18 +154,14 @@ def reliability_curves(reliability: pd.DataFrame) -> list[Figure]:
         panels.append(Panel(str(question), 280, data, layout))
         ends = rows[rows["statistic"] == next(iter(RELIABILITIES))]["value"]
         told.append(f"{question}: from {ends.min():.2f} to {ends.max():.2f}")
-    if not panels:
-        return []
-    return [
-        Figure(
-            "reliability",
-            SECTION,
-            "How reliable means become with more annotators",
-            "Expected from this study's variance components: 1 means that another "
-            "panel would order outputs, or methods, in the same way. Where the curve "
-            "is flat, more annotators buy little.",
-            f"Expected reliability of an output's mean. {'; '.join(told)}.",
-            tuple(panels[:MOST_PANELS]),
-            20,
-        )
-    ]
+    return figure_of(
+        "reliability",
+        SECTION,
+        "How reliable means become with more annotators",
+        "Expected from this study's variance components: 1 means that another "
+        "panel would order outputs, or methods, in the same way. Where the curve "
+        "is flat, more annotators buy little.",
+        f"Expected reliability of an output's mean. {'; '.join(told)}.",
+        tuple(panels[:MOST_PANELS]),
+        20,
+    )

@@ -17,6 +17,7 @@ from evalcore.metrics.judging.replies import (
 
 T = TypeVar("T")
 HOTTEST = 2.0  # as far as the interface goes
+WARMER = 0.1
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,6 @@ def ask_judge(
     parse: Callable[[str], T],
     *,
     attempts: int = 3,
-    warmer: float = 0.1,
     unanswered: Literal["fail", "refuse"] = "fail",
 ) -> Generator[Ask, list[Any], list[JudgeAnswer[T] | Refusal]]:
     """Ask questions at once, and those again whose answer cannot be parsed.
@@ -82,10 +82,8 @@ def ask_judge(
         Turns an answer into a value, or raises ValueError with the reason. What the
         judge thought aloud before it is not handed over; `Answer.text` keeps it.
     attempts
-        How often a question is asked at most.
-    warmer
-        How much the temperature rises with each attempt; the same question at the same
-        temperature would have the same, remembered answer.
+        How often a question is asked at most, each time at a temperature higher by
+        `WARMER`: at the same one it would have the same, remembered answer.
     unanswered
         What becomes of a question that the judge does not reply to, being overloaded or
         broken: the whole metric fails, so that nothing is stored and another run asks
@@ -103,10 +101,8 @@ def ask_judge(
     evalcore.metrics.errors.FatalError
         The budget is spent, or the judge cannot be asked at all.
     """
-    if attempts < 1 or warmer <= 0:
-        raise ValueError(
-            f"attempts={attempts}, warmer={warmer}: both have to be positive"
-        )
+    if attempts < 1:
+        raise ValueError(f"attempts={attempts}: expected 1 or more")
     outcomes: dict[int, JudgeAnswer[T] | Refusal] = {}
     waiting = [_Open[T](question, i, []) for i, question in enumerate(questions)]
     for attempt in range(1, attempts + 1):
@@ -121,7 +117,7 @@ def ask_judge(
             outcome = _outcome(one, reply, parse, attempt)
             if outcome is not None:
                 outcomes[one.place] = outcome
-            elif (warmed := _warmed(one.question, warmer)) == one.question:
+            elif (warmed := _warmed(one.question)) == one.question:
                 outcomes[one.place] = Refusal(tuple(one.reasons))
             else:
                 again.append(replace(one, question=warmed))
@@ -151,7 +147,7 @@ def _outcome(
         return None
 
 
-def _warmed(question: JudgeQuestion, warmer: float) -> JudgeQuestion:
+def _warmed(question: JudgeQuestion) -> JudgeQuestion:
     """Return the question at a higher temperature, as far as that goes."""
-    temperature = min(HOTTEST, round(question.temperature + warmer, 6))
+    temperature = min(HOTTEST, round(question.temperature + WARMER, 6))
     return replace(question, temperature=temperature)

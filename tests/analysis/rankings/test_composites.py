@@ -8,10 +8,8 @@ from hypothesis import strategies as st
 
 from analysis.rankings.composite_weights import (
     ENVISION_QUESTIONS,
-    VISTAR_ANGLES,
     envision_weights,
     rank_weights,
-    vistar_weights,
     weight_table,
 )
 from analysis.rankings.composites import (
@@ -48,27 +46,6 @@ def test_envision_is_point_four_point_four_point_two_of_means_of_three():
         ("aesthetics", 2, 3),
         ("overall", pytest.approx(0.4 * 4 + 0.4 * 2 + 0.2 * 2), 3),
     ]
-
-
-def test_envisions_code_weighs_its_third_questions_a_little_more():
-    scores = {q: 0 for three in ENVISION_QUESTIONS.values() for q in three}
-    scores |= {"authenticity": 1, "factual_consistency": 1}
-    rows = composites(cells({"UNO": scores}), envision_weights(as_in_code=True))
-    found = {r["composite"]: r["value"] for r in rows}
-    assert found["aesthetics"] == pytest.approx(0.34)
-    assert found["consistency"] == pytest.approx(0.33)
-    assert found["overall"] == pytest.approx(0.4 * 0.33 + 0.2 * 0.34)
-
-
-def test_a_mask_of_roles_and_angles_gives_means_over_its_angles():
-    angles = dict(zip(VISTAR_ANGLES, range(9), strict=True))
-    mask = {"designer": ("TR", "SF"), "historian": ("CUL",)}
-    rows = composites(cells({"UNO": angles}), vistar_weights(mask))
-    assert {r["composite"]: r["value"] for r in rows} == {
-        "core": 4.0,
-        "designer": 3.0,
-        "historian": 7.0,
-    }
 
 
 def test_average_ranks_respect_direction_and_share_ties():
