@@ -35,6 +35,13 @@ def short_name(text: str) -> str:
 class ImportCommand(BaseCommand):
     """A command that tells every kind of problem and leaves with status 2."""
 
+    def execute(self, *args: object, **options: object) -> str | None:
+        """Run the command; problems of its input end it, and nothing was written."""
+        try:
+            return super().execute(*args, **options)
+        except InputError as error:
+            raise self.refuse(error) from error
+
     def add_owner(self, parser: argparse.ArgumentParser) -> None:
         """Add the option that says whose a benchmark is."""
         parser.add_argument(

@@ -108,13 +108,13 @@ METRICS: dict[str, Entry] = {
         f"{STORYBENCH}.fvd:FrechetVideoDistance", ("internvideo",)
     ),
     "sim": Entry(f"{STORYBENCH}.sim:SimilarityOfImages", ("inception",)),
-    "sim_clip": Entry(f"{STORYBENCH}.sim:SimilarityOfImages", ("clip",), STORY),
-    "sim_pooled": Entry(f"{STORYBENCH}.sim:PooledSimilarityOfImages", ("inception",)),
+    "sim_clip": Entry(f"{STORYBENCH}.sim:SimilarityOfImages", ("clip", "pair"), STORY),
+    "sim_pooled": Entry(f"{STORYBENCH}.sim:SimilarityOfImages", ("inception", "run")),
     "sim_clip_pooled": Entry(
-        f"{STORYBENCH}.sim:PooledSimilarityOfImages", ("clip",), STORY
+        f"{STORYBENCH}.sim:SimilarityOfImages", ("clip", "run"), STORY
     ),
-    "vtm": Entry(f"{STORYBENCH}.vtm:VideoTextMatching", profiles=STORY),
-    "vtm_pooled": Entry(f"{STORYBENCH}.vtm:PooledVideoTextMatching", profiles=STORY),
+    "vtm": Entry(f"{STORYBENCH}.vtm:VideoTextMatching", ("output",), STORY),
+    "vtm_pooled": Entry(f"{STORYBENCH}.vtm:VideoTextMatching", ("run",), STORY),
     "vtm_internvideo": Entry(f"{STORYBENCH}.internvideo:InternVideoTextMatching"),
     "pqa": Entry(f"{STORYBENCH}.pqa:PerceptualQuality", ("overall",)),
     "pqa_aesthetic": Entry(f"{STORYBENCH}.pqa:PerceptualQuality", ("aesthetic",)),
@@ -137,8 +137,8 @@ METRICS: dict[str, Entry] = {
     "envision_overall": Entry(ENVISION, ("overall",), EVENTS, TRIALS),
     # OneIG
     "oneig_alignment": Entry(f"{ONEIG}.alignment:Alignment", ending=GRID),
-    "oneig_text": Entry(f"{ONEIG}.rendering:OneigText", (), OCR, GRID),
-    "oneig_text_pooled": Entry(f"{ONEIG}.rendering:PooledTextRendering", (), OCR, GRID),
+    "oneig_text": Entry(f"{ONEIG}.rendering:OneigText", ("output",), OCR, GRID),
+    "oneig_text_pooled": Entry(f"{ONEIG}.rendering:OneigText", ("run",), OCR, GRID),
     "oneig_style": Entry(f"{ONEIG}.style:Style", ending=GRID),
     "oneig_diversity": Entry(f"{ONEIG}.diversity:Diversity", ending=GRID),
     "oneig_reasoning": Entry(f"{ONEIG}.reasoning:Reasoning", ending=GRID),

@@ -1,7 +1,6 @@
 import argparse
 from pathlib import Path
 
-from analysis.problems import InputError
 from evalcore.exporting.benchmark import FORMATS, export_benchmark
 from evalcore.importing.commands import ImportCommand
 
@@ -26,13 +25,10 @@ class Command(ImportCommand):
         )
 
     def handle(self, *, benchmark: str, folder: Path, **options: object) -> None:
-        try:
-            stories, written = export_benchmark(
-                self.benchmark(benchmark),
-                folder,
-                form=str(options["format"]),
-                replace=bool(options["replace"]),
-            )
-        except InputError as error:
-            raise self.refuse(error) from error
+        stories, written = export_benchmark(
+            self.benchmark(benchmark),
+            folder,
+            form=str(options["format"]),
+            replace=bool(options["replace"]),
+        )
         self.stdout.write(written.line(f"{stories} stories"))

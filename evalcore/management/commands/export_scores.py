@@ -3,7 +3,6 @@ import re
 from pathlib import Path
 
 from analysis.commands.arguments import split_names
-from analysis.problems import InputError
 from evalcore.exporting.scores import FORMATS, ScoreSelection, export_scores
 from evalcore.importing.commands import ImportCommand
 
@@ -49,14 +48,11 @@ class Command(ImportCommand):
             backend=str(options["backend"]),
             timestamp=str(options["timestamp"] or ""),
         )
-        try:
-            scores, written = export_scores(
-                self.benchmark(benchmark),
-                folder,
-                form=str(options["format"]),
-                choice=choice,
-                replace=bool(options["replace"]),
-            )
-        except InputError as error:
-            raise self.refuse(error) from error
+        scores, written = export_scores(
+            self.benchmark(benchmark),
+            folder,
+            form=str(options["format"]),
+            choice=choice,
+            replace=bool(options["replace"]),
+        )
         self.stdout.write(written.line(f"{scores} scores"))

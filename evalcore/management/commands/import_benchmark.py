@@ -1,7 +1,6 @@
 import argparse
 from pathlib import Path
 
-from analysis.problems import InputError
 from evalcore.importing.benchmark_formats import FORMATS
 from evalcore.importing.commands import ImportCommand, short_name
 from evalcore.importing.stories import import_benchmark
@@ -37,16 +36,13 @@ class Command(ImportCommand):
         slug = options["benchmark"]
         self.check_owner(options["owner"])
         is_new = not Benchmark.objects.filter(slug=slug).exists()
-        try:
-            summary = import_benchmark(
-                path,
-                slug=slug,
-                title=options["title"],
-                form=options["format"],
-                skip_unreadable=skip_unreadable,
-            )
-        except InputError as error:
-            raise self.refuse(error) from error
+        summary = import_benchmark(
+            path,
+            slug=slug,
+            title=options["title"],
+            form=options["format"],
+            skip_unreadable=skip_unreadable,
+        )
         self.warn(summary.warnings)
         self.stdout.write(summary.line())
         self.tell_unreadable(summary.unreadable, "their reference pictures are missing")

@@ -1,7 +1,6 @@
 import argparse
 from pathlib import Path
 
-from analysis.problems import InputError
 from evalcore.importing.commands import ImportCommand, short_name
 from evalcore.importing.outputs import import_outputs
 from evalcore.metrics import registry
@@ -48,19 +47,16 @@ class Command(ImportCommand):
         self.check_owner(owner)
         benchmark = self.benchmark(slug, create=bool(options["create_stories"]))
         is_new = benchmark.pk is None
-        try:
-            summary = import_outputs(
-                path,
-                benchmark=benchmark,
-                method=str(options["method"]),
-                mode=str(options["mode"]),
-                language=str(options["language"]),
-                timestamp=str(options["timestamp"]),
-                create_stories=bool(options["create_stories"]),
-                skip_unreadable=bool(options["skip_unreadable"]),
-            )
-        except InputError as error:
-            raise self.refuse(error) from error
+        summary = import_outputs(
+            path,
+            benchmark=benchmark,
+            method=str(options["method"]),
+            mode=str(options["mode"]),
+            language=str(options["language"]),
+            timestamp=str(options["timestamp"]),
+            create_stories=bool(options["create_stories"]),
+            skip_unreadable=bool(options["skip_unreadable"]),
+        )
         self.warn(summary.warnings)
         self.warn((f"missing: {shot}" for shot in summary.missing), "missing shot")
         self.stdout.write(summary.line())

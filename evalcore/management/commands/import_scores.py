@@ -79,16 +79,13 @@ class Command(ImportCommand):
         self.check_owner(owner)
         target = self.benchmark(str(options["benchmark"]), create=create)
         is_new = target.pk is None
-        try:
-            form = str(options["format"]) or guess(path)
-            alien = OF_OTHERS if form == TABLE else OF_TABLES
-            _refuse_options(form, {name: options[name] for name in alien})
-            if form == TABLE:
-                summary = self.table(path, target, **options)
-            else:
-                summary = self.found(path, form, target, **options)
-        except InputError as error:
-            raise self.refuse(error) from error
+        form = str(options["format"]) or guess(path)
+        alien = OF_OTHERS if form == TABLE else OF_TABLES
+        _refuse_options(form, {name: options[name] for name in alien})
+        if form == TABLE:
+            summary = self.table(path, target, **options)
+        else:
+            summary = self.found(path, form, target, **options)
         self.stdout.write(summary.line())
         self.give(target.slug, owner, is_new=is_new)
 

@@ -31,16 +31,13 @@ class Command(ImportCommand):
     def handle(self, *, benchmark: str, seed: int, **options: object) -> None:
         row = self.benchmark(benchmark)
         degradations = split_names(str(options["degradations"]))
-        try:
-            _check("--degradations", degradations, Degradation.values)
-            outputs = _outputs(
-                row,
-                methods=split_names(str(options["methods"])),
-                stories=split_names(str(options["stories"])),
-            )
-            summary = make_twins(outputs, degradations or Degradation.values, seed)
-        except InputError as error:
-            raise self.refuse(error) from error
+        _check("--degradations", degradations, Degradation.values)
+        outputs = _outputs(
+            row,
+            methods=split_names(str(options["methods"])),
+            stories=split_names(str(options["stories"])),
+        )
+        summary = make_twins(outputs, degradations or Degradation.values, seed)
         self.warn(summary.reasons())
         self.stdout.write(summary.line())
 

@@ -6,7 +6,6 @@ from django.core.management.base import CommandError
 
 from analysis.commands.arguments import split_names
 from analysis.printing import counted
-from analysis.problems import InputError
 from evalcore.exporting.questionnaires import (
     FILE,
     prompts_without,
@@ -50,24 +49,21 @@ class Command(ImportCommand):
         row = self.benchmark(benchmark)
         if lacks := missing_judge():
             raise CommandError(f"Nobody can be asked: {lacks}", returncode=2)
-        try:
-            prompts = prompts_without(row, split_names(stories))
-            if not prompts:
-                self.stdout.write("Nothing to do: each prompt has a questionnaire.")
-                return
-            asked = {key: told(prompt) for key, prompt in prompts.items()}
-            made = self._ask(row, asked)
-            good = {
-                k: one
-                for k, one in made.items()
-                if isinstance(one, HierarchicalQuestionnaire)
-            }
-            if good:
-                files = questionnaire_file(prompts, good)
-                written = write_files(folder, files, replace=bool(options["replace"]))
-                self.stdout.write(written.line(counted(len(good), "questionnaire")))
-        except InputError as error:
-            raise self.refuse(error) from error
+        prompts = prompts_without(row, split_names(stories))
+        if not prompts:
+            self.stdout.write("Nothing to do: each prompt has a questionnaire.")
+            return
+        asked = {key: told(prompt) for key, prompt in prompts.items()}
+        made = self._ask(row, asked)
+        good = {
+            k: one
+            for k, one in made.items()
+            if isinstance(one, HierarchicalQuestionnaire)
+        }
+        if good:
+            files = questionnaire_file(prompts, good)
+            written = write_files(folder, files, replace=bool(options["replace"]))
+            self.stdout.write(written.line(counted(len(good), "questionnaire")))
         refused = {k: one for k, one in made.items() if isinstance(one, Refusal)}
         self.warn(f"story {key}: {why}; left out" for key, why in refused.items())
         if refused:

@@ -3,7 +3,7 @@
 from collections.abc import Generator, Sequence
 from dataclasses import asdict
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from evalcore.metrics.base import (
     Ask,
@@ -30,6 +30,14 @@ ReadText = str | Refusal
 Reading = Generator[Ask, list[Any], list[ReadText]]
 WantedText = tuple[Image, str]
 
+ALONE = (
+    "Whether the text that a prompt asks for can be read in the picture. What is "
+    "misread counts as misrendered, and further text too."
+)
+POOLED = (
+    "The same as one number for a method, as OneIG publishes it: edits, texts and "
+    "words of all its pictures are pooled first."
+)
 EMPTY = "NONE"
 REQUEST = (
     "Which text does the picture contain? Copy it as it stands, every part once, and "
@@ -94,87 +102,63 @@ def read_reply(reply: str) -> str:
 
 
 class OneigText:
-    """OneIG's text score of an output.
+    """OneIG's text score of an output, or of a method: edits, texts and words pooled.
 
     Parameters
     ----------
+    level
+        What has a value: an output, or all outputs of a method (``run``).
     profile
         Who reads the pictures.
     """
 
-    def __init__(self, profile: str) -> None:
+    def __init__(self, level: Literal["output", "run"], profile: str) -> None:
+        self.level = level
         self.reader = TextReader(profile)
 
     @property
     def info(self) -> MetricInfo:
         """Return what it declares; the judge is the one that is set."""
-        return _info(
-            self.reader,
-            name="oneig_text",
-            title="OneIG text",
-            scores="output",
-            measures=(
-                "Whether the text that a prompt asks for can be read in the picture. "
-                "What is misread counts as misrendered, and further text too."
-            ),
+        is_pooled = self.level == "run"
+        return MetricInfo(
+            name="oneig_text_pooled" if is_pooled else "oneig_text",
+            title="OneIG text, pooled" if is_pooled else "OneIG text",
+            family="OneIG",
+            scores=self.level,
+            higher_is_better=True,
+            low=0,
+            high=1,
+            version="1",
+            source="OneIG-Bench, section on text rendering, and its program",
+            measures=POOLED if is_pooled else ALONE,
+            backend=self.reader.name,
+            queue="judge" if self.reader.is_judge else "cpu",
+            profile=self.reader.profile,
         )
 
     def missing(self) -> Lacks:
         """Return what is lacking."""
         return self.reader.missing()
 
-    def score(self, rendering: Rendering) -> Scoring:
-        """Return one value over the pictures of a prompt; undefined without a text."""
-        wanted, language = yield from _wanted(rendering, self.reader.grid)
-        if not wanted:
-            reason = "the prompt asks for no text, or no shot has a picture"
-            return [Value(None, reason=reason)]
-        read = yield from self.reader.read([image for image, _text in wanted])
-        return [_value(wanted, read, language)]
+    def score(self, subject: Rendering | Run) -> Scoring:
+        """Return one value over all pictures; undefined without a text.
 
-
-class PooledTextRendering:
-    """OneIG's text score of a method: its edits, texts and words pooled.
-
-    Parameters
-    ----------
-    profile
-        Who reads the pictures.
-    """
-
-    def __init__(self, profile: str) -> None:
-        self.reader = TextReader(profile)
-
-    @property
-    def info(self) -> MetricInfo:
-        """Return what it declares; the judge is the one that is set."""
-        return _info(
-            self.reader,
-            name="oneig_text_pooled",
-            title="OneIG text, pooled",
-            scores="run",
-            measures=(
-                "The same as one number for a method, as OneIG publishes it: edits, "
-                "texts and words of all its pictures are pooled first."
-            ),
-        )
-
-    def missing(self) -> Lacks:
-        """Return what is lacking."""
-        return self.reader.missing()
-
-    def score(self, run: Run) -> Scoring:
-        """Return one value over all pictures; undefined for two languages."""
+        So is that of a method whose prompts are in two languages.
+        """
+        outputs = subject.outputs if isinstance(subject, Run) else (subject,)
         wanted: list[WantedText] = []
         languages: set[Language] = set()
-        for output in run.outputs:
+        for output in outputs:
             pictures, language = yield from _wanted(output, self.reader.grid)
             wanted += pictures
             languages |= {language} if pictures else set()
-        if len(languages) != 1:
+        if len(languages) > 1:
+            reason = "English and Chinese prompts count edits differently"
+            return [Value(None, reason=reason)]
+        if not languages:
             reason = "no prompt with a picture asks for a text"
-            if languages:
-                reason = "English and Chinese prompts count edits differently"
+            if isinstance(subject, Rendering):
+                reason = "the prompt asks for no text, or no shot has a picture"
             return [Value(None, reason=reason)]
         read = yield from self.reader.read([image for image, _text in wanted])
         return [_value(wanted, read, languages.pop())]
@@ -207,19 +191,4 @@ def _value(
     trace = {**scored, "pictures": len(comparisons)}
     return Value(
         scored["score"], trace=trace | ({"refused": refused} if refused else {})
-    )
-
-
-def _info(reader: TextReader, **declared: Any) -> MetricInfo:
-    return MetricInfo(
-        family="OneIG",
-        higher_is_better=True,
-        low=0,
-        high=1,
-        version="1",
-        source="OneIG-Bench, section on text rendering, and its program",
-        backend=reader.name,
-        queue="judge" if reader.is_judge else "cpu",
-        profile=reader.profile,
-        **declared,
     )

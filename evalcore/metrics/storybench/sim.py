@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -31,6 +31,14 @@ from evalcore.metrics.storybench.subjects import (
 )
 from evalcore.metrics.weights import Lacks
 
+ALONE = (
+    "Whether each frame looks like the true frame at its place. It asks for one true "
+    "continuation: a good one that goes otherwise scores low."
+)
+POOLED = (
+    "SIM as one number for a method, as StoryBench publishes it: each frame counts "
+    "alike, so that long stories weigh more."
+)
 GENERATED = "not defined for story generation: no true video is continued"
 
 
@@ -74,12 +82,49 @@ def similarity_of_images(outputs: Feature, truths: Feature) -> float:
     return float(100 * np.mean((a * b).sum(axis=1) / lengths))
 
 
-class _ByFeatures:
-    """What SIM compares frames by."""
+class SimilarityOfImages:
+    """Similarity of frames with the true ones: of an output's, or of a method's.
 
-    def __init__(self, features: ImageFeatures, profile: Profile) -> None:
+    A method's mean over its outputs counts each story alike, however long. StoryBench's
+    program takes the mean over all frames of all stories: level ``run``.
+
+    Parameters
+    ----------
+    features
+        Whose features: `inception` (as FID) or `clip`.
+    level
+        What has a value: an output (``pair``), or all outputs of a method (``run``).
+    profile
+        Which CLIP: that of StoryBench's program or the one of its paper.
+    """
+
+    def __init__(
+        self,
+        features: ImageFeatures,
+        level: Literal["pair", "run"] = "pair",
+        profile: Profile = "storybench-code",
+    ) -> None:
         self.features = features
         self.profile = profile
+        name = "sim" if features == "inception" else "sim_clip"
+        title = "SIM" if features == "inception" else "SIM with CLIP"
+        is_pooled = level == "run"
+        self.info = MetricInfo(
+            name=f"{name}_pooled" if is_pooled else name,
+            title=f"{title}, pooled" if is_pooled else title,
+            family="StoryBench",
+            scores=level,
+            higher_is_better=True,
+            low=-100,
+            high=100,
+            version="1",
+            source="StoryBench, section 3.4",
+            measures=POOLED if is_pooled else ALONE,
+            backend=backend(features, profile),
+            profile=profile if features == "clip" else "",
+            queue="gpu",
+            needs_truth=is_pooled,
+        )
 
     def missing(self) -> Lacks:
         """Return what is lacking."""
@@ -90,86 +135,22 @@ class _ByFeatures:
         """Return what sees frames."""
         return frame_encoder(self.features, self.profile)
 
+    def score(self, subject: Pair | Run) -> Scoring:
+        """Return one value; undefined for story generation, and without frames.
 
-class SimilarityOfImages(_ByFeatures):
-    """Similarity of an output's frames with the true ones.
-
-    A method's mean over its outputs counts each story alike, however long. StoryBench's
-    program takes the mean over all frames of all stories: `PooledSimilarityOfImages`.
-
-    Parameters
-    ----------
-    features
-        Whose features: `inception` (as FID) or `clip`.
-    profile
-        Which CLIP: that of StoryBench's program or the one of its paper.
-    """
-
-    def __init__(
-        self, features: ImageFeatures, profile: Profile = "storybench-code"
-    ) -> None:
-        super().__init__(features, profile)
-        self.info = _info(
-            features,
-            profile,
-            name="sim" if features == "inception" else "sim_clip",
-            title="SIM" if features == "inception" else "SIM with CLIP",
-            scores="pair",
-            measures=(
-                "Whether each frame looks like the true frame at its place. It asks "
-                "for one true continuation: a good one that goes otherwise scores low."
-            ),
-        )
-
-    def score(self, pair: Pair) -> Scoring:
-        """Return one value; undefined for story generation, and without frames."""
-        if not _continued(pair):
-            return [Value(None, reason=GENERATED)]
-        return (yield from _compared(self.encoder, [pair]))
-
-
-class PooledSimilarityOfImages(_ByFeatures):
-    """Similarity of all of a method's frames with the true ones, pooled over stories.
-
-    Parameters
-    ----------
-    features
-        Whose features: `inception` (as FID) or `clip`.
-    profile
-        Which CLIP: that of StoryBench's program or the one of its paper.
-    """
-
-    def __init__(
-        self, features: ImageFeatures, profile: Profile = "storybench-code"
-    ) -> None:
-        super().__init__(features, profile)
-        plain = features == "inception"
-        self.info = _info(
-            features,
-            profile,
-            name="sim_pooled" if plain else "sim_clip_pooled",
-            title="SIM, pooled" if plain else "SIM with CLIP, pooled",
-            scores="run",
-            needs_truth=True,
-            measures=(
-                "SIM as one number for a method, as StoryBench publishes it: each "
-                "frame counts alike, so that long stories weigh more."
-            ),
-        )
-
-    def score(self, run: Run) -> Scoring:
-        """Return one value; stories without frames on both sides are left out.
-
-        So are those of story generation. The trace names them.
+        Of a run, stories without frames on both sides are left out, and those of story
+        generation. The trace names them.
         """
-        pairs = paired(run)
+        pairs = [subject] if isinstance(subject, Pair) else paired(subject)
         if not pairs:
             reason = "no output has a true one of the same story"
             return [Value(None, reason=reason)]
         continued = [pair for pair in pairs if _continued(pair)]
         if not continued:
             return [Value(None, reason=GENERATED)]
-        others = left_out(run, continued)
+        if isinstance(subject, Pair):
+            return (yield from _compared(self.encoder, continued))
+        others = left_out(subject, continued)
         return (yield from _compared(self.encoder, continued, left_out=others))
 
 
@@ -190,18 +171,3 @@ def _compared(encoder: Encoder, pairs: Sequence[Pair], **more: Any) -> Scoring:
 def _continued(pair: Pair) -> bool:
     sides = (pair.output, pair.truth)
     return GENERATION not in {side.extra.get("task") for side in sides}
-
-
-def _info(features: ImageFeatures, profile: Profile, **declared: Any) -> MetricInfo:
-    return MetricInfo(
-        family="StoryBench",
-        higher_is_better=True,
-        low=-100,
-        high=100,
-        version="1",
-        source="StoryBench, section 3.4",
-        backend=backend(features, profile),
-        profile=profile if features == "clip" else "",
-        queue="gpu",
-        **declared,
-    )

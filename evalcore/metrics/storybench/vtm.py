@@ -1,8 +1,8 @@
 """VTM: whether each part of a video shows what its caption says."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
@@ -29,6 +29,14 @@ from evalcore.metrics.storybench.features import (
 )
 from evalcore.metrics.weights import Lacks
 
+ALONE = (
+    "Whether the frames of each shot show what its text says, as CLIP sees it. CLIP "
+    "reads few details and no order; values lie near 20."
+)
+POOLED = (
+    "VTM as one number for a method, as StoryBench publishes it: each shot counts "
+    "alike, so that long stories weigh more."
+)
 UNTOLD = "no shot has both frames and a text"
 
 
@@ -91,11 +99,38 @@ def matched_value(
     return Value(float(matches.mean()), trace={"shots": by_shot})
 
 
-class _ByClip:
-    """What VTM takes CLIP for, by profile."""
+class VideoTextMatching:
+    """Match of segments with their captions, by CLIP: of an output's, or a method's.
 
-    def __init__(self, profile: Profile) -> None:
+    A method's mean over its outputs counts each story alike, however many shots it has.
+    StoryBench's program takes the mean over all segments of all stories: level ``run``.
+
+    Parameters
+    ----------
+    level
+        What has a value: an output, or all outputs of a method (``run``).
+    profile
+        Which CLIP: that of StoryBench's program or the one of its paper.
+    """
+
+    def __init__(self, level: Literal["output", "run"], profile: Profile) -> None:
         self.profile = profile
+        is_pooled = level == "run"
+        self.info = MetricInfo(
+            name="vtm_pooled" if is_pooled else "vtm",
+            title="VTM, pooled" if is_pooled else "VTM",
+            family="StoryBench",
+            scores=level,
+            higher_is_better=True,
+            low=-100,
+            high=100,
+            version="1",
+            source="StoryBench, section 3.4",
+            measures=POOLED if is_pooled else ALONE,
+            backend=backend("clip", profile),
+            profile=profile,
+            queue="gpu",
+        )
 
     def missing(self) -> Lacks:
         """Return what is lacking."""
@@ -111,96 +146,22 @@ class _ByClip:
         """Return what reads captions."""
         return text_encoder(self.profile)
 
-    def _seen(
-        self, shots: Sequence[RenderedShot]
-    ) -> Generator[Ask, list[Any], tuple[list[Feature], Feature]]:
-        """Return the features of the frames of each shot, and of the texts."""
+    def score(self, subject: Rendering | Run) -> Scoring:
+        """Return one value; shots without frames or without a text are left out."""
+        outputs = subject.outputs if isinstance(subject, Run) else (subject,)
+        shots = [shot for output in outputs for shot in told(output)]
+        if not shots:
+            return [Value(None, reason=UNTOLD)]
         frames = yield Ask(self.encoder, [f for shot in shots for f in shot.frames])
         texts = yield Ask(self.reader, [Text(wording(shot)) for shot in shots])
         ends = np.cumsum([len(shot.frames) for shot in shots])[:-1]
-        return np.split(np.stack(frames), ends), np.stack(texts)
-
-
-class VideoTextMatching(_ByClip):
-    """Match of an output's segments with their captions, by CLIP.
-
-    A method's mean over its outputs counts each story alike, however many shots it has.
-    StoryBench's program takes the mean over all segments of all stories:
-    `PooledVideoTextMatching`.
-
-    Parameters
-    ----------
-    profile
-        Which CLIP: that of StoryBench's program or the one of its paper.
-    """
-
-    def __init__(self, profile: Profile) -> None:
-        super().__init__(profile)
-        self.info = _info(
-            profile,
-            name="vtm",
-            title="VTM",
-            scores="output",
-            measures=(
-                "Whether the frames of each shot show what its text says, as CLIP sees "
-                "it. CLIP reads few details and no order; values lie near 20."
-            ),
-        )
-
-    def score(self, rendering: Rendering) -> Scoring:
-        """Return one value; shots without frames or without a text are left out."""
-        shots = told(rendering)
-        if not shots:
-            return [Value(None, reason=UNTOLD)]
-        return [matched_value(shots, *(yield from self._seen(shots)))]
-
-
-class PooledVideoTextMatching(_ByClip):
-    """Match of all of a method's segments with their captions, pooled over stories.
-
-    Parameters
-    ----------
-    profile
-        Which CLIP: that of StoryBench's program or the one of its paper.
-    """
-
-    def __init__(self, profile: Profile) -> None:
-        super().__init__(profile)
-        self.info = _info(
-            profile,
-            name="vtm_pooled",
-            title="VTM, pooled",
-            scores="run",
-            measures=(
-                "VTM as one number for a method, as StoryBench publishes it: each shot "
-                "counts alike, so that long stories weigh more."
-            ),
-        )
-
-    def score(self, run: Run) -> Scoring:
-        """Return one value; shots without frames or without a text are left out."""
-        shots = [shot for output in run.outputs for shot in told(output)]
-        if not shots:
-            return [Value(None, reason=UNTOLD)]
-        matches = video_text_matching(*(yield from self._seen(shots)))
+        segments = np.split(np.stack(frames), ends)
+        if isinstance(subject, Rendering):
+            return [matched_value(shots, segments, np.stack(texts))]
+        matches = video_text_matching(segments, np.stack(texts))
         return [Value(float(matches.mean()), trace={"shots": len(shots)})]
 
 
 def told(rendering: Rendering) -> list[RenderedShot]:
     """Return the shots that have both frames and a text."""
     return [shot for shot in rendering.rendered if wording(shot)]
-
-
-def _info(profile: Profile, **declared: Any) -> MetricInfo:
-    return MetricInfo(
-        family="StoryBench",
-        higher_is_better=True,
-        low=-100,
-        high=100,
-        version="1",
-        source="StoryBench, section 3.4",
-        backend=backend("clip", profile),
-        profile=profile,
-        queue="gpu",
-        **declared,
-    )

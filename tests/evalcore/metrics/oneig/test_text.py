@@ -12,7 +12,7 @@ from evalcore.metrics.edit_distance import edit_distance
 from evalcore.metrics.encoders.ocr import ocr
 from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.judging.client import asking
-from evalcore.metrics.oneig.rendering import OneigText, PooledTextRendering
+from evalcore.metrics.oneig.rendering import OneigText
 from evalcore.metrics.oneig.text import (
     Comparison,
     compare,
@@ -157,7 +157,7 @@ def poster(seed, text, **oneig):
 def test_a_judge_reads(server, tmp_path):
     server.then = answers("Open late")
     subject = poster(1, "Open all day")
-    value = read_by(server, OneigText("oneig-judge"), subject, tmp_path)
+    value = read_by(server, OneigText("output", "oneig-judge"), subject, tmp_path)
     wanted = text_score([compare("Open late", "Open all day")], "en")
     assert value.value == wanted.score
     assert value.trace == {
@@ -177,7 +177,7 @@ def test_a_judge_reads(server, tmp_path):
 def test_a_judge_that_sees_no_text(server, tmp_path, said):
     server.then = answers(said)
     subject = poster(1, "Open")
-    value = read_by(server, OneigText("oneig-judge"), subject, tmp_path)
+    value = read_by(server, OneigText("output", "oneig-judge"), subject, tmp_path)
     assert value.trace["edit_distance"] == 4
 
 
@@ -192,7 +192,7 @@ def test_a_picture_that_was_not_read_is_left_out(server, tmp_path):
 
     server.by_question = behave
     subject = rendering_of([noise(1), noise(2)], oneig={"text": "Open"})
-    value = read_by(server, OneigText("oneig-judge"), subject, tmp_path)
+    value = read_by(server, OneigText("output", "oneig-judge"), subject, tmp_path)
     assert len(seen) == 2
     assert value.trace["pictures"] == 1
     assert len(value.trace["refused"]) == 1
@@ -202,7 +202,7 @@ def test_a_picture_that_was_not_read_is_left_out(server, tmp_path):
 def test_without_a_picture_that_was_read_there_is_no_score(server, tmp_path):
     server.then = answers("")
     subject = poster(3, "Open")
-    value = read_by(server, OneigText("oneig-judge"), subject, tmp_path)
+    value = read_by(server, OneigText("output", "oneig-judge"), subject, tmp_path)
     assert value.value is None
     assert "no picture was read: the judge gave no usable answer" in value.reason
     assert "is empty" in value.trace["refused"][0]
@@ -217,7 +217,7 @@ def test_without_a_picture_that_was_read_there_is_no_score(server, tmp_path):
     ],
 )
 def test_undefined_without_a_text_or_a_picture(server, tmp_path, subject):
-    value = read_by(server, OneigText("oneig-judge"), subject, tmp_path)
+    value = read_by(server, OneigText("output", "oneig-judge"), subject, tmp_path)
     assert value.value is None
     assert "asks for no text, or no shot has a picture" in value.reason
     assert not server.asked
@@ -235,7 +235,7 @@ def test_undefined_without_a_text_or_a_picture(server, tmp_path, subject):
 def test_the_language_decides_the_bound(server, tmp_path, text, told, most):
     server.then = answers("xyz " * 10)
     subject = poster(1, text, **told)
-    value = read_by(server, OneigText("oneig-judge"), subject, tmp_path)
+    value = read_by(server, OneigText("output", "oneig-judge"), subject, tmp_path)
     edits = compare("xyz " * 10, text).distance
     assert value.value == pytest.approx(1 - edits / most)
 
@@ -244,7 +244,7 @@ def test_an_unknown_language_is_an_error(server, tmp_path):
     with pytest.raises(ValueError, match="the language is en or zh, not 'ch'"):
         read_by(
             server,
-            OneigText("oneig-judge"),
+            OneigText("output", "oneig-judge"),
             poster(1, "Open", language="ch"),
             tmp_path,
         )
@@ -261,7 +261,7 @@ def test_a_method_is_scored_over_all_its_pictures(server, tmp_path):
         rendering_of([noise(3)], story="3"),
     )
     run = Run("Alder", outputs)
-    value = read_by(server, PooledTextRendering("oneig-judge"), run, tmp_path)
+    value = read_by(server, OneigText("run", "oneig-judge"), run, tmp_path)
     pooled = [
         compare("Open late", text)
         for text in ("Open late", "Open all day and all night")
@@ -282,7 +282,7 @@ def test_a_method_is_scored_over_all_its_pictures(server, tmp_path):
 )
 def test_a_method_has_no_score(server, tmp_path, outputs, reason):
     run = Run("Alder", outputs)
-    value = read_by(server, PooledTextRendering("oneig-judge"), run, tmp_path)
+    value = read_by(server, OneigText("run", "oneig-judge"), run, tmp_path)
     assert value.value is None
     assert reason in value.reason
 
@@ -291,7 +291,7 @@ def test_a_prompt_without_a_text_has_no_language_of_its_own(server, tmp_path):
     server.then = answers("营业")
     outputs = poster(1, "营业"), rendering_of([noise(2)], story="2")
     run = Run("Alder", outputs)
-    value = read_by(server, PooledTextRendering("oneig-judge"), run, tmp_path)
+    value = read_by(server, OneigText("run", "oneig-judge"), run, tmp_path)
     assert value.value == 1
 
 
@@ -307,7 +307,7 @@ def sign(text, size=(640, 200)):
 
 
 def test_rapidocr_reads(tmp_path):
-    metric = OneigText("rapidocr")
+    metric = OneigText("output", "rapidocr")
     assert not metric.missing()
     assert metric.info.backend == "RapidOCR"
     assert metric.info.profile == "rapidocr"
@@ -324,7 +324,7 @@ def test_rapidocr_reads(tmp_path):
 def test_what_is_too_thin_to_be_read_fails_alone(tmp_path, size):
     subject = rendering_of([noise(1, size)], oneig={"text": "OPEN"})
     with pytest.raises(FeatureError, match="are too thin to be read"):
-        score(OneigText("rapidocr"), subject, tmp_path)
+        score(OneigText("output", "rapidocr"), subject, tmp_path)
 
 
 def test_what_the_library_refuses_is_told():
@@ -336,6 +336,6 @@ def test_what_the_library_refuses_is_told():
 
 def test_profiles_say_who_read(server):
     with asking(judge_at(server)):
-        judged = OneigText("oneig-judge").info
+        judged = OneigText("output", "oneig-judge").info
     assert judged.backend == "owl"
     assert judged.full_version == "1 oneig-judge"

@@ -256,7 +256,7 @@ def test_vtm_of_a_picture_story(tmp_path, tiny_clip):
     pictures = [noise(1, (224, 224)), noise(2, (224, 224)), None, noise(3, (224, 224))]
     texts = [{"caption": "a fox"}, {}, {"caption": "lost"}, {"caption": "a red barn"}]
     story = rendering_of(pictures, texts=texts)
-    (value,) = score(VideoTextMatching("storybench-code"), story, tmp_path)
+    (value,) = score(VideoTextMatching("output", "storybench-code"), story, tmp_path)
     # Shot 2 has no text, shot 3 no picture: a segment is one frame.
     seen = [pictures[0], pictures[3]]
     frames, words = seen_by_hand(tiny_clip, seen, ["a fox", "a red barn"])
@@ -276,7 +276,7 @@ def test_vtm_of_a_video_leaves_out_what_was_given(tmp_path, tiny_clip):
         pictures=lambda i: noise(i, (96, 64)),
         captions=["a fox", "a red barn"],
     )
-    (value,) = score(VideoTextMatching("storybench-code"), story, tmp_path)
+    (value,) = score(VideoTextMatching("output", "storybench-code"), story, tmp_path)
     decoded = list(story.frames[0].source.pictures())
     frames, words = seen_by_hand(tiny_clip, decoded, ["a fox", "a red barn"])
     means = np.array([frames[4:8].mean(axis=0), frames[8:16].mean(axis=0)])
@@ -288,7 +288,7 @@ def test_vtm_of_a_video_leaves_out_what_was_given(tmp_path, tiny_clip):
     "story", [told([], [1], captions=["a fox", ""]), told(), told([1], captions=[""])]
 )
 def test_vtm_is_undefined_without_a_shot_with_frames_and_text(tmp_path, story):
-    (value,) = score(VideoTextMatching("storybench-code"), story, tmp_path)
+    (value,) = score(VideoTextMatching("output", "storybench-code"), story, tmp_path)
     assert value.value is None
     assert value.reason == "no shot has both frames and a text"
 
@@ -303,7 +303,7 @@ def test_fid_and_sim_by_clip_use_its_features_unnormalised(tmp_path, tiny_clip):
     wanted = frechet_distance(*moments(frames[2:]), *moments(frames[:2]))
     assert value.value == pytest.approx(wanted, rel=1e-3)
     assert value.trace["dimensions"] == 24
-    sim_clip = SimilarityOfImages("clip", "storybench-code")
+    sim_clip = SimilarityOfImages("clip", "pair", "storybench-code")
     (value,) = score(sim_clip, Pair(output, truth), tmp_path)
     units = frames / np.linalg.norm(frames, axis=1, keepdims=True)
     cosines = (units[:2] * units[2:]).sum(axis=1)

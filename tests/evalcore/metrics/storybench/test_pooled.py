@@ -5,8 +5,8 @@ import pytest
 
 from evalcore.metrics import registry
 from evalcore.metrics.base import Run
-from evalcore.metrics.storybench.sim import PooledSimilarityOfImages
-from evalcore.metrics.storybench.vtm import PooledVideoTextMatching, VideoTextMatching
+from evalcore.metrics.storybench.sim import SimilarityOfImages
+from evalcore.metrics.storybench.vtm import VideoTextMatching
 from tests.evalcore.metrics.asking import score
 from tests.evalcore.metrics.storybench.telling import COLOURS, told
 
@@ -30,7 +30,7 @@ class ReadsColours:
 
 
 def sim_pooled(tmp_path, outputs, truths):
-    metric = PooledSimilarityOfImages("inception")
+    metric = SimilarityOfImages("inception", "run")
     metric.encoder = COLOURS
     (value,) = score(metric, Run("Alder", outputs, truths), tmp_path)
     return value
@@ -79,18 +79,18 @@ def test_vtm_pooled_counts_shots_alike_not_stories(tmp_path):
     """Shots 1, 1, 0 and, of red and green frames, .5: 62.5; stories 66.7 and 50."""
     first = told([RED], [GREEN, GREEN], [RED], captions=["red", "green", "green"])
     second = told([], [RED, GREEN], story="02", captions=["red", "red"])
-    metric = by_colour(PooledVideoTextMatching("storybench-code"))
+    metric = by_colour(VideoTextMatching("run", "storybench-code"))
     (value,) = score(metric, Run("Alder", (first, second)), tmp_path)
     assert value.value == pytest.approx(62.5)
     assert value.trace == {"shots": 4}
-    single = by_colour(VideoTextMatching("storybench-code"))
+    single = by_colour(VideoTextMatching("output", "storybench-code"))
     values = [score(single, story, tmp_path)[0].value for story in (first, second)]
     assert values == pytest.approx([200 / 3, 50])
 
 
 def test_vtm_pooled_is_undefined_without_a_shot_with_frames_and_text(tmp_path):
     run = Run("Alder", (told([], [1], captions=["a fox", ""]),))
-    (value,) = score(PooledVideoTextMatching("storybench-code"), run, tmp_path)
+    (value,) = score(VideoTextMatching("run", "storybench-code"), run, tmp_path)
     assert value.value is None
     assert value.reason == "no shot has both frames and a text"
 
