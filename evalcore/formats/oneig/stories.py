@@ -7,8 +7,6 @@ prompt is a story of one shot; all of it stays with its story, so that
 texts, styles and answers that lie beside the list.
 """
 
-import csv
-import io
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -99,33 +97,16 @@ def _rows(path: Path) -> TableRows:
 
 
 def _of_csv(path: Path) -> Iterable[tuple[int, dict[str, str]]]:
-    text = read_text(path)
-    if not is_text(text):
+    from analysis.reading.files import read_any_csv
+
+    if not is_text(read_text(path)):
         raise InputError([Problem(str(path), "text without NUL or broken letters")])
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    problems: Problems[Problem] = Problems()
-    rows: list[tuple[int, dict[str, str]]] = []
-    try:
-        header = next(reader, [])
-        missing = {"category", "id"} - set(header)
-        if missing or not set(PROMPTS) & set(header):
-            what = "the columns category, id and prompt_en or prompt_cn"
-            raise InputError([Problem(str(path), what, 1, value=", ".join(header))])
-        if len(set(header)) < len(header):
-            raise InputError([Problem(str(path), "each column once", 1)])
-        start = reader.line_num + 1
-        for row in reader:
-            if row and len(row) != len(header):
-                what = f"{len(header)} columns as in the header, not {len(row)}"
-                problems.append(Problem(str(path), what, start))
-            elif row:
-                rows.append((start, dict(zip(header, row, strict=True))))
-            start = reader.line_num + 1
-    except csv.Error as error:
-        problems.append(Problem(str(path), f"CSV ({error})", reader.line_num))
-    if problems:
-        raise InputError(problems)
-    return rows
+    table = read_any_csv(path)
+    header = list(table.columns)
+    if not {"category", "id"} <= set(header) or not set(PROMPTS) & set(header):
+        what = "the columns category, id and prompt_en or prompt_cn"
+        raise InputError([Problem(str(path), what, 1, value=", ".join(header))])
+    return zip(table.index.tolist(), table.to_dict("records"), strict=True)
 
 
 def _problem(path: Path, place: int, row: Any, expected: str) -> Problem:

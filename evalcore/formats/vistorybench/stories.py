@@ -5,7 +5,6 @@ place of ViStoryBench's five fields, and `start_seconds` and `end_seconds`; a st
 `conditioning_seconds`.
 """
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,9 +15,9 @@ import openpyxl
 from openpyxl.utils.exceptions import InvalidFileException
 
 from analysis.problems import InputError, Problem, Problems
-from analysis.tables import is_text
 from evalcore.formats.file_checks import check_picture
 from evalcore.formats.folder_layouts import MOST_SHOTS
+from evalcore.formats.json_files import read_json
 from evalcore.formats.story_scripts import (
     ReadCharacter,
     ReadShot,
@@ -124,28 +123,18 @@ class _StoryReader:
             self.problem(expected, what=f"{text[:40]}...")
 
     def read(self) -> ReadStory | None:
-        try:
-            data = json.loads(self.file.read_text(encoding="utf-8-sig"))
-        except FileNotFoundError:
+        if not self.file.exists():
             self.problem("a file story.json")
-        except UnicodeDecodeError:
-            self.problem("UTF-8 text")
-        except json.JSONDecodeError as error:
-            self.problem(f"JSON ({error.msg})", error.lineno)
-        except RecursionError:
-            self.problem("JSON that is nested less")
-        except OSError as error:
-            self.problem(f"a readable file ({error.strerror})")
-        else:
-            if not all(map(is_text, _texts(data))):
-                self.problem("text without NUL or broken letters")
-            elif _is_story(data):
-                return self._story(data)
-            else:
-                self.problem(
-                    "an object with an object of Characters and a list of Shots"
-                )
-        return None
+            return None
+        try:
+            data = read_json(self.file, strange=True)
+        except InputError as error:
+            self.problems += error.problems
+            return None
+        if not _is_story(data):
+            self.problem("an object with an object of Characters and a list of Shots")
+            return None
+        return self._story(data)
 
     def _story(self, data: dict[str, Any]) -> ReadStory:
         characters = [
@@ -272,19 +261,6 @@ def _is_story(data: Any) -> bool:
         and isinstance(data.get("Shots"), list)
         and isinstance(data.get("Characters") or {}, dict)
     )
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """Yield every text of a JSON value, names included."""
-    rest = [value]
-    while rest:
-        value = rest.pop()
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, dict):
-            rest += [*value, *value.values()]
-        elif isinstance(value, list):
-            rest += value
 
 
 def _both(value: Any) -> dict[str, str]:

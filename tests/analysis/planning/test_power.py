@@ -82,6 +82,22 @@ def frames(S, M, A, seed=0):
     return rows, scores
 
 
+def grid_of(ratings, metric):
+    """Lay out complete ratings, stories x methods x annotators, beside a metric."""
+    S, M, _A = ratings.shape
+    return CellGrid(
+        "d",
+        tuple(map(str, range(S))),
+        tuple(map(str, range(M))),
+        ("k",),
+        np.ones((S, M), bool),
+        ratings.mean(axis=2).round(9),
+        metric[None],
+        np.moveaxis(ratings, 2, 0),
+        frozenset(),
+    )
+
+
 def real(S, M, A, level, studies):
     """Half the central interval of tau-b in studies that were really made."""
     found = []
@@ -91,17 +107,7 @@ def real(S, M, A, level, studies):
             human = ratings.mean(axis=2).round(9)
             found.append(stats.kendalltau(human.ravel(), metric.ravel())[0])
             continue
-        grid = CellGrid(
-            "d",
-            tuple(map(str, range(S))),
-            tuple(map(str, range(M))),
-            ("k",),
-            np.ones((S, M), bool),
-            ratings.mean(axis=2),
-            metric[None],
-            np.moveaxis(ratings, 2, 0),
-            frozenset(),
-        )
+        grid = grid_of(ratings, metric)
         here = level_values(grid, level, no_draws(S, M), ("kendall",))
         found.append(here["kendall"][0, 0])
     return 1.96 * float(np.std(found, ddof=1))
@@ -387,17 +393,7 @@ def test_the_model_of_people_holds_no_noise_of_ratings():
     S, M, A = 300, 12, 2
     human, metric = pair(rng, (S, M), 1.0, 0.6)
     ratings = human[..., None] + 1.5 * rng.normal(size=(S, M, A))
-    grid = CellGrid(
-        "d",
-        tuple(map(str, range(S))),
-        tuple(map(str, range(M))),
-        ("k",),
-        np.ones((S, M), bool),
-        ratings.mean(axis=2),
-        metric[None],
-        np.moveaxis(ratings, 2, 0),
-        frozenset(),
-    )
+    grid = grid_of(ratings, metric)
     model = fit_model(grid, Noise(rest=1.5**2), StudySize(A, S, M, A, A))
     found = model.parts["cell"] @ model.parts["cell"].T
     assert found[0, 0] == pytest.approx(1, abs=0.08)
@@ -497,17 +493,7 @@ def printed_interval(S, M, A, level, studies):
     halves = []
     for seed in range(studies):
         ratings, metric = values(S, M, A, 20_000 + seed)
-        grid = CellGrid(
-            "d",
-            tuple(map(str, range(S))),
-            tuple(map(str, range(M))),
-            ("k",),
-            np.ones((S, M), bool),
-            ratings.mean(axis=2).round(9),
-            metric[None],
-            np.moveaxis(ratings, 2, 0),
-            frozenset(),
-        )
+        grid = grid_of(ratings, metric)
         found, _ = level_estimates(
             grid,
             level,

@@ -150,7 +150,7 @@ def test_every_mistake_is_named_with_its_line(tmp_path, change, what):
         ("id,prompt_en\n0,a\n", ":1: id, prompt_en: expected the columns category, id"),
         ("category,id\nPortrait,0\n", ":1: category, id: expected the columns"),
         ("category,id,prompt_en\nPortrait,0\n", ":2: expected 3 columns as in the"),
-        ("category,id,id,prompt_en\n", ":1: expected each column once"),
+        ("category,id,id,prompt_en\n", ":1: id: expected a column name once"),
         ('category,id,prompt_en\nPortrait,0,"a', ":2: expected CSV ("),
         ("category,id,prompt_en\n", ": expected at least one prompt"),
         ("", ":1: expected the columns category"),
