@@ -72,13 +72,14 @@ else
 	$(BIN)/python -m tests.with_postgres $(PYTEST) $(SPREAD) -m "not browser and (twice or not once)" tests/annotate tests/evalcore
 endif
 
-lint: $(FULL)  ## formatting, rules, import directions, types, missing migrations
+lint: $(FULL)  ## formatting, rules, dead code, import directions, types, missing migrations
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/djangofmt --check $(PAGES)
 	$(BIN)/djangofmt --check --profile jinja $(REPORT)
 	$(BIN)/djangofmt check $(PAGES)
 	$(BIN)/djangofmt check --profile jinja $(REPORT)
+	$(BIN)/vulture
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 	$(BIN)/python manage.py makemigrations --check --dry-run
