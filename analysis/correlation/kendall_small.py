@@ -95,7 +95,7 @@ def _ties_of(signs: Floats, w: Floats) -> Ties:
     )
     total, squares, cubes, values = (np.stack([part] * len(signs)) for part in alone)
     equal = signs == 0
-    tied = np.flatnonzero(equal.sum(axis=(1, 2, 3)) > signs[0, :, :, 0].size)
+    tied = np.flatnonzero(equal.sum(axis=(1, 2, 3)) > w.shape[0] * w.shape[1])
     if len(tied):
         kernel = equal[tied].astype(w.dtype)
         together = _partners(kernel, w)

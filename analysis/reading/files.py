@@ -2,6 +2,7 @@
 
 import csv
 import json
+from array import array
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +11,6 @@ import pandas as pd
 from pyarrow import parquet
 
 from analysis.problems import InputError, Problem, Problems
-from analysis.reading.csv_files import LARGEST_WIDTH, read_plain_csv
 from analysis.results import NAN
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 # About ten million answers: reading them takes 1.6 GB of memory, laying them out 3.
 LARGEST_FILE = 512 * 10**6
 LARGEST_TABLE = 10**7
+# A hundred thousand columns, in a file of one megabyte, would take minutes.
+LARGEST_WIDTH = 1000
 
 
 def read_file(path: Path) -> pd.DataFrame:
@@ -37,7 +39,7 @@ def read_file(path: Path) -> pd.DataFrame:
         than `LARGEST_FILE` bytes, `LARGEST_TABLE` rows or `LARGEST_WIDTH` columns,
         before it is read.
     """
-    readers = {".csv": _read_csv, ".jsonl": _read_jsonl, ".parquet": _read_parquet}
+    readers = {".csv": read_csv, ".jsonl": _read_jsonl, ".parquet": _read_parquet}
     suffix = path.suffix.lower()
     if suffix not in readers:
         raise InputError([Problem(str(path), "a .csv, .jsonl or .parquet file")])
@@ -76,18 +78,14 @@ def _megabytes(size: int) -> str:
     return f"{-(-size // 10**6):,} MB"
 
 
-def _read_csv(path: Path) -> pd.DataFrame:
-    frame = read_plain_csv(path)
-    return read_any_csv(path) if frame is None else frame
-
-
-def read_any_csv(path: Path) -> pd.DataFrame:
-    """Read any CSV file, row by row, and say what is wrong with its lines.
+def read_csv(path: Path) -> pd.DataFrame:
+    """Read a CSV file row by row, and say what is wrong with its lines.
 
     Returns
     -------
     pandas.DataFrame
-        Every column text; the index is the line on which a row begins.
+        Every column a categorical of text; the index is the line on which a row
+        begins.
 
     Raises
     ------
@@ -98,15 +96,17 @@ def read_any_csv(path: Path) -> pd.DataFrame:
     problems: Problems[Problem] = Problems()
     header: list[str] = []
     lines: list[int] = []
-    columns: list[list[str]] = []
-    same: dict[str, str] = {}  # one copy of equal cells
+    # Of each column its different cells, and which of them every row has.
+    known: list[dict[str, int]] = []
+    columns: list[array[int]] = []
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, strict=True)
             try:
                 header = [name.strip() for name in next(reader, [])]
                 _check_width(path, len(header))
-                columns = [[] for _ in header]
+                known = [{} for _ in header]
+                columns = [array("i") for _ in header]
                 for start, row in _numbered(reader):
                     if len(row) != len(header):
                         expected = (
@@ -115,8 +115,8 @@ def read_any_csv(path: Path) -> pd.DataFrame:
                         problems.append(Problem(path.name, expected, start))
                         continue
                     lines.append(start)
-                    for column, cell in zip(columns, row, strict=True):
-                        column.append(same.setdefault(cell, cell))
+                    for column, cells, cell in zip(columns, known, row, strict=True):
+                        column.append(cells.setdefault(cell, len(cells)))
             except csv.Error as error:
                 what = f"CSV ({error})"
                 problems.append(Problem(path.name, what, reader.line_num))
@@ -137,8 +137,11 @@ def read_any_csv(path: Path) -> pd.DataFrame:
     ]
     if problems:
         raise InputError(problems)
-    frame = pd.DataFrame(dict(enumerate(columns)), index=lines, dtype="str")
-    return frame.set_axis(header, axis=1)
+    texts = {
+        name: pd.Categorical.from_codes(column, pd.Index(cells, dtype="str"))
+        for name, column, cells in zip(header, columns, known, strict=True)
+    }
+    return pd.DataFrame(texts, index=lines, copy=False)
 
 
 def _numbered(reader: "Reader") -> Iterator[tuple[int, list[str]]]:

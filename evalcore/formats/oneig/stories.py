@@ -97,11 +97,11 @@ def _rows(path: Path) -> TableRows:
 
 
 def _of_csv(path: Path) -> Iterable[tuple[int, dict[str, str]]]:
-    from analysis.reading.files import read_any_csv
+    from analysis.reading.files import read_csv
 
     if not is_text(read_text(path)):
         raise InputError([Problem(str(path), "text without NUL or broken letters")])
-    table = read_any_csv(path)
+    table = read_csv(path)
     header = list(table.columns)
     if not {"category", "id"} <= set(header) or not set(PROMPTS) & set(header):
         what = "the columns category, id and prompt_en or prompt_cn"
