@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from tqdm import tqdm
 
 from analysis.commands.dates import report_date
-from analysis.commands.memory import keep_freed_memory
 from analysis.commands.parsers import parser
 from analysis.options import AlignOptions, OptionError
 from analysis.problems import InputError
@@ -314,5 +313,4 @@ COMMANDS = {
 
 
 if __name__ == "__main__":
-    keep_freed_memory()
     sys.exit(main())
