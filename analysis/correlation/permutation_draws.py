@@ -38,11 +38,6 @@ class Coins:
         """Every point has its own coin."""
         return None
 
-    @cached_property
-    def products(self) -> Signs:
-        """The product of the coins of every two points i < j, (N (N - 1) / 2, B)."""
-        return _products(self.points)
-
     def some(self, points: Levels, draws: slice) -> Signs:
         """Return the coins of some points in some throws."""
         return self.points[points, draws].astype(np.float32)
@@ -86,11 +81,6 @@ class CellCoins:
     def points(self) -> Signs:
         """The coin of every cell, (N, B); made only where few scores tie."""
         return self.some(np.arange(len(self._places[0])), slice(None))
-
-    @cached_property
-    def products(self) -> Signs:
-        """The product of the coins of every two points i < j, (N (N - 1) / 2, B)."""
-        return _products(self.points)
 
     @property
     def clusters(self) -> Levels | None:
@@ -157,9 +147,3 @@ class Thrown:
         if self.units is not None:
             return Coins(np.ascontiguousarray(self.units[:, cells].T))
         return CellCoins(self.stories, self.methods, cells)
-
-
-def _products(points: npt.NDArray[np.floating[Any]]) -> Signs:
-    coins = np.ascontiguousarray(points, np.float32)
-    i, j = np.triu_indices(len(coins), 1)
-    return np.asarray(coins[i] * coins[j])

@@ -9,8 +9,6 @@ from analysis.correlation.coefficients import correlate
 from analysis.correlation.weighted_sums import Levels, dense_levels
 from analysis.results import Array, Mask
 
-# With more points, people's values are counted along the sorted scores.
-FEW_POINTS = 128
 # Elements of a table of counts held at once.
 CHUNK = 8_000_000
 
@@ -112,9 +110,7 @@ class Contests:
 
 def contests(points: Points) -> Contests:
     """Let all points of all metrics meet once; pairs of metrics share the result."""
-    if points.used.shape[1] <= FEW_POINTS:
-        return _contests_of_few(points)
-    groups = [_contests_of_many(points, g) for g in range(len(points.used))]
+    groups = [_contests_of_group(points, g) for g in range(len(points.used))]
     return Contests(
         np.stack([found.pairs for found in groups], axis=2),
         np.stack([found.ranks for found in groups], axis=2),
@@ -122,24 +118,7 @@ def contests(points: Points) -> Contests:
     )
 
 
-def _contests_of_few(points: Points) -> Contests:
-    K, (G, N) = len(points.scores), points.used.shape
-    both = (points.used[:, :, None] & points.used[:, None, :]).astype(np.float32)
-    h = dense_levels(points.human).astype(np.float32)
-    x = points.levels.astype(np.float32)
-    sh = np.sign(h[:, :, None] - h[:, None, :]) * both
-    rh = sh.sum(axis=2)
-    apart = (rh[:, :, None] - rh[:, None, :]) * both
-    pairs, ranks = np.empty((2, K, K, G, N))
-    for a in range(K):
-        for b in range(K):
-            won = np.sign(x[a][:, :, None] - x[b][:, None, :])
-            pairs[a, b] = np.einsum("gij,gij->gi", won, sh)
-            ranks[a, b] = np.einsum("gij,gij->gi", won, apart)
-    return Contests(pairs, ranks, rh.astype(np.float64))
-
-
-def _contests_of_many(points: Points, g: int) -> Contests:
+def _contests_of_group(points: Points, g: int) -> Contests:
     K, N = len(points.scores), points.used.shape[1]
     used = np.flatnonzero(points.used[g])
     h = dense_levels(points.human[g, used])

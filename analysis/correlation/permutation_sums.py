@@ -20,7 +20,7 @@ from analysis.correlation.coefficients import (
     tau_c,
 )
 from analysis.correlation.permutation_draws import AnyCoins
-from analysis.correlation.permutation_pairs import FEW_POINTS, Contests, Points
+from analysis.correlation.permutation_pairs import Contests, Points
 from analysis.correlation.permutation_ties import has_ties, own_ties, tie_sums
 from analysis.correlation.weighted_sums import Floats, dense_levels
 from analysis.results import Array, Counts, Mask
@@ -105,8 +105,8 @@ def _ranked(
         even[kind] = (first + second).sum(axis=1, keepdims=True) / 4
     odd = dict(zip(kinds, coins.moved(changes), strict=True))
     if tied.any() and points.used.shape[1] <= EXACT_PAIRS:
-        square = _quadratic if points.used.shape[1] > FEW_POINTS else _quadratic_of_few
-        for kind, values in square(points, met, a, b, coins, tied, kinds).items():
+        squares_of = _quadratic(points, met, a, b, coins, tied, kinds)
+        for kind, values in squares_of.items():
             even[kind] = np.repeat(even[kind], coins.swaps, axis=1)
             even[kind][tied] += values / 4
     if tied.any():
@@ -131,37 +131,6 @@ def _ranked(
                 quotient(ranks, (n**3 - human[2]) / 3, (n**3 - cubes) / 3)
             )
     return {name: (first, second) for name, (first, second) in found.items()}
-
-
-def _quadratic_of_few(
-    points: Points,
-    met: Contests,
-    a: int,
-    b: int,
-    coins: AnyCoins,
-    tied: Mask,
-    kinds: Collection[str],
-) -> dict[str, Array]:
-    """Do what `_quadratic` does by one product with the coins of all pairs of points.
-
-    Whole numbers below 2^24 with at most `FEW_POINTS` points: single precision is
-    exact.
-    """
-    i, j = np.triu_indices(points.used.shape[1], 1)
-    both = points.used[tied][:, i] & points.used[tied][:, j]
-
-    def compared(left: Array, right: Array) -> Array:
-        return np.sign(left[tied][:, i] - right[tied][:, j]).astype(np.float32)
-
-    x, y = points.levels[a], points.levels[b]
-    moved = compared(x, x) + compared(y, y) - compared(x, y) - compared(y, x)
-    moved *= both
-    signs = moved * compared(points.human, points.human)
-    found = {"pairs": 2 * (signs @ coins.products)}
-    if "ranks" in kinds:
-        rh = met.human_ranks[tied].astype(np.float32)
-        found["ranks"] = (moved * (rh[:, i] - rh[:, j])) @ coins.products
-    return {kind: values.astype(np.float64) for kind, values in found.items()}
 
 
 def _quadratic(

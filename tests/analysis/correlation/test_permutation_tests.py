@@ -125,18 +125,16 @@ def same_as_swapped_data(grid, level, parts):
 
 @pytest.mark.parametrize("holes", [set(), {(0, 1), (3, 2)}])
 @pytest.mark.parametrize("level", ALL_LEVELS)
-def test_many_points_give_what_few_do(monkeypatch, level, holes):
+def test_blocks_bound_memory_without_changing_results(monkeypatch, level, holes):
     grid = two_metrics(holes=holes, digits=1)
     thrown = permutation_tests._throw(grid, ("stories", "methods"), 12, 0)
-    few = compared(grid, level, thrown)
-    for module in (permutation_pairs, permutation_sums):
-        monkeypatch.setattr(module, "FEW_POINTS", 2)
+    whole = compared(grid, level, thrown)
     for module in (permutation_pairs, permutation_ties):
         monkeypatch.setattr(module, "CHUNK", 60)
     monkeypatch.setattr(permutation_sums, "ROWS", 3)
-    many = compared(grid, level, thrown)
+    cut = compared(grid, level, thrown)
     for name in ALL:
-        np.testing.assert_allclose(few[name], many[name], atol=1e-12)
+        np.testing.assert_allclose(whole[name], cut[name], atol=1e-12)
 
 
 def test_without_the_quadratic_term_p_hardly_moves(monkeypatch):
