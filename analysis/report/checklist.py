@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import pandas as pd
 
@@ -14,7 +13,7 @@ from analysis.report.figure_layout import (
     LEVEL_NAMES,
     human_ceiling,
 )
-from analysis.report.wording import per_cent
+from analysis.report.wording import per_cent, records
 
 ResultTables = Mapping[str, pd.DataFrame]
 ChecklistAnswer = tuple[str, str]
@@ -56,13 +55,6 @@ def answers(
         *_tests(tables),
         *_board(tables),
         *_other(tables, run),
-    ]
-
-
-def _records(rows: pd.DataFrame) -> list[dict[str, Any]]:
-    return [
-        {str(key): value for key, value in row.items()}
-        for row in rows.astype(object).to_dict("records")
     ]
 
 
@@ -160,7 +152,7 @@ def _agreement(tables: ResultTables) -> Iterator[ChecklistAnswer]:
                     f"{number(row['value'])}{interval(row)}",
                     float(row["value"]),
                 )
-                for row in _records(rows)
+                for row in records(rows)
                 if pd.notna(row["value"])
             ]
         )
@@ -320,7 +312,7 @@ def _board(tables: ResultTables) -> Iterator[ChecklistAnswer]:
                     f"{interval(row) or ', no interval that draws clusters'}",
                     float(row["value"]),
                 )
-                for row in _records(bias)
+                for row in records(bias)
                 if pd.notna(row["value"])
             ]
         )
