@@ -13,7 +13,16 @@ from django.conf import settings as project
 from django.urls import reverse
 from playwright.sync_api import Locator, Page, expect
 
-from annotate.models import Annotator, Fault, Flag, Rating, Skip, Slot, Study
+from annotate.models import (
+    Annotator,
+    Fault,
+    Flag,
+    Ranking,
+    Rating,
+    Skip,
+    Slot,
+    Study,
+)
 from annotate.next_slot import choosing
 from annotate.people import joining
 from evalcore import media
@@ -527,6 +536,25 @@ def checklist_without_scripts(seat: Seat) -> list[Use]:
     return [Use("[name='looked:1']", checked("[name='looked:1']"))]
 
 
+def ranking(seat: Seat) -> list[Use]:
+    benchmark = make_benchmark(slug=seat.name, methods=["Alder", "Birch", "Cedar"])
+    study = make_study(kind="ranking", benchmark=benchmark, slug=seat.name)
+    study.questions.update(help_texts={"en": "Look at the hat."})
+    slot = seat.open_next(join(study, "A01"))
+    orders = Ranking.objects.filter(slot=slot, is_current=True)
+    first = "[data-question=character]"
+    return [
+        opened(f"{first} details"),
+        Use(
+            f"{first} [data-place='2'] button",
+            checked("[name='character:2'][value='1']"),
+        ),
+        Use(
+            "[name='character:1'][value='3']", stored(orders, question__key="character")
+        ),
+    ]
+
+
 STATES = [
     consent,
     instructions,
@@ -549,6 +577,7 @@ STATES = [
     broken_video,
     checklist,
     checklist_without_scripts,
+    ranking,
 ]
 
 
