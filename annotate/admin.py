@@ -10,7 +10,7 @@ admin.site.register(User, UserAdmin)
 
 
 @admin.register(StudyMember)
-class StudyMemberAdmin(admin.ModelAdmin):
+class StudyMemberAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic when it runs
     list_display = ("study", "user", "role")
     list_filter = ("study", "role")
     list_select_related = ("study", "user")

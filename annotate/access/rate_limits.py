@@ -66,6 +66,12 @@ def username(request: HttpRequest, credentials: dict[str, str] | None) -> str:
     return (given.get("username") or "")[:150]
 
 
+class AxesRequest(HttpRequest):
+    """A request as django-axes hands it on."""
+
+    axes_ip_address: str
+
+
 class Guard(AxesDatabaseHandler):
     """Counts wrong passwords, given at either page of a login or to the API.
 
@@ -73,20 +79,20 @@ class Guard(AxesDatabaseHandler):
     """
 
     def get_failures(
-        self, request: HttpRequest, credentials: dict[str, str] | None = None
+        self, request: AxesRequest, credentials: dict[str, str] | None = None
     ) -> int:
         """Return how many wrong passwords stand against a login, if too many."""
         return max((n for n, _last in self._too_many(request, credentials)), default=0)
 
     def seconds_left(
-        self, request: HttpRequest, credentials: dict[str, str] | None
+        self, request: AxesRequest, credentials: dict[str, str] | None
     ) -> int:
         """Return for how many seconds a login is refused."""
         found = self._too_many(request, credentials)
         return max((_seconds_after(last) for _n, last in found), default=1)
 
     def _too_many(
-        self, request: HttpRequest, credentials: dict[str, str] | None
+        self, request: AxesRequest, credentials: dict[str, str] | None
     ) -> list[tuple[int, datetime]]:
         """Return the counts that reach their limits, each with its last time."""
         who = {"username": username(request, credentials)}
@@ -114,7 +120,10 @@ class Guard(AxesDatabaseHandler):
 
 def _recent(**fields: str) -> QuerySet[AccessAttempt]:
     since = timezone.now() - settings.AXES_COOLOFF_TIME
-    return AccessAttempt.objects.filter(attempt_time__gt=since, **fields)
+    rows: QuerySet[AccessAttempt] = AccessAttempt.objects.filter(
+        attempt_time__gt=since, **fields
+    )
+    return rows
 
 
 def _seconds_after(last: datetime) -> int:
@@ -131,7 +140,9 @@ def login_refused(
 
 def seconds_for_login(request: HttpRequest, credentials: dict[str, str] | None) -> int:
     """Return after how many seconds a login that was refused may be tried again."""
-    return AxesProxyHandler.get_implementation().seconds_left(request, credentials)
+    guard = AxesProxyHandler.get_implementation()
+    seconds: int = guard.seconds_left(request, credentials)
+    return seconds
 
 
 def note_token_given(request: HttpRequest, user: AbstractBaseUser) -> None:

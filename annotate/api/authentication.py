@@ -52,10 +52,11 @@ class AccountTokenAuthentication(TokenAuthentication):
 
     def authenticate(self, request: Request) -> tuple[User, Token] | None:
         try:
-            return super().authenticate(request)
+            found: tuple[User, Token] | None = super().authenticate(request)
         except AuthenticationFailed:
             _count(request)
             raise
+        return found
 
 
 def _count(request: Request) -> None:
@@ -71,7 +72,7 @@ class IsAnnotator(BasePermission):
         return isinstance(request.auth, Annotator)
 
 
-class InvitationScheme(OpenApiAuthenticationExtension):
+class InvitationScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]  # its base has no types
     """Describes the invitation in the OpenAPI schema."""
 
     target_class = "annotate.api.authentication.InvitationAuthentication"

@@ -1,6 +1,7 @@
 """What goes over the wire."""
 
 import re
+from typing import Any
 
 from rest_framework import serializers
 from rest_framework.authtoken import serializers as authtoken
@@ -128,7 +129,7 @@ class AnswersSerializer(serializers.Serializer):
         "not ticked does not occur in it; one without ticks has an empty list",
     )
 
-    def validate(self, given: dict) -> dict:
+    def validate(self, given: dict[str, Any]) -> dict[str, Any]:
         if not self.initial_data.keys() & {"answers", "ticked"}:
             raise serializers.ValidationError({"answers": "This field is required."})
         return given

@@ -1,6 +1,9 @@
 """The REST API: the same functions as the pages, one view an operation."""
 
+from typing import Any
+
 from django.db import transaction
+from django.db.models import QuerySet
 from django.http import Http404
 from django.urls import reverse
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
@@ -69,7 +72,7 @@ class StudyList(generics.ListAPIView):
 
     serializer_class = serializers.StudySerializer
 
-    def get_queryset(self):
+    def get_queryset(self) -> QuerySet[Study]:
         return visible_studies(self.request.user).select_related("benchmark")
 
 
@@ -155,7 +158,7 @@ class StudyScores(APIView):
         return Response(vars(summary))
 
 
-def _outside(study: Study, rows: list[dict]) -> Problems[Problem]:
+def _outside(study: Study, rows: list[dict[str, Any]]) -> Problems[Problem]:
     """Name the rows that do not belong to the study; others share its benchmark."""
     units = study.units.values_list(
         "story__key", *study.output_paths(below="__method__name")
@@ -283,7 +286,7 @@ def _refuse_unprepared(annotator: Annotator) -> None:
         raise Conflict(first)
 
 
-def _ticked(annotator: Annotator, slot: Slot) -> dict:
+def _ticked(annotator: Annotator, slot: Slot) -> dict[str, Any]:
     """Return which boxes of a checklist are ticked, by shot; nothing of others."""
     if not asks_of_shots(slot.study):
         return {}
@@ -291,7 +294,7 @@ def _ticked(annotator: Annotator, slot: Slot) -> dict:
     return {"ticked": {str(shot): sorted(keys) for shot, keys in ticked.items()}}
 
 
-def _shown(annotator: Annotator, slot: Slot) -> dict:
+def _shown(annotator: Annotator, slot: Slot) -> dict[str, Any]:
     """Return what the page shows: texts, pictures by side, questions; no method."""
     token = annotator.invitation.token
     return {

@@ -6,10 +6,10 @@ import os
 import shlex
 from collections.abc import Iterable
 from dataclasses import asdict, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Q
@@ -18,10 +18,9 @@ from django.utils import timezone
 from analysis.commands.arguments import join_names
 from analysis.commands.dates import report_date
 from analysis.options import AlignOptions, Progress, silent
-from annotate.answers.analysis_views import MAIN
 from annotate.history import as_of_event
 from annotate.history.as_of_event import Moment
-from annotate.models import Report, Slot, Study, User
+from annotate.models import MAIN, Report, Slot, Study, User
 from annotate.reports import omissions
 from evalcore.serving.heartbeats import Heartbeat
 
@@ -52,9 +51,10 @@ def as_stored(options: AlignOptions) -> dict[str, Any]:
 
 def from_stored(stored: dict[str, Any]) -> AlignOptions:
     """Return the options of a stored report; what it does not name is the default."""
-    return AlignOptions(
-        **{k: tuple(v) if isinstance(v, list) else v for k, v in stored.items()}
-    )
+    options: dict[str, Any] = {
+        k: tuple(v) if isinstance(v, list) else v for k, v in stored.items()
+    }
+    return AlignOptions(**options)
 
 
 def write_study_report(
@@ -186,7 +186,9 @@ def _scale(study: Study) -> tuple[int, int] | None:
 def _newest(study: Study, moment: Moment) -> float | None:
     """Return when the last answer of the moment was submitted."""
     slots = Slot.objects.filter(study=study, submitted_at__isnull=False)
-    times = slots.values_list("pk", "submitted_at")
+    times = cast(
+        "Iterable[tuple[int, datetime]]", slots.values_list("pk", "submitted_at")
+    )
     then = (at.timestamp() for pk, at in times if pk in moment.submitted)
     return max(then, default=None)
 
@@ -232,6 +234,10 @@ def build_report(report_id: int) -> Report:
     report = Report.objects.select_related("study", "view").get(pk=report_id)
     if not claimed:
         return report
+
+    def tell(step: str) -> None:
+        _sign(report_id, step=step[:200])
+
     try:
         with Heartbeat(f"report {report_id}", partial(_sign, report_id)):
             write_study_report(
@@ -240,7 +246,7 @@ def build_report(report_id: int) -> Report:
                 view=report.view.key,
                 options=from_stored(report.options),
                 out=folder(report),
-                progress=lambda step: _sign(report_id, step=step[:200]),
+                progress=tell,
             )
     except Exception as error:
         logger.exception("report %s failed", report_id)

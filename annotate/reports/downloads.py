@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from analysis.tables import defused
-from annotate.answers.analysis_views import MAIN
 from annotate.history.as_of_event import Moment
 from annotate.kinds.registry import KINDS
-from annotate.models import Study
+from annotate.models import MAIN, Study
 from annotate.reports import study_tables
 
 TABLES = (*sorted({kind.table for kind in KINDS.values()}), "scores")

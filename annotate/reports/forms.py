@@ -1,5 +1,7 @@
 """What a report page asks for."""
 
+from typing import Any
+
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
@@ -11,8 +13,7 @@ from analysis.options import (
     LEVELS,
     AlignOptions,
 )
-from annotate.answers.analysis_views import MAIN
-from annotate.models import AnalysisView, Study
+from annotate.models import MAIN, AnalysisView, Study
 from annotate.reports import study_tables
 
 MOST_RESAMPLES = 10_000
@@ -21,6 +22,8 @@ UNITS = ("stories+methods", "stories", "methods")
 
 class ReportForm(forms.Form):
     """The options of `analysis.options.AlignOptions` that make sense in a browser."""
+
+    fields: dict[str, Any]  # of several classes, each with attributes of its own
 
     view = forms.ModelChoiceField(
         label=_("View"),
@@ -72,7 +75,7 @@ class ReportForm(forms.Form):
         label=_("Seed"), min_value=0, max_value=2**31 - 1, initial=0
     )
 
-    def __init__(self, *args: object, study: Study, **kwargs: object) -> None:
+    def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["view"].queryset = study.analysis_views.all()
         self.fields["exclude_methods"].choices = [
@@ -84,7 +87,7 @@ class ReportForm(forms.Form):
 
     def options(self) -> AlignOptions:
         """Return what was asked for; call after validation."""
-        given = {
+        given: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in self.cleaned_data.items()
             if name != "view"

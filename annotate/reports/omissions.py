@@ -8,6 +8,7 @@ built and in it.
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from typing import Any
 
 from django.db.models import Q, QuerySet
 
@@ -152,11 +153,11 @@ def _absent(
     return found, reasons
 
 
-def _ended(rows: QuerySet, moment: Moment) -> QuerySet:
+def _ended(rows: QuerySet[Any], moment: Moment) -> QuerySet[Any]:
     return rows.filter(run__finished_at__lte=moment.at, story__isnull=False)
 
 
-def _cells(rows: QuerySet, *more: str) -> QuerySet:
+def _cells(rows: QuerySet[Any], *more: str) -> Iterable[tuple[Any, ...]]:
     key = ("metric", "metric_version", "backend")
     return (
         rows.order_by("story", "method", *key)

@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import Exists, F, OuterRef, Q
 
-from annotate.answers.analysis_views import MAIN
 from annotate.history.as_of_event import Moment
 from annotate.kinds.base import Kind
 from annotate.kinds.registry import KINDS, kinds_of, tables_of
-from annotate.models import Answer, Exclusion, Purpose, Rating, Study
+from annotate.models import MAIN, Answer, Exclusion, Purpose, Rating, Study
 from annotate.reports.study_scores import scores_of
 from annotate.slots import timing
 from evalcore.models import Story
@@ -204,7 +203,8 @@ def _shown(row: AnswerRow, side: str) -> str:
     Beside its twin an output has its own name. Since an output has one twin of each
     degradation, and a unit of each purpose, no two units have the same names.
     """
-    name, degradation = row[f"method_{side}"], row[f"degradation_{side}"]
+    name: str = row[f"method_{side}"]
+    degradation = row[f"degradation_{side}"]
     purpose = row["slot__unit__purpose"]
     beside = any(row.get(f"degradation_{other}") for other in "abcde" if other != side)
     if purpose == Purpose.REAL or (beside and not degradation):
@@ -331,7 +331,7 @@ def scale(study: Study) -> tuple[int, int] | None:
     """Return the scale that all questions share, if they do."""
     scales = set(study.questions.values_list("scale_min", "scale_max"))
     low, high = scales.pop() if len(scales) == 1 else (None, None)
-    return None if low is None else (low, high)
+    return None if low is None or high is None else (low, high)
 
 
 def _frame(rows: Iterator[AnswerRow], header: tuple[str, ...]) -> "pd.DataFrame":

@@ -5,13 +5,13 @@ from celery import shared_task
 from annotate.reports import building
 
 
-@shared_task
+@shared_task  # type: ignore[untyped-decorator]  # Celery has no types
 def build_report(report_id: int) -> None:
     """Build one report."""
     building.build_report(report_id)
 
 
-@shared_task
+@shared_task  # type: ignore[untyped-decorator]  # Celery has no types
 def sweep_reports() -> None:
     """Take up every report that nobody works on."""
     for report_id in building.waiting_reports():

@@ -1,5 +1,6 @@
 import argparse
 import json
+from typing import Any
 
 from django.core.management.base import CommandError
 from tqdm import tqdm
@@ -28,7 +29,7 @@ class Command(StudyCommand):
         how_many.add_argument("--all", action="store_true", help="look at every unit")
         parser.add_argument("--json", action="store_true", help="print it as JSON")
 
-    def handle(self, *, study: str, **options: object) -> None:
+    def handle(self, *, study: str, **options: Any) -> None:
         number = None if options["all"] else options["slots"]
         check = BlindingCheck(find_study(study), slots=number)
         for _unit in tqdm(

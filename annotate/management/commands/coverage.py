@@ -1,4 +1,5 @@
 import argparse
+from typing import Any
 
 from annotate.coverage import coverage_tables
 from annotate.coverage.counts import units
@@ -26,7 +27,7 @@ class Command(StudyCommand):
             help="print a table instead; cells by default",
         )
 
-    def handle(self, *, study: str, **options: object) -> None:
+    def handle(self, *, study: str, **options: Any) -> None:
         row = find_study(study)
         if options["csv"]:
             header, rows = coverage_tables.TABLES[options["csv"]](row)

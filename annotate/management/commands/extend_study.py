@@ -1,4 +1,5 @@
 import argparse
+from typing import Any
 
 from django.core.management.base import CommandError
 
@@ -42,7 +43,7 @@ class Command(StudyCommand):
             "--dry-run", action="store_true", help="print the numbers, keep nothing"
         )
 
-    def handle(self, *, study: str, **options: object) -> None:
+    def handle(self, *, study: str, **options: Any) -> None:
         row = find_study(study)
         what = {name: options[name] for name in ("methods", "stories", "dry_run")}
         try:
@@ -69,6 +70,7 @@ class Command(StudyCommand):
         )
         for name, slots in result.shares.items():
             self.stdout.write(f"{name}  +{slots}")
-        if result.balance:
-            for line in BalanceReport(**result.balance).lines():
+        balance: dict[str, Any] = result.balance
+        if balance:
+            for line in BalanceReport(**balance).lines():
                 self.stdout.write(line)

@@ -1,5 +1,6 @@
 import argparse
 from pathlib import Path
+from typing import Any
 
 from analysis.commands.arguments import scale
 from analysis.problems import InputError
@@ -50,7 +51,7 @@ class Command(ImportCommand):
         )
         self.add_owner(parser)
 
-    def handle(self, **options: object) -> None:
+    def handle(self, **options: Any) -> None:
         # pandas is loaded only where a table is read.
         from analysis.reading.inputs import read_choices, read_ratings
 
@@ -60,7 +61,7 @@ class Command(ImportCommand):
         self.check_owner(owner)
         benchmark = self.benchmark(slug, create=create)
         is_new = benchmark.pk is None
-        common = {
+        common: dict[str, Any] = {
             "study": str(options["study"]),
             "benchmark": benchmark,
             "file": path.name,

@@ -2,6 +2,7 @@ import argparse
 import csv
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -61,7 +62,7 @@ class Command(StudyCommand):
             help="the links' beginning; default: BASE_URL, or this machine",
         )
 
-    def handle(self, *, study: str, **options: object) -> None:
+    def handle(self, *, study: str, **options: Any) -> None:
         row = find_study(study)
         base = str(options["base_url"]).rstrip("/")
         writer = csv.writer(self.stdout, lineterminator="\n")
@@ -82,7 +83,7 @@ class Command(StudyCommand):
             )
 
     def _made(
-        self, study: Study, base: str, options: dict[str, object]
+        self, study: Study, base: str, options: dict[str, Any]
     ) -> Iterable[list[str]]:
         """Return the table of the links that are made."""
         try:
@@ -115,7 +116,7 @@ class Command(StudyCommand):
             ),
         ]
 
-    def _invite(self, study: Study, options: dict[str, object]) -> Sequence[Invitation]:
+    def _invite(self, study: Study, options: dict[str, Any]) -> Sequence[Invitation]:
         note = str(options["note"])
         if options["people"] is not None:
             return self._invite_list(study, options["people"])

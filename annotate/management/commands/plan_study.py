@@ -1,5 +1,6 @@
 import argparse
 from pathlib import Path
+from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
@@ -17,7 +18,6 @@ from annotate.studies.planning import (
     SECONDS_PER_PICTURE,
     SECONDS_PER_QUESTION,
     Draft,
-    PlanningError,
     check_slug,
     prepare,
     store,
@@ -31,6 +31,7 @@ from annotate.studies.study_file import (
     read_definition,
 )
 from annotate.studies.study_writing import write_definition
+from annotate.studies.units import PlanningError
 from evalcore.models import Benchmark
 
 # Options that take the place of a value of the template or study file.
@@ -148,14 +149,14 @@ class Command(BaseCommand):
         )
         group.add_argument("--seed", type=int, help="same seed, same plan")
 
-    def handle(self, **options: object) -> None:
+    def handle(self, **options: Any) -> None:
         try:
             self._plan(**options)
         except (DefinitionError, PlanningError, ImpossibleDesignError) as error:
             raise CommandError(str(error), returncode=2) from error
 
-    def _plan(self, **options: object) -> None:
-        asked = {
+    def _plan(self, **options: Any) -> None:
+        asked: dict[str, Any] = {
             "benchmark": _benchmark(options["benchmark"]),
             "annotators": options["annotators"],
             "methods": options["methods"],
@@ -198,7 +199,7 @@ class Command(BaseCommand):
             self.stderr.write(f"note: {note}")
 
 
-def _definition(options: dict[str, object]) -> StudyDefinition:
+def _definition(options: dict[str, Any]) -> StudyDefinition:
     """Return the template or file with the options' changes, read as a file again."""
     definition = load_definition(options["template"] or options["file"])
     changes = {name: options[name] for name in CHANGES}

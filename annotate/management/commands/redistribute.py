@@ -1,4 +1,5 @@
 import argparse
+from typing import Any
 
 from django.core.management.base import CommandError
 
@@ -25,7 +26,7 @@ class Command(StudyCommand):
             "--dry-run", action="store_true", help="print who gets what, keep nothing"
         )
 
-    def handle(self, *, study: str, **options: object) -> None:
+    def handle(self, *, study: str, **options: Any) -> None:
         row = find_study(study)
         people = list(row.annotators.filter(name__in=options["annotators"]))
         unknown = set(options["annotators"]) - {person.name for person in people}

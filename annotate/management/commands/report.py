@@ -1,6 +1,7 @@
 import argparse
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 from django.core.management.base import CommandError
 from tqdm import tqdm
@@ -12,11 +13,10 @@ from analysis.commands.arguments import (
 )
 from analysis.options import AlignOptions, OptionError
 from analysis.problems import InputError
-from annotate.answers.analysis_views import MAIN
 from annotate.history import as_of_event
 from annotate.history.as_of_event import MomentError
 from annotate.management.studies import WritingCommand, find_study
-from annotate.models import Study
+from annotate.models import MAIN, Study
 from annotate.reports import omissions
 from annotate.reports.building import ReportError, write_study_report
 
@@ -46,7 +46,7 @@ class Command(WritingCommand):
         images: str,
         view: str,
         as_of: int | None,
-        **given: object,
+        **given: Any,
     ) -> None:
         row = find_study(study)
         _check_view(row, view)
@@ -59,8 +59,10 @@ class Command(WritingCommand):
         try:
             options = AlignOptions(**{n: given[n] for n in names if n in given})
             with tqdm(bar_format="{desc} {elapsed}", disable=None) as bar:
-                now = as_of is None
-                moment = as_of_event.now(row) if now else as_of_event.moment(row, as_of)
+                if as_of is None:
+                    moment = as_of_event.now(row)
+                else:
+                    moment = as_of_event.moment(row, as_of)
                 page = write_study_report(
                     row,
                     view=view,

@@ -9,6 +9,7 @@ from annotate.models import Study
 from evalcore.metrics import registry
 from evalcore.models import Benchmark, MetricChunk, MetricRun
 from evalcore.scoring import metric_runs
+from evalcore.scoring.chunks import ScoringError
 
 MOST_REASONS = 20
 KEPT = "What is stored stays; asking for the same again goes on from there."
@@ -61,7 +62,7 @@ class Command(BaseCommand):
             if not options["background"]:
                 _check_ready(wanted)
             run = metric_runs.queue_run(benchmark, wanted, truth=str(options["truth"]))
-        except (registry.UnknownMetricError, metric_runs.ScoringError) as error:
+        except (registry.UnknownMetricError, ScoringError) as error:
             raise CommandError(str(error), returncode=2) from error
         if options["background"]:
             self.stdout.write("Queued; the workers take it within a minute.")
@@ -117,7 +118,7 @@ def _wanted(text: str) -> list[str]:
 def _check_ready(names: list[str]) -> None:
     """Refuse at once what cannot be computed on this machine."""
     if lacking := _lacking(names):
-        raise metric_runs.ScoringError(
+        raise ScoringError(
             f"Not ready here: {lacking}. Leave it to workers elsewhere with "
             "--background; see manage.py metrics."
         )

@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -17,6 +17,7 @@ from annotate.coverage import coverage_tables
 from annotate.coverage.dashboard import dashboard, version
 from annotate.models import Annotator, Flag, Purpose
 from annotate.pages.manage.view_pages import is_number
+from annotate.pages.requests import UserRequest
 from annotate.people import inviting
 from annotate.presentation import broken_media
 from annotate.quality import monitoring, pausing
@@ -38,7 +39,7 @@ NOTHING_NEW = 204  # htmx leaves the page as it is
 
 @require_safe
 @login_required
-def study_coverage(request: HttpRequest, slug: str) -> HttpResponse:
+def study_coverage(request: UserRequest, slug: str) -> HttpResponse:
     """Show the dashboard; htmx asks for its live part, and whether there is news."""
     study = get_study_for(request.user, slug)
     now = timezone.now()
@@ -65,7 +66,7 @@ def study_coverage(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 @login_required
-def coverage_csv(request: HttpRequest, slug: str, table: str) -> StreamingHttpResponse:
+def coverage_csv(request: UserRequest, slug: str, table: str) -> StreamingHttpResponse:
     """Send one of the dashboard's tables, line by line."""
     study = get_study_for(request.user, slug)
     if table not in coverage_tables.TABLES:
@@ -77,17 +78,17 @@ def coverage_csv(request: HttpRequest, slug: str, table: str) -> StreamingHttpRe
     return response
 
 
-def _pause(request: HttpRequest, annotator: Annotator) -> str:
+def _pause(request: UserRequest, annotator: Annotator) -> str:
     pausing.pause(annotator, user=request.user)
     return _("%(name)s is paused; the slots stay theirs.")
 
 
-def _resume(request: HttpRequest, annotator: Annotator) -> str:
+def _resume(request: UserRequest, annotator: Annotator) -> str:
     pausing.resume(annotator, user=request.user)
     return _("%(name)s may go on.")
 
 
-def _revoke(request: HttpRequest, annotator: Annotator) -> str:
+def _revoke(request: UserRequest, annotator: Annotator) -> str:
     freed = inviting.revoke(annotator, user=request.user)
     text = ngettext(
         "%(name)s was revoked; %(freed)d slot is free again.",
@@ -97,7 +98,7 @@ def _revoke(request: HttpRequest, annotator: Annotator) -> str:
     return text.replace("%(freed)d", str(freed))
 
 
-ACTIONS: dict[str, Callable[[HttpRequest, Annotator], str]] = {
+ACTIONS: dict[str, Callable[[UserRequest, Annotator], str]] = {
     "pause": _pause,
     "resume": _resume,
     "revoke": _revoke,
@@ -107,7 +108,7 @@ ACTIONS: dict[str, Callable[[HttpRequest, Annotator], str]] = {
 @require_POST
 @login_required
 def annotator_action(
-    request: HttpRequest, slug: str, pk: int, action: str
+    request: UserRequest, slug: str, pk: int, action: str
 ) -> HttpResponse:
     """Pause, resume or revoke an annotator."""
     study = get_study_for(request.user, slug, role="manager")
@@ -125,7 +126,7 @@ def annotator_action(
 
 @require_POST
 @login_required
-def flag_resolve(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+def flag_resolve(request: UserRequest, slug: str, pk: int) -> HttpResponse:
     """Settle a flag, and those that the form names besides."""
     study = get_study_for(request.user, slug, role="manager")
     flag = get_object_or_404(Flag, pk=pk, annotator__study=study)
@@ -145,7 +146,7 @@ def flag_resolve(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 @require_POST
 @login_required
-def faults_settle(request: HttpRequest, slug: str) -> HttpResponse:
+def faults_settle(request: UserRequest, slug: str) -> HttpResponse:
     """Settle reports of broken pictures."""
     study = get_study_for(request.user, slug, role="manager")
     named = [int(n) for n in request.POST.getlist("fault") if is_number(n)]
@@ -156,7 +157,7 @@ def faults_settle(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 @login_required
-def unit_hand_out(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+def unit_hand_out(request: UserRequest, slug: str, pk: int) -> HttpResponse:
     """Hand a unit out again that several people skipped."""
     study = get_study_for(request.user, slug, role="manager")
     unit = get_object_or_404(study.units, pk=pk, purpose=Purpose.REAL)

@@ -2,7 +2,7 @@
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.html import format_html
@@ -11,6 +11,7 @@ from django.views.decorators.http import require_POST
 
 from annotate.access.permissions import get_study_for
 from annotate.models import Study
+from annotate.pages.requests import UserRequest
 from annotate.studies import lifecycle
 
 ACTIONS = {
@@ -22,7 +23,7 @@ ACTIONS = {
 
 @require_POST
 @login_required
-def study_action(request: HttpRequest, slug: str, action: str) -> HttpResponse:
+def study_action(request: UserRequest, slug: str, action: str) -> HttpResponse:
     """Launch, pause or close the study."""
     study = get_study_for(request.user, slug, role="manager")
     if action not in ACTIONS:
@@ -36,7 +37,7 @@ def study_action(request: HttpRequest, slug: str, action: str) -> HttpResponse:
     return redirect("study-detail", slug)
 
 
-def _tell(request: HttpRequest, study: Study) -> None:
+def _tell(request: UserRequest, study: Study) -> None:
     """Say what happened, and what to do next."""
     if study.state == Study.State.OPEN:
         _tell_who_may_come(request, study)
@@ -48,7 +49,7 @@ def _tell(request: HttpRequest, study: Study) -> None:
         messages.success(request, _and(said, "report-list", study, _("Make a report")))
 
 
-def _tell_who_may_come(request: HttpRequest, study: Study) -> None:
+def _tell_who_may_come(request: UserRequest, study: Study) -> None:
     reach = lifecycle.reach(study)
     if reach.is_empty:
         said = _("The study is open, but nobody can take part: nobody has a link yet.")

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -18,6 +18,7 @@ from annotate.access.permissions import get_study_for
 from annotate.coverage.slot_counts import AnnotatorProgress, people
 from annotate.models import Annotator, Event, Invitation, JoinLink, Study
 from annotate.pages.manage.form_input import whole_number
+from annotate.pages.requests import UserRequest
 from annotate.people import inviting, joining
 from annotate.people.invitation_list import LONGEST_NOTE, ListError, invite_list
 from annotate.spreadsheet import csv_text
@@ -44,7 +45,7 @@ class AnnotatorRow:
 @require_safe
 @never_cache
 @login_required
-def annotator_list(request: HttpRequest, slug: str) -> HttpResponse:
+def annotator_list(request: UserRequest, slug: str) -> HttpResponse:
     """List the annotators with their links and progress, and all ways to invite more.
 
     Researchers read how far people are on the page of coverage.
@@ -53,7 +54,7 @@ def annotator_list(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _page(
-    request: HttpRequest, study: Study, status: int = 200, **context: object
+    request: UserRequest, study: Study, status: int = 200, **context: object
 ) -> HttpResponse:
     rows = _rows(request, study)
     links = [(link, _join_address(request, link)) for link in study.join_links.all()]
@@ -75,7 +76,7 @@ def _page(
     return render(request, "manage/annotators.html", context, status=status)
 
 
-def _rows(request: HttpRequest, study: Study) -> list[AnnotatorRow]:
+def _rows(request: UserRequest, study: Study) -> list[AnnotatorRow]:
     invitations = {
         row.annotator_id: row
         for row in Invitation.objects.filter(annotator__study=study)
@@ -96,18 +97,18 @@ def _rows(request: HttpRequest, study: Study) -> list[AnnotatorRow]:
     return rows
 
 
-def _base(request: HttpRequest) -> str:
+def _base(request: UserRequest) -> str:
     return settings.BASE_URL or request.build_absolute_uri("/").rstrip("/")
 
 
-def _join_address(request: HttpRequest, link: JoinLink) -> str:
+def _join_address(request: UserRequest, link: JoinLink) -> str:
     return _base(request) + reverse("join", args=[link.token])
 
 
 @require_safe
 @never_cache
 @login_required
-def annotator_links(request: HttpRequest, slug: str) -> HttpResponse:
+def annotator_links(request: UserRequest, slug: str) -> HttpResponse:
     """Send every link and completion code as one table."""
     study = get_study_for(request.user, slug, role="manager")
     header = (
@@ -147,7 +148,7 @@ def _link_row(row: AnnotatorRow) -> tuple[object, ...]:
 
 @require_POST
 @login_required
-def annotator_invite(request: HttpRequest, slug: str) -> HttpResponse:
+def annotator_invite(request: UserRequest, slug: str) -> HttpResponse:
     """Create links for the next planned annotators, or for a new person."""
     study = get_study_for(request.user, slug, role="manager")
     note = request.POST.get("note", "")
@@ -166,7 +167,7 @@ def annotator_invite(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @transaction.atomic
-def _invite_new(request: HttpRequest, study: Study, note: str) -> list[Invitation]:
+def _invite_new(request: UserRequest, study: Study, note: str) -> list[Invitation]:
     count = whole_number(request.POST.get("count", "1"))
     if count is None or not 1 <= count <= MOST_AT_ONCE:
         text = _("Say how many links: 1 to %(most)d.")
@@ -184,14 +185,14 @@ def _check_note(note: str) -> None:
         raise inviting.InvitingError(text % {"most": LONGEST_NOTE, "n": len(note)})
 
 
-def _say_made(request: HttpRequest, made: int) -> None:
+def _say_made(request: UserRequest, made: int) -> None:
     text = ngettext("%(n)d link created.", "%(n)d links created.", made)
     messages.success(request, text % {"n": made})
 
 
 @require_POST
 @login_required
-def annotator_list_invite(request: HttpRequest, slug: str) -> HttpResponse:
+def annotator_list_invite(request: UserRequest, slug: str) -> HttpResponse:
     """Invite everybody on a list, typed or from a file; or show what is wrong in it."""
     study = get_study_for(request.user, slug, role="manager")
     text = request.POST.get("people", "")
@@ -214,14 +215,16 @@ def annotator_list_invite(request: HttpRequest, slug: str) -> HttpResponse:
     return redirect("annotator-list", slug)
 
 
-def _file_text(request: HttpRequest) -> str:
+def _file_text(request: UserRequest) -> str:
     given = request.FILES.get("file")
     if given is None:
         return ""
+    assert given.size is not None  # what is uploaded has a size
     if given.size > LARGEST_LIST:
         raise inviting.InvitingError(_("The file is too large for a list of people."))
+    content: bytes = given.read()
     try:
-        return given.read().decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise inviting.InvitingError(
             _("The file is no text in UTF-8; save it as CSV UTF-8.")
@@ -230,7 +233,7 @@ def _file_text(request: HttpRequest) -> str:
 
 @require_POST
 @login_required
-def join_link_make(request: HttpRequest, slug: str) -> HttpResponse:
+def join_link_make(request: UserRequest, slug: str) -> HttpResponse:
     """Open a link by which people join on their own."""
     study = get_study_for(request.user, slug, role="manager")
     note = request.POST.get("note", "")
@@ -254,7 +257,7 @@ def join_link_make(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 @login_required
-def join_link_close(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+def join_link_close(request: UserRequest, slug: str, pk: int) -> HttpResponse:
     """Let nobody else join by a link."""
     study = get_study_for(request.user, slug, role="manager")
     joining.close_link(get_object_or_404(study.join_links, pk=pk), user=request.user)
@@ -264,7 +267,7 @@ def join_link_close(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 @require_POST
 @login_required
-def join_link_devices(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+def join_link_devices(request: UserRequest, slug: str, pk: int) -> HttpResponse:
     """Let whoever joined go on by their id on any device, or only on their own."""
     study = get_study_for(request.user, slug, role="manager")
     link = get_object_or_404(study.join_links, pk=pk)
@@ -281,7 +284,7 @@ def join_link_devices(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 @require_POST
 @login_required
-def annotator_cap(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+def annotator_cap(request: UserRequest, slug: str, pk: int) -> HttpResponse:
     """Change the most slots of a person."""
     study = get_study_for(request.user, slug, role="manager")
     annotator = get_object_or_404(study.annotators, pk=pk)
@@ -302,7 +305,7 @@ def annotator_cap(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 @require_POST
 @login_required
-def annotator_reissue(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+def annotator_reissue(request: UserRequest, slug: str, pk: int) -> HttpResponse:
     """Replace a lost link."""
     study = get_study_for(request.user, slug, role="manager")
     annotator = get_object_or_404(study.annotators, pk=pk, invitation__isnull=False)
@@ -319,7 +322,7 @@ def annotator_reissue(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 @require_POST
 @login_required
-def annotator_revoke(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+def annotator_revoke(request: UserRequest, slug: str, pk: int) -> HttpResponse:
     """Close a link and free what is not submitted."""
     study = get_study_for(request.user, slug, role="manager")
     annotator = get_object_or_404(study.annotators, pk=pk)

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from functools import wraps
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
@@ -25,17 +26,15 @@ from annotate.access.permissions import (
 from annotate.assignment.designs.balanced import ImpossibleDesignError
 from annotate.models import Study, localised
 from annotate.pages.manage.preview import preview_page
+from annotate.pages.requests import UserRequest
 from annotate.presentation.same_size import outputs_of
 from annotate.setup_form.study import StudyForm
 from annotate.studies import drafting, lifecycle
 from annotate.studies.definition import StudyDefinition, template_names
 from annotate.studies.drafting import Setup
-from annotate.studies.planning import (
-    SECONDS_PER_PICTURE,
-    SECONDS_PER_QUESTION,
-    PlanningError,
-)
+from annotate.studies.planning import SECONDS_PER_PICTURE, SECONDS_PER_QUESTION
 from annotate.studies.study_file import load_definition, read_definition
+from annotate.studies.units import PlanningError
 from annotate.studies.yaml_lines import LONGEST, DefinitionError
 
 View = Callable[..., HttpResponse]
@@ -46,7 +45,7 @@ def for_creators(view: View) -> View:
 
     @wraps(view)
     @login_required
-    def wrapped(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
+    def wrapped(request: UserRequest, *args: object, **kwargs: object) -> HttpResponse:
         if not can_create(request.user):
             raise PermissionDenied(_("Only managers may set studies up."))
         return view(request, *args, **kwargs)
@@ -57,7 +56,7 @@ def for_creators(view: View) -> View:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_creators
-def start(request: HttpRequest) -> HttpResponse:
+def start(request: UserRequest) -> HttpResponse:
     """Choose a benchmark, and a template or a study file to begin with."""
     if request.method != "POST":
         return _start_page(request)
@@ -76,10 +75,12 @@ def start(request: HttpRequest) -> HttpResponse:
     return _form_page(request, StudyForm.of(Setup("", benchmark, definition)), address)
 
 
-def _begun_from(request: HttpRequest) -> StudyDefinition | None:
+def _begun_from(request: UserRequest) -> StudyDefinition | None:
     """Return the definition of an uploaded file or a pasted text, if there is one."""
     upload = request.FILES.get("upload")
     if upload is not None:
+        assert upload.size is not None  # what is uploaded has both
+        assert upload.name is not None
         if upload.size > LONGEST:
             raise DefinitionError(upload.name, None, _("This file is too long."))
         try:
@@ -99,7 +100,7 @@ def _begun_from(request: HttpRequest) -> StudyDefinition | None:
 
 
 def _start_page(
-    request: HttpRequest, error: str = "", status: int = 200
+    request: UserRequest, error: str = "", status: int = 200
 ) -> HttpResponse:
     context = {
         "benchmarks": visible_benchmarks(request.user)
@@ -124,7 +125,7 @@ def _start_page(
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_creators
-def form(request: HttpRequest, benchmark: str) -> HttpResponse:
+def form(request: UserRequest, benchmark: str) -> HttpResponse:
     """Fill in a new study; every button of the form comes back here."""
     row = get_benchmark_for(request.user, benchmark)
     if request.method != "POST":
@@ -143,7 +144,7 @@ def form(request: HttpRequest, benchmark: str) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
-def edit(request: HttpRequest, slug: str) -> HttpResponse:
+def edit(request: UserRequest, slug: str) -> HttpResponse:
     """Change a draft that nobody has met yet; it is planned anew."""
     study = get_study_for(request.user, slug, role="manager")
     check_benchmark_of(request.user, study)
@@ -165,7 +166,7 @@ def edit(request: HttpRequest, slug: str) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
-def new_version(request: HttpRequest, slug: str) -> HttpResponse:
+def new_version(request: UserRequest, slug: str) -> HttpResponse:
     """Set up a study that begins as a copy of another and remembers it."""
     study = get_study_for(request.user, slug, role="manager")
     check_benchmark_of(request.user, study)
@@ -178,7 +179,7 @@ def new_version(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _begin_with(
-    request: HttpRequest, study: Study, slug: str, *, fixed_slug: bool
+    request: UserRequest, study: Study, slug: str, *, fixed_slug: bool
 ) -> HttpResponse:
     setup = drafting.renamed(_setup_of(study), slug)
     filled = StudyForm.of(setup, fixed_slug=fixed_slug)
@@ -193,7 +194,7 @@ def _setup_of(study: Study) -> Setup:
 
 
 def _answer(
-    request: HttpRequest,
+    request: UserRequest,
     form: StudyForm,
     store: Callable[[Setup], Study],
     study: Study | None = None,
@@ -218,7 +219,7 @@ def _answer(
 
 
 def _create(
-    request: HttpRequest,
+    request: UserRequest,
     form: StudyForm,
     store: Callable[[Setup], Study],
     study: Study | None,
@@ -248,11 +249,11 @@ def _next_steps(edited: bool) -> str:
 
 
 def _checked(
-    request: HttpRequest, form: StudyForm, study: Study | None
+    request: UserRequest, form: StudyForm, study: Study | None
 ) -> HttpResponse:
     """Show what the study would be: only that where htmx asks, else in the form."""
     draft = form.draft()
-    summary = {
+    summary: dict[str, Any] = {
         "draft": draft,
         "balance": draft.plan.balance.as_dict() if draft and draft.plan else None,
         "hours": draft.hours() if draft else 0,
@@ -266,7 +267,7 @@ def _checked(
 
 
 def _preview(
-    request: HttpRequest, form: StudyForm, study: Study | None
+    request: UserRequest, form: StudyForm, study: Study | None
 ) -> HttpResponse:
     setup = form.setup(with_people=False)
     if setup is not None:
@@ -278,7 +279,7 @@ def _preview(
 
 
 def _form_page(
-    request: HttpRequest,
+    request: UserRequest,
     form: StudyForm,
     action: str,
     status: int = 200,
@@ -290,7 +291,7 @@ def _form_page(
 
 @require_safe
 @login_required
-def study_file(request: HttpRequest, slug: str) -> HttpResponse:
+def study_file(request: UserRequest, slug: str) -> HttpResponse:
     """Send the study file of the study as it is now."""
     study = get_study_for(request.user, slug)
     try:
@@ -305,7 +306,7 @@ def study_file(request: HttpRequest, slug: str) -> HttpResponse:
 @never_cache
 @require_safe
 @login_required
-def study_preview(request: HttpRequest, slug: str) -> HttpResponse:
+def study_preview(request: UserRequest, slug: str) -> HttpResponse:
     """Show the annotator's page of a study that is there, by what the study judges."""
     study = get_study_for(request.user, slug, role="manager")
     try:

@@ -1,13 +1,14 @@
 """Pages of a study for its managers and researchers."""
 
 from pathlib import Path
+from typing import Any, cast
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db.models import Aggregate, Count, F, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -36,6 +37,7 @@ from annotate.models import (
     Study,
     Unit,
 )
+from annotate.pages.requests import UserRequest
 from annotate.pages.seat.media_files import PICTURE_SECONDS, send_video
 from annotate.presentation import checklist_sheets, slot_view
 from annotate.presentation.same_size import outputs_of
@@ -59,7 +61,7 @@ PARTS = {
 
 @require_safe
 @login_required
-def study_list(request: HttpRequest) -> HttpResponse:
+def study_list(request: UserRequest) -> HttpResponse:
     """List the studies that the user may see, newest first."""
     units = Unit.objects.filter(purpose=Purpose.REAL)
     studies = (
@@ -79,7 +81,7 @@ def study_list(request: HttpRequest) -> HttpResponse:
     return render(request, "manage/studies.html", context)
 
 
-def _of_each(rows: QuerySet, number: Aggregate) -> Coalesce:
+def _of_each(rows: QuerySet[Any], number: Aggregate) -> Coalesce:
     """Count the rows of each study by themselves: joined they would multiply."""
     own = rows.filter(study=OuterRef("pk")).order_by().values("study")
     return Coalesce(Subquery(own.annotate(n=number).values("n")), 0)
@@ -87,7 +89,7 @@ def _of_each(rows: QuerySet, number: Aggregate) -> Coalesce:
 
 @require_safe
 @login_required
-def study_detail(request: HttpRequest, slug: str) -> HttpResponse:
+def study_detail(request: UserRequest, slug: str) -> HttpResponse:
     """Show what the study asks, how far it is, and what can be done now."""
     study = get_study_for(request.user, slug)
     visible = visible_studies(request.user)
@@ -114,7 +116,7 @@ def _latest(study: Study) -> list[LogLine]:
 
 @require_safe
 @login_required
-def slot_list(request: HttpRequest, slug: str) -> HttpResponse:
+def slot_list(request: UserRequest, slug: str) -> HttpResponse:
     """List slots, filtered by method, story, annotator, session, state and part."""
     study = get_study_for(request.user, slug)
     slots = _filtered(study, request).annotate(measured=timing.measured())
@@ -143,7 +145,7 @@ def slot_list(request: HttpRequest, slug: str) -> HttpResponse:
     )
 
 
-def _query(request: HttpRequest) -> str:
+def _query(request: UserRequest) -> str:
     """Return the filters of the list of slots, without the number of its page."""
     kept = request.GET.copy()
     kept.pop("page", None)
@@ -152,10 +154,10 @@ def _query(request: HttpRequest) -> str:
 
 def _sessions(study: Study) -> list[str]:
     found = study.slots.filter(session__isnull=False).values_list("session", flat=True)
-    return [str(session) for session in sorted(set(found))]
+    return [str(session) for session in sorted(cast("set[int]", set(found)))]
 
 
-def _filtered(study: Study, request: HttpRequest) -> QuerySet[Slot]:
+def _filtered(study: Study, request: UserRequest) -> QuerySet[Slot]:
     slots = study.slots.select_related(
         "annotator", "unit__story", *study.output_paths("unit__", "__method")
     ).order_by("unit__story__key", "unit", "round", "ordinal")
@@ -185,7 +187,7 @@ def _number(text: str) -> int:
 
 @require_safe
 @login_required
-def slot_detail(request: HttpRequest, slug: str, code: str) -> HttpResponse:
+def slot_detail(request: UserRequest, slug: str, code: str) -> HttpResponse:
     """Show what one annotator saw and answered, with every revision."""
     study = get_study_for(request.user, slug)
     slot = _get_slot(study, code)
@@ -229,7 +231,7 @@ def _told(slot: Slot) -> dict[str, object]:
 
 def _answers(slot: Slot) -> list[tuple[Answer, str, tuple[bool, str] | None]]:
     """Return every answer with its words, and its mark where that is known."""
-    found = []
+    found: list[Answer] = []
     for model, kinds in tables_of(slot.study).items():
         names = [kind.name for kind in kinds if not kind.of_shots]
         answers = model.objects.filter(slot=slot, question__kind__in=names)
@@ -288,7 +290,7 @@ def _get_slot(study: Study, code: str) -> Slot:
 
 @require_POST
 @login_required
-def slot_exclude(request: HttpRequest, slug: str, code: str) -> HttpResponse:
+def slot_exclude(request: UserRequest, slug: str, code: str) -> HttpResponse:
     """Leave a submitted slot out of the analysis, with a reason."""
     study = get_study_for(request.user, slug, role="manager")
     slot = _get_slot(study, code)
@@ -307,7 +309,7 @@ def slot_exclude(request: HttpRequest, slug: str, code: str) -> HttpResponse:
     return _to_slot(request, slug, code)
 
 
-def _to_slot(request: HttpRequest, slug: str, code: str) -> HttpResponse:
+def _to_slot(request: UserRequest, slug: str, code: str) -> HttpResponse:
     """Return to the slot's page, with the filters of the list it was opened from."""
     query = _query(request)
     address = reverse("slot-detail", args=[slug, code])
@@ -316,7 +318,7 @@ def _to_slot(request: HttpRequest, slug: str, code: str) -> HttpResponse:
 
 @require_POST
 @login_required
-def slot_restore(request: HttpRequest, slug: str, code: str) -> HttpResponse:
+def slot_restore(request: UserRequest, slug: str, code: str) -> HttpResponse:
     """Take an exclusion back."""
     study = get_study_for(request.user, slug, role="manager")
     row = get_object_or_404(
@@ -332,7 +334,7 @@ def slot_restore(request: HttpRequest, slug: str, code: str) -> HttpResponse:
 @require_safe
 @login_required
 def frame_picture(
-    request: HttpRequest, slug: str, pk: int, rendition: media.Rendition
+    request: UserRequest, slug: str, pk: int, rendition: media.Rendition
 ) -> HttpResponse:
     """Send a picture of one of the study's outputs."""
     study = get_study_for(request.user, slug)
@@ -342,12 +344,13 @@ def frame_picture(
         media__isnull=False,
         pk=pk,
     )
+    assert frame.media is not None
     return _picture(media.rendition_path(frame.media, rendition))
 
 
 @require_safe
 @login_required
-def output_video(request: HttpRequest, slug: str, pk: int) -> HttpResponseBase:
+def output_video(request: UserRequest, slug: str, pk: int) -> HttpResponseBase:
     """Send the video of one of the study's outputs, or a part of it."""
     study = get_study_for(request.user, slug)
     return send_video(request, get_object_or_404(outputs_of(study), pk=pk))
@@ -355,10 +358,11 @@ def output_video(request: HttpRequest, slug: str, pk: int) -> HttpResponseBase:
 
 @require_safe
 @login_required
-def output_still(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+def output_still(request: UserRequest, slug: str, pk: int) -> HttpResponse:
     """Send a picture from the middle of a video."""
     outputs = outputs_of(get_study_for(request.user, slug)).filter(video__isnull=False)
     output = get_object_or_404(outputs.select_related("video"), pk=pk)
+    assert output.video is not None
     return _picture(video_still_path(output.video, "thumb"))
 
 
@@ -369,7 +373,7 @@ def _picture(path: Path) -> HttpResponse:
 
 
 def _page(
-    request: HttpRequest, study: Study, template: str, **context: object
+    request: UserRequest, study: Study, template: str, **context: object
 ) -> HttpResponse:
     context |= {"study": study, "can_manage": can_manage(request.user, study)}
     return render(request, template, context)

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
+from typing import TypedDict, TypeVar
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.db.models import Q
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.db.models import Q, QuerySet
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -21,6 +21,7 @@ from annotate.access.permissions import (
 from annotate.assignment.reassignment import judged_units, methods_of
 from annotate.models import Study
 from annotate.pages.manage.form_input import whole_number
+from annotate.pages.requests import UserRequest
 from annotate.people.inviting import free_slots
 from annotate.people.presence import answers_by_day, patience_days
 from annotate.presentation.same_size import outputs_of
@@ -33,26 +34,30 @@ from evalcore.models import Output
 Done = TypeVar("Done", Extension, Withdrawal, Redistribution)
 
 
+class Chosen(TypedDict):
+    """The methods and stories that are ticked."""
+
+    methods: list[str]
+    stories: list[str]
+
+
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
-def extend(request: HttpRequest, slug: str) -> HttpResponse:
+def extend(request: UserRequest, slug: str) -> HttpResponse:
     """Add methods, stories, answers or people; or show what that would mean."""
     study = get_study_for(request.user, slug, role="manager")
     if request.method != "POST":
         return _page(request, study)
     _check_reach(request, study)
-    added = {
-        "annotators": _numbers(request.POST, study, "annotators") or 0,
-        "redundancy": _numbers(request.POST, study, "redundancy"),
-    }
     return _change(
         request,
         study,
         "adding",
         partial(
             extending.extend,
-            **added,
+            annotators=_numbers(request.POST, study, "annotators") or 0,
+            redundancy=_numbers(request.POST, study, "redundancy"),
             **_chosen(request),
             only_shown=not can_use_benchmark(request.user, study),
         ),
@@ -65,7 +70,7 @@ def extend(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 @login_required
-def withdraw(request: HttpRequest, slug: str) -> HttpResponse:
+def withdraw(request: UserRequest, slug: str) -> HttpResponse:
     """Ask for no more answers to some methods or stories; or show what that means."""
     study = get_study_for(request.user, slug, role="manager")
     return _change(
@@ -83,7 +88,7 @@ def withdraw(request: HttpRequest, slug: str) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
-def redistribute(request: HttpRequest, slug: str) -> HttpResponse:
+def redistribute(request: UserRequest, slug: str) -> HttpResponse:
     """Give the work of people who stopped to the others; or show who would get it."""
     study = get_study_for(request.user, slug, role="manager")
     if request.method != "POST":
@@ -108,7 +113,7 @@ def redistribute(request: HttpRequest, slug: str) -> HttpResponse:
     )
 
 
-def _check_reach(request: HttpRequest, study: Study) -> None:
+def _check_reach(request: UserRequest, study: Study) -> None:
     """Let only members of the benchmark name what the study has never shown."""
     gone_methods, gone_stories = extending.withdrawn_names(study)
     chosen = _chosen(request)
@@ -116,7 +121,7 @@ def _check_reach(request: HttpRequest, study: Study) -> None:
         check_benchmark_of(request.user, study)
 
 
-def _chosen(request: HttpRequest) -> dict[str, list[str]]:
+def _chosen(request: UserRequest) -> Chosen:
     """Return the methods and stories that are ticked."""
     return {
         "methods": request.POST.getlist("method"),
@@ -125,7 +130,7 @@ def _chosen(request: HttpRequest) -> dict[str, list[str]]:
 
 
 def _change(
-    request: HttpRequest,
+    request: UserRequest,
     study: Study,
     form: str,
     change: Callable[..., Done],
@@ -160,7 +165,7 @@ def _numbers(form: QueryDict, study: Study, name: str) -> int | dict[str, int] |
 
 
 def _answer(
-    request: HttpRequest, study: Study, form: str, **outcome: object
+    request: UserRequest, study: Study, form: str, **outcome: object
 ) -> HttpResponse:
     """Answer a check: htmx puts it under its form, otherwise it is the whole page."""
     context = {"study": study, "form": form, **outcome}
@@ -172,7 +177,7 @@ def _answer(
 
 
 def _page(
-    request: HttpRequest, study: Study, status: int = 200, **context: object
+    request: UserRequest, study: Study, status: int = 200, **context: object
 ) -> HttpResponse:
     units = list(judged_units(study))
     gone_methods, gone_stories = extending.withdrawn_names(study)
@@ -199,13 +204,13 @@ def _page(
     return render(request, "manage/extend.html", context, status=status)
 
 
-def _others(outputs, field: str, known: set[str]) -> list[str]:
+def _others(outputs: QuerySet[Output], field: str, known: set[str]) -> list[str]:
     """Return the methods or stories with outputs that the study does not show."""
     return sorted(set(outputs.values_list(field, flat=True)) - known)
 
 
 def _people_page(
-    request: HttpRequest, study: Study, status: int = 200, **context: object
+    request: UserRequest, study: Study, status: int = 200, **context: object
 ) -> HttpResponse:
     """Show who has work left; those named, away or idle are chosen beforehand."""
     holders = redistributing.presences(study)

@@ -4,14 +4,23 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db.models import Count, Q
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from annotate.access.permissions import can_manage, get_study_for
 from annotate.answers import analysis_views
-from annotate.models import Exclusion, Flag, Purpose, Slot, Study
+from annotate.models import (
+    AnalysisView,
+    Annotator,
+    Exclusion,
+    Flag,
+    Purpose,
+    Slot,
+    Study,
+)
+from annotate.pages.requests import UserRequest
 from annotate.quality import exclusion, monitoring
 
 EXCLUSIONS_PER_PAGE = 100
@@ -19,7 +28,7 @@ EXCLUSIONS_PER_PAGE = 100
 
 @require_safe
 @login_required
-def view_list(request: HttpRequest, slug: str) -> HttpResponse:
+def view_list(request: UserRequest, slug: str) -> HttpResponse:
     """List the views with their counts, and which exclusion hides from which."""
     study = get_study_for(request.user, slug)
     named = list(analysis_views.named_views(study))
@@ -59,13 +68,13 @@ def view_list(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "manage/views.html", context)
 
 
-def _boxes(row: Exclusion, named: list) -> list[tuple[str, bool]]:
+def _boxes(row: Exclusion, named: list[AnalysisView]) -> list[tuple[str, bool]]:
     """Return the key of each named view, and whether the answers are hidden from it."""
     hidden = {view.pk for view in row.views.all()}
     return [(view.key, view.pk in hidden) for view in named]
 
 
-def _people(study: Study) -> list:
+def _people(study: Study) -> list[Annotator]:
     """Return the annotators with answers that can be excluded, and how many slots."""
     counted = Q(slots__purpose=Purpose.REAL, slots__state=Slot.State.SUBMITTED)
     people = study.annotators.annotate(n=Count("slots", filter=counted))
@@ -85,7 +94,7 @@ def _reason(study: Study, name: str) -> str:
 
 @require_POST
 @login_required
-def view_add(request: HttpRequest, slug: str) -> HttpResponse:
+def view_add(request: UserRequest, slug: str) -> HttpResponse:
     """Add a named view."""
     study = get_study_for(request.user, slug, role="manager")
     try:
@@ -102,7 +111,7 @@ def view_add(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 @login_required
-def view_choose(request: HttpRequest, slug: str) -> HttpResponse:
+def view_choose(request: UserRequest, slug: str) -> HttpResponse:
     """Store from which views the listed exclusions hide their answers."""
     study = get_study_for(request.user, slug, role="manager")
     chosen: dict[int, set[str]] = {
@@ -125,7 +134,7 @@ def is_number(text: str) -> bool:
 
 @require_POST
 @login_required
-def annotator_exclude(request: HttpRequest, slug: str) -> HttpResponse:
+def annotator_exclude(request: UserRequest, slug: str) -> HttpResponse:
     """Leave everything out that somebody has submitted, with a reason."""
     study = get_study_for(request.user, slug, role="manager")
     person = get_object_or_404(study.annotators, name=request.POST.get("annotator", ""))
@@ -147,7 +156,7 @@ def annotator_exclude(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 @login_required
-def annotator_restore(request: HttpRequest, slug: str) -> HttpResponse:
+def annotator_restore(request: UserRequest, slug: str) -> HttpResponse:
     """Take back the exclusion of everything that somebody has submitted."""
     study = get_study_for(request.user, slug, role="manager")
     person = get_object_or_404(study.annotators, name=request.POST.get("annotator", ""))

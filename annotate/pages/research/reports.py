@@ -10,7 +10,6 @@ from django.contrib.auth.decorators import login_required
 from django.http import (
     FileResponse,
     Http404,
-    HttpRequest,
     HttpResponse,
     QueryDict,
     StreamingHttpResponse,
@@ -26,9 +25,9 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 
 from annotate.access.permissions import can_manage, get_study_for
-from annotate.answers.analysis_views import MAIN
 from annotate.history import as_of_event
-from annotate.models import Report, Study
+from annotate.models import MAIN, Report, Study
+from annotate.pages.requests import UserRequest
 from annotate.pages.research.scores import STOP_POLLING
 from annotate.reports import (
     building,
@@ -51,7 +50,7 @@ TYPES = {
 
 @require_safe
 @login_required
-def table_csv(request: HttpRequest, slug: str, table: str) -> HttpResponse:
+def table_csv(request: UserRequest, slug: str, table: str) -> StreamingHttpResponse:
     """Stream one of the three tables, through a view and as of an event if asked."""
     study = get_study_for(request.user, slug)
     response = _table(study, table, request.GET)
@@ -85,7 +84,7 @@ def _table(study: Study, table: str, asked: QueryDict) -> StreamingHttpResponse:
     ],
     responses={(200, "text/csv"): OpenApiTypes.STR},
 )
-@api_view(["GET"])
+@api_view(["GET"])  # type: ignore[untyped-decorator]  # REST framework has no types
 def api_table(request: Request, slug: str, table: str) -> StreamingHttpResponse:
     """One of the three tables as CSV."""
     study = get_study_for(request.user, slug)
@@ -94,7 +93,7 @@ def api_table(request: Request, slug: str, table: str) -> StreamingHttpResponse:
 
 @require_safe
 @login_required
-def report_list(request: HttpRequest, slug: str) -> HttpResponse:
+def report_list(request: UserRequest, slug: str) -> HttpResponse:
     """List the study's reports; htmx asks again while one is being built."""
     study = get_study_for(request.user, slug)
     if not request.htmx:
@@ -115,7 +114,7 @@ def _list(study: Study) -> dict[str, object]:
 
 
 def _list_page(
-    request: HttpRequest, study: Study, form: ReportForm, status: int = 200
+    request: UserRequest, study: Study, form: ReportForm, status: int = 200
 ) -> HttpResponse:
     context = _list(study) | {
         "can_manage": can_manage(request.user, study),
@@ -128,7 +127,7 @@ def _list_page(
 
 @require_POST
 @login_required
-def report_create(request: HttpRequest, slug: str) -> HttpResponse:
+def report_create(request: UserRequest, slug: str) -> HttpResponse:
     """Queue a report and ring the worker's bell.
 
     Nothing is queued where scores began to be computed after the form was shown, which
@@ -152,7 +151,7 @@ def report_create(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 @login_required
-def report_again(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+def report_again(request: UserRequest, slug: str, pk: int) -> HttpResponse:
     """Queue a report of the same view, moment and options as an earlier one."""
     study = get_study_for(request.user, slug)
     report = get_object_or_404(study.reports.select_related("study"), pk=pk)
@@ -168,14 +167,14 @@ def _queued(report: Report) -> HttpResponse:
     return redirect("report-list", report.study.slug)
 
 
-def _get_report(request: HttpRequest, slug: str, pk: int) -> Report:
+def _get_report(request: UserRequest, slug: str, pk: int) -> Report:
     study = get_study_for(request.user, slug)
     return get_object_or_404(study.reports, pk=pk, state=Report.State.DONE)
 
 
 @require_safe
 @login_required
-def report_page(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+def report_page(request: UserRequest, slug: str, pk: int) -> HttpResponse:
     """Show the report's page under a policy that admits its own scripts only.
 
     The way back to the study stands in the page only; the file does without.
@@ -200,7 +199,7 @@ def report_page(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 @require_safe
 @login_required
-def report_disagreements(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+def report_disagreements(request: UserRequest, slug: str, pk: int) -> HttpResponse:
     """Show the outputs on which a metric and people disagree most."""
     report = _get_report(request, slug, pk)
     choice, rows = disagreements.disagreements(
@@ -221,7 +220,7 @@ def report_disagreements(request: HttpRequest, slug: str, pk: int) -> HttpRespon
 
 @require_safe
 @login_required
-def report_file(request: HttpRequest, slug: str, pk: int, name: str) -> HttpResponse:
+def report_file(request: UserRequest, slug: str, pk: int, name: str) -> FileResponse:
     """Send one table or the JSON; only files that the report wrote have a name here."""
     base = building.folder(_get_report(request, slug, pk))
     path = _files(base).get(name)
@@ -237,7 +236,7 @@ def report_file(request: HttpRequest, slug: str, pk: int, name: str) -> HttpResp
 
 @require_safe
 @login_required
-def report_zip(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+def report_zip(request: UserRequest, slug: str, pk: int) -> FileResponse:
     """Send the whole report as one archive."""
     base = building.folder(_get_report(request, slug, pk))
     buffer = io.BytesIO()

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -32,6 +33,7 @@ from evalcore.metrics.base import Metric
 from evalcore.metrics.weights import Lack, Lacks
 from evalcore.models import MetricAbsence, Output
 from evalcore.scoring import judge_budget, metric_runs
+from evalcore.scoring.chunks import ScoringError
 from evalcore.scoring.tasks import ring
 
 logger = logging.getLogger(__name__)
@@ -40,6 +42,8 @@ logger = logging.getLogger(__name__)
 STOP_POLLING = 286
 SHOWN_RUNS, SHOWN_REASONS = 5, 3
 BASELINE = "baseline"
+
+Row = tuple[Any, ...]
 
 
 @require_safe
@@ -155,7 +159,7 @@ def study_scoring(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "scoring/study.html", context)
 
 
-def _counted(study: Study, methods: list[str]) -> list[tuple]:
+def _counted(study: Study, methods: list[str]) -> list[Row]:
     """Return of how many stories each method has a value, for every metric."""
     counted = (
         scores_of(study)
@@ -167,7 +171,7 @@ def _counted(study: Study, methods: list[str]) -> list[tuple]:
     return _table(counted, methods, 0)
 
 
-def _of_methods(study: Study, methods: list[str]) -> list[tuple]:
+def _of_methods(study: Study, methods: list[str]) -> list[Row]:
     """Return the values of whole methods; the study's own stand for others'."""
     values = (
         scores_of(study)
@@ -178,9 +182,9 @@ def _of_methods(study: Study, methods: list[str]) -> list[tuple]:
     return _table(values, methods, None)
 
 
-def _table(rows: Iterable[tuple], methods: list[str], otherwise: object) -> list[tuple]:
+def _table(rows: Iterable[Row], methods: list[str], otherwise: object) -> list[Row]:
     """Return a row for each metric, version and backend, with a cell a method."""
-    table: dict[tuple, dict[str, object]] = defaultdict(dict)
+    table: dict[Row, dict[str, object]] = defaultdict(dict)
     for *key, method, cell in rows:
         table[tuple(key)][method] = cell
     return [
@@ -189,7 +193,7 @@ def _table(rows: Iterable[tuple], methods: list[str], otherwise: object) -> list
     ]
 
 
-def _absences(study: Study) -> list[tuple]:
+def _absences(study: Study) -> list[Row]:
     """Return for each metric how often there is no value, and why most often."""
     key = ("metric", "metric_version", "backend")
     counted = (
@@ -215,7 +219,7 @@ def study_score(request: HttpRequest, slug: str) -> HttpResponse:
     truth = request.POST.get("truth", "")
     try:
         metric_runs.queue_run(study.benchmark, _chosen(request.POST), truth=truth)
-    except (registry.UnknownMetricError, metric_runs.ScoringError) as error:
+    except (registry.UnknownMetricError, ScoringError) as error:
         messages.error(request, str(error))
         return redirect("study-scoring", slug)
     try:

@@ -4,11 +4,11 @@ The token in the address is the identity; every slot and picture is looked up th
 it. Answers are stored by `annotate.answers.writing` alone.
 """
 
-from collections import namedtuple
 from collections.abc import Callable
 from functools import wraps
+from typing import NamedTuple
 
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
@@ -23,6 +23,7 @@ from annotate import event_log
 from annotate.access import rate_limits
 from annotate.models import Annotator, Event, Invitation, Purpose, Slot, Study
 from annotate.next_slot import choosing
+from annotate.pages.requests import SeatRequest
 from annotate.people import devices
 from annotate.presentation import same_size
 from annotate.quality import monitoring
@@ -30,20 +31,28 @@ from annotate.slots import leasing, locking, pace
 from annotate.slots.admission import lacking
 from annotate.submission import consequences
 
-View = Callable[..., HttpResponse]
-HELD = {Annotator.State.PAUSED: "held", Annotator.State.FAILED: "failed"}
+View = Callable[..., HttpResponseBase]
+HELD: dict[str, str] = {
+    Annotator.State.PAUSED: "held",
+    Annotator.State.FAILED: "failed",
+}
 MOST_COUNTED = 100  # free slots; there may be very many
-# What telling the progress needs to know of each slot that somebody holds.
-KNOWN = (
-    "session",
-    "round",
-    "position",
-    "claimed",
-    "state",
-    "purpose",
-    "unit__story",
-)
-Held = namedtuple("Held", (*KNOWN[:-1], "story"))
+
+
+class Held(NamedTuple):
+    """What telling the progress needs to know of each slot that somebody holds."""
+
+    session: int | None
+    round: int
+    position: int
+    claimed: bool
+    state: str
+    purpose: str
+    story: int
+
+
+# The paths from a slot to these.
+KNOWN = (*Held._fields[:-1], "unit__story")
 
 
 class NotYetError(Exception):
@@ -59,7 +68,7 @@ def for_annotator(view: View) -> View:
     """
 
     @wraps(view)
-    def wrapped(request: HttpRequest, token: str, **kwargs: object) -> HttpResponse:
+    def wrapped(request: SeatRequest, token: str, **kwargs: object) -> HttpResponseBase:
         rows = Invitation.objects.select_related("annotator__study")
         try:
             invitation = rows.get(token=token)
@@ -90,12 +99,12 @@ def for_annotator(view: View) -> View:
     return wrapped
 
 
-def _wants_json(request: HttpRequest) -> bool:
+def _wants_json(request: SeatRequest) -> bool:
     return "application/json" in request.headers.get("Accept", "")
 
 
 def _stopped(
-    request: HttpRequest, annotator: Annotator, why: str, status: int
+    request: SeatRequest, annotator: Annotator, why: str, status: int
 ) -> HttpResponse:
     if _wants_json(request):
         texts = {
@@ -114,7 +123,7 @@ def _stopped(
 @never_cache
 @require_safe
 @for_annotator
-def entry(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+def entry(request: SeatRequest, annotator: Annotator) -> HttpResponse:
     """Lead to whatever comes next: consent, instructions, work, or thanks."""
     if devices.other(request, annotator) is not None:
         return redirect("rate-second-link", request.token)
@@ -144,7 +153,7 @@ def _is_done(annotator: Annotator, following: Slot | None) -> bool:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_annotator
-def consent(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+def consent(request: SeatRequest, annotator: Annotator) -> HttpResponse:
     """Show the consent text; agreeing stores when, and to which version."""
     if devices.other(request, annotator) is not None:
         return redirect("rate-second-link", request.token)
@@ -179,7 +188,7 @@ def _language() -> str:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_annotator
-def instructions(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+def instructions(request: SeatRequest, annotator: Annotator) -> HttpResponse:
     """Show the instructions; starting takes the first slot."""
     if annotator.consented_at is None:
         return redirect("rate-consent", request.token)
@@ -204,7 +213,7 @@ def instructions(request: HttpRequest, annotator: Annotator) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_annotator
-def pause(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+def pause(request: SeatRequest, annotator: Annotator) -> HttpResponse:
     """Stand between two sessions, and before going on after an absence."""
     if lacking(annotator):
         return redirect("rate-entry", request.token)
@@ -224,7 +233,7 @@ def pause(request: HttpRequest, annotator: Annotator) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_annotator
-def warning(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+def warning(request: SeatRequest, annotator: Annotator) -> HttpResponse:
     """Tell the annotator what a quality rule found; reading it leads on."""
     flag = monitoring.unread_warnings(annotator).first()
     if flag is None:
@@ -241,7 +250,7 @@ def warning(request: HttpRequest, annotator: Annotator) -> HttpResponse:
 @never_cache
 @require_POST
 @for_annotator
-def stop(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+def stop(request: SeatRequest, annotator: Annotator) -> HttpResponse:
     """Finish an open study by one's own wish, after a whole session."""
     consequences.finish_if_done(annotator, wanted=True)
     return redirect("rate-done", request.token)
@@ -250,7 +259,7 @@ def stop(request: HttpRequest, annotator: Annotator) -> HttpResponse:
 @never_cache
 @require_safe
 @for_annotator
-def done(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+def done(request: SeatRequest, annotator: Annotator) -> HttpResponse:
     """Thank whoever has finished, with the completion code; offer free slots."""
     if lacking(annotator):
         return redirect("rate-entry", request.token)
@@ -290,7 +299,7 @@ def _last_answered(annotator: Annotator) -> Slot | None:
 
 
 def after_slot(
-    request: HttpRequest, annotator: Annotator, row: Slot, shown: str = ""
+    request: SeatRequest, annotator: Annotator, row: Slot, shown: str = ""
 ) -> HttpResponse:
     """Go to the next slot, to the pause after a session, or to the last page.
 
@@ -301,13 +310,13 @@ def after_slot(
     return _go_on(request, annotator, session=row.session, wish=shown)
 
 
-def to_next(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+def to_next(request: SeatRequest, annotator: Annotator) -> HttpResponse:
     """Take the next slot, in whichever session, and lead to its page."""
     return _go_on(request, annotator)
 
 
 def _go_on(
-    request: HttpRequest,
+    request: SeatRequest,
     annotator: Annotator,
     session: int | None = None,
     wish: str = "",
@@ -317,6 +326,7 @@ def _go_on(
         return redirect("rate-warning", request.token)
     following = choosing.take_next(annotator, session=session, wish=wish)
     if following.taken:
+        assert following.slot is not None
         Annotator.objects.filter(pk=annotator.pk).update(last_seen_at=timezone.now())
         return redirect("rate-slot", request.token, following.slot.code)
     if following.kind == choosing.Next.DONE:
@@ -341,7 +351,8 @@ def progress(
     here = [
         slot
         for slot in own
-        if slot.session == session and (not is_training or slot.round == at.round)
+        if slot.session == session
+        and (at is None or not is_training or slot.round == at.round)
     ]
     is_joined = not is_training and (
         annotator.study.is_open
@@ -397,7 +408,7 @@ def _to_come(annotator: Annotator, session: int, here: list[Held]) -> int:
 
 
 def annotator_page(
-    request: HttpRequest,
+    request: SeatRequest,
     annotator: Annotator,
     template: str,
     status: int = 200,

@@ -9,6 +9,7 @@ from django.views.decorators.http import require_http_methods
 from annotate import event_log
 from annotate.access import rate_limits
 from annotate.models import Annotator, Event, JoinLink, Study, new_token
+from annotate.pages.requests import SeatRequest
 from annotate.pages.seat.invitation import annotator_page, for_annotator
 from annotate.people import devices, joining
 from annotate.people.joining import JoiningError
@@ -93,7 +94,7 @@ def _languages(study: Study) -> list[tuple[str, str]]:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_annotator
-def second_link(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+def second_link(request: SeatRequest, annotator: Annotator) -> HttpResponse:
     """Ask whether it is the same person who opens another invitation on this device.
 
     The answer stands in the log; nobody is stopped.

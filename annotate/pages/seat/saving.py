@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.http import (
-    HttpRequest,
     HttpResponse,
     JsonResponse,
     RawPostDataException,
@@ -23,6 +22,7 @@ from django.views.decorators.http import require_POST, require_safe
 from annotate.answers import checklists, writing
 from annotate.models import Annotator, Question, Slot
 from annotate.next_slot.prefetch import foreseen
+from annotate.pages.requests import SeatRequest
 from annotate.pages.seat.invitation import (
     after_slot,
     for_annotator,
@@ -68,7 +68,7 @@ class SentAnswers:
 @never_cache
 @require_POST
 @for_annotator
-def save(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
+def save(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
     """Store answers, and submit the story if it is done.
 
     Whatever cannot be stored is named by its id, with the reason and whether that is
@@ -102,7 +102,7 @@ def save(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
     return JsonResponse(reply)
 
 
-def _read(request: HttpRequest) -> SentAnswers:
+def _read(request: SeatRequest) -> SentAnswers:
     """Return what the browser sent, checked for its shape.
 
     Raises
@@ -206,7 +206,7 @@ def _what_to_do(
 @never_cache
 @require_safe
 @for_annotator
-def ahead(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
+def ahead(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
     """Name the pages that probably come after this one; nothing is taken.
 
     Also say whether it is time for a rest.

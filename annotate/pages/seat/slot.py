@@ -1,8 +1,9 @@
 """The annotator at work on one slot: the page, answers, submitting, skipping."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
@@ -18,6 +19,7 @@ from annotate.models import (
     localised,
 )
 from annotate.next_slot import choosing
+from annotate.pages.requests import SeatRequest
 from annotate.pages.seat.invitation import (
     NotYetError,
     after_slot,
@@ -38,7 +40,7 @@ LONGEST_REASON = Skip._meta.get_field("comment").max_length
 @never_cache
 @require_safe
 @for_annotator
-def slot(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
+def slot(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
     """Show one story, or two side by side, with the questions.
 
     With `ahead`, its number in the session, it is only fetched beforehand: nothing is
@@ -54,7 +56,7 @@ def slot(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
 @never_cache
 @require_POST
 @for_annotator
-def submit(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
+def submit(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
     """Store what the form holds, close the slot, and go on.
 
     This is the only request of a page without JavaScript; with it, `saving` is used.
@@ -73,15 +75,15 @@ def submit(request: HttpRequest, annotator: Annotator, code: str) -> HttpRespons
         except errors.AnswerError as error:
             problems = [str(error)]
     if problems:
-        error = " ".join(dict.fromkeys(problems))
-        return _slot_page(request, annotator, row, error=error, status=422)
+        said = " ".join(dict.fromkeys(problems))
+        return _slot_page(request, annotator, row, error=said, status=422)
     return after_slot(request, annotator, row)
 
 
 @never_cache
 @require_POST
 @for_annotator
-def heartbeat(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
+def heartbeat(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
     """Let the lease run on while the page is open and somebody is there."""
     renewed = leasing.renew(get_slot(annotator, code), annotator)
     return HttpResponse(status=204 if renewed else 409)
@@ -90,7 +92,7 @@ def heartbeat(request: HttpRequest, annotator: Annotator, code: str) -> HttpResp
 @never_cache
 @require_POST
 @for_annotator
-def skip(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
+def skip(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
     """Leave a story to somebody else, with a reason."""
     row = get_slot(annotator, code)
     reason = request.POST.get("reason", "")
@@ -114,7 +116,7 @@ def skip(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
 @never_cache
 @require_safe
 @for_annotator
-def feedback(request: HttpRequest, annotator: Annotator, code: str) -> HttpResponse:
+def feedback(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
     """Show what would have been right, after a story of the training round."""
     row = get_slot(annotator, code)
     if row.purpose != Purpose.TRAINING or row.state != Slot.State.SUBMITTED:
@@ -130,14 +132,14 @@ def feedback(request: HttpRequest, annotator: Annotator, code: str) -> HttpRespo
     )
 
 
-def _feedback(row: Slot) -> dict[str, object]:
+def _feedback(row: Slot) -> dict[str, Any]:
     """Return what is told of a training story once it is submitted."""
     if row.purpose != Purpose.TRAINING or row.state != Slot.State.SUBMITTED:
         return {}
     return {"marks": training.marks(row), "told": localised(row.unit.feedback)}
 
 
-def _record_all(request: HttpRequest, annotator: Annotator, row: Slot) -> list[str]:
+def _record_all(request: SeatRequest, annotator: Annotator, row: Slot) -> list[str]:
     """Store what a form without a script holds; return what could not be stored."""
     posted = request.POST
     todo: list[tuple[Callable[..., object], dict[str, object]]] = [
@@ -158,7 +160,7 @@ def _record_all(request: HttpRequest, annotator: Annotator, row: Slot) -> list[s
     return problems
 
 
-def _seconds(request: HttpRequest) -> float | None:
+def _seconds(request: SeatRequest) -> float | None:
     """Return the time on the page that the browser measured, if it did."""
     try:
         return float(request.POST.get("seconds", ""))
@@ -219,7 +221,7 @@ def _own(
 
 
 def _slot_page(
-    request: HttpRequest,
+    request: SeatRequest,
     annotator: Annotator,
     row: Slot,
     *,
