@@ -8,9 +8,10 @@ that are gone leave it, and the compiled catalogue is written beside it.
 import io
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from babel.messages.catalog import Catalog
 from babel.messages.extract import extract, extract_from_file
@@ -51,7 +52,7 @@ def find_messages() -> Catalog:
         for path in sorted((ROOT / folder).rglob("*.py")):
             _add(catalogue, path, extract_from_file("python", path, KEYWORDS))
     for text in metric_texts():
-        catalogue.add(text, locations=[("evalcore/metrics", None)])
+        catalogue.add(text, locations=[("evalcore/metrics", None)])  # type: ignore[list-item] # no line
     return catalogue
 
 
@@ -68,10 +69,10 @@ def metric_texts() -> list[str]:
     )
 
 
-def _add(catalogue: Catalog, path: Path, found: Iterator[tuple]) -> None:
+def _add(catalogue: Catalog, path: Path, found: Iterable[tuple[Any, ...]]) -> None:
     for _line, message, _comments, context in found:
         name = path.relative_to(ROOT).as_posix()
-        catalogue.add(message, locations=[(name, None)], context=context)
+        catalogue.add(message, locations=[(name, None)], context=context)  # type: ignore[list-item] # no line
 
 
 def read() -> Catalog:
@@ -116,8 +117,8 @@ def placeholders(text: str) -> list[str]:
     return re.findall(r"%(?:\(\w+\))?[sd]", text)
 
 
-def _forms(string: str | tuple[str, ...] | None) -> tuple[str, ...]:
-    return string if isinstance(string, tuple) else (string or "",)
+def _forms(string: str | Sequence[str] | None) -> Sequence[str]:
+    return (string or "",) if isinstance(string, str | None) else string
 
 
 if __name__ == "__main__":

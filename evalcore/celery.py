@@ -34,7 +34,7 @@ def mend_queue_tables(folder: Path) -> None:
     """
     for path in folder.glob("*.exchange"):
         with path.open("rb+") as stream:
-            filesystem.lock(stream, filesystem.LOCK_EX)
+            filesystem.lock(stream, filesystem.LOCK_EX)  # type: ignore[no-untyped-call] # of kombu
             if not stream.read():
                 stream.write(b"[]")
 

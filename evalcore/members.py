@@ -62,13 +62,14 @@ def remove(
         one_at_a_time(f"members of {benchmark.pk}")
         if leave_an_owner:
             _check_others_own(benchmark, user)
-        deleted, _by_table = benchmark.members.filter(user=user).delete()
+        deleted, _by_table = benchmark.members.filter(user=user.pk).delete()
     return bool(deleted)
 
 
 def _check_others_own(benchmark: Benchmark, user: AbstractBaseUser) -> None:
     owners = benchmark.members.filter(role=Role.OWNER)
-    if owners.filter(user=user).exists() and not owners.exclude(user=user).exists():
+    own = owners.filter(user=user.pk)
+    if own.exists() and not owners.exclude(user=user.pk).exists():
         raise LastOwnerError(
             _(
                 "%(name)s is the only owner; without one nobody here could say who "

@@ -1,10 +1,19 @@
 """What is judged (benchmark, story, shot, method, output) and its automatic scores."""
 
+from typing import cast
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+
+
+def most_letters(table: type[models.Model], column: str) -> int:
+    """Return how long the text in a column may be."""
+    field = cast("models.CharField[str, str]", table._meta.get_field(column))
+    assert field.max_length is not None
+    return field.max_length
 
 
 class Benchmark(models.Model):
@@ -440,7 +449,7 @@ class MetricChunk(models.Model):
         ]
 
 
-def _one_per_subject(what: str, *scope: str) -> list[models.UniqueConstraint]:
+def _one_per_subject(what: str, *scope: str) -> list[models.BaseConstraint]:
     """Return that a metric has one such row for a method, an output and a shot."""
     metric = [*scope, "metric", "metric_version", "backend", "method"]
     return [

@@ -28,13 +28,14 @@ from annotate.models import (
     Study,
     User,
 )
+from evalcore.models import most_letters
 
 FIXED = {
     MAIN: gettext_lazy("Everything but what was excluded"),
     EVERYTHING: gettext_lazy("All answers within the redundancy, excluded ones too"),
 }
-LONGEST_KEY = AnalysisView._meta.get_field("key").max_length
-LONGEST_TITLE = AnalysisView._meta.get_field("title").max_length
+LONGEST_KEY = most_letters(AnalysisView, "key")
+LONGEST_TITLE = most_letters(AnalysisView, "title")
 
 
 class ViewError(ValueError):

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import Count, QuerySet
@@ -163,14 +164,16 @@ def has_shot(model: type[Answer]) -> bool:
     return model is Rating
 
 
-def _checked(slot: Slot, question: Question, value: int | str, shot: int) -> dict:
+def _checked(
+    slot: Slot, question: Question, value: int | str, shot: int
+) -> dict[str, Any]:
     """Return the fields of a valid answer."""
     kind = kind_of(question)
     place = {"shot": shot} if has_shot(kind.model) else {}
     return place | kind.fields(slot, question, value)
 
 
-def current_answers(slot: Slot, annotator: Annotator) -> dict[int, Answer]:
+def current_answers(slot: Slot, annotator: Annotator | None) -> dict[int, Answer]:
     """Return the annotator's current answers to a slot by question id.
 
     Those to questions that are asked of every shot are left out.
@@ -242,7 +245,7 @@ def _refuse_unanswered(held: Slot, person: Annotator) -> None:
         raise AnswerError(_("Not answered yet: %(titles)s.") % {"titles": titles})
 
 
-def shots_left(slot: Slot, annotator: Annotator) -> list[int]:
+def shots_left(slot: Slot, annotator: Annotator | None) -> list[int]:
     """Return the shots, in order, of which the annotator has not said to be done."""
     looks = Look.objects.filter(slot=slot, annotator=annotator).values("shot")
     left = slot.unit.story.shots.exclude(number__in=looks)
@@ -314,8 +317,8 @@ def store_judgements(judgements: Iterable[SlotAnswers]) -> int:
     for model, answers in rows.items():
         model.objects.bulk_create(answers, batch_size=1000)
     Look.objects.bulk_create(looks, batch_size=1000)
-    fields = ["state", "submitted_at", "started_at", "seconds"]
-    Slot.objects.bulk_update(slots, fields, batch_size=500)
+    changed = ["state", "submitted_at", "started_at", "seconds"]
+    Slot.objects.bulk_update(slots, changed, batch_size=500)
     if slots:
         count_units(slots[0].study)
         event_log.list_slots(slots[0].study, slots)

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
 from annotate.blinding import method_differences, study_leaks
+from annotate.blinding.file_metadata import Facts
 from annotate.blinding.findings import BlindingFinding, BlindingReport, folded
 from annotate.blinding.leak_scan import NO_NAMES, Scanner
 from annotate.blinding.leaks import Telltales
@@ -186,7 +187,7 @@ class BlindingCheck:
             self.report.notes.append("The study has no units, so nothing was shown.")
 
 
-NO_FACTS = method_differences.Facts("page")
+NO_FACTS = Facts("page")
 
 
 def label(output: Output) -> str:

@@ -126,7 +126,7 @@ def _video(data: bytes) -> Facts:
     """Read a video's tags without decoding it."""
     kind = "mp4" if data[4:8] == b"ftyp" else "webm"
     try:
-        with av.open(io.BytesIO(data), metadata_errors="replace") as container:
+        with av.open(io.BytesIO(data), "r", metadata_errors="replace") as container:
             stream = container.streams.video[0]
             tags = {**container.metadata, **stream.metadata}
             size = (stream.codec_context.width, stream.codec_context.height)

@@ -27,6 +27,7 @@ _NUMBER = re.compile(r"\d+(\.\d+)?(px|s)?")
 
 # Where a common telltale stands: language of the page, element, attribute.
 LeakPlace = tuple[str, str, str]
+Counted = Counter[tuple[Telltale | str, LeakPlace]]
 
 
 @dataclass
@@ -42,11 +43,13 @@ class Scanner:
     checks: Telltales
     own: list[str]
     hashes: Mapping[str, str]
-    counted: dict[str, list[tuple[frozenset[str], Counter]]] = field(
+    counted: dict[str, list[tuple[frozenset[str], Counted]]] = field(
         default_factory=lambda: defaultdict(list)
     )
 
-    def answer(self, answer: SeatAnswer, where: str, visit: Visit | None) -> Iterator:
+    def answer(
+        self, answer: SeatAnswer, where: str, visit: Visit | None
+    ) -> Iterator[BlindingFinding]:
         """Yield what an answer's status, headers and text give away."""
         if answer.status >= 500:
             yield BlindingFinding(
@@ -101,7 +104,9 @@ class Scanner:
             f"{telltale.kind} “{telltale.text}”", place, telltale.who, NO_NAMES
         )
 
-    def media(self, answer: SeatAnswer, where: str, method: str) -> tuple[Facts, list]:
+    def media(
+        self, answer: SeatAnswer, where: str, method: str
+    ) -> tuple[Facts, list[BlindingFinding]]:
         """Return what a picture or video tells, and what of it gives away."""
         facts = examine(answer.body)
         found = [
@@ -138,7 +143,7 @@ class Scanner:
     def count(self, visit: Visit) -> None:
         """Count the common telltales and the numbers of a slot's pages."""
         methods = frozenset(output.method.name for output in visit.shown.values())
-        counted: Counter[tuple[Telltale | str, LeakPlace]] = Counter()
+        counted: Counted = Counter()
         for page in visit.pages:
             for piece in page.pieces:
                 place = (page.language, piece.element, piece.attribute)

@@ -1,7 +1,7 @@
 """What tells methods apart only when their answers are held side by side."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from annotate.blinding.file_metadata import Facts
@@ -49,25 +49,27 @@ def compare_headers(sent: Iterable[SentMedia]) -> Iterator[BlindingFinding]:
         shown = [(a, {n.lower(): v for n, v in a.headers.items()}) for a in answers]
         names = {name for _a, headers in shown for name in headers}
         for name in sorted(names - OWN - FORBIDDEN):
-            yield from _odd(
-                [(a, headers.get(name, "none")) for a, headers in shown],
-                lambda value, usual, name=name, group=group: (
+            found = [(a, headers.get(name, "none")) for a, headers in shown]
+            for one, value, usual in _odd(found):
+                yield BlindingFinding(
                     f"header {name} of {group}: {value}, elsewhere {usual}",
+                    f"at {one.address}",
+                    one.method,
                     "the same headers with the same values for all methods",
-                ),
-            )
+                )
 
 
 def compare_marks(sent: Iterable[SentMedia]) -> Iterator[BlindingFinding]:
     """Yield colour profiles and encoder settings that not all methods have."""
     for group, answers in _grouped(sent):
-        yield from _odd(
-            [(a, ", ".join((a.facts.kind, *a.facts.marks)) or "none") for a in answers],
-            lambda value, usual, group=group: (
+        marks = [(a, ", ".join((a.facts.kind, *a.facts.marks))) for a in answers]
+        for one, value, usual in _odd([(a, told or "none") for a, told in marks]):
+            yield BlindingFinding(
                 f"{group} differ in their files: {value}, elsewhere {usual}",
+                f"at {one.address}",
+                one.method,
                 "the same format, profile and encoder for all methods",
-            ),
-        )
+            )
 
 
 def compare_sizes(
@@ -79,13 +81,13 @@ def compare_sizes(
         right = "all in one size"
         if box:
             right += ", {} x {} for the display".format(*box)
-        yield from _odd(
-            sized,
-            lambda value, usual, group=group, right=right: (
+        for one, value, usual in _odd(sized):
+            yield BlindingFinding(
                 f"{group} are {value} pixels, elsewhere {usual}",
+                f"at {one.address}",
+                one.method,
                 right,
-            ),
-        )
+            )
 
 
 def compare_videos(sent: Iterable[SentMedia]) -> Iterator[BlindingFinding]:
@@ -201,14 +203,13 @@ def _grouped(sent: Iterable[SentMedia]) -> Iterator[tuple[str, list[SentMedia]]]
 
 
 def _odd(
-    values: list[tuple[SentMedia, str]], told: Callable[[str, str], tuple[str, str]]
-) -> Iterator[BlindingFinding]:
-    """Yield what differs from the value that most answers have."""
+    values: list[tuple[SentMedia, str]],
+) -> Iterator[tuple[SentMedia, str, str]]:
+    """Yield what differs from the value that most answers have, with both values."""
     counted = Counter(value for _one, value in values)
     if len(counted) < 2:
         return
     usual = counted.most_common(1)[0][0]
     for one, value in values:
         if value != usual:
-            what, right = told(value, usual)
-            yield BlindingFinding(what, f"at {one.address}", one.method, right)
+            yield one, value, usual

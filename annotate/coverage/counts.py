@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 from django.core.cache import cache
@@ -103,11 +103,18 @@ class UnitCounts:
             self.aside,
         )
         order = np.lexsort((self.pk, self.column, self.row))
-        for pk, row, column, *counted, aside in zip(
+        for pk, row, column, done, doubted, leased, wanted, aside in zip(
             *(values[order].tolist() for values in columns), strict=True
         ):
             yield UnitCount(
-                pk, self.methods[row], self.stories[column], *counted, bool(aside)
+                pk,
+                self.methods[row],
+                self.stories[column],
+                done,
+                doubted,
+                leased,
+                wanted,
+                bool(aside),
             )
 
     def only(self, kept: NDArray[np.bool_]) -> "UnitCounts":
@@ -294,4 +301,4 @@ def _answered(study: Study, question: Question) -> dict[int, int]:
         counted = rows.values_list("slot__unit").annotate(n=Count("pk")).order_by()
         return dict(counted)
 
-    return cache.get_or_set(key, count, 600)
+    return cast("dict[int, int]", cache.get_or_set(key, count, 600))

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 from django.db.models import Count
 from django.utils import timezone
@@ -57,7 +57,7 @@ class PersonRow:
     @property
     def rest(self) -> float | None:
         """Return the agreement with the others."""
-        return self.signals.get("rest", [None])[0]
+        return cast("float | None", self.signals.get("rest", [None])[0])
 
     @property
     def checks(self) -> list[tuple[str, int, int]]:

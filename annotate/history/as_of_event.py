@@ -11,10 +11,9 @@ from django.db.models import Max, QuerySet
 from django.utils.translation import gettext as _
 
 from annotate import event_log
-from annotate.answers.analysis_views import MAIN
 from annotate.history import replaying
 from annotate.history.replaying import Followed
-from annotate.models import Event, Slot, Study, User
+from annotate.models import MAIN, Event, Slot, Study, User
 from evalcore.postgresql import OpenTransactionsError, await_open_transactions
 
 Kind = Event.Kind

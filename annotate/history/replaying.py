@@ -33,7 +33,10 @@ MOVES: dict[str, tuple[tuple[str, ...], str]] = {
     Kind.SLOT_EXCLUDED: ((SlotState.SUBMITTED,), SlotState.EXCLUDED),
     Kind.EXCLUSION_UNDONE: ((SlotState.EXCLUDED,), SlotState.SUBMITTED),
 }
-BIRTHS = {Kind.SLOT_OPENED: SlotState.OPEN, Kind.SLOT_LATE: SlotState.LEASED}
+BIRTHS: dict[str, str] = {
+    Kind.SLOT_OPENED: SlotState.OPEN,
+    Kind.SLOT_LATE: SlotState.LEASED,
+}
 # What only the holder of a slot can do, or whoever takes a free one.
 WORK = (Kind.SLOT_TAKEN, Kind.SLOT_SUBMITTED)
 FOLLOWED = [*MOVES, *BIRTHS, Kind.SLOT_SURPLUS, Kind.SLOTS_LISTED]
@@ -46,11 +49,12 @@ def problems(study: Study) -> Iterator[str]:
     stored = study.slots.order_by("pk").values_list(
         "pk", "code", "state", "annotator", "ordinal"
     )
-    for pk, code, *standing in stored.iterator(2000):
+    for pk, code, state, annotator, ordinal in stored.iterator(2000):
         told = slots.pop(pk, None)
+        standing = state, annotator, ordinal
         if told is None:
             yield f"slot {code}: the log does not know it"
-        elif [told.state, told.annotator, told.ordinal] != standing:
+        elif (told.state, told.annotator, told.ordinal) != standing:
             yield (
                 f"slot {code}: stored as {_words(*standing)}, but by the log "
                 f"{_words(told.state, told.annotator, told.ordinal)}"

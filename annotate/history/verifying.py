@@ -6,10 +6,12 @@ from itertools import pairwise
 
 from django.db.models import Count, Exists, F, OuterRef, Q
 
-from annotate.answers.analysis_views import EVERYTHING, MAIN, in_force
+from annotate.answers.analysis_views import in_force
 from annotate.history import as_of_event, replaying
 from annotate.kinds.registry import asks_of_shots, kind_of, tables_of
 from annotate.models import (
+    EVERYTHING,
+    MAIN,
     Annotator,
     Answer,
     Choice,

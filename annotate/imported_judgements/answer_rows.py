@@ -9,17 +9,22 @@ from analysis.problems import Problem, Problems
 from analysis.tables import FLAGS, MEAN_OF_RATERS
 from annotate.models import Annotator, Question
 from annotate.slots.timing import LONGEST_SECONDS
-from evalcore.importing.scores import LINE, Names, ScoreRow
+from evalcore.importing.names import Names
+from evalcore.importing.score_changes import LINE, ScoreRow
+from evalcore.models import most_letters
 
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 LONGEST = {
-    "annotator": Annotator._meta.get_field("name").max_length,
-    "dimension": Question._meta.get_field("key").max_length,
-    "criterion": Question._meta.get_field("key").max_length,
+    "annotator": most_letters(Annotator, "name"),
+    "dimension": most_letters(Question, "key"),
+    "criterion": most_letters(Question, "key"),
 }
+Methods = tuple[str, ...]
+# Story, outputs, annotator and round.
+SlotKey = tuple[str, Methods, str, str]
 
 
-def slot_key(row: ScoreRow) -> tuple:
+def slot_key(row: ScoreRow) -> SlotKey:
     """Return what the rows of one slot share."""
     return row["story"], row["outputs"], row["annotator"], row.get("round") or "1"
 
@@ -90,7 +95,7 @@ def as_utc(text: str) -> datetime:
 
 def two_sides(rows: list[ScoreRow], file: str) -> Problems[Problem]:
     """Refuse a slot in which one method stood left for one criterion only."""
-    first: dict[tuple, ScoreRow] = {}
+    first: dict[SlotKey, ScoreRow] = {}
     problems: Problems[Problem] = Problems()
     for row in rows:
         before = first.setdefault(slot_key(row), row)

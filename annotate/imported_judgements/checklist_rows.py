@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from analysis.problems import Problem, Problems
 from annotate.kinds.checklist.kind import BOXES, TICKED
-from evalcore.importing.scores import LINE, Names, ScoreRow
+from evalcore.importing.names import Names
+from evalcore.importing.score_changes import LINE, ScoreRow
 from evalcore.models import Shot
 
 MOST_SHOTS = 9999

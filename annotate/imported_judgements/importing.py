@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -15,6 +15,8 @@ from annotate import event_log
 from annotate.answers.analysis_views import add_views
 from annotate.answers.writing import SlotAnswers, store_judgements
 from annotate.imported_judgements.answer_rows import (
+    Methods,
+    SlotKey,
     as_utc,
     row_problems,
     slot_key,
@@ -31,7 +33,9 @@ from annotate.kinds.checklist.kind import TICKED
 from annotate.kinds.registry import KINDS, kinds_of
 from annotate.models import Annotator, Event, Question, Slot, Study, Unit
 from annotate.models.units import as_fields
-from evalcore.importing.scores import LINE, Names, ScoreRow, table_rows
+from evalcore.importing.names import Names
+from evalcore.importing.score_changes import LINE, ScoreRow
+from evalcore.importing.scores import table_rows
 from evalcore.models import Benchmark, Output
 
 if TYPE_CHECKING:
@@ -165,7 +169,7 @@ def _import(
     if existing is not None:
         return _compare(existing, names.benchmark, rows, file)
     with transaction.atomic():
-        if names.benchmark.pk is None:
+        if not names.benchmark.pk:
             names.benchmark.save()
         names.add_missing({(r["story"], m) for r in rows for m in r["outputs"]})
         if kind.of_shots:
@@ -209,10 +213,10 @@ class _Importer:
         scale: tuple[int, int] | None,
     ) -> None:
         self.rows = rows
-        self.groups: dict[tuple, list[ScoreRow]] = defaultdict(list)
+        self.groups: dict[SlotKey, list[ScoreRow]] = defaultdict(list)
         for row in rows:
             self.groups[slot_key(row)].append(row)
-        per_unit: dict[tuple, int] = defaultdict(int)
+        per_unit: dict[tuple[str, Methods, str], int] = defaultdict(int)
         for story, outputs, _annotator, round_ in self.groups:
             per_unit[story, outputs, round_] += 1
         self.study = Study.objects.create(
@@ -226,7 +230,7 @@ class _Importer:
         )
         add_views(self.study)
         self.kind, self.scale = kind, scale
-        self.per_unit: dict[tuple, int] = defaultdict(int)
+        self.per_unit: dict[tuple[str, Methods], int] = defaultdict(int)
         for (story, outputs, _round), count in per_unit.items():
             most = max(self.per_unit[story, outputs], count)
             self.per_unit[story, outputs] = most
@@ -237,7 +241,7 @@ class _Importer:
         annotators = self._annotators()
         units = self._units()
         slots = {}
-        ordinals: dict[tuple, int] = defaultdict(int)
+        ordinals: dict[tuple[str, Methods, str], int] = defaultdict(int)
         positions: dict[str, int] = defaultdict(int)
         for key, rows in self.groups.items():
             story, outputs, annotator, round_ = key
@@ -265,7 +269,9 @@ class _Importer:
             for key, slot in slots.items()
         )
 
-    def _given(self, rows: list[ScoreRow], questions: dict[str, Question]) -> dict:
+    def _given(
+        self, rows: list[ScoreRow], questions: dict[str, Question]
+    ) -> dict[str, Any]:
         """Return the answers of one slot; of a checklist, its boxes by shot."""
         if not self.kind.of_shots:
             return {"answers": {questions[r["question"]]: r["answer"] for r in rows}}
@@ -306,7 +312,7 @@ class _Importer:
         ]
         return {a.name: a for a in Annotator.objects.bulk_create(rows)}
 
-    def _units(self) -> dict[tuple, Unit]:
+    def _units(self) -> dict[tuple[str, Methods], Unit]:
         outputs = {
             (output.story.key, output.method.name): output
             for output in Output.objects.filter(
@@ -368,6 +374,7 @@ def _compare(
         .prefetch_related(f"{model}__question")
     ):
         for answer in getattr(slot, model).all():
+            assert slot.annotator is not None
             stored.add(
                 (
                     slot.unit.story.key,

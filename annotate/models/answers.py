@@ -1,5 +1,7 @@
 """Ratings, choices and rankings."""
 
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
 from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
@@ -9,7 +11,7 @@ from annotate.models.slots import Slot
 from annotate.models.studies import Question
 
 
-def answer_constraints(name: str, *also: str) -> list[models.UniqueConstraint]:
+def answer_constraints(name: str, *also: str) -> list[models.BaseConstraint]:
     """Return what holds for the answers to a question (and to what `also` says)."""
     key = ["slot", "question", "annotator", *also]
     return [
@@ -48,6 +50,10 @@ class Answer(models.Model):
         max_length=40, blank=True, help_text="Names one key press in the browser."
     )
     created_at = models.DateTimeField(default=timezone.now)
+
+    if TYPE_CHECKING:  # what every kind of answer has
+        objects: ClassVar[models.Manager[Self]]
+        value: Any
 
     class Meta:
         abstract = True

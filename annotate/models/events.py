@@ -1,5 +1,7 @@
 """The log of a study, and what is kept as of one of its events."""
 
+from typing import Any
+
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
@@ -10,7 +12,7 @@ from annotate.models.slots import Slot
 from annotate.models.studies import Study
 
 
-class EventQuerySet(models.QuerySet):
+class EventQuerySet(models.QuerySet["Event"]):
     """Events are added and read; nothing else."""
 
     def update(self, **_changes: object) -> int:
@@ -93,7 +95,7 @@ class Event(models.Model):
             models.Index(fields=["study", "kind"], name="event_by_kind"),
         ]
 
-    def save(self, *args: object, **kwargs: object) -> None:
+    def save(self, *args: Any, **kwargs: Any) -> None:
         if not self._state.adding:
             raise TypeError("Events are never changed.")
         super().save(*args, **kwargs)

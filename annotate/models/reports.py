@@ -1,5 +1,7 @@
 """Reports built on the server."""
 
+from typing import Any
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -61,9 +63,9 @@ class Report(models.Model):
             )
         ]
 
-    def save(self, *args: object, **kwargs: object) -> None:
+    def save(self, *args: Any, **kwargs: Any) -> None:
         """Store; a new report is through `main` and as of now unless it says else."""
-        if self._state.adding and self.view_id is None:
+        if self._state.adding and not self.view_id:
             self.view = self.study.analysis_views.get(key=MAIN)
         if self._state.adding and self.as_of_id is None and not self.waits:
             self.as_of = Event.objects.create(
@@ -74,7 +76,8 @@ class Report(models.Model):
     @property
     def resamples(self) -> int:
         """Return how many resamples were asked for."""
-        return self.options.get("resamples", AlignOptions().resamples)
+        asked: int = self.options.get("resamples", AlignOptions().resamples)
+        return asked
 
     @property
     def choices_made(self) -> list[str]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
+from typing import Any, cast
 from zlib import crc32
 
 from django.db import transaction
@@ -92,6 +93,7 @@ def _next(person: Annotator, read: ReadSlot) -> NextStep | None:
     work = NextStep(Next.WORK, own)
     if own.purpose in (Purpose.REAL, Purpose.TRAINING) or own.started_at is not None:
         return work
+    assert own.position is not None
     # Slots that are claimed one by one come before a check that is laid among them.
     at = leasing.claim_position(person)
     return (_best_free(person, read) if at < own.position else None) or work
@@ -146,7 +148,7 @@ def _wished(person: Annotator, wish: str, read: ReadSlot) -> NextStep | None:
         return None
     claim = leasing.last_place(person).claim(slot.unit.story_id)
     own = leasing.waiting(person).values_list("started_at", "position").first()
-    if own is not None and (own[0] is not None or claim.position >= own[1]):
+    if own is not None and (own[0] is not None or claim.position >= cast(int, own[1])):
         return None
     return NextStep(Next.WORK, read(slot.pk), claim=claim)
 
@@ -156,6 +158,7 @@ def _goes_on(person: Annotator, following: NextStep, session: int | None) -> boo
     slot = following.slot
     if session is None:
         return True
+    assert slot is not None
     if slot.annotator_id is None and person.state == Annotator.State.FINISHED:
         return False
     return session == leasing.session_of(slot, person, following.claim)
@@ -172,7 +175,7 @@ def has_room(annotator: Annotator) -> bool:
     return held.exclude(state=Slot.State.EXCLUDED).count() < cap
 
 
-def session_room(annotator: Annotator, session: int) -> int:
+def session_room(annotator: Annotator, session: int | None) -> int:
     """Return how many free slots may still join a session."""
     real = leasing.own_slots(annotator).filter(purpose=Purpose.REAL)
     room = annotator.study.session_size - real.filter(session=session).count()
@@ -255,7 +258,7 @@ def is_free_for(annotator: Annotator, slot: Slot) -> bool:
     return lowest is not None and slot.level <= lowest + 1
 
 
-def _lowest_level(annotator: Annotator) -> QuerySet[Slot]:
+def _lowest_level(annotator: Annotator) -> QuerySet[Slot, Any]:
     """Return the lowest unfinished level, in the annotator's language."""
     return _wanted(annotator).order_by("level").values("level")[:1]
 
@@ -304,9 +307,10 @@ def _choose(
     seen: SeenSoFar,
 ) -> Candidate:
     chosen = best(candidates, seen)
+    assert chosen is not None
     if len(candidates) == WINDOW and not keeps_even(chosen, seen):
         candidates = _candidates(annotator, free[:WIDE_WINDOW])
-        chosen = best(candidates, seen)
+        chosen = best(candidates, seen) or chosen
     return chosen
 
 

@@ -57,6 +57,7 @@ def _in_order(own: list[Slot], free: list[Slot], position: int) -> list[Slot]:
     order = []
     for slot in own:
         laid = slot.purpose != Purpose.REAL and slot.started_at is None
+        assert slot.position is not None
         while laid and free and position < slot.position:
             order.append(free.pop(0))
             position += leasing.SPACING

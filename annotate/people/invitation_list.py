@@ -12,12 +12,13 @@ from analysis.problems import Problems, ToldProblem, without_numbers
 from annotate.models import Annotator, Invitation, Study, User
 from annotate.people import inviting
 from annotate.people.inviting import MOST_SLOTS, InvitingError
+from evalcore.models import most_letters
 
 COLUMNS = ("person", "language", "cap", "note")
 # What the first column is called where a list has a heading.
 HEADINGS = ("person", "id", "name", "email", "e-mail", "external_id", "prolific_pid")
-LONGEST_ID = Annotator._meta.get_field("external_id").max_length
-LONGEST_NOTE = Invitation._meta.get_field("note").max_length
+LONGEST_ID = most_letters(Annotator, "external_id")
+LONGEST_NOTE = most_letters(Invitation, "note")
 MOST_LINES = 2000
 
 
@@ -106,7 +107,7 @@ def _read(study: Study, text: str, problems: Problems[ToldProblem]) -> Iterator[
         most = _("a list has at most %(most)d lines") % {"most": MOST_LINES}
         problems.append(_problem(len(lines), most))
         return
-    columns = COLUMNS
+    columns: tuple[str, ...] = COLUMNS
     seen: dict[str, int] = {}
     for number, line in enumerate(lines, start=1):
         cells = _cells(line)

@@ -216,5 +216,7 @@ def _beyond(person: Annotator) -> list[Slot]:
     return reassignment.take_back(last[: max(0, held.count() - cap)])
 
 
-def _log(kind: str, annotator: Annotator, user: User | None, **details: object) -> None:
+def _log(
+    kind: Event.Kind, annotator: Annotator, user: User | None, **details: object
+) -> None:
     event_log.note(kind, annotator.study_id, annotator=annotator, user=user, **details)

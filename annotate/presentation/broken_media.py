@@ -54,7 +54,7 @@ def reported(study: Study) -> list[Reported]:
         )
         .order_by("pk")
     )
-    told: dict[tuple, list[Fault]] = defaultdict(list)
+    told: dict[tuple[int | None, str, int], list[Fault]] = defaultdict(list)
     for fault in open_:
         output = slot_view.sides(fault.slot).get(fault.side)
         story = fault.slot.unit.story.key

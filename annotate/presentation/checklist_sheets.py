@@ -91,7 +91,7 @@ def labels_by_category(
     return dict(categories)
 
 
-def ticked_boxes(slot: Slot, annotator: Annotator) -> dict[int, set[str]]:
+def ticked_boxes(slot: Slot, annotator: Annotator | None) -> dict[int, set[str]]:
     """Return the keys of the boxes that are ticked now, by shot."""
     rows = Rating.objects.filter(
         slot=slot, annotator=annotator, is_current=True, value=1

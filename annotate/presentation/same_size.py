@@ -9,6 +9,7 @@ that is extended finds it anew.
 import logging
 import time
 from collections.abc import Iterator
+from typing import Any
 
 from django.db.models import Max, Q, QuerySet
 
@@ -111,7 +112,7 @@ def _draw(stored: MediaFile, rendition: Rendition, box: Box | None) -> None:
 
 
 def _renditions(
-    outputs: QuerySet[Output], stories: QuerySet, box: Box | None
+    outputs: QuerySet[Output], stories: QuerySet[Any, Any], box: Box | None
 ) -> Iterator[tuple[MediaFile, Rendition, Box | None]]:
     """Yield each picture in each size, the references of characters too."""
     shown = outputs.order_by().values("pk")

@@ -6,6 +6,7 @@ like all others. What is needed for a twin or a repeat comes from earlier sessio
 
 import random
 from collections.abc import Callable, Iterable
+from typing import cast
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
@@ -68,7 +69,7 @@ def _places(person: Annotator, here: QuerySet[Slot]) -> list[int]:
 
     In an open study the slots are claimed one by one, and their positions known before.
     """
-    planned = list(here.values_list("position", flat=True))
+    planned = cast("list[int]", list(here.values_list("position", flat=True)))
     if not planned:
         first = leasing.claim_position(person)
         planned = [

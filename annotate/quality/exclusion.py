@@ -8,9 +8,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotate import event_log
-from annotate.answers.analysis_views import MAIN, hiding_views, in_force
+from annotate.answers.analysis_views import hiding_views, in_force
 from annotate.assignment.reassignment import methods_of
 from annotate.models import (
+    MAIN,
     AnalysisView,
     Annotator,
     Event,
@@ -24,8 +25,9 @@ from annotate.models import (
 from annotate.slots import leasing
 from annotate.slots.locking import count_submitted, locked_annotator
 from annotate.studies.extending import withdrawn_names
+from evalcore.models import most_letters
 
-LONGEST_REASON = Exclusion._meta.get_field("reason").max_length
+LONGEST_REASON = most_letters(Exclusion, "reason")
 
 
 class ExclusionError(ValueError):
@@ -54,7 +56,7 @@ def exclude(
     slot = _locked(slot.pk)
     if slot.state != Slot.State.SUBMITTED:
         raise ExclusionError(_("Only a submitted slot can be excluded."))
-    hides = hiding_views(slot.study_id)
+    hides: Iterable[AnalysisView] = hiding_views(slot.study_id)
     if views is not None:
         named = {view.pk for view in views}
         hides = [view for view in hides if view.key == MAIN or view.pk in named]
@@ -219,10 +221,10 @@ def _drop(replacement_id: int | None) -> bool:
     Return whether there was one.
     """
     slots = Slot.objects.select_for_update(of=("self",), no_key=True)
-    replacement = slots.filter(pk=replacement_id).first()
+    replacement = slots.filter(pk=replacement_id).first()  # type: ignore[misc] # None finds none
     while replacement is not None and replacement.state == Slot.State.EXCLUDED:
         excluded = replacement.exclusions.get(undone_at__isnull=True)
-        replacement = slots.filter(pk=excluded.replacement_id).first()
+        replacement = slots.filter(pk=excluded.replacement_id).first()  # type: ignore[misc] # None finds none
     if replacement is None or replacement.ordinal is None:
         return False
     if replacement.annotator_id is None:

@@ -6,6 +6,7 @@ they get their data from the tables, and what they find becomes a flag and an ac
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from typing import cast
 
 from django.db import transaction
 from django.db.models import Count, F, QuerySet
@@ -135,9 +136,10 @@ def _slots(annotator: Annotator) -> list[SubmittedSlot]:
 
 def _scales(annotator: Annotator) -> dict[str, tuple[int, int]]:
     questions = annotator.study.questions.filter(scale_min__isnull=False)
+    rows = questions.values_list("key", "scale_min", "scale_max")
     return {
         key: (low, high)
-        for key, low, high in questions.values_list("key", "scale_min", "scale_max")
+        for key, low, high in cast("Iterable[tuple[str, int, int]]", rows)
     }
 
 
@@ -225,6 +227,7 @@ def _rest(annotator: Annotator, slots: list[SubmittedSlot]) -> Rest:
     rest: Rest = defaultdict(dict)
     told: dict[tuple[int, str], float] = defaultdict(float)
     people: Counter[tuple[int, str]] = Counter()
+    fields = "slot__unit", "question__key", "question__kind", "value"
     for model, names in _whole(annotator.study):
         rows = (
             model.objects.filter(
@@ -236,7 +239,7 @@ def _rest(annotator: Annotator, slots: list[SubmittedSlot]) -> Rest:
                 question__kind__in=names,
             )
             .exclude(annotator=annotator)
-            .values_list("slot__unit", "question__key", "question__kind", "value")
+            .values_list(*fields)
             .annotate(n=Count("pk"))
             .order_by()
         )
@@ -346,7 +349,7 @@ def reasons(exclusions: Iterable[Exclusion]) -> dict[int, str]:
     """Return why each was made; what a rule found is told in the reader's language."""
     rows = list(exclusions)
     people = {row.slot.annotator_id for row in rows if row.rule}
-    said = {
+    said: dict[tuple[int | None, str, str], str] = {
         (flag.annotator_id, flag.rule, flag.text): flag.sentence
         for flag in Flag.objects.filter(annotator__in=people)
     }

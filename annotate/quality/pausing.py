@@ -77,7 +77,7 @@ def _state_before(person: Annotator) -> str:
     last = paused.first()
     before = last.details.get("before") if last else None
     if before in MAY_PAUSE:
-        return before
+        return str(before)
     return AnnotatorState.ACTIVE if person.consented_at else AnnotatorState.INVITED
 
 

@@ -4,7 +4,7 @@ What the form says becomes a study file and is read as one, so that a study set 
 the browser and one set up by command are the same.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -27,9 +27,10 @@ from annotate.setup_form.values import (
 from annotate.setup_form.values import questions as question_values
 from annotate.studies.definition import StudyDefinition
 from annotate.studies.drafting import Setup, draft_of
-from annotate.studies.planning import Draft, PlanningError, check_slug
+from annotate.studies.planning import Draft, check_slug
 from annotate.studies.study_file import read_definition
 from annotate.studies.study_writing import write_data, write_definition
+from annotate.studies.units import PlanningError
 from annotate.studies.yaml_lines import DefinitionError
 from evalcore.models import Benchmark
 
@@ -160,7 +161,7 @@ class StudyForm:
         if definition is None:
             return self
         values = self._beside()
-        values.update(to_values(definition))
+        values.update(to_values(definition))  # type: ignore[arg-type] # takes its like
         return self._again(values)
 
     def _beside(self) -> FormValues:
@@ -278,6 +279,7 @@ class StudyForm:
         return chosen
 
     def _annotators(self, definition: StudyDefinition | None) -> int | dict[str, int]:
+        languages: Collection[str] | None
         if definition is not None:
             is_open, languages = definition.assignment == "open", definition.languages
         elif self.in_file:

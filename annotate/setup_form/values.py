@@ -21,7 +21,7 @@ from annotate.studies.study_writing import (
 )
 from annotate.studies.yaml_lines import DefinitionError, parse
 
-FormValues = MultiValueDict
+FormValues = MultiValueDict[str, str]
 Data = dict[str, Any]
 
 # Everything else that a browser sends is no part of a study file.
@@ -59,7 +59,7 @@ def to_values(definition: StudyDefinition) -> FormValues:
         "checks": checks_data(definition.checks),
         "presentation": dict(vars(definition.presentation)),
     }
-    values: FormValues = FormValues()
+    values = FormValues()
     for name, found in _leaves(data, ""):
         values.setlist(name, found)
     for index, question in enumerate(definition.questions):
@@ -152,7 +152,7 @@ def to_data(values: FormValues, problems: list[DefinitionError]) -> Data:
 def _converted(name: str, values: FormValues) -> Any:
     if SEVERAL.fullmatch(name):
         return values.getlist(name)
-    text = values[name].replace("\r\n", "\n").strip()
+    text = values.get(name, "").replace("\r\n", "\n").strip()
     if AS_YAML.fullmatch(name) and text:
         return _yaml(name, text)
     return _number(text) if NUMBERS.fullmatch(name) else text
@@ -241,7 +241,7 @@ def spoken(values: FormValues) -> list[str]:
     return [
         name.removeprefix("languages.")
         for name in values
-        if name.startswith("languages.") and values[name].strip()
+        if name.startswith("languages.") and values.get(name, "").strip()
     ]
 
 
@@ -262,7 +262,7 @@ def with_questions(
     values: FormValues, wanted: list[dict[str, list[str]]]
 ) -> FormValues:
     """Return the values with these questions instead of those that are there."""
-    kept: FormValues = FormValues(
+    kept = FormValues(
         {name: given for name, given in values.lists() if not QUESTION.fullmatch(name)}
     )
     for index, question in enumerate(wanted):

@@ -7,9 +7,10 @@ with its annotator: a planned slot waits for them, a claimed one is free for any
 that).
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
@@ -148,12 +149,12 @@ class LastPlace:
     position: int = FIRST_POSITION - SPACING
     stories: frozenset[int] | None = frozenset()
 
-    def session_for(self, story: int) -> int:
+    def session_for(self, story: Hashable) -> int:
         """Return the session that a slot of this story would join."""
         closed = self.stories is None or story in self.stories
         return self.session + closed
 
-    def claim(self, story: int) -> Claim:
+    def claim(self, story: Hashable) -> Claim:
         """Return where a slot of this story would stand."""
         return Claim(self.session_for(story), self.position + SPACING)
 
@@ -180,7 +181,7 @@ def shown_in_session(study: Study) -> int:
     return 2 * study.session_size
 
 
-def place_after(rows: Sequence[tuple], study: Study) -> LastPlace:
+def place_after(rows: Sequence[tuple[Any, ...]], study: Study) -> LastPlace:
     """Return where slots end, of which the last ones are given, `PLACED` of each."""
     rows = rows[: shown_in_session(study)]
     real = [row for row in rows if row[2] == Purpose.REAL]
@@ -260,7 +261,8 @@ def _release(due: QuerySet[Slot]) -> int:
 
 def _can_skip_locked() -> bool:
     """Say whether locked rows can be passed over; SQLite has one writer anyway."""
-    return transaction.get_connection().features.has_select_for_update_skip_locked
+    features = transaction.get_connection().features
+    return bool(features.has_select_for_update_skip_locked)
 
 
 def _free(slot: Slot) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from datetime import timedelta
+from typing import Any
 
 from django.db import transaction
 from django.db.models import F
@@ -94,7 +95,7 @@ def start_lease(held: Slot, also: Collection[str] = ()) -> Slot:
     held.save(update_fields=fields)
     if anew:
         chosen = {"probability": held.probability, "alternatives": held.alternatives}
-        known = chosen if held.probability is not None else {}
+        known: dict[str, Any] = chosen if held.probability is not None else {}
         event_log.note_slot(Event.Kind.SLOT_TAKEN, held, **known)
     return held
 

@@ -26,7 +26,7 @@ def minutes_for(annotator: Annotator, stories: int) -> int | None:
     )
     timed = timed.exclude(purpose=Purpose.TRAINING)
     own = timed.filter(annotator=annotator).order_by("-position")
-    seconds = list(own.values_list("measured", flat=True)[:OWN_LATEST])
+    seconds: list[float] = list(own.values_list("measured", flat=True)[:OWN_LATEST])
     if len(seconds) < OWN_ENOUGH:
         others = timed.filter(study=annotator.study_id).order_by("-submitted_at")
         seconds = list(others.values_list("measured", flat=True)[:ALL_LATEST])
@@ -42,6 +42,7 @@ def needs_rest(annotator: Annotator) -> bool:
     for submitted in done.order_by("-submitted_at").values_list(
         "submitted_at", flat=True
     ):
+        assert submitted is not None
         if begun - submitted > REST:
             break
         begun = submitted

@@ -10,6 +10,7 @@ as much as fits. Where it says nothing, that is all the time there was.
 from collections.abc import Iterable
 from datetime import datetime
 from math import isfinite
+from typing import cast
 
 from django.db.models import Case, F, Q, When
 
@@ -52,10 +53,12 @@ def note_time(
     now = held.submitted_at
     known = [at for at in (held.offered_at, offered_at) if at is not None]
     held.offered_at = min(known, default=held.started_at)
+    assert now is not None
+    assert held.offered_at is not None
     # What came "later" than now came before the server's clock was set back.
     done = Slot.objects.filter(annotator=person, submitted_at__lte=now)
     timed = done.filter(offered_at__isnull=False, seconds__isnull=False)
-    before = list(timed.values_list("offered_at", "seconds"))
+    before = cast("list[Looked]", list(timed.values_list("offered_at", "seconds")))
     most = room(held.offered_at, now, before)
     held.claimed_seconds = (
         claimed if claimed is not None and isfinite(claimed) else None

@@ -19,12 +19,13 @@ from annotate.models import Annotator, Event, Study, StudyMember, User
 from annotate.studies import lifecycle, planning
 from annotate.studies.definition import StudyDefinition
 from annotate.studies.extending import withdrawn_names
-from annotate.studies.planning import Draft, PlanningError
+from annotate.studies.planning import Draft
 from annotate.studies.study_file import read_definition
 from annotate.studies.study_writing import write_definition
-from evalcore.models import Benchmark
+from annotate.studies.units import PlanningError
+from evalcore.models import Benchmark, most_letters
 
-LONGEST_SLUG = Study._meta.get_field("slug").max_length
+LONGEST_SLUG = most_letters(Study, "slug")
 
 
 @dataclass(frozen=True)
@@ -152,12 +153,14 @@ def file_of(study: Study) -> str:
     """
     setup = setup_of(study)
     people = setup.annotators
-    if not isinstance(people, int):
-        people = ",".join(f"{name}={number}" for name, number in people.items())
+    if isinstance(people, int):
+        told = str(people or "")
+    else:
+        told = ",".join(f"{name}={number}" for name, number in people.items())
     asked = [
         ("--benchmark", setup.benchmark.slug),
         ("--file", f"{study.slug}.yaml"),
-        ("--annotators", str(people or "")),
+        ("--annotators", told),
         ("--methods", ",".join(setup.methods)),
         ("--stories", ",".join(setup.stories)),
     ]

@@ -302,13 +302,14 @@ def _missing(
     lean: Counter[object] = Counter()
     methods = {unit.pk: methods_of(unit) for unit in judged_units(study)}
     rows = study.slots.filter(purpose=Purpose.REAL, ordinal__isnull=False)
-    for unit, round_, language, ordinal, state, left in rows.values_list(
+    for pk, round_, language, ordinal, state, left in rows.values_list(
         "unit", "round", "language", "ordinal", "state", "a_is_left"
     ):
-        highest[unit, round_] = max(highest[unit, round_], ordinal)
+        assert ordinal is not None
+        highest[pk, round_] = max(highest[pk, round_], ordinal)
         if state != Slot.State.EXCLUDED:
-            standing[unit, round_, language] += 1
-            for key in ((unit, language), unit, methods[unit]):
+            standing[pk, round_, language] += 1
+            for key in ((pk, language), pk, methods[pk]):
                 lean[key] += 1 if left else -1
     slots = []
     for unit in units:
@@ -384,7 +385,7 @@ def _deal(
     before = {slot.pk: person for slot, person in taken}
     changed |= {slot.pk: slot for slot in [*(slot for slot, _p in taken), *dealt]}
     event_log.list_slots(study, list(changed.values()))
-    names = dict(study.annotators.values_list("pk", "name"))
+    names: dict[int | None, str] = dict(study.annotators.values_list("pk", "name"))
     gained = Counter(names[slot.annotator_id] for slot in dealt)
     gained -= Counter(names[person] for person in before.values())
     return Extension(

@@ -113,7 +113,9 @@ def is_editable(study: Study) -> bool:
 
 
 @transaction.atomic
-def _move(study: Study, state: str, kind: str, user: User | None) -> Study:
+def _move(
+    study: Study, state: Study.State, kind: Event.Kind, user: User | None
+) -> Study:
     current = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     if current.state == state:
         return current

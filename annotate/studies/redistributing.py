@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Count, Max, Q, QuerySet
@@ -60,8 +61,9 @@ def presences(study: Study, now: datetime | None = None) -> list[Presence]:
 
 
 def _measured(
-    study: Study, people: QuerySet[Annotator], now: datetime | None = None
+    study: Study, people: QuerySet[Any], now: datetime | None = None
 ) -> list[Presence]:
+    """Return how people stand, each of whom has `answered` then, or not."""
     at = now or timezone.now()
     measure = calendar(study, patience_days(answers_by_day(study)))
     return [measure.presence(one, one.answered, at) for one in people]
@@ -136,7 +138,7 @@ def redistribute(
         free = stored.slots.filter(
             annotator__isnull=True, state=Slot.State.OPEN, ordinal__isnull=False
         ).count()
-        shares = Counter(slot.annotator.name for slot in dealt)
+        shares = Counter(slot.annotator.name for slot in dealt if slot.annotator)
         result = Redistribution(
             given_up, dict(sorted(shares.items())), free, stored.balance_report
         )

@@ -20,7 +20,7 @@ from annotate.studies.definition import (
     Training,
     template_names,
 )
-from annotate.studies.yaml_lines import DefinitionError, Reader, Step
+from annotate.studies.yaml_lines import DefinitionError, Mapped, Reader, Step
 
 __all__ = ["DefinitionError", "load_definition", "read_definition"]
 
@@ -112,7 +112,7 @@ class _StudyReader(Reader):
         self.finish()
         return definition
 
-    def _kinds(self, data: dict) -> list[Kind]:
+    def _kinds(self, data: Mapped) -> list[Kind]:
         """Return the kinds of the questions: their own, or what the study says."""
         listed = data.get("questions")
         named: list[tuple[Any, Step]] = [
@@ -124,7 +124,7 @@ class _StudyReader(Reader):
             named.insert(0, (data.get("kind"), ["kind"]))
         return [KINDS[self.one_of(name, list(KINDS), path)] for name, path in named]
 
-    def _outputs(self, data: dict, kinds: list[Kind]) -> int:
+    def _outputs(self, data: Mapped, kinds: list[Kind]) -> int:
         """Return how many outputs are shown at once, which must suit every kind."""
         least, most = max(k.least for k in kinds), min(k.most for k in kinds)
         names = ", ".join(dict.fromkeys(kind.name for kind in kinds))
@@ -137,7 +137,7 @@ class _StudyReader(Reader):
             return self.refuse(["outputs"], f"write {span} for {names}", least)
         return number
 
-    def _study(self, name: str, data: dict, kinds: list[Kind]) -> StudyDefinition:
+    def _study(self, name: str, data: Mapped, kinds: list[Kind]) -> StudyDefinition:
         outputs = self._outputs(data, kinds)
         questions = self.attempt((), self._questions, data, kinds)
         consent = self.mapping(data.get("consent"), ["consent"])
@@ -188,7 +188,7 @@ class _StudyReader(Reader):
     # Questions
 
     def _questions(
-        self, data: dict, kinds: list[Kind]
+        self, data: Mapped, kinds: list[Kind]
     ) -> tuple[QuestionDefinition, ...]:
         scale = self.scale(data.get("scale"), ["scale"])
         if scale and not any("scale" in kind.keys for kind in kinds):
@@ -196,7 +196,7 @@ class _StudyReader(Reader):
         questions = data.get("questions")
         if not isinstance(questions, list) or not questions:
             raise self.fail(["questions"], "write a list with at least one question")
-        read = []
+        read: list[QuestionDefinition] = []
         for index, question in enumerate(questions):
             one = self.attempt(None, self._question, question, index, scale)
             if one is not None and one.key in [other.key for other in read]:
@@ -250,7 +250,7 @@ class _StudyReader(Reader):
         } or None
 
     def _sets(
-        self, data: dict, outputs: int
+        self, data: Mapped, outputs: int
     ) -> str | tuple[tuple[str, ...], ...] | CellPairs:
         """Return which methods are shown together, as `pairs` or `sets` say."""
         for key, least, most in (("pairs", 2, 2), ("sets", 3, 5)):
@@ -267,7 +267,7 @@ class _StudyReader(Reader):
         self, data: Any, key: str, outputs: int
     ) -> str | tuple[tuple[str, ...], ...] | CellPairs:
         if isinstance(data, str):
-            return self.one_of(data, SETS, [key])
+            return str(self.one_of(data, SETS, [key]))
         if isinstance(data, dict) and outputs == 2:
             self.known(data, {"number", "by"}, [key])
             names = self.names(data.get("by"), [key, "by"])
@@ -280,8 +280,8 @@ class _StudyReader(Reader):
                 told += ", or {number: 10, by: [role, angle]}"
             raise self.fail([key], told)
         for index, one in enumerate(data):
-            names = {str(name) for name in one} if isinstance(one, list) else ()
-            if not len(names) == outputs == len(one):
+            distinct = set(map(str, one)) if isinstance(one, list) else set()
+            if not len(distinct) == outputs == len(one):
                 told = f"write {outputs} methods, such as [{methods}]"
                 raise self.fail([key, index], told)
             self.names(one, [key, index])
@@ -392,7 +392,7 @@ class _StudyReader(Reader):
         story = self.text(data["story"], [*path, "story"])
         return KnownUnit(story, names, expected, feedback)
 
-    def _rules(self, data: Any, kinds: list[Kind]) -> list:
+    def _rules(self, data: Any, kinds: list[Kind]) -> Any:
         try:
             rules = parse_rules(data)
         except RuleError as error:

@@ -98,7 +98,9 @@ def _consent(definition: StudyDefinition) -> Dumped | None:
 
 
 def _sample(sample: StorySample | None) -> Dumped | None:
-    return sample and _filled({"number": sample.number, "by": sample.by})
+    if sample is None:
+        return None
+    return _filled({"number": sample.number, "by": sample.by})
 
 
 def _sets(definition: StudyDefinition) -> object:

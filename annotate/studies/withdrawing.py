@@ -141,8 +141,8 @@ def _ask_for_what_is_there(units: Sequence[Unit], slots: Sequence[Slot]) -> None
         (slot.unit_id, slot.round) for slot in slots if slot.ordinal is not None
     )
     most: Counter[int] = Counter()
-    for (unit, _round), count in left.items():
-        most[unit] = max(most[unit], count)
+    for (pk, _round), count in left.items():
+        most[pk] = max(most[pk], count)
     for unit in units:
         unit.redundancy = most[unit.pk]
     Unit.objects.bulk_update(units, ["redundancy"], batch_size=500)

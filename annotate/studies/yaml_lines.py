@@ -18,7 +18,9 @@ MOST_VALUES = 50_000
 WIDEST_SCALE = 100
 
 Step = list[str | int]
+Mapped = dict[Any, Any]  # what YAML has under its keys
 T = TypeVar("T")
+U = TypeVar("U")
 
 
 class DefinitionError(ValueError):
@@ -119,7 +121,7 @@ class Reader:
             first, *first.further = self.problems
             raise first
 
-    def attempt(self, instead: T, read: Callable[..., T], *given: Any) -> T:
+    def attempt(self, instead: T, read: Callable[..., U], *given: Any) -> T | U:
         """Read a part; if it is wrong as a whole, note that and go on without it."""
         try:
             return read(*given)
@@ -154,13 +156,13 @@ class Reader:
 
     # Values
 
-    def known(self, data: dict, keys: set[str], path: Step) -> None:
+    def known(self, data: Mapped, keys: set[str], path: Step) -> None:
         for key in data:
             if key not in keys:
                 expected = ", ".join(sorted(keys))
                 self.refuse([*path, key], f"unknown key; expected {expected}", None)
 
-    def mapping(self, data: Any, path: Step) -> dict:
+    def mapping(self, data: Any, path: Step) -> Mapped:
         if data is None:
             return {}
         if not isinstance(data, dict):
@@ -234,7 +236,7 @@ class Reader:
 
     def number(
         self,
-        data: dict,
+        data: Mapped,
         key: str,
         default: int,
         least: int = 1,
@@ -246,7 +248,7 @@ class Reader:
             return self.refuse(path or [key], told, default)
         return value
 
-    def share(self, data: dict, key: str, default: float, path: Step) -> float:
+    def share(self, data: Mapped, key: str, default: float, path: Step) -> float:
         value = data.get(key, default)
         if type(value) not in (int, float) or not 0 <= value <= 1:
             told = "write a number from 0 to 1"

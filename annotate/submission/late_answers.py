@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from annotate import event_log
 from annotate.kinds.registry import tables_of
-from annotate.models import Annotator, Event, Look, Purpose, Slot
+from annotate.models import Annotator, Answer, Event, Look, Purpose, Slot
 from annotate.models.units import OUTPUTS
 from annotate.next_slot import choosing
 from annotate.slots.errors import LostSlotError, SlotTakenError
@@ -146,7 +146,8 @@ def _surplus_for(lost: Slot, person: Annotator, since: datetime | None) -> Slot:
         started_at=now,
         offered_at=since or now,
     )
-    for model in (*tables_of(person.study), Look):
+    tables: list[type[Answer] | type[Look]] = [*tables_of(person.study), Look]
+    for model in tables:
         model.objects.filter(slot=lost, annotator=person).update(slot=surplus)
     event_log.note_slot(Event.Kind.SLOT_LATE, surplus, instead_of=lost.code)
     return surplus

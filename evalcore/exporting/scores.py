@@ -77,16 +77,16 @@ def _stored(benchmark: Benchmark, choice: ScoreSelection) -> Iterable[StoredScor
         rows = table.objects.filter(**chosen)
         rows = rows.select_related("run", "method", "story", "shot")
         for row in rows.order_by("pk").defer("story__extra", "shot__text"):
-            is_score = isinstance(row, MetricScore)
+            score = row if isinstance(row, MetricScore) else None
             yield (
                 row.method.name,
                 Score(
                     metric=row.metric,
                     version=row.metric_version,
                     backend=row.backend,
-                    higher=row.higher_is_better if is_score else True,
-                    value=row.value if is_score else None,
-                    reason="" if is_score else row.reason,
+                    higher=score.higher_is_better if score else True,
+                    value=score.value if score else None,
+                    reason=row.reason if isinstance(row, MetricAbsence) else "",
                     story=row.story.key if row.story else "",
                     shot=row.shot.number if row.shot else None,
                     details=row.details,

@@ -226,8 +226,8 @@ def check_fit(
         hint = f"; did you mean {close[0]}?" if close else ""
         rule = "a story of the benchmark"
         what = f"{rule}{hint} (--create-stories makes new ones)"
-        path = str(rendering.folder.path)
-        problems.append(Problem(path, what, value=rendering.story, rule=rule))
+        where = str(rendering.folder.path)
+        problems.append(Problem(where, what, value=rendering.story, rule=rule))
         return
     for number, path in sorted(rendering.by_shot.items()):
         if number not in expected:

@@ -3,10 +3,10 @@
 import difflib
 
 from analysis.problems import Problem
-from evalcore.models import Benchmark, Method, Output, Story
+from evalcore.models import Benchmark, Method, Output, Story, most_letters
 
-LONGEST_STORY = Story._meta.get_field("key").max_length
-LONGEST_METHOD = Method._meta.get_field("name").max_length
+LONGEST_STORY = most_letters(Story, "key")
+LONGEST_METHOD = most_letters(Method, "name")
 
 
 class Names:

@@ -158,7 +158,7 @@ def import_outputs(
         and (rendering.method, rendering.story, VIDEO) not in stored
     )
     with transaction.atomic():
-        if benchmark.pk is None:
+        if not benchmark.pk:
             benchmark.save()
         summary = _store(benchmark, shots, found, prepared, films)
         analyze(Output, Frame)
@@ -186,9 +186,11 @@ def _stored(benchmark: Benchmark) -> StoredMedia:
     films = Output.objects.filter(
         story__benchmark__slug=benchmark.slug, video__isnull=False
     ).select_related("video", "method", "story")
-    stored = {(o.method.name, o.story.key, VIDEO): o.video for o in films}
+    stored = {(o.method.name, o.story.key, VIDEO): o.video for o in films if o.video}
     return stored | {
-        (f.output.method.name, f.output.story.key, f.number): f.media for f in frames
+        (f.output.method.name, f.output.story.key, f.number): f.media
+        for f in frames
+        if f.media
     }
 
 
@@ -298,9 +300,9 @@ def _store_pictures(
         if frame.media_id is None and path is not None:
             frame.media_id = prepared[path].sha256
             summary.new_pictures += 1
-            if frame.pk is not None:
+            if frame.pk:
                 filled.append(frame)
-        if frame.pk is None:
+        if not frame.pk:
             new.append(frame)
     Frame.objects.bulk_create(new)
     Frame.objects.bulk_update(filled, ["media"])

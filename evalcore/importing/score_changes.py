@@ -40,7 +40,7 @@ class StoredScores:
     def __init__(
         self, benchmark: Benchmark, *, details: bool, posted_to: str = ""
     ) -> None:
-        def found_in(rows: QuerySet, *left: str) -> dict[ScoreKey, Any]:
+        def found_in(rows: QuerySet[Any], *left: str) -> dict[ScoreKey, Any]:
             rows = rows.filter(benchmark__slug=benchmark.slug)
             rows = rows.select_related("method", "story", "shot")
             return {

@@ -15,10 +15,11 @@ from evalcore.models import (
     MetricScore,
     Output,
     Shot,
+    most_letters,
 )
 from evalcore.postgresql import analyze
 
-MOST_LETTERS = MetricRun._meta.get_field("file_name").max_length
+MOST_LETTERS = most_letters(MetricRun, "file_name")
 
 
 def write(

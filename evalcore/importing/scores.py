@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from django.db import transaction
 
@@ -20,7 +20,7 @@ from evalcore.importing.score_changes import (
 )
 from evalcore.importing.score_writing import turn_others, write
 from evalcore.metrics import registry
-from evalcore.models import Benchmark, MetricScore, Output, Shot
+from evalcore.models import Benchmark, MetricScore, Output, Shot, most_letters
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +47,8 @@ class ScoreImport:
 
 def table_rows(frame: "pd.DataFrame") -> list[ScoreRow]:
     """Return the rows of a table with their lines; empty cells are empty text."""
-    records = frame.astype(object).where(frame.notna(), "").to_dict("records")
+    filled = frame.astype(object).where(frame.notna(), "")
+    records = cast("list[ScoreRow]", filled.to_dict("records"))
     return [
         {**row, LINE: int(line)} for line, row in zip(frame.index, records, strict=True)
     ]
@@ -178,14 +179,14 @@ def import_rows(
         raise InputError(_in_order(problems))
     if changes:
         with transaction.atomic():
-            if benchmark.pk is None:
+            if not benchmark.pk:
                 benchmark.save()
             made = [*changes.fresh, *changes.absent]
             names.add_missing({(row["story"], row["method"]) for row in made})
             write(names, rows, changes, options or {}, posted_to)
             if replace:
-                told = {key_of(row)[:3]: row["higher"] for row in rows}
-                turn_others(benchmark, told, posted_to)
+                directions = {key_of(row)[:3]: row["higher"] for row in rows}
+                turn_others(benchmark, directions, posted_to)
     return ScoreImport(
         len(rows),
         len(made) if changes else 0,
@@ -261,7 +262,7 @@ def _unknown_shots(
 def _too_long(rows: Sequence[ScoreRow]) -> Problems[Problem]:
     problems: Problems[Problem] = Problems()
     for column in ("metric", "metric_version", "backend"):
-        longest = MetricScore._meta.get_field(column).max_length
+        longest = most_letters(MetricScore, column)
         for row in rows:
             value = row.get(column) or ""
             if len(value) > longest:

@@ -145,8 +145,8 @@ def _differences(read: ReadStory, stored: Story) -> Iterator[Problem]:
         yield problem("the characters")
     for character in read.characters:
         if character.key in characters:
-            row = characters[character.key]
-            for what in _character_differences(character, row):
+            known = characters[character.key]
+            for what in _character_differences(character, known):
                 yield problem(f"{what} of character {character.key}")
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Q, QuerySet
 
@@ -195,7 +196,7 @@ def forget_story(story: Story) -> None:
         computed.filter(Q(story=story) | Q(story=None)).delete()
 
 
-def _computed(benchmark: int) -> list[QuerySet]:
+def _computed(benchmark: int) -> list[QuerySet[Any]]:
     """Return the values and absences that were computed here."""
     return [
         table.objects.filter(run__source=MetricRun.Source.COMPUTED, benchmark=benchmark)

@@ -3,6 +3,7 @@
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
@@ -97,7 +98,7 @@ def existing_folder(name: str) -> str:
     return value
 
 
-def database(data_dir: Path) -> dict:
+def database(data_dir: Path) -> dict[str, Any]:
     """Read DATABASE_URL; without one the database is a file in the data folder."""
     url = read("DATABASE_URL")
     if not url:
@@ -121,7 +122,7 @@ def database(data_dir: Path) -> dict:
             "DATABASE_URL names no database: "
             "write its name last, as in postgres://user:password@host/name."
         )
-    return parsed
+    return dict(parsed)
 
 
 def _database_file(name: str) -> Path:
@@ -138,7 +139,7 @@ def _database_file(name: str) -> Path:
     return path
 
 
-def _sqlite(path: Path, data_dir: Path) -> dict:
+def _sqlite(path: Path, data_dir: Path) -> dict[str, Any]:
     # WAL lets annotators read while one writes; IMMEDIATE takes the write lock up
     # front, so that a transaction waits instead of failing half-way. FULL: what was
     # acknowledged is on the disk; with NORMAL a power cut takes the last seconds back.

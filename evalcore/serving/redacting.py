@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Any
 from urllib.parse import unquote
 
-from django.http import HttpRequest, QueryDict
+from django.http import HttpRequest
 from django.views.debug import ExceptionReporter, SafeExceptionReporterFilter
 
 MARK = r"(?!~[0-9a-f]{8}(?![\w-]))"  # what is none as yet
@@ -96,11 +96,11 @@ class ErrorReport(ExceptionReporter):
             ]
         return data
 
-    def get_traceback_html(self) -> str:
+    def get_traceback_html(self) -> str:  # type: ignore[override] # text is enough
         """Return the report with local variables."""
         return redact(super().get_traceback_html())
 
-    def get_traceback_text(self) -> str:
+    def get_traceback_text(self) -> str:  # type: ignore[override] # text is enough
         """Return the report without them."""
         return redact(super().get_traceback_text())
 
@@ -123,7 +123,7 @@ class ReportFilter(SafeExceptionReporterFilter):
         cookies = getattr(request, "COOKIES", {})
         return dict.fromkeys(cookies, self.cleansed_substitute)
 
-    def get_post_parameters(self, request: HttpRequest | None) -> QueryDict:
+    def get_post_parameters(self, request: HttpRequest | None) -> dict[str, Any]:
         """Return what a form sent."""
         posted = super().get_post_parameters(request).copy()
         for name in posted:

@@ -87,6 +87,7 @@ def sensitivities(
         values[key, name] = _mean(outcome.values)
     pairs = defaultdict(list)
     for twin in twins:
+        assert twin.twin_of_id is not None
         pairs[twin.degradation].append((twin.twin_of_id, twin.pk))
     rows = [
         _compared(name, metric, degradation, pairs[degradation], values)

@@ -231,7 +231,11 @@ def _arranged(output: Output, degradation: Degradation, seed: int) -> Pictures:
 
 def _pictures(output: Output) -> Pictures:
     frames = output.frames.filter(media__isnull=False).select_related("media")
-    return {frame.number: frame.media for frame in frames.order_by("number")}
+    return {
+        frame.number: frame.media
+        for frame in frames.order_by("number")
+        if frame.media is not None
+    }
 
 
 def _on_stage(output: Output) -> dict[int, frozenset[str]]:
@@ -315,7 +319,8 @@ def _draw(
     problems = [result for result in done if isinstance(result, Problem)]
     if problems:
         raise InputError(problems)
-    return dict(zip(alterations, done, strict=True))
+    drawn = [result for result in done if not isinstance(result, Problem)]
+    return dict(zip(alterations, drawn, strict=True))
 
 
 def _name(output: Output) -> str:

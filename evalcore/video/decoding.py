@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import cast
 
 import av
 from av.container import InputContainer
@@ -110,7 +111,7 @@ def opened(
             codec.thread_count = 1  # imports run side by side
             # A frame that cannot be decoded exactly is an error, not a guess.
             codec.options = {"err_detect": "explode"}
-            yield file, stream
+            yield file, cast(VideoStream, stream)
     except av.FFmpegError as error:
         raise UnreadableVideoError(
             f"a complete video; this one is broken ({error.strerror})"
@@ -128,7 +129,7 @@ def look_through(path: Path, container: Container) -> DecodedVideo:
     times: list[float] = []
     with opened(path, container) as (file, stream):
         _check_size(stream)
-        first = None
+        first: VideoFrame | None = None
         reached = 0.0
         for packet in file.demux():
             if packet.pts is not None:
@@ -136,14 +137,14 @@ def look_through(path: Path, container: Container) -> DecodedVideo:
                 reached = max(reached, float(ends))
             if packet.stream is not stream:
                 continue
-            for frame in packet.decode():
+            for frame in cast("list[VideoFrame]", packet.decode()):
                 first = first or frame
                 _check_frame(frame, first, times)
         if first is None or len(times) < 2:
             raise UnreadableVideoError("a video of at least two frames")
         rate = _rate(times)
         lacking = float(file.duration or 0) / av.time_base - reached
-        if lacking > max(SLACK_SECONDS, SLACK_FRAMES / rate):
+        if lacking > max(Fraction(SLACK_SECONDS), SLACK_FRAMES / rate):
             raise UnreadableVideoError("a complete video; this one is cut short")
         width, height = _upright_size(first, stream)
     return DecodedVideo(width, height, len(times), float(rate))

@@ -185,6 +185,7 @@ def video_rendition_path(stored: MediaFile, box: Box | None = None) -> Path:
     shape = _shape(stored, box)
     path = _shown(stored, f"{shape.width}x{shape.height}.mp4")
     if not path.is_file():
+        assert stored.frame_rate is not None
         rate = Fraction(stored.frame_rate).limit_denominator(1001)
         with media.temporary_file(path.parent, "mp4") as draft:
             encode(media.original_path(stored), draft, shape, rate)
@@ -223,9 +224,13 @@ def _frame(path: Path, number: int) -> Image.Image:
     """Return one frame of a rendition."""
     with av.open(str(path)) as file:
         stream = file.streams.video[0]
-        time = number / stream.average_rate
-        file.seek(int(time / stream.time_base), stream=stream)
+        rate, base = stream.average_rate, stream.time_base
+        assert rate is not None
+        assert base is not None
+        file.seek(int(number / rate / base), stream=stream)
         for frame in file.decode(stream):
-            if round(frame.time * stream.average_rate) >= number:
-                return frame.to_image()
+            assert frame.time is not None
+            if round(frame.time * rate) >= number:
+                found: Image.Image = frame.to_image()  # type: ignore[no-untyped-call]
+                return found
     raise UnreadableVideoError(f"a rendition of more than {number} frames")

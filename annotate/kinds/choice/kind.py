@@ -1,14 +1,14 @@
 """Which of two outputs is better, or neither."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotate.kinds.base import FileReader, Kind, Option, Path
+from annotate.models import Answer, Question, Slot
 from annotate.models import Choice as ChoiceRow
-from annotate.models import Question, Slot
 from annotate.slots.errors import AnswerError, BadAnswerError
 
 if TYPE_CHECKING:
@@ -39,13 +39,13 @@ class Choice(Kind):
     keys_template = "rate/_keys_choice.html"
     options_class = "options-pair"
     least = most = 2
-    model = ChoiceRow
+    model: ClassVar[type[Answer]] = ChoiceRow
     table = "choices"
     is_nominal = True
     compares = "majority"
     keys = frozenset({"allow_tie"})
-    form_parts = ("tie",)
-    columns = (
+    form_parts: ClassVar[tuple[str, ...]] = ("tie",)
+    columns: ClassVar[tuple[str, ...]] = (
         "story",
         "method_a",
         "method_b",
@@ -55,8 +55,12 @@ class Choice(Kind):
         "left_method",
     )
     # How an adaptive study chose a pair; empty in all others.
-    more_columns = ("probability", "alternatives")
-    fields_read = ("a_is_left", "slot__probability", "slot__alternatives")
+    more_columns: ClassVar[tuple[str, ...]] = ("probability", "alternatives")
+    fields_read: ClassVar[tuple[str, ...]] = (
+        "a_is_left",
+        "slot__probability",
+        "slot__alternatives",
+    )
 
     def read(
         self, reader: FileReader, data: Mapping[str, Any], path: Path, usual: Any
@@ -74,7 +78,7 @@ class Choice(Kind):
         path: Path,
     ) -> str:
         """Return the better method's name, or tie."""
-        return reader.one_of(value, [*map(str, methods), "tie"], path)
+        return str(reader.one_of(value, [*map(str, methods), "tie"], path))
 
     def title(self) -> str:
         """Return what lists of studies call it."""

@@ -25,7 +25,7 @@ from evalcore.formats.story_scripts import (
     check_times,
     seconds,
 )
-from evalcore.models import Character, Story
+from evalcore.models import Character, Story, most_letters
 
 LANGUAGES = {"en": "en", "ch": "zh"}
 SHOT_FIELDS = {
@@ -39,9 +39,9 @@ ON_STAGE = "Characters Appearing"
 PICTURES = (".jpg", ".jpeg", ".png")
 NUMBER = re.compile(r"[0-9]{1,9}")
 LONGEST = {
-    "title": Story._meta.get_field("title").max_length,
-    "key": Character._meta.get_field("key").max_length,
-    "tag": Character._meta.get_field("kind").max_length,
+    "title": most_letters(Story, "title"),
+    "key": most_letters(Character, "key"),
+    "tag": most_letters(Character, "kind"),
 }
 
 

@@ -51,7 +51,9 @@ def _prompts(
     shots = Shot.objects.filter(story__benchmark=benchmark)
     rows = shots.order_by("story__key", "number").values_list("story__tags", "text")
     for tags, text in rows:
-        told = next((text[code] for code in languages if text.get(code)), {})
+        told: dict[str, str] = next(
+            (text[code] for code in languages if text.get(code)), {}
+        )
         wording = next((told[field] for field in FIELDS if told.get(field)), "")
         if wording:
             yield str(tags.get(tag, "(none)")), wording

@@ -3,6 +3,7 @@ import errno
 import os
 import socket
 import sys
+from collections.abc import Sequence
 from ipaddress import ip_address
 
 from django.conf import settings
@@ -23,7 +24,7 @@ def run_server(*, port: int, bind: str) -> None:
     SIGTERM and Ctrl-C stop all and leave nothing behind; a worker that dies is started
     again.
     """
-    work = {queue: _worker_command(queue) for queue in QUEUES}
+    work: dict[str, Sequence[str]] = {queue: _worker_command(queue) for queue in QUEUES}
     _tell_where(bind, port)
     status = supervisor.run(_web_command(bind, port), work | {"beat": BEAT})
     if status is not None:
