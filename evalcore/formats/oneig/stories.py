@@ -8,7 +8,7 @@ texts, styles and answers that lie beside the list.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +96,7 @@ def _rows(path: Path) -> TableRows:
     return list(enumerate(rows, start=1))
 
 
-def _of_csv(path: Path) -> Iterable[tuple[int, dict[str, str]]]:
+def _of_csv(path: Path) -> Iterable[tuple[int, dict[Hashable, str]]]:
     from analysis.reading.files import read_csv
 
     if not is_text(read_text(path)):
