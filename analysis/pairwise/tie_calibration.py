@@ -181,6 +181,8 @@ def level_accuracy(grid: CellGrid, *, level: str) -> list[TableRow]:
     """
     check_known("level", (level,), LEVELS)
     human, scores, cells = _groups(grid, level)
+    # Weights of 0 would leave what is no number as it is.
+    human, scores = np.where(cells, human, 0), np.where(cells, scores, 0)
     sums = rank_sums(human, scores, cells[:, None].astype(float), spearman=False)
     n = cells.sum(axis=1)
     total = int((n * (n - 1) // 2).sum())

@@ -1,14 +1,15 @@
 """Which kinds of questions there are, and which a study has."""
 
 from annotate.kinds.base import Kind
-from annotate.kinds.checklist.kind import Checklist
-from annotate.kinds.choice.kind import Choice
-from annotate.kinds.likert.kind import Likert
-from annotate.kinds.ranking.kind import Ranking
+from annotate.kinds.checklist.kind import ChecklistKind
+from annotate.kinds.choice.kind import ChoiceKind
+from annotate.kinds.likert.kind import LikertKind
+from annotate.kinds.ranking.kind import RankingKind
 from annotate.models import Answer, Question, Study
 
 KINDS: dict[str, Kind] = {
-    kind.name: kind for kind in (Likert(), Choice(), Checklist(), Ranking())
+    kind.name: kind
+    for kind in (LikertKind(), ChoiceKind(), ChecklistKind(), RankingKind())
 }
 
 

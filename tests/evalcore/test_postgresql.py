@@ -4,7 +4,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from annotate.models import Choice, Rating, Slot, Unit
+from annotate.models import Rating, Slot, Unit
 from evalcore.models import MetricScore, Output
 from evalcore.postgresql import analyze
 from tests.factories import METHODS, make_study
@@ -40,7 +40,7 @@ def test_no_other_database_is_asked(django_assert_num_queries):
 def test_answers_and_scores_leave_their_tables_counted(tmp_path):
     study = make_study()
     answer_everything(study)
-    assert counted_as_they_are(Unit, Slot, Rating, Choice)
+    assert counted_as_they_are(Unit, Slot, Rating)
     rows = [f"{story},{m},fid,{len(m)}" for story in ("01", "02") for m in METHODS]
     (tmp_path / "scores.csv").write_text(
         "\n".join(["story,method,metric,score", *rows])

@@ -7,14 +7,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotate.kinds.base import FileReader, Path
-from annotate.kinds.likert.kind import Likert
+from annotate.kinds.likert.kind import LikertKind
 
 # What a box is about; each is a question of its own, `label|box`.
 BOXES = ("text", "video")
 TICKED = (0, 1)
 
 
-class Checklist(Likert):
+class ChecklistKind(LikertKind):
     """A box that is ticked (1) or not (0) in every shot."""
 
     name = "checklist"

@@ -7,8 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotate.kinds.base import FileReader, Kind, Option, Path
-from annotate.models import Answer, Question, Slot
-from annotate.models import Choice as ChoiceRow
+from annotate.models import Answer, Choice, Question, Slot
 from annotate.slots.errors import AnswerError, BadAnswerError
 
 if TYPE_CHECKING:
@@ -32,14 +31,14 @@ def side_labels() -> dict[str, str]:
     return {"left": _("Left"), "tie": _("No preference"), "right": _("Right")}
 
 
-class Choice(Kind):
+class ChoiceKind(Kind):
     """Left, right, or no preference where the question allows it."""
 
     name = "choice"
     keys_template = "rate/_keys_choice.html"
     options_class = "options-pair"
     least = most = 2
-    model: ClassVar[type[Answer]] = ChoiceRow
+    model: ClassVar[type[Answer]] = Choice
     table = "choices"
     is_nominal = True
     compares = "majority"
@@ -117,7 +116,7 @@ class Choice(Kind):
         self, slot: Slot, question: Question, value: int | str
     ) -> dict[str, Any]:
         """Return the fields of a choice that is given as a, b, tie or both_bad."""
-        if value not in ChoiceRow.Value.values:
+        if value not in Choice.Value.values:
             raise AnswerError(f"{value!r} is no choice.")
         return {"value": value, "a_is_left": slot.a_is_left}
 

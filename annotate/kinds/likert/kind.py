@@ -28,7 +28,7 @@ def rating_fields(question: Question, value: int | str) -> dict[str, Any]:
     return {"value": number, "scale_min": low, "scale_max": high}
 
 
-class Likert(Kind):
+class LikertKind(Kind):
     """An integer on the question's scale, each value perhaps with an anchor."""
 
     name = "likert"

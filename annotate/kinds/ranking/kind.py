@@ -8,9 +8,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotate.kinds.base import FileReader, Option, Path
-from annotate.kinds.choice.kind import Choice
-from annotate.models import Question, Slot
-from annotate.models import Ranking as RankingRow
+from annotate.kinds.choice.kind import ChoiceKind
+from annotate.models import Question, Ranking, Slot
 from annotate.slots.errors import AnswerError, BadAnswerError
 
 if TYPE_CHECKING:
@@ -26,14 +25,14 @@ def shown_letters(slot: Slot) -> str:
     return "".join(LETTERS[place] for place in slot.order)
 
 
-class Ranking(Choice):
+class RankingKind(ChoiceKind):
     """An order of all outputs, without ties; it stands for the choices it implies."""
 
     name = "ranking"
     template = "rate/_ranking.html"
     keys_template = "rate/_keys_ranking.html"
     least, most = 3, 5
-    model = RankingRow
+    model = Ranking
     table = "rankings"
     has_known_answers = False
     controls = ("repeat",)
