@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LETTERS = "abcde"
+RANKS = ("1", "2", "3", "4", "5")
 # Between the places of an answer as it is seen.
 BEFORE = ">"
 
@@ -110,7 +111,7 @@ class RankingKind(ChoiceKind):
         ranks = {
             name.removeprefix(begin): int(rank)
             for name, rank in form.items()
-            if name.startswith(begin) and rank.isdecimal()
+            if name.startswith(begin) and rank in RANKS
         }
         if not ranks or sorted(ranks.values()) != list(range(1, len(ranks) + 1)):
             return ""

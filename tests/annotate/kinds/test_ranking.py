@@ -225,6 +225,9 @@ def test_a_form_without_a_script_has_a_rank_for_each(study, client):
     refused = client.post(f"{browser.at}submit/", twice)
     assert refused.status_code == 422
     assert "Not answered yet: Text" in refused.content.decode()
+    for odd in ("9" * 5000, "0", "-1", "x", ""):
+        refused = client.post(f"{browser.at}submit/", form | {"text:1": odd})
+        assert refused.status_code == 422
     whole = form | {"text:1": "3", "text:2": "1", "text:3": "2"}
     assert client.post(f"{browser.at}submit/", whole).status_code == 302
     slot = Slot.objects.get(state="submitted")
