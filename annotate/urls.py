@@ -212,32 +212,32 @@ setup_urls = [
     path("studies/<slug:slug>/study.yaml", setup.study_file, name="study-file"),
     path("studies/<slug:slug>/preview/", setup.study_preview, name="study-preview"),
     re_path(
-        r"^preview/(?P<token>[\w-]+)/(?P<code>\d{1,18}(-\d{1,18})?(_\d{1,4}x\d{1,4})?)/"
+        r"^preview/(?P<token>[\w-]+)/(?P<code>\d{1,18}(-\d{1,18}){0,4}(_\d{1,4}x\d{1,4})?)/"
         r"save/$",
         preview.save,
         name="preview-save",
     ),
     re_path(
-        r"^preview/(?P<token>[\w-]+)/(?P<code>\d{1,18}(-\d{1,18})?(_\d{1,4}x\d{1,4})?)/"
+        r"^preview/(?P<token>[\w-]+)/(?P<code>\d{1,18}(-\d{1,18}){0,4}(_\d{1,4}x\d{1,4})?)/"
         r"submit/$",
         preview.submit,
         name="preview-submit",
     ),
     re_path(
-        r"^preview/(?P<token>[\w-]+)/(?P<code>\d{1,18}(-\d{1,18})?(_\d{1,4}x\d{1,4})?)/"
+        r"^preview/(?P<token>[\w-]+)/(?P<code>\d{1,18}(-\d{1,18}){0,4}(_\d{1,4}x\d{1,4})?)/"
         r"(?P<side>only|left|right|[1-5])/(?P<number>[0-9]{1,4})/"
         r"(?P<rendition>display|thumb)/$",
         preview.picture,
         name="preview-picture",
     ),
     re_path(
-        r"^preview/(?P<token>[\w-]+)/(?P<code>\d{1,18}(-\d{1,18})?(_\d{1,4}x\d{1,4})?)/"
+        r"^preview/(?P<token>[\w-]+)/(?P<code>\d{1,18}(-\d{1,18}){0,4}(_\d{1,4}x\d{1,4})?)/"
         r"(?P<side>only|left|right|[1-5])/video/$",
         preview.video,
         name="preview-video",
     ),
     re_path(
-        r"^preview/(?P<token>[\w-]+)/(?P<code>\d{1,18}(-\d{1,18})?(_\d{1,4}x\d{1,4})?)/"
+        r"^preview/(?P<token>[\w-]+)/(?P<code>\d{1,18}(-\d{1,18}){0,4}(_\d{1,4}x\d{1,4})?)/"
         r"character/(?P<index>[0-9]{1,4})/(?P<number>[0-9]{1,4})/"
         r"(?P<rendition>display|thumb)/$",
         preview.character,

@@ -1,5 +1,6 @@
 """A study of rankings: from its file to a leaderboard."""
 
+import re
 from collections import Counter
 from itertools import combinations
 
@@ -15,7 +16,7 @@ from annotate.answers import writing
 from annotate.coverage import counts, snapshots
 from annotate.history import as_of_event
 from annotate.history.verifying import problems
-from annotate.models import Annotator, Ranking, Slot, Unit
+from annotate.models import Annotator, Ranking, Slot, Unit, User
 from annotate.next_slot import choosing
 from annotate.presentation import slot_view
 from annotate.quality import monitoring
@@ -324,3 +325,16 @@ def test_a_report_holds_the_leaderboard_of_rankings(done, tmp_path):
     board = pd.read_csv(tmp_path / "tables" / "ranking_leaderboard.csv")
     assert set(board["method"]) == set(METHODS)
     assert "Plackett" in page.read_text("utf-8")
+
+
+def test_a_preview_shows_each_picture_at_its_place(client):
+    benchmark = make_benchmark(stories=1, methods=METHODS)
+    client.force_login(User.objects.create_superuser("mary"))
+    sent = {"mode": "file", "file": FILE, "do": "preview"}
+    chosen = {"all_method": "1", "all_story": "1"}
+    page = client.post(f"/setup/{benchmark.slug}/", sent | chosen).content.decode()
+    assert "Put the versions of the story in order" in page
+    shown = re.findall(r'href="(/preview/[^"]+/1/display/)"', page)
+    assert len(shown) == 3
+    seen = {client.get(address).content for address in shown}
+    assert len(seen) == 3
