@@ -127,6 +127,25 @@ def signs_of(values: Floats | Levels) -> Signs:
     return np.asarray(more.view(np.int8) - less.view(np.int8))
 
 
+def column_signs(columns: Floats) -> Signs:
+    """Compare all points i < j in every column: (N, B) to (N (N - 1) / 2, B).
+
+    Examples
+    --------
+    >>> column_signs(np.array([[1.0, 2.0], [3.0, 2.0]]))
+    array([[-1,  0]], dtype=int8)
+    """
+    N, B = columns.shape
+    more, less = np.empty((2, N * (N - 1) // 2, B), bool)
+    start = 0
+    for point in range(N - 1):
+        rows = slice(start, start + N - 1 - point)
+        np.greater(columns[point], columns[point + 1 :], out=more[rows])
+        np.less(columns[point], columns[point + 1 :], out=less[rows])
+        start = rows.stop
+    return np.asarray(more.view(np.int8) - less.view(np.int8))
+
+
 def tie_sums(rows: Floats, weights: Floats | None = None) -> Array:
     """Sum t^2, t^3 and (t > 0) over the values of each row, t the weight of a value.
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -13,7 +14,7 @@ from analysis.report.figure_layout import (
     LEVEL_NAMES,
     human_ceiling,
 )
-from analysis.report.wording import per_cent, records
+from analysis.report.wording import per_cent
 
 ResultTables = Mapping[str, pd.DataFrame]
 ChecklistAnswer = tuple[str, str]
@@ -55,6 +56,13 @@ def answers(
         *_tests(tables),
         *_board(tables),
         *_other(tables, run),
+    ]
+
+
+def _records(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    return [
+        {str(key): value for key, value in row.items()}
+        for row in rows.astype(object).to_dict("records")
     ]
 
 
@@ -152,7 +160,7 @@ def _agreement(tables: ResultTables) -> Iterator[ChecklistAnswer]:
                     f"{number(row['value'])}{interval(row)}",
                     float(row["value"]),
                 )
-                for row in records(rows)
+                for row in _records(rows)
                 if pd.notna(row["value"])
             ]
         )
@@ -312,7 +320,7 @@ def _board(tables: ResultTables) -> Iterator[ChecklistAnswer]:
                     f"{interval(row) or ', no interval that draws clusters'}",
                     float(row["value"]),
                 )
-                for row in records(bias)
+                for row in _records(bias)
                 if pd.notna(row["value"])
             ]
         )

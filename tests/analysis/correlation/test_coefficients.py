@@ -10,6 +10,7 @@ from analysis.correlation import (
     coefficients,
     kendall_blocks,
     kendall_large,
+    kendall_small,
 )
 from analysis.correlation import (
     kendall as kendall_sums,
@@ -107,7 +108,7 @@ def test_blocks_bound_memory_without_changing_results(monkeypatch):
     scores = rng.integers(0, 6, (2, 3, 20)).astype(float)
     weights = rng.integers(0, 3, (3, 5, 20)).astype(float)
     whole = correlate(human, scores, weights, COEFFICIENTS)
-    monkeypatch.setattr(kendall_sums, "BLOCK", 70)
+    monkeypatch.setattr(kendall_small, "BLOCK", 70)
     cut = correlate(human, scores, weights, COEFFICIENTS)
     for name in COEFFICIENTS:
         np.testing.assert_array_equal(whole[name], cut[name])
