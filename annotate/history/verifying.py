@@ -14,7 +14,6 @@ from annotate.models import (
     MAIN,
     Annotator,
     Answer,
-    Choice,
     Exclusion,
     Rating,
     Slot,
@@ -235,16 +234,6 @@ def _looks(study: Study) -> Iterator[str]:
 
 
 def _values(study: Study) -> Iterator[str]:
-    outside = Rating.objects.filter(slot__study=study).exclude(
-        scale_min=F("question__scale_min"),
-        scale_max=F("question__scale_max"),
-        value__gte=F("question__scale_min"),
-        value__lte=F("question__scale_max"),
-    )
-    for rating in outside:
-        yield f"rating {rating.pk}: {rating.value} is outside its question's scale"
-    turned = Choice.objects.filter(slot__study=study).exclude(
-        a_is_left=F("slot__a_is_left")
-    )
-    for choice in turned.exclude(slot__a_is_left=None, a_is_left=None):
-        yield f"choice {choice.pk}: its sides are not those of its slot"
+    """Check the answers themselves, each kind by its own rules."""
+    for kinds in tables_of(study).values():
+        yield from kinds[0].faults(study)

@@ -1,9 +1,10 @@
 """What a kind of question has to say; `registry` lists the kinds that there are."""
 
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from annotate.models import Answer, Question, Slot
+from annotate.models import Answer, Question, Slot, Study
 from annotate.quality_rules.signals import SIGNALS
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class FileReader(Protocol):
     def is_wrong(self, *path: str | int) -> bool: ...
 
 
-class Kind:
+class Kind(ABC):
     """A kind of question.
 
     Attributes
@@ -38,7 +39,7 @@ class Kind:
     model
         The table of its answers.
     table
-        The table that researchers get: ratings, choices.
+        The table that researchers get: ratings, choices, rankings.
     of_shots
         Whether it is asked of every shot by itself.
     is_nominal
@@ -61,7 +62,7 @@ class Kind:
     columns, more_columns
         Of its table: before and after those about the slot, from the story on.
     fields_read
-        What `row` needs of an answer beside value, question and slot.
+        What `rows` needs of an answer beside value, question and slot.
     template, keys_template
         How it is asked, and the keys that answer it.
     options_class
@@ -91,6 +92,7 @@ class Kind:
 
     # In a study file
 
+    @abstractmethod
     def read(
         self, reader: FileReader, data: Mapping[str, Any], path: Path, usual: Any
     ) -> dict[str, Any]:
@@ -98,8 +100,8 @@ class Kind:
 
         `usual` is the scale that questions have which name none.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def expected(
         self,
         reader: FileReader,
@@ -109,7 +111,6 @@ class Kind:
         path: Path,
     ) -> tuple[int, int] | str:
         """Return an answer that is known beforehand."""
-        raise NotImplementedError
 
     def stored_keys(
         self, key: str, scale: tuple[int, int] | None
@@ -119,6 +120,7 @@ class Kind:
 
     # Answering
 
+    @abstractmethod
     def fields(
         self, slot: Slot, question: Question, value: int | str
     ) -> dict[str, Any]:
@@ -129,7 +131,6 @@ class Kind:
         annotate.slots.errors.BadAnswerError
             The question has no such answer.
         """
-        raise NotImplementedError
 
     def stored_fields(
         self, slot: Slot, question: Question, value: int | str
@@ -143,25 +144,25 @@ class Kind:
 
     # Showing
 
+    @abstractmethod
     def title(self) -> str:
         """Return what lists of studies call it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def phrase(self) -> str:
         """Return the same where a study is set up."""
-        raise NotImplementedError
 
+    @abstractmethod
     def heading(self) -> str:
         """Return what somebody is asked to do, as the heading of the page."""
-        raise NotImplementedError
 
+    @abstractmethod
     def brief(self, number: int, scale: tuple[int, int] | None) -> str:
         """Return what a template of so many questions asks."""
-        raise NotImplementedError
 
+    @abstractmethod
     def options(self, slot: Slot, question: Question) -> tuple[Option, ...]:
         """Return what can be answered."""
-        raise NotImplementedError
 
     def example(self, slot: Slot, question: Question) -> str:
         """Return an answer as somebody could give it."""
@@ -175,27 +176,33 @@ class Kind:
         """Return a stored answer as the annotator saw it."""
         return str(value)
 
+    @abstractmethod
     def told(self, slot: Slot, question: Question, values: Sequence[int | str]) -> str:
         """Return an answer as the page says it, or the range of the right ones."""
-        raise NotImplementedError
 
+    @abstractmethod
     def words(self, slot: Slot, question: Question, value: int | str) -> str:
         """Return a stored answer in words, as managers read it."""
-        raise NotImplementedError
+
+    # Verifying
+
+    def faults(self, study: Study) -> Iterator[str]:
+        """Name the stored answers of a study, of this kind's table, that cannot be."""
+        return iter(())
 
     # Exporting
 
+    @abstractmethod
     def rows(
         self, answer: Mapping[str, Any], methods: Sequence[str]
     ) -> list[dict[str, Any]]:
         """Return an answer's cells of its own columns; methods as in the unit."""
-        raise NotImplementedError
 
+    @abstractmethod
     def checked(
         self, frame: "pd.DataFrame", *, file: str, scale: tuple[int, int] | None
     ) -> "pd.DataFrame":
         """Return the table, checked as a file would be."""
-        raise NotImplementedError
 
     # Statistics
 

@@ -169,7 +169,7 @@ def _judged(
             shots=max(shots.get(slot.story, 1), 1),
             seconds=slot.seconds,
             time_fault=timing.fault(slot.offered, slot.claimed, slot.seconds),
-            a_is_left=slot.a_is_left if annotator.study.is_side_by_side else None,
+            a_is_left=slot.a_is_left if annotator.study.outputs_at_once == 2 else None,
             expected=_expected(slot),
             earlier=_earlier(slot, answers, of_unit),
             rest=rest.get(slot.unit) if slot.purpose == Purpose.REAL else None,

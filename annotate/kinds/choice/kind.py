@@ -1,13 +1,14 @@
 """Which of two outputs is better, or neither."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from django.db.models import F
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotate.kinds.base import FileReader, Kind, Option, Path
-from annotate.models import Answer, Choice, Question, Slot
+from annotate.models import Answer, Choice, Question, Slot, Study
 from annotate.slots.errors import AnswerError, BadAnswerError
 
 if TYPE_CHECKING:
@@ -142,6 +143,14 @@ class ChoiceKind(Kind):
     def told(self, slot: Slot, question: Question, values: Sequence[int | str]) -> str:
         """Return the side, as the annotator saw it."""
         return side_labels()[self.as_seen(slot, values[0])]
+
+    def faults(self, study: Study) -> Iterator[str]:
+        """Name choices that were stored with other sides than their slot has."""
+        turned = Choice.objects.filter(slot__study=study).exclude(
+            a_is_left=F("slot__a_is_left")
+        )
+        for choice in turned.exclude(slot__a_is_left=None, a_is_left=None):
+            yield f"choice {choice.pk}: its sides are not those of its slot"
 
     def rows(
         self, answer: Mapping[str, Any], methods: Sequence[str]

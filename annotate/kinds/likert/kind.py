@@ -1,14 +1,15 @@
 """A value on a scale, for one output."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from django.db.models import F
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotate.kinds.base import FileReader, Kind, Option, Path
-from annotate.models import Question, Rating, Slot
+from annotate.models import Question, Rating, Slot, Study
 from annotate.slots.errors import BadAnswerError
 
 if TYPE_CHECKING:
@@ -108,6 +109,17 @@ class LikertKind(Kind):
     def words(self, slot: Slot, question: Question, value: int | str) -> str:
         """Return the anchor."""
         return dict(question.steps).get(int(value), "")
+
+    def faults(self, study: Study) -> Iterator[str]:
+        """Name ratings outside the scale of their question."""
+        outside = Rating.objects.filter(slot__study=study).exclude(
+            scale_min=F("question__scale_min"),
+            scale_max=F("question__scale_max"),
+            value__gte=F("question__scale_min"),
+            value__lte=F("question__scale_max"),
+        )
+        for rating in outside:
+            yield f"rating {rating.pk}: {rating.value} is outside its question's scale"
 
     def rows(
         self, answer: Mapping[str, Any], methods: Sequence[str]

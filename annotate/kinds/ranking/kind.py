@@ -1,6 +1,6 @@
 """Three to five outputs of one story in order, the best first."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +9,7 @@ from django.utils.translation import ngettext
 
 from annotate.kinds.base import FileReader, Option, Path
 from annotate.kinds.choice.kind import ChoiceKind
-from annotate.models import Question, Ranking, Slot
+from annotate.models import Question, Ranking, Slot, Study
 from annotate.slots.errors import AnswerError, BadAnswerError
 
 if TYPE_CHECKING:
@@ -139,6 +139,15 @@ class RankingKind(ChoiceKind):
         """Return the methods' names, the best first."""
         methods = slot.unit.methods
         return " > ".join(methods[LETTERS.index(letter)] for letter in str(value))
+
+    def faults(self, study: Study) -> Iterator[str]:
+        """Name rankings that are no order of what their slot shows."""
+        paths = study.output_paths("slot__unit__")
+        for row in Ranking.objects.filter(slot__study=study).select_related(*paths):
+            if sorted(row.value) != sorted(row.shown):
+                yield f"ranking {row.pk}: {row.value} is no order of {row.shown}"
+            if row.shown != shown_letters(row.slot):
+                yield f"ranking {row.pk}: its places are not those of its slot"
 
     def rows(
         self, answer: Mapping[str, Any], methods: Sequence[str]

@@ -16,7 +16,7 @@ from annotate.answers import writing
 from annotate.coverage import counts, snapshots
 from annotate.history import as_of_event
 from annotate.history.verifying import problems
-from annotate.models import Annotator, Ranking, Slot, Unit, User
+from annotate.models import Annotator, Flag, Ranking, Slot, Unit, User
 from annotate.next_slot import choosing
 from annotate.presentation import slot_view
 from annotate.quality import monitoring
@@ -338,3 +338,45 @@ def test_a_preview_shows_each_picture_at_its_place(client):
     assert len(shown) == 3
     seen = {client.get(address).content for address in shown}
     assert len(seen) == 3
+
+
+def test_whoever_ranks_alike_for_good_reasons_is_left_alone():
+    """Nothing is left or right, so that default rules must not look for sides."""
+    benchmark = make_benchmark(stories=12, methods=sorted(BEST))
+    study = make_planned(
+        f"{FILE}sets: [[Alder, Birch, Cedar]]\nrules: default\n",
+        benchmark=benchmark,
+        annotators=3,
+    )
+    for name in ("A01", "A02", "A03"):
+        work(join(study, name), in_order)
+    assert not Flag.objects.exists()
+    signals = monitoring.signals_of(study.annotators.get(name="A01"))
+    for name in ("straight_line", "same_answer", "flat", "side_bias"):
+        assert signals[name].value is None
+    assert signals["majority"].value == 1
+
+
+def test_a_repeat_is_compared_with_what_was_said_before():
+    text = f"{FILE}session_size: 2\nchecks: {{per_session: 1}}\n"
+    benchmark = make_benchmark(stories=6, methods=METHODS[:3])
+    study = make_planned(text, benchmark=benchmark, annotators=3)
+    steady, fickle = join(study, "A01"), join(study, "A02")
+    work(steady, in_order)
+    turned = {"repeat": backwards}
+    work(fickle, lambda slot, key: turned.get(slot.purpose, in_order)(slot, key))
+    assert steady.slots.filter(purpose="repeat").exists()
+    assert monitoring.signals_of(steady)["repeat"].value == 0
+    assert monitoring.signals_of(fickle)["repeat"].value == 1
+    repeats = study_tables.answers_frame(study, "rankings")["is_repeat"]
+    assert repeats.any()
+    assert problems(study) == []
+
+
+def test_an_order_that_cannot_be_is_found(done):
+    first, second = Ranking.objects.order_by("pk")[:2]
+    Ranking.objects.filter(pk=first.pk).update(value="aab")
+    Ranking.objects.filter(pk=second.pk).update(shown=second.shown[::-1])
+    found = "\n".join(problems(done))
+    assert f"ranking {first.pk}: aab is no order of" in found
+    assert f"ranking {second.pk}: its places are not those of its slot" in found
