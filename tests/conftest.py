@@ -3,7 +3,6 @@
 import gc
 import itertools
 import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from django.utils import translation
 from hypothesis import settings as hypothesis_settings
 from playwright.sync_api import expect, sync_playwright
 
-from tests import migrated
+from tests import chromium_build, migrated
 from tests.page_errors import PageErrors
 
 # Playwright runs an event loop in the tests' own thread, and Django would refuse
@@ -73,16 +72,12 @@ def pytest_sessionfinish(session):
         cache.set(SECONDS, cache.get(SECONDS, {}) | seconds)
 
 
-def within(config, items) -> list:
-    """Return the quickest tests that took no longer together than was asked for."""
+def too_slow(config, items) -> set:
+    """Return the slowest tests: without them all take no longer than was asked for."""
     known, left = config.cache.get(SECONDS, {}), config.getoption("--most-seconds")
-    kept = set()
-    for item in sorted(items, key=lambda item: known.get(item.nodeid, 0)):
-        left -= known.get(item.nodeid, 0)
-        if left < 0:
-            break
-        kept.add(item)
-    return [item for item in items if item in kept]
+    quickest = sorted(items, key=lambda item: known.get(item.nodeid, 0))
+    spent = itertools.accumulate(known.get(item.nodeid, 0) for item in quickest)
+    return {item for item, needed in zip(quickest, spent, strict=True) if needed > left}
 
 
 def is_sqlite() -> bool:
@@ -96,10 +91,9 @@ def pytest_collection_modifyitems(config, items):
     starts a loop of its own would be refused.
     """
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
-    kept = within(config, items)
-    if slow := [item for item in items if item not in set(kept)]:
-        config.hook.pytest_deselected(items=slow)
-        items[:] = kept
+    if slow := too_slow(config, items):
+        config.hook.pytest_deselected(items=list(slow))
+        items[:] = [item for item in items if item not in slow]
     if is_sqlite():
         return
     touching, others = [], []
@@ -198,13 +192,12 @@ def chromium(page_errors):
 
     Errors are heard in every context that a test opens in it.
     """
-    path = shutil.which("chromium")
+    path = chromium_build.path()
     if path is None:
-        pytest.skip("needs Chromium: apt-get install chromium")
+        pytest.skip("needs Chromium: apt-get install chromium-headless-shell")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=path,
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+            executable_path=path, args=chromium_build.ARGS
         )
         browser.on("context", page_errors.listen)
         yield browser

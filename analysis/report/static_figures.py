@@ -23,6 +23,7 @@ from analysis.report.figure_parts import Figure
 KINDS = ("svg", "png")
 # The names under which Chromium is installed; the first that is found is taken.
 BROWSERS = (
+    "chromium-headless-shell",
     "chromium",
     "chromium-browser",
     "google-chrome",

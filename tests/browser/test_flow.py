@@ -1,7 +1,6 @@
 """From story to story: without a wait, without network, through crashes and tabs."""
 
 import os
-import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from playwright.sync_api import expect
 
 from annotate.history.verifying import problems
 from annotate.models import Fault, Invitation, Rating, Slot
+from tests import chromium_build
 from tests.browser.test_rate import OFFLINE, saved
 from tests.browser.waiting import SECONDS, stop_time, wait_until
 from tests.factories import make_benchmark, make_study
@@ -135,8 +135,8 @@ def test_five_stories_without_network_then_a_crash(
     def launch():
         context = chromium.browser_type.launch_persistent_context(
             tmp_path / "profile",
-            executable_path=shutil.which("chromium"),
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+            executable_path=chromium_build.path(),
+            args=chromium_build.ARGS,
         )
         page_errors.listen(context)
         return context
@@ -177,12 +177,15 @@ def test_five_stories_without_network_then_a_crash(
 def kill(profile):
     """End a browser as a crash would, without a last word; return when it is gone."""
     own = f"--user-data-dir={profile}"
-    (browser,) = [
+    browser = [
         pid
         for pid, words in running()
         if own in words.split("\0") and "\0--type=" not in words
     ]
-    os.kill(browser, signal.SIGKILL)
+    assert browser
+    for pid in browser:  # Debian's script, too, where it waits for what it started
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
     patience = time.monotonic() + SECONDS
     while any(str(profile) in words for _pid, words in running()):
         assert time.monotonic() < patience, "processes of the browser are left"
