@@ -184,6 +184,7 @@ def test_an_open_study_may_be_left_after_a_whole_session():
     assert kind(person) == Next.WORK, "more is offered, and may be left"
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("seed", range(12))
 def test_a_check_is_never_the_first_of_somebody_who_takes_over(seed):
     study = grid(assignment="planned", stories=4, checks={"per_session": 2}, seed=seed)
@@ -242,6 +243,7 @@ class Arrivals:
         return list(units.values_list("submitted", flat=True))
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kind", ["likert", "choice"])
 def test_units_stay_within_two_answers_at_every_moment(kind, seed):
@@ -255,6 +257,7 @@ def test_units_stay_within_two_answers_at_every_moment(kind, seed):
     assert problems(study) == []
 
 
+@pytest.mark.once
 def test_units_stay_within_two_answers_beyond_the_window(monkeypatch):
     monkeypatch.setattr(choosing, "WINDOW", 3)
     monkeypatch.setattr(choosing, "WIDE_WINDOW", 6)
@@ -275,6 +278,7 @@ def shares(person):
     return rows
 
 
+@pytest.mark.once
 def test_methods_stay_within_one_and_stories_come_once_in_a_session():
     study = grid(stories=12, methods=6, redundancy=5, session_size=6)
     people = add_people(study, 6)
@@ -313,6 +317,7 @@ def test_a_full_session_does_not_narrow_the_next_one():
     assert [slot.session for slot in slots] == [1, 1, 1, 2, 2, 2, 3, 3, 3]
 
 
+@pytest.mark.once
 def test_a_session_longer_than_the_memory_repeats_no_story(monkeypatch):
     monkeypatch.setattr(choosing, "MEMORY", 1)
     study = grid(stories=6, methods=4, redundancy=1, session_size=6)
