@@ -1,7 +1,10 @@
 """Pages for managers, and the annotator's pages under an invitation link."""
 
+from collections.abc import Callable
+
 from django.contrib.auth.views import LogoutView
-from django.urls import path, re_path
+from django.http import HttpResponseBase
+from django.urls import URLPattern, path, re_path
 
 from annotate.pages import home
 from annotate.pages.manage import (
@@ -26,6 +29,31 @@ from annotate.pages.seat import (
 )
 from annotate.reports.downloads import TABLES
 
+View = Callable[..., HttpResponseBase]
+
+# A story as it is shown: before launch, under a link; and where its media stand.
+PREVIEW = (
+    r"^preview/(?P<token>[\w-]+)/"
+    r"(?P<code>\d{1,18}(-\d{1,18}){0,4}(_\d{1,4}x\d{1,4})?)/"
+)
+STORY = r"^rate/(?P<token>[\w-]+)/story/(?P<code>[\w-]+)/"
+SIDE = "(?P<side>only|left|right|[1-5])"
+NUMBERED = "(?P<number>[0-9]{1,4})/(?P<rendition>display|thumb)/$"
+PICTURE = f"{SIDE}/{NUMBERED}"
+VIDEO = f"{SIDE}/video/$"
+CHARACTER = f"character/(?P<index>[0-9]{{1,4}})/{NUMBERED}"
+
+
+def of_study(
+    rest: str, view: View, name: str, extra: dict[str, str] | None = None
+) -> URLPattern:
+    return path(f"studies/<slug:slug>/{rest}", view, extra, name=name)
+
+
+def under_link(rest: str, view: View, name: str) -> URLPattern:
+    return path(f"rate/<token>/{rest}", view, name=name)
+
+
 account_urls = [
     path("", home.home, name="home"),
     path("login/", home.Login.as_view(), name="login"),
@@ -35,156 +63,71 @@ account_urls = [
 # /studies/...: what managers and researchers see
 study_urls = [
     path("studies/", studies.study_list, name="study-list"),
-    path("studies/<slug:slug>/", studies.study_detail, name="study-detail"),
-    path("studies/<slug:slug>/slots/", studies.slot_list, name="slot-list"),
-    path("studies/<slug:slug>/slots/<code>/", studies.slot_detail, name="slot-detail"),
-    path(
-        "studies/<slug:slug>/slots/<code>/exclude/",
-        studies.slot_exclude,
-        name="slot-exclude",
+    of_study("", studies.study_detail, "study-detail"),
+    of_study("slots/", studies.slot_list, "slot-list"),
+    of_study("slots/<code>/", studies.slot_detail, "slot-detail"),
+    of_study("slots/<code>/exclude/", studies.slot_exclude, "slot-exclude"),
+    of_study("slots/<code>/restore/", studies.slot_restore, "slot-restore"),
+    of_study("views/", view_pages.view_list, "view-list"),
+    of_study("views/add/", view_pages.view_add, "view-add"),
+    of_study("views/choose/", view_pages.view_choose, "view-choose"),
+    of_study("annotators/exclude/", view_pages.annotator_exclude, "annotator-exclude"),
+    of_study("annotators/restore/", view_pages.annotator_restore, "annotator-restore"),
+    of_study(
+        "frames/<int:pk>/", studies.frame_picture, "frame-thumb", {"rendition": "thumb"}
     ),
-    path(
-        "studies/<slug:slug>/slots/<code>/restore/",
-        studies.slot_restore,
-        name="slot-restore",
-    ),
-    path("studies/<slug:slug>/views/", view_pages.view_list, name="view-list"),
-    path("studies/<slug:slug>/views/add/", view_pages.view_add, name="view-add"),
-    path(
-        "studies/<slug:slug>/views/choose/",
-        view_pages.view_choose,
-        name="view-choose",
-    ),
-    path(
-        "studies/<slug:slug>/annotators/exclude/",
-        view_pages.annotator_exclude,
-        name="annotator-exclude",
-    ),
-    path(
-        "studies/<slug:slug>/annotators/restore/",
-        view_pages.annotator_restore,
-        name="annotator-restore",
-    ),
-    path(
-        "studies/<slug:slug>/frames/<int:pk>/",
+    of_study(
+        "frames/<int:pk>/display/",
         studies.frame_picture,
-        {"rendition": "thumb"},
-        name="frame-thumb",
-    ),
-    path(
-        "studies/<slug:slug>/frames/<int:pk>/display/",
-        studies.frame_picture,
+        "frame-display",
         {"rendition": "display"},
-        name="frame-display",
     ),
-    path(
-        "studies/<slug:slug>/outputs/<int:pk>/video/",
-        studies.output_video,
-        name="output-video",
-    ),
-    path(
-        "studies/<slug:slug>/outputs/<int:pk>/still/",
-        studies.output_still,
-        name="output-still",
-    ),
-    path(
-        "studies/<slug:slug>/do/<action>/", lifecycle.study_action, name="study-action"
-    ),
+    of_study("outputs/<int:pk>/video/", studies.output_video, "output-video"),
+    of_study("outputs/<int:pk>/still/", studies.output_still, "output-still"),
+    of_study("do/<action>/", lifecycle.study_action, "study-action"),
 ]
 
 coverage_urls = [
-    path(
-        "studies/<slug:slug>/coverage/",
-        coverage_pages.study_coverage,
-        name="study-coverage",
-    ),
-    path(
-        "studies/<slug:slug>/coverage/<slug:table>.csv",
-        coverage_pages.coverage_csv,
-        name="coverage-csv",
-    ),
-    path("studies/<slug:slug>/events/", event_pages.event_list, name="event-list"),
-    path(
-        "studies/<slug:slug>/annotators/<int:pk>/do/<slug:action>/",
+    of_study("coverage/", coverage_pages.study_coverage, "study-coverage"),
+    of_study("coverage/<slug:table>.csv", coverage_pages.coverage_csv, "coverage-csv"),
+    of_study("events/", event_pages.event_list, "event-list"),
+    of_study(
+        "annotators/<int:pk>/do/<slug:action>/",
         coverage_pages.annotator_action,
-        name="annotator-action",
+        "annotator-action",
     ),
-    path(
-        "studies/<slug:slug>/flags/<int:pk>/resolve/",
-        coverage_pages.flag_resolve,
-        name="flag-resolve",
-    ),
-    path(
-        "studies/<slug:slug>/faults/settle/",
-        coverage_pages.faults_settle,
-        name="faults-settle",
-    ),
-    path(
-        "studies/<slug:slug>/units/<int:pk>/hand-out/",
-        coverage_pages.unit_hand_out,
-        name="unit-hand-out",
-    ),
+    of_study("flags/<int:pk>/resolve/", coverage_pages.flag_resolve, "flag-resolve"),
+    of_study("faults/settle/", coverage_pages.faults_settle, "faults-settle"),
+    of_study("units/<int:pk>/hand-out/", coverage_pages.unit_hand_out, "unit-hand-out"),
 ]
 
 # /studies/.../annotators/ and what changes while a study is under way
 people_urls = [
-    path(
-        "studies/<slug:slug>/annotators/", people.annotator_list, name="annotator-list"
-    ),
-    path(
-        "studies/<slug:slug>/annotators/links.csv",
-        people.annotator_links,
-        name="annotator-links",
-    ),
-    path(
-        "studies/<slug:slug>/annotators/invite/",
-        people.annotator_invite,
-        name="annotator-invite",
-    ),
-    path(
-        "studies/<slug:slug>/annotators/list/",
-        people.annotator_list_invite,
-        name="annotator-list-invite",
-    ),
-    path(
-        "studies/<slug:slug>/annotators/join-link/",
-        people.join_link_make,
-        name="join-link-make",
-    ),
-    path(
-        "studies/<slug:slug>/annotators/join-link/<int:pk>/close/",
+    of_study("annotators/", people.annotator_list, "annotator-list"),
+    of_study("annotators/links.csv", people.annotator_links, "annotator-links"),
+    of_study("annotators/invite/", people.annotator_invite, "annotator-invite"),
+    of_study("annotators/list/", people.annotator_list_invite, "annotator-list-invite"),
+    of_study("annotators/join-link/", people.join_link_make, "join-link-make"),
+    of_study(
+        "annotators/join-link/<int:pk>/close/",
         people.join_link_close,
-        name="join-link-close",
+        "join-link-close",
     ),
-    path(
-        "studies/<slug:slug>/annotators/join-link/<int:pk>/devices/",
+    of_study(
+        "annotators/join-link/<int:pk>/devices/",
         people.join_link_devices,
-        name="join-link-devices",
+        "join-link-devices",
     ),
-    path(
-        "studies/<slug:slug>/annotators/<int:pk>/cap/",
-        people.annotator_cap,
-        name="annotator-cap",
+    of_study("annotators/<int:pk>/cap/", people.annotator_cap, "annotator-cap"),
+    of_study(
+        "annotators/<int:pk>/reissue/", people.annotator_reissue, "annotator-reissue"
     ),
-    path(
-        "studies/<slug:slug>/annotators/<int:pk>/reissue/",
-        people.annotator_reissue,
-        name="annotator-reissue",
+    of_study(
+        "annotators/<int:pk>/revoke/", people.annotator_revoke, "annotator-revoke"
     ),
-    path(
-        "studies/<slug:slug>/annotators/<int:pk>/revoke/",
-        people.annotator_revoke,
-        name="annotator-revoke",
-    ),
-    path("studies/<slug:slug>/extend/", study_changes.extend, name="study-extend"),
-    path(
-        "studies/<slug:slug>/withdraw/", study_changes.withdraw, name="study-withdraw"
-    ),
-    path(
-        "studies/<slug:slug>/redistribute/",
-        study_changes.redistribute,
-        name="study-redistribute",
-    ),
+    of_study("extend/", study_changes.extend, "study-extend"),
+    of_study("withdraw/", study_changes.withdraw, "study-withdraw"),
+    of_study("redistribute/", study_changes.redistribute, "study-redistribute"),
 ]
 
 # /benchmarks/...: what is judged, and who may see it
@@ -207,107 +150,52 @@ benchmark_urls = [
 setup_urls = [
     path("setup/", setup.start, name="setup-start"),
     path("setup/<slug:benchmark>/", setup.form, name="setup-form"),
-    path("studies/<slug:slug>/edit/", setup.edit, name="study-edit"),
-    path("studies/<slug:slug>/new-version/", setup.new_version, name="study-version"),
-    path("studies/<slug:slug>/study.yaml", setup.study_file, name="study-file"),
-    path("studies/<slug:slug>/preview/", setup.study_preview, name="study-preview"),
-    re_path(
-        r"^preview/(?P<token>[\w-]+)/(?P<code>\d{1,18}(-\d{1,18}){0,4}(_\d{1,4}x\d{1,4})?)/"
-        r"save/$",
-        preview.save,
-        name="preview-save",
-    ),
-    re_path(
-        r"^preview/(?P<token>[\w-]+)/(?P<code>\d{1,18}(-\d{1,18}){0,4}(_\d{1,4}x\d{1,4})?)/"
-        r"submit/$",
-        preview.submit,
-        name="preview-submit",
-    ),
-    re_path(
-        r"^preview/(?P<token>[\w-]+)/(?P<code>\d{1,18}(-\d{1,18}){0,4}(_\d{1,4}x\d{1,4})?)/"
-        r"(?P<side>only|left|right|[1-5])/(?P<number>[0-9]{1,4})/"
-        r"(?P<rendition>display|thumb)/$",
-        preview.picture,
-        name="preview-picture",
-    ),
-    re_path(
-        r"^preview/(?P<token>[\w-]+)/(?P<code>\d{1,18}(-\d{1,18}){0,4}(_\d{1,4}x\d{1,4})?)/"
-        r"(?P<side>only|left|right|[1-5])/video/$",
-        preview.video,
-        name="preview-video",
-    ),
-    re_path(
-        r"^preview/(?P<token>[\w-]+)/(?P<code>\d{1,18}(-\d{1,18}){0,4}(_\d{1,4}x\d{1,4})?)/"
-        r"character/(?P<index>[0-9]{1,4})/(?P<number>[0-9]{1,4})/"
-        r"(?P<rendition>display|thumb)/$",
-        preview.character,
-        name="preview-character",
-    ),
+    of_study("edit/", setup.edit, "study-edit"),
+    of_study("new-version/", setup.new_version, "study-version"),
+    of_study("study.yaml", setup.study_file, "study-file"),
+    of_study("preview/", setup.study_preview, "study-preview"),
+    re_path(rf"{PREVIEW}save/$", preview.save, name="preview-save"),
+    re_path(rf"{PREVIEW}submit/$", preview.submit, name="preview-submit"),
+    re_path(f"{PREVIEW}{PICTURE}", preview.picture, name="preview-picture"),
+    re_path(f"{PREVIEW}{VIDEO}", preview.video, name="preview-video"),
+    re_path(f"{PREVIEW}{CHARACTER}", preview.character, name="preview-character"),
 ]
 
 scoring_urls = [
     path("metrics/", scores.metric_list, name="metric-list"),
-    path("studies/<slug:slug>/scoring/", scores.study_scoring, name="study-scoring"),
-    path("studies/<slug:slug>/scoring/run/", scores.study_score, name="study-score"),
-    path(
-        "studies/<slug:slug>/scoring/<int:run>/stop/",
-        scores.scoring_stop,
-        name="scoring-stop",
-    ),
+    of_study("scoring/", scores.study_scoring, "study-scoring"),
+    of_study("scoring/run/", scores.study_score, "study-score"),
+    of_study("scoring/<int:run>/stop/", scores.scoring_stop, "scoring-stop"),
 ]
 
 # /rate/<token>/...: what an annotator sees
 rate_urls = [
     path("join/<token>/", join.join, name="join"),
-    path("rate/<token>/", invitation.entry, name="rate-entry"),
-    path("rate/<token>/two-links/", join.second_link, name="rate-second-link"),
-    path("rate/<token>/consent/", invitation.consent, name="rate-consent"),
-    path(
-        "rate/<token>/instructions/", invitation.instructions, name="rate-instructions"
-    ),
-    path("rate/<token>/pause/", invitation.pause, name="rate-pause"),
-    path("rate/<token>/done/", invitation.done, name="rate-done"),
-    path("rate/<token>/stop/", invitation.stop, name="rate-stop"),
-    path("rate/<token>/note/", invitation.warning, name="rate-warning"),
-    path("rate/<token>/story/<code>/", slot.slot, name="rate-slot"),
-    path("rate/<token>/story/<code>/save/", saving.save, name="rate-save"),
-    path("rate/<token>/story/<code>/ahead/", saving.ahead, name="rate-ahead"),
-    path("rate/<token>/story/<code>/submit/", slot.submit, name="rate-submit"),
-    path(
-        "rate/<token>/story/<code>/heartbeat/",
-        slot.heartbeat,
-        name="rate-heartbeat",
-    ),
-    path("rate/<token>/story/<code>/skip/", slot.skip, name="rate-skip"),
-    path("rate/<token>/story/<code>/feedback/", slot.feedback, name="rate-feedback"),
-    re_path(
-        r"^rate/(?P<token>[\w-]+)/story/(?P<code>[\w-]+)/(?P<side>only|left|right|[1-5])/"
-        r"(?P<number>[0-9]{1,4})/(?P<rendition>display|thumb)/$",
-        media_files.picture,
-        name="rate-picture",
-    ),
-    re_path(
-        r"^rate/(?P<token>[\w-]+)/story/(?P<code>[\w-]+)/(?P<side>only|left|right|[1-5])/"
-        r"video/$",
-        media_files.video,
-        name="rate-video",
-    ),
-    re_path(
-        r"^rate/(?P<token>[\w-]+)/story/(?P<code>[\w-]+)/character/(?P<index>[0-9]{1,4})/"
-        r"(?P<number>[0-9]{1,4})/(?P<rendition>display|thumb)/$",
-        media_files.character,
-        name="rate-character",
-    ),
+    under_link("", invitation.entry, "rate-entry"),
+    under_link("two-links/", join.second_link, "rate-second-link"),
+    under_link("consent/", invitation.consent, "rate-consent"),
+    under_link("instructions/", invitation.instructions, "rate-instructions"),
+    under_link("pause/", invitation.pause, "rate-pause"),
+    under_link("done/", invitation.done, "rate-done"),
+    under_link("stop/", invitation.stop, "rate-stop"),
+    under_link("note/", invitation.warning, "rate-warning"),
+    under_link("story/<code>/", slot.slot, "rate-slot"),
+    under_link("story/<code>/save/", saving.save, "rate-save"),
+    under_link("story/<code>/ahead/", saving.ahead, "rate-ahead"),
+    under_link("story/<code>/submit/", slot.submit, "rate-submit"),
+    under_link("story/<code>/heartbeat/", slot.heartbeat, "rate-heartbeat"),
+    under_link("story/<code>/skip/", slot.skip, "rate-skip"),
+    under_link("story/<code>/feedback/", slot.feedback, "rate-feedback"),
+    re_path(f"{STORY}{PICTURE}", media_files.picture, name="rate-picture"),
+    re_path(f"{STORY}{VIDEO}", media_files.video, name="rate-video"),
+    re_path(f"{STORY}{CHARACTER}", media_files.character, name="rate-character"),
 ]
 
 # Reports and downloads, below a study's address
 report_urls = [
     *(
-        path(
-            f"studies/<slug:slug>/{table}.csv",
-            reports.table_csv,
-            {"table": table},
-            name=f"study-{table}-csv",
+        of_study(
+            f"{table}.csv", reports.table_csv, f"study-{table}-csv", {"table": table}
         )
         for table in TABLES
     ),
@@ -316,33 +204,17 @@ report_urls = [
         reports.api_table,
         name="api-table",
     ),
-    path("studies/<slug:slug>/reports/", reports.report_list, name="report-list"),
-    path(
-        "studies/<slug:slug>/reports/new/", reports.report_create, name="report-create"
-    ),
-    path(
-        "studies/<slug:slug>/reports/<int:pk>/", reports.report_page, name="report-page"
-    ),
-    path(
-        "studies/<slug:slug>/reports/<int:pk>/again/",
-        reports.report_again,
-        name="report-again",
-    ),
-    path(
-        "studies/<slug:slug>/reports/<int:pk>/disagreements/",
+    of_study("reports/", reports.report_list, "report-list"),
+    of_study("reports/new/", reports.report_create, "report-create"),
+    of_study("reports/<int:pk>/", reports.report_page, "report-page"),
+    of_study("reports/<int:pk>/again/", reports.report_again, "report-again"),
+    of_study(
+        "reports/<int:pk>/disagreements/",
         reports.report_disagreements,
-        name="report-disagreements",
+        "report-disagreements",
     ),
-    path(
-        "studies/<slug:slug>/reports/<int:pk>/all.zip",
-        reports.report_zip,
-        name="report-zip",
-    ),
-    path(
-        "studies/<slug:slug>/reports/<int:pk>/files/<name>",
-        reports.report_file,
-        name="report-file",
-    ),
+    of_study("reports/<int:pk>/all.zip", reports.report_zip, "report-zip"),
+    of_study("reports/<int:pk>/files/<name>", reports.report_file, "report-file"),
 ]
 
 urlpatterns = (

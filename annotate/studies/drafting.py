@@ -204,11 +204,6 @@ def _annotators(study: Study) -> int | dict[str, int]:
     return dict(count) if study.languages else count.total()
 
 
-def renamed(setup: Setup, slug: str) -> Setup:
-    """Return the same study under another name."""
-    return dataclasses.replace(setup, slug=slug)
-
-
 def next_slug(slug: str) -> str:
     """Return the name of a study's next version: `pilot`, `pilot-2`, `pilot-3`."""
     match = re.fullmatch(r"(.*)-(\d{1,4})", slug)

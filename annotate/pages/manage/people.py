@@ -1,32 +1,44 @@
 """The annotators of a study: inviting by link or list, caps, links, revoking."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.db import transaction
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
 
-from annotate.access.permissions import get_study_for
 from annotate.coverage.slot_counts import AnnotatorProgress, people
 from annotate.models import Annotator, Event, Invitation, JoinLink, Study
 from annotate.pages.manage.form_input import whole_number
 from annotate.pages.requests import UserRequest
+from annotate.pages.study_views import attachment, study_button, study_page
 from annotate.people import inviting, joining
 from annotate.people.invitation_list import LONGEST_NOTE, ListError, invite_list
 from annotate.spreadsheet import csv_text
 
-CSV = "text/csv; charset=utf-8"
+LINK_COLUMNS = (
+    "annotator",
+    "state",
+    "link",
+    "completion_code",
+    "submitted",
+    "planned",
+    "note",
+    "person",
+    "language",
+    "cap",
+)
 LARGEST_LIST = 1_000_000
 # So many people are invited with one press of a button.
 MOST_AT_ONCE = 500
+
+people_button = study_button("annotator-list", inviting.InvitingError)
 
 
 @dataclass(frozen=True)
@@ -42,15 +54,14 @@ class AnnotatorRow:
     second: str = ""
 
 
-@require_safe
 @never_cache
-@login_required
-def annotator_list(request: UserRequest, slug: str) -> HttpResponse:
+@study_page(role="manager")
+def annotator_list(request: UserRequest, study: Study) -> HttpResponse:
     """List the annotators with their links and progress, and all ways to invite more.
 
     Researchers read how far people are on the page of coverage.
     """
-    return _page(request, get_study_for(request.user, slug, role="manager"))
+    return _page(request, study)
 
 
 def _page(
@@ -105,29 +116,14 @@ def _join_address(request: UserRequest, link: JoinLink) -> str:
     return _base(request) + reverse("join", args=[link.token])
 
 
-@require_safe
 @never_cache
-@login_required
-def annotator_links(request: UserRequest, slug: str) -> HttpResponse:
+@study_page(role="manager")
+def annotator_links(request: UserRequest, study: Study) -> HttpResponse:
     """Send every link and completion code as one table."""
-    study = get_study_for(request.user, slug, role="manager")
-    header = (
-        "annotator",
-        "state",
-        "link",
-        "completion_code",
-        "submitted",
-        "planned",
-        "note",
-        "person",
-        "language",
-        "cap",
-    )
     rows = [_link_row(row) for row in _rows(request, study)]
-    response = HttpResponse(csv_text(header, rows), content_type=CSV)
-    name = f"{study.slug}-links.csv"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+    return HttpResponse(
+        csv_text(LINK_COLUMNS, rows), headers=attachment(f"{study.slug}-links.csv")
+    )
 
 
 def _link_row(row: AnnotatorRow) -> tuple[object, ...]:
@@ -146,24 +142,14 @@ def _link_row(row: AnnotatorRow) -> tuple[object, ...]:
     )
 
 
-@require_POST
-@login_required
-def annotator_invite(request: UserRequest, slug: str) -> HttpResponse:
+@people_button
+def annotator_invite(request: UserRequest, study: Study) -> str:
     """Create links for the next planned annotators, or for a new person."""
-    study = get_study_for(request.user, slug, role="manager")
-    note = request.POST.get("note", "")
-    try:
-        _check_note(note)
-        if request.POST.get("new"):
-            made = _invite_new(request, study, note)
-        else:
-            count = whole_number(request.POST.get("count", "")) or 0
-            made = inviting.invite(study, count=count, note=note, user=request.user)
-    except inviting.InvitingError as error:
-        messages.error(request, str(error))
-    else:
-        _say_made(request, len(made))
-    return redirect("annotator-list", slug)
+    note = _note(request)
+    if request.POST.get("new"):
+        return _made(_invite_new(request, study, note))
+    count = whole_number(request.POST.get("count", "")) or 0
+    return _made(inviting.invite(study, count=count, note=note, user=request.user))
 
 
 @transaction.atomic
@@ -179,40 +165,36 @@ def _invite_new(request: UserRequest, study: Study, note: str) -> list[Invitatio
     ]
 
 
-def _check_note(note: str) -> None:
+def _note(request: UserRequest) -> str:
+    note = request.POST.get("note", "")
     if len(note) > LONGEST_NOTE:
         text = _("Please write at most %(most)d characters; these are %(n)d.")
         raise inviting.InvitingError(text % {"most": LONGEST_NOTE, "n": len(note)})
+    return note
 
 
-def _say_made(request: UserRequest, made: int) -> None:
-    text = ngettext("%(n)d link created.", "%(n)d links created.", made)
-    messages.success(request, text % {"n": made})
+def _made(links: Sequence[Invitation]) -> str:
+    text = ngettext("%(n)d link created.", "%(n)d links created.", len(links))
+    return text % {"n": len(links)}
 
 
-@require_POST
-@login_required
-def annotator_list_invite(request: UserRequest, slug: str) -> HttpResponse:
+@people_button
+def annotator_list_invite(request: UserRequest, study: Study) -> str | HttpResponse:
     """Invite everybody on a list, typed or from a file; or show what is wrong in it."""
-    study = get_study_for(request.user, slug, role="manager")
     text = request.POST.get("people", "")
-    problems: list[str] = []
     try:
         text = "\n".join(filter(None, (text, _file_text(request))))
         result = invite_list(study, text, user=request.user)
-    except ListError as error:
-        problems = error.problems
     except inviting.InvitingError as error:
-        problems = [str(error)]
-    if problems:
+        problems = error.problems if isinstance(error, ListError) else [str(error)]
         return _page(request, study, 422, problems=problems, people=text)
-    _say_made(request, len(result.made))
+    messages.success(request, _made(result.made))
     if result.known:
         said = _("Left as they are, because they take part already: %(names)s.")
         names = ", ".join(result.known[:20])
         more = " …" if len(result.known) > 20 else ""
         messages.info(request, said % {"names": names + more})
-    return redirect("annotator-list", slug)
+    return ""
 
 
 def _file_text(request: UserRequest) -> str:
@@ -231,111 +213,79 @@ def _file_text(request: UserRequest) -> str:
         ) from error
 
 
-@require_POST
-@login_required
-def join_link_make(request: UserRequest, slug: str) -> HttpResponse:
+@people_button
+def join_link_make(request: UserRequest, study: Study) -> str:
     """Open a link by which people join on their own."""
-    study = get_study_for(request.user, slug, role="manager")
-    note = request.POST.get("note", "")
-    try:
-        _check_note(note)
-        joining.make_link(
-            study,
-            most=whole_number(request.POST.get("most", "")) or 0,
-            language=request.POST.get("language", ""),
-            cap=whole_number(request.POST.get("cap", "")),
-            any_device=bool(request.POST.get("any_device")),
-            note=note,
-            user=request.user,
-        )
-    except inviting.InvitingError as error:
-        messages.error(request, str(error))
-    else:
-        messages.success(request, _("The link is open; copy it from the list."))
-    return redirect("annotator-list", slug)
+    joining.make_link(
+        study,
+        note=_note(request),
+        most=whole_number(request.POST.get("most", "")) or 0,
+        language=request.POST.get("language", ""),
+        cap=whole_number(request.POST.get("cap", "")),
+        any_device=bool(request.POST.get("any_device")),
+        user=request.user,
+    )
+    return _("The link is open; copy it from the list.")
 
 
-@require_POST
-@login_required
-def join_link_close(request: UserRequest, slug: str, pk: int) -> HttpResponse:
+@people_button
+def join_link_close(request: UserRequest, study: Study, pk: int) -> str:
     """Let nobody else join by a link."""
-    study = get_study_for(request.user, slug, role="manager")
     joining.close_link(get_object_or_404(study.join_links, pk=pk), user=request.user)
-    messages.success(request, _("The link is closed; whoever has joined goes on."))
-    return redirect("annotator-list", slug)
+    return _("The link is closed; whoever has joined goes on.")
 
 
-@require_POST
-@login_required
-def join_link_devices(request: UserRequest, slug: str, pk: int) -> HttpResponse:
+@people_button
+def join_link_devices(request: UserRequest, study: Study, pk: int) -> str:
     """Let whoever joined go on by their id on any device, or only on their own."""
-    study = get_study_for(request.user, slug, role="manager")
     link = get_object_or_404(study.join_links, pk=pk)
     any_device = bool(request.POST.get("any_device"))
     joining.trust_ids(link, any_device=any_device, user=request.user)
-    said = (
-        _("By this link, an id is enough to go on, on any device.")
-        if any_device
-        else _("By this link, people go on where they joined, or by their own link.")
-    )
-    messages.success(request, said)
-    return redirect("annotator-list", slug)
+    if any_device:
+        return _("By this link, an id is enough to go on, on any device.")
+    return _("By this link, people go on where they joined, or by their own link.")
 
 
-@require_POST
-@login_required
-def annotator_cap(request: UserRequest, slug: str, pk: int) -> HttpResponse:
+@people_button
+def annotator_cap(request: UserRequest, study: Study, pk: int) -> str:
     """Change the most slots of a person."""
-    study = get_study_for(request.user, slug, role="manager")
     annotator = get_object_or_404(study.annotators, pk=pk)
-    try:
-        cap = whole_number(request.POST.get("cap", ""))
-        freed = inviting.set_cap(annotator, cap, user=request.user)
-    except inviting.InvitingError as error:
-        messages.error(request, str(error))
-    else:
-        text = ngettext(
-            "The cap of %(name)s is stored; %(freed)d slot became free.",
-            "The cap of %(name)s is stored; %(freed)d slots became free.",
-            freed,
-        )
-        messages.success(request, text % {"name": annotator.name, "freed": freed})
-    return redirect("annotator-list", slug)
+    cap = whole_number(request.POST.get("cap", ""))
+    freed = inviting.set_cap(annotator, cap, user=request.user)
+    text = ngettext(
+        "The cap of %(name)s is stored; %(freed)d slot became free.",
+        "The cap of %(name)s is stored; %(freed)d slots became free.",
+        freed,
+    )
+    return text % {"name": annotator.name, "freed": freed}
 
 
-@require_POST
-@login_required
-def annotator_reissue(request: UserRequest, slug: str, pk: int) -> HttpResponse:
+@people_button
+def annotator_reissue(request: UserRequest, study: Study, pk: int) -> str:
     """Replace a lost link."""
-    study = get_study_for(request.user, slug, role="manager")
     annotator = get_object_or_404(study.annotators, pk=pk, invitation__isnull=False)
-    try:
-        inviting.reissue(annotator, user=request.user)
-    except inviting.InvitingError as error:
-        messages.error(request, str(error))
-    else:
-        messages.success(
-            request, _("%(name)s has a new link.") % {"name": annotator.name}
-        )
-    return redirect("annotator-list", slug)
+    inviting.reissue(annotator, user=request.user)
+    return _("%(name)s has a new link.") % {"name": annotator.name}
 
 
-@require_POST
-@login_required
-def annotator_revoke(request: UserRequest, slug: str, pk: int) -> HttpResponse:
+@people_button
+def annotator_revoke(request: UserRequest, study: Study, pk: int) -> str:
     """Close a link and free what is not submitted."""
-    study = get_study_for(request.user, slug, role="manager")
     annotator = get_object_or_404(study.annotators, pk=pk)
     if annotator.state == Annotator.State.REVOKED:
         messages.info(
             request, _("%(name)s is revoked already.") % {"name": annotator.name}
         )
-        return redirect("annotator-list", slug)
+        return ""
+    return revoke(request, annotator)
+
+
+def revoke(request: UserRequest, annotator: Annotator) -> str:
+    """Revoke an annotator and say how many slots that frees."""
     freed = inviting.revoke(annotator, user=request.user)
     text = ngettext(
         "%(name)s was revoked; %(freed)d slot is free again.",
         "%(name)s was revoked; %(freed)d slots are free again.",
         freed,
     )
-    messages.success(request, text % {"name": annotator.name, "freed": freed})
-    return redirect("annotator-list", slug)
+    return text % {"name": annotator.name, "freed": freed}

@@ -1,6 +1,7 @@
 """Setting a study up: where to begin, the form, its check, its preview."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 from typing import Any
 
@@ -14,19 +15,19 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods
 
 from annotate.access.permissions import (
     can_create,
     check_benchmark_of,
     get_benchmark_for,
-    get_study_for,
     visible_benchmarks,
 )
 from annotate.assignment.designs.balanced import ImpossibleDesignError
 from annotate.models import Study, localised
 from annotate.pages.manage.preview import preview_page
 from annotate.pages.requests import UserRequest
+from annotate.pages.study_views import attachment, study_page
 from annotate.presentation.same_size import outputs_of
 from annotate.setup_form.study import StudyForm
 from annotate.studies import drafting, lifecycle
@@ -142,21 +143,19 @@ def form(request: UserRequest, benchmark: str) -> HttpResponse:
 
 
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
-@login_required
-def edit(request: UserRequest, slug: str) -> HttpResponse:
+@study_page("GET", "HEAD", "POST", role="manager")
+def edit(request: UserRequest, study: Study) -> HttpResponse:
     """Change a draft that nobody has met yet; it is planned anew."""
-    study = get_study_for(request.user, slug, role="manager")
     check_benchmark_of(request.user, study)
     try:
         lifecycle.check_editable(study)
     except lifecycle.LifecycleError as error:
         messages.error(request, str(error))
-        return redirect("study-detail", slug)
+        return redirect("study-detail", study.slug)
     if request.method != "POST":
-        return _begin_with(request, study, slug, fixed_slug=True)
+        return _begin_with(request, study, study.slug, fixed_slug=True)
     values = request.POST.copy()
-    values["slug"] = slug
+    values["slug"] = study.slug
     filled = StudyForm(values, study.benchmark, fixed_slug=True)
     return _answer(
         request, filled, lambda s: drafting.replace(study, s, request.user), study
@@ -164,14 +163,13 @@ def edit(request: UserRequest, slug: str) -> HttpResponse:
 
 
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
-@login_required
-def new_version(request: UserRequest, slug: str) -> HttpResponse:
+@study_page("GET", "HEAD", "POST", role="manager")
+def new_version(request: UserRequest, study: Study) -> HttpResponse:
     """Set up a study that begins as a copy of another and remembers it."""
-    study = get_study_for(request.user, slug, role="manager")
     check_benchmark_of(request.user, study)
     if request.method != "POST":
-        return _begin_with(request, study, drafting.next_slug(slug), fixed_slug=False)
+        slug = drafting.next_slug(study.slug)
+        return _begin_with(request, study, slug, fixed_slug=False)
     filled = StudyForm(request.POST, study.benchmark)
     return _answer(
         request, filled, lambda s: drafting.create(s, request.user, study), study
@@ -181,7 +179,7 @@ def new_version(request: UserRequest, slug: str) -> HttpResponse:
 def _begin_with(
     request: UserRequest, study: Study, slug: str, *, fixed_slug: bool
 ) -> HttpResponse:
-    setup = drafting.renamed(_setup_of(study), slug)
+    setup = replace(_setup_of(study), slug=slug)
     filled = StudyForm.of(setup, fixed_slug=fixed_slug)
     return _form_page(request, filled, request.path, study=study)
 
@@ -289,26 +287,21 @@ def _form_page(
     return render(request, "manage/setup_form.html", context, status=status)
 
 
-@require_safe
-@login_required
-def study_file(request: UserRequest, slug: str) -> HttpResponse:
+@study_page()
+def study_file(request: UserRequest, study: Study) -> HttpResponse:
     """Send the study file of the study as it is now."""
-    study = get_study_for(request.user, slug)
     try:
         text = drafting.file_of(study)
     except PlanningError as error:
         raise Http404(str(error)) from error
-    response = HttpResponse(text, content_type="application/yaml")
-    response["Content-Disposition"] = f'attachment; filename="{study.slug}.yaml"'
-    return response
+    headers = attachment(f"{study.slug}.yaml", "application/yaml")
+    return HttpResponse(text, headers=headers)
 
 
 @never_cache
-@require_safe
-@login_required
-def study_preview(request: UserRequest, slug: str) -> HttpResponse:
+@study_page(role="manager")
+def study_preview(request: UserRequest, study: Study) -> HttpResponse:
     """Show the annotator's page of a study that is there, by what the study judges."""
-    study = get_study_for(request.user, slug, role="manager")
     try:
         setup = drafting.as_judged(study, _setup_of(study))
         return preview_page(request, setup, among=outputs_of(study))

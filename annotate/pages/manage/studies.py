@@ -12,20 +12,18 @@ from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from annotate.access.permissions import (
     can_create,
-    can_manage,
     can_use_benchmark,
-    get_study_for,
     managed_studies,
     visible_studies,
 )
 from annotate.answers.analysis_views import named_views
 from annotate.coverage.counts import SURPLUS, WANTED, totals
 from annotate.coverage.dashboard import attention
-from annotate.history.log_lines import ROUTINE, LogLine, lines
+from annotate.history.log_lines import ROUTINE, lines
 from annotate.kinds.registry import asks_of_shots, kind_of, tables_of
 from annotate.models import (
     CHECKS,
@@ -39,6 +37,7 @@ from annotate.models import (
 )
 from annotate.pages.requests import UserRequest
 from annotate.pages.seat.media_files import PICTURE_SECONDS, send_video
+from annotate.pages.study_views import render_page, study_page
 from annotate.presentation import checklist_sheets, slot_view
 from annotate.presentation.same_size import outputs_of
 from annotate.quality import exclusion, monitoring
@@ -87,42 +86,36 @@ def _of_each(rows: QuerySet[Any], number: Aggregate) -> Coalesce:
     return Coalesce(Subquery(own.annotate(n=number).values("n")), 0)
 
 
-@require_safe
-@login_required
-def study_detail(request: UserRequest, slug: str) -> HttpResponse:
+@study_page()
+def study_detail(request: UserRequest, study: Study) -> HttpResponse:
     """Show what the study asks, how far it is, and what can be done now."""
-    study = get_study_for(request.user, slug)
     visible = visible_studies(request.user)
-    context = {
-        "coverage": totals(study),
-        "alerts": attention(study),
-        "people": study.annotators.count(),
-        "questions": study.questions.all(),
-        "lines": _latest(study),
-        "before": visible.filter(next_versions=study).first(),
-        "later": visible.filter(previous_version=study),
-        "waits_for_links": lifecycle.waits_for_links(study),
-        "editable": lifecycle.is_editable(study),
-        "is_member": can_use_benchmark(request.user, study),
-        "simulated": study.annotators.filter(is_simulated=True).count(),
-    }
-    return _page(request, study, "manage/study.html", **context)
-
-
-def _latest(study: Study) -> list[LogLine]:
     events = study.events.exclude(ROUTINE).select_related("annotator", "user")
-    return lines(events.order_by("-id")[:EVENTS_READ], LATEST_LINES)
+    return render_page(
+        request,
+        study,
+        "manage/study.html",
+        coverage=totals(study),
+        alerts=attention(study),
+        people=study.annotators.count(),
+        questions=study.questions.all(),
+        lines=lines(events.order_by("-id")[:EVENTS_READ], LATEST_LINES),
+        before=visible.filter(next_versions=study).first(),
+        later=visible.filter(previous_version=study),
+        waits_for_links=lifecycle.waits_for_links(study),
+        editable=lifecycle.is_editable(study),
+        is_member=can_use_benchmark(request.user, study),
+        simulated=study.annotators.filter(is_simulated=True).count(),
+    )
 
 
-@require_safe
-@login_required
-def slot_list(request: UserRequest, slug: str) -> HttpResponse:
+@study_page()
+def slot_list(request: UserRequest, study: Study) -> HttpResponse:
     """List slots, filtered by method, story, annotator, session, state and part."""
-    study = get_study_for(request.user, slug)
     slots = _filtered(study, request).annotate(measured=timing.measured())
     page = Paginator(slots, SLOTS_PER_PAGE).get_page(request.GET.get("page"))
     methods = request.GET.getlist("method")
-    return _page(
+    return render_page(
         request,
         study,
         "manage/slots.html",
@@ -185,11 +178,9 @@ def _number(text: str) -> int:
     return int(text) if text.isdecimal() and len(text) < 6 else 0
 
 
-@require_safe
-@login_required
-def slot_detail(request: UserRequest, slug: str, code: str) -> HttpResponse:
+@study_page()
+def slot_detail(request: UserRequest, study: Study, code: str) -> HttpResponse:
     """Show what one annotator saw and answered, with every revision."""
-    study = get_study_for(request.user, slug)
     slot = _get_slot(study, code)
     outputs = slot.unit.outputs
     exclusions = (
@@ -199,7 +190,7 @@ def slot_detail(request: UserRequest, slug: str, code: str) -> HttpResponse:
     )
     reasons = monitoring.reasons(exclusions)
     before, after = _neighbours(_filtered(study, request), code)
-    return _page(
+    return render_page(
         request,
         study,
         "manage/slot.html",
@@ -220,9 +211,9 @@ def slot_detail(request: UserRequest, slug: str, code: str) -> HttpResponse:
     )
 
 
-def _told(slot: Slot) -> dict[str, object]:
+def _told(slot: Slot) -> dict[str, Any]:
     """Return what was answered: every answer, and what is ticked in each shot."""
-    told: dict[str, object] = {"answers": _answers(slot)}
+    told: dict[str, Any] = {"answers": _answers(slot)}
     if asks_of_shots(slot.study):
         told["told"] = checklist_sheets.told_shots(slot)
         told["boxes"] = checklist_sheets.box_names(slot)
@@ -288,11 +279,9 @@ def _get_slot(study: Study, code: str) -> Slot:
     )
 
 
-@require_POST
-@login_required
-def slot_exclude(request: UserRequest, slug: str, code: str) -> HttpResponse:
+@study_page("POST", role="manager")
+def slot_exclude(request: UserRequest, study: Study, code: str) -> HttpResponse:
     """Leave a submitted slot out of the analysis, with a reason."""
-    study = get_study_for(request.user, slug, role="manager")
     slot = _get_slot(study, code)
     keys = request.POST.getlist("view")
     try:
@@ -306,21 +295,19 @@ def slot_exclude(request: UserRequest, slug: str, code: str) -> HttpResponse:
         )
     except exclusion.ExclusionError as error:
         messages.error(request, str(error))
-    return _to_slot(request, slug, code)
+    return _to_slot(request, study, code)
 
 
-def _to_slot(request: UserRequest, slug: str, code: str) -> HttpResponse:
+def _to_slot(request: UserRequest, study: Study, code: str) -> HttpResponse:
     """Return to the slot's page, with the filters of the list it was opened from."""
     query = _query(request)
-    address = reverse("slot-detail", args=[slug, code])
+    address = reverse("slot-detail", args=[study.slug, code])
     return redirect(f"{address}?{query}" if query else address)
 
 
-@require_POST
-@login_required
-def slot_restore(request: UserRequest, slug: str, code: str) -> HttpResponse:
+@study_page("POST", role="manager")
+def slot_restore(request: UserRequest, study: Study, code: str) -> HttpResponse:
     """Take an exclusion back."""
-    study = get_study_for(request.user, slug, role="manager")
     row = get_object_or_404(
         Exclusion, slot__study=study, slot__code=code, undone_at__isnull=True
     )
@@ -328,16 +315,14 @@ def slot_restore(request: UserRequest, slug: str, code: str) -> HttpResponse:
         exclusion.undo(row, author=request.user)
     except exclusion.ExclusionError as error:
         messages.error(request, str(error))
-    return _to_slot(request, slug, code)
+    return _to_slot(request, study, code)
 
 
-@require_safe
-@login_required
+@study_page()
 def frame_picture(
-    request: UserRequest, slug: str, pk: int, rendition: media.Rendition
+    request: UserRequest, study: Study, pk: int, rendition: media.Rendition
 ) -> HttpResponse:
     """Send a picture of one of the study's outputs."""
-    study = get_study_for(request.user, slug)
     frame = get_object_or_404(
         Frame.objects.select_related("media"),
         output__in=outputs_of(study),
@@ -348,32 +333,24 @@ def frame_picture(
     return _picture(media.rendition_path(frame.media, rendition))
 
 
-@require_safe
-@login_required
-def output_video(request: UserRequest, slug: str, pk: int) -> HttpResponseBase:
+@study_page()
+def output_video(request: UserRequest, study: Study, pk: int) -> HttpResponseBase:
     """Send the video of one of the study's outputs, or a part of it."""
-    study = get_study_for(request.user, slug)
     return send_video(request, get_object_or_404(outputs_of(study), pk=pk))
 
 
-@require_safe
-@login_required
-def output_still(request: UserRequest, slug: str, pk: int) -> HttpResponse:
+@study_page()
+def output_still(request: UserRequest, study: Study, pk: int) -> HttpResponse:
     """Send a picture from the middle of a video."""
-    outputs = outputs_of(get_study_for(request.user, slug)).filter(video__isnull=False)
+    outputs = outputs_of(study).filter(video__isnull=False)
     output = get_object_or_404(outputs.select_related("video"), pk=pk)
     assert output.video is not None
     return _picture(video_still_path(output.video, "thumb"))
 
 
 def _picture(path: Path) -> HttpResponse:
-    response = HttpResponse(path.read_bytes(), content_type="image/webp")
-    response["Cache-Control"] = f"private, max-age={PICTURE_SECONDS}"
-    return response
-
-
-def _page(
-    request: UserRequest, study: Study, template: str, **context: object
-) -> HttpResponse:
-    context |= {"study": study, "can_manage": can_manage(request.user, study)}
-    return render(request, template, context)
+    return HttpResponse(
+        path.read_bytes(),
+        content_type="image/webp",
+        headers={"Cache-Control": f"private, max-age={PICTURE_SECONDS}"},
+    )

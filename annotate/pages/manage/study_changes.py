@@ -5,23 +5,18 @@ from functools import partial
 from typing import TypedDict, TypeVar
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.db.models import Q, QuerySet
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
 
-from annotate.access.permissions import (
-    can_use_benchmark,
-    check_benchmark_of,
-    get_study_for,
-)
+from annotate.access.permissions import can_use_benchmark, check_benchmark_of
 from annotate.assignment.reassignment import judged_units, methods_of
 from annotate.models import Study
 from annotate.pages.manage.form_input import whole_number
 from annotate.pages.requests import UserRequest
+from annotate.pages.study_views import study_page
 from annotate.people.inviting import free_slots
 from annotate.people.presence import answers_by_day, patience_days
 from annotate.presentation.same_size import outputs_of
@@ -42,11 +37,9 @@ class Chosen(TypedDict):
 
 
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
-@login_required
-def extend(request: UserRequest, slug: str) -> HttpResponse:
+@study_page("GET", "HEAD", "POST", role="manager")
+def extend(request: UserRequest, study: Study) -> HttpResponse:
     """Add methods, stories, answers or people; or show what that would mean."""
-    study = get_study_for(request.user, slug, role="manager")
     if request.method != "POST":
         return _page(request, study)
     _check_reach(request, study)
@@ -68,11 +61,9 @@ def extend(request: UserRequest, slug: str) -> HttpResponse:
     )
 
 
-@require_POST
-@login_required
-def withdraw(request: UserRequest, slug: str) -> HttpResponse:
+@study_page("POST", role="manager")
+def withdraw(request: UserRequest, study: Study) -> HttpResponse:
     """Ask for no more answers to some methods or stories; or show what that means."""
-    study = get_study_for(request.user, slug, role="manager")
     return _change(
         request,
         study,
@@ -86,11 +77,9 @@ def withdraw(request: UserRequest, slug: str) -> HttpResponse:
 
 
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
-@login_required
-def redistribute(request: UserRequest, slug: str) -> HttpResponse:
+@study_page("GET", "HEAD", "POST", role="manager")
+def redistribute(request: UserRequest, study: Study) -> HttpResponse:
     """Give the work of people who stopped to the others; or show who would get it."""
-    study = get_study_for(request.user, slug, role="manager")
     if request.method != "POST":
         return _people_page(request, study)
     named = study.annotators.filter(name__in=request.POST.getlist("annotator"))

@@ -1,15 +1,11 @@
 """The page of a study's analysis views: what is hidden from which, and why."""
 
-from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db.models import Count, Q
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_POST, require_safe
 
-from annotate.access.permissions import can_manage, get_study_for
 from annotate.answers import analysis_views
 from annotate.models import (
     AnalysisView,
@@ -21,16 +17,19 @@ from annotate.models import (
     Study,
 )
 from annotate.pages.requests import UserRequest
+from annotate.pages.study_views import render_page, study_button, study_page
 from annotate.quality import exclusion, monitoring
 
 EXCLUSIONS_PER_PAGE = 100
 
+view_button = study_button(
+    "view-list", analysis_views.ViewError, exclusion.ExclusionError
+)
 
-@require_safe
-@login_required
-def view_list(request: UserRequest, slug: str) -> HttpResponse:
+
+@study_page()
+def view_list(request: UserRequest, study: Study) -> HttpResponse:
     """List the views with their counts, and which exclusion hides from which."""
-    study = get_study_for(request.user, slug)
     named = list(analysis_views.named_views(study))
     rows = (
         analysis_views.in_force(study)
@@ -47,25 +46,25 @@ def view_list(request: UserRequest, slug: str) -> HttpResponse:
     )
     reasons = monitoring.reasons(page)
     chosen = request.GET.get("annotator", "")
-    context = {
-        "study": study,
-        "can_manage": can_manage(request.user, study),
-        "counts": analysis_views.overview(study),
-        "named": named,
-        "page": page,
-        "rows": [(row, reasons[row.pk], _boxes(row, named)) for row in page],
-        "people": _people(study),
-        "chosen": chosen,
-        "reason": _reason(study, chosen),
-        "excluded_people": [
+    return render_page(
+        request,
+        study,
+        "manage/views.html",
+        counts=analysis_views.overview(study),
+        named=named,
+        page=page,
+        rows=[(row, reasons[row.pk], _boxes(row, named)) for row in page],
+        people=_people(study),
+        chosen=chosen,
+        reason=_reason(study, chosen),
+        excluded_people=[
             (person, len(found))
             for person, found in exclusion.excluded_wholesale(study).items()
         ],
-        "longest_reason": exclusion.LONGEST_REASON,
-        "longest_key": analysis_views.LONGEST_KEY,
-        "longest_title": analysis_views.LONGEST_TITLE,
-    }
-    return render(request, "manage/views.html", context)
+        longest_reason=exclusion.LONGEST_REASON,
+        longest_key=analysis_views.LONGEST_KEY,
+        longest_title=analysis_views.LONGEST_TITLE,
+    )
 
 
 def _boxes(row: Exclusion, named: list[AnalysisView]) -> list[tuple[str, bool]]:
@@ -92,28 +91,21 @@ def _reason(study: Study, name: str) -> str:
     return flag.sentence[: exclusion.LONGEST_REASON] if flag else ""
 
 
-@require_POST
-@login_required
-def view_add(request: UserRequest, slug: str) -> HttpResponse:
+@view_button
+def view_add(request: UserRequest, study: Study) -> str:
     """Add a named view."""
-    study = get_study_for(request.user, slug, role="manager")
-    try:
-        analysis_views.add_view(
-            study,
-            key=request.POST.get("key", ""),
-            title=request.POST.get("title", ""),
-            author=request.user,
-        )
-    except analysis_views.ViewError as error:
-        messages.error(request, str(error))
-    return redirect("view-list", slug)
+    analysis_views.add_view(
+        study,
+        key=request.POST.get("key", ""),
+        title=request.POST.get("title", ""),
+        author=request.user,
+    )
+    return ""
 
 
-@require_POST
-@login_required
-def view_choose(request: UserRequest, slug: str) -> HttpResponse:
+@view_button
+def view_choose(request: UserRequest, study: Study) -> str:
     """Store from which views the listed exclusions hide their answers."""
-    study = get_study_for(request.user, slug, role="manager")
     chosen: dict[int, set[str]] = {
         int(pk): set() for pk in request.POST.getlist("row") if is_number(pk)
     }
@@ -123,8 +115,7 @@ def view_choose(request: UserRequest, slug: str) -> HttpResponse:
             chosen[int(pk)].add(key)
     n = analysis_views.choose_views(study, chosen, author=request.user)
     text = ngettext("%(n)d exclusion changed.", "%(n)d exclusions changed.", n)
-    messages.success(request, text % {"n": n})
-    return redirect("view-list", slug)
+    return text % {"n": n}
 
 
 def is_number(text: str) -> bool:
@@ -132,37 +123,27 @@ def is_number(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) < 18
 
 
-@require_POST
-@login_required
-def annotator_exclude(request: UserRequest, slug: str) -> HttpResponse:
+@view_button
+def annotator_exclude(request: UserRequest, study: Study) -> str:
     """Leave everything out that somebody has submitted, with a reason."""
-    study = get_study_for(request.user, slug, role="manager")
     person = get_object_or_404(study.annotators, name=request.POST.get("annotator", ""))
-    try:
-        rows = exclusion.exclude_annotator(
-            person, reason=request.POST.get("reason", ""), author=request.user
-        )
-    except exclusion.ExclusionError as error:
-        messages.error(request, str(error))
-    else:
-        text = ngettext(
-            "%(n)d slot of %(name)s excluded.",
-            "%(n)d slots of %(name)s excluded.",
-            len(rows),
-        )
-        messages.success(request, text % {"n": len(rows), "name": person.name})
-    return redirect("view-list", slug)
+    rows = exclusion.exclude_annotator(
+        person, reason=request.POST.get("reason", ""), author=request.user
+    )
+    text = ngettext(
+        "%(n)d slot of %(name)s excluded.",
+        "%(n)d slots of %(name)s excluded.",
+        len(rows),
+    )
+    return text % {"n": len(rows), "name": person.name}
 
 
-@require_POST
-@login_required
-def annotator_restore(request: UserRequest, slug: str) -> HttpResponse:
+@view_button
+def annotator_restore(request: UserRequest, study: Study) -> str:
     """Take back the exclusion of everything that somebody has submitted."""
-    study = get_study_for(request.user, slug, role="manager")
     person = get_object_or_404(study.annotators, name=request.POST.get("annotator", ""))
     n = exclusion.undo_annotator(person, author=request.user)
     text = ngettext(
         "%(n)d slot of %(name)s restored.", "%(n)d slots of %(name)s restored.", n
     )
-    messages.success(request, text % {"n": n, "name": person.name})
-    return redirect("view-list", slug)
+    return text % {"n": n, "name": person.name}

@@ -6,7 +6,6 @@ import re
 import zipfile
 from pathlib import Path
 
-from django.contrib.auth.decorators import login_required
 from django.http import (
     FileResponse,
     Http404,
@@ -17,18 +16,18 @@ from django.http import (
 from django.shortcuts import get_object_or_404, redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.views.decorators.http import require_POST, require_safe
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from kombu.exceptions import OperationalError
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 
-from annotate.access.permissions import can_manage, get_study_for
+from annotate.access.permissions import get_study_for
 from annotate.history import as_of_event
 from annotate.models import MAIN, Report, Study
 from annotate.pages.requests import UserRequest
 from annotate.pages.research.scores import STOP_POLLING
+from annotate.pages.study_views import render_page, study_page
 from annotate.reports import (
     building,
     disagreements,
@@ -48,11 +47,9 @@ TYPES = {
 }
 
 
-@require_safe
-@login_required
-def table_csv(request: UserRequest, slug: str, table: str) -> StreamingHttpResponse:
+@study_page()
+def table_csv(request: UserRequest, study: Study, table: str) -> StreamingHttpResponse:
     """Stream one of the three tables, through a view and as of an event if asked."""
-    study = get_study_for(request.user, slug)
     response = _table(study, table, request.GET)
     name = f"{study.slug}-{table}.csv"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
@@ -91,14 +88,12 @@ def api_table(request: Request, slug: str, table: str) -> StreamingHttpResponse:
     return _table(study, table, request.query_params)
 
 
-@require_safe
-@login_required
-def report_list(request: UserRequest, slug: str) -> HttpResponse:
+@study_page()
+def report_list(request: UserRequest, study: Study) -> HttpResponse:
     """List the study's reports; htmx asks again while one is being built."""
-    study = get_study_for(request.user, slug)
     if not request.htmx:
         return _list_page(request, study, ReportForm(study=study))
-    context = _list(study)
+    context = {"study": study, **_list(study)}
     status = 200 if context["at_work"] else STOP_POLLING
     return render(request, "reports/_list.html", context, status=status)
 
@@ -107,7 +102,6 @@ def _list(study: Study) -> dict[str, object]:
     reports = study.reports.select_related("created_by", "view", "as_of")
     unfinished = (Report.State.QUEUED, Report.State.RUNNING)
     return {
-        "study": study,
         "reports": reports,
         "at_work": any(report.state in unfinished for report in reports),
     }
@@ -116,24 +110,25 @@ def _list(study: Study) -> dict[str, object]:
 def _list_page(
     request: UserRequest, study: Study, form: ReportForm, status: int = 200
 ) -> HttpResponse:
-    context = _list(study) | {
-        "can_manage": can_manage(request.user, study),
-        "form": form,
-        "missing": omissions.missing_now(study),
-        "address": reverse("report-list", args=[study.slug]),
-    }
-    return render(request, "reports/list.html", context, status=status)
+    return render_page(
+        request,
+        study,
+        "reports/list.html",
+        status,
+        **_list(study),
+        form=form,
+        missing=omissions.missing_now(study),
+        address=reverse("report-list", args=[study.slug]),
+    )
 
 
-@require_POST
-@login_required
-def report_create(request: UserRequest, slug: str) -> HttpResponse:
+@study_page("POST")
+def report_create(request: UserRequest, study: Study) -> HttpResponse:
     """Queue a report and ring the worker's bell.
 
     Nothing is queued where scores began to be computed after the form was shown, which
     did not ask `when` then.
     """
-    study = get_study_for(request.user, slug)
     form = ReportForm(request.POST, study=study)
     if not form.is_valid():
         return _list_page(request, study, form, status=422)
@@ -149,11 +144,9 @@ def report_create(request: UserRequest, slug: str) -> HttpResponse:
     return _queued(report)
 
 
-@require_POST
-@login_required
-def report_again(request: UserRequest, slug: str, pk: int) -> HttpResponse:
+@study_page("POST")
+def report_again(request: UserRequest, study: Study, pk: int) -> HttpResponse:
     """Queue a report of the same view, moment and options as an earlier one."""
-    study = get_study_for(request.user, slug)
     report = get_object_or_404(study.reports.select_related("study"), pk=pk)
     return _queued(building.build_again(report, user=request.user))
 
@@ -167,28 +160,24 @@ def _queued(report: Report) -> HttpResponse:
     return redirect("report-list", report.study.slug)
 
 
-def _get_report(request: UserRequest, slug: str, pk: int) -> Report:
-    study = get_study_for(request.user, slug)
+def _get_report(study: Study, pk: int) -> Report:
     return get_object_or_404(study.reports, pk=pk, state=Report.State.DONE)
 
 
-@require_safe
-@login_required
-def report_page(request: UserRequest, slug: str, pk: int) -> HttpResponse:
+@study_page()
+def report_page(request: UserRequest, study: Study, pk: int) -> HttpResponse:
     """Show the report's page under a policy that admits its own scripts only.
 
     The way back to the study stands in the page only; the file does without.
     """
     from analysis.report.content_security import content_security_policy
 
-    report = _get_report(request, slug, pk)
+    report = _get_report(study, pk)
     path = building.folder(report) / "report.html"
     if not path.is_file():
         raise Http404
     html = path.read_text(encoding="utf-8")
-    bar = render_to_string(
-        "reports/_bar.html", {"study": report.study, "report": report}
-    )
+    bar = render_to_string("reports/_bar.html", {"study": study, "report": report})
     response = HttpResponse(html.replace("<main>", f"<main>{bar}", 1))
     policy = content_security_policy(html)
     response["Content-Security-Policy"] = (
@@ -197,32 +186,30 @@ def report_page(request: UserRequest, slug: str, pk: int) -> HttpResponse:
     return response
 
 
-@require_safe
-@login_required
-def report_disagreements(request: UserRequest, slug: str, pk: int) -> HttpResponse:
+@study_page()
+def report_disagreements(request: UserRequest, study: Study, pk: int) -> HttpResponse:
     """Show the outputs on which a metric and people disagree most."""
-    report = _get_report(request, slug, pk)
+    report = _get_report(study, pk)
     choice, rows = disagreements.disagreements(
-        report.study,
+        study,
         building.folder(report),
         question=request.GET.get("question", ""),
         metric=request.GET.get("metric", ""),
     )
-    context = {
-        "study": report.study,
-        "report": report,
-        "choice": choice,
-        "rows": rows,
-        "can_manage": can_manage(request.user, report.study),
-    }
-    return render(request, "reports/disagreements.html", context)
+    return render_page(
+        request,
+        study,
+        "reports/disagreements.html",
+        report=report,
+        choice=choice,
+        rows=rows,
+    )
 
 
-@require_safe
-@login_required
-def report_file(request: UserRequest, slug: str, pk: int, name: str) -> FileResponse:
+@study_page()
+def report_file(request: UserRequest, study: Study, pk: int, name: str) -> FileResponse:
     """Send one table or the JSON; only files that the report wrote have a name here."""
-    base = building.folder(_get_report(request, slug, pk))
+    base = building.folder(_get_report(study, pk))
     path = _files(base).get(name)
     if path is None:
         raise Http404
@@ -234,18 +221,18 @@ def report_file(request: UserRequest, slug: str, pk: int, name: str) -> FileResp
     )
 
 
-@require_safe
-@login_required
-def report_zip(request: UserRequest, slug: str, pk: int) -> FileResponse:
+@study_page()
+def report_zip(request: UserRequest, study: Study, pk: int) -> FileResponse:
     """Send the whole report as one archive."""
-    base = building.folder(_get_report(request, slug, pk))
+    base = building.folder(_get_report(study, pk))
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(base.rglob("*")):
             if path.is_file():
                 archive.write(path, path.relative_to(base))
     buffer.seek(0)
-    return FileResponse(buffer, as_attachment=True, filename=f"{slug}-report-{pk}.zip")
+    name = f"{study.slug}-report-{pk}.zip"
+    return FileResponse(buffer, as_attachment=True, filename=name)
 
 
 def _files(base: Path) -> dict[str, Path]:

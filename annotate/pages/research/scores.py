@@ -15,18 +15,19 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 from kombu.exceptions import OperationalError
 
 from annotate.access.permissions import (
     can_manage,
     can_use_benchmark,
     check_benchmark_of,
-    get_study_for,
 )
 from annotate.models import Study
+from annotate.pages.requests import UserRequest
+from annotate.pages.study_views import study_button, study_page
 from annotate.reports.study_scores import about_judged, scores_of
 from evalcore.metrics import registry
 from evalcore.metrics.base import Metric
@@ -107,15 +108,13 @@ def _families() -> list[MetricsSection]:
     ]
 
 
-@require_safe
-@login_required
-def study_scoring(request: HttpRequest, slug: str) -> HttpResponse:
+@study_page()
+def study_scoring(request: UserRequest, study: Study) -> HttpResponse:
     """Show how many outputs have which score, the latest runs, and what is lacking.
 
     While runs are at work the page asks for them every other second (`part=runs`), and
     for what costs more to count less often and at their end (`part=scores`).
     """
-    study = get_study_for(request.user, slug)
     is_member = can_use_benchmark(request.user, study)
     part = request.GET.get("part")
     whose = ["", study.slug] if is_member else [study.slug]
@@ -210,36 +209,27 @@ def _absences(study: Study) -> list[Row]:
     return found
 
 
-@require_POST
-@login_required
-def study_score(request: HttpRequest, slug: str) -> HttpResponse:
+@study_button("study-scoring", registry.UnknownMetricError, ScoringError)
+def study_score(request: UserRequest, study: Study) -> str:
     """Queue the chosen metrics with the baselines, and ring the workers' bell."""
-    study = get_study_for(request.user, slug, role="manager")
     check_benchmark_of(request.user, study)
     truth = request.POST.get("truth", "")
-    try:
-        metric_runs.queue_run(study.benchmark, _chosen(request.POST), truth=truth)
-    except (registry.UnknownMetricError, ScoringError) as error:
-        messages.error(request, str(error))
-        return redirect("study-scoring", slug)
+    metric_runs.queue_run(study.benchmark, _chosen(request.POST), truth=truth)
     try:
         ring()
     except (OperationalError, OSError):
         logger.warning("the broker is away; the run waits")
         messages.info(request, _("Queued; the worker takes it within a minute."))
-    return redirect("study-scoring", slug)
+    return ""
 
 
-@require_POST
-@login_required
-def scoring_stop(request: HttpRequest, slug: str, run: int) -> HttpResponse:
+@study_button("study-scoring")
+def scoring_stop(request: UserRequest, study: Study, run: int) -> str:
     """Stop a run; what it has stored stays."""
-    study = get_study_for(request.user, slug, role="manager")
     check_benchmark_of(request.user, study)
     get_object_or_404(study.benchmark.metric_runs, pk=run)
-    if metric_runs.stop(study.benchmark.metric_runs.filter(pk=run)):
-        messages.success(request, _("Stopped. What was computed stays."))
-    return redirect("study-scoring", slug)
+    stopped = metric_runs.stop(study.benchmark.metric_runs.filter(pk=run))
+    return _("Stopped. What was computed stays.") if stopped else ""
 
 
 def _chosen(sent: QueryDict) -> list[str]:

@@ -1,0 +1,90 @@
+"""What the pages of a study have in common: who is let in, how a button is answered."""
+
+from collections.abc import Callable
+from functools import wraps
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from annotate.access.permissions import can_manage, get_study_for
+from annotate.models import Study
+from annotate.pages.requests import UserRequest
+
+View = Callable[..., HttpResponseBase]
+
+
+def attachment(
+    name: str, content_type: str = "text/csv; charset=utf-8"
+) -> dict[str, str]:
+    """Return the headers of a file to be stored, a table unless said otherwise."""
+    return {
+        "Content-Type": content_type,
+        "Content-Disposition": f'attachment; filename="{name}"',
+    }
+
+
+def render_page(
+    request: UserRequest,
+    study: Study,
+    template: str,
+    status: int = 200,
+    **context: object,
+) -> HttpResponse:
+    """Return a page of the study, which says whether the user may change it."""
+    context |= {"study": study, "can_manage": can_manage(request.user, study)}
+    return render(request, template, context, status=status)
+
+
+def study_page(*methods: str, role: str | None = None) -> Callable[[View], View]:
+    """Hand the view the study that the address names, if the user may see it.
+
+    Without methods the page can only be looked at. With `role="manager"` a researcher
+    is refused.
+    """
+
+    def decorate(view: View) -> View:
+        @require_http_methods(methods or ("GET", "HEAD"))
+        @login_required
+        @wraps(view)
+        def wrapped(
+            request: UserRequest, slug: str, **kwargs: object
+        ) -> HttpResponseBase:
+            return view(request, get_study_for(request.user, slug, role), **kwargs)
+
+        return wrapped
+
+    return decorate
+
+
+def study_button(
+    back_to: str, *errors: type[Exception]
+) -> Callable[[Callable[..., str | HttpResponseBase]], View]:
+    """Do what a manager's button says, tell it, and return to a page of the study.
+
+    The view returns what is told, or another answer; what it raises of the `errors` is
+    told instead.
+    """
+
+    def decorate(view: Callable[..., str | HttpResponseBase]) -> View:
+        @study_page("POST", role="manager")
+        @wraps(view)
+        def wrapped(
+            request: UserRequest, study: Study, **kwargs: object
+        ) -> HttpResponseBase:
+            try:
+                answer = view(request, study, **kwargs)
+            except errors as error:
+                messages.error(request, str(error))
+                answer = ""
+            if isinstance(answer, HttpResponseBase):
+                return answer
+            if answer:
+                messages.success(request, answer)
+            return redirect(back_to, study.slug)
+
+        return wrapped
+
+    return decorate
