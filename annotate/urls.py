@@ -44,10 +44,8 @@ VIDEO = f"{SIDE}/video/$"
 CHARACTER = f"character/(?P<index>[0-9]{{1,4}})/{NUMBERED}"
 
 
-def of_study(
-    rest: str, view: View, name: str, extra: dict[str, str] | None = None
-) -> URLPattern:
-    return path(f"studies/<slug:slug>/{rest}", view, extra, name=name)
+def of_study(rest: str, view: View, name: str, **fixed: str) -> URLPattern:
+    return path(f"studies/<slug:slug>/{rest}", view, fixed, name=name)
 
 
 def under_link(rest: str, view: View, name: str) -> URLPattern:
@@ -74,13 +72,13 @@ study_urls = [
     of_study("annotators/exclude/", view_pages.annotator_exclude, "annotator-exclude"),
     of_study("annotators/restore/", view_pages.annotator_restore, "annotator-restore"),
     of_study(
-        "frames/<int:pk>/", studies.frame_picture, "frame-thumb", {"rendition": "thumb"}
+        "frames/<int:pk>/", studies.frame_picture, "frame-thumb", rendition="thumb"
     ),
     of_study(
         "frames/<int:pk>/display/",
         studies.frame_picture,
         "frame-display",
-        {"rendition": "display"},
+        rendition="display",
     ),
     of_study("outputs/<int:pk>/video/", studies.output_video, "output-video"),
     of_study("outputs/<int:pk>/still/", studies.output_still, "output-still"),
@@ -194,9 +192,7 @@ rate_urls = [
 # Reports and downloads, below a study's address
 report_urls = [
     *(
-        of_study(
-            f"{table}.csv", reports.table_csv, f"study-{table}-csv", {"table": table}
-        )
+        of_study(f"{table}.csv", reports.table_csv, f"study-{table}-csv", table=table)
         for table in TABLES
     ),
     re_path(

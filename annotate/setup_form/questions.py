@@ -5,8 +5,8 @@ from collections.abc import Callable
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
-from annotate.setup_form.fields import Card, Field, FieldGroup
-from annotate.setup_form.sections import number, texts
+from annotate.setup_form.fields import Card, FieldGroup
+from annotate.setup_form.sections import filled, number, texts
 from annotate.setup_form.values import FormValues, kind_at, questions, steps
 from evalcore.metrics import registry
 
@@ -19,27 +19,24 @@ def cards(values: FormValues) -> list[Card]:
 def _card(values: FormValues, index: int) -> Card:
     name = f"questions.{index}"
     kind = kind_at(values, index)
-    key = Field(
+    key = filled(
+        values,
         f"{name}.key",
         _("Key"),
-        "text",
-        values.getlist(f"{name}.key"),
         _("Names the question in tables: letters, digits, - and _."),
     )
     title = _shown(values, f"{name}.title") or values.get(f"{name}.key")
-    metric = Field(
+    metric = filled(
+        values,
         f"{name}.metric",
         _("Metric"),
-        "text",
-        values.getlist(f"{name}.metric"),
         _("The metric that is meant to measure this."),
         choices=[(known, known) for known in registry.names()],
     )
-    asked = Field(
+    asked = filled(
+        values,
         f"{name}.stories",
         _("Only for stories with these tags"),
-        "text",
-        values.getlist(f"{name}.stories"),
         _("YAML, such as: angle: [TR]"),
     )
     return Card(
@@ -72,13 +69,8 @@ def _category(values: FormValues, name: str) -> list[FieldGroup]:
 
 
 def _tie(values: FormValues, name: str) -> list[FieldGroup]:
-    allowed = Field(
-        f"{name}.allow_tie",
-        _("“No preference” is an answer"),
-        "tick",
-        values.getlist(f"{name}.allow_tie"),
-    )
-    return [FieldGroup([allowed])]
+    told = _("“No preference” is an answer")
+    return [FieldGroup([filled(values, f"{name}.allow_tie", told, kind="tick")])]
 
 
 def _scale(values: FormValues, name: str) -> list[FieldGroup]:

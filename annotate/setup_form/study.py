@@ -4,6 +4,7 @@ What the form says becomes a study file and is read as one, so that a study set 
 the browser and one set up by command are the same.
 """
 
+import re
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,8 +13,9 @@ from django.utils.translation import gettext as _
 
 from annotate.assignment.designs.balanced import ImpossibleDesignError
 from annotate.kinds.base import Kind
-from annotate.setup_form import questions, sections
+from annotate.setup_form import questions
 from annotate.setup_form.fields import Card, Field, FieldGroup, Section
+from annotate.setup_form.sections import Sections
 from annotate.setup_form.values import (
     FormValues,
     kind_at,
@@ -35,15 +37,7 @@ from annotate.studies.yaml_lines import DefinitionError
 from evalcore.models import Benchmark
 
 # What is said beside the study file.
-BESIDE = (
-    "slug",
-    "template",
-    "annotators",
-    "method",
-    "story",
-    "all_method",
-    "all_story",
-)
+BESIDE = re.compile(r"slug|template|(all_)?(method|story)|annotators(\..*)?")
 
 
 @dataclass(frozen=True)
@@ -86,16 +80,15 @@ class StudyForm:
         values = self.values
         for code in self._languages_of_file():
             values.setdefault(f"annotators.{code}", "")
-        name = sections.basics(values, fixed_slug=self.fixed_slug)
-        judged = sections.judged(values, self.benchmark)
-        who, handing = sections.people(values), sections.handing_out(values)
+        sections = Sections(values)
+        name = sections.basics(fixed_slug=self.fixed_slug)
+        judged = sections.judged(self.benchmark)
+        who, handing = sections.people(), sections.handing_out()
         self.cards: list[Card] = []
         if self.in_file:
-            self.before = [_without(name, "title"), _chosen(judged)]
-            self.after = [
-                _without(who, "assignment", "redundancy", "session_size"),
-                _only_people(handing),
-            ]
+            handing.title = _("Annotators of each language")
+            self.before = [_beside(name), _beside(judged)]
+            self.after = [_beside(who), _beside(handing)]
             self.file = Field(
                 "file", _("Study file"), "code", values.getlist("file"), rows=30
             )
@@ -103,16 +96,11 @@ class StudyForm:
         else:
             self.cards = questions.cards(values)
             self.before = [name, judged]
-            self.after = [
-                who,
-                handing,
-                sections.presentation(values),
-                sections.quality(values),
-            ]
+            self.after = [who, handing, sections.presentation(), sections.quality()]
             if sets_key(values) == "pairs":
                 keys = [card.more[-1].fields[0].value for card in self.cards]
-                self.after.append(sections.adaptive(values, keys))
-            self.after.append(sections.wording(values))
+                self.after.append(sections.adaptive(keys))
+            self.after.append(sections.wording())
             fields = []
         listed: list[Section] = [*self.before, *self.cards, *self.after]
         fields += [one for section in listed for one in section.fields]
@@ -166,11 +154,7 @@ class StudyForm:
 
     def _beside(self) -> FormValues:
         return FormValues(
-            {
-                name: given
-                for name, given in self.values.lists()
-                if name.split(".")[0] in BESIDE
-            }
+            {name: given for name, given in self.values.lists() if _is_beside(name)}
         )
 
     def _again(self, values: FormValues) -> "StudyForm":
@@ -239,21 +223,15 @@ class StudyForm:
         return next(parts, self.fields.get("file"))
 
     def _blame(self, problems: Iterable[DefinitionError]) -> None:
-        for one in problems:
-            self._blame_one(one)
-
-    def _blame_one(self, error: DefinitionError) -> None:
-        name = ".".join(str(step) for step in error.path)
-        text = error.reason
-        if name.startswith("rules.") and name not in self.fields:
-            name = "rules.own"
-        if self.in_file:
-            text = _("Line %(line)s: %(reason)s") % {
-                "line": error.line,
-                "reason": ": ".join(filter(None, (name, text))),
-            }
-            name = "file"
-        self.add_problem(name, text)
+        for error in problems:
+            name, text = ".".join(map(str, error.path)), error.reason
+            if name.startswith("rules.") and name not in self.fields:
+                name = "rules.own"
+            if self.in_file:
+                reason = ": ".join(filter(None, (name, text)))
+                told = _("Line %(line)s: %(reason)s")
+                name, text = "file", told % {"line": error.line, "reason": reason}
+            self.add_problem(name, text)
 
     def _definition(self) -> StudyDefinition | None:
         name = self.values.get("template") or self.values.get("slug") or "study"
@@ -301,27 +279,16 @@ class StudyForm:
         return 0
 
 
-def _without(section: Section, *names: str) -> Section:
-    """Return the section without fields that the file holds."""
+def _is_beside(name: str) -> bool:
+    """Say whether a value is said beside the study file."""
+    return BESIDE.fullmatch(name) is not None
+
+
+def _beside(section: Section) -> Section:
+    """Return the section without the fields that the file holds."""
     groups = [
-        FieldGroup([one for one in group.fields if one.name not in names], group.only)
+        FieldGroup([one for one in group.fields if _is_beside(one.name)], group.only)
         for group in section.groups
     ]
     section.groups = [group for group in groups if group.fields]
-    return section
-
-
-def _chosen(section: Section) -> Section:
-    held = [
-        one.name
-        for one in section.fields
-        if one.name.startswith(("stories.", "pairs.", "sets."))
-    ]
-    return _without(section, *held)
-
-
-def _only_people(section: Section) -> Section:
-    held = [one.name for one in section.fields if not one.name.startswith("annotators")]
-    section = _without(section, *held)
-    section.title = _("Annotators of each language")
     return section
