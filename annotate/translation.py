@@ -32,6 +32,7 @@ KEYWORDS = {
     "gettext": None,
     "gettext_lazy": None,
     "ngettext": (1, 2),
+    "ngettext_lazy": (1, 2),
     "gettext_noop": None,
     "pgettext": ((1, "c"), 2),
     "pgettext_lazy": ((1, "c"), 2),

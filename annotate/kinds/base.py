@@ -4,6 +4,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from django.utils.functional import Promise
+
 from annotate.models import Answer, Question, Slot, Study
 from annotate.quality_rules.signals import SIGNALS
 
@@ -63,6 +65,12 @@ class Kind(ABC):
         Of its table: before and after those about the slot, from the story on.
     fields_read
         What `rows` needs of an answer beside value, question and slot.
+    title, phrase
+        What lists of studies call it, and the page where a study is set up.
+    heading
+        What somebody is asked to do, as the heading of the page.
+    asks
+        What a template of so many questions (`n`) asks, of one scale or of none.
     template, keys_template
         How it is asked, and the keys that answer it.
     options_class
@@ -86,6 +94,10 @@ class Kind(ABC):
     columns: ClassVar[tuple[str, ...]]
     more_columns: ClassVar[tuple[str, ...]] = ()
     fields_read: ClassVar[tuple[str, ...]] = ()
+    title: ClassVar[Promise]
+    phrase: ClassVar[Promise]
+    heading: ClassVar[Promise]
+    asks: ClassVar[Promise]
     template: ClassVar[str] = "rate/_questions.html"
     keys_template: ClassVar[str]
     options_class: ClassVar[str] = ""
@@ -144,21 +156,10 @@ class Kind(ABC):
 
     # Showing
 
-    @abstractmethod
-    def title(self) -> str:
-        """Return what lists of studies call it."""
-
-    @abstractmethod
-    def phrase(self) -> str:
-        """Return the same where a study is set up."""
-
-    @abstractmethod
-    def heading(self) -> str:
-        """Return what somebody is asked to do, as the heading of the page."""
-
-    @abstractmethod
     def brief(self, number: int, scale: tuple[int, int] | None) -> str:
         """Return what a template of so many questions asks."""
+        low, high = scale or ("", "")
+        return str(self.asks % {"n": number, "low": low, "high": high})
 
     @abstractmethod
     def options(self, slot: Slot, question: Question) -> tuple[Option, ...]:

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext_lazy
 
 from annotate.kinds.base import FileReader, Path
 from annotate.kinds.likert.kind import LikertKind
@@ -18,6 +17,14 @@ class ChecklistKind(LikertKind):
     """A box that is ticked (1) or not (0) in every shot."""
 
     name = "checklist"
+    title = gettext_lazy("checklist")
+    phrase = gettext_lazy("a checklist for each shot")
+    heading = gettext_lazy("Say what occurs in the story")
+    asks = ngettext_lazy(
+        "A checklist for each shot, %(n)s label:",
+        "A checklist for each shot, %(n)s labels:",
+        "n",
+    )
     template = "rate/_checklist.html"
     keys_template = "rate/_keys_checklist.html"
     of_shots = True
@@ -45,27 +52,6 @@ class ChecklistKind(LikertKind):
         """Return the category that a label belongs to."""
         at = [*path, "category"]
         return {"categories": reader.texts(data.get("category"), at)}
-
-    def title(self) -> str:
-        """Return what lists of studies call it."""
-        return _("checklist")
-
-    def phrase(self) -> str:
-        """Return the same where a study is set up."""
-        return _("a checklist for each shot")
-
-    def heading(self) -> str:
-        """Return what somebody is asked to do."""
-        return _("Say what occurs in the story")
-
-    def brief(self, number: int, scale: tuple[int, int] | None) -> str:
-        """Return what a template asks."""
-        text = ngettext(
-            "A checklist for each shot, %(n)s label:",
-            "A checklist for each shot, %(n)s labels:",
-            number,
-        )
-        return text % {"n": number}
 
     def stored_keys(
         self, key: str, scale: tuple[int, int] | None

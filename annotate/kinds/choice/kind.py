@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.db.models import F
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext_lazy
 
 from annotate.kinds.base import FileReader, Kind, Option, Path
 from annotate.models import Answer, Choice, Question, Slot, Study
@@ -36,6 +36,14 @@ class ChoiceKind(Kind):
     """Left, right, or no preference where the question allows it."""
 
     name = "choice"
+    title = gettext_lazy("side by side")
+    phrase = gettext_lazy("two methods side by side")
+    heading = gettext_lazy("Compare two stories")
+    asks = ngettext_lazy(
+        "Two methods side by side, %(n)s question:",
+        "Two methods side by side, %(n)s questions:",
+        "n",
+    )
     keys_template = "rate/_keys_choice.html"
     options_class = "options-pair"
     least = most = 2
@@ -65,7 +73,6 @@ class ChoiceKind(Kind):
     def read(
         self, reader: FileReader, data: Mapping[str, Any], path: Path, usual: Any
     ) -> dict[str, Any]:
-        """Return whether a tie is allowed."""
         given, at = data.get("allow_tie", True), [*path, "allow_tie"]
         return {"allow_tie": reader.one_of(given, (True, False), at)}
 
@@ -79,27 +86,6 @@ class ChoiceKind(Kind):
     ) -> str:
         """Return the better method's name, or tie."""
         return str(reader.one_of(value, [*map(str, methods), "tie"], path))
-
-    def title(self) -> str:
-        """Return what lists of studies call it."""
-        return _("side by side")
-
-    def phrase(self) -> str:
-        """Return the same where a study is set up."""
-        return _("two methods side by side")
-
-    def heading(self) -> str:
-        """Return what somebody is asked to do."""
-        return _("Compare two stories")
-
-    def brief(self, number: int, scale: tuple[int, int] | None) -> str:
-        """Return what a template asks."""
-        text = ngettext(
-            "Two methods side by side, %(n)s question:",
-            "Two methods side by side, %(n)s questions:",
-            number,
-        )
-        return text % {"n": number}
 
     def fields(
         self, slot: Slot, question: Question, value: int | str
@@ -128,15 +114,12 @@ class ChoiceKind(Kind):
         return tuple((side, labels[side], KEYS[side]) for side in sides)
 
     def labels(self) -> list[str]:
-        """Return what the sides are called."""
         return list(side_labels().values())
 
     def as_seen(self, slot: Slot, value: int | str) -> str:
-        """Return the side that was chosen."""
         return as_side(str(value), slot.a_is_left)
 
     def words(self, slot: Slot, question: Question, value: int | str) -> str:
-        """Return the method's name."""
         methods = dict(zip("ab", slot.unit.methods, strict=False))
         return methods.get(str(value)) or _("No preference")
 
@@ -173,7 +156,6 @@ class ChoiceKind(Kind):
     def checked(
         self, frame: "pd.DataFrame", *, file: str, scale: tuple[int, int] | None
     ) -> "pd.DataFrame":
-        """Return the table of choices, checked."""
         from analysis.reading.inputs import check_choices
 
         return check_choices(frame, file=file)
@@ -183,5 +165,4 @@ class ChoiceKind(Kind):
         return {"a": 1.0, "b": 0.0}.get(str(judgement), 0.5)
 
     def code(self, judgement: int | str) -> float:
-        """Return a number for each value."""
         return CODES[str(judgement)]

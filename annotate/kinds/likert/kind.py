@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import F
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext_lazy
 
 from annotate.kinds.base import FileReader, Kind, Option, Path
 from annotate.models import Question, Rating, Slot, Study
@@ -33,6 +33,14 @@ class LikertKind(Kind):
     """An integer on the question's scale, each value perhaps with an anchor."""
 
     name = "likert"
+    title = gettext_lazy("ratings")
+    phrase = gettext_lazy("ratings on a scale")
+    heading = gettext_lazy("Rate the story")
+    asks = ngettext_lazy(
+        "One story at a time from %(low)s to %(high)s, %(n)s question:",
+        "One story at a time from %(low)s to %(high)s, %(n)s questions:",
+        "n",
+    )
     keys_template = "rate/_keys_likert.html"
     options_class = "options-scale"
     model = Rating
@@ -43,7 +51,6 @@ class LikertKind(Kind):
     def read(
         self, reader: FileReader, data: Mapping[str, Any], path: Path, usual: Any
     ) -> dict[str, Any]:
-        """Return scale and anchors."""
         scale = reader.scale(data.get("scale"), [*path, "scale"]) or usual
         is_wrong = reader.is_wrong("scale") or reader.is_wrong(*path, "scale")
         if scale is None and not is_wrong:
@@ -74,28 +81,6 @@ class LikertKind(Kind):
             raise reader.fail(path, f"write a value or a range within {low} to {high}")
         return limits[0], limits[1]
 
-    def title(self) -> str:
-        """Return what lists of studies call it."""
-        return _("ratings")
-
-    def phrase(self) -> str:
-        """Return the same where a study is set up."""
-        return _("ratings on a scale")
-
-    def heading(self) -> str:
-        """Return what somebody is asked to do."""
-        return _("Rate the story")
-
-    def brief(self, number: int, scale: tuple[int, int] | None) -> str:
-        """Return what a template asks, and on which scale."""
-        low, high = scale or ("", "")
-        text = ngettext(
-            "One story at a time from %(low)s to %(high)s, %(n)s question:",
-            "One story at a time from %(low)s to %(high)s, %(n)s questions:",
-            number,
-        )
-        return text % {"low": low, "high": high, "n": number}
-
     def fields(
         self, slot: Slot, question: Question, value: int | str
     ) -> dict[str, Any]:
@@ -107,7 +92,6 @@ class LikertKind(Kind):
         return tuple((str(v), anchor, str(v)) for v, anchor in question.steps)
 
     def words(self, slot: Slot, question: Question, value: int | str) -> str:
-        """Return the anchor."""
         return dict(question.steps).get(int(value), "")
 
     def faults(self, study: Study) -> Iterator[str]:
@@ -124,7 +108,6 @@ class LikertKind(Kind):
     def rows(
         self, answer: Mapping[str, Any], methods: Sequence[str]
     ) -> list[dict[str, Any]]:
-        """Return method, dimension and rating."""
         return [
             {
                 "method": methods[0],
@@ -136,7 +119,6 @@ class LikertKind(Kind):
     def checked(
         self, frame: "pd.DataFrame", *, file: str, scale: tuple[int, int] | None
     ) -> "pd.DataFrame":
-        """Return the table of ratings, checked."""
         from analysis.reading.inputs import check_ratings
 
         return check_ratings(frame, file=file, scale=scale)

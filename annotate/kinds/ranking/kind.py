@@ -5,7 +5,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext_lazy
 
 from annotate.kinds.base import FileReader, Option, Path
 from annotate.kinds.choice.kind import ChoiceKind
@@ -30,6 +30,14 @@ class RankingKind(ChoiceKind):
     """An order of all outputs, without ties; it stands for the choices it implies."""
 
     name = "ranking"
+    title = gettext_lazy("rankings")
+    phrase = gettext_lazy("several methods in order")
+    heading = gettext_lazy("Put the versions of the story in order")
+    asks = ngettext_lazy(
+        "Several methods in order, %(n)s question:",
+        "Several methods in order, %(n)s questions:",
+        "n",
+    )
     template = "rate/_ranking.html"
     keys_template = "rate/_keys_ranking.html"
     least, most = 3, 5
@@ -59,27 +67,6 @@ class RankingKind(ChoiceKind):
     ) -> dict[str, Any]:
         """Return nothing: all is said by the outputs that are shown."""
         return {}
-
-    def title(self) -> str:
-        """Return what lists of studies call it."""
-        return _("rankings")
-
-    def phrase(self) -> str:
-        """Return the same where a study is set up."""
-        return _("several methods in order")
-
-    def heading(self) -> str:
-        """Return what somebody is asked to do."""
-        return _("Put the versions of the story in order")
-
-    def brief(self, number: int, scale: tuple[int, int] | None) -> str:
-        """Return what a template asks."""
-        text = ngettext(
-            "Several methods in order, %(n)s question:",
-            "Several methods in order, %(n)s questions:",
-            number,
-        )
-        return text % {"n": number}
 
     def fields(
         self, slot: Slot, question: Question, value: int | str
@@ -118,7 +105,6 @@ class RankingKind(ChoiceKind):
         return BEFORE.join(sorted(ranks, key=ranks.__getitem__))
 
     def options(self, slot: Slot, question: Question) -> tuple[Option, ...]:
-        """Return the places on the screen."""
         labels = self.labels()[: len(slot.unit.outputs)]
         return tuple((str(n), label, str(n)) for n, label in enumerate(labels, start=1))
 
@@ -127,7 +113,6 @@ class RankingKind(ChoiceKind):
         return BEFORE.join(place for place, *_rest in self.options(slot, question))
 
     def labels(self) -> list[str]:
-        """Return what the places are called."""
         return [_("Version %(n)s") % {"n": n} for n in range(1, self.most + 1)]
 
     def as_seen(self, slot: Slot, value: int | str) -> str:
@@ -166,7 +151,6 @@ class RankingKind(ChoiceKind):
     def checked(
         self, frame: "pd.DataFrame", *, file: str, scale: tuple[int, int] | None
     ) -> "pd.DataFrame":
-        """Return the table of rankings, checked."""
         from analysis.reading.inputs import check_rankings
 
         return check_rankings(frame, file=file)
