@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.conf import settings
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -10,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from annotate.models.people import Annotator
 from annotate.models.slots import Slot
 from annotate.models.studies import Study
+from annotate.models.users import account_if_known
 
 
 class EventQuerySet(models.QuerySet["Event"]):
@@ -74,13 +74,7 @@ class Event(models.Model):
     annotator = models.ForeignKey(
         Annotator, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )
-    user = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        on_delete=models.SET_NULL,
-        null=True,
-        blank=True,
-        related_name="+",
-    )
+    user = account_if_known()
     slot = models.ForeignKey(
         Slot, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )

@@ -1,12 +1,12 @@
 """What quality rules found about annotators."""
 
-from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import pgettext_lazy
 
 from annotate.models.people import Annotator
+from annotate.models.users import account_if_known
 from annotate.quality_rules import findings
 
 
@@ -36,13 +36,7 @@ class Flag(models.Model):
         null=True, blank=True, help_text="When the annotator read the warning."
     )
     resolved_at = models.DateTimeField(null=True, blank=True)
-    resolved_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        on_delete=models.SET_NULL,
-        null=True,
-        blank=True,
-        related_name="+",
-    )
+    resolved_by = account_if_known()
 
     class Meta:
         ordering = ["-created_at", "-id"]

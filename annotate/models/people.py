@@ -2,13 +2,13 @@
 
 import secrets
 
-from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from annotate.models.studies import Study
+from annotate.models.users import account_if_known
 
 
 def new_token() -> str:
@@ -112,13 +112,7 @@ class Invitation(models.Model):
     note = models.CharField(
         max_length=200, blank=True, help_text="Seen by managers only."
     )
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        on_delete=models.SET_NULL,
-        null=True,
-        blank=True,
-        related_name="+",
-    )
+    created_by = account_if_known()
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     revoked_at = models.DateTimeField(null=True, blank=True)
 
@@ -141,13 +135,7 @@ class JoinLink(models.Model):
         help_text="Whoever joined goes on by the platform's id on any device.",
     )
     note = models.CharField(max_length=200, blank=True)
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        on_delete=models.SET_NULL,
-        null=True,
-        blank=True,
-        related_name="+",
-    )
+    created_by = account_if_known()
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     closed_at = models.DateTimeField(null=True, blank=True)
 

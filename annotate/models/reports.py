@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -12,6 +11,7 @@ from analysis.options import AlignOptions
 from annotate.models.events import Event
 from annotate.models.exclusions import MAIN, AnalysisView
 from annotate.models.studies import Study
+from annotate.models.users import account_if_known
 
 
 class Report(models.Model):
@@ -41,13 +41,7 @@ class Report(models.Model):
         default=False, help_text="Built, as of then, when no scores are being computed."
     )
     options = models.JSONField(default=dict, blank=True)
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        on_delete=models.SET_NULL,
-        null=True,
-        blank=True,
-        related_name="+",
-    )
+    created_by = account_if_known()
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     heartbeat_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)

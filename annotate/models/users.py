@@ -1,6 +1,8 @@
 """Accounts of those who manage and read studies."""
 
+from django.conf import settings
 from django.contrib.auth.models import AbstractUser
+from django.db import models
 
 
 class User(AbstractUser):
@@ -9,3 +11,14 @@ class User(AbstractUser):
     Annotators have no account: their invitation link is their identity
     (see `Annotator`).
     """
+
+
+def account_if_known() -> "models.ForeignKey[User | None, User | None]":
+    """Return the field of who did something; it outlives the account."""
+    return models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+    )
