@@ -155,6 +155,11 @@ class StudyDefinition:
         )
 
     @property
+    def answers(self) -> dict[str, int]:
+        """Return the answers a unit by language, "" where languages play no part."""
+        return dict(self.languages or {"": self.redundancy})
+
+    @property
     def kinds(self) -> list[Kind]:
         """Return the kinds of the questions, each once."""
         return list(dict.fromkeys(KINDS[one.kind] for one in self.questions))

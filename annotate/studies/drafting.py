@@ -14,11 +14,10 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotate import event_log
-from annotate.assignment.reassignment import judged_units, methods_of
 from annotate.models import Annotator, Event, Study, StudyMember, User
 from annotate.studies import lifecycle, planning
 from annotate.studies.definition import StudyDefinition
-from annotate.studies.extending import withdrawn_names
+from annotate.studies.extending import names_now, withdrawn_names
 from annotate.studies.planning import Draft
 from annotate.studies.study_file import read_definition
 from annotate.studies.study_writing import write_definition
@@ -184,10 +183,7 @@ def _as_it_is_now(study: Study, setup: Setup) -> Setup:
 
 def as_judged(study: Study, setup: Setup) -> Setup:
     """Name the methods and stories that the study judges, whatever else there is."""
-    gone_methods, gone_stories = withdrawn_names(study)
-    units = list(judged_units(study))
-    methods = {name for unit in units for name in methods_of(unit)} - gone_methods
-    stories = {unit.story.key for unit in units} - gone_stories
+    methods, stories = names_now(study)
     return dataclasses.replace(
         setup,
         definition=dataclasses.replace(setup.definition, stories=None),

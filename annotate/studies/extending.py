@@ -135,16 +135,11 @@ def _definition(study: Study) -> StudyDefinition:
         raise ExtendingError(str(error)) from error
 
 
-def _wanted(definition: StudyDefinition) -> dict[str, int]:
-    """Return the answers a unit by language, "" where languages play no part."""
-    return dict(definition.languages or {"": definition.redundancy})
-
-
 def _numbers(
     definition: StudyDefinition, given: Numbers, *, least: int, most: int
 ) -> dict[str, int]:
     """Return numbers by language, checked."""
-    languages = list(_wanted(definition))
+    languages = list(definition.answers)
     if isinstance(given, int) and (languages == [""] or given == 0):
         given = dict.fromkeys(languages, given)
     if isinstance(given, int) or not set(given) <= set(languages):
@@ -167,7 +162,7 @@ def _raised(definition: StudyDefinition, given: Numbers | None) -> StudyDefiniti
     """Return the definition with more answers a unit; fewer are refused."""
     if given is None:
         return definition
-    before = _wanted(definition)
+    before = definition.answers
     wanted = before | _numbers(definition, given, least=1, most=MOST_ANSWERS)
     for name, number in wanted.items():
         if number < before[name]:
@@ -199,6 +194,14 @@ def withdrawn_names(study: Study) -> tuple[set[str], set[str]]:
     return methods, stories
 
 
+def names_now(study: Study) -> tuple[set[str], set[str]]:
+    """Return the methods and the stories that are judged and not withdrawn."""
+    gone_methods, gone_stories = withdrawn_names(study)
+    units = list(judged_units(study))
+    methods = {name for unit in units for name in methods_of(unit)}
+    return methods - gone_methods, {one.story.key for one in units} - gone_stories
+
+
 def _shown(
     study: Study,
     definition: StudyDefinition,
@@ -217,10 +220,7 @@ def _shown(
                 "would change what was drawn. Add stories, or plan a new study."
             )
         )
-    gone_methods, gone_stories = withdrawn_names(study)
-    units = list(judged_units(study))
-    here = {name for unit in units for name in methods_of(unit)} - gone_methods
-    told = {unit.story.key for unit in units} - gone_stories
+    here, told = names_now(study)
     every = replace(definition, stories=None, subset=None)
     try:
         outputs = choose_outputs(
@@ -277,7 +277,7 @@ def _raise(
     gone_methods, gone_stories = withdrawn_names(study)
     gone_methods -= set(methods)
     gone_stories -= set(stories)
-    wanted = sum(_wanted(definition).values())
+    wanted = sum(definition.answers.values())
     new = {unit.pk for unit in fresh}
     raised = [
         unit
@@ -314,8 +314,8 @@ def _missing(
     slots = []
     for unit in units:
         for round_ in range(1, study.rounds + 1):
-            level = sum(standing[unit.pk, round_, name] for name in _wanted(definition))
-            for language, number in _wanted(definition).items():
+            level = sum(standing[unit.pk, round_, name] for name in definition.answers)
+            for language, number in definition.answers.items():
                 for _i in range(number - standing[unit.pk, round_, language]):
                     level += 1
                     highest[unit.pk, round_] += 1
@@ -340,7 +340,7 @@ def _missing(
 
 def _store(study: Study, definition: StudyDefinition, *, went_on: bool) -> None:
     """Store what the study asks for now; a stop rule that was met is lifted."""
-    study.redundancy = sum(_wanted(definition).values())
+    study.redundancy = sum(definition.answers.values())
     study.languages = definition.languages or {}
     study.definition = write_definition(_as_it_is(study, definition))
     if went_on:
@@ -364,7 +364,7 @@ def _as_it_is(study: Study, definition: StudyDefinition) -> StudyDefinition:
     judged = judged_units(study).values("story").distinct().count()
     if drawn is not None and judged > drawn.number:
         drawn = None
-    if subset is not None and subset.redundancy <= sum(_wanted(definition).values()):
+    if subset is not None and subset.redundancy <= sum(definition.answers.values()):
         subset = None
     return replace(definition, stories=drawn, subset=subset)
 

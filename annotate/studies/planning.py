@@ -145,11 +145,11 @@ def prepare(
         )
     _check_shots(definition, shown)
     if definition.assignment == "planned":
-        usual = definition.redundancy
+        usual = sum(definition.answers.values())
         plan = balanced.plan(
-            [one.as_design(i, _usual(definition)) for i, one in enumerate(shown)],
+            [one.as_design(i, usual) for i, one in enumerate(shown)],
             groups=[
-                LanguageGroup(name, count, (definition.languages or {"": usual})[name])
+                LanguageGroup(name, count, definition.answers[name])
                 for name, count in people.items()
             ],
             session_size=definition.session_size,
@@ -175,13 +175,9 @@ def _check_shots(definition: StudyDefinition, shown: Sequence[Shown]) -> None:
         )
 
 
-def _usual(definition: StudyDefinition) -> int:
-    return sum((definition.languages or {"": definition.redundancy}).values())
-
-
 def _people(definition: StudyDefinition, annotators: People) -> dict[str, int]:
     """Return the annotators by language, checked against the definition."""
-    languages = definition.languages or {"": definition.redundancy}
+    languages = definition.answers
     if min(definition.redundancy, definition.session_size, *languages.values()) < 1:
         raise PlanningError(
             "Redundancy and session size must be at least 1.", field="redundancy"
@@ -326,7 +322,7 @@ def _create_study(
         outputs_at_once=definition.outputs_at_once,
         template=definition.name,
         assignment=definition.assignment,
-        redundancy=_usual(definition),
+        redundancy=sum(definition.answers.values()),
         rounds=definition.rounds,
         languages=definition.languages or {},
         session_size=definition.session_size,

@@ -1,5 +1,6 @@
 """Reading a study from YAML, so that a mistake is named with its line."""
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -33,32 +34,12 @@ DEGRADATIONS = (
     "blurred",
     "swapped_characters",
 )
-KEYS = {
-    "title",
-    "kind",
-    "outputs",
-    "assignment",
-    "redundancy",
-    "subset",
-    "languages",
-    "rounds",
-    "session_size",
-    "cap",
-    "lease_minutes",
-    "seed",
-    "consent",
-    "instructions",
-    "scale",
-    "stories",
-    "pairs",
-    "sets",
-    "questions",
-    "training",
-    "checks",
-    "rules",
-    "adaptive",
-    "presentation",
-}
+# What a definition knows by another name, or by more than one.
+KEYS = {one.name for one in fields(StudyDefinition)} - {
+    "name",
+    "outputs_at_once",
+    "consent_version",
+} | {"kind", "outputs", "scale", "pairs"}
 QUESTION_KEYS = {"key", "kind", "title", "text", "help", "metric", "stories"}
 
 
@@ -147,11 +128,7 @@ class _StudyReader(Reader):
             title=self.text(data.get("title"), ["title"]) or name,
             outputs_at_once=outputs,
             questions=questions,
-            redundancy=self.number(data, "redundancy", 3),
-            session_size=self.number(data, "session_size", 7),
-            rounds=self.number(data, "rounds", 1),
-            lease_minutes=self.number(data, "lease_minutes", 30),
-            seed=self.number(data, "seed", 0, least=0),
+            **self.plain(StudyDefinition, data, []),
             assignment=self.one_of(
                 data.get("assignment", "planned"), ASSIGNMENTS, ["assignment"]
             ),
@@ -175,15 +152,9 @@ class _StudyReader(Reader):
         )
 
     def _presentation(self, data: Any) -> Presentation:
-        data = self.mapping(data, ["presentation"])
-        usual = vars(Presentation())
-        self.known(data, set(usual), ["presentation"])
-        return Presentation(
-            **{
-                key: self.switch(data.get(key, value), value, ["presentation", key])
-                for key, value in usual.items()
-            }
-        )
+        path: Step = ["presentation"]
+        data = self.part(data, vars(Presentation()), path)
+        return Presentation(**self.plain(Presentation, data, path))
 
     # Questions
 
@@ -299,8 +270,7 @@ class _StudyReader(Reader):
     def _subset(self, data: Any) -> Subset | None:
         if data is None:
             return None
-        data = self.mapping(data, ["subset"])
-        self.known(data, {"redundancy", "stories"}, ["subset"])
+        data = self.part(data, ("redundancy", "stories"), ["subset"])
         stories = self._sample(data.get("stories"), ["subset", "stories"])
         if stories is None:
             raise self.fail(["subset"], "say how many stories: {stories: 10, ...}")
@@ -317,38 +287,32 @@ class _StudyReader(Reader):
         if not any(kind.has_known_answers for kind in kinds):
             told = f"a {kinds[0].name} has no known answers to train with; leave it out"
             raise self.fail(["training"], told)
-        data = self.mapping(data, ["training"])
-        self.known(data, {"units", "pass_mark", "attempts"}, ["training"])
+        data = self.part(data, ("units", "pass_mark", "attempts"), ["training"])
         path: Step = ["training", "units"]
         units = self._known_units(data.get("units"), path, questions)
         if not units and not self.is_wrong(*path):
             self.refuse(path, "write at least one unit", None)
-        return Training(
-            units,
-            self.share(data, "pass_mark", 0.7, ["training"]),
-            self.number(data, "attempts", 2, path=["training", "attempts"]),
-        )
+        return Training(units, **self.plain(Training, data, ["training"]))
 
     def _checks(
         self, data: Any, kinds: list[Kind], questions: tuple[QuestionDefinition, ...]
     ) -> Checks:
-        data = self.mapping(data, ["checks"])
-        keys = {"per_session", "kinds", "degradations", "share", "gold"}
-        self.known(data, keys, ["checks"])
         path: Step = ["checks"]
+        data = self.part(data, vars(Checks()), path)
         controls = tuple(dict.fromkeys(c for kind in kinds for c in kind.controls))
         for key, control in (("degradations", "twin"), ("gold", "gold")):
             if data.get(key) and control not in controls:
                 told = f"a {kinds[0].name} has only {', '.join(controls)}"
                 data[key] = self.refuse([*path, key], told, None)
+        kinds_given = data.get("kinds", list(controls))
+        degradations = data.get("degradations") or []
         return Checks(
-            self.number(data, "per_session", 0, least=0, path=[*path, "per_session"]),
-            self.several(data.get("kinds", list(controls)), controls, [*path, "kinds"]),
-            self.several(
-                data.get("degradations") or [], DEGRADATIONS, [*path, "degradations"]
+            **self.plain(Checks, data, path),
+            kinds=self.several(kinds_given, controls, [*path, "kinds"]),
+            degradations=self.several(
+                degradations, DEGRADATIONS, [*path, "degradations"]
             ),
-            self.share(data, "share", 0.2, path),
-            self._known_units(data.get("gold"), [*path, "gold"], questions),
+            gold=self._known_units(data.get("gold"), [*path, "gold"], questions),
         )
 
     def _known_units(
@@ -367,8 +331,8 @@ class _StudyReader(Reader):
     def _known_unit(
         self, data: Any, path: Step, questions: tuple[QuestionDefinition, ...]
     ) -> KnownUnit:
-        data = self.mapping(data, path)
-        self.known(data, {"story", "method", "methods", "expected", "feedback"}, path)
+        keys = ("story", "method", "methods", "expected", "feedback")
+        data = self.part(data, keys, path)
         methods = data.get("methods", [data["method"]] if "method" in data else [])
         if not data.get("story") or not isinstance(methods, list) or not methods:
             raise self.fail(path, "name the story, and method (or methods: [A, B])")
@@ -409,8 +373,7 @@ class _StudyReader(Reader):
         if data is None:
             return None
         path: Step = ["adaptive"]
-        data = self.mapping(data, path)
-        self.known(data, {"top", "confidence", "least", "explore", "question"}, path)
+        data = self.part(data, vars(Adaptive()), path)
         if outputs != 2:
             raise self.fail(path, "only pairs can be chosen adaptively")
         if self.data.get("assignment") != "open":
@@ -422,10 +385,4 @@ class _StudyReader(Reader):
         question = data.get("question", keys[0] if keys else "")
         if not self.is_wrong("questions"):
             question = self.one_of(question, keys, [*path, "question"])
-        return Adaptive(
-            self.number(data, "top", 3, path=[*path, "top"]),
-            self.share(data, "confidence", 0.95, path),
-            self.number(data, "least", 30, path=[*path, "least"]),
-            self.share(data, "explore", 0.2, path),
-            question,
-        )
+        return Adaptive(**self.plain(Adaptive, data, path), question=question)

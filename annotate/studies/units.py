@@ -145,7 +145,7 @@ def choose_units(definition: StudyDefinition, outputs: Sequence[Output]) -> list
             f"No story has outputs of {number} methods to compare.",
             field=definition.sets_key,
         )
-    usual = sum((definition.languages or {"": definition.redundancy}).values())
+    usual = sum(definition.answers.values())
     often = definition.subset.redundancy if definition.subset else usual
     return [
         Shown(group, often if group[0].story.key in more else usual) for group in groups

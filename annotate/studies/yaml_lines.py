@@ -4,7 +4,8 @@ A text may come from anywhere: its length, its depth and what its aliases unfold
 limited before a value is made of it.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import fields
 from typing import Any, TypeVar
 
 import yaml
@@ -156,7 +157,30 @@ class Reader:
 
     # Values
 
-    def known(self, data: Mapped, keys: set[str], path: Step) -> None:
+    def part(self, data: Any, keys: Collection[str], path: Step) -> Mapped:
+        """Accept a mapping of some of these keys."""
+        found = self.mapping(data, path)
+        self.known(found, keys, path)
+        return found
+
+    def plain(self, kind: Any, data: Mapped, path: Step) -> dict[str, Any]:
+        """Read what a dataclass has of switches, whole numbers and shares.
+
+        They are known by their usual values. A whole number is at least 1, or 0 where
+        that is usual.
+        """
+        read: dict[str, Any] = {}
+        for one in fields(kind):
+            key, usual = one.name, one.default
+            if type(usual) is bool:
+                read[key] = self.switch(data.get(key, usual), usual, [*path, key])
+            elif type(usual) is int:
+                read[key] = self.number(data, key, usual, min(usual, 1), [*path, key])
+            elif type(usual) is float:
+                read[key] = self.share(data, key, usual, path)
+        return read
+
+    def known(self, data: Mapped, keys: Collection[str], path: Step) -> None:
         for key in data:
             if key not in keys:
                 expected = ", ".join(sorted(keys))

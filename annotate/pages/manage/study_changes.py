@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 
 from annotate.access.permissions import can_use_benchmark, check_benchmark_of
-from annotate.assignment.reassignment import judged_units, methods_of
 from annotate.models import Study
 from annotate.pages.manage.form_input import whole_number
 from annotate.pages.requests import UserRequest
@@ -168,10 +167,8 @@ def _answer(
 def _page(
     request: UserRequest, study: Study, status: int = 200, **context: object
 ) -> HttpResponse:
-    units = list(judged_units(study))
     gone_methods, gone_stories = extending.withdrawn_names(study)
-    methods = {name for unit in units for name in methods_of(unit)} - gone_methods
-    stories = {unit.story.key for unit in units} - gone_stories
+    methods, stories = extending.names_now(study)
     outputs = Output.objects.filter(story__benchmark=study.benchmark)
     if not can_use_benchmark(request.user, study):
         outputs = outputs.filter(
