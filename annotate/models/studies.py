@@ -108,7 +108,6 @@ class Study(models.Model):
 
     @property
     def is_side_by_side(self) -> bool:
-        """Say whether outputs are compared, several at once."""
         return self.outputs_at_once > 1
 
     @cached_property
@@ -128,28 +127,22 @@ class Study(models.Model):
 
     @property
     def same_size(self) -> bool:
-        """Say whether pictures and videos of all methods are shown in one size."""
         return bool(self.presentation.get("same_size", True))
 
     @property
     def must_watch(self) -> bool:
-        """Say whether videos are seen to the end before answers count."""
         return bool(self.presentation.get("must_watch", True))
 
     @property
     def may_comment(self) -> bool:
-        """Say whether annotators may write a comment on a story."""
         return bool(self.presentation.get("comments", False))
 
     @property
     def method_names(self) -> list[str]:
         """Return the names of the methods that are judged."""
-        judged = self.units.filter(purpose=Purpose.REAL)
-        first = judged.values_list("output_a__method__name", flat=True)
-        second = judged.filter(output_b__isnull=False).values_list(
-            "output_b__method__name", flat=True
-        )
-        return sorted(set(first) | set(second))
+        judged = self.units.filter(purpose=Purpose.REAL).order_by()
+        names = judged.values_list(*self.output_paths(below="__method__name"))
+        return sorted({name for unit in names.distinct() for name in unit if name})
 
     @property
     def consent_text(self) -> str:

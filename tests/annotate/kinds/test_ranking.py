@@ -47,6 +47,11 @@ def study():
     return make_planned(FILE, benchmark=benchmark, annotators=6)
 
 
+def test_methods_are_known_wherever_they_stand(study):
+    # The last one in the alphabet is the third of each set that it is in.
+    assert study.method_names == sorted(METHODS)
+
+
 # What people think of the methods, the best first; alphabetical would be no test.
 BEST = ("Cedar", "Alder", "Elm", "Birch")
 
