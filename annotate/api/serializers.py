@@ -38,23 +38,33 @@ class StudySerializer(serializers.ModelSerializer):
 class CellSerializer(serializers.Serializer):
     methods = serializers.ListField(child=serializers.CharField())
     story = serializers.CharField()
-    submitted = serializers.IntegerField()
+    submitted = serializers.IntegerField(source="done")
     leased = serializers.IntegerField()
     wanted = serializers.IntegerField()
+
+
+def _date(source: str) -> serializers.DateTimeField:
+    return serializers.DateTimeField(
+        source=f"outlook.forecast.{source}", allow_null=True
+    )
 
 
 class CoverageSerializer(serializers.Serializer):
-    submitted = serializers.IntegerField()
-    wanted = serializers.IntegerField()
-    leased = serializers.IntegerField()
-    open = serializers.IntegerField()
-    excluded = serializers.IntegerField()
-    surplus = serializers.IntegerField()
-    expected_end = serializers.DateTimeField(allow_null=True)
-    earliest_end = serializers.DateTimeField(allow_null=True)
-    latest_end = serializers.DateTimeField(allow_null=True)
-    waiting = serializers.IntegerField(help_text="slots that the dates leave out")
-    outlook = serializers.CharField(help_text="the pace, or why there is no date")
+    submitted = serializers.IntegerField(source="totals.submitted")
+    wanted = serializers.IntegerField(source="totals.wanted")
+    leased = serializers.IntegerField(source="totals.leased")
+    open = serializers.IntegerField(source="totals.open")
+    excluded = serializers.IntegerField(source="totals.excluded")
+    surplus = serializers.IntegerField(source="totals.surplus")
+    expected_end = _date("median")
+    earliest_end = _date("early")
+    latest_end = _date("late")
+    waiting = serializers.IntegerField(
+        source="outlook.waiting.slots", help_text="slots that the dates leave out"
+    )
+    outlook = serializers.CharField(
+        source="outlook.text", help_text="the pace, or why there is no date"
+    )
     cells = CellSerializer(many=True)
 
 

@@ -92,33 +92,12 @@ class StudyCoverage(APIView):
     def get(self, request: Request, slug: str) -> Response:
         study = get_study_for(request.user, slug)
         stands = standing(study)
-        total, until = stands.totals, stands.outlook
-        cells = [
-            {
-                "methods": list(unit.methods),
-                "story": unit.story,
-                "submitted": unit.done,
-                "leased": unit.leased,
-                "wanted": unit.wanted,
-            }
-            for unit in units(study)
-        ]
-        return Response(
-            {
-                "submitted": total.submitted,
-                "wanted": total.wanted,
-                "leased": total.leased,
-                "open": total.open,
-                "excluded": total.excluded,
-                "surplus": total.surplus,
-                "expected_end": until.forecast.median,
-                "earliest_end": until.forecast.early,
-                "latest_end": until.forecast.late,
-                "waiting": until.waiting.slots,
-                "outlook": until.text,
-                "cells": cells,
-            }
-        )
+        found = {
+            "totals": stands.totals,
+            "outlook": stands.outlook,
+            "cells": units(study),
+        }
+        return Response(serializers.CoverageSerializer(found).data)
 
 
 class StudyScores(APIView):
