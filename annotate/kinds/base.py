@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Path = list[str | int]
+Scale = tuple[int, int]
+# An answer, as somebody gave it or as it is stored.
+Value = int | str
+# What was read, and what is to be written: of a file, or of a table.
+Row = Mapping[str, Any]
+Fields = dict[str, Any]
 # value, label, key on the keyboard
 Option = tuple[str, str, str]
 
@@ -25,7 +31,7 @@ class FileReader(Protocol):
     def fail(self, path: Path, message: str) -> Exception: ...
     def mapping(self, data: Any, path: Path) -> dict[Any, Any]: ...
     def texts(self, value: Any, path: Path) -> dict[str, str]: ...
-    def scale(self, value: Any, path: Path) -> tuple[int, int] | None: ...
+    def scale(self, value: Any, path: Path) -> Scale | None: ...
     def is_wrong(self, *path: str | int) -> bool: ...
 
 
@@ -105,9 +111,7 @@ class Kind(ABC):
     # In a study file
 
     @abstractmethod
-    def read(
-        self, reader: FileReader, data: Mapping[str, Any], path: Path, usual: Any
-    ) -> dict[str, Any]:
+    def read(self, reader: FileReader, data: Row, path: Path, usual: Any) -> Fields:
         """Return the fields of a question that only this kind has.
 
         `usual` is the scale that questions have which name none.
@@ -118,24 +122,20 @@ class Kind(ABC):
         self,
         reader: FileReader,
         value: Any,
-        scale: tuple[int, int] | None,
+        scale: Scale | None,
         methods: Sequence[str],
         path: Path,
     ) -> tuple[int, int] | str:
         """Return an answer that is known beforehand."""
 
-    def stored_keys(
-        self, key: str, scale: tuple[int, int] | None
-    ) -> dict[str, tuple[int, int] | None]:
+    def stored_keys(self, key: str, scale: Scale | None) -> dict[str, Scale | None]:
         """Return key and scale of each question that one of a file is stored as."""
         return {key: scale}
 
     # Answering
 
     @abstractmethod
-    def fields(
-        self, slot: Slot, question: Question, value: int | str
-    ) -> dict[str, Any]:
+    def fields(self, slot: Slot, question: Question, value: Value) -> Fields:
         """Return the fields of an answer's row.
 
         Raises
@@ -144,9 +144,7 @@ class Kind(ABC):
             The question has no such answer.
         """
 
-    def stored_fields(
-        self, slot: Slot, question: Question, value: int | str
-    ) -> dict[str, Any]:
+    def stored_fields(self, slot: Slot, question: Question, value: Value) -> Fields:
         """Return the same for an answer in the unit's order, given elsewhere."""
         return self.fields(slot, question, value)
 
@@ -156,7 +154,7 @@ class Kind(ABC):
 
     # Showing
 
-    def brief(self, number: int, scale: tuple[int, int] | None) -> str:
+    def brief(self, number: int, scale: Scale | None) -> str:
         """Return what a template of so many questions asks."""
         low, high = scale or ("", "")
         return str(self.asks % {"n": number, "low": low, "high": high})
@@ -170,19 +168,18 @@ class Kind(ABC):
         return self.options(slot, question)[0][0]
 
     def labels(self) -> list[str]:
-        """Return the words of the options that are the same in every study."""
         return []
 
-    def as_seen(self, slot: Slot, value: int | str) -> str:
+    def as_seen(self, slot: Slot, value: Value) -> str:
         """Return a stored answer as the annotator saw it."""
         return str(value)
 
     @abstractmethod
-    def told(self, slot: Slot, question: Question, values: Sequence[int | str]) -> str:
+    def told(self, slot: Slot, question: Question, values: Sequence[Value]) -> str:
         """Return an answer as the page says it, or the range of the right ones."""
 
     @abstractmethod
-    def words(self, slot: Slot, question: Question, value: int | str) -> str:
+    def words(self, slot: Slot, question: Question, value: Value) -> str:
         """Return a stored answer in words, as managers read it."""
 
     # Verifying
@@ -194,27 +191,25 @@ class Kind(ABC):
     # Exporting
 
     @abstractmethod
-    def rows(
-        self, answer: Mapping[str, Any], methods: Sequence[str]
-    ) -> list[dict[str, Any]]:
+    def rows(self, answer: Row, methods: Sequence[str]) -> list[Fields]:
         """Return an answer's cells of its own columns; methods as in the unit."""
 
     @abstractmethod
     def checked(
-        self, frame: "pd.DataFrame", *, file: str, scale: tuple[int, int] | None
+        self, frame: "pd.DataFrame", *, file: str, scale: Scale | None
     ) -> "pd.DataFrame":
         """Return the table, checked as a file would be."""
 
     # Statistics
 
-    def judgements(self, key: str, value: int | str) -> dict[str, int | str]:
+    def judgements(self, key: str, value: Value) -> dict[str, Value]:
         """Return the judgements that an answer to a question consists of, by name."""
         return {key: value}
 
-    def opinion(self, judgement: int | str) -> float:
+    def opinion(self, judgement: Value) -> float:
         """Return the number whose mean is what people say of a unit."""
         return float(judgement)
 
-    def code(self, judgement: int | str) -> float:
+    def code(self, judgement: Value) -> float:
         """Return a judgement as a number, for agreement."""
         return float(judgement)

@@ -14,7 +14,6 @@ KINDS: dict[str, Kind] = {
 
 
 def kind_of(question: Question) -> Kind:
-    """Return the kind of a question."""
     return KINDS[question.kind]
 
 
@@ -25,7 +24,6 @@ def kinds_of(study: Study) -> list[Kind]:
 
 
 def asks_of_shots(study: Study) -> bool:
-    """Say whether a study has questions that are asked of every shot by itself."""
     return any(kind.of_shots for kind in kinds_of(study))
 
 
@@ -35,3 +33,8 @@ def tables_of(study: Study) -> dict[type[Answer], list[Kind]]:
     for kind in kinds_of(study):
         found.setdefault(kind.model, []).append(kind)
     return found
+
+
+def answer_tables(study: Study) -> list[str]:
+    """Return the names of the tables of a study's answers, as researchers get them."""
+    return list(dict.fromkeys(kind.table for kind in kinds_of(study)))

@@ -20,8 +20,10 @@ from analysis.commands.dates import report_date
 from analysis.options import AlignOptions, Progress, silent
 from annotate.history import as_of_event
 from annotate.history.as_of_event import Moment
+from annotate.kinds.registry import answer_tables
 from annotate.models import MAIN, Report, Slot, Study, User
-from annotate.reports import omissions
+from annotate.reports import downloads, omissions, study_tables
+from evalcore.metrics import registry
 from evalcore.serving.heartbeats import Heartbeat
 
 logger = logging.getLogger(__name__)
@@ -86,22 +88,23 @@ def write_study_report(
 
     progress("reading")
     answers, scores = _tables(study, view, moment)
-    options = replace(options, scale=_scale(study))
+    options = replace(options, scale=study_tables.scale(study))
     analysis = align(
         **answers,
         scores=scores,
         options=options,
-        tags=_tags(study),
+        tags=study_tables.tags_frame(study),
         weights=_weights(study),
         progress=progress,
     )
+    at = moment.at.isoformat(timespec="seconds")
     run = run_table(
         options,
         hashes=_hashes(study, view, moment),
         date=date,
         command=_command(study, options, view, moment),
         resample_default="stories+methods",
-        source={"view": view, "as of": _words(moment)},
+        source={"view": view, "as of": f"event {moment.event}, {at}"},
     )
     notes = [
         *_about_metrics(scores["metric"].unique()),
@@ -120,8 +123,6 @@ def write_study_report(
 
 def _tables(study: Study, view: str, moment: Moment) -> tuple[dict[str, Any], Any]:
     """Return each table of answers by its name, and that of scores."""
-    from annotate.reports import study_tables
-
     if not moment.submitted:
         raise ReportError("Nobody has submitted an answer yet.")
     if next(study_tables.score_rows(study, as_of=moment), None) is None:
@@ -131,15 +132,13 @@ def _tables(study: Study, view: str, moment: Moment) -> tuple[dict[str, Any], An
     scores = study_tables.scores_frame(study, as_of=moment)
     answers = {
         table: study_tables.answers_frame(study, table, view=view, as_of=moment)
-        for table in study_tables.answer_tables(study)
+        for table in answer_tables(study)
     }
     return answers, scores
 
 
 def _about_metrics(metrics: Iterable[str]) -> list[str]:
     """Say which metrics are none of a paper's."""
-    from evalcore.metrics import registry
-
     known = sorted(set(metrics) & set(registry.names()))
     families = {name: registry.load(name).info.family for name in known}
     return [
@@ -151,23 +150,11 @@ def _about_metrics(metrics: Iterable[str]) -> list[str]:
 
 def _hashes(study: Study, view: str, moment: Moment) -> dict[str, str]:
     """Return the hashes of what was read, as a download of it has them."""
-    from annotate.reports import downloads, study_tables
-
-    names = [*study_tables.answer_tables(study), "scores"]
+    names = [*answer_tables(study), "scores"]
     return {
         f"{name}.csv": downloads.sha256(study, name, view=view, as_of=moment)
         for name in names
     }
-
-
-def _words(moment: Moment) -> str:
-    return f"event {moment.event}, {moment.at.isoformat(timespec='seconds')}"
-
-
-def _tags(study: Study) -> Any:
-    from annotate.reports import study_tables
-
-    return study_tables.tags_frame(study)
 
 
 def _weights(study: Study) -> Any:
@@ -175,12 +162,6 @@ def _weights(study: Study) -> Any:
     from analysis.rankings.composite_weights import envision_weights
 
     return envision_weights() if study.template == ENVISION else None
-
-
-def _scale(study: Study) -> tuple[int, int] | None:
-    from annotate.reports import study_tables
-
-    return study_tables.scale(study)
 
 
 def _newest(study: Study, moment: Moment) -> float | None:
@@ -206,7 +187,6 @@ def _command(study: Study, options: AlignOptions, view: str, moment: Moment) -> 
 
 
 def folder(report: Report) -> Path:
-    """Return where a report's files lie."""
     return Path(settings.REPORTS_ROOT) / str(report.pk)
 
 
@@ -222,7 +202,6 @@ def _waiting() -> Q:
 
 
 def waiting_reports() -> list[int]:
-    """Return the reports that nobody works on."""
     return list(Report.objects.filter(_waiting()).values_list("pk", flat=True))
 
 
@@ -293,11 +272,9 @@ def write_export(study: Study, out: Path) -> list[Path]:
     Each file is written beside its place first and then moved, so that none is half
     there.
     """
-    from annotate.reports import downloads, study_tables
-
     out.mkdir(parents=True, exist_ok=True)
     written = []
-    names = [*study_tables.answer_tables(study), "scores"]
+    names = [*answer_tables(study), "scores"]
     for name in names:
         path = out / f"{name}.csv"
         partial = path.with_suffix(".part")

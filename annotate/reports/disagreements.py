@@ -25,7 +25,6 @@ class ShownOutput:
 
     @property
     def frames(self) -> list[Frame]:
-        """Return its pictures, if it has any."""
         return list(self.output.frames.all()) if self.output else []
 
 
@@ -60,14 +59,8 @@ def disagreements(
 ) -> tuple[ShownMetric, list[Disagreement]]:
     """Return the rows of one question and metric, in the table's order.
 
-    Parameters
-    ----------
-    study
-        Whose outputs are shown.
-    folder
-        Of a finished report; one without the table has no rows.
-    question, metric
-        What is asked for; an unknown one becomes the first.
+    A finished report without the table in its folder has no rows; an unknown question
+    or metric becomes the first.
     """
     rows = _rows(folder / "tables" / TABLE)
     questions = list(dict.fromkeys(row["question"] for row in rows))
@@ -128,12 +121,9 @@ def _with_outputs(study: Study, rows: list[dict[str, str]]) -> list[Disagreement
             metric_is_higher=float(row["value"]) > 0,
             is_pair=bool(row["other_method"]),
             outputs=[
-                judged(row, "", row["method"]),
-                *(
-                    [judged(row, "_other", row["other_method"])]
-                    if row["other_method"]
-                    else []
-                ),
+                judged(row, suffix, row[method])
+                for suffix, method in (("", "method"), ("_other", "other_method"))
+                if row[method]
             ],
         )
         for row in rows

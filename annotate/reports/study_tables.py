@@ -88,7 +88,6 @@ def header(study: Study, table: str) -> tuple[str, ...]:
 
 
 def letters(study: Study) -> str:
-    """Return the letters of a unit's outputs in their order."""
     return "abcde"[: study.outputs_at_once]
 
 
@@ -286,7 +285,6 @@ def story_tags(study: Study) -> dict[str, dict[str, str]]:
 
 
 def tag_names(study: Study) -> list[str]:
-    """Return the names of the tags that the study's stories have."""
     return sorted({tag for tags in story_tags(study).values() for tag in tags})
 
 
@@ -307,20 +305,13 @@ def tags_frame(study: Study) -> "pd.DataFrame | None":
 def answers_frame(
     study: Study, table: str, *, view: str = MAIN, as_of: Moment | None = None
 ) -> "pd.DataFrame":
-    """Return a table of answers, checked."""
     rows = answer_rows(study, table, view=view, as_of=as_of)
     frame = _frame(rows, header(study, table))
     kind = next(kind for kind in kinds_of(study) if kind.table == table)
     return kind.checked(frame, file=study.slug, scale=scale(study))
 
 
-def answer_tables(study: Study) -> list[str]:
-    """Return the names of the tables of a study's answers."""
-    return list(dict.fromkeys(kind.table for kind in kinds_of(study)))
-
-
 def scores_frame(study: Study, *, as_of: Moment | None = None) -> "pd.DataFrame":
-    """Return the table of scores, checked."""
     from analysis.reading.inputs import check_scores
 
     rows = score_rows(study, as_of=as_of)

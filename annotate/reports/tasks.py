@@ -7,7 +7,6 @@ from annotate.reports import building
 
 @shared_task  # type: ignore[untyped-decorator]  # Celery has no types
 def build_report(report_id: int) -> None:
-    """Build one report."""
     building.build_report(report_id)
 
 

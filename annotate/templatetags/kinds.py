@@ -5,34 +5,21 @@ from collections.abc import Iterable
 from django import template
 from django.utils.translation import gettext as _
 
-from annotate.kinds.base import Kind
-from annotate.kinds.registry import kind_of, kinds_of
+from annotate.kinds.registry import answer_tables, kind_of, kinds_of
 from annotate.models import Question, Study
 
 register = template.Library()
-
-
-@register.filter
-def kinds(study: Study) -> list[Kind]:
-    """Return the kinds of a study's questions, each once."""
-    return kinds_of(study)
-
-
-@register.filter
-def tables(study: Study) -> list[str]:
-    """Return the names of the tables of a study's answers."""
-    return list(dict.fromkeys(kind.table for kind in kinds_of(study)))
+register.filter("kinds", kinds_of)
+register.filter("tables", answer_tables)
 
 
 @register.filter
 def asked_of_shots(questions: Iterable[Question]) -> list[Question]:
-    """Return those questions that are asked of every shot by itself."""
     return [question for question in questions if kind_of(question).of_shots]
 
 
 @register.filter
 def asked_of_all(questions: Iterable[Question]) -> list[Question]:
-    """Return those questions that are asked of a whole unit."""
     return [question for question in questions if not kind_of(question).of_shots]
 
 

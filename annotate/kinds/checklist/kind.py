@@ -1,11 +1,10 @@
 """Labels with two boxes for every shot."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from django.utils.translation import gettext_lazy, ngettext_lazy
 
-from annotate.kinds.base import FileReader, Path
+from annotate.kinds.base import Fields, FileReader, Path, Row, Scale
 from annotate.kinds.likert.kind import LikertKind
 
 # What a box is about; each is a question of its own, `label|box`.
@@ -46,15 +45,11 @@ class ChecklistKind(LikertKind):
     keys = frozenset({"category"})
     form_parts = ("category",)
 
-    def read(
-        self, reader: FileReader, data: Mapping[str, Any], path: Path, usual: Any
-    ) -> dict[str, Any]:
+    def read(self, reader: FileReader, data: Row, path: Path, usual: Any) -> Fields:
         """Return the category that a label belongs to."""
         at = [*path, "category"]
         return {"categories": reader.texts(data.get("category"), at)}
 
-    def stored_keys(
-        self, key: str, scale: tuple[int, int] | None
-    ) -> dict[str, tuple[int, int] | None]:
+    def stored_keys(self, key: str, scale: Scale | None) -> dict[str, Scale | None]:
         """Return the two boxes of a label."""
         return {f"{key}|{box}": TICKED for box in BOXES}

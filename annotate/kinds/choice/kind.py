@@ -1,13 +1,22 @@
 """Which of two outputs is better, or neither."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.db.models import F
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
 
-from annotate.kinds.base import FileReader, Kind, Option, Path
+from annotate.kinds.base import (
+    Fields,
+    FileReader,
+    Kind,
+    Option,
+    Path,
+    Row,
+    Scale,
+    Value,
+)
 from annotate.models import Answer, Choice, Question, Slot, Study
 from annotate.slots.errors import AnswerError, BadAnswerError
 
@@ -70,9 +79,7 @@ class ChoiceKind(Kind):
         "slot__alternatives",
     )
 
-    def read(
-        self, reader: FileReader, data: Mapping[str, Any], path: Path, usual: Any
-    ) -> dict[str, Any]:
+    def read(self, reader: FileReader, data: Row, path: Path, usual: Any) -> Fields:
         given, at = data.get("allow_tie", True), [*path, "allow_tie"]
         return {"allow_tie": reader.one_of(given, (True, False), at)}
 
@@ -80,16 +87,14 @@ class ChoiceKind(Kind):
         self,
         reader: FileReader,
         value: Any,
-        scale: tuple[int, int] | None,
+        scale: Scale | None,
         methods: Sequence[str],
         path: Path,
     ) -> str:
         """Return the better method's name, or tie."""
         return str(reader.one_of(value, [*map(str, methods), "tie"], path))
 
-    def fields(
-        self, slot: Slot, question: Question, value: int | str
-    ) -> dict[str, Any]:
+    def fields(self, slot: Slot, question: Question, value: Value) -> Fields:
         """Turn what was seen (left, right) into the unit's order (a, b)."""
         if value not in SIDES:
             raise BadAnswerError(f"{str(value)[:40]!r} is none of {', '.join(SIDES)}.")
@@ -99,9 +104,7 @@ class ChoiceKind(Kind):
             value = "a" if (value == "left") == slot.a_is_left else "b"
         return {"value": value, "a_is_left": slot.a_is_left}
 
-    def stored_fields(
-        self, slot: Slot, question: Question, value: int | str
-    ) -> dict[str, Any]:
+    def stored_fields(self, slot: Slot, question: Question, value: Value) -> Fields:
         """Return the fields of a choice that is given as a, b, tie or both_bad."""
         if value not in Choice.Value.values:
             raise AnswerError(f"{value!r} is no choice.")
@@ -116,14 +119,14 @@ class ChoiceKind(Kind):
     def labels(self) -> list[str]:
         return list(side_labels().values())
 
-    def as_seen(self, slot: Slot, value: int | str) -> str:
+    def as_seen(self, slot: Slot, value: Value) -> str:
         return as_side(str(value), slot.a_is_left)
 
-    def words(self, slot: Slot, question: Question, value: int | str) -> str:
+    def words(self, slot: Slot, question: Question, value: Value) -> str:
         methods = dict(zip("ab", slot.unit.methods, strict=False))
         return methods.get(str(value)) or _("No preference")
 
-    def told(self, slot: Slot, question: Question, values: Sequence[int | str]) -> str:
+    def told(self, slot: Slot, question: Question, values: Sequence[Value]) -> str:
         """Return the side, as the annotator saw it."""
         return side_labels()[self.as_seen(slot, values[0])]
 
@@ -135,9 +138,7 @@ class ChoiceKind(Kind):
         for choice in turned.exclude(slot__a_is_left=None, a_is_left=None):
             yield f"choice {choice.pk}: its sides are not those of its slot"
 
-    def rows(
-        self, answer: Mapping[str, Any], methods: Sequence[str]
-    ) -> list[dict[str, Any]]:
+    def rows(self, answer: Row, methods: Sequence[str]) -> list[Fields]:
         """Return the methods as they stand in the unit, and which stood left."""
         first, second = methods
         left = "" if answer["a_is_left"] is None else second
@@ -154,15 +155,15 @@ class ChoiceKind(Kind):
         ]
 
     def checked(
-        self, frame: "pd.DataFrame", *, file: str, scale: tuple[int, int] | None
+        self, frame: "pd.DataFrame", *, file: str, scale: Scale | None
     ) -> "pd.DataFrame":
         from analysis.reading.inputs import check_choices
 
         return check_choices(frame, file=file)
 
-    def opinion(self, judgement: int | str) -> float:
+    def opinion(self, judgement: Value) -> float:
         """Return the vote for a; ties count half."""
         return {"a": 1.0, "b": 0.0}.get(str(judgement), 0.5)
 
-    def code(self, judgement: int | str) -> float:
+    def code(self, judgement: Value) -> float:
         return CODES[str(judgement)]

@@ -1,14 +1,23 @@
 """A value on a scale, for one output."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import F
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
 
-from annotate.kinds.base import FileReader, Kind, Option, Path
+from annotate.kinds.base import (
+    Fields,
+    FileReader,
+    Kind,
+    Option,
+    Path,
+    Row,
+    Scale,
+    Value,
+)
 from annotate.models import Question, Rating, Slot, Study
 from annotate.slots.errors import BadAnswerError
 
@@ -18,7 +27,7 @@ if TYPE_CHECKING:
 WHOLE_NUMBER = re.compile(r"-?[0-9]{1,6}")
 
 
-def rating_fields(question: Question, value: int | str) -> dict[str, Any]:
+def rating_fields(question: Question, value: Value) -> Fields:
     """Return the fields of a rating, its question's scale included."""
     low, high = question.scale_min, question.scale_max
     if not WHOLE_NUMBER.fullmatch(str(value)):
@@ -48,9 +57,7 @@ class LikertKind(Kind):
     form_parts = ("scale",)
     columns = ("story", "method", "dimension", "annotator", "rating")
 
-    def read(
-        self, reader: FileReader, data: Mapping[str, Any], path: Path, usual: Any
-    ) -> dict[str, Any]:
+    def read(self, reader: FileReader, data: Row, path: Path, usual: Any) -> Fields:
         scale = reader.scale(data.get("scale"), [*path, "scale"]) or usual
         is_wrong = reader.is_wrong("scale") or reader.is_wrong(*path, "scale")
         if scale is None and not is_wrong:
@@ -69,7 +76,7 @@ class LikertKind(Kind):
         self,
         reader: FileReader,
         value: Any,
-        scale: tuple[int, int] | None,
+        scale: Scale | None,
         methods: Sequence[str],
         path: Path,
     ) -> tuple[int, int]:
@@ -81,9 +88,7 @@ class LikertKind(Kind):
             raise reader.fail(path, f"write a value or a range within {low} to {high}")
         return limits[0], limits[1]
 
-    def fields(
-        self, slot: Slot, question: Question, value: int | str
-    ) -> dict[str, Any]:
+    def fields(self, slot: Slot, question: Question, value: Value) -> Fields:
         """Return value and scale; the value may be given in digits, as forms do."""
         return rating_fields(question, value)
 
@@ -91,7 +96,7 @@ class LikertKind(Kind):
         """Return the values of the scale with their anchors."""
         return tuple((str(v), anchor, str(v)) for v, anchor in question.steps)
 
-    def words(self, slot: Slot, question: Question, value: int | str) -> str:
+    def words(self, slot: Slot, question: Question, value: Value) -> str:
         return dict(question.steps).get(int(value), "")
 
     def faults(self, study: Study) -> Iterator[str]:
@@ -105,9 +110,7 @@ class LikertKind(Kind):
         for rating in outside:
             yield f"rating {rating.pk}: {rating.value} is outside its question's scale"
 
-    def rows(
-        self, answer: Mapping[str, Any], methods: Sequence[str]
-    ) -> list[dict[str, Any]]:
+    def rows(self, answer: Row, methods: Sequence[str]) -> list[Fields]:
         return [
             {
                 "method": methods[0],
@@ -117,13 +120,13 @@ class LikertKind(Kind):
         ]
 
     def checked(
-        self, frame: "pd.DataFrame", *, file: str, scale: tuple[int, int] | None
+        self, frame: "pd.DataFrame", *, file: str, scale: Scale | None
     ) -> "pd.DataFrame":
         from analysis.reading.inputs import check_ratings
 
         return check_ratings(frame, file=file, scale=scale)
 
-    def told(self, slot: Slot, question: Question, values: Sequence[int | str]) -> str:
+    def told(self, slot: Slot, question: Question, values: Sequence[Value]) -> str:
         """Return an answer, or the lowest and highest right one, as the page says."""
         anchors = dict(question.steps)
         low, high = (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
 
-from annotate.kinds.base import FileReader, Option, Path
+from annotate.kinds.base import Fields, FileReader, Option, Path, Row, Scale, Value
 from annotate.kinds.choice.kind import ChoiceKind
 from annotate.models import Question, Ranking, Slot, Study
 from annotate.slots.errors import AnswerError, BadAnswerError
@@ -62,15 +62,11 @@ class RankingKind(ChoiceKind):
     more_columns = ()
     fields_read = ("shown",)
 
-    def read(
-        self, reader: FileReader, data: Mapping[str, Any], path: Path, usual: Any
-    ) -> dict[str, Any]:
+    def read(self, reader: FileReader, data: Row, path: Path, usual: Any) -> Fields:
         """Return nothing: all is said by the outputs that are shown."""
         return {}
 
-    def fields(
-        self, slot: Slot, question: Question, value: int | str
-    ) -> dict[str, Any]:
+    def fields(self, slot: Slot, question: Question, value: Value) -> Fields:
         """Turn places on the screen into letters of the unit's outputs."""
         shown = shown_letters(slot)
         places = [str(number) for number in range(1, len(shown) + 1)]
@@ -83,9 +79,7 @@ class RankingKind(ChoiceKind):
         order = "".join(shown[int(place) - 1] for place in given)
         return {"value": order, "shown": shown}
 
-    def stored_fields(
-        self, slot: Slot, question: Question, value: int | str
-    ) -> dict[str, Any]:
+    def stored_fields(self, slot: Slot, question: Question, value: Value) -> Fields:
         """Return the fields of an order that is given in letters."""
         shown = shown_letters(slot)
         if sorted(str(value)) != sorted(shown):
@@ -115,12 +109,12 @@ class RankingKind(ChoiceKind):
     def labels(self) -> list[str]:
         return [_("Version %(n)s") % {"n": n} for n in range(1, self.most + 1)]
 
-    def as_seen(self, slot: Slot, value: int | str) -> str:
+    def as_seen(self, slot: Slot, value: Value) -> str:
         """Return the places on the screen, the best first."""
         shown = shown_letters(slot)
         return BEFORE.join(str(shown.index(letter) + 1) for letter in str(value))
 
-    def words(self, slot: Slot, question: Question, value: int | str) -> str:
+    def words(self, slot: Slot, question: Question, value: Value) -> str:
         """Return the methods' names, the best first."""
         methods = slot.unit.methods
         return " > ".join(methods[LETTERS.index(letter)] for letter in str(value))
@@ -134,9 +128,7 @@ class RankingKind(ChoiceKind):
             if row.shown != shown_letters(row.slot):
                 yield f"ranking {row.pk}: its places are not those of its slot"
 
-    def rows(
-        self, answer: Mapping[str, Any], methods: Sequence[str]
-    ) -> list[dict[str, Any]]:
+    def rows(self, answer: Row, methods: Sequence[str]) -> list[Fields]:
         """Return rank and place on the screen of each method, the best first."""
         return [
             {
@@ -149,13 +141,13 @@ class RankingKind(ChoiceKind):
         ]
 
     def checked(
-        self, frame: "pd.DataFrame", *, file: str, scale: tuple[int, int] | None
+        self, frame: "pd.DataFrame", *, file: str, scale: Scale | None
     ) -> "pd.DataFrame":
         from analysis.reading.inputs import check_rankings
 
         return check_rankings(frame, file=file)
 
-    def judgements(self, key: str, value: int | str) -> dict[str, int | str]:
+    def judgements(self, key: str, value: Value) -> dict[str, Value]:
         """Return the choice between each two outputs that the order implies."""
         rank = str(value).index
         return {

@@ -16,6 +16,7 @@ from annotate.answers import writing
 from annotate.coverage import counts, snapshots
 from annotate.history import as_of_event
 from annotate.history.verifying import problems
+from annotate.kinds.registry import answer_tables
 from annotate.models import Annotator, Flag, Ranking, Slot, Unit, User
 from annotate.next_slot import choosing
 from annotate.presentation import slot_view
@@ -275,7 +276,7 @@ def test_the_table_has_a_row_for_each_output(done):
     for _answer, rows in agreeing.groupby(["slot", "criterion"]):
         by_rank = rows.sort_values("rank")["method"].tolist()
         assert by_rank == sorted(by_rank, key=BEST.index)
-    assert study_tables.answer_tables(done) == ["rankings"]
+    assert answer_tables(done) == ["rankings"]
     assert problems(done) == []
 
 
