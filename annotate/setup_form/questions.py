@@ -12,7 +12,6 @@ from evalcore.metrics import registry
 
 
 def cards(values: FormValues) -> list[Card]:
-    """Return a card for each question."""
     return [_card(values, i) for i in range(len(questions(values)))]
 
 

@@ -20,7 +20,6 @@ MOST_TICKS = 300
 
 
 def language_name(code: str) -> str:
-    """Return the name of a language that a study is written in."""
     return {"en": _("English"), "zh": _("Chinese")}.get(code, code)
 
 
@@ -285,7 +284,6 @@ class Sections:
         return groups
 
     def people(self) -> Section:
-        """Return who judges, how often, and how it is handed out."""
         return Section(
             "people",
             _("Who judges"),
@@ -328,13 +326,11 @@ class Sections:
         ]
 
     def presentation(self) -> Section:
-        """Return how stories are shown."""
         shown = [f"presentation.{key}" for key in vars(Presentation())]
         title = _("How stories are shown")
         return Section("presentation", title, [self.row(*shown)], folded=True)
 
     def quality(self) -> Section:
-        """Return how the annotators are trained and checked."""
         kinds = {
             "gold": _("gold: the right answer is known"),
             "repeat": _("repeated: the same unit again"),
@@ -388,7 +384,6 @@ class Sections:
         return Section("adaptive", _("Pairs that tell most"), groups, folded=True)
 
     def wording(self) -> Section:
-        """Return what annotators read before they begin."""
         return Section(
             "texts",
             pgettext("section", "Consent and instructions"),

@@ -28,8 +28,7 @@ from annotate.setup_form.values import (
 )
 from annotate.setup_form.values import questions as question_values
 from annotate.studies.definition import StudyDefinition
-from annotate.studies.drafting import Setup, draft_of
-from annotate.studies.planning import Draft, check_slug
+from annotate.studies.planning import Draft, Setup, check_slug, prepare
 from annotate.studies.study_file import read_definition
 from annotate.studies.study_writing import write_data, write_definition
 from annotate.studies.units import PlanningError
@@ -116,7 +115,6 @@ class StudyForm:
 
     @property
     def kind(self) -> Kind:
-        """Return the kind of the first question."""
         return kind_at(self.values)
 
     @property
@@ -180,7 +178,6 @@ class StudyForm:
         return Setup(self.slug, self.benchmark, definition, people, *chosen)
 
     def check_slug(self) -> None:
-        """Look for problems of the short name."""
         try:
             if not self.slug:
                 self.add_problem("slug", _("Give the study a short name."))
@@ -195,13 +192,12 @@ class StudyForm:
         if setup is None:
             return None
         try:
-            return draft_of(setup)
+            return prepare(setup)
         except (PlanningError, ImpossibleDesignError) as error:
             self.blame_planning(error)
             return None
 
     def blame_planning(self, error: PlanningError | ImpossibleDesignError) -> None:
-        """Add what planning refused."""
         name = getattr(error, "field", "") or "annotators"
         self.add_problem(name, str(error))
 
@@ -280,7 +276,6 @@ class StudyForm:
 
 
 def _is_beside(name: str) -> bool:
-    """Say whether a value is said beside the study file."""
     return BESIDE.fullmatch(name) is not None
 
 

@@ -14,11 +14,7 @@ from django.utils.datastructures import MultiValueDict
 from annotate.kinds.base import Kind
 from annotate.kinds.registry import KINDS
 from annotate.studies.definition import Presentation, StudyDefinition
-from annotate.studies.study_writing import (
-    checks_data,
-    definition_data,
-    write_data,
-)
+from annotate.studies.study_writing import checks_data, definition_data, write_data
 from annotate.studies.yaml_lines import DefinitionError, parse
 
 FormValues = MultiValueDict[str, str]
@@ -54,7 +50,6 @@ QUESTION = re.compile(r"questions\.(\d+)\.(.+)")
 
 
 def to_values(definition: StudyDefinition) -> FormValues:
-    """Return the form's values for a definition."""
     data = definition_data(definition) | {
         "checks": checks_data(definition.checks),
         "presentation": dict(vars(definition.presentation)),
@@ -189,7 +184,6 @@ def kind_named(name: str | None) -> Kind:
 
 
 def kind_at(values: FormValues, index: int = 0) -> Kind:
-    """Return the kind of a question of the form."""
     own = values.get(f"questions.{index}.kind")
     return kind_named(own or values.get("kind"))
 

@@ -52,11 +52,6 @@ def choose_known(
 
     Gold shows nothing that is judged in the study itself: whoever met it as one would
     meet it again as the other.
-
-    Raises
-    ------
-    PlanningError
-        An output is missing, or is judged in the study itself.
     """
     training = definition.training.units if definition.training else ()
     _check_room(definition)
@@ -170,11 +165,6 @@ def make_twins(definition: StudyDefinition, shown: Sequence[Shown]) -> tuple[Twi
     """Degrade some of the outputs that are judged; what was drawn before is reused.
 
     Outputs that cannot be degraded as asked have no twin.
-
-    Raises
-    ------
-    PlanningError
-        A stored picture cannot be read.
     """
     checks = definition.checks
     if not checks.degradations or "twin" not in checks.kinds:

@@ -161,7 +161,6 @@ class StudyDefinition:
 
     @property
     def kinds(self) -> list[Kind]:
-        """Return the kinds of the questions, each once."""
         return list(dict.fromkeys(KINDS[one.kind] for one in self.questions))
 
     @property
@@ -176,7 +175,6 @@ class StudyDefinition:
 
     @property
     def is_of_shots(self) -> bool:
-        """Say whether anything is asked of every shot by itself."""
         return any(kind.of_shots for kind in self.kinds)
 
     def with_changes(self, **changes: object) -> "StudyDefinition":
@@ -186,5 +184,4 @@ class StudyDefinition:
 
 
 def template_names() -> list[str]:
-    """Return the names of the templates that ship with the project."""
     return sorted(path.stem for path in TEMPLATES.glob("*.yaml"))

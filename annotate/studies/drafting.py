@@ -7,8 +7,6 @@ import dataclasses
 import re
 import shlex
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -16,80 +14,30 @@ from django.utils.translation import gettext as _
 from annotate import event_log
 from annotate.models import Annotator, Event, Study, StudyMember, User
 from annotate.studies import lifecycle, planning
-from annotate.studies.definition import StudyDefinition
 from annotate.studies.extending import names_now, withdrawn_names
-from annotate.studies.planning import Draft
+from annotate.studies.planning import Setup
 from annotate.studies.study_file import read_definition
 from annotate.studies.study_writing import write_definition
 from annotate.studies.units import PlanningError
-from evalcore.models import Benchmark, most_letters
+from evalcore.models import most_letters
 
 LONGEST_SLUG = most_letters(Study, "slug")
 
 
-@dataclass(frozen=True)
-class Setup:
-    """A study as it is asked for; no methods or no stories mean all of them."""
-
-    slug: str
-    benchmark: Benchmark
-    definition: StudyDefinition
-    annotators: int | Mapping[str, int] = 0
-    methods: tuple[str, ...] = ()
-    stories: tuple[str, ...] = ()
-
-
 def create(setup: Setup, user: User, previous: Study | None = None) -> Study:
-    """Plan a draft study; it may be the next version of another.
-
-    Raises
-    ------
-    PlanningError, annotate.assignment.designs.balanced.ImpossibleDesignError
-        See `annotate.studies.planning.plan_study`.
-    """
+    """Plan a draft study; it may be the next version of another."""
     planning.check_slug(setup.slug)
-    return _store(planning.with_twins(draft_of(setup)), setup.slug, user, previous)
-
-
-def draft_of(setup: Setup) -> Draft:
-    """Work out what is asked for, without storing anything.
-
-    Raises
-    ------
-    PlanningError, annotate.assignment.designs.balanced.ImpossibleDesignError
-        See `annotate.studies.planning.prepare`.
-    """
-    return planning.prepare(
-        setup.definition,
-        benchmark=setup.benchmark,
-        annotators=setup.annotators,
-        methods=setup.methods,
-        stories=setup.stories,
-    )
-
-
-@transaction.atomic
-def _store(draft: Draft, slug: str, user: User, previous: Study | None) -> Study:
-    study = planning.store(draft, slug=slug, user=user)
-    if previous is not None:
-        study.previous_version = previous
-        study.save(update_fields=["previous_version"])
-    return study
+    draft = planning.with_twins(planning.prepare(setup))
+    return planning.store(draft, user, previous)
 
 
 def replace(study: Study, setup: Setup, user: User) -> Study:
     """Plan a draft anew under its old name; its members and versions stay.
 
-    Raises
-    ------
-    annotate.studies.lifecycle.LifecycleError
-        Something of the study is with annotators already, or it was planned anew
-        meanwhile.
-    PlanningError, annotate.assignment.designs.balanced.ImpossibleDesignError
-        See `annotate.studies.planning.plan_study`; the old draft stays.
+    Once annotators may have met it, or where that cannot be planned, the old one stays.
     """
     lifecycle.check_editable(study)
-    draft = planning.with_twins(draft_of(setup))
+    draft = planning.with_twins(planning.prepare(setup))
     with transaction.atomic():
         old = Study.objects.select_for_update().filter(pk=study.pk).first()
         if old is None:
@@ -102,7 +50,7 @@ def replace(study: Study, setup: Setup, user: User) -> Study:
         before, following = old.previous_version, list(old.next_versions.all())
         old.slots.all().delete()
         old.delete()
-        new = _store(draft, setup.slug, user, before)
+        new = planning.store(draft, user, before)
         if role is None:  # a superuser edits without being a member
             new.members.all().delete()
         StudyMember.objects.bulk_create(
@@ -117,13 +65,7 @@ def replace(study: Study, setup: Setup, user: User) -> Study:
 
 
 def setup_of(study: Study) -> Setup:
-    """Return what a study was planned from.
-
-    Raises
-    ------
-    PlanningError
-        The study was imported; there is no study file to begin with.
-    """
+    """Return what a study was planned from."""
     if not study.definition:
         raise PlanningError("This study was imported; it has no study file.")
     planned = study.events.filter(kind=Event.Kind.STUDY_PLANNED).first()
@@ -144,11 +86,6 @@ def file_of(study: Study) -> str:
     """Return the study file of a study as it is now, and how to plan it again.
 
     The file does not say which methods and stories were chosen; a comment does.
-
-    Raises
-    ------
-    PlanningError
-        See `setup_of`.
     """
     setup = setup_of(study)
     people = setup.annotators

@@ -77,11 +77,6 @@ def extend(
     study with languages takes the numbers by language. With `only_shown` no output that
     the study has not shown comes in, as one imported since. With `dry_run` nothing
     is kept.
-
-    Raises
-    ------
-    ExtendingError
-        There is nothing to add, or a number does not fit.
     """
     with transaction.atomic():
         stored = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
@@ -238,7 +233,6 @@ def _shown(
 
 
 def _fresh(study: Study, shown: Sequence[Shown]) -> list[Unit]:
-    """Store the units that the study does not have yet."""
     known = _shown_as(study, Purpose.REAL)
     fresh = [one for one in shown if _outputs(one) not in known]
     gold = _shown_as(study, Purpose.GOLD)

@@ -37,7 +37,6 @@ def pause(study: Study, user: User | None = None) -> Study:
 
 
 def close(study: Study, user: User | None = None) -> Study:
-    """Take no more answers."""
     return _move(study, Study.State.CLOSED, Event.Kind.STUDY_CLOSED, user)
 
 
@@ -104,7 +103,6 @@ def check_editable(study: Study) -> None:
 
 
 def is_editable(study: Study) -> bool:
-    """Say whether the study may still be edited."""
     try:
         check_editable(study)
     except LifecycleError:

@@ -14,15 +14,7 @@ from annotate.assignment.designs import balanced
 from annotate.assignment.designs.planned_slots import LanguageGroup
 from annotate.kinds.base import Kind
 from annotate.kinds.registry import KINDS
-from annotate.models import (
-    Event,
-    Question,
-    Slot,
-    Study,
-    StudyMember,
-    Unit,
-    User,
-)
+from annotate.models import Event, Question, Slot, Study, StudyMember, Unit, User
 from annotate.people.naming import name_people
 from annotate.slots.leasing import FIRST_POSITION, SPACING
 from annotate.studies.check_units import (
@@ -57,22 +49,35 @@ People = int | Mapping[str, int]
 
 
 @dataclass(frozen=True)
+class Setup:
+    """A study as it is asked for; no methods or no stories mean all of them."""
+
+    slug: str
+    benchmark: Benchmark
+    definition: StudyDefinition
+    annotators: People = 0
+    methods: tuple[str, ...] = ()
+    stories: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Draft:
     """What a study would be; nothing is stored yet.
 
     `people` are the annotators of each language ("" when languages play no part); an
-    open study has no plan. `methods` and `stories` are those that were named.
+    open study has no plan.
     """
 
-    definition: StudyDefinition
-    benchmark: Benchmark
-    methods: tuple[str, ...]
-    stories: tuple[str, ...]
+    setup: Setup
     shown: tuple[Shown, ...]
     known: tuple[KnownUnitOutputs, ...]
     people: dict[str, int]
     plan: balanced.Plan | None = None
     twins: tuple[Twin, ...] = ()
+
+    @property
+    def definition(self) -> StudyDefinition:
+        return self.setup.definition
 
     @property
     def slots(self) -> int:
@@ -96,7 +101,7 @@ class Draft:
         measurement.
         """
         shots = Counter(
-            Shot.objects.filter(story__benchmark=self.benchmark).values_list(
+            Shot.objects.filter(story__benchmark=self.setup.benchmark).values_list(
                 "story", flat=True
             )
         )
@@ -108,7 +113,6 @@ class Draft:
         return self.definition.rounds * seconds * checks / 3600
 
     def _seconds(self, shots: int, outputs: int) -> int:
-        """Return how long one judgement of a unit takes."""
         answering = 0
         for question in self.definition.questions:
             kind = KINDS[question.kind]
@@ -116,28 +120,14 @@ class Draft:
         return SECONDS_PER_PICTURE * shots * outputs + answering
 
 
-def prepare(
-    definition: StudyDefinition,
-    *,
-    benchmark: Benchmark,
-    annotators: People = 0,
-    methods: Sequence[str] | None = None,
-    stories: Sequence[str] | None = None,
-) -> Draft:
-    """Work out what a study would be, without storing anything.
-
-    Raises
-    ------
-    PlanningError
-        There is nothing to show, or a value does not fit.
-    annotate.assignment.designs.balanced.ImpossibleDesignError
-        The numbers contradict each other.
-    """
-    people = _people(definition, annotators)
-    shown = tuple(choose_units(definition, choose_outputs(benchmark, methods, stories)))
-    known = choose_known(definition, benchmark, shown)
-    named = tuple(methods or ()), tuple(stories or ())
-    draft = Draft(definition, benchmark, *named, shown, known, people)
+def prepare(setup: Setup) -> Draft:
+    """Work out what a study would be, without storing anything."""
+    definition = setup.definition
+    people = _people(definition, setup.annotators)
+    outputs = choose_outputs(setup.benchmark, setup.methods, setup.stories)
+    shown = tuple(choose_units(definition, outputs))
+    known = choose_known(definition, setup.benchmark, shown)
+    draft = Draft(setup, shown, known, people)
     if draft.slots > MOST_SLOTS:
         raise PlanningError(
             f"These are {draft.slots:,} slots; a study has at most {MOST_SLOTS:,}.",
@@ -218,34 +208,21 @@ def plan_study(
     slug: str,
     annotators: People = 0,
     title: str = "",
-    methods: Sequence[str] | None = None,
-    stories: Sequence[str] | None = None,
+    methods: Sequence[str] = (),
+    stories: Sequence[str] = (),
     redundancy: int | None = None,
     session_size: int | None = None,
     seed: int | None = None,
     user: User | None = None,
 ) -> Study:
-    """Create a draft study with questions, units, annotators and planned slots.
-
-    Raises
-    ------
-    PlanningError
-        The slug is taken, there is nothing to show, or a value does not fit.
-    annotate.assignment.designs.balanced.ImpossibleDesignError
-        The numbers contradict each other.
-    """
+    """Create a draft study with questions, units, annotators and planned slots."""
     check_slug(slug)
     definition = definition.with_changes(
         redundancy=redundancy, session_size=session_size, seed=seed, title=title or None
     )
-    draft = prepare(
-        definition,
-        benchmark=benchmark,
-        annotators=annotators,
-        methods=methods,
-        stories=stories,
-    )
-    return store(with_twins(draft), slug=slug, user=user)
+    chosen = tuple(methods), tuple(stories)
+    setup = Setup(slug, benchmark, definition, annotators, *chosen)
+    return store(with_twins(prepare(setup)), user)
 
 
 def check_slug(slug: str) -> None:
@@ -274,16 +251,10 @@ def with_twins(draft: Draft) -> Draft:
 
 
 @transaction.atomic
-def store(draft: Draft, *, slug: str, user: User | None = None) -> Study:
-    """Write a draft into the database.
-
-    Raises
-    ------
-    PlanningError
-        The slug is taken, or a value is too long.
-    """
-    check_slug(slug)
-    study = _create_study(draft.definition, draft.benchmark, slug)
+def store(draft: Draft, user: User | None, previous: Study | None = None) -> Study:
+    """Write a draft into the database; it may be the next version of another study."""
+    check_slug(draft.setup.slug)
+    study = _create_study(draft.setup, previous)
     units = create_units(study, draft.shown)
     create_check_units(study, units, draft.known, draft.twins)
     if draft.plan is None:
@@ -305,20 +276,20 @@ def store(draft: Draft, *, slug: str, user: User | None = None) -> Study:
         units=len(units),
         slots=len(slots),
         annotators=sum(draft.people.values()),
-        methods=list(draft.methods),
-        stories=list(draft.stories),
+        methods=list(draft.setup.methods),
+        stories=list(draft.setup.stories),
     )
     return study
 
 
-def _create_study(
-    definition: StudyDefinition, benchmark: Benchmark, slug: str
-) -> Study:
+def _create_study(setup: Setup, previous: Study | None) -> Study:
+    definition = setup.definition
     checks, training = definition.checks, definition.training
     study = Study(
-        slug=slug,
+        slug=setup.slug,
         title=definition.title,
-        benchmark=benchmark,
+        benchmark=setup.benchmark,
+        previous_version=previous,
         outputs_at_once=definition.outputs_at_once,
         template=definition.name,
         assignment=definition.assignment,
@@ -348,24 +319,15 @@ def _create_study(
         with transaction.atomic():
             study.save()
     except IntegrityError as error:  # somebody else was storing it at that moment
-        raise _taken(slug) from error
+        raise _taken(setup.slug) from error
     add_views(study)
     questions = [
         Question(
             study=study,
-            key=question.key,
-            kind=question.kind,
             ordinal=ordinal,
-            categories=question.categories,
-            titles=question.titles,
-            texts=question.texts,
-            help_texts=question.help_texts,
-            anchors=question.anchors,
             scale_min=question.scale[0] if question.scale else None,
             scale_max=question.scale[1] if question.scale else None,
-            allow_tie=question.allow_tie,
-            metric=question.metric,
-            stories={tag: list(values) for tag, values in question.stories.items()},
+            **{key: part for key, part in vars(question).items() if key != "scale"},
         )
         for ordinal, question in enumerate(definition.asked, start=1)
     ]

@@ -11,8 +11,7 @@ from django.db.models import QuerySet
 from annotate.models import Annotator, Slot
 from annotate.presentation import same_size
 from annotate.studies.definition import Checks, StudyDefinition
-from annotate.studies.drafting import Setup
-from annotate.studies.planning import plan_study
+from annotate.studies.planning import Setup, plan_study
 from annotate.studies.units import Shown, choose_outputs, choose_units
 from evalcore.media import Box
 from evalcore.models import Output
@@ -25,11 +24,6 @@ def first_slot(setup: Setup, among: QuerySet[Output] | None = None) -> Iterator[
     The slot's code names its outputs and the size in which they are shown, for the
     addresses of pictures. Only outputs `among` these are shown, by default any of the
     benchmark.
-
-    Raises
-    ------
-    annotate.studies.units.PlanningError
-        There is nothing to show.
     """
     outputs = choose_outputs(setup.benchmark, setup.methods, setup.stories, among=among)
     shown = choose_units(setup.definition, outputs)[0]
@@ -55,7 +49,6 @@ def first_slot(setup: Setup, among: QuerySet[Output] | None = None) -> Iterator[
 
 
 def _box(setup: Setup, among: QuerySet[Output] | None) -> Box | None:
-    """Return the size in which the study would show its pictures."""
     if not setup.definition.presentation.same_size:
         return None
     outputs = Output.objects.filter(story__benchmark=setup.benchmark)

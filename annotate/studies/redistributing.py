@@ -15,12 +15,7 @@ from annotate import event_log
 from annotate.assignment import reassignment
 from annotate.assignment.reassignment import WORKING
 from annotate.models import Annotator, Event, Slot, Study, User
-from annotate.people.presence import (
-    Presence,
-    answers_by_day,
-    calendar,
-    patience_days,
-)
+from annotate.people.presence import Presence, answers_by_day, calendar, patience_days
 from annotate.slots import leasing
 from annotate.slots.leasing import UNFINISHED
 
@@ -81,12 +76,12 @@ def _takers(study: Study, dropped: Iterable[int]) -> list[Annotator]:
     ]
 
 
-def idle(study: Study, days: int, now: datetime | None = None) -> list[Annotator]:
+def idle(study: Study, days: int) -> list[Annotator]:
     """Return who was invited, has work left and was not seen for so many days."""
-    since = (now or timezone.now()) - timedelta(days=days)
+    since = timezone.now() - timedelta(days=days)
     return [
         found.person
-        for found in presences(study, now)
+        for found in presences(study)
         if found.person.state in (AnnotatorState.INVITED, AnnotatorState.ACTIVE)
         and found.since < since
     ]
@@ -106,11 +101,6 @@ def redistribute(
     revoked. Their drafts are kept. Nobody gets anything who was
     invited and is missed. In an open
     study their slots become free. With `dry_run` nothing is kept.
-
-    Raises
-    ------
-    RedistributingError
-        There is nothing to give to others.
     """
     with transaction.atomic():
         stored = Study.objects.select_for_update(no_key=True).get(pk=study.pk)

@@ -44,13 +44,7 @@ QUESTION_KEYS = {"key", "kind", "title", "text", "help", "metric", "stories"}
 
 
 def load_definition(name_or_path: str | Path) -> StudyDefinition:
-    """Read a template by name or a study file by path.
-
-    Raises
-    ------
-    DefinitionError
-        The file is missing, is no YAML, or a value is not what was expected.
-    """
+    """Read a template by name or a study file by path."""
     name = str(name_or_path)
     path = TEMPLATES / f"{name}.yaml" if name in template_names() else Path(name)
     try:
@@ -66,13 +60,7 @@ def load_definition(name_or_path: str | Path) -> StudyDefinition:
 
 
 def read_definition(text: str, *, file: str, name: str) -> StudyDefinition:
-    """Read a definition from YAML text; `file` stands in messages.
-
-    Raises
-    ------
-    DefinitionError
-        The text is no YAML, or a value is not what was expected.
-    """
+    """Read a definition from YAML text; `file` stands in messages."""
     return _StudyReader(file, text).study(name)
 
 

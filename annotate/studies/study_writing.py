@@ -145,7 +145,6 @@ def _known_unit(unit: KnownUnit) -> Dumped:
 
 
 def checks_data(checks: Checks) -> Dumped:
-    """Return how annotators are checked, as plain values."""
     return {
         "per_session": checks.per_session,
         "kinds": list(checks.kinds),

@@ -44,7 +44,6 @@ class Shown:
         return tuple(output.method.name for output in self.outputs)
 
     def as_design(self, number: int, study_redundancy: int) -> DesignUnit:
-        """Return the unit as the plan knows it."""
         own = None if self.redundancy == study_redundancy else self.redundancy
         return DesignUnit(number, self.story.key, self.methods, own)
 
@@ -59,11 +58,6 @@ def choose_outputs(
     """Return the outputs to judge; each must have something to look at.
 
     Nothing is chosen that is not `among` these, by default all of the benchmark.
-
-    Raises
-    ------
-    PlanningError
-        A method or story has no output, or an output has nothing to look at.
     """
     outputs = Output.objects.filter(story__benchmark=benchmark).select_related(
         "story", "method"
@@ -121,13 +115,7 @@ def gaps_note(shown: Sequence[Shown]) -> str:
 
 
 def choose_units(definition: StudyDefinition, outputs: Sequence[Output]) -> list[Shown]:
-    """Return the units of a study: sampled stories, chosen pairs, own redundancies.
-
-    Raises
-    ------
-    PlanningError
-        There is nothing to compare, or tags or methods are not there.
-    """
+    """Return the units of a study: sampled stories, chosen pairs, own redundancies."""
     by_story: dict[str, list[Output]] = defaultdict(list)
     for output in outputs:
         by_story[output.story.key].append(output)
@@ -234,7 +222,6 @@ def _pairs_of_cells(
 
 
 def create_units(study: Study, shown: Sequence[Shown]) -> list[Unit]:
-    """Store the units that the study is about."""
     return Unit.objects.bulk_create(
         [
             Unit(

@@ -35,11 +35,6 @@ def withdraw_units(
 
     Whoever has begun such a slot may finish it. `extending.extend` with the same names
     asks again.
-
-    Raises
-    ------
-    ExtendingError
-        A name is not part of the study, or nothing would be left of it.
     """
     with transaction.atomic():
         stored = Study.objects.select_for_update(no_key=True).get(pk=study.pk)

@@ -47,19 +47,12 @@ class DefinitionError(ValueError):
         return "\n".join(Problems(one.told for one in self.each()).lines())
 
     def each(self) -> "Iterator[DefinitionError]":
-        """Yield every mistake, each by itself."""
         yield self
         yield from self.further
 
 
 def parse(text: str, file: str) -> tuple[yaml.Node | None, Any]:
-    """Return the nodes of a YAML text, which know their lines, and its value.
-
-    Raises
-    ------
-    DefinitionError
-        The text is no YAML, or too much of it.
-    """
+    """Return the nodes of a YAML text, which know their lines, and its value."""
     if len(text.encode("utf-8", "replace")) > LONGEST:
         raise DefinitionError(file, 1, f"a study file has at most {LONGEST:,} bytes")
     try:
@@ -117,7 +110,6 @@ class Reader:
         self.problems: list[DefinitionError] = []
 
     def finish(self) -> None:
-        """Raise what was wrong, if anything was."""
         if self.problems:
             first, *first.further = self.problems
             raise first

@@ -50,7 +50,7 @@ from annotate.models import (
 from annotate.quality import exclusion
 from annotate.reports import building
 from annotate.studies import drafting
-from annotate.studies.drafting import Setup
+from annotate.studies.planning import Setup
 from annotate.studies.study_file import load_definition
 from evalcore.models import BenchmarkMember
 from evalcore.scoring import metric_runs

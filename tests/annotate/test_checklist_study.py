@@ -18,8 +18,7 @@ from annotate.presentation import checklist_sheets
 from annotate.quality import monitoring
 from annotate.setup_form.study import StudyForm
 from annotate.slots import locking
-from annotate.studies.drafting import Setup
-from annotate.studies.planning import PlanningError, plan_study, prepare
+from annotate.studies.planning import PlanningError, Setup, plan_study, prepare
 from annotate.studies.previewing import first_slot
 from annotate.studies.study_file import load_definition
 from evalcore import media
@@ -75,7 +74,7 @@ def test_the_cost_is_by_shot():
     benchmark = make_benchmark(stories=2, shots=4, methods=("Alder",))
     definition = load_definition("storybench-diagnostics").with_changes(redundancy=1)
     checks = 1 + 1 / definition.session_size
-    hours = prepare(definition, benchmark=benchmark, annotators=1).hours()
+    hours = prepare(Setup("hours", benchmark, definition, 1)).hours()
     assert hours == pytest.approx(2 * 4 * (3 + 34) * checks / 3600)
 
 
@@ -85,9 +84,7 @@ def test_a_story_without_shots_is_refused():
     story.shots.all().delete()
     story.outputs.update(video=media.store_picture(picture_bytes("any file")))
     with pytest.raises(PlanningError, match=r"1 stories have none \(02\)"):
-        prepare(
-            load_definition("storybench-diagnostics"), benchmark=benchmark, annotators=3
-        )
+        prepare(Setup("blank", benchmark, load_definition("storybench-diagnostics"), 3))
 
 
 def test_the_form_says_the_same_as_the_template():

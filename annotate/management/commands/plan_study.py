@@ -9,15 +9,12 @@ from annotate.access.permissions import can_use_benchmark
 from annotate.assignment.designs.balanced import ImpossibleDesignError
 from annotate.models import User
 from annotate.studies import lifecycle
-from annotate.studies.definition import (
-    StorySample,
-    StudyDefinition,
-    template_names,
-)
+from annotate.studies.definition import StorySample, StudyDefinition, template_names
 from annotate.studies.planning import (
     SECONDS_PER_PICTURE,
     SECONDS_PER_QUESTION,
     Draft,
+    Setup,
     check_slug,
     prepare,
     store,
@@ -51,7 +48,6 @@ CHANGES = (
 
 
 def names(text: str) -> list[str]:
-    """Read a comma-separated list."""
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
@@ -104,8 +100,12 @@ class Command(BaseCommand):
             "not needed with --assignment open",
         )
         self._add_changes(parser)
-        parser.add_argument("--methods", type=names, help='"A,B": only these')
-        parser.add_argument("--stories", type=names, help='"01,02": only these')
+        parser.add_argument(
+            "--methods", type=names, default=[], help='"A,B": only these'
+        )
+        parser.add_argument(
+            "--stories", type=names, default=[], help='"01,02": only these'
+        )
         parser.add_argument("--manager", help="user name of the study's manager")
         parser.add_argument("--launch", action="store_true", help="open it at once")
         parser.add_argument(
@@ -156,24 +156,26 @@ class Command(BaseCommand):
             raise CommandError(str(error), returncode=2) from error
 
     def _plan(self, **options: Any) -> None:
-        asked: dict[str, Any] = {
-            "benchmark": _benchmark(options["benchmark"]),
-            "annotators": options["annotators"],
-            "methods": options["methods"],
-            "stories": options["stories"],
-        }
-        slug = str(options["study"])
+        benchmark, slug = _benchmark(options["benchmark"]), str(options["study"])
         check_slug(slug)
         user = _user(options["manager"])
-        draft = prepare(_definition(options), **asked)
+        setup = Setup(
+            slug,
+            benchmark,
+            _definition(options),
+            options["annotators"],
+            tuple(options["methods"]),
+            tuple(options["stories"]),
+        )
+        draft = prepare(setup)
         self._tell(draft)
         if options["dry_run"]:
             with transaction.atomic():
-                store(draft, slug=slug, user=user)
+                store(draft, user)
                 transaction.set_rollback(True)
             self.stdout.write("Dry run: nothing was kept.")
             return
-        study = store(with_twins(draft), slug=slug, user=user)
+        study = store(with_twins(draft), user)
         if options["launch"]:
             lifecycle.launch(study, user)
         following = "invite" if options["launch"] else "launch and invite"
@@ -186,7 +188,6 @@ class Command(BaseCommand):
             )
 
     def _tell(self, draft: Draft) -> None:
-        """Print what the study asks of people, and how balanced its plan is."""
         self.stdout.write(
             f"{len(draft.shown)} units, {draft.slots} slots, {draft.sessions} "
             f"sessions, {draft.hours():.1f} annotator hours (a picture takes "

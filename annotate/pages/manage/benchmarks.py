@@ -2,7 +2,7 @@
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -16,19 +16,24 @@ from annotate.access.permissions import (
 )
 from evalcore import members
 from evalcore.members import LastOwnerError, Role, UnknownAccountError
-from evalcore.models import BenchmarkMember
+from evalcore.models import Benchmark, BenchmarkMember
 
 
 @require_safe
 @login_required
 def benchmark_list(request: HttpRequest) -> HttpResponse:
     """List the benchmarks that the user may plan studies over."""
+    context = {"benchmarks": counted_benchmarks(request)}
+    return render(request, "manage/benchmarks.html", context)
+
+
+def counted_benchmarks(request: HttpRequest) -> QuerySet[Benchmark]:
+    """Return the benchmarks that the user may see, with what is in them."""
     rows = visible_benchmarks(request.user).order_by("title")
-    counted = rows.annotate(
+    return rows.annotate(
         stories_count=Count("stories", distinct=True),
         methods_count=Count("stories__outputs__method", distinct=True),
     )
-    return render(request, "manage/benchmarks.html", {"benchmarks": counted})
 
 
 @require_safe
@@ -64,7 +69,6 @@ def member_add(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _added(row: BenchmarkMember, role: Role) -> str:
-    """Say what somebody is now."""
     if row.role == role:
         return _("%(name)s is added.")
     return _(

@@ -1,6 +1,8 @@
 """The annotator's page as a manager sees it before anybody is invited."""
 
 from collections.abc import Mapping
+from functools import wraps
+from typing import Any
 
 from django.db.models import QuerySet
 from django.http import (
@@ -17,9 +19,9 @@ from django.views.decorators.http import require_POST, require_safe
 from annotate.access.permissions import can_create, visible_outputs
 from annotate.models import Slot, Study, Unit
 from annotate.models.units import as_fields
-from annotate.pages.seat.media_files import send_character, send_frame, send_side
+from annotate.pages.seat.media_files import Sends, send_character, send_frame, send_side
 from annotate.presentation import checklist_sheets, slot_view
-from annotate.studies.drafting import Setup
+from annotate.studies.planning import Setup
 from annotate.studies.previewing import first_slot
 from evalcore import media
 from evalcore.models import Output
@@ -91,36 +93,22 @@ def submit(request: HttpRequest, token: str, code: str) -> HttpResponse:
     return HttpResponse(status=204)
 
 
-@require_safe
-def picture(
-    request: HttpRequest,
-    token: str,
-    code: str,
-    side: str,
-    number: str,
-    rendition: media.Rendition,
-) -> HttpResponse:
-    """Send one shot's picture, like the annotator's."""
-    return send_frame(_slot(request, token, code), side, number, rendition)
+def _of_preview(send: Sends) -> Sends:
+    """Send something of a slot that is not stored, like the annotator's."""
+
+    @require_safe
+    @wraps(send)
+    def view(
+        request: HttpRequest, token: str, code: str, **which: Any
+    ) -> HttpResponseBase:
+        return send(request, _slot(request, token, code), **which)
+
+    return view
 
 
-@require_safe
-def video(request: HttpRequest, token: str, code: str, side: str) -> HttpResponseBase:
-    """Send one side's video, like the annotator's."""
-    return send_side(request, _slot(request, token, code), side)
-
-
-@require_safe
-def character(
-    request: HttpRequest,
-    token: str,
-    code: str,
-    index: str,
-    number: str,
-    rendition: media.Rendition,
-) -> HttpResponse:
-    """Send one reference picture of a character, like the annotator's."""
-    return send_character(_slot(request, token, code), index, number, rendition)
+picture = _of_preview(send_frame)
+character = _of_preview(send_character)
+video = _of_preview(send_side)
 
 
 def _slot(request: HttpRequest, benchmark: str, code: str) -> Slot:

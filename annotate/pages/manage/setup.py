@@ -8,7 +8,6 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
-from django.db.models import Count
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -25,6 +24,7 @@ from annotate.access.permissions import (
 )
 from annotate.assignment.designs.balanced import ImpossibleDesignError
 from annotate.models import Study, localised
+from annotate.pages.manage.benchmarks import counted_benchmarks
 from annotate.pages.manage.preview import preview_page
 from annotate.pages.requests import UserRequest
 from annotate.pages.study_views import attachment, study_page
@@ -32,8 +32,7 @@ from annotate.presentation.same_size import outputs_of
 from annotate.setup_form.study import StudyForm
 from annotate.studies import drafting, lifecycle
 from annotate.studies.definition import StudyDefinition, template_names
-from annotate.studies.drafting import Setup
-from annotate.studies.planning import SECONDS_PER_PICTURE, SECONDS_PER_QUESTION
+from annotate.studies.planning import SECONDS_PER_PICTURE, SECONDS_PER_QUESTION, Setup
 from annotate.studies.study_file import load_definition, read_definition
 from annotate.studies.units import PlanningError
 from annotate.studies.yaml_lines import LONGEST, DefinitionError
@@ -42,8 +41,6 @@ View = Callable[..., HttpResponse]
 
 
 def for_creators(view: View) -> View:
-    """Let those in who may create studies."""
-
     @wraps(view)
     @login_required
     def wrapped(request: UserRequest, *args: object, **kwargs: object) -> HttpResponse:
@@ -104,12 +101,7 @@ def _start_page(
     request: UserRequest, error: str = "", status: int = 200
 ) -> HttpResponse:
     context = {
-        "benchmarks": visible_benchmarks(request.user)
-        .order_by("title")
-        .annotate(
-            stories_count=Count("stories", distinct=True),
-            methods_count=Count("stories__outputs__method", distinct=True),
-        ),
+        "benchmarks": counted_benchmarks(request),
         "templates": [
             (definition, _titles(definition))
             for definition in sorted(
@@ -197,7 +189,6 @@ def _answer(
     store: Callable[[Setup], Study],
     study: Study | None = None,
 ) -> HttpResponse:
-    """Do what the pressed button says."""
     action, _colon, index = request.POST.get("do", "").partition(":")
     opened = int(index) if index.isdecimal() and len(index) < 6 else -1
     if action in ("add", "remove", "up", "down"):

@@ -1,5 +1,9 @@
 """What an annotator looks at, under addresses that say only where it stands."""
 
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.views.decorators.http import require_safe
 
@@ -15,22 +19,11 @@ from evalcore.video.storing import video_rendition_path
 PICTURE_SECONDS = 24 * 3600
 
 
-@require_safe
-@for_annotator
-def picture(
-    request: HttpRequest,
-    annotator: Annotator,
-    code: str,
-    side: str,
-    number: str,
-    rendition: media.Rendition,
-) -> HttpResponse:
-    """Send one shot's picture; the address says only where it stands."""
-    return send_frame(look_at(annotator, code), side, number, rendition)
+Sends = Callable[..., HttpResponseBase]
 
 
 def send_frame(
-    slot: Slot, side: str, number: str, rendition: media.Rendition
+    request: HttpRequest, slot: Slot, side: str, number: str, rendition: media.Rendition
 ) -> HttpResponse:
     """Send the picture of one shot in the study's size, if there is one."""
     output = slot_view.sides(slot).get(side)
@@ -40,22 +33,12 @@ def send_frame(
     return _send(frame.media, rendition, same_size.box_of(slot.study))
 
 
-@require_safe
-@for_annotator
-def character(
+def send_character(
     request: HttpRequest,
-    annotator: Annotator,
-    code: str,
+    slot: Slot,
     index: str,
     number: str,
     rendition: media.Rendition,
-) -> HttpResponse:
-    """Send one reference picture of a character."""
-    return send_character(look_at(annotator, code), index, number, rendition)
-
-
-def send_character(
-    slot: Slot, index: str, number: str, rendition: media.Rendition
 ) -> HttpResponse:
     """Send a reference picture of one of the characters of a slot's story."""
     characters = slot_view.story_characters(slot)
@@ -80,19 +63,27 @@ def _send(
     return response
 
 
-@require_safe
-@for_annotator
-def video(
-    request: HttpRequest, annotator: Annotator, code: str, side: str
-) -> HttpResponseBase:
-    """Send one side's video; the address says only where it stands."""
-    return send_side(request, look_at(annotator, code), side)
-
-
 def send_side(request: HttpRequest, slot: Slot, side: str) -> HttpResponseBase:
     """Send the video of a slot's side in the study's size."""
     output = slot_view.sides(slot).get(side)
     return send_video(request, output, same_size.box_of(slot.study))
+
+
+def _of_own_slot(send: Sends) -> Sends:
+    @require_safe
+    @for_annotator
+    @wraps(send)
+    def view(
+        request: HttpRequest, annotator: Annotator, code: str, **which: Any
+    ) -> HttpResponseBase:
+        return send(request, look_at(annotator, code), **which)
+
+    return view
+
+
+picture = _of_own_slot(send_frame)
+character = _of_own_slot(send_character)
+video = _of_own_slot(send_side)
 
 
 def send_video(

@@ -17,9 +17,9 @@ from annotate.setup_form.study import StudyForm
 from annotate.setup_form.values import to_data, to_values
 from annotate.studies import lifecycle, planning
 from annotate.studies.definition import template_names
-from annotate.studies.drafting import Setup, next_slug, setup_of
+from annotate.studies.drafting import next_slug, setup_of
 from annotate.studies.extending import extend
-from annotate.studies.planning import PlanningError, plan_study
+from annotate.studies.planning import PlanningError, Setup, plan_study
 from annotate.studies.study_file import load_definition, read_definition
 from annotate.studies.study_writing import write_data, write_definition
 from annotate.studies.withdrawing import withdraw_units

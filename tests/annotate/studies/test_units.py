@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from django.core.management import call_command
@@ -11,9 +12,8 @@ from annotate.history.verifying import problems
 from annotate.models import Purpose, Study, User
 from annotate.presentation.slot_view import shown_questions
 from annotate.studies import drafting
-from annotate.studies.drafting import Setup
 from annotate.studies.extending import ExtendingError, extend
-from annotate.studies.planning import PlanningError, prepare
+from annotate.studies.planning import PlanningError, Setup, prepare
 from annotate.studies.study_file import read_definition
 from evalcore import media
 from evalcore.models import Frame, Output
@@ -203,10 +203,10 @@ def test_training_that_is_judged_again_is_said_beforehand():
     benchmark = make_benchmark(stories=2)
     text = f"{LIKERT}training: {{units: [{ALDER}]}}\n"
     definition = read_definition(text, file="s.yaml", name="s")
-    asked = {"benchmark": benchmark, "annotators": 3}
-    (note,) = prepare(definition, **asked).notes()
+    setup = Setup("notes", benchmark, definition, 3)
+    (note,) = prepare(setup).notes()
     assert note.startswith("1 training unit is judged in the study, too")
-    assert prepare(definition, stories=["02"], **asked).notes() == []
+    assert prepare(replace(setup, stories=("02",))).notes() == []
 
 
 def test_missing_shots_are_said_beforehand():
@@ -215,10 +215,10 @@ def test_missing_shots_are_said_beforehand():
     alder = Frame.objects.filter(output__method__name="Alder", number__lt=3)
     alder.filter(output__story__key="01").update(media=None)
     definition = read_definition(LIKERT, file="s.yaml", name="s")
-    asked = {"benchmark": benchmark, "annotators": 3}
-    (note,) = prepare(definition, **asked).notes()
+    setup = Setup("notes", benchmark, definition, 3)
+    (note,) = prepare(setup).notes()
     assert note.startswith("1 output lacks shots (Alder/01: 2), and annotators read")
-    assert prepare(definition, stories=["02"], **asked).notes() == []
+    assert prepare(replace(setup, stories=("02",))).notes() == []
 
 
 def test_twins_are_drawn_before_the_transaction(monkeypatch):
