@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
@@ -22,29 +23,39 @@ def find_study(slug: str) -> Study:
 
 
 class StudyCommand(BaseCommand):
-    """A command whose first argument is the short name of a study."""
+    """A command whose first argument is the short name of a study.
+
+    What it raises of `refused` ends it with that message.
+    """
+
+    work: Callable[..., None]  # with the study and the options
+    refused: tuple[type[Exception], ...] = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("study", help="its short name")
+
+    def handle(self, *, study: str, **options: Any) -> None:
+        found = find_study(study)
+        try:
+            self.work(found, **options)
+        except self.refused as error:
+            raise CommandError(str(error), returncode=2) from error
 
 
 class LifecycleCommand(StudyCommand):
     """A command that moves a study into another state."""
 
     move: Callable[[Study], Study]
+    refused = (lifecycle.LifecycleError,)
 
-    def handle(self, *, study: str, **_options: object) -> None:
-        row = find_study(study)
-        before = row.state
-        try:
-            after = self.move(row)
-        except lifecycle.LifecycleError as error:
-            raise CommandError(str(error), returncode=2) from error
+    def work(self, study: Study, **_options: Any) -> None:
+        before = study.state
+        after = self.move(study)
         already = " already" if before == after.state else ""
-        self.stdout.write(f"{study} is {after.get_state_display()}{already}.")
+        self.stdout.write(f"{study.slug} is {after.get_state_display()}{already}.")
         if after.state == Study.State.OPEN and lifecycle.reach(after).is_empty:
             self.stderr.write(
-                f"note: nobody has a link yet; make some with: invite {study}"
+                f"note: nobody has a link yet; make some with: invite {study.slug}"
                 + " --join 20" * after.is_open
             )
 

@@ -7,7 +7,8 @@ from tqdm import tqdm
 
 from annotate.blinding.blinding_check import SLOTS, BlindingCheck
 from annotate.blinding.findings import BlindingReport
-from annotate.management.studies import StudyCommand, find_study
+from annotate.management.studies import StudyCommand
+from annotate.models import Study
 
 
 class Command(StudyCommand):
@@ -29,9 +30,9 @@ class Command(StudyCommand):
         how_many.add_argument("--all", action="store_true", help="look at every unit")
         parser.add_argument("--json", action="store_true", help="print it as JSON")
 
-    def handle(self, *, study: str, **options: Any) -> None:
+    def work(self, study: Study, **options: Any) -> None:
         number = None if options["all"] else options["slots"]
-        check = BlindingCheck(find_study(study), slots=number)
+        check = BlindingCheck(study, slots=number)
         for _unit in tqdm(
             check.run(), total=len(check.units), unit="unit", disable=None
         ):
@@ -44,7 +45,8 @@ class Command(StudyCommand):
             self._print(check.report)
         if not check.report.is_blind:
             raise CommandError(
-                f"{study} is not blind: {len(check.report.leaks)} leaks.", returncode=1
+                f"{study.slug} is not blind: {len(check.report.leaks)} leaks.",
+                returncode=1,
             )
 
     def _print(self, report: BlindingReport) -> None:

@@ -6,7 +6,7 @@ from annotate.coverage.counts import units
 from annotate.coverage.dashboard import standing
 from annotate.coverage.heat_map import Cell, HeatMap, grid
 from annotate.coverage.slot_counts import people
-from annotate.management.studies import StudyCommand, find_study
+from annotate.management.studies import StudyCommand
 from annotate.models import Study
 from annotate.spreadsheet import csv_lines
 
@@ -27,17 +27,16 @@ class Command(StudyCommand):
             help="print a table instead; cells by default",
         )
 
-    def handle(self, *, study: str, **options: Any) -> None:
-        row = find_study(study)
+    def work(self, study: Study, **options: Any) -> None:
         if options["csv"]:
-            header, rows = coverage_tables.TABLES[options["csv"]](row)
+            header, rows = coverage_tables.TABLES[options["csv"]](study)
             for piece in csv_lines(header, rows):
                 self.stdout.write(piece, ending="")
             return
-        stands = standing(row)
+        stands = standing(study)
         total, until = stands.totals, stands.outlook
         self.stdout.write(
-            f"{row.slug}, {row.title}: {total.submitted} of {total.wanted} slots "
+            f"{study.slug}, {study.title}: {total.submitted} of {total.wanted} slots "
             f"({total.percent} %), {total.leased} leased, {total.open} open"
         )
         if until.has_date:
@@ -47,8 +46,8 @@ class Command(StudyCommand):
             self.stdout.write(f"! {alert.text} {alert.todo}")
             for note in alert.notes:
                 self.stdout.write(f"    {note}")
-        self._write_cells(grid(units(row)))
-        self._write_people(row)
+        self._write_cells(grid(units(study)))
+        self._write_people(study)
 
     def _write_cells(self, result: HeatMap) -> None:
         """Print methods by stories, as submitted/wanted."""

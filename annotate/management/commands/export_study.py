@@ -1,6 +1,8 @@
 from pathlib import Path
+from typing import Any
 
-from annotate.management.studies import WritingCommand, find_study
+from annotate.management.studies import WritingCommand
+from annotate.models import Study
 from annotate.reports.building import write_export
 
 
@@ -10,10 +12,9 @@ class Command(WritingCommand):
         "Example: export_study pilot --out export/"
     )
 
-    def handle(self, *, study: str, out: Path, **_options: object) -> None:
-        row = find_study(study)
+    def work(self, study: Study, *, out: Path, **_options: Any) -> None:
         try:
-            written = write_export(row, out)
+            written = write_export(study, out)
         except OSError as error:
             raise self.unwritable(out, error) from error
         for path in written:

@@ -1,11 +1,10 @@
 import argparse
 from typing import Any
 
-from django.core.management.base import CommandError
-
 from annotate.assignment.designs.balance import BalanceReport
 from annotate.management.commands.plan_study import names
-from annotate.management.studies import StudyCommand, find_study
+from annotate.management.studies import StudyCommand
+from annotate.models import Study
 from annotate.studies.extending import ExtendingError, Extension, extend
 from annotate.studies.withdrawing import withdraw_units
 
@@ -19,6 +18,7 @@ def numbers(text: str) -> int | dict[str, int]:
 
 
 class Command(StudyCommand):
+    refused = (ExtendingError,)
     help = (
         "Add methods, stories, answers or people to a study, or withdraw some of it. "
         "Example: extend_study pilot --methods NewOne --annotators 5 --dry-run"
@@ -43,22 +43,18 @@ class Command(StudyCommand):
             "--dry-run", action="store_true", help="print the numbers, keep nothing"
         )
 
-    def handle(self, *, study: str, **options: Any) -> None:
-        row = find_study(study)
+    def work(self, study: Study, **options: Any) -> None:
         what = {name: options[name] for name in ("methods", "stories", "dry_run")}
-        try:
-            if options["withdraw"]:
-                result = withdraw_units(row, **what)
-                self.stdout.write(
-                    f"Withdrawn: {result.slots} slots of {result.units} units; "
-                    f"{result.kept} begun or given stay."
-                )
-            else:
-                for name in ("annotators", "redundancy"):
-                    what[name] = options[name]
-                self._print(extend(row, **what))
-        except ExtendingError as error:
-            raise CommandError(str(error), returncode=2) from error
+        if options["withdraw"]:
+            result = withdraw_units(study, **what)
+            self.stdout.write(
+                f"Withdrawn: {result.slots} slots of {result.units} units; "
+                f"{result.kept} begun or given stay."
+            )
+        else:
+            for name in ("annotators", "redundancy"):
+                what[name] = options[name]
+            self._print(extend(study, **what))
         if options["dry_run"]:
             self.stdout.write("Dry run: nothing was kept.")
 

@@ -10,7 +10,7 @@ from django.core.management.base import CommandError
 from django.urls import reverse
 
 from analysis.tables import defused
-from annotate.management.studies import StudyCommand, find_study
+from annotate.management.studies import StudyCommand
 from annotate.models import Invitation, Study
 from annotate.people import inviting, joining
 from annotate.people.invitation_list import invite_list
@@ -62,19 +62,18 @@ class Command(StudyCommand):
             help="the links' beginning; default: BASE_URL, or this machine",
         )
 
-    def handle(self, *, study: str, **options: Any) -> None:
-        row = find_study(study)
+    def work(self, study: Study, **options: Any) -> None:
         base = str(options["base_url"]).rstrip("/")
         writer = csv.writer(self.stdout, lineterminator="\n")
         if options["list"]:
             writer.writerow(["annotator", "note", "state", "link", "completion_code"])
-            writer.writerows(_listed(row, base))
+            writer.writerows(_listed(study, base))
         else:
-            writer.writerows(self._made(row, base, options))
-        if row.state != Study.State.OPEN:
+            writer.writerows(self._made(study, base, options))
+        if study.state != Study.State.OPEN:
             self.stderr.write(
-                f"note: the study is {row.state}: nobody can answer or join until "
-                f"`launch {row.slug}`"
+                f"note: the study is {study.state}: nobody can answer or join until "
+                f"`launch {study.slug}`"
             )
         if urlsplit(base).hostname in ("127.0.0.1", "localhost", "::1"):
             self.stderr.write(
@@ -103,18 +102,13 @@ class Command(StudyCommand):
         except inviting.InvitingError as error:
             problems = getattr(error, "problems", [str(error)])
             raise CommandError("\n".join(problems), returncode=2) from error
+        rows = [["annotator", "person", "link"]]
+        for one in made:
+            person = defused(one.annotator.external_id)
+            rows.append([one.annotator.name, person, _link(one, base)])
         if options["people"] is None:
-            return [
-                ["annotator", "link"],
-                *([i.annotator.name, _link(i, base)] for i in made),
-            ]
-        return [
-            ["annotator", "person", "link"],
-            *(
-                [i.annotator.name, defused(i.annotator.external_id), _link(i, base)]
-                for i in made
-            ),
-        ]
+            return [[name, link] for name, _person, link in rows]
+        return rows
 
     def _invite(self, study: Study, options: dict[str, Any]) -> Sequence[Invitation]:
         note = str(options["note"])

@@ -4,11 +4,13 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from annotate.management.commands.plan_study import names
-from annotate.management.studies import StudyCommand, find_study
+from annotate.management.studies import StudyCommand
+from annotate.models import Study
 from annotate.studies.redistributing import RedistributingError, redistribute
 
 
 class Command(StudyCommand):
+    refused = (RedistributingError,)
     help = (
         "Give the open work of people who stopped to those who go on. "
         "Example: redistribute pilot --idle-days 7 --dry-run"
@@ -26,23 +28,19 @@ class Command(StudyCommand):
             "--dry-run", action="store_true", help="print who gets what, keep nothing"
         )
 
-    def handle(self, *, study: str, **options: Any) -> None:
-        row = find_study(study)
-        people = list(row.annotators.filter(name__in=options["annotators"]))
+    def work(self, study: Study, **options: Any) -> None:
+        people = list(study.annotators.filter(name__in=options["annotators"]))
         unknown = set(options["annotators"]) - {person.name for person in people}
         if unknown:
             raise CommandError(
                 f"No annotator {', '.join(sorted(unknown))}.", returncode=2
             )
-        try:
-            result = redistribute(
-                row,
-                idle_days=options["idle_days"],
-                annotators=people,
-                dry_run=options["dry_run"],
-            )
-        except RedistributingError as error:
-            raise CommandError(str(error), returncode=2) from error
+        result = redistribute(
+            study,
+            idle_days=options["idle_days"],
+            annotators=people,
+            dry_run=options["dry_run"],
+        )
         for sign, numbers in (("-", result.given_up), ("+", result.shares)):
             for name, slots in numbers.items():
                 self.stdout.write(f"{name}  {sign}{slots}")

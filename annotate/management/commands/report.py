@@ -6,22 +6,19 @@ from typing import Any
 from django.core.management.base import CommandError
 from tqdm import tqdm
 
-from analysis.commands.arguments import (
-    add_alignment,
-    add_images,
-    add_resampling,
-)
+from analysis.commands.arguments import add_alignment, add_images, add_resampling
 from analysis.options import AlignOptions, OptionError
 from analysis.problems import InputError
 from annotate.history import as_of_event
 from annotate.history.as_of_event import MomentError
-from annotate.management.studies import WritingCommand, find_study
+from annotate.management.studies import WritingCommand
 from annotate.models import MAIN, Study
 from annotate.reports import omissions
 from annotate.reports.building import ReportError, write_study_report
 
 
 class Command(WritingCommand):
+    refused = (ReportError, InputError, OptionError, MomentError)
     help = (
         "Write the alignment report of a study. Example: report pilot --out report/. "
         "Numbers of an earlier report again: report pilot --out again/ --view main "
@@ -38,19 +35,18 @@ class Command(WritingCommand):
         add_resampling(parser)
         add_images(parser)
 
-    def handle(
+    def work(
         self,
+        study: Study,
         *,
-        study: str,
         out: Path,
         images: str,
         view: str,
         as_of: int | None,
         **given: Any,
     ) -> None:
-        row = find_study(study)
-        _check_view(row, view)
-        if as_of is None and (missing := omissions.missing_now(row)):
+        _check_view(study, view)
+        if as_of is None and (missing := omissions.missing_now(study)):
             self.stderr.write(
                 "note: scores are being computed; this report lacks, wholly or partly, "
                 f"{', '.join(missing)}"
@@ -60,11 +56,11 @@ class Command(WritingCommand):
             options = AlignOptions(**{n: given[n] for n in names if n in given})
             with tqdm(bar_format="{desc} {elapsed}", disable=None) as bar:
                 if as_of is None:
-                    moment = as_of_event.now(row)
+                    moment = as_of_event.now(study)
                 else:
-                    moment = as_of_event.moment(row, as_of)
+                    moment = as_of_event.moment(study, as_of)
                 page = write_study_report(
-                    row,
+                    study,
                     view=view,
                     moment=moment,
                     options=options,
@@ -72,15 +68,12 @@ class Command(WritingCommand):
                     images="" if images == "none" else images,
                     progress=bar.set_description_str,
                 )
-        except (ReportError, InputError, OptionError, MomentError) as error:
-            raise CommandError(str(error), returncode=2) from error
         except OSError as error:
             raise self.unwritable(out, error) from error
         self.stdout.write(str(page))
 
 
 def _check_view(study: Study, view: str) -> None:
-    """End the command if the study has no such view."""
     known = list(study.analysis_views.values_list("key", flat=True))
     if view not in known:
         raise CommandError(
