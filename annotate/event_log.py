@@ -40,15 +40,10 @@ def note_slot(
     return Event.objects.create(**_about(kind, slot, by, user, details))
 
 
-def note_each(
-    kind: Event.Kind,
-    slots: Iterable[tuple[Slot, int | None]],
-    *,
-    user: User | None = None,
-) -> None:
+def note_each(kind: Event.Kind, slots: Iterable[tuple[Slot, int | None]]) -> None:
     """Add the same line about several slots, each with the annotator it concerns."""
     Event.objects.bulk_create(
-        [Event(**_about(kind, slot, by, user, {})) for slot, by in slots],
+        [Event(**_about(kind, slot, by, None, {})) for slot, by in slots],
         batch_size=CHUNK,
     )
 
@@ -60,11 +55,7 @@ def _about(
     user: User | None,
     details: dict[str, object],
 ) -> dict[str, object]:
-    stands = {
-        "lease": slot.lease,
-        "holder": slot.annotator_id,
-        "ordinal": slot.ordinal,
-    }
+    stands = {"lease": slot.lease, "holder": slot.annotator_id, "ordinal": slot.ordinal}
     return {
         "study_id": slot.study_id,
         "kind": kind,

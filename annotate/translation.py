@@ -77,7 +77,6 @@ def _add(catalogue: Catalog, path: Path, found: Iterable[tuple[Any, ...]]) -> No
 
 
 def read() -> Catalog:
-    """Return the catalogue as it is stored."""
     with PO.open("rb") as stream:
         return read_po(stream, locale="zh_Hans", domain="django")
 
@@ -98,7 +97,6 @@ def update() -> Catalog:
 
 
 def compile_catalogue() -> None:
-    """Write the binary catalogue that Django reads."""
     buffer = io.BytesIO()
     write_mo(buffer, read())
     MO.write_bytes(buffer.getvalue())

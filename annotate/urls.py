@@ -20,13 +20,7 @@ from annotate.pages.manage import (
     view_pages,
 )
 from annotate.pages.research import reports, scores
-from annotate.pages.seat import (
-    invitation,
-    join,
-    media_files,
-    saving,
-    slot,
-)
+from annotate.pages.seat import invitation, join, media_files, saving, slot
 from annotate.reports.downloads import TABLES
 
 View = Callable[..., HttpResponseBase]

@@ -3,9 +3,11 @@
 What somebody may not see looks like what does not exist.
 """
 
+from typing import TypeVar
+
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
-from django.db.models import Q, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.http import Http404
 from django.utils.translation import gettext as _
 
@@ -13,33 +15,33 @@ from annotate.models import Study, StudyMember, Unit, User
 from annotate.models.units import OUTPUTS
 from evalcore.models import Benchmark, BenchmarkMember, Output
 
+SomeUser = User | AnonymousUser
+T = TypeVar("T", bound=Model)
 
-def visible_studies(user: User | AnonymousUser) -> QuerySet[Study]:
-    """Return the studies that this user may read."""
+
+def _of_member(rows: QuerySet[T], user: SomeUser, **membership: str) -> QuerySet[T]:
+    """Keep what a user is a member of; a superuser is of everything."""
     if not user.is_authenticated:
-        return Study.objects.none()
+        return rows.none()
     if user.is_superuser:
-        return Study.objects.all()
-    return Study.objects.filter(members__user=user)
+        return rows
+    return rows.filter(members__user=user, **membership)
 
 
-def managed_studies(user: User | AnonymousUser) -> QuerySet[Study]:
-    """Return the studies that this user may change."""
-    if not user.is_authenticated:
-        return Study.objects.none()
-    if user.is_superuser:
-        return Study.objects.all()
-    return Study.objects.filter(
-        members__user=user, members__role=StudyMember.Role.MANAGER
-    )
+def visible_studies(user: SomeUser) -> QuerySet[Study]:
+    return _of_member(Study.objects.all(), user)
 
 
-def can_manage(user: User | AnonymousUser, study: Study) -> bool:
-    """Say whether this user may change the study."""
+def managed_studies(user: SomeUser) -> QuerySet[Study]:
+    role = StudyMember.Role.MANAGER
+    return _of_member(Study.objects.all(), user, members__role=role)
+
+
+def can_manage(user: SomeUser, study: Study) -> bool:
     return managed_studies(user).filter(pk=study.pk).exists()
 
 
-def can_create(user: User | AnonymousUser) -> bool:
+def can_create(user: SomeUser) -> bool:
     """Say whether this user may set studies up: over which benchmarks, see below."""
     return (
         user.is_superuser
@@ -48,9 +50,7 @@ def can_create(user: User | AnonymousUser) -> bool:
     )
 
 
-def get_study_for(
-    user: User | AnonymousUser, slug: str, role: str | None = None
-) -> Study:
+def get_study_for(user: SomeUser, slug: str, role: str | None = None) -> Study:
     """Return the study, as far as this user may see it.
 
     A study that the user is not a member of looks like one that does not exist.
@@ -64,21 +64,15 @@ def get_study_for(
     return study
 
 
-def visible_benchmarks(user: User | AnonymousUser) -> QuerySet[Benchmark]:
+def visible_benchmarks(user: SomeUser) -> QuerySet[Benchmark]:
     """Return the benchmarks that this user may see whole, plan over, and score.
 
     Who manages a study over another one sees of it what the study shows.
     """
-    if not user.is_authenticated:
-        return Benchmark.objects.none()
-    if user.is_superuser:
-        return Benchmark.objects.all()
-    return Benchmark.objects.filter(members__user=user)
+    return _of_member(Benchmark.objects.all(), user)
 
 
-def get_benchmark_for(
-    user: User | AnonymousUser, slug: str, role: str | None = None
-) -> Benchmark:
+def get_benchmark_for(user: SomeUser, slug: str, role: str | None = None) -> Benchmark:
     """Return the benchmark, if this user may see it.
 
     With `role="owner"` a mere member is refused.
@@ -91,7 +85,7 @@ def get_benchmark_for(
     return benchmark
 
 
-def owns(user: User | AnonymousUser, benchmark: Benchmark) -> bool:
+def owns(user: SomeUser, benchmark: Benchmark) -> bool:
     """Say whether this user may say who else sees the benchmark."""
     if not user.is_authenticated:
         return False
@@ -99,12 +93,12 @@ def owns(user: User | AnonymousUser, benchmark: Benchmark) -> bool:
     return user.is_superuser or owners.filter(user=user).exists()
 
 
-def can_use_benchmark(user: User | AnonymousUser, study: Study) -> bool:
+def can_use_benchmark(user: SomeUser, study: Study) -> bool:
     """Say whether this user may see more of a benchmark than the study over it."""
     return visible_benchmarks(user).filter(pk=study.benchmark_id).exists()
 
 
-def check_benchmark_of(user: User | AnonymousUser, study: Study) -> None:
+def check_benchmark_of(user: SomeUser, study: Study) -> None:
     """Refuse what reaches beyond a study to whoever may see no more than the study."""
     if not can_use_benchmark(user, study):
         raise PermissionDenied(
@@ -112,7 +106,7 @@ def check_benchmark_of(user: User | AnonymousUser, study: Study) -> None:
         )
 
 
-def visible_outputs(user: User | AnonymousUser) -> QuerySet[Output]:
+def visible_outputs(user: SomeUser) -> QuerySet[Output]:
     """Return the outputs that this user may look at: of benchmarks, or of studies."""
     units = Unit.objects.filter(study__in=visible_studies(user))
     visible = Q(story__benchmark__in=visible_benchmarks(user))

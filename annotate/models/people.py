@@ -12,7 +12,6 @@ from annotate.models.users import account_if_known
 
 
 def new_token() -> str:
-    """Return an unguessable token for an invitation link."""
     return secrets.token_urlsafe(18)
 
 

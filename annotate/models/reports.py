@@ -69,7 +69,6 @@ class Report(models.Model):
 
     @property
     def resamples(self) -> int:
-        """Return how many resamples were asked for."""
         asked: int = self.options.get("resamples", AlignOptions().resamples)
         return asked
 

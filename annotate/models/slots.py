@@ -16,7 +16,6 @@ from annotate.models.units import Unit
 
 
 def new_code() -> str:
-    """Return an unguessable code for a slot's address."""
     return secrets.token_urlsafe(9)
 
 

@@ -12,7 +12,6 @@ from annotate.pages.requests import PageRequest
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """Show what Plumbline is and where to go next."""
     return render(request, "home.html")
 
 

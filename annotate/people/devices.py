@@ -52,12 +52,10 @@ def other(request: HttpRequest, annotator: Annotator) -> Annotator | None:
 
 
 def knows(request: HttpRequest, annotator: Annotator) -> bool:
-    """Say whether this browser has taken part as the annotator before."""
     return _is_proved(annotator, _remembered(request, annotator.study_id))
 
 
 def at_work(request: HttpRequest, study_id: int) -> Annotator | None:
-    """Return who takes part in a study on this device."""
     proofs = _remembered(request, study_id)
     order = list(proofs)
     people = Annotator.objects.select_related("invitation").filter(

@@ -185,10 +185,7 @@ def set_cap(annotator: Annotator, cap: int | None, *, user: User | None = None) 
     Planned slots beyond a lower cap become free, the last ones first; what was begun
     stays.
     """
-    if cap is not None and not 1 <= cap <= MOST_SLOTS:
-        raise InvitingError(
-            _("A cap is a number from 1 to %(most)d, or empty.") % {"most": MOST_SLOTS}
-        )
+    check_cap(cap)
     person = locked_annotator(annotator)
     before, person.cap = person.cap, cap
     annotator.cap = cap
@@ -203,6 +200,13 @@ def set_cap(annotator: Annotator, cap: int | None, *, user: User | None = None) 
         freed_slots=len(freed),
     )
     return len(freed)
+
+
+def check_cap(cap: int | None) -> None:
+    if cap is not None and not 1 <= cap <= MOST_SLOTS:
+        raise InvitingError(
+            _("A cap is a number from 1 to %(most)d, or empty.") % {"most": MOST_SLOTS}
+        )
 
 
 def _beyond(person: Annotator) -> list[Slot]:

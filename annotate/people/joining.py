@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from hashlib import sha256
 from hmac import compare_digest
+from typing import Any
 
 from django.db import transaction
 from django.db.models import F
@@ -19,7 +20,7 @@ from django.utils.translation import gettext as _
 from annotate import event_log
 from annotate.models import Annotator, Event, JoinLink, Study, User
 from annotate.people import inviting
-from annotate.people.inviting import MOST_SLOTS, InvitingError
+from annotate.people.inviting import InvitingError
 
 # What platforms call the person; the first one that is given counts.
 PARAMETERS = ("PROLIFIC_PID", "workerId", "rater")
@@ -174,30 +175,18 @@ def make_link(
         raise InvitingError(
             _("Say how many people may join: 1 to %(most)d.") % {"most": MOST_JOINERS}
         )
-    if cap is not None and not 1 <= cap <= MOST_SLOTS:
-        raise InvitingError(
-            _("A cap is a number from 1 to %(most)d, or empty.") % {"most": MOST_SLOTS}
-        )
+    inviting.check_cap(cap)
     if language and language not in study.languages:
         raise InvitingError(_("This study has no such language."))
-    link = JoinLink.objects.create(
-        study=study,
-        most=most,
-        language=language,
-        cap=cap,
-        any_device=any_device,
-        note=note,
-        created_by=user,
-    )
+    terms: dict[str, Any] = {
+        "most": most,
+        "language": language,
+        "cap": cap,
+        "any_device": any_device,
+    }
+    link = JoinLink.objects.create(study=study, note=note, created_by=user, **terms)
     event_log.note(
-        Event.Kind.JOIN_LINK_MADE,
-        study.pk,
-        user=user,
-        link=link.pk,
-        most=most,
-        language=language,
-        cap=cap,
-        any_device=any_device,
+        Event.Kind.JOIN_LINK_MADE, study.pk, user=user, link=link.pk, **terms
     )
     return link
 

@@ -49,8 +49,7 @@ def reported(study: Study) -> list[Reported]:
     open_ = (
         Fault.objects.filter(slot__study=study, resolved_at__isnull=True)
         .select_related(
-            "slot__unit__story",
-            *study.output_paths("slot__unit__", "__method"),
+            "slot__unit__story", *study.output_paths("slot__unit__", "__method")
         )
         .order_by("pk")
     )

@@ -8,10 +8,7 @@ from itertools import groupby
 
 from django.utils.translation import gettext as _
 
-from annotate.answers.writing import (
-    asked_questions,
-    shots_left,
-)
+from annotate.answers.writing import asked_questions, shots_left
 from annotate.kinds.registry import asks_of_shots, kind_of
 from annotate.models import Annotator, Question, Rating, Slot
 from annotate.presentation.slot_view import shot_texts

@@ -93,7 +93,6 @@ def draw(study: Study, seconds: float) -> bool:
 
 
 def draw_unit(unit: Unit, box: Box | None) -> None:
-    """Draw what is shown of one unit."""
     shown = [getattr(unit, f"{name}_id") for name in OUTPUTS]
     outputs = Output.everything.filter(pk__in=filter(None, shown))
     stories = Story.objects.filter(pk=unit.story_id)

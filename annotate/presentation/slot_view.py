@@ -117,7 +117,6 @@ def shown_shots(slot: Slot) -> list[ShownShot]:
 
 
 def for_viewer(slot: Slot) -> dict[str, object]:
-    """Return what the viewer's template shows of a slot."""
     shots = shown_shots(slot)
     has_texts = any(shot.texts for shot in shots)
     return {"shots": shots, "has_texts": has_texts, "ratio": picture_ratio(slot)}
@@ -220,7 +219,6 @@ def content_language() -> str:
 
 
 def shown_characters(slot: Slot) -> list[ShownCharacter]:
-    """Return the story's characters with their reference pictures."""
     language = content_language()
     shown = []
     for index, character in enumerate(story_characters(slot)):

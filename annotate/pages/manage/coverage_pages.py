@@ -14,12 +14,7 @@ from annotate.models import Annotator, Flag, Purpose, Study
 from annotate.pages.manage.people import revoke
 from annotate.pages.manage.view_pages import is_number
 from annotate.pages.requests import UserRequest
-from annotate.pages.study_views import (
-    attachment,
-    render_page,
-    study_button,
-    study_page,
-)
+from annotate.pages.study_views import attachment, render_page, study_button, study_page
 from annotate.presentation import broken_media
 from annotate.quality import monitoring, pausing
 from annotate.spreadsheet import csv_lines
@@ -77,7 +72,6 @@ def coverage_csv(
 
 @coverage_button
 def annotator_action(request: UserRequest, study: Study, pk: int, action: str) -> str:
-    """Pause, resume or revoke an annotator."""
     annotator = get_object_or_404(study.annotators, pk=pk)
     if action == "revoke":
         return revoke(request, annotator)
@@ -111,7 +105,6 @@ def flag_resolve(request: UserRequest, study: Study, pk: int) -> str:
 
 @coverage_button
 def faults_settle(request: UserRequest, study: Study) -> str:
-    """Settle reports of broken pictures."""
     named = [int(n) for n in request.POST.getlist("fault") if is_number(n)]
     return _("The report is settled.") if broken_media.settle(study, named) else ""
 

@@ -2,22 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
 from django.db import transaction
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 
 from annotate.coverage.slot_counts import AnnotatorProgress, people
-from annotate.models import Annotator, Event, Invitation, JoinLink, Study
+from annotate.models import Annotator, Event, Invitation, Study
 from annotate.pages.manage.form_input import whole_number
 from annotate.pages.requests import UserRequest
-from annotate.pages.study_views import attachment, study_button, study_page
+from annotate.pages.study_views import attachment, render_page, study_button, study_page
 from annotate.people import inviting, joining
 from annotate.people.invitation_list import LONGEST_NOTE, ListError, invite_list
 from annotate.spreadsheet import csv_text
@@ -65,26 +66,29 @@ def annotator_list(request: UserRequest, study: Study) -> HttpResponse:
 
 
 def _page(
-    request: UserRequest, study: Study, status: int = 200, **context: object
+    request: UserRequest, study: Study, status: int = 200, **context: Any
 ) -> HttpResponse:
     rows = _rows(request, study)
-    links = [(link, _join_address(request, link)) for link in study.join_links.all()]
-    states = [row.person.annotator.state for row in rows]
-    waiting = states.count(Annotator.State.PLANNED)
-    free = inviting.free_slots(study).count()
-    context |= {
-        "study": study,
-        "can_manage": True,
-        "rows": rows,
-        "waiting": waiting,
-        "free": free,
-        "most_links": min(waiting or MOST_AT_ONCE, MOST_AT_ONCE),
-        "open_links": sum(link.is_open for link, _address in links),
-        "links": [row for row in links if row[0].closed_at is None],
-        "closed_links": [link for link, _address in links if link.closed_at],
-        "languages": list(study.languages),
-    }
-    return render(request, "manage/annotators.html", context, status=status)
+    links = [
+        (link, _base(request) + reverse("join", args=[link.token]))
+        for link in study.join_links.all()
+    ]
+    waiting = sum(row.person.annotator.state == Annotator.State.PLANNED for row in rows)
+    return render_page(
+        request,
+        study,
+        "manage/annotators.html",
+        status,
+        rows=rows,
+        waiting=waiting,
+        free=inviting.free_slots(study).count(),
+        most_links=min(waiting or MOST_AT_ONCE, MOST_AT_ONCE),
+        open_links=sum(link.is_open for link, _address in links),
+        links=[row for row in links if row[0].closed_at is None],
+        closed_links=[link for link, _address in links if link.closed_at],
+        languages=list(study.languages),
+        **context,
+    )
 
 
 def _rows(request: UserRequest, study: Study) -> list[AnnotatorRow]:
@@ -110,10 +114,6 @@ def _rows(request: UserRequest, study: Study) -> list[AnnotatorRow]:
 
 def _base(request: UserRequest) -> str:
     return settings.BASE_URL or request.build_absolute_uri("/").rstrip("/")
-
-
-def _join_address(request: UserRequest, link: JoinLink) -> str:
-    return _base(request) + reverse("join", args=[link.token])
 
 
 @never_cache
@@ -230,7 +230,6 @@ def join_link_make(request: UserRequest, study: Study) -> str:
 
 @people_button
 def join_link_close(request: UserRequest, study: Study, pk: int) -> str:
-    """Let nobody else join by a link."""
     joining.close_link(get_object_or_404(study.join_links, pk=pk), user=request.user)
     return _("The link is closed; whoever has joined goes on.")
 
@@ -248,7 +247,6 @@ def join_link_devices(request: UserRequest, study: Study, pk: int) -> str:
 
 @people_button
 def annotator_cap(request: UserRequest, study: Study, pk: int) -> str:
-    """Change the most slots of a person."""
     annotator = get_object_or_404(study.annotators, pk=pk)
     cap = whole_number(request.POST.get("cap", ""))
     freed = inviting.set_cap(annotator, cap, user=request.user)
@@ -262,7 +260,6 @@ def annotator_cap(request: UserRequest, study: Study, pk: int) -> str:
 
 @people_button
 def annotator_reissue(request: UserRequest, study: Study, pk: int) -> str:
-    """Replace a lost link."""
     annotator = get_object_or_404(study.annotators, pk=pk, invitation__isnull=False)
     inviting.reissue(annotator, user=request.user)
     return _("%(name)s has a new link.") % {"name": annotator.name}

@@ -212,7 +212,6 @@ def slot_detail(request: UserRequest, study: Study, code: str) -> HttpResponse:
 
 
 def _told(slot: Slot) -> dict[str, Any]:
-    """Return what was answered: every answer, and what is ticked in each shot."""
     told: dict[str, Any] = {"answers": _answers(slot)}
     if asks_of_shots(slot.study):
         told["told"] = checklist_sheets.told_shots(slot)
@@ -307,7 +306,6 @@ def _to_slot(request: UserRequest, study: Study, code: str) -> HttpResponse:
 
 @study_page("POST", role="manager")
 def slot_restore(request: UserRequest, study: Study, code: str) -> HttpResponse:
-    """Take an exclusion back."""
     row = get_object_or_404(
         Exclusion, slot__study=study, slot__code=code, undone_at__isnull=True
     )
@@ -322,7 +320,6 @@ def slot_restore(request: UserRequest, study: Study, code: str) -> HttpResponse:
 def frame_picture(
     request: UserRequest, study: Study, pk: int, rendition: media.Rendition
 ) -> HttpResponse:
-    """Send a picture of one of the study's outputs."""
     frame = get_object_or_404(
         Frame.objects.select_related("media"),
         output__in=outputs_of(study),
@@ -341,7 +338,6 @@ def output_video(request: UserRequest, study: Study, pk: int) -> HttpResponseBas
 
 @study_page()
 def output_still(request: UserRequest, study: Study, pk: int) -> HttpResponse:
-    """Send a picture from the middle of a video."""
     outputs = outputs_of(study).filter(video__isnull=False)
     output = get_object_or_404(outputs.select_related("video"), pk=pk)
     assert output.video is not None

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import TypedDict, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 from django.contrib import messages
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -15,7 +15,7 @@ from annotate.access.permissions import can_use_benchmark, check_benchmark_of
 from annotate.models import Study
 from annotate.pages.manage.form_input import whole_number
 from annotate.pages.requests import UserRequest
-from annotate.pages.study_views import study_page
+from annotate.pages.study_views import render_page, study_page
 from annotate.people.inviting import free_slots
 from annotate.people.presence import answers_by_day, patience_days
 from annotate.presentation.same_size import outputs_of
@@ -110,7 +110,6 @@ def _check_reach(request: UserRequest, study: Study) -> None:
 
 
 def _chosen(request: UserRequest) -> Chosen:
-    """Return the methods and stories that are ticked."""
     return {
         "methods": request.POST.getlist("method"),
         "stories": request.POST.getlist("story"),
@@ -153,7 +152,7 @@ def _numbers(form: QueryDict, study: Study, name: str) -> int | dict[str, int] |
 
 
 def _answer(
-    request: UserRequest, study: Study, form: str, **outcome: object
+    request: UserRequest, study: Study, form: str, **outcome: Any
 ) -> HttpResponse:
     """Answer a check: htmx puts it under its form, otherwise it is the whole page."""
     context = {"study": study, "form": form, **outcome}
@@ -165,7 +164,7 @@ def _answer(
 
 
 def _page(
-    request: UserRequest, study: Study, status: int = 200, **context: object
+    request: UserRequest, study: Study, status: int = 200, **context: Any
 ) -> HttpResponse:
     gone_methods, gone_stories = extending.withdrawn_names(study)
     methods, stories = extending.names_now(study)
@@ -175,28 +174,27 @@ def _page(
             Q(method__name__in=gone_methods) | Q(story__key__in=gone_stories),
             pk__in=outputs_of(study),
         )
-    context |= {
-        "study": study,
-        "can_manage": True,
-        "methods": sorted(methods),
-        "stories": sorted(stories),
-        "new_methods": _others(outputs, "method__name", methods),
-        "new_stories": _others(outputs, "story__key", stories),
-        "withdrawn": gone_methods | gone_stories,
-        "numbers": study.languages or {"": study.redundancy},
-        "chosen_methods": request.POST.getlist("method"),
-        "chosen_stories": request.POST.getlist("story"),
-    }
-    return render(request, "manage/extend.html", context, status=status)
-
-
-def _others(outputs: QuerySet[Output], field: str, known: set[str]) -> list[str]:
-    """Return the methods or stories with outputs that the study does not show."""
-    return sorted(set(outputs.values_list(field, flat=True)) - known)
+    there = {*outputs.values_list("method__name", flat=True)}
+    told = {*outputs.values_list("story__key", flat=True)}
+    return render_page(
+        request,
+        study,
+        "manage/extend.html",
+        status,
+        methods=sorted(methods),
+        stories=sorted(stories),
+        new_methods=sorted(there - methods),
+        new_stories=sorted(told - stories),
+        withdrawn=gone_methods | gone_stories,
+        numbers=study.languages or {"": study.redundancy},
+        chosen_methods=request.POST.getlist("method"),
+        chosen_stories=request.POST.getlist("story"),
+        **context,
+    )
 
 
 def _people_page(
-    request: UserRequest, study: Study, status: int = 200, **context: object
+    request: UserRequest, study: Study, status: int = 200, **context: Any
 ) -> HttpResponse:
     """Show who has work left; those named, away or idle are chosen beforehand."""
     holders = redistributing.presences(study)
@@ -209,13 +207,15 @@ def _people_page(
         chosen |= {found.person.name for found in holders if found.is_missed}
     usual = patience_days(answers_by_day(study))
     left_behind = not study.is_open and free_slots(study).exists()
-    context |= {
-        "study": study,
-        "can_manage": True,
-        "holders": holders,
-        "left_behind": left_behind,
-        "can_give": holders or left_behind,
-        "idle_days": usual if idle_days is None else idle_days,
-        "chosen": chosen,
-    }
-    return render(request, "manage/redistribute.html", context, status=status)
+    return render_page(
+        request,
+        study,
+        "manage/redistribute.html",
+        status,
+        holders=holders,
+        left_behind=left_behind,
+        can_give=holders or left_behind,
+        idle_days=usual if idle_days is None else idle_days,
+        chosen=chosen,
+        **context,
+    )

@@ -93,7 +93,6 @@ def _reason(study: Study, name: str) -> str:
 
 @view_button
 def view_add(request: UserRequest, study: Study) -> str:
-    """Add a named view."""
     analysis_views.add_view(
         study,
         key=request.POST.get("key", ""),
@@ -119,7 +118,6 @@ def view_choose(request: UserRequest, study: Study) -> str:
 
 
 def is_number(text: str) -> bool:
-    """Say whether a form's text is an id."""
     return text.isascii() and text.isdecimal() and len(text) < 18
 
 

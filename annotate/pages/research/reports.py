@@ -28,12 +28,7 @@ from annotate.models import MAIN, Report, Study
 from annotate.pages.requests import UserRequest
 from annotate.pages.research.scores import STOP_POLLING
 from annotate.pages.study_views import render_page, study_page
-from annotate.reports import (
-    building,
-    disagreements,
-    downloads,
-    omissions,
-)
+from annotate.reports import building, disagreements, downloads, omissions
 from annotate.reports.forms import ReportForm
 from annotate.reports.tasks import build_report
 

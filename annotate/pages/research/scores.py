@@ -86,12 +86,10 @@ class MetricsSection:
 
     @property
     def ready(self) -> list[MetricRow]:
-        """Return the metrics that can be computed on this machine."""
         return [row for row in self.rows if not row[1]]
 
     @property
     def lacking(self) -> list[MetricRow]:
-        """Return the others."""
         return [row for row in self.rows if row[1]]
 
 

@@ -86,7 +86,6 @@ def _page(
 
 
 def _languages(study: Study) -> list[tuple[str, str]]:
-    """Return the languages of a study with their names."""
     names = {code.split("-")[0]: name for code, name in settings.LANGUAGES}
     return [(code, names.get(code, code)) for code in study.languages]
 

@@ -9,11 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from django.http import (
-    HttpResponse,
-    JsonResponse,
-    RawPostDataException,
-)
+from django.http import HttpResponse, JsonResponse, RawPostDataException
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -23,11 +19,7 @@ from annotate.answers import checklists, writing
 from annotate.models import Annotator, Question, Slot
 from annotate.next_slot.prefetch import foreseen
 from annotate.pages.requests import SeatRequest
-from annotate.pages.seat.invitation import (
-    after_slot,
-    for_annotator,
-    number_in_session,
-)
+from annotate.pages.seat.invitation import after_slot, for_annotator, number_in_session
 from annotate.pages.seat.slot import get_slot
 from annotate.presentation import broken_media
 from annotate.slots import errors, pace

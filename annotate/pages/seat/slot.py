@@ -10,14 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotate.answers import checklists, writing
 from annotate.kinds.registry import asks_of_shots, kind_of
-from annotate.models import (
-    Annotator,
-    Purpose,
-    Skip,
-    Slot,
-    Study,
-    localised,
-)
+from annotate.models import Annotator, Purpose, Skip, Slot, Study, localised
 from annotate.next_slot import choosing
 from annotate.pages.requests import SeatRequest
 from annotate.pages.seat.invitation import (
