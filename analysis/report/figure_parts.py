@@ -10,7 +10,7 @@ Text and background follow the reader's light or dark page.
 import html
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -40,6 +40,8 @@ LONGEST_NAME = 28
 DIGITS = 5
 # Rows that one panel shows at most; a caption says when there are more.
 MOST_ROWS = 60
+# With more panels than this a figure that would go on for long draws the first ones.
+MOST_PANELS = 12
 # What fits on a sheet of A4 between its margins, in CSS pixels.
 PAGE = (690, 1000)
 LEGEND = {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0}
@@ -110,28 +112,34 @@ class Figure:
         return sum(rows) + 120 <= PAGE[1]
 
 
+# Panels, each with what it shows in words, or with an empty text.
+Drawn = Iterable[tuple[Panel, str]]
+
+
 def figure_of(
     key: str,
     section: str,
     title: str,
     caption: str,
     alt: str,
-    panels: Sequence[Panel],
+    drawn: Drawn,
     width: int = 20,
+    *,
     tables: tuple[str, ...] = (),
+    most_panels: int | None = None,
+    most_told: int | None = None,
 ) -> list[Figure]:
-    """Return the figure of some panels; none of none."""
-    if not panels:
+    """Return the figure of some panels; none of none.
+
+    `alt` begins what the panels say in words.
+    """
+    parts = list(drawn)
+    if not parts:
         return []
-    return [Figure(key, section, title, caption, alt, tuple(panels), width, tables)]
-
-
-def of_table(name: str, figures: Iterable[Figure]) -> list[Figure]:
-    """Note which table the figures are drawn from, where they do not say."""
-    return [
-        figure if figure.tables else replace(figure, tables=(name,))
-        for figure in figures
-    ]
+    panels = tuple(panel for panel, _text in parts[:most_panels])
+    told = "; ".join([text for _panel, text in parts if text][:most_told])
+    alt = f"{alt} {told}".rstrip() + "."
+    return [Figure(key, section, title, caption, alt, panels, width, tables)]
 
 
 def as_text(name: object) -> str:
@@ -218,6 +226,23 @@ def row_height(n_rows: int, *, lines: int = 1, extra: int = 90) -> int:
     return extra + max(each, 17) * n_rows
 
 
+def right_axis(
+    ends: Sequence[float], places: Sequence[float | None], texts: Sequence[str]
+) -> Trace:
+    """Return a second vertical axis, on the right, with names at some places."""
+    return {
+        "overlaying": "y",
+        "side": "right",
+        "range": list(ends),
+        "tickmode": "array",
+        "tickvals": list(places),
+        "ticktext": list(texts),
+        "showgrid": False,
+        "automargin": True,
+        "zeroline": False,
+    }
+
+
 def vertical(x: float, *, dash: str = "solid", width: float = 1) -> Trace:
     """Return a line from bottom to top."""
     return {
@@ -269,6 +294,8 @@ def dot_panel(
     shapes: Sequence[Trace] = (),
     order: Sequence[object] = (),
     span: Sequence[float] = (),
+    bold: Sequence[bool] = (),
+    marks: Sequence[object] = (),
 ) -> Panel:
     """Draw one row for each name; groups stand below one another inside it.
 
@@ -280,13 +307,21 @@ def dot_panel(
         Names from top to bottom; those of the rows in their order if empty.
     span
         Numbers that the axis shows in any case.
+    bold
+        Which names of `order` stand out.
+    marks
+        All groups that figures of this kind know, so that each has its own mark in all
+        of them; those of the rows in their order if empty.
     """
     order = list(order) or list(dict.fromkeys(rows[names]))
     place = {name: i for i, name in enumerate(order)}
     parts = list(dict.fromkeys(rows[groups])) if groups else [""]
+    known = list(marks) or parts
+    parts = sorted(parts, key=known.index)
     data = []
     for i, part in enumerate(parts):
         own = rows[rows[groups] == part] if groups else rows
+        own, mark = own[own[names].isin(order)], known.index(part)
         shift = 0.7 * ((i + 0.5) / len(parts) - 0.5)
         data.append(
             dots(
@@ -294,8 +329,8 @@ def dot_panel(
                 [place[name] + shift for name in own[names]],
                 name=str(part),
                 value=value,
-                color=PALETTE[i % len(PALETTE)],
-                symbol=SYMBOLS[i % len(SYMBOLS)],
+                color=PALETTE[mark % len(PALETTE)],
+                symbol=SYMBOLS[mark % len(SYMBOLS)],
                 labels=own[names],
             )
         )
@@ -305,7 +340,7 @@ def dot_panel(
             "zeroline": False,
             "range": axis_range(rows, value, span),
         },
-        "yaxis": row_axis(order),
+        "yaxis": row_axis(order, bold=bold),
         "shapes": list(shapes),
         "showlegend": bool(groups),
         "legend": LEGEND,
@@ -313,6 +348,63 @@ def dot_panel(
     lines = max(1, round(len(parts) * 0.7))
     extra = 70 + (30 if groups else 0)
     return Panel(title, row_height(len(order), lines=lines, extra=extra), data, layout)
+
+
+def stacked_panel(
+    title: str,
+    names: Sequence[object],
+    parts: Iterable[Trace],
+    axis: str,
+    *,
+    gap: float = 0.25,
+    extra: int = 110,
+) -> Panel:
+    """Draw a bar of 100 per cent for each name; `parts` are what bars are made of."""
+    bar = {"type": "bar", "orientation": "h", "y": list(range(len(names)))}
+    layout = {
+        "barmode": "stack",
+        "bargap": gap,
+        "xaxis": {"title": {"text": axis}, "range": [0, 100]},
+        "yaxis": row_axis(names),
+        "showlegend": True,
+        "legend": LEGEND | {"traceorder": "normal"},
+    }
+    height = row_height(len(names), extra=extra)
+    return Panel(title, height, [bar | part for part in parts], layout)
+
+
+def heat_panel(
+    title: str,
+    height: int,
+    names: Sequence[object],
+    columns: Sequence[object],
+    cells: Trace,
+    *,
+    gap: int = 1,
+) -> Panel:
+    """Draw a field of colour for each name and column."""
+    look = {"type": "heatmap", "showscale": False, "xgap": gap, "ygap": gap}
+    layout = {
+        "yaxis": row_axis(names) | {"showgrid": False},
+        "xaxis": column_axis(columns),
+    }
+    return Panel(title, height, [look | cells], layout)
+
+
+def line(
+    i: int, name: str, x: "pd.Series[Any]", y: "pd.Series[Any]", unit: str
+) -> Trace:
+    """Return a curve through points, told from others by the number `i`."""
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": as_text(name),
+        "x": values(x),
+        "y": values(y),
+        "line": {"color": PALETTE[i % len(PALETTE)]},
+        "marker": {"symbol": SYMBOLS[i % len(SYMBOLS)], "size": 7},
+        "hovertemplate": f"%{{x}} {as_text(unit)}: %{{y:.3f}}<extra></extra>",
+    }
 
 
 def axis_range(
@@ -326,6 +418,13 @@ def axis_range(
         return [0.0, 1.0]
     room = 0.06 * (ends.max() - ends.min()) or 0.5
     return [float(f"{x:.4g}") for x in (ends.min() - room, ends.max() + room)]
+
+
+def best_first(
+    rows: pd.DataFrame, value: str = "value", name: str = "metric"
+) -> pd.DataFrame:
+    """Return the rows that one panel shows, the highest on top, equal ones by name."""
+    return rows.sort_values([value, name], ascending=[False, True]).head(MOST_ROWS)
 
 
 def said(rows: pd.DataFrame, names: str, value: str = "value", most: int = 5) -> str:

@@ -4,17 +4,21 @@ What a figure holds is in `figure_parts`, each theme's figures in a module of it
 own. They are plain values for plotly.js, which this module hands out.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import pandas as pd
 from plotly.offline import get_plotlyjs
 
+from analysis.report import (
+    plots_methods,
+    plots_metrics,
+    plots_pairs,
+    plots_people,
+    plots_planning,
+    plots_variance,
+)
 from analysis.report.figure_parts import Figure
-from analysis.report.plots_methods import method_figures
-from analysis.report.plots_metrics import metric_figures
-from analysis.report.plots_pairs import pair_figures
-from analysis.report.plots_people import people_figures
-from analysis.report.plots_planning import planning_figures
 
 # The sections that hold figures: key and heading, in reading order.
 SECTIONS = {
@@ -24,6 +28,40 @@ SECTIONS = {
     "strata": "Groups of stories",
     "planning": "Planning the next study",
 }
+# The points behind the figures, which are no table of the report.
+CELLS = "cells"
+# What draws figures, the table that it draws, and tables that it looks at beside it.
+DRAWN: tuple[tuple[Callable[..., list[Figure]], *tuple[str, ...]], ...] = (
+    (plots_metrics.forests, "correlations", "agreement"),
+    (plots_metrics.metric_matrix, "correlations"),
+    (plots_metrics.rank_flips, "correlations", "pairwise_accuracy"),
+    (plots_metrics.scatters, CELLS, "correlations", "method_means"),
+    (plots_pairs.pair_dots, "pairwise_accuracy"),
+    (plots_pairs.human_pair_dots, "human_pairs"),
+    (plots_pairs.accuracy_dots, "accuracy_levels"),
+    (plots_pairs.spa_dots, "spa"),
+    (plots_pairs.cluster_strips, "clusters"),
+    (plots_pairs.calibration_dots, "calibration"),
+    (plots_people.distribution_bars, "distributions"),
+    (plots_people.agreement_dots, "agreement"),
+    (plots_people.annotator_dots, "annotators"),
+    (plots_variance.variance_bars, "variance"),
+    (plots_variance.reliability_curves, "reliability"),
+    (plots_people.position_dots, "position_bias", "side_effect"),
+    (plots_methods.mean_dots, "method_means"),
+    (plots_methods.standing_dots, "rating_leaderboard"),
+    (plots_methods.ladders, "leaderboard"),
+    (plots_methods.wins, "win_rates"),
+    (plots_methods.ranking_ladders, "ranking_leaderboard"),
+    (plots_methods.composite_dots, "composites"),
+    (plots_methods.profiles, CELLS, "correlations"),
+    (plots_planning.strata_dots, "strata"),
+    (plots_planning.subset_dots, "subset"),
+    (plots_planning.best_subset_curves, "best_subset"),
+    (plots_planning.power_curves, "power", "needed"),
+    (plots_planning.stability_dots, "stability"),
+    (plots_planning.judge_dots, "judges"),
+)
 
 
 def plotly_source() -> str:
@@ -49,12 +87,16 @@ def all_figures(
     list of Figure
         With fixed keys, sections in the order of `SECTIONS`.
     """
-    found = [
-        *metric_figures(tables, cells),
-        *pair_figures(tables),
-        *people_figures(tables),
-        *method_figures(tables, cells),
-        *planning_figures(tables),
-    ]
+    known = {**tables, CELLS: cells}
+    found: list[Figure] = []
+    for draw, *names in DRAWN:
+        first, *others = (known.get(name) for name in names)
+        if first is None or first.empty:
+            continue
+        drawn_from = tuple(name for name in names[:1] if name != CELLS)
+        found += [
+            figure if figure.tables else replace(figure, tables=drawn_from)
+            for figure in draw(first, *others)
+        ]
     place = list(SECTIONS)
     return sorted(found, key=lambda figure: place.index(figure.section))

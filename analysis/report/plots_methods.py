@@ -1,35 +1,32 @@
 """Figures of methods: means, rankings, wins, and their profile over metrics."""
 
-from collections.abc import Mapping
-
 import numpy as np
 import pandas as pd
 
 from analysis.report.figure_layout import drawn_metrics
 from analysis.report.figure_parts import (
-    LEGEND,
     MOST_ROWS,
     PALETTE,
     RED_BLUE,
+    Drawn,
     Figure,
     Panel,
     Trace,
     as_text,
-    column_axis,
+    best_first,
     dot_panel,
     figure_of,
-    of_table,
-    row_axis,
-    row_height,
+    heat_panel,
+    right_axis,
     said,
     short,
+    stacked_panel,
     values,
     vertical,
 )
 from analysis.report.wording import per_cent
 
 SECTION = "methods"
-ResultTables = Mapping[str, pd.DataFrame]
 # With more pairs than this a matrix is drawn in place of bars.
 MOST_BARS = 21
 # A profile has at most as many metrics, and as many methods have one.
@@ -43,50 +40,22 @@ MEASURES = {
 }
 
 
-def method_figures(tables: ResultTables, cells: pd.DataFrame) -> list[Figure]:
-    """Return the figures of methods that the tables allow."""
-    found: list[Figure] = []
-    for name, draw in (
-        ("method_means", mean_dots),
-        ("rating_leaderboard", standing_dots),
-        ("leaderboard", ladders),
-        ("win_rates", wins),
-        ("ranking_leaderboard", ranking_ladders),
-        ("composites", composite_dots),
-    ):
-        if len(tables.get(name, ())):
-            found += of_table(name, draw(tables[name]))
-    if cells is not None and len(cells):
-        found += profiles(cells, tables.get("correlations"))
-    return found
-
-
 def mean_dots(means: pd.DataFrame) -> list[Figure]:
     """Draw what people think of each method, question by question."""
-    panels, told = [], []
+    drawn = []
     for question, rows in means.groupby("dimension", sort=True):
-        rows = rows.sort_values(["mean", "method"], ascending=[False, True])
-        rows = rows.head(MOST_ROWS)
-        panels.append(
-            dot_panel(
-                str(question), rows, names="method", axis="mean rating", value="mean"
-            )
+        rows = best_first(rows, "mean", "method")
+        panel = dot_panel(
+            str(question), rows, names="method", axis="mean rating", value="mean"
         )
-        told.append(f"{question}: {said(rows, 'method', 'mean')}")
-    return (
-        [
-            Figure(
-                "means",
-                SECTION,
-                "What people say of each method",
-                f"Mean ratings of the methods{_with_intervals(means)}, best on top.",
-                f"Mean ratings. {'; '.join(told)}.",
-                tuple(panels),
-                20,
-            )
-        ]
-        if panels
-        else []
+        drawn.append((panel, f"{question}: {said(rows, 'method', 'mean')}"))
+    return figure_of(
+        "means",
+        SECTION,
+        "What people say of each method",
+        f"Mean ratings of the methods{_with_intervals(means)}, best on top.",
+        "Mean ratings.",
+        drawn,
     )
 
 
@@ -95,38 +64,34 @@ def standing_dots(standings: pd.DataFrame) -> list[Figure]:
 
     Only where the ways do not give the same order: else the means say it all.
     """
-    panels, told, alike = [], [], []
+    drawn: list[tuple[Panel, str]] = []
+    alike = []
     for question, rows in standings.groupby("question", sort=True):
         shown = {
             c: t for c, t in MEASURES.items() if c in rows and rows[c].notna().any()
         }
-        ranks = rows[[f"{c}_rank" for c in shown if f"{c}_rank" in rows]]
-        differ = int((ranks.nunique(axis=1) > 1).sum())
         if len(shown) < 2:
             continue
+        ranks = rows[[f"{c}_rank" for c in shown if f"{c}_rank" in rows]]
+        differ = int((ranks.nunique(axis=1) > 1).sum())
         if not differ:
             alike.append(str(question))
             continue
-        order = list(
-            rows.sort_values(["mean", "method"], ascending=[False, True])["method"]
-        )[:MOST_ROWS]
+        order = list(best_first(rows, "mean", "method")["method"])
         for column, title in shown.items():
-            own = rows[rows["method"].isin(order)].rename(
-                columns={f"{column}_low": "low", f"{column}_high": "high"}
+            panel = dot_panel(
+                f"{question}: {title}",
+                rows[rows["method"].isin(order)].rename(
+                    columns={f"{column}_low": "low", f"{column}_high": "high"}
+                ),
+                names="method",
+                axis=title,
+                value=column,
+                order=order,
             )
-            panels.append(
-                dot_panel(
-                    f"{question}: {title}",
-                    own,
-                    names="method",
-                    axis=title,
-                    value=column,
-                    order=order,
-                )
-            )
-        told.append(f"{question}: the rank of {differ} of {len(rows)} methods differs")
-    if not panels:
-        return []
+            drawn.append((panel, ""))
+        text = f"{question}: the rank of {differ} of {len(rows)} methods differs"
+        drawn[-1] = drawn[-1][0], text
     caption = (
         "Methods in the order of their means. Where the next columns leave that order, "
         "strict or mild annotators, or who rated what, had made a difference."
@@ -138,8 +103,8 @@ def standing_dots(standings: pd.DataFrame) -> list[Figure]:
         SECTION,
         "The same ratings, ranked in three ways",
         caption,
-        f"Rankings from ratings. {'; '.join(told)}.",
-        panels,
+        "Rankings from ratings.",
+        drawn,
         18,
     )
 
@@ -155,14 +120,11 @@ def ranking_ladders(board: pd.DataFrame) -> list[Figure]:
 
 
 def _ladders(board: pd.DataFrame, key: str, title: str, model: str) -> list[Figure]:
-    panels, told = [], []
+    drawn = []
     for criterion, rows in board.groupby("criterion", sort=True):
-        rows = rows.dropna(subset=["rating"]).sort_values(
-            ["rating", "method"], ascending=[False, True]
-        )
+        rows = best_first(rows.dropna(subset=["rating"]), "rating", "method")
         if rows.empty:
             continue
-        rows = rows.head(MOST_ROWS)
         panel = dot_panel(
             str(criterion),
             rows,
@@ -171,7 +133,10 @@ def _ladders(board: pd.DataFrame, key: str, title: str, model: str) -> list[Figu
             axis="rating (mean 1000)",
             shapes=[vertical(1000)],
         )
-        panel.layout["yaxis2"] = _rank_axis(rows, panel.layout["yaxis"]["range"])
+        ends = panel.layout["yaxis"]["range"]
+        texts = _rank_texts(rows)
+        axis = right_axis(ends, range(len(rows)), texts) | {"fixedrange": True}
+        panel.layout["yaxis2"] = axis
         # An axis without a trace is not drawn.
         panel.data.append(
             {
@@ -183,10 +148,7 @@ def _ladders(board: pd.DataFrame, key: str, title: str, model: str) -> list[Figu
                 "showlegend": False,
             }
         )
-        panels.append(panel)
-        told.append(f"{criterion}: {said(rows, 'method', 'rating')}")
-    if not panels:
-        return []
+        drawn.append((panel, f"{criterion}: {said(rows, 'method', 'rating')}"))
     caption = (
         f"{model} ratings{_with_intervals(board)}; 400 points are odds of ten to one."
     )
@@ -195,82 +157,47 @@ def _ladders(board: pd.DataFrame, key: str, title: str, model: str) -> list[Figu
             " On the right the ranks that each method may have: overlapping ranges are "
             "places that are not settled."
         )
-    return figure_of(
-        key,
-        SECTION,
-        title,
-        caption,
-        f"{title}. {'; '.join(told)}.",
-        panels,
-        22,
-    )
+    return figure_of(key, SECTION, title, caption, f"{title}.", drawn, 22)
 
 
-def _rank_axis(rows: pd.DataFrame, ends: list[float]) -> Trace:
+def _rank_texts(rows: pd.DataFrame) -> list[str]:
+    if not {"rank_low", "rank_high"} <= set(rows):
+        return [""] * len(rows)
     texts = []
-    for low, high in zip(
-        rows.get("rank_low", [pd.NA] * len(rows)),
-        rows.get("rank_high", [pd.NA] * len(rows)),
-        strict=True,
-    ):
+    for low, high in zip(rows["rank_low"], rows["rank_high"], strict=True):
         known = not (pd.isna(low) or pd.isna(high))
-        same = known and low == high
-        texts.append("" if not known else f"{low}" if same else f"{low}–{high}")
-    return {
-        "overlaying": "y",
-        "side": "right",
-        "range": ends,
-        "tickmode": "array",
-        "tickvals": list(range(len(rows))),
-        "ticktext": texts,
-        "showgrid": False,
-        "automargin": True,
-        "zeroline": False,
-        "fixedrange": True,
-    }
+        text = f"{low}" if known and low == high else f"{low}–{high}"
+        texts.append(text if known else "")
+    return texts
 
 
 def wins(rates: pd.DataFrame) -> list[Figure]:
     """Draw wins, ties and losses by single votes: bars of few pairs, else a matrix."""
-    panels, told = [], []
     few = bool((rates.groupby("criterion").size() <= MOST_BARS).all())
+    draw = _win_bars if few else _win_matrix
+    drawn = []
     for criterion, rows in rates.groupby("criterion", sort=True):
-        draw = _win_bars if few else _win_matrix
-        panels.append(draw(str(criterion), rows))
-        share = rows["ties"].sum() / max(
-            1, rows[["wins_a", "ties", "wins_b"]].to_numpy().sum()
-        )
-        told.append(f"{criterion}: {per_cent(share)} of {_votes(rows)} votes are ties")
-    if few:
-        caption = (
-            "Single votes, a row for each pair of methods; the table has the "
-            "majorities, too."
-        )
-    else:
-        caption = (
-            "Per cent of votes that the method of the row wins against the method of "
-            "the column, a tie being half a win; blue wins, red loses. Methods in the "
-            "order of their wins."
-        )
-    return (
-        [
-            Figure(
-                "wins",
-                SECTION,
-                "Side by side",
-                caption,
-                f"Wins, ties and losses. {'; '.join(told)}.",
-                tuple(panels),
-                26,
-            )
-        ]
-        if panels
-        else []
+        votes = int(rows[["wins_a", "ties", "wins_b"]].to_numpy().sum())
+        share = rows["ties"].sum() / max(1, votes)
+        told = f"{criterion}: {per_cent(share)} of {votes} votes are ties"
+        drawn.append((draw(str(criterion), rows), told))
+    caption = (
+        "Single votes, a row for each pair of methods; the table has the majorities, "
+        "too."
+        if few
+        else "Per cent of votes that the method of the row wins against the method of "
+        "the column, a tie being half a win; blue wins, red loses. Methods in the "
+        "order of their wins."
     )
-
-
-def _votes(rows: pd.DataFrame) -> int:
-    return int(rows[["wins_a", "ties", "wins_b"]].to_numpy().sum())
+    return figure_of(
+        "wins",
+        SECTION,
+        "Side by side",
+        caption,
+        "Wins, ties and losses.",
+        drawn,
+        26,
+    )
 
 
 def _win_bars(criterion: str, rows: pd.DataFrame) -> Panel:
@@ -280,34 +207,23 @@ def _win_bars(criterion: str, rows: pd.DataFrame) -> Panel:
         ("wins_b", PALETTE[1], "second"),
     )
     total = rows[[name for name, _colour, _label in parts]].sum(axis=1)
-    pairs = [
-        f"{short(a, 18)} / {short(b, 18)}"
-        for a, b in zip(rows["method_a"], rows["method_b"], strict=True)
-    ]
-    data: list[Trace] = [
+    bars = [
         {
-            "type": "bar",
-            "orientation": "h",
             "name": label,
             "x": values(100 * rows[name] / total),
-            "y": list(range(len(rows))),
             "marker": {"color": colour},
             "customdata": values(rows[name]),
             "hovertemplate": f"{label}: %{{customdata}} votes<extra></extra>",
         }
         for name, colour, label in parts
     ]
-    axis = row_axis([""] * len(rows)) | {"ticktext": pairs}
-    layout = {
-        "barmode": "stack",
-        "bargap": 0.25,
-        "yaxis": axis,
-        "showlegend": True,
-        "xaxis": {"title": {"text": "per cent of votes"}, "range": [0, 100]},
-        "legend": LEGEND | {"traceorder": "normal"},
-        "shapes": [vertical(50) | {"layer": "above"}],
-    }
-    return Panel(criterion, row_height(len(rows), extra=110), data, layout)
+    panel = stacked_panel(criterion, [""] * len(rows), bars, "per cent of votes")
+    panel.layout["yaxis"]["ticktext"] = [
+        f"{short(a, 18)} / {short(b, 18)}"
+        for a, b in zip(rows["method_a"], rows["method_b"], strict=True)
+    ]
+    panel.layout["shapes"] = [vertical(50) | {"layer": "above"}]
+    return panel
 
 
 def _win_matrix(criterion: str, rows: pd.DataFrame) -> Panel:
@@ -325,54 +241,35 @@ def _win_matrix(criterion: str, rows: pd.DataFrame) -> Panel:
     score = np.nan_to_num(np.nanmean(np.where(total > 0, share, np.nan), axis=1))
     order = np.argsort(-score, kind="stable")
     names = [methods[i] for i in order]
-    grid = share[np.ix_(order, order)]
-    small = len(names) <= 12
-    data: list[Trace] = [
-        {
-            "type": "heatmap",
-            "z": [values(row) for row in grid],
-            "zmin": 0,
-            "zmax": 100,
-            "colorscale": RED_BLUE,
-            "showscale": False,
-            "xgap": 1,
-            "ygap": 1,
-            "texttemplate": "%{z:.0f}" if small else "",
-            "hovertemplate": "%{z:.0f} %<extra></extra>",
-        }
-    ]
-    layout = {
-        "yaxis": row_axis(names) | {"showgrid": False},
-        "xaxis": column_axis(names) | {"tickangle": -60},
+    cells: Trace = {
+        "z": [values(row) for row in share[np.ix_(order, order)]],
+        "zmin": 0,
+        "zmax": 100,
+        "colorscale": RED_BLUE,
+        "texttemplate": "%{z:.0f}" if len(names) <= 12 else "",
+        "hovertemplate": "%{z:.0f} %<extra></extra>",
     }
-    return Panel(criterion, 170 + 19 * len(names), data, layout)
+    panel = heat_panel(criterion, 170 + 19 * len(names), names, names, cells)
+    panel.layout["xaxis"]["tickangle"] = -60
+    return panel
 
 
 def composite_dots(composites: pd.DataFrame) -> list[Figure]:
     """Draw scores that are put together from several, composite by composite."""
-    panels, told = [], []
+    drawn = []
     known = composites[composites["value"].notna()]
     for composite, rows in known.groupby("composite", sort=True):
         rows = rows.sort_values(["rank", "method"], kind="stable").head(MOST_ROWS)
-        panels.append(
-            dot_panel(str(composite), rows, names="method", axis=str(composite))
-        )
-        told.append(f"{composite}: first {rows['method'].iloc[0]}")
-    return (
-        [
-            Figure(
-                "composites",
-                SECTION,
-                "Composite scores",
-                "Methods by scores that weigh several parts, best on top (of ranks, 1 "
-                "is best); other weights may give another order.",
-                f"Composite scores. {'; '.join(told)}.",
-                tuple(panels),
-                20,
-            )
-        ]
-        if panels
-        else []
+        panel = dot_panel(str(composite), rows, names="method", axis=str(composite))
+        drawn.append((panel, f"{composite}: first {rows['method'].iloc[0]}"))
+    return figure_of(
+        "composites",
+        SECTION,
+        "Composite scores",
+        "Methods by scores that weigh several parts, best on top (of ranks, 1 is "
+        "best); other weights may give another order.",
+        "Composite scores.",
+        drawn,
     )
 
 
@@ -390,10 +287,6 @@ def profiles(cells: pd.DataFrame, correlations: pd.DataFrame | None) -> list[Fig
     order = list(people.sort_values(ascending=False, kind="stable").index)
     order = [method for method in order if method in shares.index]
     typical = shares.median()
-    panels = tuple(
-        _profile(method, shares.loc[method], typical)
-        for method in order[:MOST_PROFILES]
-    )
     caption = (
         "Each metric divided by the best of the methods (turned round where lower is "
         "better): the rim is the best. Grey is the median method. Methods in the order "
@@ -404,15 +297,19 @@ def profiles(cells: pd.DataFrame, correlations: pd.DataFrame | None) -> list[Fig
         caption += f" Clockwise from the top: {listed}."
     if len(order) > MOST_PROFILES:
         caption += f" The first {MOST_PROFILES} of {len(order)} are drawn."
-    firsts = shares.idxmax()
-    told = ", ".join(f"{metric}: {method}" for metric, method in firsts.items())
+    firsts = shares.idxmax().items()
+    told = ", ".join(f"{metric}: {method}" for metric, method in firsts)
+    drawn: Drawn = [
+        (_profile(method, shares.loc[method], typical), "")
+        for method in order[:MOST_PROFILES]
+    ]
     return figure_of(
         "profiles",
         SECTION,
         "Profiles of methods over metrics",
         caption,
-        f"Polar charts; the best method by metric is {told}.",
-        panels,
+        f"Polar charts; the best method by metric is {told}",
+        drawn,
         15,
     )
 

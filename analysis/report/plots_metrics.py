@@ -1,11 +1,12 @@
 """Figures of metrics against people: coefficients, ranks, method means."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from analysis.report.claims import number
 from analysis.report.figure_layout import (
     COEFFICIENT_NAMES,
     LEVEL_NAMES,
@@ -23,55 +24,32 @@ from analysis.report.figure_layout import (
 )
 from analysis.report.figure_parts import (
     GREY,
-    LEGEND,
     MOST_ROWS,
     PALETTE,
     RED_BLUE,
-    SYMBOLS,
     Figure,
     Panel,
     Trace,
     as_text,
-    axis_range,
     column_axis,
-    dots,
+    dot_panel,
     error_bars,
     figure_of,
-    of_table,
-    row_axis,
+    heat_panel,
+    right_axis,
     row_height,
     said,
     short,
     values,
     vertical,
 )
+from analysis.report.wording import number, records
 
 SECTION = "metrics"
-ResultTables = Mapping[str, pd.DataFrame]
 # With more lines than this only those that move, or stand first somewhere, are named.
 MOST_NAMED_LINES = 40
 # A metric that moves by as many ranks is drawn in colour.
 FLIP = 3
-
-
-def metric_figures(tables: ResultTables, cells: pd.DataFrame) -> list[Figure]:
-    """Return the figures of metrics that the tables allow."""
-    found: list[Figure] = []
-    correlations = tables.get("correlations")
-    if correlations is not None and correlations["value"].notna().any():
-        found += of_table(
-            "correlations",
-            [
-                *forests(correlations, tables.get("agreement")),
-                *metric_matrix(correlations),
-                *rank_flips(correlations, tables.get("pairwise_accuracy")),
-            ],
-        )
-    else:
-        correlations = None
-    if cells is not None and len(cells):
-        found += scatters(cells, correlations, tables.get("method_means"))
-    return found
 
 
 def forests(correlations: pd.DataFrame, agreement: pd.DataFrame | None) -> list[Figure]:
@@ -79,21 +57,19 @@ def forests(correlations: pd.DataFrame, agreement: pd.DataFrame | None) -> list[
     name = main_coefficient(correlations)
     data = correlations[correlations["coefficient"] == name]
     data = data[data["value"].notna()]
-    panels, ceilings, bold, told = [], {}, False, []
-    for question, rows in data.groupby("dimension", sort=True):
-        metrics = by_value(rows)[:MOST_ROWS]
-        ceiling = human_ceiling(agreement, str(question), name)
+    drawn, ceilings, bold = [], {}, False
+    for name_of, rows in data.groupby("dimension", sort=True):
+        question = str(name_of)
+        ceiling = human_ceiling(agreement, question, name)
         if ceiling is not None:
-            ceilings[str(question)] = ceiling
-        panels.append(_forest(str(question), rows, metrics, name, ceiling))
-        bold |= any(is_named_metric(str(question), m) for m in metrics)
+            ceilings[question] = ceiling
+        metrics = by_value(rows)[:MOST_ROWS]
+        named = [is_named_metric(question, metric) for metric in metrics]
+        bold |= any(named)
+        panel = _forest(question, rows, metrics, named, name, ceiling)
         first = next(level for level in LEVEL_NAMES if level in set(rows["level"]))
-        told.append(
-            f"{question}, {LEVEL_NAMES[first]}: "
-            f"{said(rows[rows['level'] == first], 'metric')}"
-        )
-    if not panels:
-        return []
+        highest = said(rows[rows["level"] == first], "metric")
+        drawn.append((panel, f"{question}, {LEVEL_NAMES[first]}: {highest}"))
     caption = forest_caption(data, ceilings, bold=bold)
     if (data.groupby("dimension")["metric"].nunique() > MOST_ROWS).any():
         caption += f" The {MOST_ROWS} highest metrics are drawn; the table has all."
@@ -102,8 +78,8 @@ def forests(correlations: pd.DataFrame, agreement: pd.DataFrame | None) -> list[
         SECTION,
         f"Agreement with people ({COEFFICIENT_NAMES[name]})",
         caption,
-        f"Coefficients with intervals. {'; '.join(told)}.",
-        panels,
+        "Coefficients with intervals.",
+        drawn,
         26,
     )
 
@@ -112,45 +88,25 @@ def _forest(
     question: str,
     rows: pd.DataFrame,
     metrics: list[str],
+    named: list[bool],
     name: str,
     ceiling: float | None,
 ) -> Panel:
-    levels = [level for level in LEVEL_NAMES if level in set(rows["level"])]
-    place = {metric: i for i, metric in enumerate(metrics)}
-    data: list[Trace] = []
-    for i, level in enumerate(levels):
-        part = rows[(rows["level"] == level) & rows["metric"].isin(metrics)]
-        shift = 0.7 * ((i + 0.5) / len(levels) - 0.5)
-        color = list(LEVEL_NAMES).index(level)
-        data.append(
-            dots(
-                part,
-                [place[m] + shift for m in part["metric"]],
-                name=LEVEL_NAMES[level],
-                color=PALETTE[color],
-                symbol=SYMBOLS[color],
-                labels=part["metric"],
-            )
-        )
-    shapes = [vertical(0)]
-    if ceiling is not None:
-        shapes.append(vertical(ceiling, dash="dash"))
-    span = [0.0, *([] if ceiling is None else [ceiling])]
-    layout = {
-        "xaxis": {
-            "title": {"text": COEFFICIENT_NAMES.get(name, name)},
-            "range": axis_range(rows, span=span),
-            "zeroline": False,
-        },
-        "yaxis": row_axis(
-            metrics, bold=[is_named_metric(question, m) for m in metrics]
-        ),
-        "shapes": shapes,
-        "showlegend": True,
-        "legend": LEGEND,
-    }
-    height = row_height(len(metrics), lines=len(levels), extra=100)
-    return Panel(question, height, data, layout)
+    limits = [] if ceiling is None else [ceiling]
+    panel = dot_panel(
+        question,
+        rows.assign(at=rows["level"].map(LEVEL_NAMES)),
+        names="metric",
+        groups="at",
+        marks=list(LEVEL_NAMES.values()),
+        order=metrics,
+        bold=named,
+        axis=COEFFICIENT_NAMES.get(name, name),
+        span=[0.0, *limits],
+        shapes=[vertical(0), *(vertical(x, dash="dash") for x in limits)],
+    )
+    height = row_height(len(metrics), lines=rows["level"].nunique(), extra=100)
+    return replace(panel, height=height)
 
 
 def metric_matrix(correlations: pd.DataFrame) -> list[Figure]:
@@ -160,13 +116,14 @@ def metric_matrix(correlations: pd.DataFrame) -> list[Figure]:
     name = main_coefficient(correlations)
     data = correlations[correlations["coefficient"] == name]
     data = data[data["value"].notna()]
+    if data.empty:
+        return []
     order = by_value(data)
-    panels = []
+    drawn = []
     for level in [x for x in LEVEL_NAMES if x in set(data["level"])]:
         rows = data[data["level"] == level]
-        panels.append(_matrix(rows, [m for m in order if m in set(rows["metric"])]))
-    if not panels:
-        return []
+        metrics = [metric for metric in order if metric in set(rows["metric"])]
+        drawn.append((_matrix(rows, metrics), ""))
     caption = (
         f"{COEFFICIENT_NAMES.get(name, name)}. Blue agrees with people, red disagrees; "
         "read a row to see whether a metric measures what it is meant to, or just "
@@ -186,48 +143,32 @@ def metric_matrix(correlations: pd.DataFrame) -> list[Figure]:
         SECTION,
         "Every metric by every question",
         caption,
-        f"Matrix of coefficients; the highest of each question are {told}.",
-        panels,
-        20,
+        f"Matrix of coefficients; the highest of each question are {told}",
+        drawn,
     )
 
 
 def _matrix(rows: pd.DataFrame, metrics: list[str]) -> Panel:
     questions = sorted(rows["dimension"].unique())
-    at = rows.set_index(["metric", "dimension"])
-    grid, texts = [], []
-    for metric in metrics:
-        cells = [
-            at.loc[(metric, q)] if (metric, q) in at.index else None for q in questions
-        ]
-        grid.append(values(np.nan if c is None else c["value"] for c in cells))
-        texts.append(["" if c is None else _with_doubt(c) for c in cells])
-    level = str(rows["level"].iloc[0])
-    layout = {
-        "yaxis": row_axis(metrics) | {"showgrid": False},
-        "xaxis": column_axis(questions),
-        "margin": {"t": 10},
+    at = {(row["metric"], row["dimension"]): row for row in records(rows)}
+    grid = [[at.get((metric, q)) for q in questions] for metric in metrics]
+    cells: Trace = {
+        "z": [values(np.nan if c is None else c["value"] for c in row) for row in grid],
+        "text": [["" if c is None else _with_doubt(c) for c in row] for row in grid],
+        "texttemplate": "%{text}",
+        "zmin": -1,
+        "zmax": 1,
+        "colorscale": RED_BLUE,
+        "hoverinfo": "text",
+        "textfont": {"size": 11},
     }
-    data: list[Trace] = [
-        {
-            "type": "heatmap",
-            "z": grid,
-            "text": texts,
-            "texttemplate": "%{text}",
-            "zmin": -1,
-            "zmax": 1,
-            "colorscale": RED_BLUE,
-            "showscale": False,
-            "hoverinfo": "text",
-            "xgap": 1,
-            "ygap": 1,
-            "textfont": {"size": 11},
-        }
-    ]
-    return Panel(LEVEL_NAMES[level], 135 + 22 * len(metrics), data, layout)
+    title = LEVEL_NAMES[str(rows["level"].iloc[0])]
+    panel = heat_panel(title, 135 + 22 * len(metrics), metrics, questions, cells)
+    panel.layout["margin"] = {"t": 10}
+    return panel
 
 
-def _with_doubt(row: "pd.Series[float]") -> str:
+def _with_doubt(row: Mapping[str, Any]) -> str:
     text = number(row["value"])
     return f"({text})" if row["low"] <= 0 <= row["high"] else text
 
@@ -236,26 +177,24 @@ def rank_flips(
     correlations: pd.DataFrame, pairwise: pd.DataFrame | None
 ) -> list[Figure]:
     """Draw the rank of every metric under every way of asking."""
-    panels, told = [], []
+    drawn = []
+    if correlations["value"].isna().all():
+        return []
     for question, rows in correlations.groupby("dimension", sort=True):
         ranks = metric_ranks(rows, of_ratings(pairwise, str(question)))
         if len(ranks) < 3 or ranks.shape[1] < 2:
             continue
-        panels.append(_bumps(str(question), ranks))
-        firsts = {column: str(ranks[column].idxmin()) for column in ranks}
-        told.append(
-            f"{question}: " + ", ".join(f"{m} by {c}" for c, m in firsts.items())
-        )
+        firsts = ", ".join(f"{ranks[c].idxmin()} by {c}" for c in ranks)
+        drawn.append((_bumps(str(question), ranks), f"{question}: {firsts}"))
     return figure_of(
         "ranks",
         SECTION,
         "Does the best metric depend on how one asks?",
-        "Rank of each metric (1 is best) by level and coefficient. Level lines: "
-        "the choice does not matter. Lines that cross: it does, and one column "
-        "alone would mislead. Coloured are metrics that move by "
-        f"{FLIP} ranks or more.",
-        f"Rank charts. First stand, {'; '.join(told)}.",
-        panels,
+        "Rank of each metric (1 is best) by level and coefficient. Level lines: the "
+        "choice does not matter. Lines that cross: it does, and one column alone would "
+        f"mislead. Coloured are metrics that move by {FLIP} ranks or more.",
+        "Rank charts. First stand,",
+        drawn,
         26,
     )
 
@@ -286,7 +225,7 @@ def _bumps(question: str, ranks: pd.DataFrame) -> Panel:
                 "hovertemplate": as_text(metric) + ": %{y:d}<extra></extra>",
             }
         )
-    last = shown.iloc[:, -1]
+    last, names = shown.iloc[:, -1], named[named].index
     layout = {
         "xaxis": column_axis([])
         | {"tickvals": x, "ticktext": list(ranks.columns)}
@@ -299,17 +238,11 @@ def _bumps(question: str, ranks: pd.DataFrame) -> Panel:
             "tick0": 1,
             "zeroline": False,
         },
-        "yaxis2": {
-            "overlaying": "y",
-            "side": "right",
-            "range": [len(ranks) + 0.7, 0.3],
-            "tickmode": "array",
-            "showgrid": False,
-            "automargin": True,
-            "tickvals": values(last[named[named].index]),
-            "zeroline": False,
-            "ticktext": [short(metric, 22) for metric in named[named].index],
-        },
+        "yaxis2": right_axis(
+            [len(ranks) + 0.7, 0.3],
+            values(last[names]),
+            [short(metric, 22) for metric in names],
+        ),
         "showlegend": False,
     }
     # An axis without a trace is not drawn.
@@ -327,6 +260,8 @@ def scatters(
     means: pd.DataFrame | None = None,
 ) -> list[Figure]:
     """Draw method means: people against the metrics that agree best."""
+    if correlations is not None and correlations["value"].isna().all():
+        correlations = None
     points = method_points(cells, means)
     ranked = {
         str(question): drawn_metrics(str(question), rows, correlations)
@@ -338,21 +273,20 @@ def scatters(
         caption += " Bars are the intervals of what people say."
     if sum(len(metrics) for metrics in ranked.values()) <= MOST_SCATTERS:
         return [
-            _scatters(
+            figure
+            for i, (question, metrics) in enumerate(ranked.items())
+            for figure in _scatters(
                 f"scatter-{i}",
                 f"{question}: people and the nearest metrics",
                 caption,
                 points,
                 [(question, m) for m in metrics],
             )
-            for i, (question, metrics) in enumerate(ranked.items())
         ]
     best = [(question, metrics[0]) for question, metrics in ranked.items()]
     caption += " Of each question only the best metric is drawn."
-    found = _scatters(
-        "scatter", "People and the best metric of each question", caption, points, best
-    )
-    return [found] if best else []
+    title = "People and the best metric of each question"
+    return _scatters("scatter", title, caption, points, best)
 
 
 def method_points(cells: pd.DataFrame, means: pd.DataFrame | None) -> pd.DataFrame:
@@ -384,19 +318,19 @@ def _scatters(
     title: str,
     caption: str,
     points: pd.DataFrame,
-    drawn: list[tuple[str, str]],
-) -> Figure:
-    panels = []
-    several = len({question for question, _metric in drawn}) > 1
-    for question, metric in drawn:
+    shown: list[tuple[str, str]],
+) -> list[Figure]:
+    several = len({question for question, _metric in shown}) > 1
+    drawn = []
+    for question, metric in shown:
         here = (points["question"] == question) & (points["metric"] == metric)
         heading = f"{question}: {metric}" if several else metric
-        panels.append(_scatter(heading, points[here], metric))
+        drawn.append((_scatter(heading, points[here], metric), ""))
     n = int(points["method"].nunique())
     alt = f"Scatter of {n} methods, people by metric: " + ", ".join(
-        panel.title for panel in panels
+        panel.title for panel, _text in drawn
     )
-    return Figure(key, SECTION, title, caption, f"{alt}.", tuple(panels), 17)
+    return figure_of(key, SECTION, title, caption, alt, drawn, 17)
 
 
 def _scatter(title: str, part: pd.DataFrame, metric: str) -> Panel:

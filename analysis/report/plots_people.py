@@ -1,29 +1,24 @@
 """Figures of people: what they answered, and how well they agree."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 import pandas as pd
 
 from analysis.report.figure_parts import (
-    LEGEND,
+    MOST_PANELS,
     MOST_ROWS,
     Figure,
     Panel,
-    Trace,
     as_text,
     dot_panel,
     figure_of,
-    of_table,
-    row_axis,
-    row_height,
     said,
+    stacked_panel,
     values,
     vertical,
 )
-from analysis.report.plots_variance import reliability_curves, variance_bars
 
 SECTION = "people"
-ResultTables = Mapping[str, pd.DataFrame]
 # Light to dark, readable for any colour vision; grey text stands on both ends.
 SHADES = ("#CA0020", "#F4A582", "#D0D0D0", "#92C5DE", "#0571B0")
 STATISTICS = {
@@ -55,79 +50,49 @@ OF_ANNOTATORS = {
 CENTRES = {"severity": 0.0, "left_share": 0.5}
 # With more questions than this a panel of annotators holds one question.
 FEW_QUESTIONS = 3
-MOST_PANELS = 12
-
-
-def people_figures(tables: ResultTables) -> list[Figure]:
-    """Return the figures of people that the tables allow."""
-    found: list[Figure] = []
-    for name, draw in (
-        ("distributions", distribution_bars),
-        ("agreement", agreement_dots),
-        ("annotators", annotator_dots),
-        ("variance", variance_bars),
-        ("reliability", reliability_curves),
-    ):
-        if len(tables.get(name, ())):
-            found += of_table(name, draw(tables[name]))
-    if len(tables.get("position_bias", ())):
-        found += position_dots(tables["position_bias"], tables.get("side_effect"))
-    return found
 
 
 def distribution_bars(distributions: pd.DataFrame) -> list[Figure]:
     """Draw how often each method got each rating, best mean on top."""
-    panels, told = [], []
+    drawn = []
     for question, rows in distributions.groupby("question", sort=True):
         table = rows.pivot_table(index="method", columns="rating", values="share")
         table = table.fillna(0)
         means = (table * table.columns.to_numpy(float)).sum(axis=1)
         order = list(means.sort_values(ascending=False, kind="stable").index)
-        panels.append(_stack(str(question), table.loc[order[:MOST_ROWS]]))
         top = table.columns.max()
-        told.append(
+        told = (
             f"{question}: rating {top:g} is given most to "
             f"{table[top].idxmax()} ({table[top].max():.0%})"
         )
+        drawn.append((_stack(str(question), table.loc[order[:MOST_ROWS]]), told))
     return figure_of(
         "distributions",
         SECTION,
         "What people answered",
-        "Share of each rating, highest mean on top. A mean hides whether a method "
-        "is middling, or splits people or stories into two camps; a scale whose "
-        "ends nobody uses tells less than its number of steps.",
-        f"Stacked bars of ratings. {'; '.join(told)}.",
-        panels,
+        "Share of each rating, highest mean on top. A mean hides whether a method is "
+        "middling, or splits people or stories into two camps; a scale whose ends "
+        "nobody uses tells less than its number of steps.",
+        "Stacked bars of ratings.",
+        drawn,
         22,
     )
 
 
 def _stack(question: str, table: pd.DataFrame) -> Panel:
-    data: list[Trace] = []
-    rows = list(range(len(table)))
-    for rating, color in zip(table.columns, shades(table.shape[1]), strict=True):
-        data.append(
-            {
-                "type": "bar",
-                "orientation": "h",
-                "y": rows,
-                "name": f"{rating:g}",
-                "x": values(100 * table[rating]),
-                "marker": {"color": color},
-                "text": [as_text(method) for method in table.index],
-                "textposition": "none",
-                "hovertemplate": "%{text}: %{x:.1f} % gave {rating:g}<extra></extra>",
-            }
-        )
-    layout = {
-        "barmode": "stack",
-        "bargap": 0.25,
-        "xaxis": {"title": {"text": "per cent of ratings"}, "range": [0, 100]},
-        "yaxis": row_axis(list(table.index)),
-        "showlegend": True,
-        "legend": LEGEND | {"traceorder": "normal"},
-    }
-    return Panel(question, row_height(len(table), extra=110), data, layout)
+    methods = list(table.index)
+    bars = [
+        {
+            "name": f"{rating:g}",
+            "x": values(100 * table[rating]),
+            "marker": {"color": color},
+            "text": [as_text(method) for method in methods],
+            "textposition": "none",
+            "hovertemplate": "%{text}: %{x:.1f} % gave {rating:g}<extra></extra>",
+        }
+        for rating, color in zip(table.columns, shades(table.shape[1]), strict=True)
+    ]
+    return stacked_panel(question, methods, bars, "per cent of ratings")
 
 
 def shades(n: int) -> list[str]:
@@ -155,7 +120,6 @@ def shades(n: int) -> list[str]:
 
 def agreement_dots(agreement: pd.DataFrame) -> list[Figure]:
     """Draw the agreement of people, one panel for each statistic."""
-    panels, told = [], []
     ordered = agreement["statistic"].eq("alpha_ordinal").any()
     chosen = list(OF_RATINGS) if ordered else []
     if agreement["statistic"].isin(("fleiss_kappa", "majority_share")).any():
@@ -166,48 +130,40 @@ def agreement_dots(agreement: pd.DataFrame) -> list[Figure]:
         # One question: its statistics are the rows.
         rows = known.assign(name=known["statistic"].map(STATISTICS))
         order = [STATISTICS[c] for c in chosen if STATISTICS[c] in set(rows["name"])]
-        question = str(rows["question"].iloc[0])
-        panels.append(
-            dot_panel(
-                question,
-                rows,
-                names="name",
-                axis="",
-                order=order,
-                shapes=[vertical(0)],
-                span=(0.0, 1.0),
-            )
-        )
-        told.append(f"{question}: {said(rows, 'name')}")
-        chosen = []
-    for name in chosen:
-        rows = known[known["statistic"] == name]
-        if rows.empty:
-            continue
-        rows = rows.sort_values("question", kind="stable").head(MOST_ROWS)
-        panels.append(
-            dot_panel(
-                STATISTICS[name],
-                rows,
-                names="question",
-                axis="",
-                shapes=[vertical(0)],
-                span=(0.0, 1.0),
-            )
-        )
-        told.append(f"{STATISTICS[name]}: {said(rows, 'question')}")
+        drawn = [_agreement_panel(str(rows["question"].iloc[0]), rows, "name", order)]
+    else:
+        known = known.sort_values("question", kind="stable")
+        drawn = [
+            _agreement_panel(STATISTICS[name], rows.head(MOST_ROWS), "question")
+            for name in chosen
+            if len(rows := known[known["statistic"] == name])
+        ]
     return figure_of(
         "agreement",
         SECTION,
         "How well people agree with one another",
-        "0 is chance, 1 is perfect. Where nearly all answers are alike, alpha "
-        "falls "
-        "while AC1 and AC2 stay high: then there is little to agree about, not "
-        "little agreement.",
-        f"Agreement of people. {'; '.join(told)}.",
-        panels,
+        "0 is chance, 1 is perfect. Where nearly all answers are alike, alpha falls "
+        "while AC1 and AC2 stay high: then there is little to agree about, not little "
+        "agreement.",
+        "Agreement of people.",
+        drawn,
         18,
     )
+
+
+def _agreement_panel(
+    title: str, rows: pd.DataFrame, names: str, order: Sequence[str] = ()
+) -> tuple[Panel, str]:
+    panel = dot_panel(
+        title,
+        rows,
+        names=names,
+        axis="",
+        order=order,
+        shapes=[vertical(0)],
+        span=(0.0, 1.0),
+    )
+    return panel, f"{title}: {said(rows, names)}"
 
 
 def annotator_dots(annotators: pd.DataFrame) -> list[Figure]:
@@ -215,8 +171,7 @@ def annotator_dots(annotators: pd.DataFrame) -> list[Figure]:
     known = annotators[
         annotators["value"].notna() & annotators["statistic"].isin(OF_ANNOTATORS)
     ]
-    panels: list[Panel] = []
-    told = []
+    drawn: list[tuple[Panel, str]] = []
     few = known["question"].nunique() <= FEW_QUESTIONS
     everybody = _annotators(known)
     # Of many questions only the first two statistics are drawn.
@@ -224,35 +179,28 @@ def annotator_dots(annotators: pd.DataFrame) -> list[Figure]:
     for statistic in present if few else present[:2]:
         title = OF_ANNOTATORS[statistic]
         rows = known[known["statistic"] == statistic]
-        told.append(
-            f"{title} from {rows['value'].min():.2f} to {rows['value'].max():.2f}"
-        )
-        questions = sorted(rows["question"].unique())
-        parts = (
-            [(title, rows)]
-            if few
-            else [(f"{title}: {q}", rows[rows["question"] == q]) for q in questions]
-        )
+        told = f"{title} from {rows['value'].min():.2f} to {rows['value'].max():.2f}"
+        parts = [(title, rows)]
+        if not few:
+            by_question = rows.groupby("question", sort=True)
+            parts = [(f"{title}: {question}", own) for question, own in by_question]
         for heading, own in parts:
             # The same order in all panels of a figure: an annotator is one row.
             here = set(own["annotator"])
-            order = [name for name in everybody if name in here]
-            kept = _ends(order)
+            kept = _ends([name for name in everybody if name in here])
             middle = CENTRES.get(statistic, float(own["value"].mean()))
-            panels.append(
-                dot_panel(
-                    heading,
-                    own[own["annotator"].isin(kept)],
-                    names="annotator",
-                    axis="",
-                    order=kept,
-                    span=(middle,),
-                    groups="question" if own["question"].nunique() > 1 else "",
-                    shapes=[vertical(middle, dash="dot")],
-                )
+            panel = dot_panel(
+                heading,
+                own[own["annotator"].isin(kept)],
+                names="annotator",
+                axis="",
+                order=kept,
+                span=(middle,),
+                groups="question" if own["question"].nunique() > 1 else "",
+                shapes=[vertical(middle, dash="dot")],
             )
-    if not panels:
-        return []
+            drawn.append((panel, told))
+            told = ""
     caption = (
         "One row an annotator, in the same order everywhere: who agrees most with the "
         "others on top. The dotted line is the mean of all; of severity, and of the "
@@ -262,16 +210,17 @@ def annotator_dots(annotators: pd.DataFrame) -> list[Figure]:
     )
     if known["annotator"].nunique() > MOST_ROWS:
         caption += f" Of many, the {MOST_ROWS} at the two ends are drawn."
-    if len(panels) > MOST_PANELS:
+    if len(drawn) > MOST_PANELS:
         caption += f" The first {MOST_PANELS} panels are drawn; the table has all."
     return figure_of(
         "annotators",
         SECTION,
         "Annotators one by one",
         caption,
-        f"Annotators: {'; '.join(told)}.",
-        tuple(panels[:MOST_PANELS]),
+        "Annotators:",
+        drawn,
         18,
+        most_panels=MOST_PANELS,
     )
 
 
@@ -310,17 +259,16 @@ def position_dots(
         )
         parts.append(balanced.assign(kind="each pair both ways alike"))
     both = pd.concat(parts)
-    panels = [
-        dot_panel(
-            "Share of wins on the left",
-            both,
-            names="question",
-            groups="kind",
-            axis="share of answers",
-            shapes=[vertical(0.5)],
-            span=(0.4, 0.6),
-        )
-    ]
+    panel = dot_panel(
+        "Share of wins on the left",
+        both,
+        names="question",
+        groups="kind",
+        axis="share of answers",
+        shapes=[vertical(0.5)],
+        span=(0.4, 0.6),
+    )
+    drawn = [(panel, said(rows, "question"))]
     tables = ["position_bias"]
     effects = None if side_effect is None else side_effect.dropna(subset=["elo"])
     if effects is not None and len(effects):
@@ -330,17 +278,16 @@ def position_dots(
             low=effects["low"] * per_point,
             high=effects["high"] * per_point,
         )
-        panels.append(
-            dot_panel(
-                "What standing on the left is worth",
-                points,
-                names="question",
-                axis="points of a rating",
-                order=list(rows["question"]),
-                shapes=[vertical(0)],
-                span=(-10, 10),
-            )
+        panel = dot_panel(
+            "What standing on the left is worth",
+            points,
+            names="question",
+            axis="points of a rating",
+            order=list(rows["question"]),
+            shapes=[vertical(0)],
+            span=(-10, 10),
         )
+        drawn.append((panel, ""))
         tables.append("side_effect")
     return figure_of(
         "position",
@@ -352,8 +299,8 @@ def position_dots(
         "it into noise rather than a bias of the ranking. Counting each pair of "
         "methods both ways alike takes away that strong methods may have stood on "
         "one side.",
-        f"Share of wins on the left. {said(rows, 'question')}.",
-        panels,
+        "Share of wins on the left.",
+        drawn,
         24,
-        tuple(tables),
+        tables=tuple(tables),
     )

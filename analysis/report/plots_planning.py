@@ -1,8 +1,6 @@
 """Figures of strata, and of what a further study would need."""
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 import pandas as pd
 
@@ -15,22 +13,18 @@ from analysis.report.figure_layout import (
 from analysis.report.figure_parts import (
     GREY,
     LEGEND,
+    MOST_PANELS,
     MOST_ROWS,
-    PALETTE,
-    SYMBOLS,
     Figure,
     Panel,
     Trace,
-    as_text,
     dot_panel,
     figure_of,
-    of_table,
+    line,
     said,
-    values,
     vertical,
 )
 
-ResultTables = Mapping[str, pd.DataFrame]
 # The statistics of strata that are drawn, and what their axis is called.
 STRATA = {
     **COEFFICIENT_NAMES,
@@ -38,7 +32,7 @@ STRATA = {
     "mean": "mean rating",
     "alpha_ordinal": "ordinal alpha",
 }
-MOST_METRICS, MOST_PANELS = 8, 12
+MOST_METRICS, MOST_TOLD = 8, 6
 # Numbers on an axis of small and large ones.
 TICKS = tuple(step * 10**power for power in range(5) for step in (1, 3))
 # Statistics of subsets and of trials that draw, and what they are called.
@@ -58,23 +52,6 @@ TRIALS = {
 GROWS = {"annotators": "n_annotators", "stories": "n_stories", "methods": "n_methods"}
 
 
-def planning_figures(tables: ResultTables) -> list[Figure]:
-    """Return the figures of strata, subsets, planning and trials."""
-    return [
-        figure
-        for name, draw in (
-            ("strata", strata_dots),
-            ("subset", subset_dots),
-            ("best_subset", best_subset_curves),
-            ("power", lambda power: power_curves(power, tables.get("needed"))),
-            ("stability", stability_dots),
-            ("judges", judge_dots),
-        )
-        if len(tables.get(name, ()))
-        for figure in of_table(name, draw(tables[name]))
-    ]
-
-
 def strata_dots(strata: pd.DataFrame) -> list[Figure]:
     """Draw each statistic by stratum; of coefficients one at one level."""
     known = strata[strata["value"].notna()]
@@ -87,23 +64,17 @@ def strata_dots(strata: pd.DataFrame) -> list[Figure]:
             # Means of metrics, which have no question, are on other scales.
             rows = rows[rows["question"].fillna("") != ""]
         if statistic in COEFFICIENT_NAMES:
-            level = next(
-                (
-                    x
-                    for x in ("story", "pooled", "method")
-                    if (rows["level"] == x).any()
-                ),
-                "",
-            )
-            rows = rows[rows["level"] == level]
+            levels = [
+                x for x in ("story", "pooled", "method") if x in set(rows["level"])
+            ]
+            rows = rows[rows["level"].isin(levels[:1])]
         found += _strata(statistic, rows)
     return found
 
 
 def _strata(statistic: str, rows: pd.DataFrame) -> list[Figure]:
     column = "method" if statistic == "mean" else "metric"
-    panels: list[Panel] = []
-    told = []
+    drawn = []
     for (question, tag), own in rows.groupby(["question", "tag"], sort=True):
         heading = f"{question}, by {tag}"
         if own[column].fillna("").eq("").all():
@@ -123,18 +94,15 @@ def _strata(statistic: str, rows: pd.DataFrame) -> list[Figure]:
         if statistic != "mean":
             zero = 0.5 if statistic == "ppa_half" else 0
             panel.layout["shapes"] = [vertical(zero)]
-        panels.append(panel)
-        told.append(f"{heading}: " + said(own, "stratum"))
-    if not panels:
-        return []
+        drawn.append((panel, f"{heading}: {said(own, 'stratum')}"))
     caption = (
         "Groups of stories apart. A difference between two groups counts where the "
         "table of differences says so, not where two intervals look apart."
     )
     if column == "metric":
         caption += f" At most {MOST_METRICS} metrics, the highest."
-    if len(panels) > MOST_PANELS:
-        caption += f" The first {MOST_PANELS} of {len(panels)} panels are drawn."
+    if len(drawn) > MOST_PANELS:
+        caption += f" The first {MOST_PANELS} of {len(drawn)} panels are drawn."
     title = STRATA[statistic]
     if statistic not in COEFFICIENT_NAMES:
         title = title[:1].lower() + title[1:]
@@ -143,9 +111,11 @@ def _strata(statistic: str, rows: pd.DataFrame) -> list[Figure]:
         "strata",
         f"By group of stories: {title}",
         caption,
-        f"By stratum. {'; '.join(told[:6])}.",
-        tuple(panels[:MOST_PANELS]),
+        "By stratum.",
+        drawn,
         24,
+        most_panels=MOST_PANELS,
+        most_told=MOST_TOLD,
     )
 
 
@@ -157,7 +127,7 @@ def power_curves(
     target = math.nan
     if needed is not None and len(needed):
         target = float(needed["target"].iloc[0])
-    panels, told, several = [], [], False
+    drawn, several = [], False
     for (question, statistic, level), rows in known.groupby(
         ["question", "statistic", "level"], sort=True, dropna=False
     ):
@@ -165,13 +135,11 @@ def power_curves(
         own = rows[rows["metric"].isin(metrics)]
         several = several or len(own) < len(rows)
         title = _power_title(question, statistic, level, metrics)
-        panels.append(_curves(title, own, target))
         narrow = float(own["half_width"].min())
         wide = float(own["printed"].min())
         also = "" if math.isnan(wide) else f", printed {wide:.3g}"
-        told.append(f"{panels[-1].title}: down to {narrow:.3g}{also}")
-    if not panels:
-        return []
+        text = f"{title}: down to {narrow:.3g}{also}"
+        drawn.append((_curves(title, own, target), text))
     caption = (
         "Half the width of the interval, expected from this study's own variance, when "
         "one thing grows and the rest stays. A curve that levels off says that "
@@ -187,16 +155,17 @@ def power_curves(
             "dashed line of its colour is the interval that a report of one of them "
             "would print, which is wider."
         )
-    if len(panels) > MOST_PANELS:
-        caption += f" The first {MOST_PANELS} of {len(panels)} panels are drawn."
+    if len(drawn) > MOST_PANELS:
+        caption += f" The first {MOST_PANELS} of {len(drawn)} panels are drawn."
     return figure_of(
         "power",
         "planning",
         "What more stories, annotators or methods buy",
         caption,
-        f"Expected half-widths. {'; '.join(told[:6])}.",
-        tuple(panels[:MOST_PANELS]),
-        20,
+        "Expected half-widths.",
+        drawn,
+        most_panels=MOST_PANELS,
+        most_told=MOST_TOLD,
     )
 
 
@@ -220,9 +189,9 @@ def _curves(title: str, rows: pd.DataFrame, target: float) -> Panel:
         own = own.sort_values(column, kind="stable")
         unit = str(grows)
         numbers += [float(number) for number in own[column]]
-        data.append(_line(i, unit, own[column], own["half_width"], unit))
+        data.append(line(i, unit, own[column], own["half_width"], unit))
         if own["printed"].notna().any():
-            wider = _line(i, unit, own[column], own["printed"], f"{unit}, printed")
+            wider = line(i, unit, own[column], own["printed"], f"{unit}, printed")
             wider["line"]["dash"] = "dash"
             data.append(wider | {"showlegend": False})
     highest = float(rows[["half_width", "printed"]].max().max())
@@ -249,25 +218,23 @@ def _curves(title: str, rows: pd.DataFrame, target: float) -> Panel:
 def subset_dots(subset: pd.DataFrame) -> list[Figure]:
     """Draw how well the order of methods in a subset keeps that of the whole."""
     known = subset[subset["value"].notna() & subset["statistic"].isin(KEPT)]
-    panels, told = [], []
+    drawn = []
     for name, rows in known.groupby("subset", sort=True):
         rows = rows.assign(board=_boards(rows), kind=rows["statistic"].map(KEPT))
         order = list(dict.fromkeys(rows["board"]))[:MOST_ROWS]
         rows = rows[rows["board"].isin(order)]
-        panels.append(
-            dot_panel(
-                str(name),
-                rows,
-                names="board",
-                groups="kind",
-                order=order,
-                axis="Kendall's tau-b of method means",
-                span=(0.0, 1.0),
-                shapes=[vertical(0)],
-            )
+        panel = dot_panel(
+            str(name),
+            rows,
+            names="board",
+            groups="kind",
+            order=order,
+            axis="Kendall's tau-b of method means",
+            span=(0.0, 1.0),
+            shapes=[vertical(0)],
         )
         whole = rows[rows["statistic"] == "kendall"]
-        told.append(f"{name}: {said(whole, 'board')}")
+        drawn.append((panel, f"{name}: {said(whole, 'board')}"))
     return figure_of(
         "subset",
         "strata",
@@ -275,27 +242,28 @@ def subset_dots(subset: pd.DataFrame) -> list[Figure]:
         "Order of the methods in the subset against the whole, which holds the "
         "subset and so flatters it, and against the stories outside it. A "
         "subset is worth its name where it beats random ones of its size.",
-        f"Rank correlations of a subset with the whole. {'; '.join(told)}.",
-        tuple(panels[:MOST_PANELS]),
+        "Rank correlations of a subset with the whole.",
+        drawn,
         24,
+        most_panels=MOST_PANELS,
     )
 
 
 def best_subset_curves(best: pd.DataFrame) -> list[Figure]:
     """Draw how chosen and random subsets of growing size keep the ranking."""
     known = best[best["value"].notna() & (best["statistic"] == "kendall")]
-    panels, told = [], []
+    drawn = []
     for board, rows in known.assign(board=_boards(known)).groupby("board", sort=True):
         data: list[Trace] = []
         for i, (source, title) in enumerate(CHOSEN.items()):
             own = rows[rows["source"] == source].sort_values("size")
             if own.empty:
                 continue
-            data.append(_line(i, title, own["size"], own["value"], "stories"))
+            data.append(line(i, title, own["size"], own["value"], "stories"))
         sizes = sorted({float(size) for size in rows["size"]})
         layout = _curve_layout("stories", "tau-b", [0, 1.02], sizes)
-        panels.append(Panel(str(board), 280, data, layout))
-        told.append(f"{board}: up to {rows['value'].max():.2f}")
+        told = f"{board}: up to {rows['value'].max():.2f}"
+        drawn.append((Panel(str(board), 280, data, layout), told))
     return figure_of(
         "best-subset",
         "strata",
@@ -303,9 +271,10 @@ def best_subset_curves(best: pd.DataFrame) -> list[Figure]:
         "Stories chosen on one half of the methods and checked on the other, "
         "beside as many stories at random. The gap between the two is what "
         "choosing buys.",
-        f"Rank correlations by size. {'; '.join(told[:6])}.",
-        tuple(panels[:MOST_PANELS]),
-        20,
+        "Rank correlations by size.",
+        drawn,
+        most_panels=MOST_PANELS,
+        most_told=MOST_TOLD,
     )
 
 
@@ -323,14 +292,14 @@ def stability_dots(stability: pd.DataFrame) -> list[Figure]:
         & stability["statistic"].isin(TRIALS)
         & (stability["method"].fillna("") == "")
     ]
-    panels, told = [], []
+    drawn = []
     for statistic, title in TRIALS.items():
         rows = known[known["statistic"] == statistic]
         if rows.empty:
             continue
         rows = rows.assign(board=_boards(rows)).head(MOST_ROWS)
-        panels.append(dot_panel(title, rows, names="board", axis="", span=(0.0,)))
-        told.append(f"{title}: {said(rows, 'board')}")
+        panel = dot_panel(title, rows, names="board", axis="", span=(0.0,))
+        drawn.append((panel, f"{title}: {said(rows, 'board')}"))
     return figure_of(
         "stability",
         "metrics",
@@ -338,9 +307,8 @@ def stability_dots(stability: pd.DataFrame) -> list[Figure]:
         "The spread of trials is noise that no other story or annotator takes "
         "away. Noise by differences: what trials add to a method's mean, as a "
         "share of how far methods stand apart.",
-        f"Repeated trials. {'; '.join(told)}.",
-        panels,
-        20,
+        "Repeated trials.",
+        drawn,
     )
 
 
@@ -351,7 +319,7 @@ def judge_dots(judges: pd.DataFrame) -> list[Figure]:
         return []
     name = main_coefficient(known)
     known = known[known["coefficient"] == name]
-    panels, told = [], []
+    drawn = []
     for question, rows in known.groupby("question", sort=True):
         rows = rows.assign(
             pair=rows["metric_a"].astype(str) + ", " + rows["metric_b"].astype(str),
@@ -359,44 +327,29 @@ def judge_dots(judges: pd.DataFrame) -> list[Figure]:
         )
         order = list(dict.fromkeys(rows["pair"]))[:MOST_ROWS]
         rows = rows[rows["pair"].isin(order)]
-        panels.append(
-            dot_panel(
-                str(question),
-                rows,
-                names="pair",
-                groups="at",
-                order=order,
-                axis=COEFFICIENT_NAMES[name],
-                shapes=[vertical(0)],
-                span=(0.0,),
-            )
+        panel = dot_panel(
+            str(question),
+            rows,
+            names="pair",
+            groups="at",
+            order=order,
+            axis=COEFFICIENT_NAMES[name],
+            shapes=[vertical(0)],
+            span=(0.0,),
         )
-        told.append(f"{question}: {said(rows, 'pair')}")
+        drawn.append((panel, f"{question}: {said(rows, 'pair')}"))
     return figure_of(
         "judges",
         "metrics",
         "Do judges agree with people and one another?",
         "Two judges that agree with each other more than with people share a "
         "taste that people do not have.",
-        f"Correlations between judges. {'; '.join(told[:6])}.",
-        tuple(panels[:MOST_PANELS]),
+        "Correlations between judges.",
+        drawn,
         24,
+        most_panels=MOST_PANELS,
+        most_told=MOST_TOLD,
     )
-
-
-def _line(
-    i: int, name: str, x: "pd.Series[Any]", y: "pd.Series[Any]", unit: str
-) -> Trace:
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "name": as_text(name),
-        "x": values(x),
-        "y": values(y),
-        "line": {"color": PALETTE[i % len(PALETTE)]},
-        "marker": {"symbol": SYMBOLS[i % len(SYMBOLS)], "size": 7},
-        "hovertemplate": f"%{{x}} {as_text(unit)}: %{{y:.3f}}<extra></extra>",
-    }
 
 
 def _curve_layout(x: str, y: str, ends: list[float], ticks: list[float]) -> Trace:

@@ -6,18 +6,17 @@ import pandas as pd
 
 from analysis.report.figure_parts import (
     LEGEND,
+    MOST_PANELS,
     MOST_ROWS,
     PALETTE,
-    SYMBOLS,
     Figure,
     Panel,
-    Trace,
     as_text,
     dot_panel,
     error_bars,
     figure_of,
-    row_axis,
-    row_height,
+    line,
+    stacked_panel,
     values,
     vertical,
 )
@@ -30,7 +29,6 @@ RELIABILITIES = {
 }
 # With more questions than this each is a bar.
 FEW_QUESTIONS = 3
-MOST_PANELS = 12
 
 
 def variance_bars(variance: pd.DataFrame) -> list[Figure]:
@@ -52,8 +50,8 @@ def variance_bars(variance: pd.DataFrame) -> list[Figure]:
         "Much from methods: they differ, and few ratings rank them. Much from "
         "stories: use the same ones for every method. Much from annotators, or "
         "left over: more annotators help.",
-        f"Variance components. {'; '.join(told)}.",
-        (panel,),
+        "Variance components.",
+        [(panel, "; ".join(told))],
         30,
     )
 
@@ -82,31 +80,23 @@ def _variance_dots(known: pd.DataFrame, questions: list[str]) -> Panel:
 
 def _variance_bars(known: pd.DataFrame, questions: list[str]) -> Panel:
     """Draw a bar for each question; its parts are the components."""
-    data: list[Trace] = []
+    colors = [*PALETTE, "#A0A0A0"]
+    bars = []
     for i, component in enumerate(dict.fromkeys(known["component"])):
         own = known[known["component"] == component].set_index("question")["share"]
         label = as_text(component).replace(" x ", " × ")
-        data.append(
+        bars.append(
             {
-                "type": "bar",
-                "orientation": "h",
-                "y": list(range(len(questions))),
                 "x": values(100 * own.reindex(questions).astype(float)),
                 "name": label,
-                "marker": {"color": [*PALETTE, "#A0A0A0"][i % (len(PALETTE) + 1)]},
+                "marker": {"color": colors[i % len(colors)]},
                 "hovertemplate": f"{label}: %{{x:.1f}} %<extra></extra>",
             }
         )
-    layout = {
-        "barmode": "stack",
-        "bargap": 0.3,
-        "showlegend": True,
-        "xaxis": {"title": {"text": "per cent of variance"}, "range": [0, 100]},
-        "yaxis": row_axis(questions),
-        "legend": LEGEND | {"traceorder": "normal"},
-    }
     # Room for a legend whose names stand below one another on a narrow screen.
-    return Panel("", row_height(len(questions), extra=260), data, layout)
+    return stacked_panel(
+        "", questions, bars, "per cent of variance", gap=0.3, extra=260
+    )
 
 
 def reliability_curves(reliability: pd.DataFrame) -> list[Figure]:
@@ -114,26 +104,17 @@ def reliability_curves(reliability: pd.DataFrame) -> list[Figure]:
     known = reliability[
         reliability["value"].notna() & reliability["statistic"].isin(RELIABILITIES)
     ]
-    panels, told = [], []
+    drawn = []
     for question, rows in known.groupby("question", sort=True):
-        data: list[Trace] = []
+        data = []
         for i, (statistic, title) in enumerate(RELIABILITIES.items()):
             own = rows[rows["statistic"] == statistic].sort_values("n_annotators")
             if own.empty:
                 continue
-            data.append(
-                {
-                    "type": "scatter",
-                    "mode": "lines+markers",
-                    "name": title,
-                    "x": values(own["n_annotators"]),
-                    "y": values(own["value"]),
-                    "line": {"color": PALETTE[i]},
-                    "marker": {"symbol": SYMBOLS[i], "size": 7},
-                    "error_y": error_bars(own) | {"color": PALETTE[i], "thickness": 1},
-                    "hovertemplate": "%{x} annotators: %{y:.2f}<extra></extra>",
-                }
-            )
+            curve = line(i, title, own["n_annotators"], own["value"], "annotators")
+            bars = error_bars(own) | {"color": PALETTE[i], "thickness": 1}
+            shown = "%{x} annotators: %{y:.2f}<extra></extra>"
+            data.append(curve | {"error_y": bars, "hovertemplate": shown})
         layout = {
             "xaxis": {
                 "title": {"text": "annotators for each output"},
@@ -151,9 +132,9 @@ def reliability_curves(reliability: pd.DataFrame) -> list[Figure]:
             "showlegend": True,
             "legend": LEGEND,
         }
-        panels.append(Panel(str(question), 280, data, layout))
         ends = rows[rows["statistic"] == next(iter(RELIABILITIES))]["value"]
-        told.append(f"{question}: from {ends.min():.2f} to {ends.max():.2f}")
+        told = f"{question}: from {ends.min():.2f} to {ends.max():.2f}"
+        drawn.append((Panel(str(question), 280, data, layout), told))
     return figure_of(
         "reliability",
         SECTION,
@@ -161,7 +142,7 @@ def reliability_curves(reliability: pd.DataFrame) -> list[Figure]:
         "Expected from this study's variance components: 1 means that another "
         "panel would order outputs, or methods, in the same way. Where the curve "
         "is flat, more annotators buy little.",
-        f"Expected reliability of an output's mean. {'; '.join(told)}.",
-        tuple(panels[:MOST_PANELS]),
-        20,
+        "Expected reliability of an output's mean.",
+        drawn,
+        most_panels=MOST_PANELS,
     )
