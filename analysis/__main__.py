@@ -3,7 +3,7 @@
 import argparse
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,6 +32,9 @@ INPUTS = (
     "people",
     "other_scores",
 )
+# What the reader of each table takes of the options.
+WIDE = ("wide", "method_column", "story_column")
+READ = {"ratings": (*WIDE, "scale"), "choices": (), "rankings": (), "scores": WIDE}
 RESAMPLE_DEFAULTS = {
     "align": "stories+methods",
     "agreement": "units",
@@ -53,10 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         report_date(None)  # before anything is imported that reads the same variable
         page = _report(options, given)
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 2
-    except OptionError as error:
+    except (InputError, OptionError) as error:
         print(error, file=sys.stderr)
         return 2
     print(page)
@@ -72,6 +72,7 @@ def _report(options: argparse.Namespace, given: Sequence[str]) -> Path:
     )
 
     check_folder(options.out)
+    _refuse_names_of_columns(options)
     options.remarks = []
     analysis = COMMANDS[options.command](options)
     remarks = tuple(dict.fromkeys(options.remarks))
@@ -99,26 +100,15 @@ def _report(options: argparse.Namespace, given: Sequence[str]) -> Path:
 
 def _align(options: argparse.Namespace) -> "Analysis":
     from analysis.commands.alignment import align
-    from analysis.reading import inputs
     from analysis.reading.story_tags import read_stories
 
-    _refuse_names_of_columns(options)
-    ratings = None if options.ratings is None else _ratings(options, options.ratings)
-    choices = None
-    if options.choices is not None:
-        choices = inputs.read_choices(options.choices)
-    rankings = None
-    if options.rankings is not None:
-        rankings = inputs.read_rankings(options.rankings)
-    scores = _scores(options, options.scores)
-    scores = _turned(scores, options.lower_is_better)
+    tables = _tables(options, "ratings", "choices", "rankings")
+    scores = _turned(_table(options, "scores", options.scores), options.lower_is_better)
     tags = None if options.stories is None else read_stories(options.stories)
     weights = _weights(options.weights)
     with tqdm(bar_format="{desc} {elapsed}", disable=None) as bar:
         return align(
-            ratings=ratings,
-            choices=choices,
-            rankings=rankings,
+            **tables,
             scores=scores,
             options=_options(options),
             tags=tags,
@@ -143,7 +133,7 @@ def _weights(given: "Path | str | None") -> "pd.DataFrame | None":
 def _refuse_names_of_columns(options: argparse.Namespace) -> None:
     """Refuse names of key columns where no wide table needs them."""
     for name, usual in (("method_column", "method"), ("story_column", "story")):
-        if not options.wide and getattr(options, name) != usual:
+        if getattr(options, name, usual) != usual and not options.wide:
             raise OptionError(f"--{name.replace('_', '-')}: expected --wide beside it")
 
 
@@ -177,31 +167,16 @@ def _turned(scores: "pd.DataFrame", lower_is_better: Sequence[str]) -> "pd.DataF
 
 def _agreement(options: argparse.Namespace) -> "Analysis":
     from analysis.commands.alignment import agreement
-    from analysis.reading import inputs
 
-    if options.ratings is not None:
-        ratings = inputs.read_ratings(options.ratings, scale=options.scale)
-        return agreement(ratings=ratings, options=_options(options))
-    if options.rankings is not None:
-        rankings = inputs.read_rankings(options.rankings)
-        return agreement(rankings=rankings, options=_options(options))
-    return agreement(
-        choices=inputs.read_choices(options.choices), options=_options(options)
-    )
+    tables = _tables(options, "ratings", "choices", "rankings")
+    return agreement(**tables, options=_options(options))
 
 
 def _leaderboard(options: argparse.Namespace) -> "Analysis":
     from analysis.commands.alignment import leaderboard
-    from analysis.reading import inputs
 
-    choices = rankings = None
-    if options.choices is not None:
-        choices = inputs.read_choices(options.choices)
-    if options.rankings is not None:
-        rankings = inputs.read_rankings(options.rankings)
     return leaderboard(
-        choices=choices,
-        rankings=rankings,
+        **_tables(options, "choices", "rankings"),
         ties=options.ties,
         majority=options.majority,
         side=options.side,
@@ -212,12 +187,9 @@ def _leaderboard(options: argparse.Namespace) -> "Analysis":
 def _power(options: argparse.Namespace) -> "Analysis":
     from analysis.commands.planning import power
 
-    _refuse_names_of_columns(options)
-    ratings = _ratings(options, options.ratings)
-    scores = None if options.scores is None else _scores(options, options.scores)
     return power(
-        ratings=ratings,
-        scores=scores,
+        ratings=_table(options, "ratings", options.ratings),
+        **_tables(options, "scores"),
         options=_options(options),
         target=options.target,
     )
@@ -228,18 +200,16 @@ def _subset(options: argparse.Namespace) -> "Analysis":
     from analysis.planning.subset import tagged_stories
     from analysis.reading.story_tags import read_stories
 
-    _refuse_names_of_columns(options)
     if options.subset is not None and options.stories is not None:
         raise OptionError("--subset, --stories: expected one of them")
     stories: pd.DataFrame | list[str] | None = None
     if options.subset is not None:
-        stories = _scores(options, options.subset)
+        stories = _table(options, "scores", options.subset)
     elif options.stories is not None:
         tags = read_stories(options.stories)
         stories = tagged_stories(tags, options.tag, options.value)
     return subset(
-        scores=None if options.scores is None else _scores(options, options.scores),
-        ratings=None if options.ratings is None else _ratings(options, options.ratings),
+        **_tables(options, "scores", "ratings"),
         subset=stories,
         name=options.value or "subset",
         sizes=options.sizes,
@@ -250,50 +220,48 @@ def _subset(options: argparse.Namespace) -> "Analysis":
 def _stability(options: argparse.Namespace) -> "Analysis":
     from analysis.commands.planning import compare_judges, stability
 
-    _refuse_names_of_columns(options)
     if options.ratings is not None:
         if options.other_scores is not None:
             raise OptionError("--other-scores: expected --scores beside it")
         people = options.people
         return stability(
-            trials=_ratings(options, options.ratings),
-            ratings=None if people is None else _ratings(options, people),
+            trials=_table(options, "ratings", options.ratings),
+            ratings=None if people is None else _table(options, "ratings", people),
             options=_options(options),
         )
     if options.other_scores is None or options.people is not None:
         raise OptionError("--scores: expected --other-scores beside it, not --people")
     named = [
-        (path.stem, _scores(options, path))
+        (path.stem, _table(options, "scores", path))
         for path in (options.scores, options.other_scores)
     ]
     return compare_judges(named=named, options=_options(options))
 
 
-def _ratings(options: argparse.Namespace, path: Path) -> "pd.DataFrame":
+def _tables(
+    options: argparse.Namespace, *kinds: str
+) -> "dict[str, pd.DataFrame | None]":
+    """Read the tables that options of their names give; None for others."""
+    paths = {kind: getattr(options, kind) for kind in kinds}
+    return {
+        kind: None if path is None else _table(options, kind, path)
+        for kind, path in paths.items()
+    }
+
+
+def _table(options: argparse.Namespace, kind: str, path: Path) -> "pd.DataFrame":
+    """Read a table of ratings, choices, rankings or scores; remark what it lacks."""
     from analysis.reading import inputs
 
-    ratings = inputs.read_ratings(
-        path,
-        wide=options.wide,
-        method_column=options.method_column,
-        story_column=options.story_column,
-        scale=options.scale,
-    )
-    options.remarks += _left_out(ratings, "ratings")
-    return ratings
-
-
-def _scores(options: argparse.Namespace, path: Path) -> "pd.DataFrame":
-    from analysis.reading import inputs
-
-    scores = inputs.read_scores(
-        path,
-        wide=options.wide,
-        method_column=options.method_column,
-        story_column=options.story_column,
-    )
-    options.remarks += _left_out(scores, "scores")
-    return scores
+    readers: dict[str, Callable[..., pd.DataFrame]] = {
+        "ratings": inputs.read_ratings,
+        "choices": inputs.read_choices,
+        "rankings": inputs.read_rankings,
+        "scores": inputs.read_scores,
+    }
+    table = readers[kind](path, **{name: getattr(options, name) for name in READ[kind]})
+    options.remarks += _left_out(table, kind)
+    return table
 
 
 def _options(options: argparse.Namespace) -> AlignOptions:

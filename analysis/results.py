@@ -109,6 +109,11 @@ class Estimate:
     reason: str = ""
     groups: Groups | None = None
 
+    def columns(self) -> TableRow:
+        """Return the columns that an estimate takes in most tables."""
+        names = ("value", "low", "high", "n", "reason")
+        return {name: getattr(self, name) for name in names}
+
     @property
     def n_groups(self) -> int:
         """Number of groups averaged; without groups 1, and 0 without a value."""

@@ -52,9 +52,8 @@ def _add_align(commands: Commands) -> None:
         "python -m analysis align --ratings ratings.csv --scores scores.csv "
         "--scale 0:4 --out report/",
     )
-    command.add_argument("--ratings", type=Path, help=TABLE)
-    command.add_argument("--choices", type=Path, help=TABLE)
-    command.add_argument("--rankings", type=Path, help=TABLE)
+    for kind in ("--ratings", "--choices", "--rankings"):
+        command.add_argument(kind, type=Path, help=TABLE)
     command.add_argument("--scores", type=Path, required=True, help=TABLE)
     _add_wide(command)
     command.add_argument(
@@ -85,9 +84,9 @@ def _add_agreement(commands: Commands) -> None:
         "python -m analysis agreement --ratings ratings.csv --out agreement/",
     )
     table = command.add_mutually_exclusive_group(required=True)
-    table.add_argument("--ratings", type=Path, help=TABLE)
-    table.add_argument("--choices", type=Path, help=TABLE)
-    table.add_argument("--rankings", type=Path, help=TABLE)
+    for kind in ("--ratings", "--choices", "--rankings"):
+        table.add_argument(kind, type=Path, help=TABLE)
+    command.set_defaults(wide=False, method_column="method", story_column="story")
     command.add_argument("--scale", type=scale, metavar="LOW:HIGH", help=SCALE)
 
 

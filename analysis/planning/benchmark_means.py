@@ -7,11 +7,12 @@ import numpy as np
 import pandas as pd
 
 from analysis.correlation.coefficients import correlate
+from analysis.inference.resampling import interval
 from analysis.inference.scaling import unit_of
 from analysis.options import COEFFICIENTS
 from analysis.reading.cells import rated_grid
 from analysis.reading.scores import ScoreTable, laid_out
-from analysis.results import Array, Mask
+from analysis.results import NAN, Array, Estimate, Mask, undefined
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,21 @@ def correlated_means(a: Array, b: Array, weights: Array) -> dict[str, Array]:
     return weighted_correlations(
         np.where(known, a, 0.0), np.where(known, b, 0.0), weights
     )
+
+
+def mean_defined(values: Array) -> float:
+    """Average the values that are defined; NaN where none is."""
+    defined = values[np.isfinite(values)]
+    return float(defined.mean()) if len(defined) else NAN
+
+
+def over_draws(draws: Array, confidence: float, value: float | None = None) -> Estimate:
+    """Return a value, or else the mean of the draws, with the interval of the draws."""
+    found = mean_defined(draws) if value is None else value
+    if np.isnan(found):
+        return undefined("all means are the same")
+    low, high, reason = interval(draws, confidence)
+    return Estimate(found, low, high, reason=reason)
 
 
 def random_subsets(S: int, n: int, times: int, rng: np.random.Generator) -> Array:

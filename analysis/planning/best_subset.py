@@ -8,16 +8,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analysis.inference.resampling import interval, stream
+from analysis.inference.resampling import stream
 from analysis.inference.scaling import unit_of
 from analysis.options import COEFFICIENTS
 from analysis.planning.benchmark_means import (
     BenchmarkScores,
     correlated_means,
+    mean_defined,
+    over_draws,
     random_subsets,
     story_means,
 )
-from analysis.results import NAN, Array, TableRow
+from analysis.results import NAN, Array, Estimate, TableRow, undefined
 
 # Splits of the methods into halves, and random subsets beside each choice.
 SPLITS, RANDOM = 20, 50
@@ -71,7 +73,7 @@ def best_subsets(
     """
     usable = [b for b in boards if not b.of_methods]
     rows: list[TableRow] = [
-        _best_row(b, (NAN, NAN, NAN, "values are of whole methods, without stories"))
+        _best_row(b, undefined("values are of whole methods, without stories"))
         for b in boards
         if b.of_methods
     ]
@@ -81,18 +83,18 @@ def best_subsets(
     sizes = [n for n in dict.fromkeys(sizes) if 0 < n < len(stories)]
     if not sizes:
         why = f"no size is smaller than the {len(stories)} stories there are"
-        rows += [_best_row(b, (NAN, NAN, NAN, why)) for b in usable]
+        rows += [_best_row(b, undefined(why)) for b in usable]
         return rows, []
     chosen: dict[int, Array] = {n: np.full(len(stories), np.nan) for n in sizes}
     if len(methods) < LEAST_METHODS:
         why = f"fewer than {LEAST_METHODS} methods: no half could check the other"
-        rows += [_best_row(b, (NAN, NAN, NAN, why)) for b in usable]
+        rows += [_best_row(b, undefined(why)) for b in usable]
     else:
         checked, chosen = _checked(cube, sizes, splits, stream(seed, "best subset"))
         half = len(methods) - len(methods) // 2
         for b, board in enumerate(usable):
             for (n, name, source), values in checked.items():
-                found = _over_splits(values[:, b], confidence)
+                found = over_draws(values[:, b], confidence)
                 rows.append(_best_row(board, found, n, name, source, half))
     listed: list[TableRow] = []
     distance = _distances(cube)
@@ -107,21 +109,17 @@ def best_subsets(
 
 def _best_row(
     board: BenchmarkScores,
-    found: tuple[float, float, float, str],
+    found: Estimate,
     size: float = NAN,
     statistic: str = "",
     source: str = "",
     n: int = 0,
 ) -> TableRow:
-    value, low, high, reason = found
     return {
         "question": board.question,
         "metric": board.metric,
-        "value": value,
-        "low": low,
-        "high": high,
+        **found.columns(),
         "n": n,
-        "reason": reason,
         "size": size,
         "statistic": statistic,
         "source": source,
@@ -221,7 +219,7 @@ def _checked(
                 same = _against_whole(cube[k][:, search], subset)
                 beside = _against_whole(cube[k][:, check], random)
                 for name in COEFFICIENTS:
-                    by_chance = _mean(beside[name])
+                    by_chance = mean_defined(beside[name])
                     found[n, name, "heldout"][split, k] = held[name][0]
                     found[n, name, "insample"][split, k] = same[name][0]
                     found[n, name, "random"][split, k] = by_chance
@@ -233,15 +231,3 @@ def _against_whole(values: Array, subsets: Array) -> dict[str, Array]:
     part = story_means(values, subsets)
     whole = np.broadcast_to(story_means(values, np.ones((1, len(values)))), part.shape)
     return correlated_means(part, whole, np.ones(part.shape))
-
-
-def _mean(values: Array) -> float:
-    defined = values[np.isfinite(values)]
-    return float(defined.mean()) if len(defined) else NAN
-
-
-def _over_splits(values: Array, confidence: float) -> tuple[float, float, float, str]:
-    average = _mean(values)
-    if np.isnan(average):
-        return NAN, NAN, NAN, "all means are the same"
-    return average, *interval(values, confidence)

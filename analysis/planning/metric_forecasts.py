@@ -19,7 +19,6 @@ from analysis.planning.simulated_studies import (
     level_points,
 )
 from analysis.planning.variance_components import StudySize
-from analysis.reading.cells import CellGrid
 from analysis.results import Array, Estimate, undefined
 
 # Cells of one simulated study: more stories are foretold by the law of their mean.
@@ -45,7 +44,7 @@ def coefficients(pilot: Pilot) -> list[Curve]:
             for name in options.coefficients:
                 key = (metric, level, name)
                 if key not in usable:
-                    why = found.get(key, undefined(_no_metric(grid, level, metric)))
+                    why = found.get(key, undefined(grid.why_no_level(metric)))
                     curves.append(undefined_curve(metric, level, name, why))
                     continue
                 curves.append(_curve(pilot, key, usable[key], simulated))
@@ -79,24 +78,12 @@ def _curve(
     return Curve(*key, value, points, reasons)
 
 
-def _no_metric(grid: CellGrid, level: str, metric: str) -> str:
-    if metric not in grid.metrics:
-        return "no rated output has a score of this metric"
-    side = "ratings" if grid.human_is_method_level else "scores"
-    return f"{side} are method-level values, without stories"
-
-
 def _pilot_estimates(pilot: Pilot) -> dict[ForecastKey, Estimate]:
     """Correlate the pilot, with intervals over stories."""
     options, grid = pilot.options, pilot.grid
     found: dict[ForecastKey, Estimate] = {}
     for level in options.levels:
-        names = tuple(
-            m
-            for m in grid.metrics
-            if level == "method"
-            or not (grid.human_is_method_level or m in grid.method_level)
-        )
+        names = tuple(m for m in grid.metrics if grid.has_level(level, m))
         if not names or not grid.cells.any():
             continue
         here, _ = level_estimates(

@@ -7,6 +7,7 @@ with other judges.
 
 from collections.abc import Sequence
 from itertools import combinations
+from typing import Unpack
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,8 @@ from analysis.correlation.cell_means import merged_by_rounding
 from analysis.correlation.levels import level_estimates
 from analysis.inference.resampling import cluster_counts, interval, stream
 from analysis.inference.scaling import unit_of
-from analysis.reading.cells import common_grid
+from analysis.options import Sampling
+from analysis.reading.cells import CellGrid, common_grid
 from analysis.reading.kept_rows import key_texts
 from analysis.reading.scores import ScoreTable, score_table
 from analysis.reliability.icc import icc
@@ -153,11 +155,8 @@ def _row(
     return {
         "question": key[0],
         "metric": key[1],
-        "value": found.value,
-        "low": found.low,
-        "high": found.high,
+        **found.columns(),
         "n": n,
-        "reason": found.reason,
         "method": method,
         "statistic": name,
     }
@@ -298,9 +297,7 @@ def judges(
     levels: Sequence[str],
     coefficients: Sequence[str],
     parts: tuple[str, ...],
-    resamples: int,
-    confidence: float,
-    seed: int,
+    **sampling: Unpack[Sampling],
 ) -> list[TableRow]:
     """Correlate every two judges, and every judge with people, question by question.
 
@@ -312,7 +309,7 @@ def judges(
         Rows of `cells.annotator_cells`; dimensions are matched with questions.
     levels, coefficients
         Some of `analysis.options.LEVELS` and `COEFFICIENTS`.
-    parts, resamples, confidence, seed
+    parts, sampling
         As for `analysis.correlation.levels.level_estimates`.
 
     Returns
@@ -336,71 +333,40 @@ def judges(
             sides.append((a, own[a].rename(columns=names), b))
         for judge, rated, b in sides:
             scores = own[b].rename(columns={"value": "score"})
-            pairs = _levels(
-                name,
-                rated,
-                score_table(scores),
-                judge=judge,
-                levels=levels,
-                coefficients=coefficients,
-                parts=parts,
-                resamples=resamples,
-                confidence=confidence,
-                seed=seed,
-            )
-            for (level, coefficient), value in pairs.items():
-                found.append(
-                    {
-                        "question": name,
-                        "metric_a": judge or PEOPLE,
-                        "metric_b": b,
-                        "coefficient": coefficient,
-                        "level": level,
-                        "value": value.value,
-                        "low": value.low,
-                        "high": value.high,
-                        "n": value.n,
-                        "reason": value.reason,
-                        "n_groups": value.n_groups,
-                        "left_out": value.groups.why if value.groups else "",
-                    }
-                )
+            grid, _ = common_grid(name, rated, score_table(scores), judge=judge)
+            for level in levels:
+                here = _at_level(grid, level, coefficients, parts, **sampling)
+                for coefficient, value in here.items():
+                    found.append(
+                        {
+                            "question": name,
+                            "metric_a": judge or PEOPLE,
+                            "metric_b": b,
+                            "coefficient": coefficient,
+                            "level": level,
+                            **value.columns(),
+                            "n_groups": value.n_groups,
+                            "left_out": value.groups.why if value.groups else "",
+                        }
+                    )
     return found
 
 
-def _levels(
-    question: str,
-    rated: pd.DataFrame,
-    table: ScoreTable,
-    *,
-    judge: str,
-    levels: Sequence[str],
+def _at_level(
+    grid: CellGrid,
+    level: str,
     coefficients: Sequence[str],
     parts: tuple[str, ...],
-    resamples: int,
-    confidence: float,
-    seed: int,
-) -> dict[tuple[str, str], Estimate]:
-    grid, _ = common_grid(question, rated, table, judge=judge)
-    found: dict[tuple[str, str], Estimate] = {}
-    for level in levels:
-        reason = ""
-        if not grid.metrics or not grid.cells.any():
-            reason = "no output has a value of both"
-        elif level != "method" and (grid.human_is_method_level or grid.method_level):
-            reason = "values are of whole methods, without stories"
-        if reason:
-            found |= {(level, name): undefined(reason) for name in coefficients}
-            continue
-        values, _ = level_estimates(
-            grid,
-            level,
-            coefficients=coefficients,
-            parts=parts,
-            resamples=resamples,
-            confidence=confidence,
-            seed=seed,
-        )
-        for name in coefficients:
-            found[level, name] = values[grid.metrics[0], name]
-    return found
+    **sampling: Unpack[Sampling],
+) -> dict[str, Estimate]:
+    reason = ""
+    if not grid.metrics or not grid.cells.any():
+        reason = "no output has a value of both"
+    elif not grid.has_level(level, grid.metrics[0]):
+        reason = "values are of whole methods, without stories"
+    if reason:
+        return dict.fromkeys(coefficients, undefined(reason))
+    values, _ = level_estimates(
+        grid, level, coefficients=coefficients, parts=parts, **sampling
+    )
+    return {name: values[grid.metrics[0], name] for name in coefficients}

@@ -12,17 +12,18 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.inference.resampling import cluster_counts, interval, stream
+from analysis.inference.resampling import cluster_counts, stream
 from analysis.inference.scaling import unit_of
 from analysis.options import COEFFICIENTS, OptionError
 from analysis.planning.benchmark_means import (
     BenchmarkScores,
     correlated_means,
+    over_draws,
     random_subsets,
     story_means,
     weighted_correlations,
 )
-from analysis.results import NAN, Array, Mask, TableRow
+from analysis.results import Array, Estimate, Mask, TableRow, in_unit, undefined
 
 # Random subsets beside the given one.
 RANDOM = 200
@@ -98,24 +99,25 @@ def subset_rows(
     for board in full:
         comparison = _comparison(board, subset)
         if isinstance(comparison, str):
-            found = {"mean_full": (NAN, NAN, NAN, comparison)}
-            n = 0
+            found, n = {"mean_full": undefined(comparison)}, 0
         else:
             rng = stream(seed, "subset", name, board.question, board.metric)
             unit = unit_of(board.values)
             found = _statistics(comparison.over(unit), resamples, confidence, rng)
-            found = {name: _in_unit(name, row, unit) for name, row in found.items()}
+            # Means alone have a unit.
+            found |= {
+                name: in_unit(value, unit)
+                for name, value in found.items()
+                if name.startswith("mean_")
+            }
             n = len(comparison.full.methods)
-        for statistic, (value, low, high, reason) in found.items():
+        for statistic, value in found.items():
             rows.append(
                 {
                     "question": board.question,
                     "metric": board.metric,
-                    "value": value,
-                    "low": low,
-                    "high": high,
+                    **value.columns(),
                     "n": n,
-                    "reason": reason,
                     "subset": name,
                     "statistic": statistic,
                 }
@@ -184,53 +186,35 @@ def _average(board: BenchmarkScores) -> float:
     return float(np.nanmean(board.means()))
 
 
-SubsetValues = dict[str, tuple[float, float, float, str]]
-
-
-def _in_unit(
-    name: str, found: tuple[float, float, float, str], unit: float
-) -> tuple[float, float, float, str]:
-    """Multiply means and their bounds, which alone have a unit."""
-    if not name.startswith("mean_"):
-        return found
-    value, low, high, reason = found
-    return unit * value, unit * low, unit * high, reason
-
-
 def _statistics(
     comparison: _Comparison, resamples: int, confidence: float, rng: np.random.Generator
-) -> SubsetValues:
+) -> dict[str, Estimate]:
     full, part = comparison.full, comparison.part
     drawn = _resampled(comparison, resamples, rng)
     one = np.ones((1, len(full.methods)))
     value = _compared(full.means()[None], part.means()[None], one)
     draws = _compared(*drawn)
-    found: SubsetValues = {}
-    for name, values in value.items():
-        found[name] = _bounded(float(values[0]), draws[name], confidence)
+    found = {
+        name: over_draws(draws[name], confidence, float(values[0]))
+        for name, values in value.items()
+    }
     if comparison.inside is not None:
         found |= _beside(comparison, drawn[2], confidence, rng)
     ranks = [_ranks(b.means(), b.higher_is_better) for b in (full, part)]
-    change = float(np.abs(ranks[0] - ranks[1]).max())
-    found["largest_rank_change"] = (change, NAN, NAN, "")
     tops = [rank == rank.min() for rank in ranks]
-    kept = float((tops[0] & tops[1]).any())
-    found["top_kept"] = (kept, NAN, NAN, "")
+    alone = {
+        "largest_rank_change": float(np.abs(ranks[0] - ranks[1]).max()),
+        "top_kept": float((tops[0] & tops[1]).any()),
+    }
     if comparison.all_means is not None:
         whole, some = comparison.all_means
-        found["mean_full_all_methods"] = (whole, NAN, NAN, "")
-        found["mean_subset_all_methods"] = (some, NAN, NAN, "")
-        percent = _percent(some - whole, (some + whole) / 2)
-        found["difference_percent_symmetric_all_methods"] = (percent, NAN, NAN, "")
-    return found
-
-
-def _bounded(
-    value: float, draws: Array, confidence: float
-) -> tuple[float, float, float, str]:
-    if np.isnan(value):
-        return NAN, NAN, NAN, "all means are the same"
-    return value, *interval(draws, confidence)
+        percent = _percents(np.array(some - whole), np.array((some + whole) / 2))
+        alone |= {
+            "mean_full_all_methods": whole,
+            "mean_subset_all_methods": some,
+            "difference_percent_symmetric_all_methods": float(percent),
+        }
+    return found | {name: Estimate(number) for name, number in alone.items()}
 
 
 def _resampled(
@@ -285,10 +269,6 @@ def _percents(difference: Array, base: Array) -> Array:
     return np.where(base != 0, value, np.nan)
 
 
-def _percent(difference: float, base: float) -> float:
-    return float(_percents(np.array(difference), np.array(base)))
-
-
 def _ranks(means: Array, higher_is_better: bool) -> Array:
     turned = -means if higher_is_better else means
     return np.asarray(stats.rankdata(np.round(turned, 12)))
@@ -299,15 +279,14 @@ def _beside(
     methods: Array,
     confidence: float,
     rng: np.random.Generator,
-) -> SubsetValues:
+) -> dict[str, Estimate]:
     """Hold the subset against the stories outside it, and beside random ones."""
     full, inside = comparison.full, comparison.inside
     assert inside is not None
     S, n = len(full.stories), int(inside.sum())
-    found: SubsetValues = {}
     if n == S:
-        why = "no story is outside the subset"
-        return {f"{name}_others": (NAN, NAN, NAN, why) for name in COEFFICIENTS}
+        why = undefined("no story is outside the subset")
+        return {f"{name}_others": why for name in COEFFICIENTS}
     outside = story_means(full.values, (~inside)[None].astype(float))
     one = np.ones((1, len(full.methods)))
     value = correlated_means(comparison.part.means()[None], outside, one)
@@ -315,16 +294,15 @@ def _beside(
     some = story_means(full.values, _drawn(inside, resamples, rng))
     rest = story_means(full.values, _drawn(~inside, resamples, rng))
     draws = correlated_means(some, rest, methods)
-    for name in COEFFICIENTS:
-        found[f"{name}_others"] = _bounded(
-            float(value[name][0]), draws[name], confidence
-        )
+    found = {
+        f"{name}_others": over_draws(draws[name], confidence, float(value[name][0]))
+        for name in COEFFICIENTS
+    }
     random = random_subsets(S, n, RANDOM, rng)
     means = story_means(full.values, random)
     whole = np.repeat(full.means()[None], RANDOM, axis=0)
     beside = correlated_means(means, whole, np.ones_like(means))
     for name in COEFFICIENTS:
-        values = beside[name][np.isfinite(beside[name])]
-        average = float(values.mean()) if len(values) else NAN
-        found[f"{name}_random"] = _bounded(average, values, confidence)
+        defined = beside[name][np.isfinite(beside[name])]
+        found[f"{name}_random"] = over_draws(defined, confidence)
     return found

@@ -22,7 +22,7 @@ from analysis.planning.sums_of_squares import (
     resampled_components,
 )
 from analysis.reading.kept_answers import are_means
-from analysis.results import NAN, Array, TableRow
+from analysis.results import NAN, Array, Estimate, TableRow, undefined
 
 DRAWN = {"stories": "story", "annotators": "annotator", "methods": "method"}
 # Numbers of annotators an output for which reliability is foretold.
@@ -67,8 +67,7 @@ def variance_components(
     """
     if reason := _why_not(by_annotator):
         return [
-            _row(question, source, NAN, NAN, (NAN, NAN), 0, reason)
-            for source in _ordered(FACTORS)
+            _row(question, source, undefined(reason)) for source in _ordered(FACTORS)
         ]
     design, y = _data(by_annotator)
     found = estimate_components(design, y[:, None])
@@ -79,7 +78,7 @@ def variance_components(
         n = found.levels[source]
         if source in found.reasons:
             reason = found.reasons[source]
-            rows.append(_row(question, source, NAN, NAN, (NAN, NAN), n, reason))
+            rows.append(_row(question, source, undefined(reason, n=n)))
             continue
         value = float(found.values[source][0, 0])
         share = max(0.0, value) / total if total > 0 else NAN
@@ -88,29 +87,16 @@ def variance_components(
             reason = "all ratings are the same"
         elif value < 0:
             reason = "estimated below zero: too small to be told from none"
-        rows.append(_row(question, source, value, share, (low, high), n, reason))
+        estimate = Estimate(value, low, high, n, reason=reason)
+        rows.append(_row(question, source, estimate, share))
     return rows
 
 
 def _row(
-    question: str,
-    source: VarianceSource,
-    value: float,
-    share: float,
-    bounds: tuple[float, float],
-    n: int,
-    reason: str,
+    question: str, source: VarianceSource, found: Estimate, share: float = NAN
 ) -> TableRow:
-    return {
-        "question": question,
-        "component": component_name(source),
-        "value": value,
-        "share": share,
-        "low": bounds[0],
-        "high": bounds[1],
-        "n": n,
-        "reason": reason,
-    }
+    name = component_name(source)
+    return {"question": question, "component": name, "share": share, **found.columns()}
 
 
 def _ordered(factors: VarianceSource) -> list[VarianceSource]:
@@ -356,20 +342,18 @@ def expected_reliability(
         resampled = reliability(draws, size) if draws else {}
         for name in names:
             why = reason or _undefined(found, name)
-            value = NAN if why else float(values[name])
-            low, high, missing = interval(resampled.get(name, np.empty(0)), confidence)
-            if np.isnan(value):
-                low, high, missing = NAN, NAN, why or "all ratings are the same"
-            n = len(outputs) if name.endswith("output") else size.methods
+            n = len(outputs) if name.endswith("output") else int(size.methods)
+            if why or np.isnan(values[name]):
+                estimate = undefined(why or "all ratings are the same", n=n)
+            else:
+                draws_of = resampled.get(name, np.empty(0))
+                low, high, missing = interval(draws_of, confidence)
+                estimate = Estimate(float(values[name]), low, high, n, reason=missing)
             rows.append(
                 {
                     "question": question,
                     "statistic": name,
-                    "value": value,
-                    "low": low,
-                    "high": high,
-                    "n": int(n),
-                    "reason": missing,
+                    **estimate.columns(),
                     "n_annotators": k,
                     "n_stories": stories,
                 }

@@ -102,6 +102,23 @@ class CellGrid:
         """Whether people's values hold for methods, not for stories."""
         return self.stories == ("",)
 
+    def has_level(self, level: str, metric: str) -> bool:
+        """Whether neither people's values nor a metric's lack a level for being whole.
+
+        Values of whole methods have the method level only.
+        """
+        whole = self.human_is_method_level or metric in self.method_level
+        return level == "method" or not whole
+
+    def why_no_level(self, metric: str) -> str:
+        """Return why a metric has no value at a level, where it has none."""
+        if metric not in self.metrics:
+            return "no rated output has a score of this metric"
+        if not self.cells.any():
+            return NO_CELL
+        side = "ratings" if self.human_is_method_level else "scores"
+        return f"{side} are method-level values, without stories"
+
     def sides(self, k: int) -> tuple[str, str]:
         """Return in words who is compared: people or a judge, and a metric."""
         return (self.judge, self.metrics[k]) if self.judge else PEOPLE_AND_METRIC

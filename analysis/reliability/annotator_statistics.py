@@ -182,9 +182,5 @@ def _row(sheet: Sheet, statistic: str, result: Estimate) -> TableRow:
         "question": sheet.question,
         "annotator": sheet.annotator,
         "statistic": statistic,
-        "value": result.value,
-        "low": result.low,
-        "high": result.high,
-        "n": result.n,
-        "reason": result.reason,
+        **result.columns(),
     }

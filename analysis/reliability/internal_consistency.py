@@ -297,10 +297,6 @@ def _row(
         "level": level,
         "statistic": statistic,
         "question": question,
-        "value": result.value,
-        "low": result.low,
-        "high": result.high,
-        "n": result.n,
+        **result.columns(),
         "n_items": n_items,
-        "reason": result.reason,
     }

@@ -17,7 +17,7 @@ from analysis.pairwise.output_pairs import Pairs
 from analysis.rankings import leaderboard as boards
 from analysis.rankings.method_means import mean_ratings
 from analysis.rankings.ranking_leaderboard import ranking_leaderboard
-from analysis.reading.cells import CELL_COLUMNS, NO_CELL, CellGrid
+from analysis.reading.cells import CELL_COLUMNS, CellGrid
 from analysis.reading.choices import win_rates
 from analysis.reliability.agreement import Agreement, agreement
 from analysis.reliability.matrices import Reliability
@@ -167,7 +167,7 @@ def add_levels(
     found.resample("metric_comparisons", parts)
     estimates: dict[tuple[str, str, str], Estimate] = {}
     for level in options.levels:
-        usable = tuple(m for m in grid.metrics if _level_exists(grid, level, m))
+        usable = tuple(m for m in grid.metrics if grid.has_level(level, m))
         if not usable or not grid.cells.any():
             continue
         part = grid.with_metrics(usable)
@@ -183,10 +183,18 @@ def add_levels(
     for metric in metrics:
         for level in options.levels:
             for name in options.coefficients:
-                value = estimates.get(
-                    (metric, level, name), _no_level(grid, level, metric)
-                )
-                _add_correlation(grid.question, metric, level, name, value, found)
+                none = undefined(grid.why_no_level(metric))
+                value = estimates.get((metric, level, name), none)
+                row: TableRow = {
+                    "dimension": grid.question,
+                    "metric": metric,
+                    "level": level,
+                    "coefficient": name,
+                    **value.columns(),
+                    "n_groups": value.n_groups,
+                    "p_value": value.p_value,
+                }
+                found.add("correlations", row)
             if value.groups is not None:
                 keys = {"question": grid.question, "metric": metric, "level": level}
                 found.add("groups", keys | value.groups.columns())
@@ -205,47 +213,6 @@ def _note_undefined(
             found.notes.add(
                 f"metric {metric} has no coefficient ({own[0].reason}).", grid.question
             )
-
-
-def _level_exists(grid: CellGrid, level: str, metric: str) -> bool:
-    return level == "method" or not (
-        grid.human_is_method_level or metric in grid.method_level
-    )
-
-
-def _no_level(grid: CellGrid, level: str, metric: str) -> Estimate:
-    if metric not in grid.metrics:
-        return undefined("no rated output has a score of this metric")
-    if not grid.cells.any():
-        return undefined(NO_CELL)
-    side = "ratings" if grid.human_is_method_level else "scores"
-    return undefined(f"{side} are method-level values, without stories")
-
-
-def _add_correlation(
-    dimension: str,
-    metric: str,
-    level: str,
-    name: str,
-    value: Estimate,
-    found: TableCollector,
-) -> None:
-    found.add(
-        "correlations",
-        {
-            "dimension": dimension,
-            "metric": metric,
-            "level": level,
-            "coefficient": name,
-            "value": value.value,
-            "low": value.low,
-            "high": value.high,
-            "n": value.n,
-            "n_groups": value.n_groups,
-            "p_value": value.p_value,
-            "reason": value.reason,
-        },
-    )
 
 
 def _add_comparisons(
@@ -399,13 +366,10 @@ def add_agreement(
                 {
                     "question": question,
                     "statistic": row.statistic,
-                    "value": row.estimate.value,
-                    "low": row.estimate.low,
-                    "high": row.estimate.high,
+                    **row.estimate.columns(),
                     "n_units": row.estimate.n,
                     "n_annotators": row.n_annotators,
                     "n_answers": row.n_answers,
-                    "reason": row.estimate.reason,
                 },
             )
         found.notes.extend(_skew_notes(rows), question)

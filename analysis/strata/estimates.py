@@ -153,11 +153,7 @@ def _row(
     return {
         "question": question,
         "metric": place.metric,
-        "value": value.value,
-        "low": value.low,
-        "high": value.high,
-        "n": value.n,
-        "reason": value.reason,
+        **value.columns(),
         "tag": tag,
         "stratum": stratum,
         "method": place.method,
