@@ -42,7 +42,7 @@ from analysis.inference.resampling import interval, no_draws
 from analysis.options import COEFFICIENTS, LEVELS
 from analysis.pairwise.accuracy import pair_agreement
 from analysis.pairwise.output_pairs import rating_pairs
-from analysis.rankings.bradley_terry import fit
+from analysis.rankings.bradley_terry import fit_model
 from analysis.rankings.leaderboard import ELO_MEAN, ELO_SCALE, leaderboard
 from analysis.rankings.method_means import mean_ratings
 from analysis.reading.cells import (
@@ -550,7 +550,7 @@ def arena_truth(arena: Arena, number: int, ties: str) -> np.ndarray:
     counts = np.zeros((1, 2, M, M))
     counts[0, 0] = win * (1 - np.eye(M))
     counts[0, 1] = np.triu(tie, 1)
-    return ELO_MEAN + ELO_SCALE * fit(counts, ties=ties)[0][0]
+    return ELO_MEAN + ELO_SCALE * fit_model(counts, ties=ties).theta[0]
 
 
 def arena_study(

@@ -9,10 +9,11 @@ import pandas as pd
 from analysis.results import NAN, TableRow
 
 KEYS = ("dimension", "level", "coefficient")
+SIGNIFICANT = 0.05
 
 
 def cluster_rows(
-    correlations: pd.DataFrame, comparisons: pd.DataFrame, *, significance: float = 0.05
+    correlations: pd.DataFrame, comparisons: pd.DataFrame
 ) -> list[TableRow]:
     """Sort the metrics of every question, level and coefficient into clusters.
 
@@ -20,9 +21,8 @@ def cluster_rows(
     ----------
     correlations, comparisons
         The tables ``correlations`` and ``metric_comparisons``.
-    significance
         A metric is worse than another when its coefficient is smaller and the
-        adjusted p-value of the pair is at most this.
+        adjusted p-value of the pair is at most `SIGNIFICANT`.
 
     Returns
     -------
@@ -49,7 +49,7 @@ def cluster_rows(
     Holm, S. (1979), A simple sequentially rejective multiple test procedure,
     Scandinavian Journal of Statistics 6(2).
     """
-    worse = _significantly_worse(comparisons, significance)
+    worse = _significantly_worse(comparisons)
     rows: list[TableRow] = []
     for key, family in correlations.groupby(list(KEYS), sort=False):
         rows.extend(_family(family, worse.get(tuple(key)), key))
@@ -60,7 +60,7 @@ MetricFamily = dict[tuple[str, str], bool]
 
 
 def _significantly_worse(
-    comparisons: pd.DataFrame, significance: float
+    comparisons: pd.DataFrame,
 ) -> Mapping[tuple[object, ...], MetricFamily]:
     """Map each family to (worse, better) pairs; empty where nothing was tested."""
     found: dict[tuple[object, ...], MetricFamily] = {}
@@ -70,8 +70,8 @@ def _significantly_worse(
         if math.isnan(p):
             continue
         a, b = str(row["metric_a"]), str(row["metric_b"])
-        family[a, b] = p <= significance and difference < 0
-        family[b, a] = p <= significance and difference > 0
+        family[a, b] = p <= SIGNIFICANT and difference < 0
+        family[b, a] = p <= SIGNIFICANT and difference > 0
     return found
 
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
-from scipy.optimize import nnls
 from scipy.special import expit
 
 from analysis.inference.parallel import in_threads
@@ -23,7 +22,7 @@ from analysis.pairwise.tie_calibration import (
     right_with_ties,
     story_folds,
 )
-from analysis.results import NAN, Array, Counts, Mask, TableRow
+from analysis.results import Array, Counts, Estimate, Mask, TableRow, undefined
 
 COMPOSITE, MEAN = "composite", "mean of components"
 STATISTICS = ("ppa_half", "ppa_strict", "acc_eq")
@@ -39,7 +38,6 @@ def calibrate(
     pairs: Pairs,
     *,
     metrics: Sequence[str] = (),
-    non_negative: bool = False,
     resamples: int,
     confidence: float,
     seed: int,
@@ -52,9 +50,6 @@ def calibrate(
         From `rating_pairs` or `choice_pairs`.
     metrics
         The components; none named: all of `pairs`.
-    non_negative
-        Whether weights are kept at 0 or above: every component then counts in the
-        direction that was declared for it.
     resamples, confidence, seed
         Number of resamples of stories (0 for no intervals), coverage, seed.
 
@@ -93,13 +88,14 @@ def calibrate(
     folds = story_folds(pairs.story, rng)
     reason = _why_not(pairs, names)
     if reason:
-        return [_row(pairs, COMPOSITE, s, reason=reason) for s in (*STATISTICS, "gain")]
-    fitted = _predictions(pairs, near_one(scores), folds, non_negative, rng)
+        none = undefined(reason)
+        return [_row(pairs, COMPOSITE, s, none) for s in (*STATISTICS, "gain")]
+    fitted = _predictions(pairs, near_one(scores), folds, rng)
     labels = (*names, MEAN, COMPOSITE)
     draws = _Judged.of(pairs, scores, fitted, folds, resamples, rng)
     rows = draws.rows(pairs, labels, confidence)
     data = _Data.of(pairs, near_one(scores), np.ones(len(pairs.human), bool), rng)
-    rows += _weight_rows(pairs, names, data, non_negative, resamples, confidence, rng)
+    rows += _weight_rows(pairs, names, data, resamples, confidence, rng)
     best = int(np.argmax(draws.values[0][: len(names)]))
     for against in (best, len(names)):
         rows.append(_gain(pairs, draws, labels, against, confidence))
@@ -119,24 +115,12 @@ def _why_not(pairs: Pairs, names: tuple[str, ...]) -> str:
 
 
 def _row(
-    pairs: Pairs,
-    metric: str,
-    statistic: str,
-    value: float = NAN,
-    bounds: tuple[float, float] = (NAN, NAN),
-    *,
-    n: int = 0,
-    reason: str = "",
-    against: str = "",
+    pairs: Pairs, metric: str, statistic: str, found: Estimate, against: str = ""
 ) -> TableRow:
     return {
         "question": pairs.question,
         "metric": metric,
-        "value": value,
-        "low": bounds[0],
-        "high": bounds[1],
-        "n": n,
-        "reason": reason,
+        **found.columns(),
         "statistic": statistic,
         "source": pairs.source,
         "against": against,
@@ -172,7 +156,6 @@ def _predictions(
     pairs: Pairs,
     scores: Array,
     folds: list[Mask],
-    non_negative: bool,
     rng: np.random.Generator,
 ) -> list[Array]:
     """Return differences of the mean of components and of the composite, by fold.
@@ -182,7 +165,7 @@ def _predictions(
     found = []
     for fold in folds:
         data = _Data.of(pairs, scores, ~fold, rng)
-        beta = _fit(data.x, _best_ridge(data, non_negative, rng), non_negative)
+        beta = _fit(data.x, _best_ridge(data, rng))
         scaled = scores / data.scale[:, None]
         size = np.abs(scaled)
         extra = np.stack([scaled.mean(axis=0), beta @ scaled])
@@ -193,7 +176,7 @@ def _predictions(
     return found
 
 
-def _best_ridge(data: _Data, non_negative: bool, rng: np.random.Generator) -> float:
+def _best_ridge(data: _Data, rng: np.random.Generator) -> float:
     """Choose the penalty with the best likelihood on stories left out."""
     folds = story_folds(data.story, rng)
     loss = np.zeros(len(RIDGES))
@@ -202,14 +185,12 @@ def _best_ridge(data: _Data, non_negative: bool, rng: np.random.Generator) -> fl
             continue
         beta = np.zeros(data.x.shape[1])
         for r, ridge in reversed(list(enumerate(RIDGES))):
-            beta = _fit(data.x[~fold], ridge, non_negative, beta)
+            beta = _fit(data.x[~fold], ridge, beta)
             loss[r] += np.logaddexp(0.0, -(data.x[fold] @ beta)).sum()
     return RIDGES[int(np.argmin(loss))]
 
 
-def _fit(
-    x: Array, ridge: float, non_negative: bool, start: Array | None = None
-) -> Array:
+def _fit(x: Array, ridge: float, start: Array | None = None) -> Array:
     """Maximise the penalised likelihood by Newton's method."""
     beta = np.zeros(x.shape[1]) if start is None else start
     penalty = ridge * len(x) / 4
@@ -218,7 +199,7 @@ def _fit(
         gradient = x.T @ p - penalty * beta
         information = (x * (p * (1 - p))[:, None]).T @ x
         information[np.diag_indices(len(beta))] += penalty
-        new = _step(beta, gradient, information, non_negative)
+        new = _step(beta, gradient, information)
         done = np.abs(new - beta).max() < ENOUGH
         beta = new
         if done:
@@ -226,16 +207,9 @@ def _fit(
     return beta
 
 
-def _step(
-    beta: Array, gradient: Array, information: Array, non_negative: bool
-) -> Array:
+def _step(beta: Array, gradient: Array, information: Array) -> Array:
     """Return where the quadratic approximation at beta is highest."""
-    factor = cho_factor(information)
-    if not non_negative:
-        return np.asarray(beta + cho_solve(factor, gradient))
-    root = np.triu(factor[0])
-    target = np.linalg.solve(root.T, information @ beta + gradient)
-    return np.asarray(nnls(root, target)[0])
+    return np.asarray(beta + cho_solve(cho_factor(information), gradient))
 
 
 @dataclass(frozen=True)
@@ -289,18 +263,10 @@ class _Judged:
         found = []
         for k, label in enumerate(labels):
             for s, statistic in enumerate(STATISTICS):
-                *bounds, why = interval(self.drawn[s][:, k], confidence)
-                found.append(
-                    _row(
-                        pairs,
-                        label,
-                        statistic,
-                        float(self.values[s][k]),
-                        (bounds[0], bounds[1]),
-                        n=self.n[s],
-                        reason=why,
-                    )
-                )
+                low, high, why = interval(self.drawn[s][:, k], confidence)
+                value = float(self.values[s][k])
+                estimate = Estimate(value, low, high, self.n[s], reason=why)
+                found.append(_row(pairs, label, statistic, estimate))
         return found
 
 
@@ -316,30 +282,21 @@ def _weight_rows(
     pairs: Pairs,
     names: tuple[str, ...],
     data: _Data,
-    non_negative: bool,
     resamples: int,
     confidence: float,
     rng: np.random.Generator,
 ) -> list[TableRow]:
-    ridge = _best_ridge(data, non_negative, rng)
-    beta = _fit(data.x, ridge, non_negative)
+    ridge = _best_ridge(data, rng)
+    beta = _fit(data.x, ridge)
     weights = _as_shares(beta[None])[0]
-    drawn = _drawn_weights(data, beta, ridge, non_negative, resamples, rng)
+    drawn = _drawn_weights(data, beta, ridge, resamples, rng)
     rows = []
     for k, name in enumerate(names):
-        *bounds, why = interval(drawn[:, k], confidence)
+        low, high, why = interval(drawn[:, k], confidence)
         reason = why if np.isfinite(weights[k]) else "no component predicts anything"
-        rows.append(
-            _row(
-                pairs,
-                name,
-                "weight",
-                float(weights[k]),
-                (bounds[0], bounds[1]),
-                n=len(data.x),
-                reason=reason,
-            )
-        )
+        value = float(weights[k])
+        estimate = Estimate(value, low, high, len(data.x), reason=reason)
+        rows.append(_row(pairs, name, "weight", estimate))
     return rows
 
 
@@ -352,7 +309,6 @@ def _drawn_weights(
     data: _Data,
     beta: Array,
     ridge: float,
-    non_negative: bool,
     resamples: int,
     rng: np.random.Generator,
 ) -> Array:
@@ -374,7 +330,7 @@ def _drawn_weights(
         matrix = (counts[b] @ information).reshape(K, K)
         matrix[np.diag_indices(K)] += penalties[b]
         gradient = counts[b] @ gradients - penalties[b] * beta
-        found[b] = _step(beta, gradient, matrix, non_negative)
+        found[b] = _step(beta, gradient, matrix)
     return _as_shares(found)
 
 
@@ -398,13 +354,5 @@ def _gain(
             if high >= 0
             else f"the composite is worse than {labels[against]}"
         )
-    return _row(
-        pairs,
-        COMPOSITE,
-        "gain",
-        value,
-        (low, high),
-        n=judged.n[0],
-        reason=why,
-        against=labels[against],
-    )
+    estimate = Estimate(value, low, high, judged.n[0], reason=why)
+    return _row(pairs, COMPOSITE, "gain", estimate, labels[against])

@@ -9,6 +9,7 @@ from analysis.inference.scaling import near_one
 from analysis.reading.cells import CellGrid
 from analysis.results import NAN, Array, Counts, Mask, TableRow
 
+# Random sign flips behind every p-value.
 DRAWS = 1000
 # Sums this close to the observed one, in relation to their size, are equal to it.
 SLACK = 1e-9
@@ -17,12 +18,7 @@ PAIRS_AT_ONCE = 256
 
 
 def soft_pairwise_accuracy(
-    grid: CellGrid,
-    *,
-    resamples: int,
-    confidence: float,
-    seed: int,
-    draws: int = DRAWS,
+    grid: CellGrid, *, resamples: int, confidence: float, seed: int
 ) -> list[TableRow]:
     r"""Compare how sure people and each metric are that one method beats another.
 
@@ -33,8 +29,6 @@ def soft_pairwise_accuracy(
         which both rendered.
     resamples, confidence, seed
         Number of resamples for the intervals (0 for none), coverage, seed.
-    draws
-        Number of random sign flips behind every p-value.
 
     Returns
     -------
@@ -73,7 +67,7 @@ def soft_pairwise_accuracy(
     values, drawn = np.full(len(usable), NAN), np.empty((len(usable), 0))
     if not reason:
         sides = [grid.human, *grid.scores[usable]]
-        values = _values(sides, grid, pair, draws, stream(seed, "spa", grid.question))
+        values = _values(sides, grid, pair, stream(seed, "spa", grid.question))
         if resamples and n_stories > 1:
             rng = stream(seed, "spa stories", grid.question)
             drawn = _drawn(sides, grid, pair, resamples, rng)
@@ -102,11 +96,10 @@ def _values(
     sides: list[Array],
     grid: CellGrid,
     pair: PairCounts,
-    draws: int,
     rng: np.random.Generator,
 ) -> Array:
     """Return the SPA of every side but the first, which is people's."""
-    flips = rng.integers(0, 2, (draws, len(grid.stories))) * 2 - 1
+    flips = rng.integers(0, 2, (DRAWS, len(grid.stories))) * 2 - 1
     signs = flips.astype(float)
     human, *metrics = in_threads(
         lambda values: _flipped_p(values, grid.cells, pair, signs), sides

@@ -14,6 +14,7 @@ from scipy import stats
 from analysis.inference.resampling import cluster_counts, interval, stream
 from analysis.planning.sums_of_squares import (
     FACTORS,
+    STORY,
     Design,
     VarianceSource,
     component_name,
@@ -24,7 +25,6 @@ from analysis.planning.sums_of_squares import (
 from analysis.reading.kept_answers import are_means
 from analysis.results import NAN, Array, Estimate, TableRow, undefined
 
-DRAWN = {"stories": "story", "annotators": "annotator", "methods": "method"}
 # Numbers of annotators an output for which reliability is foretold.
 PLANNED = (1, 2, 3, 5, 10, 20)
 # A variance estimated with fewer degrees of freedom is near zero.
@@ -38,7 +38,6 @@ def variance_components(
     resamples: int,
     confidence: float,
     seed: int,
-    drawn: str = "stories",
 ) -> list[TableRow]:
     """Divide the variance of one question's ratings among its sources.
 
@@ -49,10 +48,8 @@ def variance_components(
     question
         The dimension.
     resamples, confidence, seed
-        Number of resamples (0 for no intervals), coverage, seed.
-    drawn
-        The clusters drawn for the intervals: ``"stories"``, ``"annotators"`` or
-        ``"methods"``; what is not drawn is taken as it is.
+        Number of resamples (0 for no intervals), coverage, seed. Stories are drawn;
+        methods and annotators are taken as they are.
 
     Returns
     -------
@@ -71,7 +68,7 @@ def variance_components(
         ]
     design, y = _data(by_annotator)
     found = estimate_components(design, y[:, None])
-    draws = _drawn(design, y, question, resamples, confidence, seed, DRAWN[drawn])
+    draws = _drawn(design, y, question, resamples, confidence, seed)
     total = sum(found.variance(*source) for source in found.values)
     rows = []
     for source in _ordered(FACTORS):
@@ -126,19 +123,18 @@ def _drawn(
     resamples: int,
     confidence: float,
     seed: int,
-    factor: str,
 ) -> dict[VarianceSource, Array]:
-    """Estimate the components again where the levels of one factor are drawn.
+    """Estimate the components again where the stories are drawn.
 
     Resamples of n levels are narrow: their variance lacks the factor n / (n - 1), and
     an interval from so few is Student's. Values are spread by both.
     """
-    n = int(design.codes[factor].max()) + 1
+    n = int(design.codes[STORY].max()) + 1
     if resamples == 0 or n < 2:
         return {}
-    rng = stream(seed, "variance", question, factor)
+    rng = stream(seed, "variance", question, STORY)
     counts = cluster_counts(n, resamples, rng)
-    draws = resampled_components(design, y, drawn=factor, counts=counts)
+    draws = resampled_components(design, y, drawn=STORY, counts=counts)
     tail = (1 + confidence) / 2
     wider = np.sqrt(n / (n - 1)) * stats.t.ppf(tail, n - 1) / stats.norm.ppf(tail)
     return {source: _spread(values, wider) for source, values in draws.items()}
@@ -313,7 +309,7 @@ def expected_reliability(
     Parameters
     ----------
     by_annotator, question, resamples, confidence, seed
-        As for `variance_components`; stories are drawn for the intervals.
+        As for `variance_components`.
     annotators
         Numbers of annotators, each of whom rates every output.
 
@@ -333,7 +329,7 @@ def expected_reliability(
         design, y = _data(by_annotator)
         fit = estimate_components(design, y[:, None])
         found = {source: matrix[0, 0] for source, matrix in fit.values.items()}
-        draws = _drawn(design, y, question, resamples, confidence, seed, "story")
+        draws = _drawn(design, y, question, resamples, confidence, seed)
         draws = {s: _centred(d, float(found[s])) for s, d in draws.items()}
     rows: list[TableRow] = []
     for k in annotators:

@@ -81,23 +81,6 @@ class _Statistics:
         )
 
 
-def fit(counts: Array, *, ties: str = "half") -> tuple[Array, Mask]:
-    """Return the log strengths (B, M), mean 0, and whether each fit converged.
-
-    See `fit_model`, which also returns the other parameters.
-
-    Examples
-    --------
-    >>> counts = np.zeros((1, 2, 2, 2))
-    >>> counts[0, 0] = [[0, 3], [1, 0]]
-    >>> theta, converged = fit(counts)
-    >>> round(float(theta[0, 0] - theta[0, 1]), 6), bool(converged[0])
-    (1.098612, True)
-    """
-    found = fit_model(counts, ties=ties)
-    return found.theta, found.converged
-
-
 def fit_model(counts: Array, *, ties: str = "half", start: Fit | None = None) -> Fit:
     r"""Fit strengths to many tables of counts by Newton's method.
 

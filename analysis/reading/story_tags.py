@@ -22,15 +22,13 @@ _COUNTS_WORDS = re.compile(
 _ORDER = {"short": 0, "low": 0, "middle": 1, "long": 2, "high": 2}
 
 
-def read_stories(path: Path | str, *, story_column: str = "story") -> pd.DataFrame:
+def read_stories(path: Path | str) -> pd.DataFrame:
     """Read the tags of stories.
 
     Parameters
     ----------
     path
-        A .csv, .jsonl or .parquet file: one row a story, one column a tag.
-    story_column
-        The column of the stories.
+        A .csv, .jsonl or .parquet file: a column ``story`` and one column a tag.
 
     Returns
     -------
@@ -46,12 +44,6 @@ def read_stories(path: Path | str, *, story_column: str = "story") -> pd.DataFra
     """
     file = Path(path).name
     frame = read_file(Path(path))
-    if story_column != "story":
-        if story_column in frame and "story" in frame:
-            what = f"no column 'story' beside {story_column!r}"
-            raise InputError([Problem(file, what, 1, "story")])
-        TableCheck(frame, file, (story_column,))
-        frame = frame.rename(columns={story_column: "story"})
     check = TableCheck(frame, file, ("story",))
     tags = [column for column in frame.columns if column != "story"]
     nameless = [column for column in tags if not str(column).strip()]

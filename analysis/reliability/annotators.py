@@ -89,7 +89,6 @@ def rating_annotators(
 def choice_annotators(
     choices: pd.DataFrame,
     *,
-    part: str = "units",
     resamples: int,
     confidence: float,
     seed: int,
@@ -100,10 +99,8 @@ def choice_annotators(
     ----------
     choices
         Kept rows, methods in alphabetical order, of any number of criteria.
-    part
-        What is drawn: ``"units"`` (pairs of outputs) or ``"stories"``.
     resamples, confidence, seed
-        As of `rating_annotators`.
+        As of `rating_annotators`; pairs of outputs are drawn.
 
     Returns
     -------
@@ -120,7 +117,7 @@ def choice_annotators(
     """
     sheets: list[Sheet] = []
     for name, rows in choices.groupby("criterion", sort=True):
-        sheets += _choice_sheets(str(name), rows, part)
+        sheets += _choice_sheets(str(name), rows)
     return sheet_rows(sheets, resamples, confidence, seed)
 
 
@@ -147,7 +144,7 @@ def _rating_sheets(question: str, data: Reliability, part: str) -> list[Sheet]:
     return sheets
 
 
-def _choice_sheets(question: str, choices: pd.DataFrame, part: str) -> list[Sheet]:
+def _choice_sheets(question: str, choices: pd.DataFrame) -> list[Sheet]:
     data = choice_reliability(choices)
     others = data.per_unit[data.units] - 1
     equal = _equal_share(data)
@@ -164,7 +161,7 @@ def _choice_sheets(question: str, choices: pd.DataFrame, part: str) -> list[Shee
         left, sided = shown == winner.astype(str), won & (shown != "")
     sheets = []
     for a, rows in enumerate(_by_annotator(data)):
-        clusters = renumbered(data.clusters[part][data.units[rows], 0])
+        clusters = renumbered(data.clusters["units"][data.units[rows], 0])
         here = others[rows] > 0
         none = NO_MAJORITY if here.any() else ALONE
         measures = [

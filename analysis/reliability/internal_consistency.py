@@ -70,7 +70,6 @@ def _cronbach(sums: Array, k: int) -> Array:
 def scale_consistency(
     ratings: pd.DataFrame,
     *,
-    items: Sequence[str] | None = None,
     resamples: int,
     confidence: float,
     seed: int,
@@ -80,10 +79,8 @@ def scale_consistency(
     Parameters
     ----------
     ratings
-        Kept rows.
-    items
-        Dimensions that make up the scale; None for all of `ratings`. Dimensions with
-        a scale that runs the other way must be turned first: signs are not guessed.
+        Kept rows of the dimensions that make up the scale. Those with a scale that
+        runs the other way must be turned first: signs are not guessed.
     resamples, confidence, seed
         Number of resamples (0 for no intervals), coverage, seed.
 
@@ -101,15 +98,14 @@ def scale_consistency(
     Intervals draw stories, which all cases of a story follow. Ratings that name no
     story are drawn by method.
     """
-    names = sorted(ratings["dimension"].unique()) if items is None else list(items)
-    rows = ratings[ratings["dimension"].isin(names)]
-    cluster = "method" if (rows["story"] == "").all() else "story"
+    names = sorted(ratings["dimension"].unique())
+    cluster = "method" if (ratings["story"] == "").all() else "story"
     found: list[TableRow] = []
     for level in ("answers", "cells"):
         reason = ""
-        if level == "answers" and are_means(rows):
+        if level == "answers" and are_means(ratings):
             reason = "the ratings are means over raters, so there are no single answers"
-        table = _cases(rows, names, level)
+        table = _cases(ratings, names, level)
         found += _scale_rows(
             table,
             cluster,

@@ -243,7 +243,7 @@ def right_axis(
     }
 
 
-def vertical(x: float, *, dash: str = "solid", width: float = 1) -> Trace:
+def vertical(x: float, *, dash: str = "solid") -> Trace:
     """Return a line from bottom to top."""
     return {
         "type": "line",
@@ -252,7 +252,7 @@ def vertical(x: float, *, dash: str = "solid", width: float = 1) -> Trace:
         "y0": 0,
         "y1": 1,
         "yref": "paper",
-        "line": {"color": GREY, "width": width, "dash": dash},
+        "line": {"color": GREY, "width": 1, "dash": dash},
         "layer": "below",
     }
 

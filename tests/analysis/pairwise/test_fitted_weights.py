@@ -123,20 +123,6 @@ def test_scales_and_the_order_of_methods_do_not_matter():
                 np.testing.assert_allclose(row[column], same[column], atol=1e-9)
 
 
-def test_weights_at_zero_or_above():
-    pairs = study({"a": 1.0, "b": -0.5}, 60)
-    free = table(pairs)
-    kept = table(pairs, non_negative=True)
-    assert free["b", "weight", ""]["high"] < 0
-    assert kept["b", "weight", ""]["value"] == 0.0
-    assert kept["a", "weight", ""]["value"] == 1.0
-    positive = study({"a": 1.0, "b": 0.5}, 60)
-    free = table(positive)
-    for key, same in table(positive, non_negative=True).items():
-        row = free[key]
-        assert row["value"] == pytest.approx(same["value"], abs=1e-6)
-
-
 def test_a_component_that_never_varies_gets_no_weight():
     pairs = study({"a": 1.0, "b": 0.0}, 40)
     flat = pairs.__class__(

@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from scipy.sparse.csgraph import connected_components
 
 from analysis.inference.resampling import cluster_counts, stream
-from analysis.rankings.bradley_terry import fit, fit_model
+from analysis.rankings.bradley_terry import fit_model
 from analysis.rankings.choice_counts import choice_votes, resampled_counts
 from analysis.rankings.connectivity import strongly_connected
 from analysis.rankings.leaderboard import (
@@ -51,7 +51,8 @@ def test_stiglers_citations(shared):
     case = case["bt_citations_stigler1994"]
     counts = np.zeros((1, 2, 4, 4))
     counts[0, 0] = case["wins(row beats col)"]
-    theta, converged = fit(counts)
+    found = fit_model(counts)
+    theta, converged = found.theta, found.converged
     assert converged.all()
     expected = case["mle_log_ability"]
     np.testing.assert_allclose(theta[0] - theta[0, 0], expected, atol=1e-5)
@@ -74,7 +75,8 @@ def test_davidson_is_the_maximum_that_a_general_optimiser_finds():
         return -total
 
     best = np.append(0, minimize(loss, np.zeros(4), method="BFGS").x[:3])
-    theta, converged = fit(np.stack([wins, ties])[None], ties="davidson")
+    found = fit_model(np.stack([wins, ties])[None], ties="davidson")
+    theta, converged = found.theta, found.converged
     assert converged.all()
     np.testing.assert_allclose(theta[0] - theta[0, 0], best, atol=1e-4)
 
@@ -188,7 +190,8 @@ def test_two_runs_agree_and_row_order_does_not_matter():
 def test_the_fit_balances_expected_and_observed_wins(seed):
     wins = np.random.default_rng(seed).integers(1, 30, (1, 5, 5)).astype(float)
     wins *= 1 - np.eye(5)
-    theta, converged = fit(np.stack([wins, np.zeros_like(wins)], axis=1))
+    found = fit_model(np.stack([wins, np.zeros_like(wins)], axis=1))
+    theta, converged = found.theta, found.converged
     assert converged.all()
     p = 1 / (1 + np.exp(theta[0][None, :] - theta[0][:, None]))
     expected = ((wins[0] + wins[0].T) * p).sum(axis=1)

@@ -77,14 +77,9 @@ def test_mistakes(tmp_path, text, expected):
     assert problem.startswith(expected)
 
 
-def test_another_column_of_stories(tmp_path):
-    path = write(tmp_path, "id,style\ns,oil\n")
-    assert read_stories(path, story_column="id")["story"].tolist() == ["s"]
-    (problem,) = complaints(path, story_column="key")
-    assert problem == "t.csv:1: key: expected a column of this name; found id, style"
-    both = write(tmp_path, "id,story\ns,oil\n")
-    (problem,) = complaints(both, story_column="id")
-    assert problem == "t.csv:1: story: expected no column 'story' beside 'id'"
+def test_a_table_without_a_column_of_stories(tmp_path):
+    (problem,) = complaints(write(tmp_path, "id,style\ns,oil\n"))
+    assert problem == "t.csv:1: story: expected a column of this name; found id, style"
 
 
 def test_classes_of_prompts_are_those_of_oneig():

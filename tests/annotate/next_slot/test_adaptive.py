@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from analysis.rankings.bradley_terry import fit
+from analysis.rankings.bradley_terry import fit_model
 from annotate.next_slot.adaptive import (
     MethodEstimates,
     StopRule,
@@ -61,7 +61,8 @@ def test_the_posterior_is_the_maximum_and_its_curvature(seed, m, prior_sd):
 def test_without_a_prior_it_is_the_fit_of_the_leaderboard(seed, m):
     wins, ties = votes(seed, m)
     wins = wins + 1 - np.eye(m)
-    theta, converged = fit(np.stack([wins, ties])[None])
+    found = fit_model(np.stack([wins, ties])[None])
+    theta, converged = found.theta, found.converged
     assert converged.all()
     known = standing(wins, ties, prior_sd=math.inf)
     assert known.mean == pytest.approx(theta[0], abs=1e-7)
