@@ -1,12 +1,12 @@
 """Log strengths on the Elo scale, with their intervals and places."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
 from analysis.inference.resampling import interval
 from analysis.rankings.rank_intervals import rank_intervals, ranks
-from analysis.results import Array
+from analysis.results import NAN, Array
 
 ELO_SCALE = 400 / np.log(10)
 ELO_MEAN = 1000.0
@@ -14,15 +14,24 @@ ELO_MEAN = 1000.0
 SAME_RATING = 1e-6
 
 
-class RankedRating(NamedTuple):
-    """Where a method stands: its rating and its rank, each with an interval."""
+@dataclass(frozen=True, kw_only=True)
+class RankedRating:
+    """Where a method stands: its rating and its rank, each with an interval.
 
-    rating: float
-    low: float
-    high: float
-    rank: float
-    rank_low: float
-    rank_high: float
+    Attributes
+    ----------
+    rating, low, high
+        On the Elo scale, mean 1000; NaN when the maximum does not exist.
+    rank, rank_low, rank_high
+        1 is best; equal ratings share the better rank. NaN without a rating.
+    """
+
+    rating: float = NAN
+    low: float = NAN
+    high: float = NAN
+    rank: float = NAN
+    rank_low: float = NAN
+    rank_high: float = NAN
 
 
 def elo(theta: Array) -> Array:
@@ -51,16 +60,20 @@ def places(ratings: Array, drawn: Array, confidence: float) -> list[RankedRating
     """
     rank = ranks(ratings, tolerance=SAME_RATING)
     best, worst = rank_intervals(ratings, drawn, confidence, tolerance=SAME_RATING)
-    return [
-        RankedRating(
-            float(ratings[i]),
-            *interval(drawn[:, i], confidence)[:2],
-            float(rank[i]),
-            float(best[i]),
-            float(worst[i]),
+    found = []
+    for i, rating in enumerate(ratings):
+        low, high, _ = interval(drawn[:, i], confidence)
+        found.append(
+            RankedRating(
+                rating=float(rating),
+                low=low,
+                high=high,
+                rank=float(rank[i]),
+                rank_low=float(best[i]),
+                rank_high=float(worst[i]),
+            )
         )
-        for i in range(len(ratings))
-    ]
+    return found
 
 
 def interval_notes(drawn: Array, resamples: int, parts: tuple[str, ...]) -> list[str]:

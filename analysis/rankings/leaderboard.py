@@ -24,6 +24,7 @@ from analysis.rankings.connectivity import strongly_connected, who_stands_apart
 from analysis.rankings.elo import (
     ELO_MEAN,
     ELO_SCALE,
+    RankedRating,
     elo,
     interval_notes,
     places,
@@ -45,29 +46,11 @@ MAJORITY_HAS_NO_SIDE = (
 )
 
 
-@dataclass(frozen=True)
-class LeaderboardRow:
-    """One method of a leaderboard.
-
-    Attributes
-    ----------
-    method
-        Its name.
-    rating, low, high
-        On the Elo scale, mean 1000; NaN when the maximum does not exist.
-    rank, rank_low, rank_high
-        1 is best; equal ratings share the better rank. NaN without a rating.
-    n_comparisons
-        Answers in which it takes part, as far as they enter the fit.
-    """
+@dataclass(frozen=True, kw_only=True)
+class LeaderboardRow(RankedRating):
+    """One method of a leaderboard; `n_comparisons` answers of it enter the fit."""
 
     method: str
-    rating: float
-    low: float
-    high: float
-    rank: float
-    rank_low: float
-    rank_high: float
     n_comparisons: int
 
 
@@ -156,8 +139,8 @@ def leaderboard(
         board = _plain_board(choices, ask, by_majority=by_majority)
     if board.point is None:
         rows = [
-            LeaderboardRow(m, NAN, NAN, NAN, NAN, NAN, NAN, int(board.n[i]))
-            for i, m in enumerate(board.votes.methods)
+            LeaderboardRow(method=method, n_comparisons=int(n))
+            for method, n in zip(board.votes.methods, board.n, strict=True)
         ]
         return rows, [f"{board.why}."]
     notes += interval_notes(board.ratings, resamples, parts)
@@ -308,7 +291,7 @@ def _resampled(votes: CriterionVotes, point: Fit, ask: _Ask) -> tuple[Array, Arr
 def _standings(board: _Board, point: Fit, confidence: float) -> list[LeaderboardRow]:
     found = places(elo(point.theta)[0], board.ratings, confidence)
     rows = [
-        LeaderboardRow(method, *place, n_comparisons=int(n))
+        LeaderboardRow(method=method, n_comparisons=int(n), **vars(place))
         for method, place, n in zip(board.votes.methods, found, board.n, strict=True)
     ]
     return sorted(rows, key=lambda row: (row.rank, row.method))

@@ -17,21 +17,17 @@ from analysis.rankings.elo import (
 )
 from analysis.rankings.plackett_luce import fit
 from analysis.rankings.stages import Stages, ranking_stages
-from analysis.results import NAN, Array
+from analysis.results import Array
 
 
-@dataclass(frozen=True)
-class RankingLeaderboardRow:
+@dataclass(frozen=True, kw_only=True)
+class RankingLeaderboardRow(RankedRating):
     """One method of a leaderboard of rankings.
 
     Attributes
     ----------
     method
         Its name.
-    rating, low, high
-        On the Elo scale, mean 1000; NaN when the maximum does not exist.
-    rank, rank_low, rank_high
-        1 is best; equal ratings share the better rank. NaN without a rating.
     log_worth
         The rating as a natural logarithm of the worth, mean 0.
     n_rankings, n_stories
@@ -39,12 +35,6 @@ class RankingLeaderboardRow:
     """
 
     method: str
-    rating: float
-    low: float
-    high: float
-    rank: float
-    rank_low: float
-    rank_high: float
     log_worth: float
     n_rankings: int
     n_stories: int
@@ -110,7 +100,7 @@ def ranking_leaderboard(
     beats = stages.sets.beats(counts)[0]
     apart = who_stands_apart(beats, stages.methods, "were never ranked together")
     if apart:
-        nothing = [RankedRating(*[NAN] * 6)] * len(stages.methods)
+        nothing = [RankedRating()] * len(stages.methods)
         return _rows(stages, nothing), [f"no ratings, since {apart}."]
     theta = fit(stages.sets, counts)[0][0]
     drawn = _resampled(stages, theta, parts, resamples, seed, f"pl {criterion}")
@@ -122,11 +112,11 @@ def ranking_leaderboard(
 def _rows(stages: Stages, found: list[RankedRating]) -> list[RankingLeaderboardRow]:
     return [
         RankingLeaderboardRow(
-            method,
-            *place,
+            method=method,
             log_worth=float((place.rating - ELO_MEAN) / ELO_SCALE),
             n_rankings=int(stages.n_rankings[i]),
             n_stories=int(stages.n_stories[i]),
+            **vars(place),
         )
         for i, (method, place) in enumerate(zip(stages.methods, found, strict=True))
     ]

@@ -2,19 +2,17 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import pandas as pd
 
 from analysis.printing import counted
 from analysis.reading.scores import BASELINE, BASELINES
-from analysis.report.claims import interval, number
 from analysis.report.figure_layout import (
     COEFFICIENT_NAMES,
     LEVEL_NAMES,
     human_ceiling,
 )
-from analysis.report.wording import per_cent
+from analysis.report.wording import interval, number, per_cent, records
 
 ResultTables = Mapping[str, pd.DataFrame]
 ChecklistAnswer = tuple[str, str]
@@ -59,17 +57,6 @@ def answers(
     ]
 
 
-def _records(rows: pd.DataFrame) -> list[dict[str, Any]]:
-    return [
-        {str(key): value for key, value in row.items()}
-        for row in rows.astype(object).to_dict("records")
-    ]
-
-
-def _some(table: pd.DataFrame | None) -> bool:
-    return table is not None and len(table) > 0
-
-
 def _spread(pairs: Sequence[tuple[object, str, float]]) -> str:
     """Return each question's value, or the range of many."""
     known = [(name, text, value) for name, text, value in pairs if value == value]
@@ -82,6 +69,21 @@ def _spread(pairs: Sequence[tuple[object, str, float]]) -> str:
     return (
         f"from {low[1]} ({low[0]}) to {high[1]} ({high[0]}) over "
         f"{counted(len(known), 'question')}"
+    )
+
+
+def _values(rows: pd.DataFrame, without: str = "") -> str:
+    """Return each question's value with its interval, or what is said without one."""
+    return _spread(
+        [
+            (
+                row["question"],
+                f"{number(row['value'])}{interval(row) or without}",
+                float(row["value"]),
+            )
+            for row in records(rows)
+            if pd.notna(row["value"])
+        ]
     )
 
 
@@ -152,19 +154,7 @@ def _agreement(tables: ResultTables) -> Iterator[ChecklistAnswer]:
     ):
         if statistic == "alpha_nominal" and _has(agreement, "alpha_ordinal"):
             continue
-        rows = agreement[agreement["statistic"] == statistic]
-        text = _spread(
-            [
-                (
-                    row["question"],
-                    f"{number(row['value'])}{interval(row)}",
-                    float(row["value"]),
-                )
-                for row in _records(rows)
-                if pd.notna(row["value"])
-            ]
-        )
-        if text:
+        if text := _values(agreement[agreement["statistic"] == statistic]):
             yield asks, text
     names = sorted(agreement["question"].unique())
     ceilings = [
@@ -240,23 +230,21 @@ def _pairs(tables: ResultTables) -> Iterator[ChecklistAnswer]:
         " and ".join(words.get(source, source) for source in sources).capitalize()
         + ".",
     )
-    if pairwise["epsilon_in_sample"].astype(bool).any():
-        yield "Is the tie threshold tuned on the same data?", "Yes, and flagged."
-    else:
-        yield "Is the tie threshold tuned on the same data?", "No."
+    tuned = pairwise["epsilon_in_sample"].astype(bool).any()
+    yield (
+        "Is the tie threshold tuned on the same data?",
+        "Yes, and flagged." if tuned else "No.",
+    )
 
 
 def _uncertainty(
     drawn: Sequence[str], run: Mapping[str, str]
 ) -> Iterator[ChecklistAnswer]:
+    text = "There are none: --resamples 0."
     if drawn:
-        yield (
-            "What do the intervals resample?",
-            f"Whole clusters, {run['resamples']} times at {run['confidence']}: "
-            f"{'; '.join(drawn)}.",
-        )
-    else:
-        yield "What do the intervals resample?", "There are none: --resamples 0."
+        times = f"{run['resamples']} times at {run['confidence']}"
+        text = f"Whole clusters, {times}: {'; '.join(drawn)}."
+    yield "What do the intervals resample?", text
 
 
 def _tests(tables: ResultTables) -> Iterator[ChecklistAnswer]:
@@ -312,18 +300,7 @@ def _board(tables: ResultTables) -> Iterator[ChecklistAnswer]:
         yield from _connected(ranked, " of rankings")
     bias = tables.get("position_bias")
     if bias is not None and len(bias):
-        text = _spread(
-            [
-                (
-                    row["question"],
-                    f"{number(row['value'])}"
-                    f"{interval(row) or ', no interval that draws clusters'}",
-                    float(row["value"]),
-                )
-                for row in _records(bias)
-                if pd.notna(row["value"])
-            ]
-        )
+        text = _values(bias, ", no interval that draws clusters")
         yield (
             "Does the side decide?",
             text or "Not known: see the reasons in the table.",
@@ -353,12 +330,9 @@ def _connected(board: pd.DataFrame, of: str = "") -> Iterator[ChecklistAnswer]:
 
 
 def _other(tables: ResultTables, run: Mapping[str, str]) -> Iterator[ChecklistAnswer]:
-    if not _some(tables.get("agreement")) and not _some(tables.get("method_means")):
+    if not any(len(tables.get(name, ())) for name in ("agreement", "method_means")):
         yield "Raw data by annotator?", "Not in this report."
-    yield (
-        "Can it be made again?",
-        f"Seed {run['seed']}, versions and hashes of the inputs in run.csv; the "
-        "command stands at the end of this page."
-        if run.get("command")
-        else f"Seed {run['seed']}, versions and hashes of the inputs in run.csv.",
-    )
+    text = f"Seed {run['seed']}, versions and hashes of the inputs in run.csv"
+    if run.get("command"):
+        text += "; the command stands at the end of this page"
+    yield "Can it be made again?", f"{text}."

@@ -46,8 +46,6 @@ from analysis.report.wording import (
     some_have,
 )
 
-__all__ = ["interval", "limits", "number", "sentences"]
-
 # A card with more sentences than the first keeps the second open.
 MOST_OPEN, OPEN = 8, 6
 # The statistic that tells how well people agree, the first one there is.
@@ -67,20 +65,6 @@ class Said:
 
     claims: Kinds
     limits: Kinds
-
-
-def sentences(
-    tables: ResultTables, permutations: int, confidence: float = 0.95
-) -> tuple[str, ...]:
-    """Return what the data support, one sentence each."""
-    return flat(both(tables, permutations, confidence).claims)
-
-
-def limits(
-    tables: ResultTables, permutations: int, confidence: float = 0.95
-) -> tuple[str, ...]:
-    """Return what the data do not support, one sentence each."""
-    return flat(both(tables, permutations, confidence).limits)
 
 
 def both(tables: ResultTables, permutations: int, confidence: float) -> Said:

@@ -290,28 +290,17 @@ def side_claims(
     known = bias[bias["value"].notna()]
     if known.empty:
         return
-    column = (
-        "adjusted"
-        if "adjusted" in known and known["adjusted"].notna().all()
-        else "value"
-    )
+    names = {"value": "value", "low": "low", "high": "high"}
+    if "adjusted" in known and known["adjusted"].notna().all():
+        names = {"value": "adjusted", "low": "adjusted_low", "high": "adjusted_high"}
     moved, unmoved = [], 0
     for row in records(known):
-        ends = (
-            ("adjusted_low", "adjusted_high")
-            if column == "adjusted"
-            else (
-                "low",
-                "high",
-            )
-        )
-        own = {"value": row[column], "low": row[ends[0]], "high": row[ends[1]]}
+        own = {key: row[name] for key, name in names.items()}
         turned = {"value": 1 - own["value"], "low": 1 - own["high"]}
-        clear = any(
+        if any(
             is_clear(x, CHANCE, choices=len(known), confidence=confidence)
             for x in (own, turned)
-        )
-        if clear:
+        ):
             moved.append((row, own))
         else:
             unmoved += 1

@@ -31,11 +31,6 @@ from analysis.version import VERSION
 LIBRARIES = ("numpy", "scipy", "pandas", "statsmodels", "krippendorff", "plotly")
 
 
-def _said(analysis: Analysis, run: pd.DataFrame) -> Said:
-    confidence = float(run.set_index("key")["value"]["confidence"])
-    return claims.both(analysis.tables, analysis.permutations, confidence)
-
-
 def file_hashes(paths: Mapping[str, Path]) -> dict[str, str]:
     """Return the SHA-256 of each input by its part in the analysis and its name."""
     return {
@@ -141,13 +136,12 @@ def write_report(
         for name, frame in tables.items():
             _write(staging / "tables" / f"{name}.csv", as_csv(frame))
             _write(staging / "tables" / f"{name}.tex", latex.table(frame))
-        said = _said(analysis, run)
+        confidence = float(run.set_index("key")["value"]["confidence"])
+        said = claims.both(analysis.tables, analysis.permutations, confidence)
         _write(staging / "report.json", _as_json(title, analysis, run, said))
         drawn = figures.all_figures(analysis.tables, analysis.cells)
         note = static_figures.write_images(drawn, staging / "figures", images)
-        page = as_html(
-            analysis, title=title, run=run, drawn=drawn, said=said, images_note=note
-        )
+        page = _as_html(analysis, title, run, drawn, said, note)
         _write(staging / "report.html", page)
         _move(staging, out)
     finally:
@@ -246,24 +240,15 @@ def _plain(value: Any) -> Any:
     return None if value is pd.NA else value
 
 
-def as_html(
+def _as_html(
     analysis: Analysis,
-    *,
     title: str,
     run: pd.DataFrame,
-    drawn: list[Figure] | None = None,
-    said: Said | None = None,
-    images_note: str = "",
+    drawn: list[Figure],
+    said: Said,
+    images_note: str,
 ) -> str:
-    """Return the whole page; it needs nothing else to be read.
-
-    `drawn` and `said` are figures and claims if they are at hand; `images_note` says
-    where the figures lie as files.
-    """
-    if drawn is None:
-        drawn = figures.all_figures(analysis.tables, analysis.cells)
-    if said is None:
-        said = _said(analysis, run)
+    """Return the whole page; it needs nothing else to be read."""
     values = dict(zip(run["key"], run["value"], strict=True))
     units = _drawn(analysis)
     return (
@@ -275,9 +260,9 @@ def as_html(
             claims=claims.folded(said.claims),
             limits=claims.folded(said.limits),
             notes=analysis.notes,
-            date=_readable(values["date"]),
+            date=values["date"].replace("T", " ").replace("+00:00", " UTC"),
             drawn=units,
-            clusters={k: " and ".join(parts) for k, parts in _resampled(analysis)},
+            clusters={k: " and ".join(v) for k, v in analysis.resampled.items()},
             sections=_sections(drawn),
             figures=drawn,
             plotly=figures.plotly_source() if drawn else "",
@@ -322,17 +307,9 @@ def _values(tables: Mapping[str, pd.DataFrame], table: str, column: str) -> set[
     return set(tables[table][column]) if len(tables.get(table, ())) else set()
 
 
-def _readable(date: str) -> str:
-    return date.replace("T", " ").replace("+00:00", " UTC")
-
-
 def _drawn(analysis: Analysis) -> list[str]:
     """Return each unit that was resampled, with the tables it stands behind."""
     tables: dict[str, list[str]] = {}
-    for table, parts in _resampled(analysis):
+    for table, parts in sorted(analysis.resampled.items()):
         tables.setdefault(" and ".join(parts), []).append(table)
     return [f"{unit} for {', '.join(names)}" for unit, names in tables.items()]
-
-
-def _resampled(analysis: Analysis) -> list[tuple[str, tuple[str, ...]]]:
-    return sorted(analysis.resampled.items())

@@ -5,7 +5,8 @@ import math
 import pandas as pd
 import pytest
 
-from analysis.report.claims import both, flat, folded, limits, sentences
+from analysis.report.claims import both, flat, folded
+from tests.analysis.report.saying import limits, sentences
 
 NAN = float("nan")
 

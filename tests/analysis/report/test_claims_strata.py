@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from analysis.report.claims import limits, sentences
+from tests.analysis.report.saying import limits, sentences
 
 NAN = float("nan")
 

@@ -16,11 +16,11 @@ import pytest
 
 from analysis.__main__ import main
 from analysis.options import AlignOptions
-from analysis.report.claims import number
 from analysis.report.content_security import STYLE_TEXT, content_security_policy
 from analysis.report.figures import plotly_source
 from analysis.report.latex import escaped, table
 from analysis.report.table_list import TABLE_TITLES
+from analysis.report.wording import number
 from analysis.report.writing import as_csv, run_table
 from analysis.result_tables.columns import COLUMNS
 from analysis.tables import restored
