@@ -14,12 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["agreement", "align", "leaderboard", "power", "stability", "subset"]
 
 _PLACES = {
-    "agreement": "analysis.commands.alignment",
-    "align": "analysis.commands.alignment",
-    "leaderboard": "analysis.commands.alignment",
-    "power": "analysis.commands.planning",
-    "stability": "analysis.commands.planning",
-    "subset": "analysis.commands.planning",
+    **dict.fromkeys(("agreement", "align", "leaderboard"), "alignment"),
+    **dict.fromkeys(("power", "stability", "subset"), "planning"),
 }
 
 
@@ -27,4 +23,4 @@ def __getattr__(name: str) -> object:
     """Load what is used, so that reading a table does not wait for scipy."""
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_PLACES[name]), name)
+    return getattr(import_module(f"analysis.commands.{_PLACES[name]}"), name)

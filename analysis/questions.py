@@ -106,23 +106,16 @@ def rated_questions(
 
 
 def chosen_questions(
-    choices: pd.DataFrame, table: ScoreTable, notes: Notes
+    answers: pd.DataFrame, table: ScoreTable, notes: Notes, source: str = "choices"
 ) -> Iterator[QuestionData]:
-    """Yield the criteria of kept choices in order, and note what was dropped."""
-    for criterion, rows in choices.groupby("criterion", sort=True):
+    """Yield the criteria of kept choices in order, and note what was dropped.
+
+    If `source` is rankings, answers are these, and enter as the choices they imply.
+    """
+    for criterion, rows in answers.groupby("criterion", sort=True):
         name = str(criterion)
-        pairs = choice_pairs(name, rows, table)
-        notes.extend(pairs.notes, name)
-        yield QuestionData(name, rows, None, None, pairs, None)
-
-
-def ranked_questions(
-    rankings: pd.DataFrame, table: ScoreTable, notes: Notes
-) -> Iterator[QuestionData]:
-    """Yield the criteria of kept rankings in order, and note what was dropped."""
-    for criterion, rows in rankings.groupby("criterion", sort=True):
-        name, choices = str(criterion), implied_choices(rows)
-        pairs = choice_pairs(name, choices, table, source="rankings")
+        choices = implied_choices(rows) if source == "rankings" else rows
+        pairs = choice_pairs(name, choices, table, source=source)
         notes.extend(pairs.notes, name)
         yield QuestionData(name, choices, None, None, pairs, None)
 

@@ -15,7 +15,6 @@ from analysis.questions import (
     QuestionData,
     chosen_questions,
     kept_scores,
-    ranked_questions,
     rated_questions,
 )
 from analysis.rankings import leaderboard as boards
@@ -235,21 +234,20 @@ def _questions(
         for question in rated:
             _add_rated(question, table, found, progress)
             questions.append(question)
-    if people.choices is not None:
-        for question in chosen_questions(people.choices, table, notes):
+    parts = supported_parts(options.resample, "stories+annotators", boards.PARTS)
+    for source, answers in (("choices", people.choices), ("rankings", people.rankings)):
+        if answers is None:
+            continue
+        for question in chosen_questions(answers, table, notes, source):
             _add_pairs(question, table, found, progress)
             questions.append(question)
-        progress("leaderboard")
-        parts = supported_parts(options.resample, "stories+annotators", boards.PARTS)
-        add_leaderboard(people.choices, found, parts, ties="half", by_majority=False)
-        add_sides(people.choices, found)
-    if people.rankings is not None:
-        for question in ranked_questions(people.rankings, table, notes):
-            _add_pairs(question, table, found, progress)
-            questions.append(question)
-        progress("leaderboard of rankings")
-        parts = supported_parts(options.resample, "stories+annotators", boards.PARTS)
-        add_ranking_leaderboard(people.rankings, found, parts)
+        if source == "choices":
+            progress("leaderboard")
+            add_leaderboard(answers, found, parts, ties="half", by_majority=False)
+            add_sides(answers, found)
+        else:
+            progress("leaderboard of rankings")
+            add_ranking_leaderboard(answers, found, parts)
     return questions
 
 

@@ -15,19 +15,12 @@ from analysis.planning.benchmark_means import (
 )
 from analysis.planning.best_subset import SIZES, best_subsets
 from analysis.planning.power import power_analysis
-from analysis.planning.stability import (
-    judge_values,
-    judges,
-    named_judge,
-    rating_trials,
-)
-from analysis.planning.stability import (
-    stability as trial_stability,
-)
+from analysis.planning.stability import judge_values, judges, named_judge, rating_trials
+from analysis.planning.stability import stability as trial_stability
 from analysis.planning.subset import subset_rows
 from analysis.questions import kept_scores
 from analysis.reading.cells import annotator_cells
-from analysis.reading.kept_answers import kept_people
+from analysis.reading.kept_answers import kept_ratings
 from analysis.result_tables.contract import Analysis, TableCollector
 
 
@@ -102,8 +95,7 @@ def subset(
     if scores is not None:
         whole += score_boards(kept_scores(scores, options.exclude_methods))
     if ratings is not None:
-        kept = kept_people(ratings, None, options, found.notes).ratings
-        assert kept is not None  # ratings were given
+        kept = kept_ratings(ratings, options, found.notes)
         whole += rating_boards(annotator_cells(kept))
     if subset is not None:
         part: Sequence[BenchmarkScores] | Sequence[str] = (
@@ -111,14 +103,8 @@ def subset(
             if isinstance(subset, pd.DataFrame)
             else subset
         )
-        rows = subset_rows(
-            whole,
-            part,
-            name=name,
-            **options.sampling,
-        )
-        found.extend("subset", rows)
-        found.resample("subset", ("stories", "methods"))
+        rows = subset_rows(whole, part, name=name, **options.sampling)
+        found.extend("subset", rows, ("stories", "methods"))
     best, stories = best_subsets(
         whole, sizes=sizes, confidence=options.confidence, seed=options.seed
     )
@@ -150,21 +136,11 @@ def stability(
         Tables stability and judges.
     """
     found = TableCollector(options)
-    kept = kept_people(trials, None, options, found.notes).ratings
-    assert kept is not None  # trials were given
-    rows = rating_trials(kept)
-    found.extend(
-        "stability",
-        trial_stability(
-            rows,
-            **options.sampling,
-        ),
-    )
-    found.resample("stability", ("stories",))
+    rows = rating_trials(kept_ratings(trials, options, found.notes))
+    found.extend("stability", trial_stability(rows, **options.sampling), ("stories",))
     people = None
     if ratings is not None:
-        people = kept_people(ratings, None, options, found.notes).ratings
-        people = None if people is None else annotator_cells(people)
+        people = annotator_cells(kept_ratings(ratings, options, found.notes))
     _add_judges(judge_values(rows), people, found)
     return found.finished()
 
@@ -200,15 +176,12 @@ def _add_judges(
 ) -> None:
     options = found.options
     parts = resample_parts(options.resample, default="stories+methods")
-    found.extend(
-        "judges",
-        judges(
-            values,
-            people,
-            levels=options.levels,
-            coefficients=options.coefficients,
-            parts=parts,
-            **options.sampling,
-        ),
+    rows = judges(
+        values,
+        people,
+        levels=options.levels,
+        coefficients=options.coefficients,
+        parts=parts,
+        **options.sampling,
     )
-    found.resample("judges", parts)
+    found.extend("judges", rows, parts)

@@ -69,45 +69,34 @@ def position_bias(
     """
     rows: list[TableRow] = []
     for criterion, answers in choices.groupby("criterion", sort=True):
+        known = _with_sides(answers)
+        sides = _sides(known)
+        n, left = int(sides.decided.sum()), int(sides.left.sum())
+        heavy = sides.decided & (sides.weight > 0)
+        rng = stream(seed, "position", str(criterion))
+        drawn = _drawn(sides, parts, resamples, rng)
+        low, high, why = interval(drawn[0], confidence)
+        adjusted_low, adjusted_high, _ = interval(drawn[1], confidence)
+        total = float((sides.weight * sides.decided).sum())
         rows.append(
-            _criterion_row(str(criterion), answers, parts, resamples, confidence, seed)
+            {
+                "question": str(criterion),
+                "value": left / n if n else NAN,
+                "low": low if n else NAN,
+                "high": high if n else NAN,
+                "n": n,
+                "reason": _reason(answers, known, n) or why,
+                "left_wins": left,
+                "right_wins": n - left,
+                "ties": int((known["choice"] == "tie").sum()),
+                "p_value": float(binomtest(left, n).pvalue) if n else NAN,
+                "adjusted": float(sides.weight @ sides.left) / total if total else NAN,
+                "adjusted_low": adjusted_low if total else NAN,
+                "adjusted_high": adjusted_high if total else NAN,
+                "n_adjusted": int(heavy.sum()),
+            }
         )
     return rows
-
-
-def _criterion_row(
-    criterion: str,
-    answers: pd.DataFrame,
-    parts: tuple[str, ...],
-    resamples: int,
-    confidence: float,
-    seed: int,
-) -> TableRow:
-    known = _with_sides(answers)
-    sides = _sides(known)
-    n, left = int(sides.decided.sum()), int(sides.left.sum())
-    heavy = sides.decided & (sides.weight > 0)
-    rng = stream(seed, "position", criterion)
-    drawn = _drawn(sides, parts, resamples, rng)
-    low, high, why = interval(drawn[0], confidence)
-    adjusted_low, adjusted_high, _ = interval(drawn[1], confidence)
-    total = float((sides.weight * sides.decided).sum())
-    return {
-        "question": criterion,
-        "value": left / n if n else NAN,
-        "low": low if n else NAN,
-        "high": high if n else NAN,
-        "n": n,
-        "reason": _reason(answers, known, n) or why,
-        "left_wins": left,
-        "right_wins": n - left,
-        "ties": int((known["choice"] == "tie").sum()),
-        "p_value": float(binomtest(left, n).pvalue) if n else NAN,
-        "adjusted": float(sides.weight @ sides.left) / total if total else NAN,
-        "adjusted_low": adjusted_low if total else NAN,
-        "adjusted_high": adjusted_high if total else NAN,
-        "n_adjusted": int(heavy.sum()),
-    }
 
 
 def _reason(answers: pd.DataFrame, known: pd.DataFrame, n: int) -> str:

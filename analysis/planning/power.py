@@ -46,7 +46,7 @@ from analysis.planning.variance_components import (
     variance_components,
 )
 from analysis.questions import kept_scores
-from analysis.reading.kept_answers import are_means, kept_people
+from analysis.reading.kept_answers import are_means, kept_ratings
 from analysis.results import NAN, TableRow
 
 # Half-width of a coefficient that is asked for where nothing else is said.
@@ -110,11 +110,8 @@ def power_analysis(
     if not target > 0:
         raise OptionError(f"--target: {target}: expected a number above 0")
     notes = Notes() if notes is None else notes
-    kept = kept_people(ratings, None, options, notes).ratings
-    assert kept is not None  # ratings were given
-    table = None
-    if scores is not None:
-        table = kept_scores(scores, options.exclude_methods)
+    kept = kept_ratings(ratings, options, notes)
+    table = scores if scores is None else kept_scores(scores, options.exclude_methods)
     found: dict[str, list[TableRow]] = {
         name: [] for name in ("power", "needed", "variance", "reliability")
     }

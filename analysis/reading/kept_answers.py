@@ -75,6 +75,15 @@ def kept_people(
     return KeptAnswers(rated, chosen, ranked)
 
 
+def kept_ratings(
+    ratings: pd.DataFrame, options: AlignOptions, notes: Notes
+) -> pd.DataFrame:
+    """Keep ratings as `kept_people` does."""
+    kept = kept_people(ratings, None, options, notes).ratings
+    assert kept is not None  # ratings were given
+    return kept
+
+
 def _several(rankings: pd.DataFrame, notes: Notes) -> pd.DataFrame:
     """Leave out rankings of which one method is left: it has no others to stand by."""
     rows, _, _ = in_orders(rankings)

@@ -125,7 +125,7 @@ def _named(
             text += f" ({_adjusted_p(adjusted[i], len(named), 'named metrics')})"
         if len(rows) > 1:
             rank = 1 + int((rows["value"] > row["value"]).sum())
-            text += f"; {'last' if rank == len(rows) else nth(rank)} of {len(rows)}"
+            text += f"; {nth(rank, len(rows))} of {len(rows)}"
         yield bool(shown[i]), f"{text}.", str(row["metric"])
 
 
@@ -372,15 +372,11 @@ def flip_limits(
         moved = [c for c in places if places[c] >= FLIP]
         if not moved:
             continue
-        elsewhere = ", ".join(f"{_nth(places[c], len(ranks))} {WAYS[c]}" for c in moved)
+        elsewhere = ", ".join(f"{nth(places[c], len(ranks))} {WAYS[c]}" for c in moved)
         yield (
             f"{question}: which metric is best depends on how one asks: {best} stands "
             f"first of {len(ranks)} {WAYS[str(main)]}, but {elsewhere}."
         )
-
-
-def _nth(rank: int, total: int) -> str:
-    return "last" if rank == total else nth(rank)
 
 
 def coverage_limits(tables: ResultTables) -> Iterator[str]:

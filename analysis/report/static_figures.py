@@ -84,16 +84,12 @@ def write_images(drawn: list[Figure], folder: Path, kind: str) -> str:
     if not drawn:
         return "There is no figure to write as a file."
     path = browser()
-    if path is None:
+    images = path and draw(drawn, kind, path)
+    if not images:
+        why = "did not draw them" if path else "was not found"
         return (
-            "Figures were not written as files: Chromium was not found. Each can be "
-            "saved from this page."
-        )
-    images = draw(drawn, kind, path)
-    if images is None:
-        return (
-            "Figures were not written as files: Chromium did not draw them. Each can "
-            "be saved from this page."
+            f"Figures were not written as files: Chromium {why}. Each can be saved "
+            "from this page."
         )
     folder.mkdir()
     for key, content in images.items():

@@ -87,14 +87,16 @@ def per_cent(value: float, low: float = math.nan, high: float = math.nan) -> str
     return text.replace("-", "\N{MINUS SIGN}")
 
 
-def nth(rank: int) -> str:
-    """Return a rank as people say it.
+def nth(rank: int, last: int = 0) -> str:
+    """Return a rank as people say it, of so many if given.
 
     Examples
     --------
-    >>> nth(1), nth(6), nth(11), nth(22)
-    ('first', 'sixth', '11th', '22nd')
+    >>> nth(1), nth(6), nth(11), nth(22), nth(22, 22)
+    ('first', 'sixth', '11th', '22nd', 'last')
     """
+    if rank == last:
+        return "last"
     words = (
         "first",
         "second",

@@ -71,9 +71,12 @@ class TableCollector:
         """Append one row."""
         self.rows.setdefault(table, []).append(row)
 
-    def extend(self, table: str, rows: Iterable[TableRow]) -> None:
-        """Append several rows."""
+    def extend(
+        self, table: str, rows: Iterable[TableRow], parts: tuple[str, ...] = ()
+    ) -> None:
+        """Append several rows; `parts` are drawn for their intervals."""
         self.rows.setdefault(table, []).extend(rows)
+        self.resample(table, parts)
 
     def resample(self, table: str, parts: tuple[str, ...]) -> None:
         """Remember what is drawn for the intervals of a table, if anything is."""

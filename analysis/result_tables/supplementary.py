@@ -67,21 +67,16 @@ def add_rated(question: QuestionData, table: ScoreTable, found: TableCollector) 
         parts=parts,
         **drawn,
     )
-    found.extend("rating_leaderboard", rows)
+    found.extend("rating_leaderboard", rows, parts)
     found.notes.extend(notes, question.name)
-    found.resample("rating_leaderboard", parts)
     if question.is_method_level:
         return
-    for name in ("variance", "reliability"):
-        found.resample(name, ("stories",))
-    found.extend(
-        "variance",
-        variance_components(question.by_annotator, question=question.name, **drawn),
-    )
-    found.extend(
-        "reliability",
-        expected_reliability(question.by_annotator, question=question.name, **drawn),
-    )
+    for table_name, analyse in (
+        ("variance", variance_components),
+        ("reliability", expected_reliability),
+    ):
+        rows = analyse(question.by_annotator, question=question.name, **drawn)
+        found.extend(table_name, rows, ("stories",))
     if question.grid.metrics:
         _add_of_grid(question.grid, table, found)
 
@@ -89,8 +84,8 @@ def add_rated(question: QuestionData, table: ScoreTable, found: TableCollector) 
 def _add_of_grid(grid: CellGrid, table: ScoreTable, found: TableCollector) -> None:
     if "pearson" in found.options.coefficients:
         found.extend("williams", williams_rows(grid))
-    found.resample("spa", ("stories",))
-    found.extend("spa", soft_pairwise_accuracy(grid, **found.options.sampling))
+    rows = soft_pairwise_accuracy(grid, **found.options.sampling)
+    found.extend("spa", rows, ("stories",))
     for level in ACCURACY_LEVELS:
         found.extend("accuracy_levels", level_accuracy(grid, level=level))
     found.extend("disagreement", cell_disagreement(grid, table.higher_is_better))
@@ -103,17 +98,12 @@ def add_pairs_further(
     options, drawn = found.options, found.options.sampling
     pairs = question.pairs
     parts = resample_parts(options.resample, default="stories+methods")
-    found.extend("mcnemar", mcnemar_tests(pairs, parts=parts, **drawn))
-    found.extend("human_pairs", human_pairs(pairs, parts=parts, **drawn))
+    found.extend("mcnemar", mcnemar_tests(pairs, parts=parts, **drawn), parts)
+    found.extend("human_pairs", human_pairs(pairs, parts=parts, **drawn), parts)
     check_known("--components", options.components, table.metrics)
     components = [m for m in options.components or pairs.metrics if m in pairs.metrics]
-    found.extend("calibration", calibrate(pairs, metrics=components, **drawn))
-    for name, drawn_parts in (
-        ("mcnemar", parts),
-        ("human_pairs", parts),
-        ("calibration", ("stories",)),
-    ):
-        found.resample(name, drawn_parts)
+    rows = calibrate(pairs, metrics=components, **drawn)
+    found.extend("calibration", rows, ("stories",))
     found.extend("disagreement", pair_disagreement(pairs, table.higher_is_better))
 
 
@@ -125,15 +115,11 @@ def add_sides(choices: pd.DataFrame, found: TableCollector, ties: str = "half") 
     allowed = ("stories", "annotators")
     parts = supported_parts(options.resample, "stories+annotators", allowed)
     for criterion, rows in choices.groupby("criterion", sort=True):
-        found.extend("position_bias", position_bias(rows, parts=parts, **drawn))
-        found.extend(
-            "side_effect",
-            side_effect(
-                rows, criterion=str(criterion), ties=ties, parts=parts, **drawn
-            ),
+        found.extend("position_bias", position_bias(rows, parts=parts, **drawn), parts)
+        effect = side_effect(
+            rows, criterion=str(criterion), ties=ties, parts=parts, **drawn
         )
-    found.resample("position_bias", parts)
-    found.resample("side_effect", parts)
+        found.extend("side_effect", effect, parts)
 
 
 def add_ranking_agreement(people: KeptAnswers, found: TableCollector) -> None:
@@ -158,7 +144,7 @@ def add_people(
     if people.ratings is not None:
         part = "units" if len(people.ratings) <= MOST_UNITS_DRAWN else "stories"
         found.extend("distributions", rating_distribution(people.ratings))
-        found.extend("labels", label_rows(people.ratings, **drawn))
+        found.extend("labels", label_rows(people.ratings, **drawn), ("stories",))
         found.extend(
             "annotators", rating_annotators(people.ratings, part=part, **drawn)
         )
@@ -172,7 +158,6 @@ def add_people(
             found.notes.extend(against_the_others(people.ratings))
     found.resample("annotators", (part,))
     found.resample("scale_consistency", ("stories",))
-    found.resample("labels", ("stories",))
     if people.choices is not None:
         found.extend("annotators", choice_annotators(people.choices, **drawn))
     left_out = found.options.exclude_methods
@@ -209,8 +194,7 @@ def add_composites(
         wanted.append(rank_weights(table.metrics))
     for each in wanted:
         rows = composites(cells, each, lower_is_better=lower, **found.options.sampling)
-        found.extend("composites", rows)
-    found.resample("composites", ("stories",))
+        found.extend("composites", rows, ("stories",))
 
 
 def add_strata(
@@ -238,20 +222,15 @@ def add_strata(
         found.notes.extend(notes, question.name)
         for split in here:
             progress(f"{question.name}: split by {split.tag}")
-            found.extend(
-                "strata", strata_rows(question, split, parts=parts, options=options)
-            )
-            found.extend(
-                "strata_differences",
-                difference_rows(question, split, parts=parts, options=options),
-            )
+            rows = strata_rows(question, split, parts=parts, options=options)
+            found.extend("strata", rows, parts)
+            rows = difference_rows(question, split, parts=parts, options=options)
+            found.extend("strata_differences", rows, parts)
     for split in splits(tags, sorted(judged))[0]:
-        found.extend("strata", score_strata_rows(table, split, options=options))
-        found.extend(
-            "strata_differences", score_difference_rows(table, split, options=options)
-        )
-    found.resample("strata", parts)
-    found.resample("strata_differences", parts)
+        rows = score_strata_rows(table, split, options=options)
+        found.extend("strata", rows, parts)
+        rows = score_difference_rows(table, split, options=options)
+        found.extend("strata_differences", rows, parts)
 
 
 def _asked_for(tags: pd.DataFrame, names: tuple[str, ...] | None) -> pd.DataFrame:

@@ -167,17 +167,14 @@ def test_one_newton_step_is_nearly_a_fit_to_the_resample():
     data = fitted_weights._Data.of(
         pairs, pairs.scores, np.ones(len(pairs.human), bool), rng
     )
-    beta = fitted_weights._fit(data.x, 1e-3, False)
+    beta = fitted_weights._fit(data.x, 1e-3)
     drawn = fitted_weights._drawn_weights(
-        data, beta, 1e-3, False, 20, np.random.default_rng(1)
+        data, beta, 1e-3, 20, np.random.default_rng(1)
     )
     stories, code = np.unique(data.story, return_inverse=True)
     counts = cluster_counts(len(stories), 20, np.random.default_rng(1))
     refits = np.array(
-        [
-            fitted_weights._fit(data.x.repeat(c[code], axis=0), 1e-3, False)
-            for c in counts
-        ]
+        [fitted_weights._fit(data.x.repeat(c[code], axis=0), 1e-3) for c in counts]
     )
     shares = refits / np.abs(refits).sum(axis=1, keepdims=True)
     assert np.std(shares, axis=0).min() > 0.01

@@ -352,7 +352,7 @@ def test_every_factor_has_a_name():
 def test_few_stories_spread_their_intervals_as_students():
     rows = frame(simulated({"method": 1, "story": 1, "rest": 1}, (4, 6, 5)))
     design, y = rating_design(rows), rows["rating"].to_numpy(float)
-    found = components._drawn(design, y, "d", 4000, 0.95, 0, "story")
+    found = components._drawn(design, y, "d", 4000, 0.95, 0)
     counts = cluster_counts(6, 4000, np.random.default_rng(1))
     plain = resampled_components(design, y, drawn="story", counts=counts)
     # Student's 2.571 with 5 degrees of freedom, and a variance that lacks a sixth.
