@@ -114,6 +114,10 @@ class Estimate:
         names = ("value", "low", "high", "n", "reason")
         return {name: getattr(self, name) for name in names}
 
+    def bounds(self, name: str) -> TableRow:
+        """Return its value under a name, and the bounds under names that go on so."""
+        return {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
+
     @property
     def n_groups(self) -> int:
         """Number of groups averaged; without groups 1, and 0 without a value."""

@@ -21,6 +21,7 @@ from analysis.correlation.coefficients import (
 )
 from analysis.correlation.weighted_sums import CellWeights
 from analysis.inference.resampling import Draws, draw, estimate, no_draws, stream
+from analysis.inference.scaling import divided
 from analysis.inference.significance import permutation_p
 from analysis.reading.cells import CellGrid
 from analysis.results import Array, Estimate, Groups, Mask, undefined
@@ -157,7 +158,7 @@ def _average(values: Array, draws: Draws) -> Array:
     here = np.isfinite(values)
     count = (times * here).sum(axis=1)
     total = (times * np.where(here, values, 0.0)).sum(axis=1)
-    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    return divided(total, count)
 
 
 def _turned(draws: Draws) -> Draws:

@@ -9,6 +9,8 @@ import pandas as pd
 from analysis.results import NAN, TableRow
 
 KEYS = ("dimension", "level", "coefficient")
+# What a row keeps of a correlation.
+KEPT = ("metric", "value", "low", "high", "n")
 SIGNIFICANT = 0.05
 
 
@@ -92,11 +94,10 @@ def _family(
         rows.append(
             {
                 "question": dimension,
-                "metric": record["metric"],
-                "value": record["value"],
-                "low": record["low"],
-                "high": record["high"],
-                "n": record["n"],
+                **{
+                    name: record[name]
+                    for name in ("metric", "value", "low", "high", "n")
+                },
                 "reason": _reason(record, i < len(defined), tested),
                 "level": level,
                 "coefficient": coefficient,

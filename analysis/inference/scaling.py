@@ -61,3 +61,15 @@ def unit_of(values: Array) -> float:
     if largest == 0:
         return 1.0
     return float(np.ldexp(1.0, min(math.frexp(largest)[1], MOST_EXPONENT)))
+
+
+def divided(part: Array, whole: Array) -> Array:
+    """Divide; NaN where there is no whole.
+
+    Examples
+    --------
+    >>> divided(np.array([1.0, 0.0]), np.array([4.0, 0.0]))
+    array([0.25,  nan])
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(whole > 0, part / whole, np.nan)

@@ -6,6 +6,7 @@ import numpy as np
 
 from analysis.inference.parallel import in_threads
 from analysis.inference.resampling import cluster_counts, interval, stream
+from analysis.inference.scaling import divided
 from analysis.pairwise.output_pairs import Pairs
 from analysis.pairwise.pair_sums import (
     CHUNK,
@@ -208,13 +209,12 @@ class _PairSums:
 
     def ppa(self) -> tuple[Array, Array]:
         """Return strict and half accuracy."""
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return self.hits / self.decided, (self.hits + self.ties / 2) / self.decided
+        half = divided(self.hits + self.ties / 2, self.decided)
+        return divided(self.hits, self.decided), half
 
     def tie_rate(self) -> Array:
         """Return the share of pairs which the metric ties."""
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(self.ties / self.decided)
+        return divided(self.ties, self.decided)
 
 
 def _features(human: Array, scores: Array) -> Array:

@@ -14,7 +14,7 @@ from scipy.special import expit
 
 from analysis.inference.parallel import in_threads
 from analysis.inference.resampling import cluster_counts, interval, stream
-from analysis.inference.scaling import near_one
+from analysis.inference.scaling import divided, near_one
 from analysis.pairwise.output_pairs import Pairs
 from analysis.pairwise.pair_sums import Clusters, resampled_sums
 from analysis.pairwise.tie_calibration import (
@@ -274,8 +274,8 @@ def _shares(sums: Array) -> list[Array]:
     """Return half and strict accuracy and acc_eq from sums of features."""
     total, decided = sums[:, :1], sums[:, 1:2]
     hits, ties, right = np.split(sums[:, 2:], 3, axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return [(hits + ties / 2) / decided, hits / decided, right / total]
+    half, strict = divided(hits + ties / 2, decided), divided(hits, decided)
+    return [half, strict, divided(right, total)]
 
 
 def _weight_rows(
@@ -302,7 +302,7 @@ def _weight_rows(
 
 def _as_shares(beta: Array) -> Array:
     total = np.abs(beta).sum(axis=1, keepdims=True)
-    return np.where(total > 0, beta / np.where(total > 0, total, 1.0), np.nan)
+    return divided(beta, total)
 
 
 def _drawn_weights(

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from analysis.inference.resampling import interval, stream
+from analysis.inference.scaling import divided
 from analysis.pairwise.output_pairs import Pairs
 from analysis.pairwise.pair_sums import resampled_sums
 from analysis.results import NAN, Array, TableRow
@@ -120,13 +121,8 @@ def _shares(sums: Array) -> CeilingShares:
     """Return half and strict accuracy, tie rate and acc_eq."""
     known, decided = sums[:, :1], sums[:, 1:2]
     hits, ties, right = np.split(sums[:, 2:], 3, axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return (
-            (hits + ties / 2) / decided,
-            hits / decided,
-            ties / decided,
-            right / known,
-        )
+    half, strict = divided(hits + ties / 2, decided), divided(hits, decided)
+    return half, strict, divided(ties, decided), divided(right, known)
 
 
 def _rows(

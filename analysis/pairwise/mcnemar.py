@@ -6,6 +6,7 @@ import numpy as np
 from scipy.stats import binom
 
 from analysis.inference.resampling import interval, stream
+from analysis.inference.scaling import divided
 from analysis.inference.significance import holm
 from analysis.pairwise.output_pairs import Pairs
 from analysis.pairwise.pair_sums import resampled_sums, story_sums
@@ -124,8 +125,7 @@ def _drawn_differences(
     features = np.vstack([decided, hits]).T
     rng = stream(seed, "mcnemar", pairs.question, pairs.source)
     sums = resampled_sums(pairs.clusters, features, parts, resamples, rng)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        share = sums[:, 1:] / sums[:, :1]
+    share = divided(sums[:, 1:], sums[:, :1])
     return np.asarray(share[:, couples[0]] - share[:, couples[1]])
 
 

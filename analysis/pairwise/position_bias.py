@@ -7,6 +7,7 @@ import pandas as pd
 from scipy.stats import binomtest
 
 from analysis.inference.resampling import cluster_counts, interval, stream
+from analysis.inference.scaling import divided
 from analysis.results import NAN, Array, Counts, Mask, TableRow
 
 PARTS = ("stories", "annotators")
@@ -158,5 +159,4 @@ def _drawn(
         for what in (sides.left, sides.decided):
             table = np.bincount(cell, weight * what, minlength=S * A).reshape(S, A)
             sums.append(((stories @ table) * annotators).sum(axis=1))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return sums[0] / sums[1], sums[2] / sums[3]
+    return divided(sums[0], sums[1]), divided(sums[2], sums[3])

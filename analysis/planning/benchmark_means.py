@@ -8,7 +8,7 @@ import pandas as pd
 
 from analysis.correlation.coefficients import correlate
 from analysis.inference.resampling import interval
-from analysis.inference.scaling import unit_of
+from analysis.inference.scaling import divided, unit_of
 from analysis.options import COEFFICIENTS
 from analysis.reading.cells import rated_grid
 from analysis.reading.scores import ScoreTable, laid_out
@@ -62,9 +62,7 @@ def story_means(values: Array, weights: Array) -> Array:
     """Average over weighted stories: weights (B, S) to means (B, M)."""
     present = np.isfinite(values)
     count = weights @ present
-    total = weights @ np.where(present, values, 0.0)
-    means = np.where(count > 0, total / np.where(count > 0, count, 1.0), np.nan)
-    return np.asarray(means)
+    return divided(weights @ np.where(present, values, 0.0), count)
 
 
 def score_boards(table: ScoreTable) -> list[BenchmarkScores]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.inference.scaling import near_one
+from analysis.inference.scaling import divided, near_one
 from analysis.planning.pilots import Noise
 from analysis.planning.sums_of_squares import (
     METHOD,
@@ -180,8 +180,7 @@ def correlated(
         h = human - human.mean(axis=-1, keepdims=True)
         x = scores - scores.mean(axis=-1, keepdims=True)
         product = np.sqrt((h * h).sum(axis=-1) * (x * x).sum(axis=-1))
-        with np.errstate(invalid="ignore", divide="ignore"):
-            found["pearson"] = (h * x).sum(axis=-1) / product
+        found["pearson"] = divided((h * x).sum(axis=-1), product)
     return {name: found[name].mean(axis=-1) for name in coefficients}
 
 

@@ -16,7 +16,7 @@ from scipy import stats
 from analysis.correlation.cell_means import merged_by_rounding
 from analysis.correlation.levels import level_estimates
 from analysis.inference.resampling import cluster_counts, interval, stream
-from analysis.inference.scaling import unit_of
+from analysis.inference.scaling import divided, unit_of
 from analysis.options import Sampling
 from analysis.reading.cells import CellGrid, common_grid
 from analysis.reading.kept_rows import key_texts
@@ -210,14 +210,11 @@ def _of_outputs(
         here = methods == method
         w = weights[:, here]
         total = w.sum(axis=1)[:, None]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            of_trials = np.where(total > 0, w @ x[here] / total, np.nan)
+        of_trials = divided(w @ x[here], total)
         means.append(of_trials.mean(axis=1))
         noise.append(of_trials.var(axis=1, ddof=1))
     spread = _deviation(np.array(means))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        ratio = np.sqrt(_mean(np.array(noise))) / spread
-    found["noise_to_methods"] = np.where(spread > 0, ratio, np.nan)
+    found["noise_to_methods"] = divided(np.sqrt(_mean(np.array(noise))), spread)
     return found
 
 
@@ -225,8 +222,7 @@ def _mean(values: Array) -> Array:
     """Average the defined values of each column; NaN where there is none."""
     defined = np.isfinite(values)
     count = defined.sum(axis=0)
-    total = np.where(defined, values, 0.0).sum(axis=0)
-    return np.asarray(np.where(count > 0, total / np.maximum(count, 1), np.nan))
+    return divided(np.where(defined, values, 0.0).sum(axis=0), count)
 
 
 def _deviation(values: Array) -> Array:

@@ -13,7 +13,7 @@ import pandas as pd
 from scipy import stats
 
 from analysis.inference.resampling import cluster_counts, stream
-from analysis.inference.scaling import unit_of
+from analysis.inference.scaling import divided, unit_of
 from analysis.options import COEFFICIENTS, OptionError
 from analysis.planning.benchmark_means import (
     BenchmarkScores,
@@ -264,9 +264,7 @@ def _compared(whole: Array, part: Array, weights: Array) -> dict[str, Array]:
 
 
 def _percents(difference: Array, base: Array) -> Array:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        value = 100 * difference / np.abs(base)
-    return np.where(base != 0, value, np.nan)
+    return divided(100 * difference, np.abs(base))
 
 
 def _ranks(means: Array, higher_is_better: bool) -> Array:

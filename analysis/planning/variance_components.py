@@ -12,6 +12,7 @@ import pandas as pd
 from scipy import stats
 
 from analysis.inference.resampling import cluster_counts, interval, stream
+from analysis.inference.scaling import divided
 from analysis.planning.sums_of_squares import (
     FACTORS,
     STORY,
@@ -283,16 +284,11 @@ def reliability(
     of_method = ms / S + ma / A + rest / (S * k)
     absolute = of_method + s / S + a / A + sa / (S * size.per_story)
     return {
-        "generalizability_output": _share(output, relative),
-        "dependability_output": _share(output, relative + a / k),
-        "generalizability_method": _share(m, of_method),
-        "dependability_method": _share(m, absolute),
+        "generalizability_output": divided(output, output + relative),
+        "dependability_output": divided(output, output + (relative + a / k)),
+        "generalizability_method": divided(m, m + of_method),
+        "dependability_method": divided(m, m + absolute),
     }
-
-
-def _share(universe: Array, error: Array) -> Array:
-    total = universe + error
-    return np.where(total > 0, universe / np.where(total > 0, total, 1.0), np.nan)
 
 
 def expected_reliability(

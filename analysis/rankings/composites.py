@@ -14,7 +14,7 @@ from analysis.inference.resampling import (
     interval,
     stream,
 )
-from analysis.inference.scaling import unit_of
+from analysis.inference.scaling import divided, unit_of
 from analysis.rankings.composite_weights import Composite, composites_of, inside
 from analysis.rankings.rank_intervals import rank_intervals, ranks
 from analysis.reading.scores import ScoreTable
@@ -162,8 +162,7 @@ class _Cube:
     def means(self, weights: Array) -> dict[str, Array]:
         """Return the mean of every part under weights of stories (b, S): (b, M)."""
         total = weights @ self._known
-        with np.errstate(invalid="ignore", divide="ignore"):
-            found = (weights @ self._values) / total
+        found = divided(weights @ self._values, total)
         found = found.reshape(len(weights), *self._whole.shape)
         # A part of whole methods has no stories to draw.
         found = np.where(np.isnan(self._whole), found, self._whole)
@@ -187,9 +186,7 @@ def _evaluated(
     def formed(composite: Composite) -> Array:
         found = np.stack([signed(part) for part in composite.parts])
         if composite.kind == "drop":
-            with np.errstate(invalid="ignore", divide="ignore"):
-                drop = 100 * (found[0] - found[1]) / np.abs(found[0])
-            return np.where(found[0] == 0, np.nan, drop)
+            return divided(100 * (found[0] - found[1]), np.abs(found[0]))
         if composite.kind == "ranks":
             found[:, np.isnan(found).any(axis=0)] = np.nan
             found = np.stack([part / unit_of(part) for part in found])

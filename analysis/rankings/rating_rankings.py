@@ -8,6 +8,7 @@ from scipy import sparse
 from scipy.stats import t
 
 from analysis.inference.resampling import cluster_counts, interval, stream
+from analysis.inference.scaling import divided
 from analysis.printing import counted
 from analysis.rankings.choice_counts import coded
 from analysis.rankings.mixed_model import MixedModel, fit_mixed
@@ -303,5 +304,4 @@ def _over_stories(answers: _Answers, values: Array, weights: Array) -> Array:
         weights = weights.reshape(values.shape)
     total = np.einsum("smb,smb->mb", known, np.broadcast_to(weights, values.shape))
     weighted = np.einsum("smb,smb->mb", values, np.broadcast_to(weights, values.shape))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray((weighted / total).T)
+    return divided(weighted, total).T

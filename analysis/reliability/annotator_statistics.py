@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from analysis.inference.resampling import cluster_counts, estimate, stream
+from analysis.inference.scaling import divided
 from analysis.reliability.agreement import expanded
 from analysis.reliability.chance_corrected import CHUNK
 from analysis.results import Array, Counts, Estimate, Mask, TableRow, undefined
@@ -69,12 +70,6 @@ def renumbered(codes: Counts | Array) -> Counts:
 def summed(columns: Array, clusters: Counts) -> Array:
     """Sum columns, shape (c, N), over clusters: shape (c, clusters)."""
     return np.stack([np.bincount(clusters, column) for column in columns])
-
-
-def divided(part: Array, whole: Array) -> Array:
-    """Divide; NaN where there is no whole."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(whole > 0, part / whole, np.nan)
 
 
 def mean_measure(

@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from analysis.inference.scaling import divided
 from analysis.reading.cells import same_within_tolerance
 from analysis.reading.kept_rows import key_texts
 from analysis.reliability.annotator_statistics import (
     AnnotatorMeasure,
     Sheet,
-    divided,
     mean_measure,
     renumbered,
     sheet_rows,

@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 
 from analysis.inference.resampling import cluster_counts, estimate, stream
+from analysis.inference.scaling import divided
 from analysis.reading.kept_answers import are_means
-from analysis.results import NAN, Array, Estimate, TableRow, undefined
+from analysis.results import Array, Estimate, TableRow, undefined
 
 ALL = "all labels"
 TEXT, VIDEO = "|text", "|video"
@@ -140,12 +141,8 @@ def _row(
         "in_text": text / n,
         "in_video": video / n,
         "in_both": both / n,
-        "recall": recall.value,
-        "recall_low": recall.low,
-        "recall_high": recall.high,
-        "precision": precision.value,
-        "precision_low": precision.low,
-        "precision_high": precision.high,
+        **recall.bounds("recall"),
+        **precision.bounds("precision"),
         "reason": "; ".join(reasons),
     }
 
@@ -155,6 +152,5 @@ def _share(
 ) -> Estimate:
     if not of:
         return undefined(f"nobody ticked it in the {box}")
-    with np.errstate(invalid="ignore", divide="ignore"):
-        shares = np.where(drawn[:, 1] > 0, drawn[:, 0] / drawn[:, 1], NAN)
+    shares = divided(drawn[:, 0], drawn[:, 1])
     return estimate(float(both / of), shares, confidence, n=int(of))

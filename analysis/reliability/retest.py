@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
+from analysis.inference.scaling import divided
 from analysis.notes import Notes
 from analysis.printing import counted
 from analysis.reading.choices import ordered_choices
@@ -14,7 +15,6 @@ from analysis.reliability.agreement import LEAST_DRAWN
 from analysis.reliability.annotator_statistics import (
     AnnotatorMeasure,
     Sheet,
-    divided,
     mean_measure,
     renumbered,
     sheet_rows,

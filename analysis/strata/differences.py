@@ -13,6 +13,7 @@ import pandas as pd
 from analysis.correlation.cell_means import method_means
 from analysis.correlation.levels import level_values
 from analysis.inference.resampling import Draws, cluster_counts, interval, stream
+from analysis.inference.scaling import divided
 from analysis.inference.significance import holm
 from analysis.options import AlignOptions
 from analysis.pairwise.accuracy import ppa_by_story_weights
@@ -263,8 +264,7 @@ def _compared(
 
 
 def _drop(core: Array, hard: Array) -> Array:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(core > 0, 100 * (core - hard) / core, np.nan)
+    return divided(100 * (core - hard), core)
 
 
 def _why_undefined(first: tuple[str, float], second: tuple[str, float]) -> str:
