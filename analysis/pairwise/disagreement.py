@@ -10,12 +10,13 @@ from analysis.pairwise.output_pairs import Pairs
 from analysis.reading.cells import CellGrid
 from analysis.results import NAN, Array, Counts, TableRow
 
+# Rows that a metric gets at most.
 MOST = 10
 DECIMALS = 12
 
 
 def cell_disagreement(
-    grid: CellGrid, higher_is_better: Mapping[str, bool], *, most: int = MOST
+    grid: CellGrid, higher_is_better: Mapping[str, bool]
 ) -> list[TableRow]:
     """Find the outputs that a metric ranks furthest from where people rank them.
 
@@ -25,8 +26,6 @@ def cell_disagreement(
         The common subset of one dimension.
     higher_is_better
         By metric, from `ScoreTable`: scores are written as they were given.
-    most
-        How many rows a metric gets at most.
 
     Returns
     -------
@@ -46,7 +45,7 @@ def cell_disagreement(
             continue
         value = np.round(_ranks(scores) - _ranks(human), DECIMALS)
         sign = 1.0 if higher_is_better[metric] else -1.0
-        for c in _largest(np.abs(value), (method, story), most):
+        for c in _largest(np.abs(value), (method, story)):
             rows.append(
                 {
                     "question": grid.question,
@@ -68,7 +67,7 @@ def cell_disagreement(
 
 
 def pair_disagreement(
-    pairs: Pairs, higher_is_better: Mapping[str, bool], *, most: int = MOST
+    pairs: Pairs, higher_is_better: Mapping[str, bool]
 ) -> list[TableRow]:
     """Find the pairs in which a metric strongly prefers what people reject.
 
@@ -78,8 +77,6 @@ def pair_disagreement(
         From `rating_pairs` or `choice_pairs`.
     higher_is_better
         By metric, from `ScoreTable`: scores are written as they were given.
-    most
-        How many rows a metric gets at most.
 
     Returns
     -------
@@ -102,7 +99,7 @@ def pair_disagreement(
         sign = 1.0 if higher_is_better[pairs.metrics[k]] else -1.0
         return [
             _pair_row(pairs, k, int(p), float(value[p]), sign)
-            for p in against[list(_largest(value[against], keys, most))]
+            for p in against[list(_largest(value[against], keys))]
         ]
 
     found = in_threads(of_metric, range(len(pairs.metrics)))
@@ -135,10 +132,10 @@ def _ranks(values: Array) -> Array:
     return np.asarray((rankdata(values) - 0.5) / max(len(values), 1), float)
 
 
-def _largest(values: Array, keys: tuple[Counts, ...], most: int) -> Iterator[int]:
+def _largest(values: Array, keys: tuple[Counts, ...]) -> Iterator[int]:
     """Yield where the largest values stand; among equal ones the last key decides."""
     kept = np.arange(len(values))
-    if len(values) > most:
-        kept = np.flatnonzero(values >= np.partition(values, -most)[-most])
+    if len(values) > MOST:
+        kept = np.flatnonzero(values >= np.partition(values, -MOST)[-MOST])
     order = np.lexsort((*(key[kept] for key in keys), -values[kept]))
-    yield from kept[order[:most]].tolist()
+    yield from kept[order[:MOST]].tolist()

@@ -94,9 +94,7 @@ def alpha(pilot: Pilot) -> Curve:
         data,
         ("alpha_ordinal",),
         parts=("stories",),
-        resamples=options.resamples,
-        confidence=options.confidence,
-        seed=options.seed,
+        **options.sampling,
         question=pilot.question,
     )[0].estimate
     reason = value.reason or pilot.noise_reason

@@ -1,10 +1,13 @@
 """Each annotator against the others: correlation, severity, shares."""
 
+from typing import Unpack
+
 import numpy as np
 import pandas as pd
 from scipy import sparse
 
 from analysis.inference.scaling import divided
+from analysis.options import Sampling
 from analysis.reading.cells import same_within_tolerance
 from analysis.reading.kept_rows import key_texts
 from analysis.reliability.annotator_statistics import (
@@ -38,9 +41,7 @@ def rating_annotators(
     ratings: pd.DataFrame,
     *,
     part: str = "units",
-    resamples: int,
-    confidence: float,
-    seed: int,
+    **sampling: Unpack[Sampling],
 ) -> list[TableRow]:
     """Hold each annotator's ratings against those of the others.
 
@@ -83,15 +84,11 @@ def rating_annotators(
         data = rating_reliability(rows)
         if not data.of_means:
             sheets += _rating_sheets(str(name), data, part)
-    return sheet_rows(sheets, resamples, confidence, seed)
+    return sheet_rows(sheets, **sampling)
 
 
 def choice_annotators(
-    choices: pd.DataFrame,
-    *,
-    resamples: int,
-    confidence: float,
-    seed: int,
+    choices: pd.DataFrame, **sampling: Unpack[Sampling]
 ) -> list[TableRow]:
     """Hold each annotator's side-by-side answers against those of the others.
 
@@ -118,7 +115,7 @@ def choice_annotators(
     sheets: list[Sheet] = []
     for name, rows in choices.groupby("criterion", sort=True):
         sheets += _choice_sheets(str(name), rows)
-    return sheet_rows(sheets, resamples, confidence, seed)
+    return sheet_rows(sheets, **sampling)
 
 
 def _rating_sheets(question: str, data: Reliability, part: str) -> list[Sheet]:

@@ -1,12 +1,14 @@
 """Each annotator against himself: answers to what he judged a second time."""
 
 from collections.abc import Callable
+from typing import Unpack
 
 import numpy as np
 import pandas as pd
 
 from analysis.inference.scaling import divided
 from analysis.notes import Notes
+from analysis.options import Sampling
 from analysis.printing import counted
 from analysis.reading.choices import ordered_choices
 from analysis.reading.kept_answers import CHOICE_KEYS, RATING_KEYS
@@ -31,10 +33,8 @@ EVERYBODY = "all annotators"
 def rating_repeats(
     ratings: pd.DataFrame,
     *,
-    resamples: int,
-    confidence: float,
-    seed: int,
     notes: Notes | None = None,
+    **sampling: Unpack[Sampling],
 ) -> list[TableRow]:
     """Hold repeated ratings against the same annotator's first ones.
 
@@ -76,16 +76,14 @@ def rating_repeats(
     pairs = _repeated(ratings, "dimension", RATING_KEYS, "rating", notes)
     for name, rows in pairs.groupby("dimension", sort=True):
         sheets += _repeat_sheets(str(name), rows, _rating_repeat_measures)
-    return sheet_rows(sheets, resamples, confidence, seed)
+    return sheet_rows(sheets, **sampling)
 
 
 def choice_repeats(
     choices: pd.DataFrame,
     *,
-    resamples: int,
-    confidence: float,
-    seed: int,
     notes: Notes | None = None,
+    **sampling: Unpack[Sampling],
 ) -> list[TableRow]:
     """Hold repeated side-by-side answers against the same annotator's first ones.
 
@@ -107,7 +105,7 @@ def choice_repeats(
     pairs = _repeated(ordered, "criterion", CHOICE_KEYS, "choice", notes)
     for name, rows in pairs.groupby("criterion", sort=True):
         sheets += _repeat_sheets(str(name), rows, _choice_repeat_measures)
-    return sheet_rows(sheets, resamples, confidence, seed)
+    return sheet_rows(sheets, **sampling)
 
 
 def _repeated(

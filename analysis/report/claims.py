@@ -6,8 +6,9 @@ includes the null value, is not.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -81,9 +82,7 @@ def both(tables: ResultTables, permutations: int, confidence: float) -> Said:
         )
         for wanted in (True, False)
     )
-    few = (
-        tuple(_few_methods(tables["correlations"])) if "correlations" in tables else ()
-    )
+    few = tuple(_few_methods(tables))
     stories = tuple(_few_stories(tables))
     further = tuple(tuple(kind) for kind in _limits(tables, flat(shown)))
     return Said(shown, (few, stories, *unshown, *further))
@@ -163,37 +162,32 @@ def _few_stories(tables: ResultTables) -> Iterator[str]:
 def _claims(
     tables: ResultTables, permutations: int, confidence: float
 ) -> Iterator[Iterable[ClaimText]]:
-    if "correlations" in tables:
-        yield metric_claims(tables, permutations)
-        yield ceiling_claims(tables["correlations"], tables.get("agreement"))
-    if "pairwise_accuracy" in tables:
-        pairwise = tables["pairwise_accuracy"]
-        yield pair_claims(pairwise, tables.get("mcnemar"), confidence)
-    if "human_pairs" in tables:
-        yield human_pair_claims(tables["human_pairs"])
-    if "calibration" in tables:
-        yield calibration_claims(tables["calibration"])
-    if "agreement" in tables:
-        yield _people(tables["agreement"])
-    if "leaderboard" in tables:
-        yield _leaders(tables["leaderboard"])
-    if "ranking_leaderboard" in tables:
-        yield _leaders(tables["ranking_leaderboard"], "n_rankings", "ranking")
-    if "position_bias" in tables:
-        sides = tables.get("side_effect")
-        yield side_claims(tables["position_bias"], sides, confidence)
-    if "strata_differences" in tables:
-        yield stratum_claims(tables["strata_differences"])
-    if "power" in tables:
-        yield variance_claims(tables["variance"])
-    for name, claims in (
+    pairs = partial(pair_claims, confidence=confidence)
+    sides = partial(side_claims, confidence=confidence)
+    rankings = partial(_leaders, n="n_rankings", noun="ranking")
+    # A table, what is said of it, and tables that are looked at beside it.
+    kinds: tuple[tuple[str, Callable[..., Iterable[ClaimText]], *tuple[str, ...]], ...]
+    kinds = (
+        ("correlations", ceiling_claims, "agreement"),
+        ("pairwise_accuracy", pairs, "mcnemar"),
+        ("human_pairs", human_pair_claims),
+        ("calibration", calibration_claims),
+        ("agreement", _people),
+        ("leaderboard", _leaders),
+        ("ranking_leaderboard", rankings),
+        ("position_bias", sides, "side_effect"),
+        ("strata_differences", stratum_claims),
+        ("power", lambda _power, variance: variance_claims(variance), "variance"),
         ("subset", subset_claims),
         ("best_subset", choice_claims),
         ("stability", stability_claims),
         ("judges", judge_claims),
-    ):
+    )
+    if "correlations" in tables:
+        yield metric_claims(tables, permutations)
+    for name, claims, *others in kinds:
         if name in tables:
-            yield claims(tables[name])
+            yield claims(tables[name], *map(tables.get, others))
 
 
 def _people(agreement: pd.DataFrame) -> Iterator[ClaimText]:
@@ -285,7 +279,10 @@ def _rating(row: Mapping[str, Any]) -> str:
     return text.replace("-", "\N{MINUS SIGN}")
 
 
-def _few_methods(correlations: pd.DataFrame) -> Iterator[str]:
+def _few_methods(tables: ResultTables) -> Iterator[str]:
+    if "correlations" not in tables:
+        return
+    correlations = tables["correlations"]
     over_methods = (correlations["level"] == "method") & correlations["value"].notna()
     methods = correlations.loc[over_methods, "n"].max()
     if 0 < methods < FEW_METHODS:

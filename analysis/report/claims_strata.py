@@ -17,6 +17,7 @@ from analysis.report.wording import (
     interval,
     number,
     p_text,
+    records,
 )
 
 STATISTICS = {
@@ -44,8 +45,8 @@ def stratum_claims(differences: pd.DataFrame) -> Iterator[ClaimText]:
     clear = (known["low"] > 0) | (known["high"] < 0)
     apart = known[(known["p_adjusted"] <= SIGNIFICANT) & clear]
     apart = apart.sort_values("p_adjusted", kind="stable")
-    for _index, row in apart.head(MOST_SENTENCES).iterrows():
-        yield True, _stratum({str(key): value for key, value in row.items()})
+    for row in records(apart.head(MOST_SENTENCES)):
+        yield True, _stratum(row)
     rest = len(known) - len(apart)
     if len(apart) > MOST_SENTENCES:
         yield (

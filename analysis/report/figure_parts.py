@@ -257,32 +257,6 @@ def vertical(x: float, *, dash: str = "solid") -> Trace:
     }
 
 
-def dots(
-    rows: pd.DataFrame,
-    positions: Iterable[float],
-    *,
-    name: str = "",
-    value: str = "value",
-    color: str = PALETTE[0],
-    symbol: str = "circle",
-    labels: Iterable[object] = (),
-) -> Trace:
-    """Return points with their intervals, at the given rows of an axis."""
-    trace: Trace = {
-        "type": "scatter",
-        "mode": "markers",
-        "name": as_text(name),
-        "x": values(rows[value]),
-        "y": [round(float(y), 3) for y in positions],
-        "marker": {"color": color, "symbol": symbol, "size": 7},
-        "hovertemplate": "%{text}%{x:.3g}<extra></extra>",
-        "text": [f"{as_text(label)}: " for label in labels] or "",
-    }
-    if {"low", "high"} <= set(rows) and rows["low"].notna().any():
-        trace["error_x"] = error_bars(rows, value) | {"color": color}
-    return trace
-
-
 def dot_panel(
     title: str,
     rows: pd.DataFrame,
@@ -323,17 +297,21 @@ def dot_panel(
         own = rows[rows[groups] == part] if groups else rows
         own, mark = own[own[names].isin(order)], known.index(part)
         shift = 0.7 * ((i + 0.5) / len(parts) - 0.5)
-        data.append(
-            dots(
-                own,
-                [place[name] + shift for name in own[names]],
-                name=str(part),
-                value=value,
-                color=PALETTE[mark % len(PALETTE)],
-                symbol=SYMBOLS[mark % len(SYMBOLS)],
-                labels=own[names],
-            )
-        )
+        color = PALETTE[mark % len(PALETTE)]
+        symbol = SYMBOLS[mark % len(SYMBOLS)]
+        trace: Trace = {
+            "type": "scatter",
+            "mode": "markers",
+            "name": as_text(part),
+            "x": values(own[value]),
+            "y": [round(float(place[name] + shift), 3) for name in own[names]],
+            "marker": {"color": color, "symbol": symbol, "size": 7},
+            "hovertemplate": "%{text}%{x:.3g}<extra></extra>",
+            "text": [f"{as_text(label)}: " for label in own[names]] or "",
+        }
+        if {"low", "high"} <= set(own) and own["low"].notna().any():
+            trace["error_x"] = error_bars(own, value) | {"color": color}
+        data.append(trace)
     layout = {
         "xaxis": {
             "title": {"text": as_text(axis)},
@@ -407,9 +385,7 @@ def line(
     }
 
 
-def axis_range(
-    rows: pd.DataFrame, value: str = "value", span: Sequence[float] = ()
-) -> list[float]:
+def axis_range(rows: pd.DataFrame, value: str, span: Sequence[float]) -> list[float]:
     """Return the ends of an axis that holds values, intervals and `span`."""
     known = [rows[name] for name in (value, "low", "high") if name in rows]
     ends = pd.concat([*known, pd.Series(list(span), dtype=float)]).astype(float)

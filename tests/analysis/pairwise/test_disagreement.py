@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from analysis.pairwise import disagreement
 from analysis.pairwise.disagreement import (
     cell_disagreement,
     pair_disagreement,
@@ -35,8 +36,9 @@ HUMAN = {"s": [1, 2, 3], "t": [4, 5, 6]}
 SCORE = {"s": [60, 20, 30], "t": [40, 50, 10]}
 
 
-def test_cells_by_difference_of_ranks():
-    rows = cell_disagreement(study(HUMAN, SCORE), UP, most=3)
+def test_cells_by_difference_of_ranks(monkeypatch):
+    monkeypatch.setattr(disagreement, "MOST", 3)
+    rows = cell_disagreement(study(HUMAN, SCORE), UP)
     assert set(rows[0]) == set(COLUMNS["disagreement"])
     found = [(r["story"], r["method"], round(r["value"] * 6)) for r in rows]
     assert found == [("s", "a", 5), ("t", "c", -5), ("s", "b", 0)]
@@ -85,10 +87,13 @@ def test_scores_are_written_as_given():
             )
 
 
-def test_no_more_than_asked_for_and_no_rows_of_what_ranks_nothing():
+def test_no_more_than_the_first_and_no_rows_of_what_ranks_nothing(monkeypatch):
     grid = study(HUMAN, SCORE)
-    assert len(cell_disagreement(grid, UP, most=2)) == 2
-    assert len(pair_disagreement(rating_pairs(grid), UP, most=1)) == 1
+    monkeypatch.setattr(disagreement, "MOST", 2)
+    assert len(cell_disagreement(grid, UP)) == 2
+    monkeypatch.setattr(disagreement, "MOST", 1)
+    assert len(pair_disagreement(rating_pairs(grid), UP)) == 1
+    monkeypatch.undo()
     flat = study(HUMAN, {s: [1, 1, 1] for s in HUMAN})
     assert cell_disagreement(flat, UP) == []
     assert pair_disagreement(rating_pairs(flat), UP) == []
