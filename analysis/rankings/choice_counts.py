@@ -225,7 +225,8 @@ def resampled_counts(
         Clusters to draw, of `PARTS`. An answer counts as often as the product of the
         counts of its clusters; units lie inside stories.
     resamples, seed, name
-        Number of resamples; seed and name of the random streams, one a part.
+        Number of resamples, of which there are none where each part has one cluster;
+        seed and name of the random streams, one a part.
 
     Notes
     -----
@@ -234,6 +235,8 @@ def resampled_counts(
     sums, weighted by the outer cluster, are added. All sums are whole numbers, exact
     in any order.
     """
+    if not any(votes.clusters[part][1] > 1 for part in parts):
+        return
     draws = _Draws(votes, parts, seed, name)
     step = max(1, CHUNK // max(votes.size, draws.largest))
     table = _nested_table(votes, draws)

@@ -268,11 +268,10 @@ def _resampled(votes: CriterionVotes, point: Fit, ask: _Ask) -> tuple[Array, Arr
     """Return ratings (B, M) and side effects (B,) of the resamples."""
     M = len(votes.methods)
     ratings, sides = [np.empty((0, M))], [np.empty(0)]
-    varied = any(votes.clusters[part][1] > 1 for part in ask.parts)
     for counts in resampled_counts(
         votes,
         ask.parts,
-        resamples=ask.resamples * varied,
+        resamples=ask.resamples,
         seed=ask.seed,
         name=f"bt {ask.criterion}",
     ):

@@ -1,5 +1,6 @@
 """Ranking methods by orders of several outputs: Plackett-Luce."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -103,7 +104,10 @@ def ranking_leaderboard(
         nothing = [RankedRating()] * len(stages.methods)
         return _rows(stages, nothing), [f"no ratings, since {apart}."]
     theta = fit(stages.sets, counts)[0][0]
-    drawn = _resampled(stages, theta, parts, resamples, seed, f"pl {criterion}")
+    draws = resampled_counts(
+        stages, parts, resamples=resamples, seed=seed, name=f"pl {criterion}"
+    )
+    drawn = _resampled(stages, theta, draws)
     found = places(elo(theta), drawn, confidence)
     rows = sorted(_rows(stages, found), key=lambda row: (row.rank, row.method))
     return rows, interval_notes(drawn, resamples, parts)
@@ -122,20 +126,10 @@ def _rows(stages: Stages, found: list[RankedRating]) -> list[RankingLeaderboardR
     ]
 
 
-def _resampled(
-    stages: Stages,
-    theta: Array,
-    parts: tuple[str, ...],
-    resamples: int,
-    seed: int,
-    name: str,
-) -> Array:
+def _resampled(stages: Stages, theta: Array, draws: Iterator[Array]) -> Array:
     """Return ratings (B, M) of the resamples, NaN where there is no maximum."""
     ratings = [np.empty((0, len(stages.methods)))]
-    varied = any(stages.clusters[part][1] > 1 for part in parts)
-    for counts in resampled_counts(
-        stages, parts, resamples=resamples * varied, seed=seed, name=name
-    ):
+    for counts in draws:
         rating = np.full((len(counts), len(theta)), np.nan)
         defined = strongly_connected(stages.sets.beats(counts))
         found, converged = fit(stages.sets, counts[defined], start=theta)

@@ -1,7 +1,8 @@
 """Rows of the tables of a report, with the columns of the contract."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from analysis.options import AlignOptions
 from analysis.pairwise.accuracy import pair_agreement
 from analysis.pairwise.output_pairs import Pairs
 from analysis.rankings import leaderboard as boards
+from analysis.rankings.elo import RankedRating
 from analysis.rankings.method_means import mean_ratings
 from analysis.rankings.ranking_leaderboard import ranking_leaderboard
 from analysis.reading.cells import CELL_COLUMNS, CellGrid
@@ -310,21 +312,8 @@ def add_leaderboard(
     side: bool = False,
 ) -> None:
     """Add ratings of the methods and win rates of their pairs."""
-    options = found.options
-    found.resample("leaderboard", parts)
-    for criterion, rows in choices.groupby("criterion", sort=True):
-        standings, notes = boards.leaderboard(
-            rows,
-            criterion=str(criterion),
-            ties=ties,
-            by_majority=by_majority,
-            side=side,
-            parts=parts,
-            **options.sampling,
-        )
-        found.notes.extend(notes, str(criterion))
-        for row in standings:
-            found.add("leaderboard", {"criterion": str(criterion), **vars(row)})
+    board = partial(boards.leaderboard, ties=ties, by_majority=by_majority, side=side)
+    _add_standings("leaderboard", choices, board, found, parts)
     for record in win_rates(choices).to_dict("records"):
         found.add("win_rates", {str(k): v for k, v in record.items()})
 
@@ -333,14 +322,25 @@ def add_ranking_leaderboard(
     rankings: pd.DataFrame, found: TableCollector, parts: tuple[str, ...]
 ) -> None:
     """Add ratings of the methods by orders of several outputs."""
-    found.resample("ranking_leaderboard", parts)
-    for criterion, rows in rankings.groupby("criterion", sort=True):
-        standings, notes = ranking_leaderboard(
-            rows, criterion=str(criterion), parts=parts, **found.options.sampling
+    table = "ranking_leaderboard"
+    _add_standings(table, rankings, ranking_leaderboard, found, parts)
+
+
+def _add_standings(
+    table: str,
+    answers: pd.DataFrame,
+    board: Callable[..., tuple[Iterable[RankedRating], list[str]]],
+    found: TableCollector,
+    parts: tuple[str, ...],
+) -> None:
+    for criterion, rows in answers.groupby("criterion", sort=True):
+        name = str(criterion)
+        standings, notes = board(
+            rows, criterion=name, parts=parts, **found.options.sampling
         )
-        found.notes.extend(notes, str(criterion))
-        for row in standings:
-            found.add("ranking_leaderboard", {"criterion": str(criterion), **vars(row)})
+        found.notes.extend(notes, name)
+        standing = ({"criterion": name, **vars(row)} for row in standings)
+        found.extend(table, standing, parts)
 
 
 def add_agreement(
