@@ -8,7 +8,7 @@ from analysis.inference.resampling import interval, stream
 from analysis.inference.scaling import divided
 from analysis.pairwise.output_pairs import Pairs
 from analysis.pairwise.pair_sums import resampled_sums
-from analysis.results import NAN, Array, TableRow
+from analysis.results import Array, Estimate, TableRow, undefined
 
 ONE_ANNOTATOR = "one annotator"
 
@@ -66,7 +66,7 @@ def human_pairs(
     reason = "" if n else _why_not(pairs)
     shared: TableRow = {"question": pairs.question, "source": pairs.source, "n": n}
     rows = _rows(labels, point, drawn, confidence, reason, n_annotators)
-    return [shared | row for row in rows]
+    return [row | shared for row in rows]
 
 
 def _why_not(pairs: Pairs) -> str:
@@ -134,24 +134,22 @@ def _rows(
     n_annotators: int,
 ) -> Iterator[TableRow]:
     half, strict, tie_rate, acc_eq = (x[0] for x in point)
+
+    def estimate(value: float, draws: Array) -> Estimate:
+        low, high, why = interval(draws, confidence)
+        return Estimate(value, low, high, reason=reason or why)
+
     for k, label in enumerate(labels):
-        low, high, why = interval(drawn[0][:, k], confidence)
-        strict_low, strict_high, _ = interval(drawn[1][:, k], confidence)
-        less = drawn[0][:, k] - drawn[0][:, 0]
-        bounds = interval(less, confidence) if k else (NAN, NAN, "")
+        less = undefined("")
+        if k:
+            draws = drawn[0][:, k] - drawn[0][:, 0]
+            less = estimate(float(half[k] - half[0]), draws)
         yield {
             "metric": label,
-            "value": float(half[k]),
-            "low": low,
-            "high": high,
-            "reason": reason or why,
-            "ppa_strict": float(strict[k]),
-            "ppa_strict_low": strict_low,
-            "ppa_strict_high": strict_high,
+            **estimate(float(half[k]), drawn[0][:, k]).columns(),
+            **estimate(float(strict[k]), drawn[1][:, k]).bounds("ppa_strict"),
             "tie_rate": float(tie_rate[k]),
             "acc_eq": float(acc_eq[k]),
-            "difference": float(half[k] - half[0]) if k else NAN,
-            "difference_low": bounds[0],
-            "difference_high": bounds[1],
+            **less.bounds("difference"),
             "n_annotators": n_annotators,
         }

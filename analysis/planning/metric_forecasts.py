@@ -5,6 +5,7 @@ simulated.
 """
 
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -39,15 +40,12 @@ def coefficients(pilot: Pilot) -> list[Curve]:
     usable = {key: e for key, e in found.items() if np.isfinite(e.value)}
     simulated = _simulated(pilot, list(usable)) if usable else {}
     curves = []
-    for metric in pilot.metrics:
-        for level in options.levels:
-            for name in options.coefficients:
-                key = (metric, level, name)
-                if key not in usable:
-                    why = found.get(key, undefined(grid.why_no_level(metric)))
-                    curves.append(undefined_curve(metric, level, name, why))
-                    continue
-                curves.append(_curve(pilot, key, usable[key], simulated))
+    for key in product(pilot.metrics, options.levels, options.coefficients):
+        if key in usable:
+            curves.append(_curve(pilot, key, usable[key], simulated))
+        else:
+            why = found.get(key, undefined(grid.why_no_level(key[0])))
+            curves.append(undefined_curve(*key, why))
     return curves
 
 

@@ -132,37 +132,34 @@ def power_analysis(
 
 
 def _power_rows(pilot: Pilot, curve: Curve) -> list[TableRow]:
-    rows = []
-    for grows in GROWS:
-        for point in curve.points.get(grows, []):
-            rows.append(_power_row(pilot, curve, grows, point, ""))
-        if not curve.points.get(grows):
-            point = Point(pilot.size, NAN, NAN, NAN, NAN, 0)
-            rows.append(_power_row(pilot, curve, grows, point, curve.reasons[grows]))
-    return rows
-
-
-def _power_row(
-    pilot: Pilot, curve: Curve, grows: str, point: Point, reason: str
-) -> TableRow:
     of_means = are_means(pilot.rows)
-    return {
-        "question": pilot.question,
-        "metric": curve.metric,
-        "value": point.value,
-        "low": point.low,
-        "high": point.high,
-        "n": point.n,
-        "reason": reason,
-        "statistic": curve.statistic,
-        "level": curve.level,
-        "grows": grows,
-        "n_annotators": NAN if of_means else point.size.per_output,
-        "n_stories": point.size.stories,
-        "n_methods": point.size.methods,
-        "half_width": point.half,
-        "printed": point.printed,
-    }
+    rows: list[TableRow] = []
+    for grows in GROWS:
+        points, reason = curve.points.get(grows), ""
+        if not points:
+            points = [Point(pilot.size, NAN, NAN, NAN, NAN, 0)]
+            reason = curve.reasons[grows]
+        rows += [
+            {
+                "question": pilot.question,
+                "metric": curve.metric,
+                "value": point.value,
+                "low": point.low,
+                "high": point.high,
+                "n": point.n,
+                "reason": reason,
+                "statistic": curve.statistic,
+                "level": curve.level,
+                "grows": grows,
+                "n_annotators": NAN if of_means else point.size.per_output,
+                "n_stories": point.size.stories,
+                "n_methods": point.size.methods,
+                "half_width": point.half,
+                "printed": point.printed,
+            }
+            for point in points
+        ]
+    return rows
 
 
 def _needed_rows(pilot: Pilot, curve: Curve, target: float) -> list[TableRow]:

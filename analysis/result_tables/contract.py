@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -241,14 +242,9 @@ def _add_comparisons(
             seed=options.seed,
         )
     }
-    pairs = [
-        (a, b)
-        for a in range(len(grid.metrics))
-        for b in range(a + 1, len(grid.metrics))
-    ]
     for name in options.coefficients:
         rows = []
-        for a, b in pairs:
+        for a, b in combinations(range(len(grid.metrics)), 2):
             first, second = grid.metrics[a], grid.metrics[b]
             difference = estimates[first, name].value - estimates[second, name].value
             centre = difference if is_bias_corrected(grid, level, name, parts) else None
