@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from scipy import stats
@@ -39,22 +40,18 @@ LEAST_DRAWN = 5
 FEW_VALUES = 64
 
 STATISTICS: dict[str, Callable[..., Array]] = {
-    "alpha_nominal": lambda data, w, v=None: alpha(data, w, "nominal", v),
-    "alpha_ordinal": lambda data, w, v=None: alpha(data, w, "ordinal", v),
-    "alpha_interval": lambda data, w, v=None: alpha(data, w, "interval", v),
-    "alpha_ratio": lambda data, w, v=None: alpha(data, w, "ratio", v),
-    "ac1": lambda data, w, v=None: gwet(data, w, "ac1", v),
-    "ac2_quadratic": lambda data, w, v=None: gwet(data, w, "ac2_quadratic", v),
-    "fleiss_kappa": lambda data, w, v=None: gwet(data, w, "fleiss_kappa", v),
+    "alpha_nominal": partial(alpha, metric="nominal"),
+    "alpha_ordinal": partial(alpha, metric="ordinal"),
+    "alpha_interval": partial(alpha, metric="interval"),
+    "alpha_ratio": partial(alpha, metric="ratio"),
+    "ac1": partial(gwet, kind="ac1"),
+    "ac2_quadratic": partial(gwet, kind="ac2_quadratic"),
+    "fleiss_kappa": partial(gwet, kind="fleiss_kappa"),
     "majority_share": majority_share,
-    "icc_2_1": lambda data, w, v=None: icc(data, w, "icc_2_1", v),
-    "icc_2_k": lambda data, w, v=None: icc(data, w, "icc_2_k", v),
-    "rater_vs_rest_spearman": lambda data, w, v=None: rater_vs_rest(
-        data, w, "spearman", v
-    ),
-    "rater_vs_rest_kendall": lambda data, w, v=None: rater_vs_rest(
-        data, w, "kendall", v
-    ),
+    "icc_2_1": partial(icc, kind="icc_2_1"),
+    "icc_2_k": partial(icc, kind="icc_2_k"),
+    "rater_vs_rest_spearman": partial(rater_vs_rest, coefficient="spearman"),
+    "rater_vs_rest_kendall": partial(rater_vs_rest, coefficient="kendall"),
 }
 COMPLETE_ONLY = (
     "icc_2_1",
@@ -285,7 +282,7 @@ class _Sample:
         found: dict[str, list[Array]] = {name: [] for name in names}
         for weights, people in self._weights():
             for name in names:
-                found[name].append(STATISTICS[name](self.data, weights, people))
+                found[name].append(STATISTICS[name](self.data, weights, people=people))
         return {name: np.concatenate(values) for name, values in found.items()}
 
     def _weights(self) -> Iterator[tuple[Array, Array | None]]:

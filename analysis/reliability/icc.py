@@ -1,9 +1,12 @@
 """Agreement of annotators who all answered the same units: ICC, and rater vs rest."""
 
+from collections.abc import Iterator
+
 import numpy as np
 from scipy import sparse
 
 from analysis.correlation.coefficients import correlate, ratio
+from analysis.inference.scaling import divided
 from analysis.reading.cells import same_within_tolerance
 from analysis.reliability.chance_corrected import ROUNDING
 from analysis.reliability.matrices import Reliability
@@ -111,15 +114,13 @@ def rater_vs_rest(
     if people is not None:
         raise ValueError("rater_vs_rest: annotators cannot be drawn")
     w = weights[:, data.complete]
-    total = data.matrix.sum(axis=1)
-    values = []
-    for own in data.matrix.T:
-        rest = same_within_tolerance((total - own) / (data.n_annotators - 1))
-        values.append(correlate_weighted(own, rest, w)[coefficient])
+    values = [
+        correlate_weighted(own, rest, w)[coefficient] for own, rest in _with_rest(data)
+    ]
     defined = np.isfinite(values)
     count = defined.sum(axis=0)
     summed = np.where(defined, values, 0.0).sum(axis=0)
-    return np.where(count > 0, summed / np.maximum(count, 1), np.nan)
+    return divided(summed, count)
 
 
 def has_rest(data: Reliability) -> Mask:
@@ -127,17 +128,15 @@ def has_rest(data: Reliability) -> Mask:
 
     It takes two different own ratings, and two different means, of complete units.
     """
+    found = [np.ptp(own) > 0 and np.ptp(rest) > 0 for own, rest in _with_rest(data)]
+    return np.array(found, bool)
+
+
+def _with_rest(data: Reliability) -> Iterator[tuple[Array, Array]]:
+    """Yield each annotator's ratings beside the means of all others."""
     total = data.matrix.sum(axis=1)
-    rests = [
-        same_within_tolerance((total - own) / (data.n_annotators - 1))
-        for own in data.matrix.T
-    ]
-    return np.array(
-        [
-            bool(np.ptp(own) > 0 and np.ptp(rest) > 0)
-            for own, rest in zip(data.matrix.T, rests, strict=True)
-        ]
-    )
+    for own in data.matrix.T:
+        yield own, same_within_tolerance((total - own) / (data.n_annotators - 1))
 
 
 def correlate_weighted(x: Array, y: Array, weights: Array) -> dict[str, Array]:

@@ -240,7 +240,7 @@ def test_a_constant_annotator_makes_nobody_agree_perfectly(units, constant):
     joined = np.vstack([matrix, np.full(matrix.shape[1], float(constant))])
     differs = (np.isfinite(matrix) & (matrix != constant)).any()
     data = reliability(joined)
-    for level in ("nominal", "ordinal", "interval"):
+    for level in ("nominal", "ordinal", "interval", "ratio"):
         found = value(data, f"alpha_{level}")
         # Without another value anywhere, nothing varies, and there is no alpha.
         assert found < 1 if differs else np.isnan(found)
@@ -289,7 +289,7 @@ def test_a_drawn_annotator_is_never_paired_with_himself():
     assert gwet(data, once, "ac1", np.array([[1.0, 0, 1, 0, 0]]))[0] == pytest.approx(
         value(replace(pair, scale=(0, 2)), "ac1")
     )
-    assert STATISTICS["icc_2_1"](data, once, two)[0] == pytest.approx(
+    assert STATISTICS["icc_2_1"](data, once, people=two)[0] == pytest.approx(
         value(pair, "icc_2_1")
     )
 
@@ -302,7 +302,7 @@ def test_annotators_drawn_once_each_change_nothing(name):
     data = reliability(rng.integers(1, 5, (6, 20)).astype(float))
     units = rng.integers(0, 3, (7, 20)).astype(float)
     plain = STATISTICS[name](data, units)
-    assert STATISTICS[name](data, units, np.ones((7, 6))) == pytest.approx(plain)
+    assert STATISTICS[name](data, units, people=np.ones((7, 6))) == pytest.approx(plain)
 
 
 def test_intervals_over_annotators():
@@ -582,7 +582,7 @@ def test_with_units_drawn_only_alpha_keeps_plain_percentiles():
     rows = table(data, ("alpha_ordinal", "ac1"), 4000, ("annotators", "units"))
     for name, coverage in (("alpha_ordinal", 0.95), ("ac1", expanded(0.95, 6))):
         tail = (1 - coverage) / 2
-        drawn = STATISTICS[name](data, units, people)
+        drawn = STATISTICS[name](data, units, people=people)
         expected = np.nanquantile(drawn, [tail, 1 - tail])
         row = rows[name].estimate
         assert [row.low, row.high] == pytest.approx(expected, abs=0.02)
@@ -602,4 +602,4 @@ def test_the_package_gives_the_point_where_there_are_few_values(monkeypatch):
 def test_statistics_that_are_no_means_over_pairs_refuse_annotators(name):
     data = reliability([[1, 2, 3], [1, 2, 2]])
     with pytest.raises(ValueError, match="annotators cannot be drawn"):
-        STATISTICS[name](data, np.ones((1, 3)), np.ones((1, 2)))
+        STATISTICS[name](data, np.ones((1, 3)), people=np.ones((1, 2)))
