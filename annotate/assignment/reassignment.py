@@ -12,7 +12,7 @@ from django.db.models import Max, QuerySet
 
 from annotate.assignment.designs.balance import measure
 from annotate.assignment.designs.planned_slots import Assignment, DesignUnit
-from annotate.assignment.designs.replanning import PlannedPerson, replan
+from annotate.assignment.designs.replanning import replan
 from annotate.models import Annotator, Purpose, Skip, Slot, Study, Unit
 from annotate.slots.leasing import FIRST_POSITION, SPACING
 
@@ -83,10 +83,8 @@ class _Dealer:
         self.able = {person.pk for person in workers}
         self.units = {unit.pk: unit for unit in judged_units(study)}
         real = study.slots.filter(purpose=Purpose.REAL)
-        self.held = _rows(real, self.place)
-        self.held += self._skipped()
-        counting = real.exclude(state=Slot.State.EXCLUDED)
-        self.loads = Counter(counting.values_list("annotator", flat=True))
+        self.held = _rows(real, self.place) + self._skipped()
+        self.loads = _loads(study)
         last = real.values("annotator").annotate(last=Max("position")).order_by()
         self.last = {row["annotator"]: row["last"] for row in last}
         # The answers of a draft know which side they meant.
@@ -117,26 +115,21 @@ class _Dealer:
             for pk, unit in self.units.items()
             if (count := len(holders[pk]) + len(waiting[pk]))
         ]
-        plan = replan(
+        rows = replan(
             design,
             # What was judged in another round counts for loads only.
             [row._replace(round=1 if row.round == round_ else 2) for row in self.held],
-            annotators=[self._person(person, language) for person in self.people],
-            redundancy=1,
+            room=[self._room(person, language) for person in self.people],
             session_size=self.study.session_size,
             seed=self.study.seed + len(self.held),
         )
-        return [
-            self._give(waiting[row.unit].pop(0), row, round_)
-            for row in plan.assignments
-        ]
+        return [self._give(waiting[row.unit].pop(0), row, round_) for row in rows]
 
-    def _person(self, person: Annotator, language: str) -> PlannedPerson:
+    def _room(self, person: Annotator, language: str) -> int | None:
+        if person.pk not in self.able or language not in ("", person.language):
+            return 0
         cap = person.cap or self.study.cap
-        return PlannedPerson(
-            works=person.pk in self.able and language in ("", person.language),
-            most=None if cap is None else max(0, cap - self.loads[person.pk]),
-        )
+        return None if cap is None else max(0, cap - self.loads[person.pk])
 
     def _give(self, slot: Slot, row: Assignment, round_: int) -> Slot:
         person = self.people[row.annotator]

@@ -1,11 +1,10 @@
 """Who takes the slots that a running study still lacks. Pure."""
 
 from collections import defaultdict
-from dataclasses import dataclass
 
 import numpy as np
 
-from annotate.assignment.designs.planned_slots import Bools, Ints
+from annotate.assignment.designs.planned_slots import Bools, Ints, Layout
 
 # Exchanges between two people that are tried to even out the methods, for each new
 # slot and at most.
@@ -13,52 +12,50 @@ EXCHANGES = 20
 MOST_EXCHANGES = 40_000
 
 
-@dataclass
-class Work:
-    """What is missing, who may take it, and what people have already.
+class Filling:
+    """New slots while they are distributed.
 
     Parameters
     ----------
-    item, group, missing
-        Of each gap: the item (a unit in a round), the group whose ratings it lacks, and
-        how many.
+    layout
+        The units; numbers of units are places in it.
+    left
+        What each unit still lacks.
     holds
-        Whether a person (row) holds an item (column).
-    people_group, room, load
-        Of each person: the group, how many new slots are possible, all slots so far.
-    met, seen
-        How often each person (row) meets each method, and sees each story.
-    shown, story
-        Of each item: the methods shown (0 or 1), and the story.
+        Whether a person (row) holds a unit (column).
+    room, load
+        Of each person: how many new slots are possible, and all slots so far.
+    held
+        Person and unit of each slot that counts for methods met and stories seen.
     """
 
-    item: Ints
-    group: Ints
-    missing: Ints
-    holds: Bools
-    people_group: Ints
-    room: Ints
-    load: Ints
-    met: Ints
-    seen: Ints
-    shown: Ints
-    story: Ints
-
-
-class Filling:
-    """New slots while they are distributed; `left` is what each gap still lacks."""
-
-    def __init__(self, work: Work, rng: np.random.Generator) -> None:
-        self.work, self.rng = work, rng
-        self.left = work.missing.copy()
+    def __init__(
+        self,
+        layout: Layout,
+        left: Ints,
+        holds: Bools,
+        *,
+        room: Ints,
+        load: Ints,
+        held: tuple[Ints, Ints],
+        rng: np.random.Generator,
+    ) -> None:
+        self.left, self.holds, self.room, self.load = left, holds, room, load
+        self.rng, self.story = rng, layout.story
+        self.shown = layout.shown[layout.kind].astype(np.int64)
+        person, unit = held
+        self.met: Ints = np.zeros((len(room), len(layout.methods)), dtype=np.int64)
+        np.add.at(self.met, person, self.shown[unit])
+        self.seen: Ints = np.zeros((len(room), layout.stories), dtype=np.int64)
+        np.add.at(self.seen, (person, self.story[unit]), 1)
         self.new: dict[int, list[int]] = defaultdict(list)
-        self.taken: Ints = np.zeros(len(work.room), dtype=np.int64)
+        self.taken: Ints = np.zeros(len(room), dtype=np.int64)
 
     def slots(self) -> tuple[Ints, Ints]:
-        """Return item and person of every new slot."""
+        """Return unit and person of every new slot."""
         pairs = [(i, p) for p in sorted(self.new) for i in self.new[p]]
-        item, person = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-        return item, person
+        unit, person = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+        return unit, person
 
     def fill(self) -> None:
         """Fill the gaps, those with the fewest candidates first.
@@ -67,21 +64,20 @@ class Filling:
         has met its methods, then its story, least. Where all candidates have enough,
         one of them passes other slots on to people who have room.
         """
-        for gap in self._tightest_first():
-            item, group = int(self.work.item[gap]), int(self.work.group[gap])
-            while self.left[gap]:
-                able = self._able(item, group)
-                free = np.flatnonzero(able & (self.work.room > 0))
+        for unit in self._tightest_first().tolist():
+            while self.left[unit]:
+                able = self._able(unit)
+                free = np.flatnonzero(able & (self.room > 0))
                 if len(free):
-                    person = self._neediest(item, free)
+                    person = self._neediest(unit, free)
                 else:
-                    path = self._path(np.flatnonzero(able), self.work.room > 0)
+                    path = self._path(np.flatnonzero(able), self.room > 0)
                     if not path:
                         break
                     person = path[0][0]
                     self._pass_on(path)
-                self._give(item, person)
-                self.left[gap] -= 1
+                self._give(unit, person)
+                self.left[unit] -= 1
 
     def even_loads(self) -> None:
         """Pass slots on until no chain of people leads to a load lower by two.
@@ -97,12 +93,12 @@ class Filling:
         People from whom no chain leads lower, and whom they reach, are not looked at
         again before the next pass.
         """
-        load, settled = self.work.load, self.taken < 0
+        load, settled = self.load, self.taken < 0
         passed = False
         while ((self.taken > 0) & ~settled).any():
             givers = np.flatnonzero((self.taken > 0) & ~settled)
             top = load[givers].max()
-            goal = (load <= top - 2) & (self.work.room > 0)
+            goal = (load <= top - 2) & (self.room > 0)
             reached = np.zeros(len(load), dtype=bool)
             path = self._path(givers[load[givers] == top], goal, reached)
             if path:
@@ -114,60 +110,51 @@ class Filling:
 
     def even_methods(self) -> None:
         """Exchange new slots at random where that makes methods more even."""
-        work = self.work
-        item, person = self.slots()
-        if not len(item):
+        unit, person = self.slots()
+        if not len(unit):
             return
-        tries = min(EXCHANGES * len(item), MOST_EXCHANGES)
-        for one, other in self.rng.integers(len(item), size=(tries, 2)).tolist():
-            i, j, p, q = item[one], item[other], person[one], person[other]
-            if work.people_group[p] != work.people_group[q]:
+        tries = min(EXCHANGES * len(unit), MOST_EXCHANGES)
+        for one, other in self.rng.integers(len(unit), size=(tries, 2)).tolist():
+            i, j, p, q = unit[one], unit[other], person[one], person[other]
+            if self.holds[p, j] or self.holds[q, i]:
                 continue
-            if work.holds[p, j] or work.holds[q, i]:
-                continue
-            step = work.shown[j] - work.shown[i]
-            if (step * (work.met[p] - work.met[q] + step)).sum() < 0:
+            step = self.shown[j] - self.shown[i]
+            if (step * (self.met[p] - self.met[q] + step)).sum() < 0:
                 for person_, old, new in ((p, i, j), (q, j, i)):
                     self._take(int(old), int(person_))
                     self._give(int(new), int(person_))
-                item[one], item[other] = j, i
+                unit[one], unit[other] = j, i
 
     def _tightest_first(self) -> Ints:
-        spare = np.empty(len(self.left), dtype=np.int64)
-        for group in np.unique(self.work.group):
-            own = self.work.group == group
-            may = (self.work.people_group == group) & (self.work.room > 0)
-            holders = self.work.holds[may].sum(axis=0)[self.work.item[own]]
-            spare[own] = may.sum() - holders - self.left[own]
-        return np.lexsort((self.rng.random(len(spare)), spare))
+        gaps = np.flatnonzero(self.left)
+        may = self.room > 0
+        spare = may.sum() - self.holds[may][:, gaps].sum(axis=0) - self.left[gaps]
+        return gaps[np.lexsort((self.rng.random(len(gaps)), spare))]
 
-    def _able(self, item: int, group: int) -> Bools:
-        """Say who may judge an item: people at work, of the group, without the item."""
-        work = self.work
-        able: Bools = (work.people_group == group) & ~work.holds[:, item]
-        return able & ((work.room > 0) | (self.taken > 0))
+    def _able(self, unit: int) -> Bools:
+        """Say who may judge a unit: people at work who do not hold it."""
+        able: Bools = ~self.holds[:, unit] & ((self.room > 0) | (self.taken > 0))
+        return able
 
-    def _neediest(self, item: int, people: Ints) -> int:
-        work = self.work
-        met = work.met[people] @ work.shown[item]
-        seen = work.seen[people, work.story[item]]
-        order = np.lexsort((self.rng.random(len(people)), seen, met, work.load[people]))
+    def _neediest(self, unit: int, people: Ints) -> int:
+        met = self.met[people] @ self.shown[unit]
+        seen = self.seen[people, self.story[unit]]
+        order = np.lexsort((self.rng.random(len(people)), seen, met, self.load[people]))
         return int(people[order[0]])
 
     def _path(
         self, sources: Ints, goal: Bools, reached: Bools | None = None
     ) -> list[tuple[int, int, int]]:
-        """Return (giver, item, taker) steps from a source to somebody in the goal."""
+        """Return (giver, unit, taker) steps from a source to somebody in the goal."""
         reached = np.zeros(len(goal), dtype=bool) if reached is None else reached
         reached[sources] = True
         came: dict[int, tuple[int, int]] = {}
-        queue = [int(person) for person in sources]
+        queue = sources.tolist()
         for giver in queue:
-            items = self.new[giver]
-            for item in items:
-                takers = self._able(item, int(self.work.people_group[giver])) & ~reached
+            for unit in self.new[giver]:
+                takers = self._able(unit) & ~reached
                 for taker in np.flatnonzero(takers).tolist():
-                    came[taker] = giver, item
+                    came[taker] = giver, unit
                     if goal[taker]:
                         return _steps(came, taker)
                     queue.append(taker)
@@ -175,33 +162,32 @@ class Filling:
         return []
 
     def _pass_on(self, path: list[tuple[int, int, int]]) -> None:
-        for giver, item, taker in path:
-            self._take(item, giver)
-            self._give(item, taker)
+        for giver, unit, taker in path:
+            self._take(unit, giver)
+            self._give(unit, taker)
 
-    def _give(self, item: int, person: int) -> None:
-        self.new[person].append(item)
-        self._count(item, person, 1)
+    def _give(self, unit: int, person: int) -> None:
+        self.new[person].append(unit)
+        self._count(unit, person, 1)
 
-    def _take(self, item: int, person: int) -> None:
-        self.new[person].remove(item)
-        self._count(item, person, -1)
+    def _take(self, unit: int, person: int) -> None:
+        self.new[person].remove(unit)
+        self._count(unit, person, -1)
 
-    def _count(self, item: int, person: int, sign: int) -> None:
-        work = self.work
-        work.holds[person, item] = sign > 0
-        work.room[person] -= sign
+    def _count(self, unit: int, person: int, sign: int) -> None:
+        self.holds[person, unit] = sign > 0
+        self.room[person] -= sign
         self.taken[person] += sign
-        work.load[person] += sign
-        work.met[person] += sign * work.shown[item]
-        work.seen[person, work.story[item]] += sign
+        self.load[person] += sign
+        self.met[person] += sign * self.shown[unit]
+        self.seen[person, self.story[unit]] += sign
 
 
 def _steps(came: dict[int, tuple[int, int]], last: int) -> list[tuple[int, int, int]]:
     """Return the steps that lead to the last person, the first step first."""
     steps = []
     while last in came:
-        giver, item = came[last]
-        steps.append((giver, item, last))
+        giver, unit = came[last]
+        steps.append((giver, unit, last))
         last = giver
     return steps[::-1]

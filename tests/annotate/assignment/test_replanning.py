@@ -9,18 +9,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
-from annotate.assignment.designs.balance import Assignment, DesignUnit
+from annotate.assignment.designs.balance import Assignment, DesignUnit, measure
 from annotate.assignment.designs.balanced import plan
-from annotate.assignment.designs.replanning import PlannedPerson, replan
+from annotate.assignment.designs.replanning import replan
 from tests.annotate.assignment.test_balanced import likert, pairwise
 
 
-def missing(units, held, people, redundancy, result):
-    """Return what each unit still lacks when new slots are counted, and is listed."""
-    count = Counter(a.unit for a in held) + Counter(a.unit for a in result.assignments)
-    listed = {one.unit: one.slots for one in result.unassigned}
-    lacks = {u.id: max(0, (u.redundancy or redundancy) - count[u.id]) for u in units}
-    return {unit: lack for unit, lack in lacks.items() if lack}, listed
+def each(units, redundancy):
+    """Return the units with a redundancy, their own if they have one."""
+    return [replace(u, redundancy=u.redundancy or redundancy) for u in units]
+
+
+def missing(units, held, new):
+    """Return what each unit still lacks when new slots are counted."""
+    count = Counter(a.unit for a in held) + Counter(a.unit for a in new)
+    lacks = {u.id: max(0, u.redundancy - count[u.id]) for u in units}
+    return {unit: lack for unit, lack in lacks.items() if lack}
 
 
 @st.composite
@@ -47,41 +51,34 @@ def interrupted(draw):
         )
     )
     held = [a for a, keep in zip(whole.assignments, kept, strict=True) if keep]
-    crew = [
-        PlannedPerson(draw(st.booleans()), most=draw(st.none() | st.integers(0, 6)))
+    room = [
+        draw(st.none() | st.integers(0, 6)) if draw(st.booleans()) else 0
         for _ in range(people)
     ]
-    crew += [PlannedPerson()] * draw(st.integers(0, 2))
+    room += [None] * draw(st.integers(0, 2))
     own = draw(st.none() | st.integers(1, 5))
     units[0] = replace(units[0], redundancy=own)
-    return units, held, crew, draw(st.integers(1, 4))
+    return each(units, draw(st.integers(1, 4))), held, room
 
 
 @settings(max_examples=120, deadline=None)
 @given(interrupted(), st.integers(0, 3))
-def test_what_is_missing_is_filled_or_listed(case, seed):
-    units, held, crew, redundancy = case
-    result = replan(
-        units, held, annotators=crew, redundancy=redundancy, session_size=3, seed=seed
-    )
-    new = list(result.assignments)
-    lacks, listed = missing(units, held, crew, redundancy, result)
-    assert lacks == listed
+def test_what_is_missing_is_filled_where_anybody_can_take_it(case, seed):
+    units, held, room = case
+    new = list(replan(units, held, room=room, session_size=3, seed=seed))
     before = Counter(a.unit for a in held)
     for unit, count in Counter(a.unit for a in new).items():
-        own = next(u.redundancy for u in units if u.id == unit) or redundancy
+        own = next(u.redundancy for u in units if u.id == unit)
         assert count + before[unit] <= own
     both = [*held, *new]
     assert len({(a.annotator, a.unit) for a in both}) == len(both)
     taken = Counter(a.annotator for a in new)
     for person, count in taken.items():
-        assert crew[person].works
-        assert crew[person].most is None or count <= crew[person].most
-    for unit in listed:
-        for person, one in enumerate(crew):
+        assert room[person] is None or count <= room[person]
+    for unit in missing(units, held, new):
+        for person, most in enumerate(room):
             holds = any((a.annotator, a.unit) == (person, unit) for a in both)
-            full = one.most is not None and taken[person] >= one.most
-            assert holds or full or not one.works
+            assert holds or (most is not None and taken[person] >= most)
     # New sessions and positions go on from the held ones; no story twice in a session.
     story = {unit.id: unit.story for unit in units}
     sittings = Counter((a.annotator, a.session, story[a.unit]) for a in new)
@@ -101,17 +98,8 @@ def test_what_is_missing_is_filled_or_listed(case, seed):
 @settings(max_examples=80, deadline=None)
 @given(interrupted(), st.integers(0, 3))
 def test_sides_make_up_for_held_ones(case, seed):
-    units, held, crew, redundancy = case
-    new = list(
-        replan(
-            units,
-            held,
-            annotators=crew,
-            redundancy=redundancy,
-            session_size=3,
-            seed=seed,
-        ).assignments
-    )
+    units, held, room = case
+    new = list(replan(units, held, room=room, session_size=3, seed=seed))
     for unit in units:
         before = sum(1 if a.a_is_left else -1 for a in held if a.unit == unit.id)
         sides = [1 if a.a_is_left else -1 for a in new if a.unit == unit.id]
@@ -147,145 +135,83 @@ def test_loads_are_as_even_as_the_held_slots_allow(people, number, extra, seed):
     rows, columns = linear_sum_assignment(cost)
     possible = cost[rows, columns] < 1e6
     optimum = cost[rows, columns][possible].sum() + (load**2).sum()
-    result = replan(
-        units,
-        held,
-        annotators=[PlannedPerson()] * people,
-        redundancy=1,
-        session_size=4,
-        seed=seed,
-    )
-    total = load + np.bincount(
-        [a.annotator for a in result.assignments], minlength=people
-    )
-    assert len(result.assignments) == possible.sum()
+    new = replan(units, held, room=[None] * people, session_size=4, seed=seed)
+    total = load + np.bincount([a.annotator for a in new], minlength=people)
+    assert len(new) == possible.sum()
     assert (total**2).sum() == optimum
 
 
 def test_a_limit_of_one_person_is_passed_on_to_another():
     """A can take one slot: it must be the one that B cannot take."""
-    units = [DesignUnit(i, f"s{i}", ("m",)) for i in range(2)]
+    units = [DesignUnit(i, f"s{i}", ("m",), redundancy=i + 1) for i in range(2)]
     held = [Assignment(1, 1, 1, 1, 1, True)]
-    units[1] = replace(units[1], redundancy=2)
     for seed in range(10):
-        result = replan(
-            units,
-            held,
-            annotators=[PlannedPerson(most=1), PlannedPerson(most=1)],
-            redundancy=1,
-            session_size=2,
-            seed=seed,
-        )
-        assert not result.unassigned
-        assert {(a.annotator, a.unit) for a in result.assignments} == {(0, 1), (1, 0)}
+        new = list(replan(units, held, room=[1, 1], session_size=2, seed=seed))
+        assert not missing(units, held, new)
+        assert {(a.annotator, a.unit) for a in new} == {(0, 1), (1, 0)}
 
 
 def test_a_chain_leads_from_a_full_person_to_a_free_one():
     """A and B hold most of it; C may take only what A took first."""
     units = [DesignUnit(i, f"s{i}", ("m",), redundancy=1) for i in range(3)]
-    crew = [PlannedPerson(most=2), PlannedPerson(most=1)]
     for seed in range(10):
-        result = replan(
-            units, [], annotators=crew, redundancy=1, session_size=3, seed=seed
-        )
-        assert not result.unassigned
+        new = list(replan(units, [], room=[2, 1], session_size=3, seed=seed))
+        assert not missing(units, [], new)
 
 
-def test_groups_fill_their_own_share_and_who_left_gets_nothing():
-    units = likert(3, 4)
-    crew = (
-        [PlannedPerson(group="en")] * 3
-        + [PlannedPerson(group="zh")] * 2
-        + [PlannedPerson(False, "zh")]
-    )
+def test_who_left_gets_nothing_and_what_they_hold_counts():
+    units = each(likert(3, 4), 2)
     held = [
-        Assignment(5, unit.id, 1, 1, i + 1, True) for i, unit in enumerate(units[:4])
+        Assignment(3, unit.id, 1, 1, i + 1, True) for i, unit in enumerate(units[:4])
     ]
-    result = replan(
-        units,
-        held,
-        annotators=crew,
-        redundancy={"en": 2, "zh": 2},
-        session_size=4,
-        seed=1,
-    )
-    count = Counter((a.unit, crew[a.annotator].group) for a in result.assignments)
-    assert not result.unassigned
-    assert all(count[unit.id, "en"] == 2 for unit in units)
-    assert [count[unit.id, "zh"] for unit in units] == [1] * 4 + [2] * 8
-    assert all(a.annotator != 5 for a in result.assignments)
-    assert [name for name, _low, _high in result.balance.group_loads] == ["en", "zh"]
+    new = list(replan(units, held, room=[None] * 3 + [0], session_size=4, seed=1))
+    count = Counter(a.unit for a in new)
+    assert [count[unit.id] for unit in units] == [1] * 4 + [2] * 8
+    assert all(a.annotator != 3 for a in new)
 
 
-def test_what_nobody_can_take_is_listed():
-    result = replan(
-        likert(1, 2),
-        [],
-        annotators=[PlannedPerson(), PlannedPerson(False)],
-        redundancy=3,
-        session_size=2,
-        seed=0,
-    )
-    assert [(one.unit, one.slots) for one in result.unassigned] == [(0, 2), (1, 2)]
+def test_what_nobody_can_take_stays_missing():
+    units = each(likert(1, 2), 3)
+    new = list(replan(units, [], room=[None, 0], session_size=2, seed=0))
+    assert missing(units, [], new) == {0: 2, 1: 2}
 
 
-def test_rounds_are_completed_each_on_its_own():
-    units = likert(2, 2)
-    whole = plan(units, annotators=2, redundancy=2, session_size=2, seed=0, rounds=3)
-    held = [a for a in whole.assignments if a.round != 2 or a.annotator == 0]
-    result = replan(
-        units,
-        held,
-        annotators=[PlannedPerson()] * 2,
-        redundancy=2,
-        session_size=2,
-        seed=0,
-        rounds=3,
-    )
-    assert {(a.annotator, a.round) for a in result.assignments} == {(1, 2)}
-    assert sorted(a.unit for a in result.assignments) == [0, 1, 2, 3]
+def test_another_round_counts_for_loads_only():
+    """A judged everything in another round: B and C get what there is now."""
+    units = each(likert(2, 2), 1)
+    held = [Assignment(0, unit.id, 2, 1, i, True) for i, unit in enumerate(units)]
+    new = list(replan(units, held, room=[None] * 3, session_size=2, seed=0))
+    assert Counter(a.annotator for a in new) == {1: 2, 2: 2}
+    assert sorted(a.unit for a in new) == [0, 1, 2, 3]
+    assert {a.round for a in new} == {1}
 
 
 def test_methods_are_met_evenly_by_newcomers():
-    units = likert(6, 20)
+    units = each(likert(6, 20), 4)
     whole = plan(units, annotators=8, redundancy=4, session_size=5, seed=0)
     held = [a for a in whole.assignments if a.annotator < 4]
-    crew = [PlannedPerson()] * 4 + [PlannedPerson(False)] * 4 + [PlannedPerson()] * 4
-    result = replan(units, held, annotators=crew, redundancy=4, session_size=5, seed=0)
-    assert not result.unassigned
-    assert result.balance.redundancy == (4, 4)
-    assert result.balance.method_spread <= 2
+    room = [None] * 4 + [0] * 4 + [None] * 4
+    new = replan(units, held, room=room, session_size=5, seed=0)
+    balance = measure(units, [*held, *new], annotators=len(room))
+    assert balance.redundancy == (4, 4)
+    assert balance.method_spread <= 2
 
 
 def test_the_same_seed_gives_the_same_plan():
     def run(seed):
-        return replan(
-            likert(3, 4),
-            [],
-            annotators=[PlannedPerson()] * 4,
-            redundancy=2,
-            session_size=3,
-            seed=seed,
-        ).assignments
+        units = each(likert(3, 4), 2)
+        return replan(units, [], room=[None] * 4, session_size=3, seed=seed)
 
     assert run(1) == run(1)
     assert run(1) != run(2)
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"redundancy": 0}, "at least 1"),
-        ({"redundancy": {"en": 2}}, "No redundancy is given for group zh"),
-        ({"annotators": []}, "not listed"),
-    ],
+    ("redundancy", "room", "message"),
+    [(0, [None], "at least 1"), (1, [], "not listed")],
 )
-def test_contradictions_are_named(change, message):
-    arguments = {
-        "annotators": [PlannedPerson(group="zh")],
-        "redundancy": 1,
-        "session_size": 2,
-        "seed": 0,
-    } | change
+def test_contradictions_are_named(redundancy, room, message):
+    units = [DesignUnit(0, "s0", ("m0",), redundancy)]
+    held = [Assignment(0, 0, 1, 1, 1, True)]
     with pytest.raises(ValueError, match=message):
-        replan(likert(1, 1), [Assignment(0, 0, 1, 1, 1, True)], **arguments)
+        replan(units, held, room=room, session_size=2, seed=0)
