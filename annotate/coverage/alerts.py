@@ -5,7 +5,7 @@ Each alert says what is wrong, since when, and what to do about it.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -55,7 +55,7 @@ class Alert:
     annotator: Annotator | None = None
     answers: int = 0
     brief: str = ""
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
 
 def alerts(
@@ -180,7 +180,9 @@ def _set_aside(study: Study) -> Iterator[Alert]:
             % {"unit": _unit_name(unit)},
             _("Look at it; when its pictures are right again, hand it out again."),
             since=unit.set_aside_at,
-            query=_unit_query(unit),
+            query=urlencode(
+                {"method": unit.methods, "story": unit.story.key}, doseq=True
+            ),
             unit=unit.pk,
             notes=tuple(reasons),
         )
@@ -190,13 +192,12 @@ def _broken(study: Study) -> Iterator[Alert]:
     """Yield the pictures and videos that annotators report as broken."""
     for found in broken_media.reported(study)[:SHOWN]:
         where = _("story %(story)s") % {"story": found.story}
-        if found.output is not None:
-            where = f"{found.output.method.name} / {found.story}"
-        if found.shot:
-            where += ", " + _("shot %(shot)s") % {"shot": found.shot}
         query = {"story": found.story}
         if found.output is not None:
             query["method"] = found.output.method.name
+            where = f"{found.output.method.name} / {found.story}"
+        if found.shot:
+            where += ", " + _("shot %(shot)s") % {"shot": found.shot}
         yield Alert(
             "broken",
             85,
@@ -262,7 +263,7 @@ def _flagged(study: Study) -> Iterator[Alert]:
                 % (said | {"name": person.name}),
                 _what_next(person, answers.get(pk, 0)),
                 since=flag.created_at,
-                query=_person_query(person.name),
+                query=urlencode({"annotator": person.name}),
                 flags=(flag.pk,),
                 annotator=person,
                 answers=answers.get(pk, 0),
@@ -318,7 +319,7 @@ def _expiring(study: Study, people: Mapping[str, Any]) -> Iterator[Alert]:
             "warning",
             text,
             _("Ask whether the page works for them; revoke to free their slots."),
-            query=_person_query(row.name),
+            query=urlencode({"annotator": row.name}),
             annotator=row,
             brief=text,
         )
@@ -427,21 +428,8 @@ def _first(lines: Iterable[str]) -> tuple[str, ...]:
 def _unit_name(unit: Unit) -> str:
     return _("story %(story)s, %(methods)s") % {
         "story": unit.story.key,
-        "methods": " / ".join(_methods(unit)),
+        "methods": " / ".join(unit.methods),
     }
-
-
-def _methods(unit: Unit) -> list[str]:
-    return list(unit.methods)
-
-
-def _unit_query(unit: Unit) -> str:
-    asked = [("method", name) for name in _methods(unit)]
-    return urlencode([*asked, ("story", unit.story.key)])
-
-
-def _person_query(name: str) -> str:
-    return urlencode({"annotator": name})
 
 
 def _when(at: datetime) -> str:

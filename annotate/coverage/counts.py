@@ -56,17 +56,21 @@ class Totals:
         return 100 * self.submitted // self.wanted if self.wanted else 0
 
 
+# What `UnitCounts` holds of each unit.
+COLUMNS = ("pk", "row", "column", "aside", "done", "doubted", "leased", "wanted")
+
+
 class UnitCount(NamedTuple):
     """A unit with what was counted for it."""
 
     pk: int
     methods: tuple[str, ...]
     story: str
+    aside: bool
     done: int
     doubted: int
     leased: int
     wanted: int
-    aside: bool
 
 
 @dataclass(frozen=True)
@@ -92,46 +96,22 @@ class UnitCounts:
         return len(self.pk)
 
     def __iter__(self) -> Iterator[UnitCount]:
-        columns = (
-            self.pk,
-            self.row,
-            self.column,
-            self.done,
-            self.doubted,
-            self.leased,
-            self.wanted,
-            self.aside,
-        )
         order = np.lexsort((self.pk, self.column, self.row))
-        for pk, row, column, done, doubted, leased, wanted, aside in zip(
-            *(values[order].tolist() for values in columns), strict=True
-        ):
+        columns = (getattr(self, name)[order].tolist() for name in COLUMNS)
+        for pk, row, column, aside, *counted in zip(*columns, strict=True):
             yield UnitCount(
-                pk,
-                self.methods[row],
-                self.stories[column],
-                done,
-                doubted,
-                leased,
-                wanted,
-                bool(aside),
+                pk, self.methods[row], self.stories[column], bool(aside), *counted
             )
 
     def only(self, kept: NDArray[np.bool_]) -> "UnitCounts":
         """Return some of the units."""
         rows, row = np.unique(self.row[kept], return_inverse=True)
         columns, column = np.unique(self.column[kept], return_inverse=True)
+        left = {name: getattr(self, name)[kept] for name in COLUMNS}
         return UnitCounts(
             tuple(self.methods[i] for i in rows),
             tuple(self.stories[i] for i in columns),
-            self.pk[kept],
-            row,
-            column,
-            self.done[kept],
-            self.doubted[kept],
-            self.leased[kept],
-            self.wanted[kept],
-            self.aside[kept],
+            **left | {"row": row, "column": column},
         )
 
 

@@ -1,10 +1,8 @@
 """The dashboard's tables, as they are downloaded: a header, and rows one by one."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
-
-from django.utils import timezone
 
 from annotate.coverage import dashboard, snapshots
 from annotate.coverage.completion import times
@@ -12,25 +10,13 @@ from annotate.coverage.counts import UnitCounts, of_question, totals, units
 from annotate.kinds.registry import kind_of
 from annotate.models import Skip, Slot, Study
 
-CsvTable = tuple[tuple[str, ...], Iterable[tuple[object, ...]]]
-
-
-def cells(study: Study) -> CsvTable:
-    """Return every unit and question with what was submitted and what is wanted."""
-    header = (
-        "methods",
-        "story",
-        "dimension",
-        "submitted",
-        "quality_adjusted",
-        "leased",
-        "wanted",
-        "set_aside",
-    )
-    return header, _cells(study)
+Rows = Callable[[Study], Iterator[tuple[object, ...]]]
+# What is told of an annotator as it was counted.
+COUNTED = ("submitted", "planned", "surplus", "session", "sessions", "seconds")
 
 
 def _cells(study: Study) -> Iterator[tuple[object, ...]]:
+    """Yield every unit and question with what was submitted and what is wanted."""
     for dimension, counted in _by_question(study):
         for unit in counted:
             yield (
@@ -52,39 +38,12 @@ def _by_question(study: Study) -> Iterator[tuple[str, UnitCounts]]:
     if any(kind_of(question).of_shots for question in questions):
         yield "", found
     for question in questions:
-        if kind_of(question).of_shots:
-            continue
-        yield question.key, of_question(found, study, question)
-
-
-def annotators(study: Study) -> CsvTable:
-    """Return everybody's progress, speed, checks, agreement and flags."""
-    header = (
-        "annotator",
-        "state",
-        "simulated",
-        "submitted",
-        "planned",
-        "surplus",
-        "sessions_begun",
-        "sessions",
-        "median_seconds",
-        "gold_right",
-        "gold_n",
-        "repeat_difference",
-        "repeat_n",
-        "twin_lower",
-        "twin_n",
-        "agreement_with_rest",
-        "agreement_n",
-        "leases_expired",
-        "flags",
-        "last_seen",
-    )
-    return header, _annotators(study)
+        if not kind_of(question).of_shots:
+            yield question.key, of_question(found, study, question)
 
 
 def _annotators(study: Study) -> Iterator[tuple[object, ...]]:
+    """Yield everybody's progress, speed, checks, agreement and flags."""
     known = _known(study)
     for row in dashboard.person_rows(study, known):
         checks = row.signals.get("checks", {})
@@ -97,12 +56,7 @@ def _annotators(study: Study) -> Iterator[tuple[object, ...]]:
             row.annotator.name,
             row.annotator.state,
             int(row.annotator.is_simulated),
-            row.counted.get("submitted", ""),
-            row.counted.get("planned", ""),
-            row.counted.get("surplus", ""),
-            row.counted.get("session", ""),
-            row.counted.get("sessions", ""),
-            row.counted.get("seconds", ""),
+            *(row.counted.get(name, "") for name in COUNTED),
             *gold,
             *repeat,
             *twin,
@@ -113,12 +67,8 @@ def _annotators(study: Study) -> Iterator[tuple[object, ...]]:
         )
 
 
-def arrivals(study: Study) -> CsvTable:
-    """Return how many slots were submitted each day, and how many there were then."""
-    return ("day", "submitted", "total"), _arrivals(study)
-
-
 def _arrivals(study: Study) -> Iterator[tuple[object, ...]]:
+    """Yield how many slots were submitted each day, and how many there were then."""
     total = 0
     for at, n in times(_known(study).tallies.get("days", [])):
         total += n
@@ -129,9 +79,9 @@ def _known(study: Study) -> snapshots.KnownFigures:
     return snapshots.known(study, totals(study, surplus=0).wanted)
 
 
-def alerts(study: Study) -> CsvTable:
+def _alerts(study: Study) -> Iterator[tuple[object, ...]]:
     """Return what needs attention, the most important first."""
-    rows = (
+    return (
         (
             alert.kind,
             alert.level,
@@ -140,30 +90,21 @@ def alerts(study: Study) -> CsvTable:
             alert.since.isoformat() if alert.since else "",
             "; ".join(alert.notes),
         )
-        for alert in dashboard.attention(study, timezone.now())
+        for alert in dashboard.standing(study).alerts
     )
-    return ("kind", "level", "text", "to_do", "since", "notes"), rows
 
 
-def events(study: Study) -> CsvTable:
-    """Return the whole log, oldest first."""
-    header = ("event", "at", "kind", "annotator", "user", "slot", "details")
+def _events(study: Study) -> Iterator[tuple[object, ...]]:
+    """Yield the whole log, oldest first."""
     rows = study.events.order_by("id").values_list(
         "id", "at", "kind", "annotator__name", "user__username", "slot__code", "details"
     )
-    return header, (
-        (pk, at.isoformat(), kind, name, user, slot, json.dumps(details))
-        for pk, at, kind, name, user, slot, details in rows.iterator(2000)
-    )
-
-
-def comments(study: Study) -> CsvTable:
-    """Return what annotators wrote about stories, and why they skipped some."""
-    header = ("kind", "slot", "story", "methods", "annotator", "at", "text")
-    return header, _comments(study)
+    for pk, at, *told, details in rows.iterator(2000):
+        yield pk, at.isoformat(), *told, json.dumps(details)
 
 
 def _comments(study: Study) -> Iterator[tuple[object, ...]]:
+    """Yield what annotators wrote about stories, and why they skipped some."""
     related = (
         "annotator",
         "unit__story",
@@ -171,28 +112,70 @@ def _comments(study: Study) -> Iterator[tuple[object, ...]]:
     )
     written = study.slots.exclude(comment="").select_related(*related).order_by("pk")
     for slot in written:
-        yield _said("comment", slot, slot, slot.submitted_at, slot.comment)
+        yield _said("comment", slot, slot, slot.submitted_at)
     skips = Skip.objects.filter(slot__study=study).select_related(*related, "slot")
     for skip in skips.order_by("pk"):
-        kind = f"skipped: {skip.reason}"
-        yield _said(kind, skip, skip.slot, skip.created_at, skip.comment)
+        yield _said(f"skipped: {skip.reason}", skip, skip.slot, skip.created_at)
 
 
 def _said(
-    kind: str, said: Slot | Skip, slot: Slot, at: datetime | None, text: str
+    kind: str, said: Slot | Skip, slot: Slot, at: datetime | None
 ) -> tuple[object, ...]:
     unit = said.unit
     methods = " / ".join(unit.methods)
     name = said.annotator.name if said.annotator else ""
     moment = at.isoformat() if at else ""
-    return kind, slot.code, unit.story.key, methods, name, moment, text
+    return kind, slot.code, unit.story.key, methods, name, moment, said.comment
 
 
-TABLES: dict[str, Callable[[Study], CsvTable]] = {
-    "cells": cells,
-    "annotators": annotators,
-    "arrivals": arrivals,
-    "alerts": alerts,
-    "comments": comments,
-    "events": events,
+# Of each table its header, and what yields its rows.
+TABLES: dict[str, tuple[tuple[str, ...], Rows]] = {
+    "cells": (
+        (
+            "methods",
+            "story",
+            "dimension",
+            "submitted",
+            "quality_adjusted",
+            "leased",
+            "wanted",
+            "set_aside",
+        ),
+        _cells,
+    ),
+    "annotators": (
+        (
+            "annotator",
+            "state",
+            "simulated",
+            "submitted",
+            "planned",
+            "surplus",
+            "sessions_begun",
+            "sessions",
+            "median_seconds",
+            "gold_right",
+            "gold_n",
+            "repeat_difference",
+            "repeat_n",
+            "twin_lower",
+            "twin_n",
+            "agreement_with_rest",
+            "agreement_n",
+            "leases_expired",
+            "flags",
+            "last_seen",
+        ),
+        _annotators,
+    ),
+    "arrivals": (("day", "submitted", "total"), _arrivals),
+    "alerts": (("kind", "level", "text", "to_do", "since", "notes"), _alerts),
+    "comments": (
+        ("kind", "slot", "story", "methods", "annotator", "at", "text"),
+        _comments,
+    ),
+    "events": (
+        ("event", "at", "kind", "annotator", "user", "slot", "details"),
+        _events,
+    ),
 }

@@ -81,7 +81,7 @@ class AlphaRow:
     """Agreement on one topic now, and what to expect when the study is complete."""
 
     topic: Topic
-    reason: str
+    reason: str = ""
     alpha: float | None = None
     low: float | None = None
     high: float | None = None
@@ -120,13 +120,19 @@ def _bar(low: float | None, high: float | None) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class Dashboard:
-    """What the page shows, and as of when."""
+class StudyStanding:
+    """How a study stands: what is known, what needs attention, and until when."""
 
     known: snapshots.KnownFigures
     totals: Totals
     alerts: list[Alert]
     outlook: Outlook
+
+
+@dataclass(frozen=True)
+class Dashboard(StudyStanding):
+    """What the page shows beside how the study stands."""
+
     sessions: int
     chart: charts.Chart | None
     by_day: bool
@@ -159,16 +165,6 @@ def version(study: Study, now: datetime | None = None) -> str:
     return f"{event}-{taken}-{seconds // VERSION_LASTS}"
 
 
-@dataclass(frozen=True)
-class StudyStanding:
-    """How a study stands: what is known, what needs attention, and until when."""
-
-    known: snapshots.KnownFigures
-    totals: Totals
-    alerts: list[Alert]
-    outlook: Outlook
-
-
 def standing(
     study: Study, now: datetime | None = None, found: UnitCounts | None = None
 ) -> StudyStanding:
@@ -191,11 +187,6 @@ def standing(
         study, known.tallies, waits, total.left, has_stalled=stalled, now=now
     )
     return StudyStanding(known, total, needed, until)
-
-
-def attention(study: Study, now: datetime | None = None) -> list[Alert]:
-    """Return a study's alerts alone."""
-    return standing(study, now).alerts
 
 
 def _computed_at(
@@ -230,10 +221,7 @@ def dashboard(
     drawn, by_day = _chart(known.tallies, total, stands.outlook, now)
     seen = person_rows(study, known, None if everybody else PEOPLE_SHOWN)
     return Dashboard(
-        known=known,
-        totals=total,
-        alerts=stands.alerts,
-        outlook=stands.outlook,
+        **vars(stands),
         sessions=forecast.sessions_left(
             total.left,
             total.submitted,
@@ -347,15 +335,9 @@ def _alpha_row(
         then_reliability = forecast.spearman_brown(row["alpha"], then_k)
     return AlphaRow(
         topic,
-        "",
-        row["alpha"],
-        low,
-        high,
-        *then,
-        row["n_units"],
-        row["n_answers"],
-        row["mean_k"],
-        row.get("reliability"),
-        then_k,
-        then_reliability,
+        then_low=then[0],
+        then_high=then[1],
+        then_k=then_k,
+        then_reliability=then_reliability,
+        **row,
     )

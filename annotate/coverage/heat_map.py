@@ -3,9 +3,9 @@
 Where there are many stories or rows, neighbours are folded into one.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 import numpy as np
@@ -32,14 +32,14 @@ class Cell:
     the unit that is furthest behind.
     """
 
+    query: str
+    folded: bool
     done: int
     doubted: int
     leased: int
     wanted: int
     aside: int
     worst: UnitShare
-    query: str
-    folded: bool
 
     @property
     def adjusted(self) -> int:
@@ -101,7 +101,7 @@ class HeatMapRow:
     @property
     def query(self) -> str:
         """Return how the list of slots is asked for those of this row."""
-        return urlencode([("method", method) for method in self.methods])
+        return urlencode({"method": self.methods}, doseq=True)
 
 
 @dataclass(frozen=True)
@@ -164,21 +164,13 @@ def grid(found: UnitCounts, *, stories: str = "", rows: str = "") -> HeatMap:
     )
 
 
-class Sums(NamedTuple):
-    """What the units of one cell have in all, and the one furthest behind."""
-
-    done: int
-    doubted: int
-    leased: int
-    wanted: int
-    aside: int
-    worst: UnitShare
-
-
 def _sums(
     found: UnitCounts, bands: Sequence[Fold], columns: Sequence[Fold]
-) -> Mapping[tuple[int, int], Sums]:
-    """Sum the units of each cell that has any, by place of its row and column."""
+) -> dict[tuple[int, int], tuple[Any, ...]]:
+    """Sum the units of each cell that has any, by place of its row and column.
+
+    The sums of a cell come in the order of its fields.
+    """
     band = _folds(bands, len(found.methods))[found.row]
     column = _folds(columns, len(found.stories))[found.column]
     shown = (band != NOWHERE) & (column != NOWHERE)
@@ -201,7 +193,7 @@ def _sums(
     ]
     worst = map(UnitShare, done[order][first].tolist(), wanted[order][first].tolist())
     return {
-        divmod(place, len(columns)): Sums(*values)
+        divmod(place, len(columns)): tuple(values)
         for place, *values in zip(cells.tolist(), *summed, worst, strict=True)
     }
 
@@ -240,11 +232,12 @@ def _span(places: str, n: int) -> tuple[int, int]:
     return (first, last) if 1 <= first <= last else (1, n)
 
 
-def _cell(sums: Sums, methods: tuple[str, ...], band: Fold, column: Fold) -> Cell:
+def _cell(
+    sums: tuple[Any, ...], methods: tuple[str, ...], band: Fold, column: Fold
+) -> Cell:
     folded = band.is_folded or column.is_folded
     if folded:
         query = urlencode({"stories": column.span, "rows": band.span})
     else:
-        asked = [("method", method) for method in methods]
-        query = urlencode([*asked, ("story", column.names[0])])
-    return Cell(*sums, query=query, folded=folded)
+        query = urlencode({"method": methods, "story": column.names[0]}, doseq=True)
+    return Cell(query, folded, *sums)

@@ -29,8 +29,8 @@ class Command(StudyCommand):
 
     def work(self, study: Study, **options: Any) -> None:
         if options["csv"]:
-            header, rows = coverage_tables.TABLES[options["csv"]](study)
-            for piece in csv_lines(header, rows):
+            header, rows = coverage_tables.TABLES[options["csv"]]
+            for piece in csv_lines(header, rows(study)):
                 self.stdout.write(piece, ending="")
             return
         stands = standing(study)

@@ -65,9 +65,9 @@ def coverage_csv(
     """Send one of the dashboard's tables, line by line."""
     if table not in coverage_tables.TABLES:
         raise Http404
-    header, rows = coverage_tables.TABLES[table](study)
+    header, rows = coverage_tables.TABLES[table]
     name = f"{study.slug}-{table}.csv"
-    return StreamingHttpResponse(csv_lines(header, rows), headers=attachment(name))
+    return StreamingHttpResponse(csv_lines(header, rows(study)), headers=attachment(name))
 
 
 @coverage_button

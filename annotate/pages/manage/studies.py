@@ -22,7 +22,7 @@ from annotate.access.permissions import (
 )
 from annotate.answers.analysis_views import named_views
 from annotate.coverage.counts import SURPLUS, WANTED, totals
-from annotate.coverage.dashboard import attention
+from annotate.coverage.dashboard import standing
 from annotate.history.log_lines import ROUTINE, lines
 from annotate.kinds.registry import asks_of_shots, kind_of, tables_of
 from annotate.models import (
@@ -96,7 +96,7 @@ def study_detail(request: UserRequest, study: Study) -> HttpResponse:
         study,
         "manage/study.html",
         coverage=totals(study),
-        alerts=attention(study),
+        alerts=standing(study).alerts,
         people=study.annotators.count(),
         questions=study.questions.all(),
         lines=lines(events.order_by("-id")[:EVENTS_READ], LATEST_LINES),

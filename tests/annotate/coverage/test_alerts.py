@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from annotate.coverage import alerts, snapshots
 from annotate.coverage.counts import totals
-from annotate.coverage.dashboard import attention, standing
+from annotate.coverage.dashboard import standing
 from annotate.coverage.slot_counts import tallies
 from annotate.models import Annotator, Event, Invitation, Slot, Study, Unit
 from annotate.next_slot import choosing
@@ -21,6 +21,10 @@ from tests.people import answer_everything
 from tests.studies import flag, running_study, set_aside
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
+
+
+def attention(study, now=None):
+    return standing(study, now).alerts
 
 
 @pytest.fixture
