@@ -48,7 +48,11 @@ def answer_everything(study: Study, value: int | str = 3) -> None:
                 {},
                 timezone.now(),
                 20.0,
-                {shot.number: answers for shot in slot.unit.story.shots.all()},
+                {
+                    (shot.number, question): value
+                    for shot in slot.unit.story.shots.all()
+                    for question in answers
+                },
             )
             for slot in slots
         )

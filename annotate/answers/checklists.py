@@ -29,8 +29,6 @@ from annotate.slots.locking import (
 # A form without a script posts a box as `3:pan|text`, a shot as done by `looked:3`.
 LOOKED = "looked"
 
-# Storing
-
 
 def record_shot(
     *,
@@ -128,6 +126,3 @@ def record_checklist_form(
         )
         for number in slot.unit.story.shots.values_list("number", flat=True)
     )
-
-
-# Showing

@@ -1,10 +1,9 @@
 """The only writer of answers."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import Count, QuerySet
@@ -21,7 +20,6 @@ from annotate.models import (
     Look,
     Purpose,
     Question,
-    Rating,
     Slot,
     Study,
     Unit,
@@ -52,14 +50,14 @@ class SlotAnswers:
     """All answers of one annotator to one slot, given elsewhere or simulated.
 
     Choices are given as a, b, tie or both_bad in the unit's order; the boxes of a
-    checklist (0, 1) by the number of their shot.
+    checklist (0, 1) by the number of their shot, too.
     """
 
     slot: Slot
     answers: dict[Question, int | str]
     submitted_at: datetime
     seconds: float | None = None
-    boxes: dict[int, dict[Question, int]] = field(default_factory=dict)
+    boxes: dict[tuple[int, Question], int] = field(default_factory=dict)
 
 
 def record_answer(
@@ -69,13 +67,11 @@ def record_answer(
     question: Question,
     value: int | str,
     client_key: str = "",
-    shot: int = 0,
 ) -> Answer:
     """Store one answer as it is given and return the current row.
 
     A rating is a whole number, also in digits as forms send it; a choice is a side.
-    The box of a checklist is about one `shot`; `checklists.record_shot` stores all of
-    a shot's.
+    `checklists.record_shot` stores the boxes of a checklist.
 
     The same value again, or the same `client_key` again, changes nothing. Another
     value becomes the next revision; the earlier one is kept. Before the slot is
@@ -85,7 +81,7 @@ def record_answer(
         raise AnswerError("This question belongs to another study.")
     with transaction.atomic():
         person = locked_annotator(annotator)
-        given = _given(slot, annotator, question, shot)
+        given = _given(slot, annotator, question)
         revisions = list(given.order_by("revision"))
         current = next((row for row in revisions if row.is_current), None)
         same = [row for row in revisions if client_key and row.client_key == client_key]
@@ -93,13 +89,12 @@ def record_answer(
             return current or same[0]
         held = locked_slot(slot.pk, person.study)
         refuse_unless_held(held, person)
-        if kind_of(question).of_shots:
-            refuse_unknown_shot(held, shot)
-        elif shot:
-            raise BadAnswerError("Only the boxes of a checklist are about a shot.")
+        kind = kind_of(question)
+        if kind.of_shots:
+            refuse_unknown_shot(held, 0)
         if question.stories and not question.is_asked_of(held.unit.story):
             raise BadAnswerError("This question is not asked of this story.")
-        fields = _checked(held, question, value, shot)
+        fields = kind.fields(held, question, value)
         renew(held)
         if current is not None and current.value == fields["value"]:
             return current
@@ -134,14 +129,10 @@ def refuse_unknown_shot(held: Slot, shot: int) -> None:
         raise BadAnswerError(_("This story has no shot %(shot)s.") % {"shot": shot})
 
 
-def _given(
-    slot: Slot, annotator: Annotator, question: Question, shot: int
-) -> QuerySet[Answer]:
+def _given(slot: Slot, annotator: Annotator, question: Question) -> QuerySet[Answer]:
     """Return all revisions of an annotator's answer."""
     model = kind_of(question).model
-    key = {"slot": slot, "annotator": annotator, "question": question}
-    place = {"shot": shot} if has_shot(model) else {}
-    return model.objects.filter(**key, **place)
+    return model.objects.filter(slot=slot, annotator=annotator, question=question)
 
 
 def take_back(*, slot: Slot, annotator: Annotator, question: Question) -> None:
@@ -155,22 +146,8 @@ def take_back(*, slot: Slot, annotator: Annotator, question: Question) -> None:
         refuse_unless_held(held, person)
         if held.state == Slot.State.SUBMITTED:
             raise BadAnswerError(_("This answer is closed and cannot be changed."))
-        given = _given(slot, annotator, question, 0)
+        given = _given(slot, annotator, question)
         given.filter(is_current=True).update(is_current=False)
-
-
-def has_shot(model: type[Answer]) -> bool:
-    """Say whether answers of a table may be about a shot."""
-    return model is Rating
-
-
-def _checked(
-    slot: Slot, question: Question, value: int | str, shot: int
-) -> dict[str, Any]:
-    """Return the fields of a valid answer."""
-    kind = kind_of(question)
-    place = {"shot": shot} if has_shot(kind.model) else {}
-    return place | kind.fields(slot, question, value)
 
 
 def current_answers(slot: Slot, annotator: Annotator | None) -> dict[int, Answer]:
@@ -188,28 +165,21 @@ def current_answers(slot: Slot, annotator: Annotator | None) -> dict[int, Answer
     return found
 
 
+@transaction.atomic
 def submit_slot(
-    *, slot: Slot, annotator: Annotator, seconds: float | None = None
+    *,
+    slot: Slot,
+    annotator: Annotator,
+    seconds: float | None = None,
+    offered_at: datetime | None = None,
 ) -> Slot:
     """Close a slot whose questions are all answered; a second time changes nothing.
 
     `seconds` are what the browser says of the time on the page, `annotate.slots.timing`
-    says what of that is believed.
+    says what of that is believed. `offered_at` is when the annotator was given the page
+    beforehand, if that is known.
     """
-    with transaction.atomic():
-        return submit_locked(slot, locked_annotator(annotator), seconds)
-
-
-def submit_locked(
-    slot: Slot,
-    person: Annotator,
-    seconds: float | None,
-    offered_at: datetime | None = None,
-) -> Slot:
-    """Close a slot as `submit_slot` does, for an annotator who is locked already.
-
-    `offered_at` is when they were given its page beforehand, if that is known.
-    """
+    person = locked_annotator(annotator)
     lock_unit(slot.unit_id)
     held = locked_slot(slot.pk, person.study)
     if held.annotator_id == person.pk and held.state == Slot.State.SUBMITTED:
@@ -260,6 +230,13 @@ def asked_questions(slot: Slot) -> list[Question]:
     return questions
 
 
+def move_answers(lost: Slot, to: Slot) -> None:
+    """Let another slot of its annotator have what they answered in one they lost."""
+    tables: list[type[Answer] | type[Look]] = [*tables_of(to.study), Look]
+    for model in tables:
+        model.objects.filter(slot=lost, annotator=to.annotator_id).update(slot=to)
+
+
 def record_comment(*, slot: Slot, annotator: Annotator, text: str) -> None:
     """Store what an annotator writes about a story, where the study asks for it.
 
@@ -293,20 +270,14 @@ def store_judgements(judgements: Iterable[SlotAnswers]) -> int:
             "annotator_id": slot.annotator_id,
             "created_at": judgement.submitted_at,
         }
-        for shot, question, value in _each_answer(judgement):
+        whole = {(0, question): value for question, value in judgement.answers.items()}
+        for (shot, question), value in {**whole, **judgement.boxes}.items():
             kind = kind_of(question)
-            place = {"shot": shot} if has_shot(kind.model) else {}
-            fields = place | kind.stored_fields(slot, question, value)
-            rows[kind.model].append(kind.model(question=question, **fields, **common))
-        looks += [
-            Look(
-                slot=slot,
-                annotator_id=slot.annotator_id,
-                shot=shot,
-                created_at=judgement.submitted_at,
-            )
-            for shot in judgement.boxes
-        ]
+            fields = kind.stored_fields(slot, question, value) | common
+            fields |= {"shot": shot} if shot else {}
+            rows[kind.model].append(kind.model(question=question, **fields))
+        shots = {shot for shot, _question in judgement.boxes}
+        looks += [Look(shot=shot, **common) for shot in sorted(shots)]
         slot.state = Slot.State.SUBMITTED
         slot.submitted_at = judgement.submitted_at
         slot.started_at = judgement.submitted_at - timedelta(
@@ -324,17 +295,6 @@ def store_judgements(judgements: Iterable[SlotAnswers]) -> int:
         event_log.list_slots(slots[0].study, slots)
     analyze(Unit, Slot, *rows)
     return len(slots)
-
-
-def _each_answer(
-    judgement: SlotAnswers,
-) -> Iterator[tuple[int, Question, int | str]]:
-    """Yield shot (0: the whole output), question and value of each answer."""
-    for question, value in judgement.answers.items():
-        yield 0, question, value
-    for shot, boxes in judgement.boxes.items():
-        for question, ticked in boxes.items():
-            yield shot, question, ticked
 
 
 def count_units(study: Study) -> None:

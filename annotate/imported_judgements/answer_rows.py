@@ -13,6 +13,9 @@ from evalcore.importing.names import Names
 from evalcore.importing.score_changes import LINE, ScoreRow
 from evalcore.models import most_letters
 
+COUNT = re.compile(r"0*[1-9][0-9]{0,3}(\.0+)?")
+# Of a whole number, which the reader has checked.
+FOUR_LETTERS = re.compile(r".{1,4}")
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 LONGEST = {
     "annotator": most_letters(Annotator, "name"),
@@ -55,8 +58,8 @@ def row_problems(
             problems.append(Problem(file, what, line, column, row[column][:40] + "..."))
     for column, what, right in (
         ("seconds", "a number of seconds from 0", _is_seconds),
-        ("session", "a whole number from 1 to 9999", _is_count),
-        ("round", "a whole number from 1 to 9999", _has_four_digits),
+        ("session", "a whole number from 1 to 9999", COUNT.fullmatch),
+        ("round", "a whole number from 1 to 9999", FOUR_LETTERS.fullmatch),
         ("submitted_at", "a time such as 2025-06-01T12:00:00Z", _is_time),
     ):
         value = str(row.get(column) or "")
@@ -68,15 +71,6 @@ def row_problems(
 def _is_seconds(text: str) -> bool:
     right = re.fullmatch(r"[0-9]+(\.[0-9]*)?", text)
     return right is not None and float(text) < LONGEST_SECONDS
-
-
-def _is_count(text: str) -> bool:
-    return re.fullmatch(r"0*[1-9][0-9]{0,3}(\.0+)?", text) is not None
-
-
-def _has_four_digits(text: str) -> bool:
-    """Say whether a whole number, which the reader has checked, fits its column."""
-    return len(text) <= 4
 
 
 def _is_time(text: str) -> bool:

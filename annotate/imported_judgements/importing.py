@@ -1,6 +1,6 @@
 """Import ratings and choices that people gave elsewhere."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from analysis.problems import InputError, Problem, Problems, by_line
-from analysis.tables import FLAGS
+from analysis.tables import CHOICE_COLUMNS, FLAGS, RATING_COLUMNS
 from annotate import event_log
 from annotate.answers.analysis_views import add_views
 from annotate.answers.writing import SlotAnswers, store_judgements
@@ -42,23 +42,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # Columns that come back in an export; others of the file are not kept.
-KEPT = (
-    "round",
-    "session",
-    "submitted_at",
-    "seconds",
-    "left_method",
-    "story",
-    "method",
-    "method_a",
-    "method_b",
-    "dimension",
-    "criterion",
-    "annotator",
-    "rating",
-    "choice",
-    "shot",
-)
+KEPT = {
+    *RATING_COLUMNS,
+    *CHOICE_COLUMNS,
+    *("round", "session", "submitted_at", "seconds", "left_method", "shot"),
+}
 # What fits the column of a rating on every database.
 LOWEST, HIGHEST = -1000, 1000
 
@@ -216,9 +204,7 @@ class _Importer:
         self.groups: dict[SlotKey, list[ScoreRow]] = defaultdict(list)
         for row in rows:
             self.groups[slot_key(row)].append(row)
-        per_unit: dict[tuple[str, Methods, str], int] = defaultdict(int)
-        for story, outputs, _annotator, round_ in self.groups:
-            per_unit[story, outputs, round_] += 1
+        per_unit = Counter((key[0], key[1], key[3]) for key in self.groups)
         self.study = Study.objects.create(
             slug=slug,
             title=slug,
@@ -230,10 +216,9 @@ class _Importer:
         )
         add_views(self.study)
         self.kind, self.scale = kind, scale
-        self.per_unit: dict[tuple[str, Methods], int] = defaultdict(int)
+        self.per_unit: Counter[tuple[str, Methods]] = Counter()
         for (story, outputs, _round), count in per_unit.items():
-            most = max(self.per_unit[story, outputs], count)
-            self.per_unit[story, outputs] = most
+            self.per_unit[story, outputs] = max(self.per_unit[story, outputs], count)
 
     def store(self) -> int:
         """Write everything and return the number of slots."""
@@ -241,8 +226,8 @@ class _Importer:
         annotators = self._annotators()
         units = self._units()
         slots = {}
-        ordinals: dict[tuple[str, Methods, str], int] = defaultdict(int)
-        positions: dict[str, int] = defaultdict(int)
+        ordinals: Counter[tuple[str, Methods, str]] = Counter()
+        positions: Counter[str] = Counter()
         for key, rows in self.groups.items():
             story, outputs, annotator, round_ = key
             ordinals[story, outputs, round_] += 1
@@ -275,9 +260,7 @@ class _Importer:
         """Return the answers of one slot; of a checklist, its boxes by shot."""
         if not self.kind.of_shots:
             return {"answers": {questions[r["question"]]: r["answer"] for r in rows}}
-        boxes: dict[int, dict[Question, int]] = defaultdict(dict)
-        for row in rows:
-            boxes[shot_number(row)][questions[row["question"]]] = row["answer"]
+        boxes = {(shot_number(r), questions[r["question"]]): r["answer"] for r in rows}
         return {"answers": {}, "boxes": boxes}
 
     def _questions(self) -> dict[str, Question]:
@@ -299,7 +282,6 @@ class _Importer:
         return {q.key: q for q in Question.objects.bulk_create(rows)}
 
     def _annotators(self) -> dict[str, Annotator]:
-        names = sorted({row["annotator"] for row in self.rows})
         now = timezone.now()
         rows = [
             Annotator(
@@ -308,7 +290,7 @@ class _Importer:
                 state=Annotator.State.FINISHED,
                 finished_at=now,
             )
-            for name in names
+            for name in sorted({row["annotator"] for row in self.rows})
         ]
         return {a.name: a for a in Annotator.objects.bulk_create(rows)}
 
@@ -345,9 +327,7 @@ def _a_is_left(row: ScoreRow, outputs: tuple[str, ...]) -> bool | None:
 
 def _when(row: ScoreRow) -> datetime:
     text = str(row.get("submitted_at") or "")
-    if not text:
-        return timezone.now()
-    return as_utc(text)
+    return as_utc(text) if text else timezone.now()
 
 
 def _seconds(row: ScoreRow) -> float | None:

@@ -6,7 +6,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotate import event_log
-from annotate.answers.writing import submit_locked
+from annotate.answers.writing import submit_slot
 from annotate.models import Annotator, Event, Purpose, Slot
 from annotate.next_slot import choosing
 from annotate.quality import monitoring, training
@@ -34,7 +34,9 @@ def submit(
     """
     with transaction.atomic():
         person = locked_annotator(annotator)
-        submitted = submit_locked(slot, person, seconds, offered_at)
+        submitted = submit_slot(
+            slot=slot, annotator=person, seconds=seconds, offered_at=offered_at
+        )
         if submitted.purpose == Purpose.TRAINING:
             training.conclude(annotator)
         elif not _will_show(person, goes_on) and _finish(person, wanted=False):

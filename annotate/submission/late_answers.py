@@ -15,8 +15,8 @@ from django.db.models import Q
 from django.utils import timezone
 
 from annotate import event_log
-from annotate.kinds.registry import tables_of
-from annotate.models import Annotator, Answer, Event, Look, Purpose, Slot
+from annotate.answers.writing import move_answers
+from annotate.models import Annotator, Event, Purpose, Slot
 from annotate.models.units import OUTPUTS
 from annotate.next_slot import choosing
 from annotate.slots.errors import LostSlotError, SlotTakenError
@@ -131,7 +131,7 @@ def _surplus_for(lost: Slot, person: Annotator, since: datetime | None) -> Slot:
     now = timezone.now()
     claim = last_place(person).claim(lost.unit.story_id)
     surplus = Slot.objects.create(
-        study_id=lost.study_id,
+        study=person.study,
         unit_id=lost.unit_id,
         round=lost.round,
         state=Slot.State.LEASED,
@@ -146,8 +146,6 @@ def _surplus_for(lost: Slot, person: Annotator, since: datetime | None) -> Slot:
         started_at=now,
         offered_at=since or now,
     )
-    tables: list[type[Answer] | type[Look]] = [*tables_of(person.study), Look]
-    for model in tables:
-        model.objects.filter(slot=lost, annotator=person).update(slot=surplus)
+    move_answers(lost, surplus)
     event_log.note_slot(Event.Kind.SLOT_LATE, surplus, instead_of=lost.code)
     return surplus

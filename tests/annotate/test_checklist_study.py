@@ -37,8 +37,9 @@ def tick(slot, *keys, at=None):
     """Submit an open slot with the same boxes ticked in every shot."""
     questions = list(slot.study.questions.all())
     boxes = {
-        shot.number: {q: int(q.key in keys) for q in questions}
+        (shot.number, question): int(question.key in keys)
         for shot in slot.unit.story.shots.all()
+        for question in questions
     }
     at = at or timezone.now()
     store_judgements([SlotAnswers(slot, {}, at, 40.0, boxes)])

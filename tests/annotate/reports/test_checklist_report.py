@@ -28,12 +28,11 @@ def study():
         quality = QUALITY[slot.unit.output_a.method.name]
         boxes = {}
         for shot in (1, 2):
-            boxes[shot] = {}
             for label in ("pan", "people", "animals"):
                 asked = int(label != "pan")
                 shown = int(dice.random() < quality) if asked else 0
-                boxes[shot][questions[f"{label}|text"]] = asked
-                boxes[shot][questions[f"{label}|video"]] = shown
+                boxes[shot, questions[f"{label}|text"]] = asked
+                boxes[shot, questions[f"{label}|video"]] = shown
         store_judgements([SlotAnswers(slot, {}, timezone.now(), 60.0, boxes)])
     now = timezone.now()
     run = MetricRun.objects.create(
