@@ -103,13 +103,13 @@ class BlindingCheck:
             self._take_media(found, answer)
         self.leaks += _unseen(found)
         for code, addresses in found.embedded.items():
-            methods = {a: _method(found, a) for a in addresses}
+            methods = {a: label(found.output_at(a)) for a in addresses}
             self.embedded.append((f"slot {code}", methods))
         self.scanner.count(found)
 
     def _take_media(self, found: Visit, answer: SeatAnswer) -> None:
         output = found.output_at(answer.address)
-        where, method = found.plain(answer.address), label(output) if output else ""
+        where, method = found.plain(answer.address), label(output)
         where += f" of story {found.unit.story.key}"
         facts, leaks = self.scanner.media(answer, where, method)
         self.leaks += leaks
@@ -125,13 +125,16 @@ class BlindingCheck:
         of_methods = [one for one in self.sent if one.method]
         videos = [one for one in of_methods if one.facts.seconds is not None]
         sizes = list(method_differences.compare_sizes(of_methods, self.box))
-        sizes += [one for one in self.scanner.numbers() if _SIZE.search(one.where)]
+        numbers = list(self.scanner.numbers())
+        sizes += [one for one in numbers if _SIZE.search(one.where)]
+        shots = (n.number for u in self.units for n in u.story.shots.all())
+        most = max(shots, default=0)  # the highest number that an address may hold
         self.leaks += [
             *method_differences.compare_headers(self.sent),
             *method_differences.compare_headers(self.pages),
             *method_differences.compare_marks(of_methods),
             *method_differences.repeated_addresses(self.embedded),
-            *method_differences.telling_parts(self.parts, self._most()),
+            *method_differences.telling_parts(self.parts, most),
             *self.scanner.common(),
         ]
         warnings = self.report.warnings
@@ -142,25 +145,15 @@ class BlindingCheck:
             warnings += sizes
         warnings += method_differences.compare_gaps(self.gaps)
         warnings += method_differences.compare_videos(videos)
-        warnings += [
-            one for one in self.scanner.numbers() if not _SIZE.search(one.where)
-        ]
+        warnings += [one for one in numbers if not _SIZE.search(one.where)]
         warnings += self._mentioned()
         self.report.leaks, self.report.warnings = folded(self.leaks), folded(warnings)
         self._note()
 
-    def _most(self) -> int:
-        """Return the highest number of a shot that an address may hold."""
-        return max(
-            (shot.number for unit in self.units for shot in unit.story.shots.all()),
-            default=0,
-        )
-
     def _mentioned(self) -> Iterator[BlindingFinding]:
         """Yield names in texts that the study shows on purpose."""
         for text, where in self.texts.items():
-            for found in self.scanner.telltales.find(text):
-                one = found.telltale
+            for one in self.scanner.telltales.find(text):
                 if one.kind == "name":
                     yield BlindingFinding(
                         f"name “{one.text}” in a text of the study",
@@ -170,7 +163,8 @@ class BlindingCheck:
                     )
 
     def _note(self) -> None:
-        names = self.scanner.uncertain()
+        # These are looked for less strictly.
+        names = sorted({one.text for one in self.scanner.telltales.common})
         if names:
             more = f" and {len(names) - MOST_NAMED} more" * (len(names) > MOST_NAMED)
             listed = ", ".join(names[:MOST_NAMED])
@@ -190,8 +184,10 @@ class BlindingCheck:
 NO_FACTS = Facts("page")
 
 
-def label(output: Output) -> str:
-    """Return whose output it is, told apart from its degraded twin."""
+def label(output: Output | None) -> str:
+    """Return whose output it is, told apart from its degraded twin; "" of nobody's."""
+    if output is None:
+        return ""
     return output.method.name + " (degraded)" * (output.twin_of_id is not None)
 
 
@@ -207,11 +203,6 @@ def _unseen(found: Visit) -> Iterator[BlindingFinding]:
                 label(output),
                 "a page that names what it shows",
             )
-
-
-def _method(found: Visit, address: str) -> str:
-    output = found.output_at(address)
-    return label(output) if output else ""
 
 
 def _parts(found: Visit, answer: SeatAnswer) -> tuple[str, ...]:
@@ -257,12 +248,12 @@ def _covering(listed: Iterable[Unit], slots: int) -> list[Unit]:
     by_story: dict[int, list[Unit]] = defaultdict(list)
     for unit in listed:
         by_story[unit.story_id].append(unit)
-    lacking = Counter({name: LEAST for unit in listed for name in _names(unit)})
+    lacking = Counter({name: LEAST for unit in listed for name in unit.methods})
     chosen: list[Unit] = []
     for units in by_story.values():
         here: set[str] = set()
         for unit in units:
-            new = set(_names(unit)) - here
+            new = set(unit.methods) - here
             wanted = any(lacking[name] > 0 for name in new)
             if new and (wanted or len(chosen) < slots):
                 chosen.append(unit)
@@ -271,7 +262,3 @@ def _covering(listed: Iterable[Unit], slots: int) -> list[Unit]:
         if len(chosen) >= slots and not any(n > 0 for n in lacking.values()):
             break
     return chosen
-
-
-def _names(unit: Unit) -> list[str]:
-    return list(unit.methods)

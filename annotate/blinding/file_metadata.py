@@ -69,9 +69,9 @@ def _picture(kind: str, data: bytes, parts: list[tuple[str, bytes]]) -> Facts:
     )
     try:
         with Image.open(io.BytesIO(data)) as picture:
-            size = picture.size
+            size: tuple[int, int] | None = picture.size
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError):
-        return Facts(kind, None, tuple(metadata), marks)
+        size = None
     return Facts(kind, size, tuple(metadata), marks)
 
 

@@ -14,12 +14,12 @@ from annotate.blinding.leaks import (
     hash_starts,
 )
 from annotate.blinding.method_differences import forbidden_headers
-from annotate.blinding.page_texts import Piece
 from annotate.blinding.seat_crawl import SeatAnswer, Visit
 
 # What people read; the rest of a page is for browsers and scripts.
 READ = {"text", "alt", "title", "aria-label", "placeholder", "content", "summary"}
 NO_NAMES = "nothing that tells a method in anything that annotators are sent"
+NO_METADATA = "pictures and videos without metadata"
 NO_CODES = "random links and codes, addresses that say only where something stands"
 
 MORE_OFTEN = "more often on this method's pages than on others of the same stories"
@@ -59,7 +59,7 @@ class Scanner:
                 "an answer",
             )
         plain = visit.plain if visit else str
-        yield from forbidden_headers(where, answer.headers, "")
+        yield from forbidden_headers(where, answer.headers)
         lines = [(f"header {name}", text) for name, text in answer.headers.items()]
         lines += [("cookie", text) for text in answer.cookies]
         for name, text in lines:
@@ -71,25 +71,27 @@ class Scanner:
             else:
                 yield from self._hidden(plain(piece.text), place)
 
-    def _read(self, text: str, place: str) -> Iterator[BlindingFinding]:
-        for found in self.telltales.find(text):
-            if found.telltale in self._left(text):
-                yield self._finding(found.telltale, place)
+    def _read(self, text: str, place: str, least: int = 1) -> Iterator[BlindingFinding]:
+        """Yield what stands elsewhere than in the study's own texts."""
+        if found := list(self.telltales.find(text, least=least)):
+            left = set(self.telltales.find(self._without_own(text)))
+            for one in found:
+                if one in left:
+                    yield self._finding(one, place)
 
-    def _left(self, text: str) -> set[Telltale]:
-        """Return the telltales of what is left without the study's own texts."""
+    def _without_own(self, text: str) -> str:
+        """Return what is left of a text without the study's own texts."""
         rest = " ".join(text.split())
         for own in self.own:
             rest = rest.replace(own, " … ")
-        return {found.telltale for found in self.telltales.find(rest)}
+        return rest
 
     def _hidden(
         self, text: str, place: str, least: int = 1
     ) -> Iterator[BlindingFinding]:
-        for known in (self.telltales, self.checks):
-            for found in known.find(text, least=least):
-                if found.telltale in self._left(text) or known is self.checks:
-                    yield self._finding(found.telltale, place)
+        yield from self._read(text, place, least)
+        for one in self.checks.find(text, least=least):
+            yield self._finding(one, place)
         for start in sorted(hash_starts(text) & self.hashes.keys()):
             yield BlindingFinding(
                 f"hash of a picture ({start}…)", place, self.hashes[start], NO_CODES
@@ -110,33 +112,20 @@ class Scanner:
         """Return what a picture or video tells, and what of it gives away."""
         facts = examine(answer.body)
         found = [
-            BlindingFinding(
-                f"metadata of a file: {tag}",
-                f"at {where}",
-                method,
-                "pictures and videos without metadata",
-            )
+            (f"metadata of a file: {tag}", method, NO_METADATA)
             for tag in facts.metadata
         ]
         found += [
-            BlindingFinding(
-                f"{one.kind} “{one.text}” in the bytes of a file",
-                f"at {where}",
-                one.who,
-                "pictures and videos without metadata",
-            )
+            (f"{one.kind} “{one.text}” in the bytes of a file", one.who, NO_METADATA)
             for one in self.telltales.find_bytes(answer.body)
         ]
         if facts.size is None:
-            found.append(
-                BlindingFinding(
-                    f"a file of kind {facts.kind} that cannot be read",
-                    f"at {where}",
-                    method,
-                    "WebP pictures and mp4 videos",
-                )
-            )
-        return facts, found
+            what = f"a file of kind {facts.kind} that cannot be read"
+            found.append((what, method, "WebP pictures and mp4 videos"))
+        return facts, [
+            BlindingFinding(what, f"at {where}", whose, right)
+            for what, whose, right in found
+        ]
 
     # What stands everywhere
 
@@ -147,18 +136,12 @@ class Scanner:
         for page in visit.pages:
             for piece in page.pieces:
                 place = (page.language, piece.element, piece.attribute)
-                for one in self._common(visit, piece):
+                text = self._without_own(visit.plain(piece.text))
+                for one in self.telltales.find_common(text):
                     counted[one, place] += 1
                 if piece.attribute not in READ and _NUMBER.fullmatch(piece.text):
                     counted[piece.text, place] += 1
         self.counted[visit.unit.story.key].append((methods, counted))
-
-    def _common(self, visit: Visit, piece: Piece) -> Iterator[Telltale]:
-        text = " ".join(visit.plain(piece.text).split())
-        for own in self.own:
-            text = text.replace(own, " … ")
-        for found in self.telltales.find_common(text):
-            yield found.telltale
 
     def common(self) -> Iterator[BlindingFinding]:
         """Yield common telltales that stand more often where their method is shown."""
@@ -205,7 +188,3 @@ class Scanner:
         ]
         both = [(own, others) for own, others in held if own and others]
         return bool(both) and all(min(own) > max(others) for own, others in both)
-
-    def uncertain(self) -> list[str]:
-        """Return the common telltales, which are looked for less strictly."""
-        return sorted({one.text for one in self.telltales.common})

@@ -7,6 +7,7 @@ found in `gpt_4o.png`, `UNO` in `/uno/` but not in `unopened`.
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import repeat
 from urllib.parse import unquote
 
 # Bytes of pictures are as good as random: shorter words would turn up in them.
@@ -32,15 +33,6 @@ class Telltale:
         return ", ".join(sorted(self.methods))
 
 
-@dataclass(frozen=True)
-class FoundLeak:
-    """A telltale at a place of a text."""
-
-    telltale: Telltale
-    start: int
-    end: int
-
-
 class Telltales:
     """All telltales of a study, ready to be looked for.
 
@@ -60,12 +52,15 @@ class Telltales:
         self.clear = [one for one in every if one not in self.common]
         self._common, self._clear = _Search(self.common), _Search(self.clear)
 
-    def find(self, text: str, *, least: int = 1) -> Iterator[FoundLeak]:
-        """Return the clear telltales of a text, also if it is encoded for addresses."""
+    def find(self, text: str, *, least: int = 1) -> Iterator[Telltale]:
+        """Yield the clear telltales of a text, also if it is encoded for addresses.
+
+        Each as often as it stands there.
+        """
         return self._clear.find(text, least)
 
-    def find_common(self, text: str) -> Iterator[FoundLeak]:
-        """Return the common telltales of a text."""
+    def find_common(self, text: str) -> Iterator[Telltale]:
+        """Yield the common telltales of a text."""
         return self._common.find(text, 1)
 
     def find_bytes(self, data: bytes) -> Iterator[Telltale]:
@@ -88,14 +83,13 @@ class _Search:
         every = [pattern.pattern for _one, pattern, _length in self.each]
         self.any = re.compile("|".join(every), re.I)
 
-    def find(self, text: str, least: int) -> Iterator[FoundLeak]:
+    def find(self, text: str, least: int) -> Iterator[Telltale]:
         plain = unquote(text)
         if not self.each or not self.any.search(plain):
             return
         for one, pattern, length in self.each:
             if length >= least:
-                for match in pattern.finditer(plain):
-                    yield FoundLeak(one, match.start(), match.end())
+                yield from repeat(one, len(pattern.findall(plain)))
 
 
 def words(text: str) -> list[str]:

@@ -30,7 +30,7 @@ class SentMedia:
 
 
 def forbidden_headers(
-    address: str, headers: Mapping[str, str], method: str
+    address: str, headers: Mapping[str, str]
 ) -> Iterator[BlindingFinding]:
     """Yield headers by which equal contents or files could be recognised."""
     for name, value in headers.items():
@@ -38,56 +38,40 @@ def forbidden_headers(
             yield BlindingFinding(
                 f"header {name} ({value[:60]})",
                 f"at {address}",
-                method,
+                "",
                 "no ETag, Last-Modified or Content-Disposition in any answer",
             )
 
 
 def compare_headers(sent: Iterable[SentMedia]) -> Iterator[BlindingFinding]:
     """Yield headers that some methods have, or have with another value."""
+    right = "the same headers with the same values for all methods"
     for group, answers in _grouped(sent):
         shown = [(a, {n.lower(): v for n, v in a.headers.items()}) for a in answers]
         names = {name for _a, headers in shown for name in headers}
         for name in sorted(names - OWN - FORBIDDEN):
             found = [(a, headers.get(name, "none")) for a, headers in shown]
-            for one, value, usual in _odd(found):
-                yield BlindingFinding(
-                    f"header {name} of {group}: {value}, elsewhere {usual}",
-                    f"at {one.address}",
-                    one.method,
-                    "the same headers with the same values for all methods",
-                )
+            yield from _odd(found, f"header {name} of {group}:", right)
 
 
 def compare_marks(sent: Iterable[SentMedia]) -> Iterator[BlindingFinding]:
     """Yield colour profiles and encoder settings that not all methods have."""
+    right = "the same format, profile and encoder for all methods"
     for group, answers in _grouped(sent):
         marks = [(a, ", ".join((a.facts.kind, *a.facts.marks))) for a in answers]
-        for one, value, usual in _odd([(a, told or "none") for a, told in marks]):
-            yield BlindingFinding(
-                f"{group} differ in their files: {value}, elsewhere {usual}",
-                f"at {one.address}",
-                one.method,
-                "the same format, profile and encoder for all methods",
-            )
+        yield from _odd(marks, f"{group} differ in their files:", right)
 
 
 def compare_sizes(
     sent: Iterable[SentMedia], box: tuple[int, int] | None
 ) -> Iterator[BlindingFinding]:
     """Yield sizes in pixels by which a method could be recognised."""
+    right = "all in one size"
+    if box:
+        right += ", {} x {} for the display".format(*box)
     for group, answers in _grouped(sent):
         sized = [(a, "{} x {}".format(*a.facts.size)) for a in answers if a.facts.size]
-        right = "all in one size"
-        if box:
-            right += ", {} x {} for the display".format(*box)
-        for one, value, usual in _odd(sized):
-            yield BlindingFinding(
-                f"{group} are {value} pixels, elsewhere {usual}",
-                f"at {one.address}",
-                one.method,
-                right,
-            )
+        yield from _odd(sized, f"{group} are", right, " pixels")
 
 
 def compare_videos(sent: Iterable[SentMedia]) -> Iterator[BlindingFinding]:
@@ -203,13 +187,13 @@ def _grouped(sent: Iterable[SentMedia]) -> Iterator[tuple[str, list[SentMedia]]]
 
 
 def _odd(
-    values: list[tuple[SentMedia, str]],
-) -> Iterator[tuple[SentMedia, str, str]]:
+    values: list[tuple[SentMedia, str]], what: str, right: str, unit: str = ""
+) -> Iterator[BlindingFinding]:
     """Yield what differs from the value that most answers have, with both values."""
-    counted = Counter(value for _one, value in values)
-    if len(counted) < 2:
+    if not values:
         return
-    usual = counted.most_common(1)[0][0]
+    usual = Counter(value for _one, value in values).most_common(1)[0][0]
     for one, value in values:
         if value != usual:
-            yield one, value, usual
+            found = f"{what} {value}{unit}, elsewhere {usual}"
+            yield BlindingFinding(found, f"at {one.address}", one.method, right)

@@ -97,24 +97,22 @@ class Visit:
 
     def output_at(self, address: str) -> Output | None:
         """Return the output that an address shows, None of a character or a page."""
-        return self.shown.get(str(_kwargs(address).get("side", "")))
+        return self.shown.get(str(_resolved(address)[1].get("side", "")))
 
 
-def _kwargs(address: str) -> Mapping[str, object]:
+def _resolved(address: str) -> tuple[str, Mapping[str, object]]:
+    """Return the name of what an address leads to, and what it is about."""
     try:
-        return resolve(urlsplit(address).path).kwargs
+        found = resolve(urlsplit(address).path)
     except Resolver404:
-        return {}
+        return "media", {}
+    return (found.url_name or "media").removeprefix("rate-"), found.kwargs
 
 
 def group(address: str) -> str:
     """Return what kind of media an address shows: `picture (thumb)`."""
-    try:
-        found = resolve(urlsplit(address).path)
-    except Resolver404:
-        return "media"
-    name = (found.url_name or "media").removeprefix("rate-")
-    rendition = found.kwargs.get("rendition")
+    name, about = _resolved(address)
+    rendition = about.get("rendition")
     return f"{name} ({rendition})" if rendition else name
 
 

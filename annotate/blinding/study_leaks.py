@@ -4,6 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import PurePath
+from typing import Any
 
 from django.conf import settings
 from django.db.models import Count, Q, QuerySet
@@ -60,36 +61,32 @@ def check_words() -> list[Telltale]:
     return [Telltale(str(word), "kind of check", frozenset()) for word in told]
 
 
+def _media(outputs: QuerySet[Output], *fields: str) -> Iterator[tuple[Any, ...]]:
+    """Yield the method and these fields of each picture and video, once."""
+    frames = Frame.objects.filter(output__in=outputs, media__isnull=False)
+    videos = Output.everything.filter(pk__in=outputs, video__isnull=False)
+    for rows, method, file in (
+        (frames, "output__method__name", "media"),
+        (videos, "method__name", "video"),
+    ):
+        shown = (f"{file}__{field}" for field in fields)
+        yield from rows.order_by().values_list(method, *shown).distinct().iterator()
+
+
 def hashes(outputs: QuerySet[Output]) -> dict[str, str]:
     """Return the method of each picture and video by how its hashes begin."""
-    owners: dict[str, str] = {}
-    for lookup, files in (
-        ("media", Frame.objects.filter(output__in=outputs, media__isnull=False)),
-        ("video", Output.everything.filter(pk__in=outputs, video__isnull=False)),
-    ):
-        method = "output__method__name" if lookup == "media" else "method__name"
-        rows = files.order_by().values_list(
-            method, f"{lookup}__sha256", f"{lookup}__source_sha256"
-        )
-        for name, *digests in rows.iterator():
-            for digest in digests:
-                owners[digest[:HASH_START]] = name
-    return owners
+    return {
+        digest[:HASH_START]: name
+        for name, *digests in _media(outputs, "sha256", "source_sha256")
+        for digest in digests
+    }
 
 
 def shapes(outputs: QuerySet[Output]) -> dict[str, set[str]]:
     """Return the shapes of each method's pictures and videos, as width to height."""
     found: dict[str, set[str]] = defaultdict(set)
-    frames = Frame.objects.filter(output__in=outputs, media__isnull=False)
-    videos = Output.everything.filter(pk__in=outputs, video__isnull=False)
-    for rows in (
-        frames.order_by().values_list(
-            "output__method__name", "media__width", "media__height"
-        ),
-        videos.order_by().values_list("method__name", "video__width", "video__height"),
-    ):
-        for method, width, height in rows.distinct():
-            found[method].add(f"{width / height:.2f} : 1")
+    for method, width, height in _media(outputs, "width", "height"):
+        found[method].add(f"{width / height:.2f} : 1")
     return found
 
 

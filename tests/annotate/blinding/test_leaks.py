@@ -31,7 +31,7 @@ def telltales(*names: str) -> Telltales:
     ],
 )
 def test_a_name_is_found(name, text):
-    assert [found.telltale.text for found in telltales(name).find(text)] == [name]
+    assert [found.text for found in telltales(name).find(text)] == [name]
 
 
 @pytest.mark.parametrize(
