@@ -27,18 +27,11 @@ class MomentError(ValueError):
 
 @dataclass(frozen=True)
 class Moment:
-    """A study as of an event.
+    """A study as of an event, whose id is part of what is seen.
 
-    Parameters
-    ----------
-    event
-        The event's id; it is part of what is seen.
-    at
-        The latest time of the events until then: answers given later are not seen.
-    slots
-        Each slot's state, annotator and ordinal.
-    hidden
-        The keys of the views from which the answers of each excluded slot are hidden.
+    `at` is the latest time of the events until then: answers given later are not seen.
+    `slots` have each slot's state, annotator and ordinal, `hidden` the keys of the
+    views from which the answers of each excluded slot are hidden.
     """
 
     event: int
@@ -93,7 +86,7 @@ def moment(study: Study, event: int) -> Moment:
         text = _("The log does not follow the slots of %(study)s as early as that.")
         raise MomentError(text % {"study": study.slug})
     events = known.filter(pk__lte=event)
-    told = _hidden(events)
+    told = hidden_views(events)
     hidden = {
         pk: told.get(pk, frozenset([MAIN]))  # excluded before there were views
         for pk, slot in slots.items()
@@ -108,13 +101,8 @@ def now(study: Study, user: User | None = None) -> Moment:
     return moment(study, mark(study, user).pk)
 
 
-def hidden_now(study: Study) -> dict[int, frozenset[str]]:
-    """Return by slot the keys of the views that hide its answers, by the whole log."""
-    return _hidden(Event.objects.filter(study=study))
-
-
-def _hidden(events: QuerySet[Event]) -> dict[int, frozenset[str]]:
-    """Follow from which views the answers of excluded slots are hidden."""
+def hidden_views(events: QuerySet[Event]) -> dict[int, frozenset[str]]:
+    """Return by slot the keys of the views that hide its answers, by these events."""
     told: dict[int, frozenset[str]] = {}
     rows = events.filter(kind__in=HIDING).order_by("pk")
     for kind, slot, details in rows.values_list("kind", "slot", "details"):

@@ -144,7 +144,7 @@ def _views(study: Study) -> Iterator[str]:
     for key in (MAIN, EVERYTHING):
         if key not in keys:
             yield f"study {study.slug}: has no view {key}"
-    told = as_of_event.hidden_now(study)
+    told = as_of_event.hidden_views(study.events.all())
     for row in in_force(study).select_related("slot").prefetch_related("views"):
         hidden = {view.key for view in row.views.all()}
         if MAIN not in hidden or EVERYTHING in hidden:
@@ -201,7 +201,6 @@ def _answers_of(model: type[Answer], study: Study) -> Iterator[str]:
 
 
 def _shots(study: Study) -> dict[int, int]:
-    """Return how many shots each story of a benchmark has."""
     shots = Shot.objects.filter(story__benchmark=study.benchmark_id).order_by()
     return dict(shots.values_list("story").annotate(n=Count("pk")))
 

@@ -54,15 +54,17 @@ def choose(study: Study, free: QuerySet[Slot]) -> Slot | None:
     """
     board = _board(study)
     known = _standing(study, board)
-    if _stop_rule(study).holds(known):
+    asked = study.adaptive
+    rule = adaptive.StopRule(asked["top"], asked["confidence"], asked["least"])
+    if rule.holds(known):
         _stop(study, board, known)
         return None
     left, right = _allowed(study, board, free)
     chosen = adaptive.pick(
-        adaptive.information(known, top=study.adaptive["top"]),
+        adaptive.information(known, top=asked["top"]),
         left + right,
         np.random.default_rng(),
-        explore=study.adaptive["explore"],
+        explore=asked["explore"],
     )
     return None if chosen is None else _slot_of(board, free, chosen, left, right)
 
@@ -117,7 +119,6 @@ def _allowed(
 
 
 def _standing(study: Study, board: MethodBoard) -> adaptive.MethodEstimates:
-    """Return what the answers so far say about the methods."""
     size = len(board.methods)
     wins, ties = np.zeros((2, size, size))
     given = (
@@ -143,11 +144,6 @@ def _standing(study: Study, board: MethodBoard) -> adaptive.MethodEstimates:
         else:
             ties[i, j] += n
     return adaptive.standing(wins, ties)
-
-
-def _stop_rule(study: Study) -> adaptive.StopRule:
-    asked = study.adaptive
-    return adaptive.StopRule(asked["top"], asked["confidence"], asked["least"])
 
 
 @transaction.atomic

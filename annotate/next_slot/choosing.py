@@ -161,7 +161,7 @@ def _goes_on(person: Annotator, following: NextStep, session: int | None) -> boo
     assert slot is not None
     if slot.annotator_id is None and person.state == Annotator.State.FINISHED:
         return False
-    return session == leasing.session_of(slot, person, following.claim)
+    return session == leasing.session_for(slot, person, following.claim)
 
 
 def has_room(annotator: Annotator) -> bool:
@@ -222,44 +222,14 @@ def free_slots(annotator: Annotator) -> QuerySet[Slot]:
 
 
 def free_slot(annotator: Annotator, code: str, related: Sequence[str]) -> Slot | None:
-    """Return the slot of a code, if it `is_free_for` the annotator; nothing is taken.
+    """Return the slot of a code, if it is one of the `free_slots`; nothing is taken.
 
     `related` rows are read with it.
     """
-    rows = Slot.objects.select_related(*related)
-    try:
-        slot = rows.get(study=annotator.study_id, code=code)
-    except Slot.DoesNotExist:
-        return None
-    return slot if is_free_for(annotator, slot) else None
-
-
-def is_free_for(annotator: Annotator, slot: Slot) -> bool:
-    """Say whether a slot of the study is one of the `free_slots`.
-
-    It takes less time than these. What nobody holds is within the redundancy: surplus
-    slots are somebody's.
-    """
-    held = Slot.objects.filter(annotator=annotator, unit=slot.unit_id)
-    if annotator.study.rounds > 1:
-        held = held.filter(round=slot.round)
-    if (
-        slot.annotator_id is not None
-        or slot.state != Slot.State.OPEN
-        or slot.language not in ("", annotator.language)
-        or slot.unit.set_aside_at is not None
-        or held.exists()
-        or Skip.objects.filter(annotator=annotator, unit=slot.unit_id).exists()
-    ):
-        return False
-    if not annotator.study.is_open or annotator.study.adaptive:
-        return True
-    lowest = _lowest_level(annotator).values_list("level", flat=True).first()
-    return lowest is not None and slot.level <= lowest + 1
+    return free_slots(annotator).select_related(*related).filter(code=code).first()
 
 
 def _lowest_level(annotator: Annotator) -> QuerySet[Slot, Any]:
-    """Return the lowest unfinished level, in the annotator's language."""
     return _wanted(annotator).order_by("level").values("level")[:1]
 
 
@@ -291,27 +261,16 @@ def _best_free(annotator: Annotator, read: ReadSlot) -> NextStep | None:
     if not candidates:
         return None
     seen, place = _seen(annotator)
-    chosen = _choose(annotator, free, candidates, seen)
+    chosen = best(candidates, seen)
+    assert chosen is not None
+    if len(candidates) == WINDOW and not keeps_even(chosen, seen):
+        chosen = best(_candidates(annotator, free[:WIDE_WINDOW]), seen) or chosen
     return NextStep(Next.WORK, read(chosen.slot), claim=place.claim(chosen.story))
 
 
 def suitable(annotator: Annotator) -> tuple[list[Candidate], SeenSoFar, LastPlace]:
     """Return free slots to choose from, what was seen so far, and where that ends."""
     return _candidates(annotator, free_slots(annotator)[:WINDOW]), *_seen(annotator)
-
-
-def _choose(
-    annotator: Annotator,
-    free: QuerySet[Slot],
-    candidates: list[Candidate],
-    seen: SeenSoFar,
-) -> Candidate:
-    chosen = best(candidates, seen)
-    assert chosen is not None
-    if len(candidates) == WINDOW and not keeps_even(chosen, seen):
-        candidates = _candidates(annotator, free[:WIDE_WINDOW])
-        chosen = best(candidates, seen) or chosen
-    return chosen
 
 
 def _candidates(annotator: Annotator, free: QuerySet[Slot]) -> list[Candidate]:

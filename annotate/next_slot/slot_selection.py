@@ -28,15 +28,9 @@ class Candidate:
 class SeenSoFar:
     """What an annotator has been given so far.
 
-    Parameters
-    ----------
-    stories
-        Those of the session at hand.
-    methods
-        How often each method was met, in all sessions; a method that was never met
-        counts zero, named or not.
-    lean
-        How often the first method of a pair stood left, minus how often it stood right.
+    `stories` are those of the session at hand. `methods` says how often each method
+    was met, in all sessions; one that was never met counts zero, named or not. `lean`
+    is how often the first method of a pair stood left, minus how often it stood right.
     """
 
     stories: set[Hashable] = field(default_factory=set)
@@ -57,18 +51,6 @@ def best(candidates: Sequence[Candidate], seen: SeenSoFar) -> Candidate | None:
     Stories of the session at hand come last; then later rounds, methods met often,
     units judged often, and the side that stood left more often. Ties go to the earlier
     candidate, so that a list in random order is drawn from at random.
-
-    Parameters
-    ----------
-    candidates
-        Free slots that this annotator may take.
-    seen
-        What the annotator was given before.
-
-    Returns
-    -------
-    Candidate or None
-        None when there is no candidate.
     """
     return min(candidates, key=lambda c: _cost(c, seen), default=None)
 

@@ -2,7 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import NamedTuple
 
 from django.db.models import Count, F
 
@@ -11,15 +12,29 @@ from annotate.quality_rules.checklist_signals import TickedShot, measure_boxes
 from annotate.quality_rules.signals import Signal
 from evalcore.models import Shot as StoryShot
 
-if TYPE_CHECKING:
-    from annotate.quality.judged_slots import SubmittedSlot
-
 # By slot (or unit) and the number of the shot.
 ShotKey = tuple[int, int]
 
 
+class SubmittedSlot(NamedTuple):
+    """What the signals need to know of a submitted slot."""
+
+    pk: int
+    unit: int
+    story: int
+    purpose: str
+    round: int
+    seconds: float | None
+    claimed: float | None
+    offered: datetime | None
+    a_is_left: bool | None
+    expected: dict[str, list[int] | str]
+    original: int | None
+    repeat_of: int | None
+
+
 def tick_signals(
-    annotator: Annotator, slots: Sequence["SubmittedSlot"], *, with_others: bool
+    annotator: Annotator, slots: Sequence[SubmittedSlot], *, with_others: bool
 ) -> dict[str, Signal]:
     """Return what the boxes say; what others ticked is looked up only when asked."""
     boxes = list(annotator.study.questions.values_list("key", flat=True))
@@ -48,8 +63,7 @@ def _ticked(annotator: Annotator) -> Mapping[ShotKey, frozenset[str]]:
     return defaultdict(frozenset, kept)
 
 
-def _numbers(slots: Sequence["SubmittedSlot"]) -> Mapping[int, list[int]]:
-    """Return the numbers of the shots of each story that was shown."""
+def _numbers(slots: Sequence[SubmittedSlot]) -> Mapping[int, list[int]]:
     rows = StoryShot.objects.filter(story__in={slot.story for slot in slots})
     numbers: dict[int, list[int]] = defaultdict(list)
     for story, number in rows.values_list("story", "number"):
@@ -59,7 +73,7 @@ def _numbers(slots: Sequence["SubmittedSlot"]) -> Mapping[int, list[int]]:
 
 def _rest(
     annotator: Annotator,
-    slots: Sequence["SubmittedSlot"],
+    slots: Sequence[SubmittedSlot],
     numbers: Mapping[int, list[int]],
 ) -> dict[ShotKey, dict[str, float]]:
     """Return the share of the others who ticked each box, where there are others."""

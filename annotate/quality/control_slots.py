@@ -31,7 +31,7 @@ def begin_session(
     wanted = annotator.study.checks.get("per_session", 0)
     if not wanted or following.purpose != Purpose.REAL:
         return False
-    session = leasing.session_of(following, annotator, claim)
+    session = leasing.session_for(following, annotator, claim)
     begun = Q(started_at__isnull=False) | Q(purpose__in=KINDS)
     if Slot.objects.filter(begun, annotator=annotator, session=session).exists():
         return False

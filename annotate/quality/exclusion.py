@@ -9,7 +9,6 @@ from django.utils.translation import gettext as _
 
 from annotate import event_log
 from annotate.answers.analysis_views import hiding_views, in_force
-from annotate.assignment.reassignment import methods_of
 from annotate.models import (
     MAIN,
     AnalysisView,
@@ -100,7 +99,6 @@ def exclude_annotator(
     reason: str,
     author: User | None,
     rule: str = "",
-    views: Iterable[AnalysisView] | None = None,
 ) -> list[Exclusion]:
     """Exclude every real slot that somebody has submitted, surplus ones too.
 
@@ -109,12 +107,9 @@ def exclude_annotator(
     """
     reason = _checked(reason)
     locked_annotator(annotator)
-    chosen = None if views is None else list(views)
     slots = annotator.slots.filter(purpose=Purpose.REAL, state=Slot.State.SUBMITTED)
     return [
-        exclude(
-            slot, reason=reason, author=author, rule=rule, views=chosen, wholesale=True
-        )
+        exclude(slot, reason=reason, author=author, rule=rule, wholesale=True)
         for slot in slots.order_by("unit", "pk")
     ]
 
@@ -152,27 +147,10 @@ def _locked(pk: int) -> Slot:
 
 
 def _replace(slot: Slot) -> Slot | None:
-    if not _is_withdrawn(slot):
-        return _open_replacement(slot)
-    Unit.objects.filter(pk=slot.unit_id).update(redundancy=F("redundancy") - 1)
-    return None
-
-
-def _is_withdrawn(slot: Slot) -> bool:
-    """Say whether no more answers to this unit are asked for.
-
-    In a study with rounds they are: each round has as many as the others.
-    """
-    if slot.study.rounds > 1:
-        return False
-    methods, stories = withdrawn_names(slot.study)
-    if not (methods or stories):
-        return False
-    unit = slot.unit
-    return bool(methods & set(methods_of(unit))) or unit.story.key in stories
-
-
-def _open_replacement(slot: Slot) -> Slot:
+    """Open another slot in place of an excluded one, if its unit is still judged."""
+    if _is_withdrawn(slot):
+        Unit.objects.filter(pk=slot.unit_id).update(redundancy=F("redundancy") - 1)
+        return None
     same = Slot.objects.filter(unit=slot.unit_id, round=slot.round)
     latest = same.aggregate(Max("ordinal"))["ordinal__max"] or 0
     replacement = Slot.objects.create(
@@ -186,6 +164,20 @@ def _open_replacement(slot: Slot) -> Slot:
     )
     event_log.note_slot(Event.Kind.SLOT_OPENED, replacement, instead_of=slot.code)
     return replacement
+
+
+def _is_withdrawn(slot: Slot) -> bool:
+    """Say whether no more answers to this unit are asked for.
+
+    In a study with rounds they are: each round has as many as the others.
+    """
+    if slot.study.rounds > 1:
+        return False
+    methods, stories = withdrawn_names(slot.study)
+    if not (methods or stories):
+        return False
+    unit = slot.unit
+    return bool(methods & set(unit.methods)) or unit.story.key in stories
 
 
 @transaction.atomic

@@ -29,8 +29,7 @@ from annotate.models import (
 )
 from annotate.people import inviting
 from annotate.quality import exclusion
-from annotate.quality.checklist_ticks import tick_signals
-from annotate.quality.judged_slots import SubmittedSlot
+from annotate.quality.checklist_ticks import SubmittedSlot, tick_signals
 from annotate.quality_rules.findings import finding, in_english
 from annotate.quality_rules.rules import Breach, Rule, evaluate, parse_rules
 from annotate.quality_rules.signals import JudgedUnit, Signal, measure
@@ -41,22 +40,22 @@ from evalcore.models import Shot
 # What the others say takes the longest to look up; it changes slowly.
 OTHERS_EVERY = 5
 OTHERS = ("agreement", "majority")
+# Nobody knows the right answers to slots that are there for these.
+UNKNOWN = (Purpose.REAL, Purpose.REPEAT)
 # A finding that a manager has settled counts again with so many times the answers.
 AGAIN = 1.5
 
+FAST = gettext_lazy(
+    "You answer very fast. Please look at every shot before you answer."
+)
+REPEATED = gettext_lazy(
+    "You gave the same answers many times in a row. Please judge each story anew."
+)
 WARNINGS = {
-    "seconds_per_unit": gettext_lazy(
-        "You answer very fast. Please look at every shot before you answer."
-    ),
-    "seconds_per_shot": gettext_lazy(
-        "You answer very fast. Please look at every shot before you answer."
-    ),
-    "straight_line": gettext_lazy(
-        "You gave the same answers many times in a row. Please judge each story anew."
-    ),
-    "same_answer": gettext_lazy(
-        "You gave the same answers many times in a row. Please judge each story anew."
-    ),
+    "seconds_per_unit": FAST,
+    "seconds_per_shot": FAST,
+    "straight_line": REPEATED,
+    "same_answer": REPEATED,
     "side_bias": gettext_lazy(
         "You choose one side far more often than the other. Which story stands left is "
         "drawn at random; please judge the stories alone."
@@ -170,7 +169,7 @@ def _judged(
             seconds=slot.seconds,
             time_fault=timing.fault(slot.offered, slot.claimed, slot.seconds),
             a_is_left=slot.a_is_left if annotator.study.outputs_at_once == 2 else None,
-            expected=_expected(slot),
+            expected=slot.expected if slot.purpose not in UNKNOWN else None,
             earlier=_earlier(slot, answers, of_unit),
             rest=rest.get(slot.unit) if slot.purpose == Purpose.REAL else None,
         )
@@ -201,15 +200,6 @@ def _answers(annotator: Annotator) -> Given:
         for slot, key, name, value in rows.values_list(*fields):
             answers[slot] |= KINDS[name].judgements(key, value)
     return answers
-
-
-def _expected(slot: SubmittedSlot) -> dict[str, tuple[int, int] | str] | None:
-    if slot.purpose in (Purpose.REAL, Purpose.REPEAT):
-        return None
-    return {
-        key: value if isinstance(value, str) else (value[0], value[1])
-        for key, value in slot.expected.items()
-    }
 
 
 def _earlier(
@@ -253,11 +243,6 @@ def _rest(annotator: Annotator, slots: list[SubmittedSlot]) -> Rest:
     return rest
 
 
-def _is_of_ticks(study: Study) -> bool:
-    """Say whether everything in a study is asked of every shot."""
-    return all(kind.of_shots for kind in kinds_of(study))
-
-
 @transaction.atomic
 def _act(annotator: Annotator, breach: Breach) -> Flag | None:
     """Raise a flag and do what the rule says, unless that was done before."""
@@ -267,7 +252,9 @@ def _act(annotator: Annotator, breach: Breach) -> Flag | None:
         before.resolved_at is None or breach.n < AGAIN * before.n
     ):
         return None
-    found = finding(breach, of_ticks=_is_of_ticks(person.study))
+    found = finding(
+        breach, of_ticks=all(kind.of_shots for kind in kinds_of(person.study))
+    )
     flag = Flag.objects.create(
         annotator=person,
         rule=breach.rule.key,

@@ -17,7 +17,7 @@ class HoldingError(ValueError):
 
 
 @transaction.atomic
-def pause(annotator: Annotator, *, user: User | None = None, reason: str = "") -> None:
+def pause(annotator: Annotator, *, user: User | None = None) -> None:
     """Let somebody do nothing for a while; the slots stay theirs.
 
     A second time changes nothing.
@@ -39,7 +39,6 @@ def pause(annotator: Annotator, *, user: User | None = None, reason: str = "") -
         annotator=person,
         user=user,
         before=before,
-        reason=reason,
     )
 
 
@@ -70,7 +69,6 @@ def resume(annotator: Annotator, *, user: User | None = None) -> None:
 
 
 def _state_before(person: Annotator) -> str:
-    """Return the state from which somebody was paused."""
     paused = Event.objects.filter(
         annotator=person, kind=Event.Kind.ANNOTATOR_PAUSED
     ).order_by("-id")

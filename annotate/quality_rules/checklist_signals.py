@@ -6,24 +6,17 @@ answers are held against each other by what is ticked, not by what is left empty
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
 
-from annotate.quality_rules.signals import JudgedUnit, Signal, agreement
+from annotate.quality_rules.signals import JudgedUnit, Signal, agreement, mean_of
 
 
 @dataclass(frozen=True, slots=True)
 class TickedShot:
-    """The boxes that an annotator has ticked in one shot.
+    """The keys of the boxes that an annotator has ticked in one shot.
 
-    Parameters
-    ----------
-    ticked
-        Their keys.
-    earlier
-        Of a repeat: what the annotator had ticked before.
-    rest
-        The share of the other annotators of the shot who ticked a box, by its key;
-        a box that is missing was ticked by nobody. None where there are no others.
+    `earlier` is, of a repeat, what the annotator had ticked before. `rest` has the
+    share of the other annotators of the shot who ticked a box, by its key; a box that
+    is missing was ticked by nobody. None where there are no others.
     """
 
     ticked: frozenset[str]
@@ -44,7 +37,9 @@ def measure_boxes(
 
 def blank(shots: Iterable[TickedShot]) -> Signal:
     """Share of shots in which nothing is ticked."""
-    return _mean("flat", [float(not s.ticked) for s in shots], "no shot was looked at")
+    return mean_of(
+        "flat", [float(not s.ticked) for s in shots], "no shot was looked at"
+    )
 
 
 def moved(shots: Iterable[TickedShot]) -> Signal:
@@ -58,7 +53,7 @@ def moved(shots: Iterable[TickedShot]) -> Signal:
         for s in shots
         if s.earlier is not None and s.ticked | s.earlier
     ]
-    return _mean("repeat", parts, "no shot with a tick was looked at twice")
+    return mean_of("repeat", parts, "no shot with a tick was looked at twice")
 
 
 def with_the_rest(shots: Iterable[TickedShot], boxes: Sequence[str]) -> Signal:
@@ -73,10 +68,3 @@ def with_the_rest(shots: Iterable[TickedShot], boxes: Sequence[str]) -> Signal:
         if s.rest is not None
     ]
     return agreement(judged)
-
-
-def _mean(name: str, observations: list[float], reason: str) -> Signal:
-    if not observations:
-        return Signal(name, None, 0, reason)
-    seen = tuple(observations)
-    return Signal(name, fmean(seen), len(seen), observations=seen)

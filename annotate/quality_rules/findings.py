@@ -108,25 +108,24 @@ def sentence(found: Finding) -> str:
     is_below = "below" in found
     bound = found["below"] if is_below else found["above"]
     texts = {"shown": brief(found), "bound": _number(found["signal"], bound)}
-    if "p" not in found:
+    if "p" in found:
+        texts["times"] = _times(found["p"])
         text = (
-            _("%(shown)s; at least %(bound)s is expected.")
+            _(
+                "%(shown)s; at least %(bound)s is expected (by accident in at most 1 "
+                "of %(times)s)."
+            )
             if is_below
-            else _("%(shown)s; at most %(bound)s is expected.")
+            else _(
+                "%(shown)s; at most %(bound)s is expected (by accident in at most 1 of "
+                "%(times)s)."
+            )
         )
-        return text % texts
-    text = (
-        _(
-            "%(shown)s; at least %(bound)s is expected (by accident in at most 1 of "
-            "%(times)s)."
-        )
-        if is_below
-        else _(
-            "%(shown)s; at most %(bound)s is expected (by accident in at most 1 of "
-            "%(times)s)."
-        )
-    )
-    return text % (texts | {"times": _times(found["p"])})
+    elif is_below:
+        text = _("%(shown)s; at least %(bound)s is expected.")
+    else:
+        text = _("%(shown)s; at most %(bound)s is expected.")
+    return text % texts
 
 
 def in_english(found: Finding) -> str:

@@ -17,7 +17,7 @@ later accuse nearly everybody; `chance` bounds the probability over all looks to
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import atanh, exp, inf, isfinite, log, sqrt
 from statistics import fmean
@@ -94,16 +94,8 @@ class Rule:
 class Breach:
     """A rule that an annotator's answers break now.
 
-    Parameters
-    ----------
-    rule
-        The rule.
-    value
-        The signal's value, as the rule sees it.
-    n
-        How many observations it rests on.
-    p
-        The always-valid p value; None for rules without `chance`.
+    `value` is the signal's, as the rule sees it, and rests on `n` observations; `p` is
+    the always-valid p value, None for rules without `chance`.
     """
 
     rule: Rule
@@ -253,12 +245,11 @@ def _rule(entry: Any, index: int) -> Rule:
     for key in entry:
         if key not in known:
             raise RuleError([*path, key], f"unknown key; expected {', '.join(known)}")
-    signal = _one_of(entry, "signal", SIGNALS, path)
+    signal = _read(entry, "signal", path, *_one_of("signal", SIGNALS))
     if ("above" in entry) == ("below" in entry):
         raise RuleError(path, "write either above or below, with the threshold")
     direction = "above" if "above" in entry else "below"
-    low, high = _range(signal)
-    threshold = _real(entry, direction, path, low, high)
+    threshold = _real(entry, direction, path, *_range(signal))
     if (signal in SPEEDS) != ("limit" in entry):
         needed = signal in SPEEDS
         raise RuleError(
@@ -266,15 +257,27 @@ def _rule(entry: Any, index: int) -> Rule:
             f"{signal} needs limit, in seconds" if needed else f"{signal} has no limit",
         )
     return Rule(
-        key=_key(entry, path),
+        key=_read(entry, "key", path, _is_key, "key: letters, digits, _ and - only"),
         signal=signal,
-        action=_one_of(entry, "action", ACTIONS, path),
+        action=_read(entry, "action", path, *_one_of("action", ACTIONS)),
         above=threshold if direction == "above" else None,
         below=threshold if direction == "below" else None,
-        at_least=_count(entry, path),
+        at_least=_read(
+            {"at_least": 1} | entry,
+            "at_least",
+            path,
+            lambda value: type(value) is int and value >= 1,
+            "a whole number of at least 1",
+        ),
         limit=_real(entry, "limit", path, 0, inf) if "limit" in entry else None,
         chance=_real(entry, "chance", path, 0, 0.5) if "chance" in entry else None,
-        message=_message(entry, path),
+        message=_read(
+            {"message": ""} | entry,
+            "message",
+            path,
+            lambda value: isinstance(value, str),
+            "a text",
+        ),
     )
 
 
@@ -285,47 +288,40 @@ def _range(signal: str) -> tuple[float, float]:
     return (0, 0.5) if signal == "side_bias" else (0, 1)
 
 
-def _one_of(
-    entry: dict[Any, Any], key: str, expected: Sequence[str], path: list[str | int]
-) -> str:
+def _read(
+    entry: dict[Any, Any],
+    key: str,
+    path: list[str | int],
+    is_right: Callable[[Any], bool],
+    right: str,
+) -> Any:
+    """Return the value of a key, or say what is right."""
     value = entry.get(key)
-    if isinstance(value, str) and value in expected:
+    if is_right(value):
         return value
-    where = [*path, key] if key in entry else path
-    raise RuleError(where, f"write {key}: one of {', '.join(expected)}")
+    raise RuleError([*path, key] if key in entry else path, f"write {right}")
 
 
-def _key(entry: dict[Any, Any], path: list[str | int]) -> str:
-    value = entry.get("key")
-    if isinstance(value, str) and value.replace("_", "").replace("-", "").isalnum():
-        return value
-    where = [*path, "key"] if "key" in entry else path
-    raise RuleError(where, "write key: letters, digits, _ and - only")
+def _is_key(value: Any) -> bool:
+    return isinstance(value, str) and value.replace("_", "").replace("-", "").isalnum()
+
+
+def _one_of(key: str, values: Sequence[str]) -> tuple[Callable[[Any], bool], str]:
+    """Return how to tell what is right, and how to say it."""
+    return values.__contains__, f"{key}: one of {', '.join(values)}"
 
 
 def _real(
     entry: dict[Any, Any], key: str, path: list[str | int], low: float, high: float
 ) -> float:
     """Return a finite number; those without a sense of 0 are above `low`."""
-    value = entry[key]
-    if type(value) in (int, float) and isfinite(value):
-        open_below = key in ("limit", "chance")
-        if (low < value if open_below else low <= value) and value <= high:
-            return float(value)
+    above = key in ("limit", "chance")
+
+    def is_right(value: Any) -> bool:
+        if type(value) not in (int, float) or not isfinite(value):
+            return False
+        return (low < value if above else low <= value) and bool(value <= high)
+
     upper = "" if high == inf else f" up to {high:g}"
-    above = "above" if key in ("limit", "chance") else "from"
-    raise RuleError([*path, key], f"write a number {above} {low:g}{upper}")
-
-
-def _count(entry: dict[Any, Any], path: list[str | int]) -> int:
-    value = entry.get("at_least", 1)
-    if type(value) is int and value >= 1:
-        return value
-    raise RuleError([*path, "at_least"], "write a whole number of at least 1")
-
-
-def _message(entry: dict[Any, Any], path: list[str | int]) -> str:
-    value = entry.get("message", "")
-    if isinstance(value, str):
-        return value
-    raise RuleError([*path, "message"], "write a text")
+    right = f"a number {'above' if above else 'from'} {low:g}{upper}"
+    return float(_read(entry, key, path, is_right, right))

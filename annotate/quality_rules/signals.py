@@ -77,7 +77,7 @@ class JudgedUnit:
     seconds: float | None = None
     time_fault: str | None = None
     a_is_left: bool | None = None
-    expected: Mapping[str, tuple[int, int] | str] | None = None
+    expected: Mapping[str, Sequence[int] | str] | None = None
     earlier: Answers | None = None
     rest: Mapping[str, float] | None = None
 
@@ -117,14 +117,8 @@ def measure(
 ) -> dict[str, Signal]:
     """Return every signal of one annotator; training counts for `training` only.
 
-    Parameters
-    ----------
-    judged
-        The annotator's submitted slots, in the order of submission.
-    scales
-        Lowest and highest rating by question; `repeat` needs them.
-    skipped
-        How many slots the annotator skipped.
+    `judged` are the submitted slots in the order of submission. `scales` has the lowest
+    and highest rating by question, which `repeat` needs.
     """
     work = [unit for unit in judged if unit.purpose != "training"]
     rows = [_as_seen(unit) for unit in work]
@@ -148,7 +142,7 @@ def measure(
     return {signal.name: signal for signal in signals}
 
 
-def _mean(
+def mean_of(
     name: str, observations: Iterable[float], reason: str, detail: str = ""
 ) -> Signal:
     """Return the signal whose value is the mean of numbers between 0 and 1."""
@@ -213,7 +207,7 @@ def repeated(rows: Rows, *, several: bool) -> Signal:
     reason = (
         f"no two units in a row with {'several' if several else 'single'} questions"
     )
-    return _mean(name, same, reason, f"longest run: {max(runs, default=0) + 1} units")
+    return mean_of(name, same, reason, f"longest run: {max(runs, default=0) + 1} units")
 
 
 def flat(rows: Rows) -> Signal:
@@ -223,7 +217,7 @@ def flat(rows: Rows) -> Signal:
     """
     several = [row for row in rows if row is not None and len(row) > 1]
     same = (float(len(set(row.values())) == 1) for row in several)
-    return _mean("flat", same, "no unit has several questions")
+    return mean_of("flat", same, "no unit has several questions")
 
 
 def side_bias(rows: Rows) -> Signal:
@@ -275,7 +269,7 @@ def within_tolerance(judged: Sequence[JudgedUnit], purpose: str) -> Signal:
             shares.append(fmean(right))
     perfect = sum(share == 1 for share in shares)
     detail = f"{perfect} of {len(shares)} units with every answer within the tolerance"
-    return _mean(purpose, shares, f"no {purpose} unit was answered", detail)
+    return mean_of(purpose, shares, f"no {purpose} unit was answered", detail)
 
 
 def is_right(value: int | str, expected: Sequence[int] | str) -> bool:
@@ -300,7 +294,7 @@ def repeat(work: Sequence[JudgedUnit], scales: Scales) -> Signal:
             differences.append(fmean(known))
             answers += known
     detail = f"{answers.count(0)} of {len(answers)} answers the same"
-    return _mean("repeat", differences, "no unit was judged twice", detail)
+    return mean_of("repeat", differences, "no unit was judged twice", detail)
 
 
 def _with_earlier(
@@ -343,7 +337,7 @@ def twin(work: Sequence[JudgedUnit]) -> Signal:
         higher += up > down
     p = upper_tail(lower, lower + higher)
     detail = f"{lower} pairs lower, {higher} higher; one-sided sign test p = {p:.2g}"
-    return _mean("twin", shares, "no rated twin of a rated original", detail)
+    return mean_of("twin", shares, "no rated twin of a rated original", detail)
 
 
 def _twin_steps(work: Sequence[JudgedUnit]) -> Iterable[list[float]]:
@@ -420,13 +414,13 @@ def majority(work: Sequence[JudgedUnit]) -> Signal:
         ]
         if agreed:
             shares.append(fmean(agreed))
-    return _mean("majority", shares, "no unit with a clear majority of the others")
+    return mean_of("majority", shares, "no unit with a clear majority of the others")
 
 
 def skips(submitted: int, skipped: int) -> Signal:
     """Share of slots skipped among those submitted or skipped."""
     seen = (1.0,) * skipped + (0.0,) * submitted
-    return _mean("skips", seen, "no slot yet", f"{skipped} skipped")
+    return mean_of("skips", seen, "no slot yet", f"{skipped} skipped")
 
 
 def time_faults(work: Sequence[JudgedUnit], name: str, which: str) -> Signal:
@@ -437,4 +431,4 @@ def time_faults(work: Sequence[JudgedUnit], name: str, which: str) -> Signal:
     """
     asked = [unit.time_fault for unit in work if unit.time_fault is not None]
     found = [float(fault == which) for fault in asked]
-    return _mean(name, found, "nobody was asked for the time on the page")
+    return mean_of(name, found, "nobody was asked for the time on the page")

@@ -198,16 +198,16 @@ def claim_position(annotator: Annotator) -> int:
     return last_place(annotator).position + SPACING
 
 
-def session_for(slot: Slot, annotator: Annotator) -> int:
-    """Return the session in which the annotator would do a slot."""
+def session_for(slot: Slot, annotator: Annotator, claim: Claim | None = None) -> int:
+    """Return the session in which the annotator would do a slot.
+
+    `claim` is where a free slot will stand, if that is known already.
+    """
+    if claim is not None:
+        return claim.session
     if slot.session is not None:
         return slot.session
     return last_place(annotator).session_for(slot.unit.story_id)
-
-
-def session_of(slot: Slot, annotator: Annotator, claim: Claim | None) -> int:
-    """Return the same where it may be known already where a free slot will stand."""
-    return claim.session if claim else session_for(slot, annotator)
 
 
 def renew(slot: Slot, annotator: Annotator) -> bool:
@@ -244,11 +244,10 @@ def release_expired(now: datetime | None = None) -> int:
 
 @transaction.atomic
 def _release(due: QuerySet[Slot]) -> int:
-    expired = list(
-        due.select_for_update(no_key=True, skip_locked=_can_skip_locked()).order_by(
-            "pk"
-        )
-    )
+    # Where locked rows cannot be passed over, SQLite, there is one writer anyway.
+    skips = transaction.get_connection().features.has_select_for_update_skip_locked
+    rows = due.select_for_update(no_key=True, skip_locked=skips)
+    expired = list(rows.order_by("pk"))
     before = [(slot, slot.annotator_id) for slot in expired]
     for slot in expired:
         slot.state, slot.lease_until = Slot.State.OPEN, None
@@ -259,37 +258,28 @@ def _release(due: QuerySet[Slot]) -> int:
     return len(expired)
 
 
-def _can_skip_locked() -> bool:
-    """Say whether locked rows can be passed over; SQLite has one writer anyway."""
-    features = transaction.get_connection().features
-    return bool(features.has_select_for_update_skip_locked)
+# What is left of a slot that nobody holds any more.
+FREED = {
+    "state": Slot.State.OPEN,
+    "lease_until": None,
+    "started_at": None,
+    "offered_at": None,
+    "annotator": None,
+    "session": None,
+    "position": None,
+    "probability": None,
+    "alternatives": None,
+    "claimed": False,
+}
 
 
 def _free(slot: Slot) -> None:
-    slot.state, slot.lease_until = Slot.State.OPEN, None
-    slot.started_at = slot.offered_at = None
-    slot.annotator = slot.session = slot.position = None
-    slot.probability = slot.alternatives = None
-    slot.claimed = False
-
-
-STORED = [
-    "state",
-    "lease_until",
-    "started_at",
-    "offered_at",
-    "annotator",
-    "session",
-    "position",
-    "probability",
-    "alternatives",
-    "claimed",
-    "ordinal",
-]
+    for name, value in FREED.items():
+        setattr(slot, name, value)
 
 
 def _store(slots: list[Slot]) -> None:
-    Slot.objects.bulk_update(slots, STORED, batch_size=500)
+    Slot.objects.bulk_update(slots, [*FREED, "ordinal"], batch_size=500)
 
 
 def free_unfinished(annotator: Annotator) -> int:
@@ -341,22 +331,15 @@ def skip(slot: Slot, annotator: Annotator, *, reason: str, comment: str = "") ->
     row = Skip.objects.create(
         slot=held, unit=unit, annotator=person, reason=reason, comment=comment
     )
-    for left in [held, *_further_rounds(held)]:
+    same = Slot.objects.filter(annotator=person, unit=unit, state__in=UNFINISHED)
+    others = same.exclude(pk=held.pk).select_for_update(no_key=True)
+    for left in [held, *others.order_by("pk")]:
         _leave(left, person, reason)
     people = unit.skips.aggregate(n=Count("annotator", distinct=True))["n"]
     if people >= SKIPS_TO_SET_ASIDE and unit.set_aside_at is None:
         unit.set_aside_at = timezone.now()
         unit.save(update_fields=["set_aside_at"])
     return row
-
-
-def _further_rounds(held: Slot) -> list[Slot]:
-    """Return what else the annotator was to judge of a unit, locked."""
-    same = Slot.objects.filter(
-        annotator=held.annotator_id, unit=held.unit_id, state__in=UNFINISHED
-    )
-    others = same.exclude(pk=held.pk).order_by("pk")
-    return list(others.select_for_update(no_key=True))
 
 
 def _leave(slot: Slot, person: Annotator, reason: str) -> None:
