@@ -21,7 +21,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from annotate.assignment.designs.balance import BalanceReport, DesignUnit
-from annotate.assignment.designs.balanced import plan
+from annotate.assignment.designs.balanced import LanguageGroup, plan
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,10 @@ class Design:
     def units(self) -> list[DesignUnit]:
         make = pairwise if self.pairs else likert
         return make(self.methods, self.stories)
+
+    @property
+    def groups(self) -> list[LanguageGroup]:
+        return [LanguageGroup("", self.annotators, self.redundancy)]
 
     def __str__(self) -> str:
         shown = "methods, all pairs," if self.pairs else "methods"
@@ -91,8 +95,7 @@ def measure_one(number: int, runs: int) -> dict[str, float]:
         start = time.perf_counter()
         made = plan(
             units,
-            annotators=design.annotators,
-            redundancy=design.redundancy,
+            groups=design.groups,
             session_size=design.session_size,
             seed=seed,
         )
@@ -133,8 +136,7 @@ def user_study() -> None:
     units, people = design.units(), design.annotators
     balance = plan(
         units,
-        annotators=people,
-        redundancy=design.redundancy,
+        groups=design.groups,
         session_size=design.session_size,
         seed=1,
     ).balance

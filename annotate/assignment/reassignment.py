@@ -34,12 +34,6 @@ def judged_units(study: Study) -> QuerySet[Unit]:
     )
 
 
-def methods_of(unit: Unit) -> tuple[str, ...]:
-    """Return the names of the methods that a unit shows, in its order."""
-    outputs = (unit.output_a, unit.output_b)
-    return tuple(output.method.name for output in outputs if output is not None)
-
-
 def deal(study: Study, workers: Sequence[Annotator]) -> list[Slot]:
     """Give the free slots of a planned study to these people; return those dealt.
 
@@ -111,7 +105,7 @@ class _Dealer:
             if row.round == round_:
                 holders[row.unit].add(row.annotator)
         design = [
-            DesignUnit(pk, unit.story.key, methods_of(unit), count)
+            DesignUnit(pk, unit.story.key, unit.methods, count)
             for pk, unit in self.units.items()
             if (count := len(holders[pk]) + len(waiting[pk]))
         ]
@@ -217,7 +211,7 @@ def measured(study: Study) -> dict[str, object]:
     place = {person.pk: at for at, person in enumerate(people)}
     report = measure(
         [
-            DesignUnit(unit.pk, unit.story.key, methods_of(unit))
+            DesignUnit(unit.pk, unit.story.key, unit.methods)
             for unit in judged_units(study)
             if unit.redundancy
         ],

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from annotate import event_log
 from annotate.assignment import reassignment
-from annotate.assignment.reassignment import WORKING, judged_units, methods_of
+from annotate.assignment.reassignment import WORKING, judged_units
 from annotate.models import Annotator, Event, Purpose, Slot, Study, Unit, User
 from annotate.people.naming import name_people
 from annotate.presentation.same_size import outputs_of
@@ -193,7 +193,7 @@ def names_now(study: Study) -> tuple[set[str], set[str]]:
     """Return the methods and the stories that are judged and not withdrawn."""
     gone_methods, gone_stories = withdrawn_names(study)
     units = list(judged_units(study))
-    methods = {name for unit in units for name in methods_of(unit)}
+    methods = {name for unit in units for name in unit.methods}
     return methods - gone_methods, {one.story.key for one in units} - gone_stories
 
 
@@ -278,7 +278,7 @@ def _raise(
         for unit in judged_units(study).select_for_update(no_key=True, of=("self",))
         if unit.pk not in new
         and unit.redundancy < wanted
-        and not gone_methods & set(methods_of(unit))
+        and not gone_methods & set(unit.methods)
         and unit.story.key not in gone_stories
     ]
     for unit in raised:
@@ -294,7 +294,7 @@ def _missing(
     standing: Counter[tuple[int, int, str]] = Counter()
     highest: Counter[tuple[int, int]] = Counter()
     lean: Counter[object] = Counter()
-    methods = {unit.pk: methods_of(unit) for unit in judged_units(study)}
+    methods = {unit.pk: unit.methods for unit in judged_units(study)}
     rows = study.slots.filter(purpose=Purpose.REAL, ordinal__isnull=False)
     for pk, round_, language, ordinal, state, left in rows.values_list(
         "unit", "round", "language", "ordinal", "state", "a_is_left"

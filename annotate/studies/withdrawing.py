@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from annotate import event_log
 from annotate.assignment import reassignment
-from annotate.assignment.reassignment import judged_units, methods_of
+from annotate.assignment.reassignment import judged_units
 from annotate.models import Event, Purpose, Slot, Study, Unit, User
 from annotate.studies.extending import ExtendingError, withdrawn_names
 
@@ -65,7 +65,7 @@ def withdraw_units(
 def _units(study: Study, methods: set[str], stories: set[str]) -> list[Unit]:
     """Return the units that show one of the methods or stories, locked."""
     every = list(judged_units(study).select_for_update(no_key=True, of=("self",)))
-    unknown = (methods - {name for unit in every for name in methods_of(unit)}) | (
+    unknown = (methods - {name for unit in every for name in unit.methods}) | (
         stories - {unit.story.key for unit in every}
     )
     if unknown:
@@ -80,7 +80,7 @@ def _units(study: Study, methods: set[str], stories: set[str]) -> list[Unit]:
     chosen = [
         unit
         for unit in every
-        if gone_methods & set(methods_of(unit)) or unit.story.key in gone_stories
+        if gone_methods & set(unit.methods) or unit.story.key in gone_stories
     ]
     if len(chosen) == len(every):
         raise ExtendingError(

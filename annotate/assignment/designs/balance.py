@@ -6,6 +6,7 @@ by hand, or made elsewhere.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from annotate.assignment.designs.planned_slots import (
     Ints,
     Layout,
     ranks,
+    run_numbers,
     runs,
 )
 
@@ -186,7 +188,8 @@ def measure(
     place = layout.places(slots.unit)
     load = np.bincount(slots.annotator, minlength=annotators)
     order = np.lexsort((slots.position, slots.session, slots.annotator))
-    session = _codes(slots.annotator[order], slots.session[order])
+    pairs = slots.annotator * (slots.session.max(initial=0) + 1) + slots.session
+    session = run_numbers(pairs[order])
     starts, sizes = runs(session)
     own = np.bincount(slots.annotator[order][starts], minlength=annotators)
     known = place >= 0
@@ -232,11 +235,8 @@ def measure(
 def method_spread(met: Ints) -> int:
     """Return the largest difference between one person's counts of two methods.
 
-    Parameters
-    ----------
-    met
-        A row a person, a column a method. Only methods with equally many slots are
-        compared.
+    `met` has a row a person and a column a method. Only methods with equally many slots
+    are compared.
     """
     return int(spreads(met).max(initial=0))
 
@@ -287,7 +287,6 @@ def _overlap(shared: Ints) -> tuple[tuple[int, int], float, float]:
 
 
 def _met(layout: Layout, person: Ints, kind: Ints, people: int) -> Ints:
-    """Return how often each person meets each method."""
     kinds = len(layout.kinds)
     count = np.bincount(person * kinds + kind, minlength=people * kinds)
     result: Ints = count.reshape(people, kinds) @ layout.shown.astype(np.int64)
@@ -325,23 +324,13 @@ def _carry_over(layout: Layout, unit: Ints, session: Ints) -> tuple[float, float
     after = layout.ends[layout.kind[unit[1:][near]]]
     size = len(layout.methods)
     follows = np.zeros((size, size), dtype=np.int64)
-    ends = range(2 if layout.pairwise else 1)
-    for i in ends:
-        for j in ends:
-            np.add.at(follows, (before[:, i], after[:, j]), 1)
+    for i, j in product(range(2 if layout.pairwise else 1), repeat=2):
+        np.add.at(follows, (before[:, i], after[:, j]), 1)
     total = follows.sum(axis=1, keepdims=True)
     share = follows / np.maximum(total, 1)
     expected = np.broadcast_to(follows.sum(axis=0) / follows.sum(), share.shape)
     worst = np.unravel_index(np.argmax(share - expected), share.shape)
     return float(share[worst]), float(expected[worst])
-
-
-def _codes(major: Ints, minor: Ints) -> Ints:
-    """Return the number of each run of equal pairs in two sorted columns."""
-    if not len(major):
-        return np.zeros(0, dtype=np.int64)
-    new = (major[1:] != major[:-1]) | (minor[1:] != minor[:-1])
-    return np.cumsum(np.r_[0, new])
 
 
 def _repeats(*columns: Ints) -> int:

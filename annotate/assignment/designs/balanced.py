@@ -64,12 +64,10 @@ class Plan:
 def plan(
     units: Sequence[DesignUnit],
     *,
-    annotators: int | None = None,
-    redundancy: int | None = None,
+    groups: Sequence[LanguageGroup],
     session_size: int,
     seed: int,
     rounds: int = 1,
-    groups: Sequence[LanguageGroup] = (),
 ) -> Plan:
     """Distribute the units over the annotators.
 
@@ -77,19 +75,16 @@ def plan(
     ----------
     units
         What is to be judged.
-    annotators
-        Number of people.
-    redundancy
-        Different annotators per unit (and round), where the unit does not say its own.
+    groups
+        Groups of annotators: how many they are, and how many different ones rate each
+        unit (in each round) that does not say its own redundancy. People are numbered
+        consecutively over the groups.
     session_size
         Largest number of slots in one sitting.
     seed
         Fixes every random choice.
     rounds
         How often the whole assignment is repeated by the same people.
-    groups
-        Groups of annotators, each with its own redundancy, instead of `annotators` and
-        `redundancy`. People are numbered consecutively over the groups.
 
     Returns
     -------
@@ -102,14 +97,6 @@ def plan(
         The numbers contradict each other.
     """
     names = [group.name for group in groups for _ in range(group.annotators)]
-    if not groups:
-        if annotators is None or redundancy is None:
-            raise ImpossibleDesignError("Say how many annotators and what redundancy.")
-        groups = (LanguageGroup("", annotators, redundancy),)
-    elif annotators is not None or redundancy is not None:
-        raise ImpossibleDesignError(
-            "Annotators and redundancy are those of the groups; give one or the other."
-        )
     _check_units(units, session_size, rounds)
     for group in groups:
         _check_group(units, group)
@@ -196,9 +183,9 @@ def _deal_evenly(
 ) -> Ints:
     """Deal the units of one group, starting anew where methods are uneven."""
     for _attempt in range(ATTEMPTS):
-        shares = even_shares(layout, redundancy, group.annotators, rng)
-        if shares is not None:
-            holders = deal(layout, redundancy, shares.count, rng)
+        count = even_shares(layout, redundancy, group.annotators, rng)
+        if count is not None:
+            holders = deal(layout, redundancy, count, rng)
             if holders is not None:
                 return holders
     raise ImpossibleDesignError(

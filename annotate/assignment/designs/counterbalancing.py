@@ -15,15 +15,8 @@ def balanced_sides(
     also two by two within an annotator makes a graph whose vertices have at most two
     edges of two kinds, that is paths and even cycles: it can be coloured alternately.
 
-    Parameters
-    ----------
-    unit, kind, person
-        Of each slot.
-
-    Returns
-    -------
-    Bools
-        Whether the first method of the unit stands left.
+    `unit`, `kind` and `person` are of each slot. Return whether the first method of the
+    unit stands left.
     """
     within = _couple(unit, rng)
     odd = np.flatnonzero(within < 0)
@@ -74,19 +67,9 @@ def completed_sides(
     well, the one that balances the pair of methods, after all units that leave no
     choice. In a unit the left goes to those who had it least.
 
-    Parameters
-    ----------
-    unit, person
-        Of each new slot.
-    kind
-        Of each unit.
-    of_unit, of_kind, of_person
-        Left minus right in the held slots of each.
-
-    Returns
-    -------
-    Bools
-        Whether the first method of the unit stands left.
+    `unit` and `person` are of each new slot, `kind` of each unit; `of_unit`, `of_kind`
+    and `of_person` are left minus right in the held slots of each. Return whether the
+    first method of the unit stands left.
     """
     slots = np.bincount(unit, minlength=len(kind))
     low = np.clip((slots - of_unit) // 2, 0, slots)

@@ -4,7 +4,13 @@ from functools import partial
 
 import numpy as np
 
-from annotate.assignment.designs.planned_slots import Ints, Layout, ranks, runs
+from annotate.assignment.designs.planned_slots import (
+    Ints,
+    Layout,
+    ranks,
+    run_numbers,
+    runs,
+)
 
 # Deviation of a method's mean position from the mean of all that is good enough, as a
 # share of the latter, and how many swaps are tried for each method.
@@ -22,15 +28,12 @@ def sessions(
     A person's slots are dealt story by story over as many sessions as their number, or
     the commonest story, needs. So the sessions of a round differ by at most one slot.
 
-    Returns
-    -------
-    Ints
-        For each slot the number of its session, from 1 for each person.
+    Return for each slot the number of its session, from 1 for each person.
     """
     order = np.lexsort((round_, person))
     block = np.empty(len(person), dtype=np.int64)
     rounds = int(round_.max(initial=0)) + 1
-    block[order] = _runs_numbered((person * rounds + round_)[order])
+    block[order] = run_numbers((person * rounds + round_)[order])
     # The stories of a block come in random order, the units of each in random order.
     _names, view = np.unique(
         block * (story.max(initial=0) + 1) + story, return_inverse=True
@@ -61,13 +64,10 @@ def arrange(
 ) -> Ints:
     """Order the slots at random, with every method as early as late in sessions.
 
-    Returns
-    -------
-    Ints
-        The slots sorted by person, session, and place within the session.
+    Return the slots sorted by person, session, and place within the session.
     """
     order = np.lexsort((rng.random(len(person)), session, person))
-    key = _runs_numbered((person * (session.max(initial=0) + 1) + session)[order])
+    key = run_numbers((person * (session.max(initial=0) + 1) + session)[order])
     if len(order):
         _Positions(layout.ends[layout.kind[unit]], order, key).even_out(rng)
     return order
@@ -136,7 +136,6 @@ class _Positions:
         )
 
     def _swap(self, one: int, other: int) -> None:
-        """Let the slots at two places change places."""
         step = self.scaled[other] - self.scaled[one]
         for place, move in ((one, step), (other, -step)):
             for method in set(self.shown[self.order[place]].tolist()):
@@ -144,9 +143,3 @@ class _Positions:
         order = self.order
         order[one], order[other] = order[other], order[one]
         self.place[order[[one, other]]] = one, other
-
-
-def _runs_numbered(key: Ints) -> Ints:
-    """Return the number of each run of equal values in a sorted column."""
-    _starts, sizes = runs(key)
-    return np.repeat(np.arange(len(sizes)), sizes)

@@ -5,7 +5,7 @@ Pure. Planned slots are kept as columns, because a plan may have a million of th
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,19 +20,10 @@ CHUNK = 20_000
 
 @dataclass(frozen=True)
 class DesignUnit:
-    """What is shown at once: one output, or a pair of outputs of one story.
+    """What is shown at once: one output, or several of one story, in the unit's order.
 
-    Parameters
-    ----------
-    id
-        Names the unit in the plan.
-    story
-        The story that is shown.
-    methods
-        One method (Likert) or two different ones in the unit's order (pairwise).
-    redundancy
-        Ratings of this unit (by each group of annotators), where they are not those of
-        the plan.
+    `redundancy` are the ratings of this unit (by each group of annotators), where they
+    are not those of the plan.
     """
 
     id: int
@@ -61,24 +52,16 @@ class Assignment(NamedTuple):
     a_is_left: bool
 
 
-class Assignments(Sequence[Assignment]):
-    """Planned slots as columns; iterating and indexing give `Assignment` rows."""
+@dataclass(eq=False)
+class Assignments:
+    """Planned slots as columns; iterating gives `Assignment` rows."""
 
-    def __init__(
-        self,
-        annotator: Ints,
-        unit: Ints,
-        round_: Ints,
-        session: Ints,
-        position: Ints,
-        a_is_left: Bools,
-    ) -> None:
-        self.annotator = annotator
-        self.unit = unit
-        self.round = round_
-        self.session = session
-        self.position = position
-        self.a_is_left = a_is_left
+    annotator: Ints
+    unit: Ints
+    round: Ints
+    session: Ints
+    position: Ints
+    a_is_left: Bools
 
     @classmethod
     def of(cls, rows: Iterable[Assignment]) -> "Assignments":
@@ -91,15 +74,8 @@ class Assignments(Sequence[Assignment]):
 
     @property
     def columns(self) -> tuple[NDArray[Any], ...]:
-        """The six columns, in the order of `Assignment`."""
-        return (
-            self.annotator,
-            self.unit,
-            self.round,
-            self.session,
-            self.position,
-            self.a_is_left,
-        )
+        """The columns, in the order of `Assignment`."""
+        return tuple(getattr(self, name) for name in Assignment._fields)
 
     def __len__(self) -> int:
         return len(self.annotator)
@@ -108,22 +84,6 @@ class Assignments(Sequence[Assignment]):
         for start in range(0, len(self), CHUNK):
             part = (column[start : start + CHUNK].tolist() for column in self.columns)
             yield from map(Assignment._make, zip(*part, strict=True))
-
-    @overload
-    def __getitem__(self, index: int) -> Assignment: ...
-    @overload
-    def __getitem__(self, index: slice) -> "Assignments": ...
-    def __getitem__(self, index: int | slice) -> "Assignment | Assignments":
-        if isinstance(index, slice):
-            return Assignments(*(column[index] for column in self.columns))
-        return Assignment(*(column[index].item() for column in self.columns))
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Assignments):
-            return NotImplemented
-        return all(map(np.array_equal, self.columns, other.columns))
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 class Layout:
@@ -134,10 +94,9 @@ class Layout:
 
     def __init__(self, units: Sequence[DesignUnit]) -> None:
         self.ids: Ints = np.array([unit.id for unit in units], dtype=np.int64)
-        stories = number([unit.story for unit in units])
-        self.story, self.stories = stories.codes, len(stories.names)
-        kinds = number([unit.methods for unit in units])
-        self.kind, self.kinds = kinds.codes, kinds.names
+        self.story, stories = number([unit.story for unit in units])
+        self.stories = len(stories)
+        self.kind, self.kinds = number([unit.methods for unit in units])
         self.methods = sorted({method for kind in self.kinds for method in kind})
         place = {method: i for i, method in enumerate(self.methods)}
         self.shown: NDArray[np.bool_] = np.zeros(
@@ -163,18 +122,11 @@ class Layout:
         return np.where(self.ids[found] == ids, found, -1)
 
 
-class Numbered(NamedTuple):
-    """Names in the order of their first appearance, and each item's number."""
-
-    codes: Ints
-    names: list[Any]
-
-
-def number(items: Sequence[Any]) -> Numbered:
-    """Give equal items the same number."""
+def number(items: Sequence[Any]) -> tuple[Ints, list[Any]]:
+    """Give equal items the same number; return these, and what has each number."""
     seen: dict[Any, int] = {}
     codes = [seen.setdefault(item, len(seen)) for item in items]
-    return Numbered(np.array(codes, dtype=np.int64), list(seen))
+    return np.array(codes, dtype=np.int64), list(seen)
 
 
 def runs(key: Ints) -> tuple[Ints, Ints]:
@@ -190,3 +142,9 @@ def ranks(key: Ints) -> Ints:
     starts, sizes = runs(key)
     result: Ints = np.arange(len(key)) - np.repeat(starts, sizes)
     return result
+
+
+def run_numbers(key: Ints) -> Ints:
+    """Return the number, from 0, of the run of each item of a sorted column."""
+    _starts, sizes = runs(key)
+    return np.repeat(np.arange(len(sizes)), sizes)

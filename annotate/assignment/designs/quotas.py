@@ -16,19 +16,12 @@ EXCHANGES = 5_000
 PATIENCE = 400
 
 
-@dataclass
-class Shares:
-    """Counts of kinds (rows) for annotators (columns), and their limits."""
-
-    count: Ints
-    low: Ints
-    high: Ints
-
-
 def even_shares(
     layout: Layout, redundancy: Ints, annotators: int, rng: np.random.Generator
-) -> Shares | None:
+) -> Ints | None:
     """Share the kinds out; None if some methods cannot be met equally often.
+
+    Return how many units of each kind (row) each annotator (column) gets.
 
     The slots of a kind that are left when everybody has the same number of them go to
     the people with the fewest slots, so that loads are even; among those to the people
@@ -41,7 +34,6 @@ def even_shares(
     base, rest = np.divmod(slots, annotators)
     shown = layout.shown.astype(np.int64)
     count = np.repeat(base[:, None], annotators, axis=1)
-    low, high = base, base + (rest > 0)
     load = np.zeros(annotators, dtype=np.int64)
     met = np.zeros((annotators, shown.shape[1]), dtype=np.int64)
     for kind in rng.permutation(np.flatnonzero(rest)):
@@ -53,28 +45,32 @@ def even_shares(
         count[kind, chosen] += 1
         load[chosen] += 1
         met[np.ix_(chosen, methods)] += 1
-    shares = Shares(count, low, high)
-    if layout.pairwise and not _exchange(shares, shown, rng):
-        return None
-    return shares
+    if not layout.pairwise:
+        return count
+    limits = base[:, None], (base + (rest > 0))[:, None]
+    return _exchange(count, limits, shown, rng)
 
 
-def _exchange(shares: Shares, shown: Ints, rng: np.random.Generator) -> bool:
-    """Exchange kinds until methods are met equally often; say whether they are."""
-    met = shares.count.T @ shown
+def _exchange(
+    count: Ints, limits: tuple[Ints, Ints], shown: Ints, rng: np.random.Generator
+) -> Ints | None:
+    """Exchange kinds until methods are met equally often; None where they never are.
+
+    `limits` are the smallest and the largest share of each kind.
+    """
+    met = count.T @ shown
     mean = met.sum(axis=0) / max(len(met), 1)
     low, high = np.floor(mean), np.ceil(mean)
-    best, fewest, since = shares.count.copy(), _Misses.of(met, low, high), 0
+    best, fewest, since = count.copy(), _Misses.of(met, low, high), 0
     for _ in range(EXCHANGES):
         if fewest.beyond == 0 or (fewest.spread == 0 and since > PATIENCE):
             break
         uneven = ((met < low) | (met > high)).any(axis=1) | (spreads(met) > 1)
-        _exchange_once(shares, shown, met, uneven, rng)
+        _exchange_once(count, limits, shown, met, uneven, rng)
         misses, since = _Misses.of(met, low, high), since + 1
         if misses < fewest:
-            best, fewest, since = shares.count.copy(), misses, 0
-    shares.count = best
-    return fewest.spread == 0
+            best, fewest, since = count.copy(), misses, 0
+    return best if fewest.spread == 0 else None
 
 
 @dataclass(frozen=True, order=True)
@@ -91,7 +87,12 @@ class _Misses:
 
 
 def _exchange_once(
-    shares: Shares, shown: Ints, met: Ints, uneven: np.ndarray, rng: np.random.Generator
+    count: Ints,
+    limits: tuple[Ints, Ints],
+    shown: Ints,
+    met: Ints,
+    uneven: np.ndarray,
+    rng: np.random.Generator,
 ) -> None:
     """Let each person with uneven counts exchange one kind with somebody else.
 
@@ -107,7 +108,6 @@ def _exchange_once(
     one, other = one[apart], other[apart]
     if not len(one):
         return
-    count, limits = shares.count, (shares.low[:, None], shares.high[:, None])
     more = shown @ (met[one] - met[other]).T
     gives = (count[:, one] > limits[0]) & (count[:, other] < limits[1])
     takes = (count[:, other] > limits[0]) & (count[:, one] < limits[1])

@@ -22,23 +22,9 @@ def sample(
 ) -> list[Key]:
     """Draw exactly n stories, from each stratum in proportion to its size.
 
-    Parameters
-    ----------
-    stories
-        What there is to draw from.
-    n
-        How many are drawn.
-    seed
-        Fixes the draw.
-    strata
-        The stratum of each story: a task or a data set, for example. The shares of the
-        strata are rounded so that they add up to n (largest remainder; equal remainders
-        are drawn).
-
-    Returns
-    -------
-    list
-        The drawn stories in the order in which they were given.
+    `strata` has the stratum of each story: a task or a data set, for example. Their
+    shares are rounded so that they add up to n (largest remainder; equal remainders are
+    drawn). The drawn stories come in the order in which they were given.
 
     Raises
     ------
@@ -65,15 +51,10 @@ def subset(
     seed: int,
     strata: Mapping[Key, Hashable] | None = None,
 ) -> list[Key]:
-    """Draw the units or stories that are judged more often than the others.
+    """Draw the units or stories that are judged more often than others, as `sample`.
 
-    Parameters
-    ----------
-    share_or_count
-        A whole number (of type `int`) is how many; any other number is a share from
-        0 to 1, rounded to the nearest whole number of keys.
-    keys, seed, strata
-        As for `sample`.
+    A whole number (of type `int`) is how many; any other number is a share from 0 to 1,
+    rounded to the nearest whole number of keys.
     """
     if isinstance(share_or_count, int):
         return sample(keys, share_or_count, seed, strata)
@@ -85,22 +66,11 @@ def subset(
 def method_sets(
     methods: Sequence[str], kind: str | Sequence[MethodSet] = "all", size: int = 2
 ) -> list[MethodSet]:
-    """Return which methods are compared with each other: pairs, or larger sets.
+    """Return which methods are compared with each other: pairs, or sets of `size`.
 
-    Parameters
-    ----------
-    methods
-        The methods of the study.
-    kind
-        `all` sets, a `ring` in which each method in alphabetical order meets those that
-        follow it, the first ones after the last, or the list of sets itself.
-    size
-        How many methods a set has.
-
-    Returns
-    -------
-    list of tuples
-        Each set in alphabetical order.
+    `kind` is `all` sets, a `ring` in which each method in alphabetical order meets
+    those that follow it, the first ones after the last, or the list of sets itself.
+    Each set that is returned is in alphabetical order.
 
     Raises
     ------
@@ -125,24 +95,10 @@ def method_sets(
 def cell_pairs(
     cells: Sequence[Key], pairs: Sequence[MethodSet], n: int, seed: int
 ) -> dict[Key, list[MethodSet]]:
-    """Draw n pairs of methods for each prompt cell, all pairs equally often overall.
+    """Draw n different pairs of methods for each prompt cell.
 
-    Parameters
-    ----------
-    cells
-        VISTAR's (role, angle) cells, for example.
-    pairs
-        The pairs of methods to draw from, as `method_sets` returns them.
-    n
-        Pairs a cell, all different.
-    seed
-        Fixes the draw.
-
-    Returns
-    -------
-    dict
-        The pairs of each cell. Over all cells any two pairs are drawn equally often,
-        within one.
+    Cells are VISTAR's (role, angle), for example. Over all of them any two of the pairs
+    are drawn equally often, within one.
     """
     if len(set(cells)) != len(cells):
         raise ValueError("A cell is given twice.")
@@ -161,7 +117,6 @@ def cell_pairs(
 def _strata(
     keys: Sequence[Key], strata: Mapping[Key, Hashable] | None
 ) -> list[list[Key]]:
-    """Return the keys of each stratum."""
     if strata is None:
         return [list(keys)]
     missing = [key for key in keys if key not in strata]

@@ -31,17 +31,8 @@ def deal(
     where that is possible at all, and nobody a unit twice. Of equal needs, the person
     who has seen the story least comes first.
 
-    Parameters
-    ----------
-    redundancy
-        Ratings of each unit.
-    count
-        Units of each kind (row) for each person (column).
-
-    Returns
-    -------
-    Ints or None
-        The holders; None if the shares contradict each other.
+    `redundancy` are the ratings of each unit, `count` the units of each kind (row) for
+    each person (column). Return the holders; None if the shares contradict each other.
     """
     need = count.copy()
     people = need.shape[1]
@@ -193,11 +184,8 @@ def join(table: HolderTable, rng: np.random.Generator) -> bool:
     Most trades are of one kind; others must leave everybody's methods as even as they
     are.
 
-    Returns
-    -------
-    bool
-        False if other holders may be worth a try: not everybody is joined, though the
-        units would suffice. A unit joins at most as many people as rate it, less one.
+    Return False if other holders may be worth a try: not everybody is joined, though
+    the units would suffice. A unit joins at most as many people as rate it, less one.
     """
     if len(table.places) - len(table.layout) < table.people - 1:
         return True

@@ -67,7 +67,8 @@ def coverage_csv(
         raise Http404
     header, rows = coverage_tables.TABLES[table]
     name = f"{study.slug}-{table}.csv"
-    return StreamingHttpResponse(csv_lines(header, rows(study)), headers=attachment(name))
+    lines = csv_lines(header, rows(study))
+    return StreamingHttpResponse(lines, headers=attachment(name))
 
 
 @coverage_button

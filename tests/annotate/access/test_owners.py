@@ -12,7 +12,6 @@ from django.urls import reverse
 from rest_framework.authtoken.models import Token
 from rest_framework.test import APIClient
 
-from annotate.assignment.reassignment import methods_of
 from annotate.models import Report, Study, User
 from annotate.reports import building
 from annotate.reports.study_scores import scores_of
@@ -287,8 +286,8 @@ def test_of_outputs_that_the_study_does_not_show_no_score_is_told(kind):
     units = [
         unit
         for unit in study.units.all()
-        if any((unit.story.key, name) in shown for name in methods_of(unit))
-        and (kind == "likert" or "Cedar" in methods_of(unit))
+        if any((unit.story.key, name) in shown for name in unit.methods)
+        and (kind == "likert" or "Cedar" in unit.methods)
     ]
     study.slots.exclude(unit__in=units).delete()
     study.units.exclude(pk__in=[unit.pk for unit in units]).delete()

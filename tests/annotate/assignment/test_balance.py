@@ -7,7 +7,8 @@ import pytest
 from django.template.loader import render_to_string
 
 from annotate.assignment.designs.balance import BalanceReport
-from annotate.assignment.designs.balanced import LanguageGroup, plan
+from annotate.assignment.designs.balanced import LanguageGroup
+from tests.annotate.assignment.plans import plan
 from tests.annotate.assignment.test_balanced import likert
 from tests.one_line import one_line
 

@@ -7,7 +7,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from annotate.assignment.designs.balance import DesignUnit, measure
-from annotate.assignment.designs.balanced import ImpossibleDesignError, plan
+from annotate.assignment.designs.balanced import ImpossibleDesignError
+from tests.annotate.assignment.plans import plan
 
 
 def likert(methods: int, stories: int) -> list[DesignUnit]:
@@ -191,9 +192,11 @@ def test_the_vistorybench_user_study_is_balanced_exactly():
 
 def test_the_same_seed_gives_the_same_plan_and_another_seed_another_one():
     def run(seed):
-        return plan(
-            pairwise(4, 5), annotators=6, redundancy=3, session_size=5, seed=seed
-        ).assignments
+        return list(
+            plan(
+                pairwise(4, 5), annotators=6, redundancy=3, session_size=5, seed=seed
+            ).assignments
+        )
 
     assert run(3) == run(3)
     assert run(3) != run(4)
@@ -230,7 +233,7 @@ def test_nothing_to_judge_is_refused():
 def test_measure_sees_what_is_wrong():
     units = pairwise(2, 1)
     good = plan(units, annotators=2, redundancy=2, session_size=1, seed=0)
-    doubled = [*good.assignments, good.assignments[0]]
+    doubled = [*good.assignments, next(iter(good.assignments))]
     balance = measure(units, doubled, annotators=2)
     assert balance.repeated_units == 1
     assert balance.stories_twice_in_session == 1

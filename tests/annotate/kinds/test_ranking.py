@@ -13,6 +13,7 @@ from django.utils import timezone
 import analysis
 from analysis.options import AlignOptions
 from annotate.answers import writing
+from annotate.assignment import reassignment
 from annotate.coverage import counts, snapshots
 from annotate.history import as_of_event
 from annotate.history.verifying import problems
@@ -386,3 +387,8 @@ def test_an_order_that_cannot_be_is_found(done):
     found = "\n".join(problems(done))
     assert f"ranking {first.pk}: aab is no order of" in found
     assert f"ranking {second.pk}: its places are not those of its slot" in found
+
+
+def test_a_ranking_is_as_balanced_as_it_was_planned(study):
+    """All three methods of a unit count when slots are dealt anew, not two of them."""
+    assert reassignment.measured(study) == study.balance_report

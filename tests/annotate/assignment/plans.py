@@ -1,0 +1,8 @@
+"""Plans for people of one group, of whom only the number matters."""
+
+from annotate.assignment.designs import balanced
+
+
+def plan(units, *, annotators=0, redundancy=0, groups=(), **how):
+    groups = groups or [balanced.LanguageGroup("", annotators, redundancy)]
+    return balanced.plan(units, groups=groups, **how)
