@@ -69,21 +69,10 @@ def alerts(
 ) -> list[Alert]:
     """Return everything that needs attention.
 
-    Parameters
-    ----------
-    study
-        The study.
-    counted
-        Its tallies (see `tallies`); empty when nothing was counted yet.
-    waits
-        Which of the slots nobody will do as things are.
-    left
-        Slots still wanted.
-    computed_at
-        When the worker took the figures that are behind the log; None when they are up
-        to date.
-    now
-        The time; None for the clock's.
+    `counted` are the study's tallies, empty when nothing was counted yet; `waits` and
+    `left` say which slots nobody will do as things are, and how many are still wanted.
+    `computed_at` is when the worker took the figures that are behind the log, None
+    when they are up to date.
     """
     now = now or timezone.now()
     found = [
@@ -305,8 +294,7 @@ def _what_next(person: Annotator, answers: int) -> str:
 
 def _expiring(study: Study, people: Mapping[str, Any]) -> Iterator[Alert]:
     """Yield who opens slots again and again without answering."""
-    often = {int(pk): p["expired"] for pk, p in people.items()}
-    often = {pk: n for pk, n in often.items() if n >= EXPIRIES}
+    often = {int(k): n for k, p in people.items() if (n := p["expired"]) >= EXPIRIES}
     working = study.annotators.exclude(state__in=Annotator.STOPPED)
     for row in working.filter(pk__in=often):
         text = _("%(name)s has let %(n)d leases run out since the last answer.") % {

@@ -52,18 +52,9 @@ def chart(
 ) -> Chart | None:
     """Draw arrivals in stretches of `width`, and how complete the study was after each.
 
-    Parameters
-    ----------
-    arrivals
-        Start of a stretch, and how many slots came in it, oldest first.
-    wanted
-        Slots within the redundancy.
-    width
-        Length of a stretch.
-    now
-        The present.
-    ends
-        Early, middle and late end of the forecast; empty without one.
+    `arrivals` have the start of a stretch and how many slots came in it, oldest first;
+    `wanted` are the slots within the redundancy. `ends` are the early, middle and late
+    end of the forecast, empty without one.
     """
     if not arrivals or wanted <= 0:
         return None

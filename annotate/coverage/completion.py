@@ -141,7 +141,6 @@ def _somebody_comes(
 
 
 def _has_room(person: Annotator, counted: Mapping[str, Any]) -> bool:
-    """Say whether somebody's cap lets them take one more slot."""
     cap = person.most_slots
     return cap is None or counted.get("planned", 0) + counted.get("surplus", 0) < cap
 
@@ -157,20 +156,8 @@ def outlook(
 ) -> Outlook:
     """Return when what does not wait will be done, and why it is not known if not.
 
-    Parameters
-    ----------
-    study
-        The study.
-    counted
-        Its tallies; empty when nothing was counted yet.
-    waits
-        What will not be done as things are.
-    left
-        Slots still wanted.
-    has_stalled
-        Nothing has come in for long.
-    now
-        The end of what is known.
+    `counted` are the study's tallies, empty when nothing was counted yet; `waits` will
+    not be done as things are, of the slots that are `left`.
     """
     reason = _reason(study, waits, left, has_stalled)
     if reason:

@@ -95,7 +95,6 @@ def _alerts(study: Study) -> Iterator[tuple[object, ...]]:
 
 
 def _events(study: Study) -> Iterator[tuple[object, ...]]:
-    """Yield the whole log, oldest first."""
     rows = study.events.order_by("id").values_list(
         "id", "at", "kind", "annotator__name", "user__username", "slot__code", "details"
     )

@@ -313,7 +313,6 @@ def _alpha_row(
     found: UnitCounts,
     total: int,
 ) -> AlphaRow:
-    """Return what is known of a topic's agreement, and what to expect."""
     row = known.get(topic.key)
     if row is None:
         return AlphaRow(topic, "waiting" if found.done.any() else "none")

@@ -50,16 +50,10 @@ class Forecast:
 def forecast(
     arrivals: Iterable[tuple[datetime, int]], remaining: int, now: datetime
 ) -> Forecast:
-    """Forecast when `remaining` slots will be submitted.
+    """Forecast when the `remaining` slots will be submitted.
 
-    Parameters
-    ----------
-    arrivals
-        Start of an hour, and how many slots were submitted in it, oldest first.
-    remaining
-        Slots that are still wanted.
-    now
-        The end of what is known.
+    `arrivals` have the start of an hour and how many slots were submitted in it, oldest
+    first; `now` is the end of what is known.
     """
     recent = [(at, n) for at, n in arrivals if now - WINDOW < at <= now]
     total = sum(n for _at, n in recent)

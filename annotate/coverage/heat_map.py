@@ -199,7 +199,6 @@ def _sums(
 
 
 def _folds(folds: Sequence[Fold], n: int) -> UnitNumbers:
-    """Return which fold each of `n` names is in."""
     found = np.full(n, NOWHERE, np.int64)
     for place, one in enumerate(folds):
         found[one.first - 1 : one.last] = place

@@ -12,24 +12,26 @@ from statistics import median
 from typing import Any
 
 from django.db.models import Case, Count, F, Max, Q, QuerySet, When
-from django.db.models.functions import Trunc
+from django.db.models.functions import Coalesce, Trunc
 from django.utils import timezone
 
 from annotate.coverage.counts import SURPLUS
-from annotate.models import (
-    Annotator,
-    Event,
-    Purpose,
-    Skip,
-    Slot,
-    Study,
-)
+from annotate.models import Annotator, Event, Purpose, Skip, Slot, Study
 from annotate.people.presence import answers_by_day, patience_days
 from annotate.slots import timing
 
 SlotState = Slot.State
 HOURS_KEPT = timedelta(days=15)
 MOST_BLOCKED = 50
+# What is counted of each annotator beside the time of the last answer.
+NUMBERS = (
+    "submitted",
+    "planned",
+    "surplus",
+    "submitted_surplus",
+    "session",
+    "sessions",
+)
 UNFINISHED = (SlotState.OPEN, SlotState.LEASED)
 
 
@@ -38,13 +40,13 @@ class AnnotatorProgress:
     """One annotator's progress."""
 
     annotator: Annotator
+    last: datetime | None
     submitted: int
     planned: int
     surplus: int
     submitted_surplus: int
     session: int
     sessions: int
-    last: datetime | None
 
 
 def people(study: Study) -> tuple[AnnotatorProgress, ...]:
@@ -59,21 +61,12 @@ def people(study: Study) -> tuple[AnnotatorProgress, ...]:
         submitted_surplus=Count(
             "slots", filter=surplus & Q(slots__state=SlotState.SUBMITTED)
         ),
-        session=Max("slots__session", filter=done),
-        sessions=Max("slots__session"),
+        session=Coalesce(Max("slots__session", filter=done), 0),
+        sessions=Coalesce(Max("slots__session"), 0),
         last=Max("slots__submitted_at"),
     ).order_by("name")
     return tuple(
-        AnnotatorProgress(
-            a,
-            a.submitted,
-            a.planned,
-            a.surplus,
-            a.submitted_surplus,
-            a.session or 0,
-            a.sessions or 0,
-            a.last,
-        )
+        AnnotatorProgress(a, a.last, *(getattr(a, name) for name in NUMBERS))
         for a in annotators
     )
 
@@ -82,19 +75,14 @@ def tallies(study: Study, now: datetime | None = None) -> dict[str, Any]:
     """Count what the dashboard shows of people and of time."""
     counted = people(study)
     seconds = _median_seconds(study)
-    expired = _expired(study)
+    expired = _expired(study, counted)
     since = (now or timezone.now()) - HOURS_KEPT
     by_day = answers_by_day(study)
     blocked = _blocked(study, counted)
     return {
         "people": {
             str(person.annotator.pk): {
-                "submitted": person.submitted,
-                "planned": person.planned,
-                "surplus": person.surplus,
-                "submitted_surplus": person.submitted_surplus,
-                "session": person.session,
-                "sessions": person.sessions,
+                **{name: getattr(person, name) for name in NUMBERS},
                 "last": person.last.isoformat() if person.last else None,
                 "seconds": seconds.get(person.annotator.pk),
                 "expired": expired[person.annotator.pk],
@@ -169,7 +157,6 @@ def _arrivals(rows: QuerySet[Slot], since: datetime) -> list[list[Any]]:
 
 
 def _days(by_day: Iterable[tuple[int, datetime, int]]) -> list[list[Any]]:
-    """Sum what everybody submitted on each day."""
     days: Counter[datetime] = Counter()
     for _annotator, day, n in by_day:
         days[day] += n
@@ -185,17 +172,14 @@ def _median_seconds(study: Study) -> dict[int, float]:
     return {pk: round(median(values), 1) for pk, values in by_annotator.items()}
 
 
-def _expired(study: Study) -> Counter[int]:
+def _expired(study: Study, counted: Iterable[AnnotatorProgress]) -> Counter[int]:
     """Count the leases of each annotator that ran out since their last submission."""
-    last = {
-        a.pk: a.last
-        for a in study.annotators.annotate(last=Max("slots__submitted_at")).order_by()
-    }
+    last = {person.annotator.pk: person.last for person in counted}
     events = study.events.filter(kind=Event.Kind.SLOT_EXPIRED).order_by()
     return Counter(
         annotator
         for annotator, at in events.values_list("annotator", "at").iterator(5000)
-        if last.get(annotator) is None or at > last[annotator]
+        if (since := last.get(annotator)) is None or at > since
     )
 
 

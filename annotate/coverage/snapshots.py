@@ -137,14 +137,7 @@ def refresh(study: Study, now: datetime | None = None) -> Snapshot:
 
 def alphas(study: Study) -> dict[str, Any]:
     """Return alpha of every topic, or why there is none."""
-    found: dict[str, Any] = {}
-    for topic in topics(study):
-        laid_out = _laid_out(study, topic)
-        if laid_out is None:
-            found[topic.key] = {"reason": "none"}
-            continue
-        found[topic.key] = _alpha(study, *laid_out, topic)
-    return found
+    return {topic.key: _alpha(study, topic) for topic in topics(study)}
 
 
 def _laid_out(study: Study, topic: Topic) -> "tuple[Reliability, int] | None":
@@ -192,12 +185,14 @@ def _laid_out(study: Study, topic: Topic) -> "tuple[Reliability, int] | None":
     return data, int(table[:, -2].max()) + 1
 
 
-def _alpha(
-    study: Study, data: "Reliability", parts: int, topic: Topic
-) -> dict[str, Any]:
-    """Return alpha now, what to expect of it, and the reliability of means."""
+def _alpha(study: Study, topic: Topic) -> dict[str, Any]:
+    """Return alpha now and the reliability of means, or why there is none."""
     from analysis.reliability.agreement import agreement as statistics
 
+    laid_out = _laid_out(study, topic)
+    if laid_out is None:
+        return {"reason": "none"}
+    data, parts = laid_out
     name = "alpha_nominal" if topic.kind.is_nominal else "alpha_ordinal"
     (found,) = statistics(
         data,
