@@ -56,7 +56,7 @@ def test_one_free_slot_goes_to_one_of_many():
 def test_a_slot_that_two_choose_at_once_goes_to_one(monkeypatch):
     """What was chosen is locked before anything is said of it."""
     study = make_grid("trial", stories=1, methods=1, redundancy=1)
-    choose, both = choosing._choose, Barrier(2)
+    choose, both = choosing.best, Barrier(2)
 
     def together(*known):
         chosen = choose(*known)
@@ -64,7 +64,7 @@ def test_a_slot_that_two_choose_at_once_goes_to_one(monkeypatch):
             both.wait(timeout=1)
         return chosen
 
-    monkeypatch.setattr(choosing, "_choose", together)
+    monkeypatch.setattr(choosing, "best", together)
     got = at_once(lambda person: choosing.take_next(person).kind, add_people(study, 2))
     assert sorted(got) == [Next.TAKEN, Next.WORK]
     assert study.events.filter(kind="slot taken").count() == 1
