@@ -374,16 +374,16 @@ class MetricInfo:
     scores
         What a value belongs to: a shot, an output, an output held against the true one
         (pair), all outputs of a method (run).
+    source
+        Paper and section, or where a baseline comes from.
+    measures
+        One sentence on what it measures, and what it cannot see.
     higher_is_better
         Direction.
     low, high
         Range of values; None where there is no bound.
     version
         Changes whenever values would change.
-    source
-        Paper and section, or where a baseline comes from.
-    measures
-        One sentence on what it measures, and what it cannot see.
     backend
         What computes it.
     profile
@@ -398,12 +398,12 @@ class MetricInfo:
     title: str
     family: Family
     scores: Level
-    higher_is_better: bool
-    low: float | None
-    high: float | None
-    version: str
     source: str
     measures: str
+    higher_is_better: bool = True
+    low: float | None = 0
+    high: float | None = 1
+    version: str = "1"
     backend: str = "numpy"
     profile: str = ""
     queue: Queue = "cpu"

@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 from evalcore.metrics.errors import FatalError
@@ -196,6 +196,13 @@ def lacking(packages: Iterable[str] = (), weights: Iterable[AnyWeights] = ()) ->
             *(one.lack for one in weights if one.find() is None),
         ]
     )
+
+
+def needing(
+    packages: Iterable[str] = (), weights: Iterable[AnyWeights] = ()
+) -> "staticmethod[[], Lacks]":
+    """Return a metric's `missing`, for one that always needs the same."""
+    return staticmethod(partial(lacking, packages, weights))
 
 
 def unobtainable(what: str, why: str) -> Lacks:

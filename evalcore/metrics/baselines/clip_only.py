@@ -1,10 +1,11 @@
 """What plain CLIP says: the baseline that a learned metric should beat."""
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from evalcore.metrics.base import (
     Ask,
+    Encoder,
     MetricInfo,
     RenderedShot,
     Rendering,
@@ -14,10 +15,7 @@ from evalcore.metrics.base import (
 )
 from evalcore.metrics.consistency import consistency
 from evalcore.metrics.encoders.published import CLIP_PACKAGES, clip_weights
-from evalcore.metrics.weights import Lacks, lacking
-
-if TYPE_CHECKING:
-    from evalcore.metrics.encoders.runtime import NetworkEncoder
+from evalcore.metrics.weights import needing
 
 # Which field of a shot says what is to be seen, the best one first.
 FIELDS = ("static", "caption", "prompt", "plot", "setting")
@@ -43,10 +41,7 @@ class ClipConsistency:
         title="CLIP consistency",
         family="baseline",
         scores="output",
-        higher_is_better=True,
         low=-1,
-        high=1,
-        version="1",
         source="mean cosine of CLIP features over pairs of shots; baseline",
         measures=(
             "Whether the shots look alike to CLIP, in what they show and how. Copying "
@@ -56,12 +51,10 @@ class ClipConsistency:
         queue="gpu",
     )
 
-    def missing(self) -> Lacks:
-        """Return what is lacking."""
-        return lacking(CLIP_PACKAGES, (clip_weights(),))
+    missing = needing(CLIP_PACKAGES, (clip_weights(),))
 
     @cached_property
-    def encoder(self) -> "NetworkEncoder":
+    def encoder(self) -> Encoder:
         """Return what sees pictures."""
         from evalcore.metrics.encoders.clip import clip_image_encoder
 
@@ -80,10 +73,7 @@ class ClipScore:
         title="CLIP score",
         family="baseline",
         scores="shot",
-        higher_is_better=True,
         low=-1,
-        high=1,
-        version="1",
         source="cosine of picture and text in CLIP (Hessel et al. 2021); baseline",
         measures=(
             "Whether a shot shows what its text says, as far as CLIP sees it. Only the "
@@ -93,12 +83,10 @@ class ClipScore:
         queue="gpu",
     )
 
-    def missing(self) -> Lacks:
-        """Return what is lacking."""
-        return lacking(CLIP_PACKAGES, (clip_weights(),))
+    missing = needing(CLIP_PACKAGES, (clip_weights(),))
 
     @cached_property
-    def encoders(self) -> dict[Literal["picture", "text"], "NetworkEncoder"]:
+    def encoders(self) -> dict[Literal["picture", "text"], Encoder]:
         """Return what sees pictures, and what reads texts."""
         from evalcore.metrics.encoders.clip import clip_image_encoder, clip_text_encoder
 

@@ -47,8 +47,6 @@ class Colourfulness(ShotFormula):
         title="Colourfulness",
         family="baseline",
         scores="shot",
-        higher_is_better=True,
-        low=0,
         high=None,
         version="2",
         source="Hasler and Suesstrunk 2003, equation 10; baseline",

@@ -7,7 +7,7 @@ import numpy as np
 
 from evalcore.metrics.base import Ask, Floats, MetricInfo, Rendering, Scoring, Value
 from evalcore.metrics.baselines.pixels import PixelFormula
-from evalcore.metrics.weights import READY, Lacks
+from evalcore.metrics.weights import needing
 
 LEVELS = 8  # steps a channel
 
@@ -65,9 +65,6 @@ class PaletteConsistency:
         title="Palette consistency",
         family="baseline",
         scores="output",
-        higher_is_better=True,
-        low=0,
-        high=1,
         version="2",
         source="histogram intersection (Swain and Ballard 1991) of shots; baseline",
         measures=(
@@ -76,9 +73,7 @@ class PaletteConsistency:
         ),
     )
 
-    def missing(self) -> Lacks:
-        """Return nothing: it is always ready."""
-        return READY
+    missing = needing()
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value; undefined for fewer than two shots."""

@@ -17,7 +17,7 @@ from evalcore.metrics.base import (
     Scoring,
     Value,
 )
-from evalcore.metrics.weights import READY, Lacks
+from evalcore.metrics.weights import needing
 
 SIDE = 256
 # How much red, green and blue weigh in grey (ITU-R BT.601).
@@ -67,9 +67,7 @@ class ShotFormula:
 
     encoder: PixelFormula
 
-    def missing(self) -> Lacks:
-        """Return nothing: it is always ready."""
-        return READY
+    missing = needing()
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value a shot that is there."""

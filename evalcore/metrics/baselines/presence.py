@@ -1,7 +1,7 @@
 """How many of the story's shots were rendered at all."""
 
 from evalcore.metrics.base import MetricInfo, Rendering, Scoring, Value
-from evalcore.metrics.weights import READY, Lacks
+from evalcore.metrics.weights import needing
 
 
 def share_present(present: int, wanted: int) -> float:
@@ -23,18 +23,12 @@ class ShotsPresent:
         title="Shots present",
         family="baseline",
         scores="output",
-        higher_is_better=True,
-        low=0,
-        high=1,
-        version="1",
         source="baseline of this project",
         measures="The share of the story's shots that have a picture at all.",
         backend="counting",
     )
 
-    def missing(self) -> Lacks:
-        """Return nothing: it is always ready."""
-        return READY
+    missing = needing()
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value; undefined for a story without shots."""

@@ -44,8 +44,6 @@ class Sharpness(ShotFormula):
         title="Sharpness",
         family="baseline",
         scores="shot",
-        higher_is_better=True,
-        low=0,
         high=None,
         version="2",
         source="variance of the Laplacian at 256 x 256; baseline",

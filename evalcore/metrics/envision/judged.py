@@ -38,7 +38,6 @@ from evalcore.metrics.envision.rubric import ABOUT, NAMES, rubric
 from evalcore.metrics.judging.asking import JudgeAnswer, Refusal, ask_judge
 from evalcore.metrics.judging.client import judge_name, missing_judge
 from evalcore.metrics.judging.questions import JudgeQuestion
-from evalcore.metrics.weights import Lacks
 
 STEPS = 4
 TEMPERATURE = 0.3
@@ -93,8 +92,6 @@ class EnvisionScore:
             title=f"Envision: {NAMES.get(self.part) or self.part}",
             family="Envision",
             scores="output",
-            higher_is_better=True,
-            low=0,
             high=HIGHEST,
             version=VERSIONS[self.profile],
             source="Envision, section 3.3 and appendix E",
@@ -106,9 +103,7 @@ class EnvisionScore:
             profile=f"{self.profile}{trials}",
         )
 
-    def missing(self) -> Lacks:
-        """Return what is to be set before the judge can be asked."""
-        return missing_judge()
+    missing = staticmethod(missing_judge)
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value, with a row for each trial in the trace.

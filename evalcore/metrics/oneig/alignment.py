@@ -11,7 +11,6 @@ from evalcore.metrics.judging.questions import JudgeQuestion
 from evalcore.metrics.oneig.grids import seen_pictures, split_profile
 from evalcore.metrics.oneig.prompt import told
 from evalcore.metrics.oneig.questionnaire import alignment, read_questionnaire
-from evalcore.metrics.weights import Lacks
 
 ANSWER = re.compile(r"\W*(?:(yes|是|有)|(no|not|否|不|没))(?![a-z])", re.IGNORECASE)
 REQUEST = "Answer with one word, Yes or No, and nothing else."
@@ -57,10 +56,6 @@ class Alignment:
             title="OneIG alignment",
             family="OneIG",
             scores="output",
-            higher_is_better=True,
-            low=0,
-            high=1,
-            version="1",
             source="OneIG-Bench, section on alignment, and its program",
             measures=(
                 "Which share of the questions about a prompt is answered yes. It sees "
@@ -71,9 +66,7 @@ class Alignment:
             profile=self.profile,
         )
 
-    def missing(self) -> Lacks:
-        """Return what is lacking."""
-        return missing_judge()
+    missing = staticmethod(missing_judge)
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return the mean over the pictures; undefined without questions.

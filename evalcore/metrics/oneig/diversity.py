@@ -16,7 +16,7 @@ from evalcore.metrics.base import (
 )
 from evalcore.metrics.encoders.unobtainable import Unobtainable
 from evalcore.metrics.oneig.grids import seen_pictures, split_profile
-from evalcore.metrics.weights import Lacks, unobtainable
+from evalcore.metrics.weights import unobtainable
 
 MISSING = unobtainable(
     "DreamSim",
@@ -75,9 +75,7 @@ class Diversity:
         self.info = replace(INFO, profile=profile)
         self.encoder: Encoder = Unobtainable(MISSING)
 
-    def missing(self) -> Lacks:
-        """Return what is lacking."""
-        return MISSING
+    missing = staticmethod(lambda: MISSING)
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value; undefined for fewer than two pictures."""
@@ -93,10 +91,7 @@ INFO = MetricInfo(
     title="OneIG diversity",
     family="OneIG",
     scores="output",
-    higher_is_better=True,
-    low=0,
     high=2,
-    version="1",
     source="OneIG-Bench, section on diversity; DreamSim (Fu et al. 2023)",
     measures=(
         "Whether the pictures of one prompt differ as people see it. Of a story it "

@@ -18,7 +18,7 @@ from evalcore.metrics.base import (
 from evalcore.metrics.encoders.unobtainable import Unobtainable
 from evalcore.metrics.oneig.grids import seen_pictures, split_profile
 from evalcore.metrics.oneig.prompt import told
-from evalcore.metrics.weights import Lacks, unobtainable
+from evalcore.metrics.weights import unobtainable
 
 MISSING = unobtainable(
     "LLM2CLIP",
@@ -68,9 +68,7 @@ class Reasoning:
         self.encoder: Encoder = Unobtainable(MISSING)
         self.reader: Encoder = Unobtainable(MISSING)
 
-    def missing(self) -> Lacks:
-        """Return what is lacking."""
-        return MISSING
+    missing = staticmethod(lambda: MISSING)
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return the mean over the pictures; undefined without a true answer."""
@@ -89,10 +87,7 @@ INFO = MetricInfo(
     title="OneIG reasoning",
     family="OneIG",
     scores="output",
-    higher_is_better=True,
     low=-1,
-    high=1,
-    version="1",
     source="OneIG-Bench, section on knowledge and reasoning, and its program",
     measures=(
         "Whether a picture is near the true answer in words, as LLM2CLIP sees it. "

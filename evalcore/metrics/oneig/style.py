@@ -19,7 +19,7 @@ from evalcore.metrics.base import (
 from evalcore.metrics.encoders.unobtainable import Unobtainable
 from evalcore.metrics.oneig.grids import seen_pictures, split_profile
 from evalcore.metrics.oneig.prompt import told
-from evalcore.metrics.weights import Lacks, WeightsError, unobtainable
+from evalcore.metrics.weights import WeightsError, unobtainable
 
 # Of a style: features of its reference pictures, by CSD and by OneIG's own encoder.
 References = tuple[Feature, Feature]
@@ -82,9 +82,7 @@ class Style:
         self.info = replace(INFO, profile=profile)
         self.own: Encoder = Unobtainable(MISSING)
 
-    def missing(self) -> Lacks:
-        """Return what is lacking."""
-        return MISSING
+    missing = staticmethod(lambda: MISSING)
 
     @cached_property
     def csd(self) -> Encoder:
@@ -135,10 +133,6 @@ INFO = MetricInfo(
     title="OneIG style",
     family="OneIG",
     scores="output",
-    higher_is_better=True,
-    low=0,
-    high=1,
-    version="1",
     source="OneIG-Bench, section on stylization, and its program",
     measures=(
         "Whether a picture looks like one of a few pictures of the style that was "

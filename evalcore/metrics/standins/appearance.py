@@ -1,15 +1,11 @@
 """Consistency as a network sees it that ships inside a package: a stand-in."""
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-from evalcore.metrics.base import MetricInfo, Rendering, Scoring
+from evalcore.metrics.base import Encoder, MetricInfo, Rendering, Scoring
 from evalcore.metrics.consistency import consistency
 from evalcore.metrics.encoders.published import MOBILENET
-from evalcore.metrics.weights import Lacks, lacking
-
-if TYPE_CHECKING:
-    from evalcore.metrics.encoders.runtime import NetworkEncoder
+from evalcore.metrics.weights import needing
 
 
 class MobilenetConsistency:
@@ -20,10 +16,7 @@ class MobilenetConsistency:
         title="MobileNet consistency (stand-in)",
         family="stand-in",
         scores="output",
-        higher_is_better=True,
         low=-1,
-        high=1,
-        version="1",
         source="formula of csd_self on MobileNetV2; stand-in of this project",
         measures=(
             "Whether the shots look alike to a small network trained on photographs. "
@@ -32,12 +25,10 @@ class MobilenetConsistency:
         backend="MobileNetV2 (torchvision, ImageNet)",
     )
 
-    def missing(self) -> Lacks:
-        """Return what is lacking."""
-        return lacking(("torch", "torchvision"), (MOBILENET,))
+    missing = needing(("torch", "torchvision"), (MOBILENET,))
 
     @cached_property
-    def encoder(self) -> "NetworkEncoder":
+    def encoder(self) -> Encoder:
         """Return what sees pictures."""
         from evalcore.metrics.encoders.mobilenet import mobilenet_encoder
 

@@ -1,17 +1,13 @@
 """The formula of the Inception Score on a network inside a package: a stand-in."""
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evalcore.metrics.base import Ask, MetricInfo, Run, Scoring, Value
+from evalcore.metrics.base import Ask, Encoder, MetricInfo, Run, Scoring, Value
 from evalcore.metrics.encoders.published import MOBILENET
 from evalcore.metrics.vistorybench.inception_score import inception_score
-from evalcore.metrics.weights import Lacks, lacking
-
-if TYPE_CHECKING:
-    from evalcore.metrics.encoders.runtime import NetworkEncoder
+from evalcore.metrics.weights import needing
 
 
 class MobilenetDiversity:
@@ -22,10 +18,8 @@ class MobilenetDiversity:
         title="MobileNet diversity (stand-in)",
         family="stand-in",
         scores="run",
-        higher_is_better=True,
         low=1,
         high=1000,
-        version="1",
         source="formula of inception_score on MobileNetV2; stand-in of this project",
         measures=(
             "Whether a method's pictures are clear and of many kinds, to a small "
@@ -34,12 +28,10 @@ class MobilenetDiversity:
         backend="MobileNetV2 (torchvision, ImageNet)",
     )
 
-    def missing(self) -> Lacks:
-        """Return what is lacking."""
-        return lacking(("torch", "torchvision"), (MOBILENET,))
+    missing = needing(("torch", "torchvision"), (MOBILENET,))
 
     @cached_property
-    def encoder(self) -> "NetworkEncoder":
+    def encoder(self) -> Encoder:
         """Return what tells kinds of things."""
         from evalcore.metrics.encoders.mobilenet import mobilenet_encoder
 

@@ -18,10 +18,7 @@ class FaceConsistency:
         title="dlib face consistency (stand-in)",
         family="stand-in",
         scores="output",
-        higher_is_better=True,
         low=-1,
-        high=1,
-        version="1",
         source="mean cosine of dlib's face features over pairs of shots; stand-in",
         measures=(
             "Whether the clearest face of each shot is the same person, where dlib "

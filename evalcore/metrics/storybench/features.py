@@ -5,8 +5,9 @@ StoryBench's paper names CLIP ViT-L/14; its program takes the ViT-L/14 for pictu
 lengths, which FID needs; who compares directions normalises them.
 """
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from evalcore.metrics.base import Encoder
 from evalcore.metrics.encoders.published import (
     CLIP_PACKAGES,
     INCEPTION_FID,
@@ -16,9 +17,6 @@ from evalcore.metrics.encoders.published import (
     clip_weights,
 )
 from evalcore.metrics.weights import Lacks, lacking
-
-if TYPE_CHECKING:
-    from evalcore.metrics.encoders.runtime import NetworkEncoder
 
 ImageFeatures = Literal["inception", "clip"]
 Profile = Literal["storybench-code", "storybench-paper"]
@@ -45,7 +43,7 @@ def missing_features(features: ImageFeatures, profile: Profile) -> Lacks:
     return lacking(CLIP_PACKAGES, (clip_weights(CLIP_NAMES[profile]),))
 
 
-def frame_encoder(features: ImageFeatures, profile: Profile) -> "NetworkEncoder":
+def frame_encoder(features: ImageFeatures, profile: Profile) -> Encoder:
     """Return what sees frames."""
     if features == "inception":
         from evalcore.metrics.encoders.inception import fid_encoder
@@ -56,7 +54,7 @@ def frame_encoder(features: ImageFeatures, profile: Profile) -> "NetworkEncoder"
     return clip_image_encoder(CLIP_NAMES[profile], normalise=False, half="rounded")
 
 
-def text_encoder(profile: Profile) -> "NetworkEncoder":
+def text_encoder(profile: Profile) -> Encoder:
     """Return what reads captions."""
     from evalcore.metrics.encoders.clip import clip_text_encoder
 

@@ -37,9 +37,7 @@ class FrechetImageDistance:
             family="StoryBench",
             scores="run",
             higher_is_better=False,
-            low=0,
             high=None,
-            version="1",
             source="StoryBench, section 3.4; Heusel et al. 2017",
             measures=(
                 "How far all frames of a method together lie from all true frames. It "

@@ -32,9 +32,7 @@ class FrechetVideoDistance:
             family="StoryBench",
             scores="run",
             higher_is_better=False,
-            low=0,
             high=None,
-            version="1",
             source="StoryBench, section 3.4; Unterthiner et al. 2018",
             measures=(
                 "How far all videos of a method together lie from the true ones, in "

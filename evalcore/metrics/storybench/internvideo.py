@@ -19,7 +19,7 @@ from evalcore.metrics.baselines.clip_only import wording
 from evalcore.metrics.encoders.unobtainable import Unobtainable
 from evalcore.metrics.storybench.subjects import clip_of_frames
 from evalcore.metrics.storybench.vtm import matched_value
-from evalcore.metrics.weights import Lacks, unobtainable
+from evalcore.metrics.weights import unobtainable
 
 MISSING = unobtainable(
     "InternVideo-MM-L-14", "it has no maintained package; StoryBench's program runs it"
@@ -34,10 +34,8 @@ class InternVideoTextMatching:
         title="VTM with InternVideo",
         family="StoryBench",
         scores="output",
-        higher_is_better=True,
         low=-100,
         high=100,
-        version="1",
         source="StoryBench, section 3.4 and appendix E.2",
         measures="Whether each part of a video shows what its text says, motion too.",
         backend="InternVideo-MM-L-14",
@@ -46,9 +44,7 @@ class InternVideoTextMatching:
     encoder: Encoder = Unobtainable(MISSING)  # sees segments
     reader: Encoder = Unobtainable(MISSING)  # reads captions
 
-    def missing(self) -> Lacks:
-        """Return what is lacking."""
-        return MISSING
+    missing = staticmethod(lambda: MISSING)
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value; shots without frames or without a text are left out."""

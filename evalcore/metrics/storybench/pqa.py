@@ -13,7 +13,7 @@ from scipy.special import expit
 
 from evalcore.metrics.base import Ask, Encoder, MetricInfo, Rendering, Scoring, Value
 from evalcore.metrics.storybench.subjects import clip_of
-from evalcore.metrics.weights import Lacks, WeightsError, unobtainable
+from evalcore.metrics.weights import WeightsError, unobtainable
 
 Part = Literal["overall", "aesthetic", "technical"]
 # Mean and deviation of the raw outputs on videos that people rated, as published.
@@ -95,19 +95,14 @@ class PerceptualQuality:
             title="PQA" if part == "overall" else f"PQA, {part}",
             family="StoryBench",
             scores="output",
-            higher_is_better=True,
-            low=0,
             high=100,
-            version="1",
             source="StoryBench, section 3.4; DOVER (Wu et al. 2023)",
             measures=MEASURES[part],
             backend="DOVER",
             queue="gpu",
         )
 
-    def missing(self) -> Lacks:
-        """Return what is lacking."""
-        return MISSING
+    missing = staticmethod(lambda: MISSING)
 
     @cached_property
     def encoder(self) -> Encoder:

@@ -22,15 +22,10 @@ from evalcore.metrics.base import (
 )
 from evalcore.metrics.encoders.character_crops import EXPRESSIONS, unframed
 from evalcore.metrics.encoders.instances import unpacked
-from evalcore.metrics.encoders.published import (
-    EXPRESSION,
-    OBJECTS,
-    POSE,
-    TRANSFORMERS,
-)
+from evalcore.metrics.encoders.published import EXPRESSION, OBJECTS, POSE, TRANSFORMERS
 from evalcore.metrics.vistar.posture import POSTURES, face_box, posture
 from evalcore.metrics.vistar.story_request import parameter
-from evalcore.metrics.weights import Lacks, lacking
+from evalcore.metrics.weights import needing
 
 PERSON = 1  # COCO's number
 WIDER = 1.25  # a person's box for the pose network, as it was trained
@@ -186,10 +181,6 @@ class CharacterPortrayal:
         title="Character portrayal accuracy (CPA)",
         family="VISTAR",
         scores="shot",
-        higher_is_better=True,
-        low=0,
-        high=1,
-        version="1",
         source="VISTAR, section 3.3.4",
         measures=(
             "Whether number, postures and facial expressions of the people are the "
@@ -210,9 +201,7 @@ class CharacterPortrayal:
 
         return objects(), pose(), expression()
 
-    def missing(self) -> Lacks:
-        """Return what is lacking; empty if ready."""
-        return lacking(TRANSFORMERS, (OBJECTS, POSE, EXPRESSION))
+    missing = needing(TRANSFORMERS, (OBJECTS, POSE, EXPRESSION))
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value a shot that is there.

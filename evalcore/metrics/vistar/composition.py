@@ -145,10 +145,6 @@ class Composition:
         title="Compositional scene evaluation (CSE)",
         family="VISTAR",
         scores="output",
-        higher_is_better=True,
-        low=0,
-        high=1,
-        version="1",
         source="VISTAR, section 3.3.3",
         measures=(
             "Whether every shot's text is met by a picture, and whether the subject "

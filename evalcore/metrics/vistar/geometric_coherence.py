@@ -27,7 +27,7 @@ from evalcore.metrics.vistar.geometric_cues import (
     scaled_depth,
     texture_score,
 )
-from evalcore.metrics.weights import Lack, Lacks, WeightsError, lacking
+from evalcore.metrics.weights import Lack, Lacks, WeightsError, needing
 
 CUES = ("normals", "curvature", "highlight", "contour", "texture", "anomaly")
 PIXEL_CUES = CUES[2:5]
@@ -81,10 +81,6 @@ class GeometricCues:
         title="Geometric cues (five of six)",
         family="stand-in",
         scores="shot",
-        higher_is_better=True,
-        low=0,
-        high=1,
-        version="1",
         source="after VISTAR, section 3.3.6; stand-in for GC",
         measures=(
             "The worst of five signs of flawed geometry: rough or bent depth, broken "
@@ -101,9 +97,7 @@ class GeometricCues:
 
         return depth()
 
-    def missing(self) -> Lacks:
-        """Return what is lacking; empty if ready."""
-        return lacking((*TRANSFORMERS, "cv2"), (DEPTH,))
+    missing = needing((*TRANSFORMERS, "cv2"), (DEPTH,))
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value a shot that is there; undefined for a flat depth map."""
@@ -151,10 +145,6 @@ class GeometricCoherence(GeometricCues):
         title="Geometric coherence (GC)",
         family="VISTAR",
         scores="shot",
-        higher_is_better=True,
-        low=0,
-        high=1,
-        version="1",
         source="VISTAR, section 3.3.6",
         measures="The worst of six signs of flawed geometry.",
         backend="none: PaDiM's reference set is unpublished",

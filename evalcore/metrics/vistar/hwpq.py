@@ -12,7 +12,6 @@ from evalcore.metrics.vistar.questionnaire import (
     read_questionnaire,
 )
 from evalcore.metrics.vistar.story_request import vistar_of
-from evalcore.metrics.weights import Lacks
 
 
 def majority(votes: Sequence[bool | None]) -> bool | None:
@@ -148,9 +147,7 @@ class Hwpq:
         """Return what it declares; the backend is the judge that is set now."""
         return replace(INFO, backend=judge_name(), profile=self.profile)
 
-    def missing(self) -> Lacks:
-        """Return what to set so that a judge can be asked; empty if ready."""
-        return missing_judge()
+    missing = staticmethod(missing_judge)
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value, with every answer in its trace.
@@ -204,10 +201,6 @@ INFO = MetricInfo(
     title="HWPQ",
     family="VISTAR",
     scores="output",
-    higher_is_better=True,
-    low=0,
-    high=1,
-    version="1",
     source="VISTAR, section 3.4",
     measures=(
         "The weighted share of pairs of opposed yes-no questions about the prompt that "

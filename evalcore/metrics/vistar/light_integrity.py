@@ -145,10 +145,6 @@ class LightIntegrity:
         title="Light integrity (LI)",
         family="VISTAR",
         scores="shot",
-        higher_is_better=True,
-        low=0,
-        high=1,
-        version="1",
         source="VISTAR, section 3.3.2",
         measures="Whether the light comes from the direction the prompt names.",
         backend="none: the shadow network is unpublished",
@@ -158,9 +154,7 @@ class LightIntegrity:
         # From a picture to the direction of the light for each object: objects x 3.
         self.shadows: Encoder = Unobtainable(LACKING)
 
-    def missing(self) -> Lacks:
-        """Return what is lacking, always."""
-        return LACKING
+    missing = staticmethod(lambda: LACKING)
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value a shot that is there.

@@ -20,7 +20,7 @@ from evalcore.metrics.base import (
 )
 from evalcore.metrics.encoders.instances import Instance, unpacked
 from evalcore.metrics.encoders.published import DEPTH, OBJECTS, TRANSFORMERS
-from evalcore.metrics.weights import Lacks, lacking
+from evalcore.metrics.weights import needing
 
 Mask = npt.NDArray[np.bool_]
 EPSILON = 1e-6  # of depths from 0 to 1; unpublished
@@ -227,10 +227,6 @@ class PhysicalConsistency:
         title="Physical-spatial consistency (PSC)",
         family="VISTAR",
         scores="shot",
-        higher_is_better=True,
-        low=0,
-        high=1,
-        version="1",
         source="VISTAR, section 3.3.5",
         measures=(
             "Whether things that overlap keep apart in depth. It knows COCO's 80 kinds "
@@ -247,9 +243,7 @@ class PhysicalConsistency:
 
         return objects(), depth()
 
-    def missing(self) -> Lacks:
-        """Return what is lacking; empty if ready."""
-        return lacking(TRANSFORMERS, (OBJECTS, DEPTH))
+    missing = needing(TRANSFORMERS, (OBJECTS, DEPTH))
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value a shot that is there; undefined for a flat depth map.

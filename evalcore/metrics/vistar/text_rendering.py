@@ -17,7 +17,7 @@ from evalcore.metrics.baselines.clip_only import wording
 from evalcore.metrics.edit_distance import edit_distance
 from evalcore.metrics.encoders.published import OCR, OCR_PACKAGES
 from evalcore.metrics.vistar.story_request import parameter
-from evalcore.metrics.weights import Lacks, lacking
+from evalcore.metrics.weights import needing
 
 CHARACTERS, TOKENS = 0.5, 0.5  # the paper's weights are unpublished; these are ours
 IDEOGRAPH = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -133,10 +133,6 @@ class TextRendering:
         title="Text rendering (TR)",
         family="VISTAR",
         scores="shot",
-        higher_is_better=True,
-        low=0,
-        high=1,
-        version="1",
         source="VISTAR, section 3.3.1",
         measures=(
             "Whether the text that was asked for can be read in the picture. It is not "
@@ -152,9 +148,7 @@ class TextRendering:
 
         return ocr()
 
-    def missing(self) -> Lacks:
-        """Return what is lacking to read; empty if ready."""
-        return lacking(OCR_PACKAGES, OCR)
+    missing = needing(OCR_PACKAGES, OCR)
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value a shot that is there; undefined where no text is wanted."""

@@ -1,14 +1,11 @@
 """How beautiful a shot is, as Aesthetic Predictor V2.5 rates it."""
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from evalcore.metrics.base import Ask, MetricInfo, Rendering, Scoring, Value
+from evalcore.metrics.base import Ask, Encoder, MetricInfo, Rendering, Scoring, Value
 from evalcore.metrics.encoders.published import AESTHETIC_HEAD, SIGLIP, TRANSFORMERS
-from evalcore.metrics.weights import Lacks, lacking
-
-if TYPE_CHECKING:
-    from evalcore.metrics.encoders.runtime import NetworkEncoder
+from evalcore.metrics.weights import needing
 
 Profile = Literal["vsb-code-2026.02", "vsb-paper"]
 
@@ -27,10 +24,8 @@ class Aesthetic:
             title="Aesthetics",
             family="ViStoryBench",
             scores="shot",
-            higher_is_better=True,
             low=None,
             high=None,
-            version="1",
             source="ViStoryBench, section 3.3; Aesthetic Predictor V2.5",
             measures="How beautiful people would find a shot. It knows no story.",
             backend="SigLIP so400m/14 384, Aesthetic Predictor V2.5",
@@ -38,12 +33,10 @@ class Aesthetic:
             queue="gpu",
         )
 
-    def missing(self) -> Lacks:
-        """Return what is lacking."""
-        return lacking(TRANSFORMERS, (SIGLIP, AESTHETIC_HEAD))
+    missing = needing(TRANSFORMERS, (SIGLIP, AESTHETIC_HEAD))
 
     @cached_property
-    def encoder(self) -> "NetworkEncoder":
+    def encoder(self) -> Encoder:
         """Return what rates pictures."""
         from evalcore.metrics.encoders.siglip import aesthetic_encoder
 

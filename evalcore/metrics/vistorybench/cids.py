@@ -24,7 +24,6 @@ from evalcore.metrics.base import Floats, MetricInfo, Rendering, Scoring, Value
 from evalcore.metrics.vistorybench import character_matching
 from evalcore.metrics.vistorybench.character_matching import Cast, Profile
 from evalcore.metrics.vistorybench.identity_matching import similarities
-from evalcore.metrics.weights import Lacks
 
 Variant = Literal["cross", "self", "cross_strict", "self_strict", "matched"]
 FINDER = "Grounding DINO tiny"
@@ -206,10 +205,7 @@ class CharacterConsistency:
             title=title,
             family="ViStoryBench",
             scores="output",
-            higher_is_better=True,
             low=0 if variant == "matched" else -1,
-            high=1,
-            version="1",
             source="ViStoryBench, section 3.3 and appendix I",
             measures=measures,
             backend=BACKEND,
@@ -218,9 +214,7 @@ class CharacterConsistency:
         )
         self.profile = profile
 
-    def missing(self) -> Lacks:
-        """Return what is lacking of detector and identity encoders."""
-        return character_matching.missing()
+    missing = staticmethod(character_matching.missing)
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value, with each character's in the trace."""

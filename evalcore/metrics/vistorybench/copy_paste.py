@@ -11,7 +11,6 @@ from evalcore.metrics.vistorybench import character_matching
 from evalcore.metrics.vistorybench.character_matching import Cast, Profile
 from evalcore.metrics.vistorybench.cids import BACKEND, why_no_cast, why_no_value
 from evalcore.metrics.vistorybench.identity_matching import Identity, similarity
-from evalcore.metrics.weights import Lacks
 
 TAU = 0.01
 
@@ -74,8 +73,6 @@ class CopyPaste:
             family="ViStoryBench",
             scores="output",
             higher_is_better=False,
-            low=0,
-            high=1,
             version="2",
             source="ViStoryBench, equation S1 and appendix L",
             measures=(
@@ -88,9 +85,7 @@ class CopyPaste:
         )
         self.profile = profile
 
-    def missing(self) -> Lacks:
-        """Return what is lacking of detector and identity encoders."""
-        return character_matching.missing()
+    missing = staticmethod(character_matching.missing)
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value."""

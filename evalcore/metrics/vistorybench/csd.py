@@ -1,12 +1,13 @@
 """CSD: whether the shots keep one style, and keep the style of the references."""
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from evalcore.metrics.base import (
     Ask,
+    Encoder,
     Image,
     MetricInfo,
     RenderedShot,
@@ -16,10 +17,7 @@ from evalcore.metrics.base import (
 )
 from evalcore.metrics.consistency import consistency
 from evalcore.metrics.encoders.published import CLIP_PACKAGES, CSD
-from evalcore.metrics.weights import Lacks, lacking
-
-if TYPE_CHECKING:
-    from evalcore.metrics.encoders.runtime import NetworkEncoder
+from evalcore.metrics.weights import needing
 
 Profile = Literal["vsb-code-2026.02", "vsb-paper"]
 
@@ -57,12 +55,10 @@ class StyleConsistency:
             ),
         )
 
-    def missing(self) -> Lacks:
-        """Return what is lacking."""
-        return lacking(CLIP_PACKAGES, (CSD,))
+    missing = needing(CLIP_PACKAGES, (CSD,))
 
     @cached_property
-    def encoder(self) -> "NetworkEncoder":
+    def encoder(self) -> Encoder:
         """Return what sees style."""
         return _encoder(self.info)
 
@@ -86,12 +82,10 @@ class StyleFaithfulness:
             ),
         )
 
-    def missing(self) -> Lacks:
-        """Return what is lacking."""
-        return lacking(CLIP_PACKAGES, (CSD,))
+    missing = needing(CLIP_PACKAGES, (CSD,))
 
     @cached_property
-    def encoder(self) -> "NetworkEncoder":
+    def encoder(self) -> Encoder:
         """Return what sees style."""
         return _encoder(self.info)
 
@@ -117,10 +111,7 @@ class StyleFaithfulness:
 def _info(profile: Profile, **declared: Any) -> MetricInfo:
     return MetricInfo(
         family="ViStoryBench",
-        higher_is_better=True,
         low=-1,
-        high=1,
-        version="1",
         source="ViStoryBench, section 3.3 and appendix J",
         backend="CSD ViT-L",
         profile=profile,
@@ -129,7 +120,7 @@ def _info(profile: Profile, **declared: Any) -> MetricInfo:
     )
 
 
-def _encoder(info: MetricInfo) -> "NetworkEncoder":
+def _encoder(info: MetricInfo) -> Encoder:
     """Return the encoder of a profile: squashed as the program, cropped as CSD's."""
     from evalcore.metrics.encoders.csd import csd_encoder
 

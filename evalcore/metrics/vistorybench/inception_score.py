@@ -7,20 +7,9 @@ from typing import Literal
 import numpy as np
 from scipy.special import rel_entr
 
-from evalcore.metrics.base import (
-    Ask,
-    Encoder,
-    Feature,
-    MetricInfo,
-    Run,
-    Scoring,
-    Value,
-)
-from evalcore.metrics.encoders.published import (
-    INCEPTION_IMAGENET,
-    TORCHVISION,
-)
-from evalcore.metrics.weights import Lacks, lacking
+from evalcore.metrics.base import Ask, Encoder, Feature, MetricInfo, Run, Scoring, Value
+from evalcore.metrics.encoders.published import INCEPTION_IMAGENET, TORCHVISION
+from evalcore.metrics.weights import needing
 
 Profile = Literal["vsb-code-2026.02", "vsb-paper"]
 SPLITS = {"vsb-code-2026.02": 1, "vsb-paper": 10}
@@ -94,10 +83,8 @@ class InceptionScore:
             title="Inception Score",
             family="ViStoryBench",
             scores="run",
-            higher_is_better=True,
             low=1,
             high=1000,
-            version="1",
             source="ViStoryBench, section 3.3 (image quality); Salimans et al. 2016",
             measures=(
                 "Whether each picture shows one clear kind of thing, and all together "
@@ -109,9 +96,7 @@ class InceptionScore:
             queue="gpu",
         )
 
-    def missing(self) -> Lacks:
-        """Return what is lacking."""
-        return lacking(TORCHVISION, (INCEPTION_IMAGENET,))
+    missing = needing(TORCHVISION, (INCEPTION_IMAGENET,))
 
     @cached_property
     def encoder(self) -> Encoder:

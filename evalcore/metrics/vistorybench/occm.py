@@ -75,10 +75,7 @@ class CharacterCount:
             title="Characters counted (OCCM)",
             family="ViStoryBench",
             scores="shot",
-            higher_is_better=True,
-            low=0,
             high=100,
-            version="1",
             source="ViStoryBench, equation 1 and appendix K",
             measures=(
                 "Whether as many figures appear as the script says. Who they are does "

@@ -200,9 +200,7 @@ class PromptAlignment:
             self.profile,
         )
 
-    def missing(self) -> Lacks:
-        """Return what is to be set before the judge can be asked."""
-        return missing_judge()
+    missing = staticmethod(missing_judge)
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value a shot that has a picture."""
@@ -339,8 +337,6 @@ def _info(
         title=title,
         family="ViStoryBench",
         scores=level,
-        higher_is_better=True,
-        low=0,
         high=HIGHEST,
         version="2",
         source=SOURCE,
