@@ -64,6 +64,7 @@ STANDINS = "evalcore.metrics.standins"
 VISTORY = "evalcore.metrics.vistorybench"
 CIDS = f"{VISTORY}.cids:CharacterConsistency"
 STORYBENCH = "evalcore.metrics.storybench"
+FRECHET = f"{STORYBENCH}.distances:FrechetDistance"
 ENVISION = "evalcore.metrics.envision.judged:EnvisionScore"
 ONEIG = "evalcore.metrics.oneig"
 VISTAR = "evalcore.metrics.vistar"
@@ -101,12 +102,10 @@ METRICS: dict[str, Entry] = {
     ),
     "pa_action": Entry(f"{VISTORY}.prompt_alignment:IndividualAction", profiles=VSB),
     # StoryBench
-    "fid": Entry(f"{STORYBENCH}.fid:FrechetImageDistance", ("inception",)),
-    "fid_clip": Entry(f"{STORYBENCH}.fid:FrechetImageDistance", ("clip",), STORY),
-    "fvd": Entry(f"{STORYBENCH}.fvd:FrechetVideoDistance", ("i3d",)),
-    "fvd_internvideo": Entry(
-        f"{STORYBENCH}.fvd:FrechetVideoDistance", ("internvideo",)
-    ),
+    "fid": Entry(FRECHET, ("inception",)),
+    "fid_clip": Entry(FRECHET, ("clip",), STORY),
+    "fvd": Entry(FRECHET, ("i3d",)),
+    "fvd_internvideo": Entry(FRECHET, ("internvideo",)),
     "sim": Entry(f"{STORYBENCH}.sim:SimilarityOfImages", ("inception",)),
     "sim_clip": Entry(f"{STORYBENCH}.sim:SimilarityOfImages", ("clip", "pair"), STORY),
     "sim_pooled": Entry(f"{STORYBENCH}.sim:SimilarityOfImages", ("inception", "run")),
@@ -115,7 +114,7 @@ METRICS: dict[str, Entry] = {
     ),
     "vtm": Entry(f"{STORYBENCH}.vtm:VideoTextMatching", ("output",), STORY),
     "vtm_pooled": Entry(f"{STORYBENCH}.vtm:VideoTextMatching", ("run",), STORY),
-    "vtm_internvideo": Entry(f"{STORYBENCH}.internvideo:InternVideoTextMatching"),
+    "vtm_internvideo": Entry(f"{STORYBENCH}.vtm:InternVideoTextMatching"),
     "pqa": Entry(f"{STORYBENCH}.pqa:PerceptualQuality", ("overall",)),
     "pqa_aesthetic": Entry(f"{STORYBENCH}.pqa:PerceptualQuality", ("aesthetic",)),
     "pqa_technical": Entry(f"{STORYBENCH}.pqa:PerceptualQuality", ("technical",)),

@@ -60,9 +60,6 @@ class Lacks(tuple[Lack, ...]):
         return "; ".join(map(str, self))
 
 
-READY = Lacks()
-
-
 @dataclass(frozen=True)
 class Weights:
     """A file with weights, or a folder that a hub serves whole.

@@ -65,8 +65,8 @@ def clip_image_encoder(
     )
 
 
-def clip_text_encoder(name: str = LARGE, *, normalise: bool = True) -> NetworkEncoder:
-    """Return an encoder of `Text`s, cut after 77 tokens as CLIP was trained."""
+def clip_text_encoder(name: str = LARGE) -> NetworkEncoder:
+    """Return an encoder of `Text`s into length 1, cut after 77 tokens as in training."""
     tokenise = open_clip.get_tokenizer(name)
 
     def prepare(item: Text) -> Any:
@@ -74,10 +74,10 @@ def clip_text_encoder(name: str = LARGE, *, normalise: bool = True) -> NetworkEn
 
     def forward(network: nn.Module, batch: torch.Tensor) -> torch.Tensor:
         encode: Encode = network.encode_text  # type: ignore[assignment]
-        return _finished(encode(batch.long()), normalise)
+        return _finished(encode(batch.long()), normalise=True)
 
     return NetworkEncoder(
-        f"CLIP {name} text{', unit' * normalise}",
+        f"CLIP {name} text, unit",
         clip_weights(name),
         Network(partial(load_clip, name), forward=forward),
         prepare,

@@ -1,61 +1,91 @@
-"""Which networks see frames for StoryBench, by profile.
+"""Which networks see frames, videos and captions for StoryBench, by profile.
 
 StoryBench's paper names CLIP ViT-L/14; its program takes the ViT-L/14 for pictures of
 336 pixels, and its published numbers are the program's. CLIP's features keep their
-lengths, which FID needs; who compares directions normalises them.
+lengths, which FID needs; who compares directions normalises them. No maintained package
+builds InternVideo-MM-L-14, so that nothing here can run it.
 """
 
+from functools import cached_property
 from typing import Literal
 
 from evalcore.metrics.base import Encoder
 from evalcore.metrics.encoders.published import (
     CLIP_PACKAGES,
+    I3D,
     INCEPTION_FID,
     LARGE,
     LARGE_336,
+    TORCH,
     TORCHVISION,
     clip_weights,
 )
-from evalcore.metrics.weights import Lacks, lacking
+from evalcore.metrics.encoders.unobtainable import Unobtainable
+from evalcore.metrics.weights import Lacks, lacking, unobtainable
 
-ImageFeatures = Literal["inception", "clip"]
+Features = Literal["inception", "clip", "i3d", "internvideo"]
 Profile = Literal["storybench-code", "storybench-paper"]
 
 CLIP_NAMES = {"storybench-code": LARGE_336, "storybench-paper": LARGE}
 BACKENDS = {
     LARGE: "CLIP ViT-L/14 (OpenAI)",
     LARGE_336: "CLIP ViT-L/14 at 336 pixels (OpenAI)",
+    "inception": "Inception v3 of FID",
+    "i3d": "I3D of StyleGAN-V",
+    "internvideo": "InternVideo-MM-L-14",
 }
-INCEPTION_BACKEND = "Inception v3 of FID"
+NO_INTERNVIDEO = unobtainable(
+    "InternVideo-MM-L-14", "it has no maintained package; StoryBench's program runs it"
+)
 
 
-def backend(features: ImageFeatures, profile: Profile) -> str:
-    """Return what readers call the network."""
-    return (
-        INCEPTION_BACKEND if features == "inception" else BACKENDS[CLIP_NAMES[profile]]
-    )
+class SeenByNetwork:
+    """What metrics share that are formulas on what one network sees.
 
+    Parameters
+    ----------
+    features
+        Whose features.
+    profile
+        Which CLIP: that of StoryBench's program or the one of its paper.
+    """
 
-def missing_features(features: ImageFeatures, profile: Profile) -> Lacks:
-    """Return what the network lacks here."""
-    if features == "inception":
-        return lacking(TORCHVISION, (INCEPTION_FID,))
-    return lacking(CLIP_PACKAGES, (clip_weights(CLIP_NAMES[profile]),))
+    def __init__(self, features: Features, profile: Profile) -> None:
+        self.features = features
+        self.profile = profile
 
+    @property
+    def backend(self) -> str:
+        """Return what readers call the network."""
+        is_clip = self.features == "clip"
+        return BACKENDS[CLIP_NAMES[self.profile] if is_clip else self.features]
 
-def frame_encoder(features: ImageFeatures, profile: Profile) -> Encoder:
-    """Return what sees frames."""
-    if features == "inception":
-        from evalcore.metrics.encoders.inception import fid_encoder
+    def missing(self) -> Lacks:
+        """Return what is lacking."""
+        match self.features:
+            case "inception":
+                return lacking(TORCHVISION, (INCEPTION_FID,))
+            case "i3d":
+                return lacking(TORCH, (I3D,))
+            case "internvideo":
+                return NO_INTERNVIDEO
+        return lacking(CLIP_PACKAGES, (clip_weights(CLIP_NAMES[self.profile]),))
 
-        return fid_encoder()
-    from evalcore.metrics.encoders.clip import clip_image_encoder
+    @cached_property
+    def encoder(self) -> Encoder:
+        """Return what sees frames, or videos."""
+        match self.features:
+            case "inception":
+                from evalcore.metrics.encoders.inception import fid_encoder
 
-    return clip_image_encoder(CLIP_NAMES[profile], normalise=False, half="rounded")
+                return fid_encoder()
+            case "i3d":
+                from evalcore.metrics.encoders.i3d import i3d_encoder
 
+                return i3d_encoder()
+            case "internvideo":
+                return Unobtainable(NO_INTERNVIDEO)
+        from evalcore.metrics.encoders.clip import clip_image_encoder
 
-def text_encoder(profile: Profile) -> Encoder:
-    """Return what reads captions."""
-    from evalcore.metrics.encoders.clip import clip_text_encoder
-
-    return clip_text_encoder(CLIP_NAMES[profile], normalise=True)
+        name = CLIP_NAMES[self.profile]
+        return clip_image_encoder(name, normalise=False, half="rounded")

@@ -1,7 +1,6 @@
 """SIM: how similar each frame is to the true one at its place."""
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -16,20 +15,13 @@ from evalcore.metrics.base import (
     Scoring,
     Value,
 )
-from evalcore.metrics.storybench.features import (
-    ImageFeatures,
-    Profile,
-    backend,
-    frame_encoder,
-    missing_features,
-)
+from evalcore.metrics.storybench.features import Features, Profile, SeenByNetwork
 from evalcore.metrics.storybench.subjects import (
     GENERATION,
     left_out,
     matching_frames,
     paired,
 )
-from evalcore.metrics.weights import Lacks
 
 ALONE = (
     "Whether each frame looks like the true frame at its place. It asks for one true "
@@ -82,7 +74,7 @@ def similarity_of_images(outputs: Feature, truths: Feature) -> float:
     return float(100 * np.mean((a * b).sum(axis=1) / lengths))
 
 
-class SimilarityOfImages:
+class SimilarityOfImages(SeenByNetwork):
     """Similarity of frames with the true ones: of an output's, or of a method's.
 
     A method's mean over its outputs counts each story alike, however long. StoryBench's
@@ -100,12 +92,11 @@ class SimilarityOfImages:
 
     def __init__(
         self,
-        features: ImageFeatures,
+        features: Features,
         level: Literal["pair", "run"] = "pair",
         profile: Profile = "storybench-code",
     ) -> None:
-        self.features = features
-        self.profile = profile
+        super().__init__(features, profile)
         name = "sim" if features == "inception" else "sim_clip"
         title = "SIM" if features == "inception" else "SIM with CLIP"
         is_pooled = level == "run"
@@ -118,20 +109,11 @@ class SimilarityOfImages:
             high=100,
             source="StoryBench, section 3.4",
             measures=POOLED if is_pooled else ALONE,
-            backend=backend(features, profile),
+            backend=self.backend,
             profile=profile if features == "clip" else "",
             queue="gpu",
             needs_truth=is_pooled,
         )
-
-    def missing(self) -> Lacks:
-        """Return what is lacking."""
-        return missing_features(self.features, self.profile)
-
-    @cached_property
-    def encoder(self) -> Encoder:
-        """Return what sees frames."""
-        return frame_encoder(self.features, self.profile)
 
     def score(self, subject: Pair | Run) -> Scoring:
         """Return one value; undefined for story generation, and without frames.

@@ -20,14 +20,15 @@ from evalcore.metrics.base import (
     Value,
 )
 from evalcore.metrics.baselines.clip_only import wording
+from evalcore.metrics.encoders.unobtainable import Unobtainable
 from evalcore.metrics.storybench.features import (
+    BACKENDS,
+    CLIP_NAMES,
+    NO_INTERNVIDEO,
     Profile,
-    backend,
-    frame_encoder,
-    missing_features,
-    text_encoder,
+    SeenByNetwork,
 )
-from evalcore.metrics.weights import Lacks
+from evalcore.metrics.storybench.subjects import clip_of_frames
 
 ALONE = (
     "Whether the frames of each shot show what its text says, as CLIP sees it. CLIP "
@@ -99,7 +100,7 @@ def matched_value(
     return Value(float(matches.mean()), trace={"shots": by_shot})
 
 
-class VideoTextMatching:
+class VideoTextMatching(SeenByNetwork):
     """Match of segments with their captions, by CLIP: of an output's, or a method's.
 
     A method's mean over its outputs counts each story alike, however many shots it has.
@@ -114,7 +115,7 @@ class VideoTextMatching:
     """
 
     def __init__(self, level: Literal["output", "run"], profile: Profile) -> None:
-        self.profile = profile
+        super().__init__("clip", profile)
         is_pooled = level == "run"
         self.info = MetricInfo(
             name="vtm_pooled" if is_pooled else "vtm",
@@ -125,24 +126,17 @@ class VideoTextMatching:
             high=100,
             source="StoryBench, section 3.4",
             measures=POOLED if is_pooled else ALONE,
-            backend=backend("clip", profile),
+            backend=self.backend,
             profile=profile,
             queue="gpu",
         )
 
-    def missing(self) -> Lacks:
-        """Return what is lacking."""
-        return missing_features("clip", self.profile)
-
-    @cached_property
-    def encoder(self) -> Encoder:
-        """Return what sees frames."""
-        return frame_encoder("clip", self.profile)
-
     @cached_property
     def reader(self) -> Encoder:
         """Return what reads captions."""
-        return text_encoder(self.profile)
+        from evalcore.metrics.encoders.clip import clip_text_encoder
+
+        return clip_text_encoder(CLIP_NAMES[self.profile])
 
     def score(self, subject: Rendering | Run) -> Scoring:
         """Return one value; shots without frames or without a text are left out."""
@@ -158,6 +152,39 @@ class VideoTextMatching:
             return [matched_value(shots, segments, np.stack(texts))]
         matches = video_text_matching(segments, np.stack(texts))
         return [Value(float(matches.mean()), trace={"shots": len(shots)})]
+
+
+class InternVideoTextMatching:
+    """Match of an output's segments with their captions, each segment seen whole."""
+
+    info = MetricInfo(
+        name="vtm_internvideo",
+        title="VTM with InternVideo",
+        family="StoryBench",
+        scores="output",
+        low=-100,
+        high=100,
+        source="StoryBench, section 3.4 and appendix E.2",
+        measures="Whether each part of a video shows what its text says, motion too.",
+        backend=BACKENDS["internvideo"],
+        queue="gpu",
+    )
+    encoder: Encoder = Unobtainable(NO_INTERNVIDEO)  # sees segments
+    reader: Encoder = Unobtainable(NO_INTERNVIDEO)  # reads captions
+    missing = staticmethod(lambda: NO_INTERNVIDEO)
+
+    def score(self, rendering: Rendering) -> Scoring:
+        """Return one value; shots without frames or without a text are left out."""
+        if not rendering.is_video:
+            return [Value(None, reason="the output is no video")]
+        shots = told(rendering)
+        if not shots:
+            return [Value(None, reason=UNTOLD)]
+        clips = [clip_of_frames(shot.frames) for shot in shots]
+        seen = yield Ask(self.encoder, clips)
+        texts = yield Ask(self.reader, [Text(wording(shot)) for shot in shots])
+        segments = [np.atleast_2d(one) for one in seen]
+        return [matched_value(shots, segments, np.stack(texts))]
 
 
 def told(rendering: Rendering) -> list[RenderedShot]:

@@ -22,7 +22,7 @@ from evalcore.metrics.envision.reading import read_trial
 from evalcore.metrics.oneig.questionnaire import alignment
 from evalcore.metrics.oneig.style import style_scores
 from evalcore.metrics.oneig.text import compare, text_score
-from evalcore.metrics.storybench.fid import FrechetImageDistance
+from evalcore.metrics.storybench.distances import FrechetDistance
 from evalcore.metrics.storybench.frechet import frechet_distance, moments
 from evalcore.metrics.storybench.pqa import perceptual_quality
 from evalcore.metrics.storybench.sim import SimilarityOfImages
@@ -162,7 +162,7 @@ CLOSE = questions(
 
 
 def fid(outputs, truths) -> Callable[[Path], object]:
-    metric = FrechetImageDistance("inception")
+    metric = FrechetDistance("inception")
     metric.encoder = COLOURS
     return lambda folder: scored(metric, Run("Alder", outputs, truths), folder)
 

@@ -113,6 +113,6 @@ def test_csd_cuts_as_its_authors_do(weights):
 def test_storybench_cuts_as_open_clip_does(weights, monkeypatch):
     network = tiny.save_clip(weights)
     monkeypatch.setitem(features.CLIP_NAMES, "storybench-code", tiny.CLIP)
-    (own,) = encoded(features.frame_encoder("clip", "storybench-code"), ODD)
+    (own,) = encoded(features.SeenByNetwork("clip", "storybench-code").encoder, ODD)
     wanted = by_hand(network.encode_image, ODD[2:226])
     np.testing.assert_allclose(own, wanted, atol=2e-5)

@@ -4,14 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from evalcore.metrics.judging.client import (
-    asking,
-    judge_name,
-    missing_judge,
-    the_judge,
-)
+from evalcore.metrics.judging.client import asking, judge_name, missing_judge, the_judge
 from evalcore.metrics.judging.settings import JudgeSettingsError, read_settings
-from evalcore.metrics.weights import READY
 from tests.evalcore.metrics.judging.serving import KEY, judge_at, serving
 
 LOCAL = {"JUDGE_BASE_URL": "http://localhost:11434/v1", "JUDGE_NAME": "qwen2.5vl:7b"}
@@ -132,7 +126,7 @@ def test_what_is_missing_is_named(monkeypatch):
     monkeypatch.setenv("JUDGE_NAME", "llava")
     assert str(missing_judge()) == "a judge (no judge is set: set JUDGE_BASE_URL)"
     monkeypatch.setenv("JUDGE_BASE_URL", "http://localhost:11434")
-    assert missing_judge() == READY
+    assert missing_judge() == ()
     assert judge_name() == "llava"
     monkeypatch.setenv("JUDGE_PRICE_IN", "3")
     assert "JUDGE_BUDGET" in str(missing_judge())
@@ -157,5 +151,5 @@ def test_a_chosen_judge_takes_the_place_of_the_environment():
         with asking(judge):
             assert the_judge() is judge
             assert judge_name() == "heron"
-            assert missing_judge() == READY
+            assert missing_judge() == ()
     assert "JUDGE_BASE_URL" in str(missing_judge())

@@ -11,7 +11,7 @@ from evalcore.metrics.base import Pair, Run
 from evalcore.metrics.encoders import published
 from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.storybench import features
-from evalcore.metrics.storybench.fid import FrechetImageDistance
+from evalcore.metrics.storybench.distances import FrechetDistance
 from evalcore.metrics.storybench.frechet import frechet_distance, moments
 from evalcore.metrics.storybench.sim import SimilarityOfImages, similarity_of_images
 from evalcore.metrics.storybench.subjects import clip_of_frames, left_out, paired
@@ -61,7 +61,7 @@ def test_fid_pools_the_frames_of_all_stories(tmp_path):
     # product has the trace 6 * 3. 3 * 36 + 3 * 2 + 3 * 18 - 2 * 18 = 132.
     outputs = told([0], story="01"), told([2], story="02")
     truths = told([10], story="02"), told([4], story="01")
-    metric = seeing_colours(FrechetImageDistance("inception"))
+    metric = seeing_colours(FrechetDistance("inception"))
     (value,) = score(metric, Run("Alder", outputs, truths), tmp_path)
     assert value.value == pytest.approx(132, abs=1e-3)
     assert value.trace["outputs"] == value.trace["truths"] == 2
@@ -85,7 +85,7 @@ def test_fid_says_which_stories_it_left_out(tmp_path):
         told([1], story="04"),
         told([], story="05"),
     )
-    metric = seeing_colours(FrechetImageDistance("inception"))
+    metric = seeing_colours(FrechetDistance("inception"))
     (value,) = score(metric, Run("Alder", outputs, truths), tmp_path)
     assert value.value == pytest.approx(132, abs=1e-3)
     assert value.trace["left_out"] == ["03", "04", "05", "06"]
@@ -94,14 +94,14 @@ def test_fid_says_which_stories_it_left_out(tmp_path):
 def test_fid_takes_every_frame_of_every_shot(tmp_path):
     outputs = (told([0, 2], [7]),)
     truths = (told([4, 10, 30, 40]),)
-    metric = seeing_colours(FrechetImageDistance("inception"))
+    metric = seeing_colours(FrechetDistance("inception"))
     (value,) = score(metric, Run("Alder", outputs, truths), tmp_path)
     assert (value.trace["outputs"], value.trace["truths"]) == (3, 4)
 
 
 def test_fid_of_the_true_frames_is_nothing(tmp_path):
     truths = told([3, 60, 9], story="01"), told([200], [100, 30], story="02")
-    metric = seeing_colours(FrechetImageDistance("inception"))
+    metric = seeing_colours(FrechetDistance("inception"))
     (value,) = score(metric, Run("true", truths, truths), tmp_path)
     assert value.value == pytest.approx(0, abs=1e-3)
 
@@ -119,7 +119,7 @@ def test_fid_of_the_true_frames_is_nothing(tmp_path):
     ],
 )
 def test_fid_is_undefined(tmp_path, outputs, truths, reason):
-    metric = seeing_colours(FrechetImageDistance("inception"))
+    metric = seeing_colours(FrechetDistance("inception"))
     (value,) = score(metric, Run("Alder", outputs, truths), tmp_path)
     assert value.value is None
     assert reason in value.reason
@@ -296,7 +296,7 @@ def test_vtm_is_undefined_without_a_shot_with_frames_and_text(tmp_path, story):
 def test_fid_and_sim_by_clip_use_its_features_unnormalised(tmp_path, tiny_clip):
     pictures = [noise(seed, (224, 224)) for seed in range(4)]
     output, truth = rendering_of(pictures[:2]), rendering_of(pictures[2:])
-    metric = FrechetImageDistance("clip", "storybench-code")
+    metric = FrechetDistance("clip", "storybench-code")
     (value,) = score(metric, Run("Alder", (output,), (truth,)), tmp_path)
     frames, _words = seen_by_hand(tiny_clip, pictures, ["a"], normalize=False)
     assert np.linalg.norm(frames, axis=1) != pytest.approx(1, abs=0.1)

@@ -7,10 +7,10 @@ import torch
 from evalcore.metrics import registry
 from evalcore.metrics.base import Run
 from evalcore.metrics.encoders.i3d import choice, i3d_encoder
+from evalcore.metrics.storybench.distances import FrechetDistance
 from evalcore.metrics.storybench.frechet import frechet_distance, moments
-from evalcore.metrics.storybench.fvd import FrechetVideoDistance
-from evalcore.metrics.storybench.internvideo import InternVideoTextMatching
 from evalcore.metrics.storybench.pqa import PerceptualQuality, perceptual_quality
+from evalcore.metrics.storybench.vtm import InternVideoTextMatching
 from evalcore.metrics.weights import VARIABLE, WeightsError
 from tests.clips import numbered
 from tests.evalcore.metrics.asking import score
@@ -73,7 +73,7 @@ def test_fvd_compares_videos_without_what_was_given(tmp_path, archive):
     outputs = [story(number, "Alder") for number in range(3)]
     truths = [story(number, "true one") for number in range(3)]
     run = Run("Alder", tuple(outputs), tuple(truths[::-1]))
-    metric = FrechetVideoDistance("i3d")
+    metric = FrechetDistance("i3d")
     assert not metric.missing()
     (value,) = score(metric, run, tmp_path)
     a, b = (np.stack([by_hand(s) for s in side]) for side in (truths, outputs))
@@ -97,7 +97,7 @@ def test_fvd_says_which_stories_it_left_out(tmp_path, archive):
     outputs = [*videos("Alder"), told([1], story="3"), told([1], story="4")]
     truths = [*videos("true"), filmed(tmp_path, TIMES, story="3", method="true")]
     run = Run("Alder", tuple(outputs), tuple(truths))
-    (value,) = score(FrechetVideoDistance("i3d"), run, tmp_path)
+    (value,) = score(FrechetDistance("i3d"), run, tmp_path)
     assert value.value == pytest.approx(0, abs=1e-3)
     assert value.trace["outputs"] == 2
     assert value.trace["left_out"] == ["3", "4"]
@@ -105,7 +105,7 @@ def test_fvd_says_which_stories_it_left_out(tmp_path, archive):
 
 def test_fvd_is_undefined_for_pictures(tmp_path):
     run = Run("Alder", (told([1, 2]),), (told([3, 4]),))
-    (value,) = score(FrechetVideoDistance("i3d"), run, tmp_path)
+    (value,) = score(FrechetDistance("i3d"), run, tmp_path)
     assert value.value is None
     assert value.reason == "no video has a true one of the same story"
 
@@ -114,7 +114,7 @@ def test_fvd_needs_two_videos(tmp_path, archive):
     output = filmed(tmp_path, TIMES)
     truth = filmed(tmp_path, TIMES, method="truth")
     (value,) = score(
-        FrechetVideoDistance("i3d"), Run("Alder", (output,), (truth,)), tmp_path
+        FrechetDistance("i3d"), Run("Alder", (output,), (truth,)), tmp_path
     )
     assert value.value is None
     assert value.reason == "a covariance needs two videos; the method's outputs have 1"
@@ -123,7 +123,7 @@ def test_fvd_needs_two_videos(tmp_path, archive):
 def test_fvd_says_what_it_lacks(monkeypatch, tmp_path):
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
-    assert I3D_FILE.path in str(FrechetVideoDistance("i3d").missing())
+    assert I3D_FILE.path in str(FrechetDistance("i3d").missing())
 
 
 # PQA ---------------------------------------------------------------------------------
