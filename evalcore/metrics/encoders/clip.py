@@ -66,7 +66,7 @@ def clip_image_encoder(
 
 
 def clip_text_encoder(name: str = LARGE) -> NetworkEncoder:
-    """Return an encoder of `Text`s into length 1, cut after 77 tokens as in training."""
+    """Return an encoder of `Text`s, of length 1, cut after CLIP's 77 tokens."""
     tokenise = open_clip.get_tokenizer(name)
 
     def prepare(item: Text) -> Any:

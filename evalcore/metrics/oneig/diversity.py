@@ -1,6 +1,5 @@
 """Diversity: whether the pictures made of one prompt differ."""
 
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -15,7 +14,7 @@ from evalcore.metrics.base import (
     Value,
 )
 from evalcore.metrics.encoders.unobtainable import Unobtainable
-from evalcore.metrics.oneig.grids import seen_pictures, split_profile
+from evalcore.metrics.oneig.grids import SeenInGrids, seen_pictures
 from evalcore.metrics.weights import unobtainable
 
 MISSING = unobtainable(
@@ -61,20 +60,24 @@ def mean_pairwise_distance(features: Feature) -> float:
     return float(np.mean([1 - a @ b for a, b in combinations(units, 2)]))
 
 
-class Diversity:
-    """Diversity of the pictures of a prompt of OneIG.
+class Diversity(SeenInGrids):
+    """Diversity of the pictures of a prompt of OneIG."""
 
-    Parameters
-    ----------
-    profile
-        Empty, or the grid that its files have, as `grid-2x2`; see `grids`.
-    """
-
-    def __init__(self, profile: str = "") -> None:
-        _plain, self.grid = split_profile(profile)
-        self.info = replace(INFO, profile=profile)
-        self.encoder: Encoder = Unobtainable(MISSING)
-
+    info = MetricInfo(
+        name="oneig_diversity",
+        title="OneIG diversity",
+        family="OneIG",
+        scores="output",
+        high=2,
+        source="OneIG-Bench, section on diversity; DreamSim (Fu et al. 2023)",
+        measures=(
+            "Whether the pictures of one prompt differ as people see it. Of a story it "
+            "would be the opposite of consistency."
+        ),
+        backend="DreamSim",
+        queue="gpu",
+    )
+    encoder: Encoder = Unobtainable(MISSING)
     missing = staticmethod(lambda: MISSING)
 
     def score(self, rendering: Rendering) -> Scoring:
@@ -84,19 +87,3 @@ class Diversity:
             return [Value(None, reason="the prompt has fewer than two pictures")]
         features = yield Ask(self.encoder, pictures)
         return [Value(mean_pairwise_distance(np.stack(features)))]
-
-
-INFO = MetricInfo(
-    name="oneig_diversity",
-    title="OneIG diversity",
-    family="OneIG",
-    scores="output",
-    high=2,
-    source="OneIG-Bench, section on diversity; DreamSim (Fu et al. 2023)",
-    measures=(
-        "Whether the pictures of one prompt differ as people see it. Of a story it "
-        "would be the opposite of consistency."
-    ),
-    backend="DreamSim",
-    queue="gpu",
-)

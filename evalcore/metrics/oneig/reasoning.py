@@ -1,7 +1,5 @@
 """Reasoning: whether a picture shows the true answer to a question of knowledge."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from evalcore.metrics.base import (
@@ -16,7 +14,7 @@ from evalcore.metrics.base import (
     Value,
 )
 from evalcore.metrics.encoders.unobtainable import Unobtainable
-from evalcore.metrics.oneig.grids import seen_pictures, split_profile
+from evalcore.metrics.oneig.grids import SeenInGrids, seen_pictures
 from evalcore.metrics.oneig.prompt import told
 from evalcore.metrics.weights import unobtainable
 
@@ -53,21 +51,25 @@ def answer_similarities(pictures: Feature, answer: Feature) -> Floats:
     return cosines
 
 
-class Reasoning:
-    """Similarity of the pictures of a prompt of OneIG with its true answer.
+class Reasoning(SeenInGrids):
+    """Similarity of the pictures of a prompt of OneIG with its true answer."""
 
-    Parameters
-    ----------
-    profile
-        Empty, or the grid that its files have, as `grid-2x2`; see `grids`.
-    """
-
-    def __init__(self, profile: str = "") -> None:
-        _plain, self.grid = split_profile(profile)
-        self.info = replace(INFO, profile=profile)
-        self.encoder: Encoder = Unobtainable(MISSING)
-        self.reader: Encoder = Unobtainable(MISSING)
-
+    info = MetricInfo(
+        name="oneig_reasoning",
+        title="OneIG reasoning",
+        family="OneIG",
+        scores="output",
+        low=-1,
+        source="OneIG-Bench, section on knowledge and reasoning, and its program",
+        measures=(
+            "Whether a picture is near the true answer in words, as LLM2CLIP sees it. "
+            "It does not check single facts."
+        ),
+        backend="LLM2CLIP",
+        queue="gpu",
+    )
+    encoder: Encoder = Unobtainable(MISSING)
+    reader: Encoder = Unobtainable(MISSING)
     missing = staticmethod(lambda: MISSING)
 
     def score(self, rendering: Rendering) -> Scoring:
@@ -80,19 +82,3 @@ class Reasoning:
         pictures = yield Ask(self.encoder, images)
         (read,) = yield Ask(self.reader, [Text(answer)])
         return [Value(float(answer_similarities(np.stack(pictures), read).mean()))]
-
-
-INFO = MetricInfo(
-    name="oneig_reasoning",
-    title="OneIG reasoning",
-    family="OneIG",
-    scores="output",
-    low=-1,
-    source="OneIG-Bench, section on knowledge and reasoning, and its program",
-    measures=(
-        "Whether a picture is near the true answer in words, as LLM2CLIP sees it. "
-        "It does not check single facts."
-    ),
-    backend="LLM2CLIP",
-    queue="gpu",
-)

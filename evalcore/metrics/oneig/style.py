@@ -1,7 +1,6 @@
 """Style: whether a picture has the style that its prompt asks for."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -17,7 +16,7 @@ from evalcore.metrics.base import (
     Value,
 )
 from evalcore.metrics.encoders.unobtainable import Unobtainable
-from evalcore.metrics.oneig.grids import seen_pictures, split_profile
+from evalcore.metrics.oneig.grids import SeenInGrids, seen_pictures
 from evalcore.metrics.oneig.prompt import told
 from evalcore.metrics.weights import WeightsError, unobtainable
 
@@ -68,20 +67,23 @@ def _nearest(features: Feature, references: Feature) -> Floats:
     return nearest
 
 
-class Style:
-    """Style of the pictures of a prompt of OneIG.
+class Style(SeenInGrids):
+    """Style of the pictures of a prompt of OneIG."""
 
-    Parameters
-    ----------
-    profile
-        Empty, or the grid that its files have, as `grid-2x2`; see `grids`.
-    """
-
-    def __init__(self, profile: str = "") -> None:
-        _plain, self.grid = split_profile(profile)
-        self.info = replace(INFO, profile=profile)
-        self.own: Encoder = Unobtainable(MISSING)
-
+    info = MetricInfo(
+        name="oneig_style",
+        title="OneIG style",
+        family="OneIG",
+        scores="output",
+        source="OneIG-Bench, section on stylization, and its program",
+        measures=(
+            "Whether a picture looks like one of a few pictures of the style that was "
+            "asked for. It does not ask what is shown."
+        ),
+        backend="CSD ViT-L and OneIG's style encoder",
+        queue="gpu",
+    )
+    own: Encoder = Unobtainable(MISSING)
     missing = staticmethod(lambda: MISSING)
 
     @cached_property
@@ -126,18 +128,3 @@ class Style:
         scores = style_scores(np.stack(csd), np.stack(own), references)
         by_picture = dict(zip(pictures, scores.tolist(), strict=True))
         return [Value(float(scores.mean()), trace={"pictures": by_picture})]
-
-
-INFO = MetricInfo(
-    name="oneig_style",
-    title="OneIG style",
-    family="OneIG",
-    scores="output",
-    source="OneIG-Bench, section on stylization, and its program",
-    measures=(
-        "Whether a picture looks like one of a few pictures of the style that was "
-        "asked for. It does not ask what is shown."
-    ),
-    backend="CSD ViT-L and OneIG's style encoder",
-    queue="gpu",
-)

@@ -1,5 +1,6 @@
 """CSD: whether the shots keep one style, and keep the style of the references."""
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Literal
 
@@ -40,54 +41,58 @@ def references_of(rendering: Rendering, shot: RenderedShot) -> list[tuple[str, I
     return chosen
 
 
-class StyleConsistency:
-    """CSD of an output: mean cosine over pairs of its shots (`csd_self`)."""
+class _SeenByCsd:
+    """What both metrics share."""
+
+    declared: Mapping[str, Any]
+    missing = needing(CLIP_PACKAGES, (CSD,))
 
     def __init__(self, profile: Profile) -> None:
-        self.info = _info(
-            profile,
-            name="csd_self",
-            title="CSD, self",
-            scores="output",
-            measures=(
-                "Whether all shots keep one style. Copies of one picture score 1; what "
-                "the shots show hardly matters."
-            ),
+        self.info = MetricInfo(
+            family="ViStoryBench",
+            low=-1,
+            source="ViStoryBench, section 3.3 and appendix J",
+            backend="CSD ViT-L",
+            profile=profile,
+            queue="gpu",
+            **self.declared,
         )
-
-    missing = needing(CLIP_PACKAGES, (CSD,))
 
     @cached_property
     def encoder(self) -> Encoder:
-        """Return what sees style."""
-        return _encoder(self.info)
+        """Return what sees style: squashed as the program, cropped as CSD's."""
+        from evalcore.metrics.encoders.csd import csd_encoder
+
+        is_cropped = self.info.profile == "vsb-paper"
+        return csd_encoder("centercrop" if is_cropped else "squash")
+
+
+class StyleConsistency(_SeenByCsd):
+    """CSD of an output: mean cosine over pairs of its shots (`csd_self`)."""
+
+    declared = {
+        "name": "csd_self",
+        "title": "CSD, self",
+        "scores": "output",
+        "measures": "Whether all shots keep one style. Copies of one picture score 1; "
+        "what the shots show hardly matters.",
+    }
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value; undefined for fewer than two shots."""
         return (yield from consistency(self.encoder, rendering.images))
 
 
-class StyleFaithfulness:
+class StyleFaithfulness(_SeenByCsd):
     """CSD of each shot with its characters' first references (`csd_cross`)."""
 
-    def __init__(self, profile: Profile) -> None:
-        self.info = _info(
-            profile,
-            name="csd_cross",
-            title="CSD, cross",
-            scores="shot",
-            measures=(
-                "Whether a shot has the style of the reference pictures of its "
-                "characters, taken whole."
-            ),
-        )
-
-    missing = needing(CLIP_PACKAGES, (CSD,))
-
-    @cached_property
-    def encoder(self) -> Encoder:
-        """Return what sees style."""
-        return _encoder(self.info)
+    declared = {
+        "name": "csd_cross",
+        "title": "CSD, cross",
+        "scores": "shot",
+        "measures": "Whether a shot has the style of the reference pictures of its "
+        "characters, taken whole.",
+    }
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value a shot; undefined where no character has a picture."""
@@ -106,22 +111,3 @@ class StyleFaithfulness:
             mean = float(np.mean(list(cosines.values())))
             values.append(Value(mean, shot.number, trace={"characters": cosines}))
         return values
-
-
-def _info(profile: Profile, **declared: Any) -> MetricInfo:
-    return MetricInfo(
-        family="ViStoryBench",
-        low=-1,
-        source="ViStoryBench, section 3.3 and appendix J",
-        backend="CSD ViT-L",
-        profile=profile,
-        queue="gpu",
-        **declared,
-    )
-
-
-def _encoder(info: MetricInfo) -> Encoder:
-    """Return the encoder of a profile: squashed as the program, cropped as CSD's."""
-    from evalcore.metrics.encoders.csd import csd_encoder
-
-    return csd_encoder("centercrop" if info.profile == "vsb-paper" else "squash")

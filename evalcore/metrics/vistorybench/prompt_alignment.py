@@ -19,13 +19,20 @@ Where the reference program counts an unreadable answer as 0, this has no value 
 reason, in both profiles.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from evalcore.metrics.base import MetricInfo, RenderedShot, Rendering, Scoring, Value
+from evalcore.metrics.base import (
+    Ask,
+    MetricInfo,
+    RenderedShot,
+    Rendering,
+    Scoring,
+    Value,
+)
 from evalcore.metrics.judging.asking import JudgeAnswer, Refusal, ask_judge
 from evalcore.metrics.judging.client import judge_name, missing_judge
 from evalcore.metrics.judging.questions import JudgeQuestion
@@ -38,7 +45,7 @@ Aspect = Literal["scene", "camera", "interaction"]
 CODE: Profile = "vsb-code-2026.02"
 PAPER: Profile = "vsb-paper"
 HIGHEST = 4
-SOURCE = "ViStoryBench, section 3.3 and appendix H"
+Judging = Generator[Ask, list[Any], list[JudgeAnswer[float] | Refusal]]
 
 
 @dataclass(frozen=True)
@@ -94,6 +101,14 @@ JUDGEMENTS: Mapping[Aspect, Criterion] = {
         "ask whether they are the right ones.",
     ),
 }
+ACTION = Criterion(
+    "pa_action",
+    "Prompt alignment: individual action",
+    "static",
+    rubrics.ACTION,
+    "Whether each character does what the script says of it. A character that is not "
+    "found costs nothing.",
+)
 
 
 def parse_score(text: str, *, whole: bool) -> float:
@@ -173,7 +188,47 @@ def individual_action(
     return float(round(story)) if rounded else story
 
 
-class PromptAlignment:
+class _Judged:
+    """What both metrics share: how the judge is asked, and what they declare."""
+
+    level: Literal["shot", "output"]
+
+    def __init__(self, judgement: Criterion, profile: Profile) -> None:
+        self.judgement = judgement
+        self.profile = profile
+        self.manner = MANNERS[profile]
+
+    @property
+    def info(self) -> MetricInfo:
+        """Return what it declares."""
+        return MetricInfo(
+            name=self.judgement.name,
+            title=self.judgement.title,
+            family="ViStoryBench",
+            scores=self.level,
+            high=HIGHEST,
+            version="2",
+            source="ViStoryBench, section 3.3 and appendix H",
+            measures=self.judgement.measures,
+            backend=judge_name(),
+            profile=self.profile,
+            queue="judge",
+        )
+
+    def _asked(self, questions: Iterable[JudgeQuestion]) -> Judging:
+        """Ask in the manner of the profile."""
+        how = self.manner
+        return ask_judge(
+            [
+                replace(one, seed=how.seed, size=how.size, quality=how.quality)
+                for one in questions
+            ],
+            lambda text: parse_score(text, whole=how.whole),
+            attempts=how.attempts,
+        )
+
+
+class PromptAlignment(_Judged):
     """One judgement of each shot.
 
     Parameters
@@ -184,33 +239,17 @@ class PromptAlignment:
         Whose definition it follows.
     """
 
-    def __init__(self, aspect: Aspect, profile: Profile = CODE) -> None:
-        self.judgement = JUDGEMENTS[aspect]
-        self.profile = profile
-        self.manner = MANNERS[profile]
-
-    @property
-    def info(self) -> MetricInfo:
-        """Return what it declares."""
-        return _info(
-            self.judgement.name,
-            self.judgement.title,
-            "shot",
-            self.judgement.measures,
-            self.profile,
-        )
-
+    level = "shot"
     missing = staticmethod(missing_judge)
+
+    def __init__(self, aspect: Aspect, profile: Profile = CODE) -> None:
+        super().__init__(JUDGEMENTS[aspect], profile)
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value a shot that has a picture."""
         field = self.judgement.field
         shots = [s for s in rendering.rendered if s.text.get(field, "").strip()]
-        answers = yield from ask_judge(
-            [self._question(shot) for shot in shots],
-            lambda text: parse_score(text, whole=self.manner.whole),
-            attempts=self.manner.attempts,
-        )
+        answers = yield from self._asked(self._question(shot) for shot in shots)
         judged = {
             shot.number: _value(shot.number, answer)
             for shot, answer in zip(shots, answers, strict=True)
@@ -225,15 +264,10 @@ class PromptAlignment:
 
     def _question(self, shot: RenderedShot) -> JudgeQuestion:
         script = f"The script says:\n{shot.text[self.judgement.field].strip()}"
-        return JudgeQuestion(
-            (f"{self.judgement.rubric}\n\n{script}", shot.frames[0]),
-            seed=self.manner.seed,
-            size=self.manner.size,
-            quality=self.manner.quality,
-        )
+        return JudgeQuestion((f"{self.judgement.rubric}\n\n{script}", shot.frames[0]))
 
 
-class IndividualAction:
+class IndividualAction(_Judged):
     """One judgement of each character found in each shot; a value an output.
 
     Characters that were not found, and shots in which none was, do not count. A story
@@ -246,21 +280,10 @@ class IndividualAction:
         Whose definition it follows.
     """
 
-    def __init__(self, profile: Profile = CODE) -> None:
-        self.profile = profile
-        self.manner = MANNERS[profile]
+    level = "output"
 
-    @property
-    def info(self) -> MetricInfo:
-        """Return what it declares."""
-        return _info(
-            "pa_action",
-            "Prompt alignment: individual action",
-            "output",
-            "Whether each character does what the script says of it. A character that "
-            "is not found costs nothing.",
-            self.profile,
-        )
+    def __init__(self, profile: Profile = CODE) -> None:
+        super().__init__(ACTION, profile)
 
     def missing(self) -> Lacks:
         """Return what is lacking of judge, detector and identity encoders."""
@@ -279,18 +302,15 @@ class IndividualAction:
         if not questions:
             reason = "no expected character was found in a shot with a script"
             return [Value(None, reason=reason)]
-        answers = yield from ask_judge(
-            list(questions.values()),
-            lambda text: parse_score(text, whole=self.manner.whole),
-            attempts=self.manner.attempts,
-        )
+        answers = yield from self._asked(questions.values())
         return [self._scored(cast, dict(zip(questions, answers, strict=True)))]
 
     def _questions(
         self, rendering: Rendering, cast: Cast
     ) -> dict[tuple[int, str], JudgeQuestion]:
         """Return what is asked, by shot and character."""
-        scripts = {s.number: s.text.get("static", "").strip() for s in rendering.shots}
+        field = self.judgement.field
+        scripts = {s.number: s.text.get(field, "").strip() for s in rendering.shots}
         return {
             (number, key): JudgeQuestion(
                 (
@@ -298,10 +318,7 @@ class IndividualAction:
                     f"Character: {key}",
                     one.image,
                 ),
-                system=rubrics.ACTION,
-                seed=self.manner.seed,
-                size=self.manner.size,
-                quality=self.manner.quality,
+                system=self.judgement.rubric,
                 detail="low" if self.profile == CODE else "auto",
             )
             for number, matches in cast.matches.items()
@@ -323,28 +340,6 @@ class IndividualAction:
         value = individual_action(list(scores.values()), rounded=self.manner.whole)
         reason = "" if scores else str(next(iter(answers.values())))
         return Value(value, reason=reason, trace={"shots": trace, **cast.errors})
-
-
-def _info(
-    name: str,
-    title: str,
-    level: Literal["shot", "output"],
-    measures: str,
-    profile: str,
-) -> MetricInfo:
-    return MetricInfo(
-        name=name,
-        title=title,
-        family="ViStoryBench",
-        scores=level,
-        high=HIGHEST,
-        version="2",
-        source=SOURCE,
-        measures=measures,
-        backend=judge_name(),
-        profile=profile,
-        queue="judge",
-    )
 
 
 def _value(number: int, answer: JudgeAnswer[float] | Refusal) -> Value:
